@@ -1,0 +1,39 @@
+# The commands people use. `make setup` leaves .venv; every other target calls it.
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: setup demo test lint bench proto clean
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: setup  ## score the example generations on an embedded sandbox
+	$(BIN)/cruxbox score examples/generations_input.json --dataset examples/tasks.jsonl --mode input
+	$(BIN)/cruxbox score examples/generations_output.json --dataset examples/tasks.jsonl --mode output
+
+test: setup  ## every test, against real daemons and real workers
+	$(BIN)/python -m pytest
+
+lint: setup  ## format, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup  ## measure, side by side in one run
+	$(BIN)/python -m bench
+
+proto:  ## regenerate the committed stubs (grpcio-tools 1.49.1: the oldest output every protobuf runtime accepts)
+	$(PYTHON) -m venv .venv-proto
+	.venv-proto/bin/pip install --quiet 'grpcio-tools==1.49.1' 'setuptools<80'
+	cd proto && ../.venv-proto/bin/python -m grpc_tools.protoc -I. --python_out=. --grpc_python_out=. --pyi_out=. cruxbox_proto/v1/sandbox.proto
+	rm -rf .venv-proto
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
