@@ -1,0 +1,275 @@
+"""The system-call policy as data: one row a call, a column a profile, a reason on every row.
+
+A call that has no row is refused with EPERM. `compute` is for workers that only read constants: nothing can be opened.
+`stdlib` is for candidates: files below the readable paths may be opened for reading (Landlock says which), extension
+modules may be mapped. Another profile is another column.
+
+Conditions compare integer arguments after masking them to the bits the kernel looks at, so garbage in the high half of
+a register changes no decision. Pointers are never compared: a filter cannot follow them.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Union
+
+
+class Action(enum.Enum):
+    """What the kernel answers. All but ALLOW refuse: the call never runs."""
+
+    ALLOW = "allow"
+    EPERM = "EPERM"  # the default: a program that merely tries gets an error it can handle
+    ENOSYS = "ENOSYS"  # libraries probe these and have a fallback
+    KILL = "kill"  # no honest program calls these
+
+
+@dataclass(frozen=True)
+class Bits:
+    """Holds when `argument` masked with `mask` equals `value`. `mask` names a set of flags or is a number."""
+
+    argument: int
+    mask: int | str
+    value: int
+
+
+@dataclass(frozen=True)
+class Where:
+    """ALLOW when all conditions of any one alternative hold, EPERM otherwise."""
+
+    alternatives: tuple[tuple[Bits, ...], ...]
+
+
+Decision = Union[Action, Where]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the policy."""
+
+    name: str
+    compute: Decision
+    stdlib: Decision
+    reason: str
+
+
+INT = 0xFFFFFFFF  # an `int` argument: the kernel ignores the high half of the register
+
+# Open flags differ between architectures; a mask is given by name and resolved when the policy is compiled. It holds
+# every bit except O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY and O_LARGEFILE: so no writing, creating,
+# truncating, appending, O_PATH or O_TMPFILE.
+_HARMLESS_OPEN_FLAGS = {
+    "x86_64": 0o2000000 | 0o200000 | 0o400000 | 0o4000 | 0o400 | 0o100000,
+    "aarch64": 0o2000000 | 0o40000 | 0o100000 | 0o4000 | 0o400 | 0o400000,
+}
+NAMED_MASKS = {
+    "not-read-only": {arch: INT & ~flags for arch, flags in _HARMLESS_OPEN_FLAGS.items()},
+}
+
+PROT_WRITE, PROT_EXEC = 2, 4
+MAP_ANONYMOUS = 0x20
+AT_EMPTY_PATH = 0x1000
+
+A, E, N, K = Action.ALLOW, Action.EPERM, Action.ENOSYS, Action.KILL
+
+
+def where(*alternatives: tuple[Bits, ...]) -> Where:
+    """ALLOW under any of these conjunctions of conditions."""
+    return Where(alternatives)
+
+
+def one_of(argument: int, *values: int, mask: int = INT) -> Where:
+    """ALLOW when the masked argument is one of these values."""
+    return Where(tuple((Bits(argument, mask, value),) for value in values))
+
+
+NOT_EXECUTABLE = where((Bits(2, PROT_EXEC, 0),))
+MAP_LIKE_DLOPEN = where(
+    (Bits(2, PROT_EXEC, 0),),
+    (Bits(2, PROT_EXEC | PROT_WRITE, PROT_EXEC), Bits(3, MAP_ANONYMOUS, 0)),
+)
+READ_ONLY_OPENAT = where((Bits(2, "not-read-only", 0),))
+READ_ONLY_OPEN = where((Bits(1, "not-read-only", 0),))
+# Clock ids below 16 are clocks of the machine or of the caller; a negative id is the CPU clock of any other process.
+OWN_CLOCK = one_of(0, 0, mask=INT & ~15)
+# FUTEX_WAIT and WAKE, WAIT_BITSET, WAKE_BITSET, each with or without PRIVATE and CLOCK_REALTIME.
+PLAIN_FUTEX = where((Bits(1, INT & ~0x181, 0),), (Bits(1, INT & ~0x180, 9),), (Bits(1, INT & ~0x180, 10),))
+# MADV_NORMAL..DONTNEED, FREE, HUGEPAGE: hints on the caller's own pages; not MERGEABLE (a side channel) or HWPOISON.
+PLAIN_ADVICE = where((Bits(2, INT & ~7, 0),), (Bits(2, INT, 8),), (Bits(2, INT, 14),))
+FD_FLAGS_ONLY = where((Bits(1, INT & ~3, 0),), (Bits(1, INT, 1030),))  # F_DUPFD, GETFD, SETFD, GETFL, DUPFD_CLOEXEC
+CLOSE_ON_EXEC_ONLY = one_of(1, 0x5450, mask=INT & ~1)  # FIONCLEX, FIOCLEX
+CALLER_ONLY = one_of(0, 0)
+
+COMPUTING = (
+    Row("read", A, A, "open descriptors only: the job's pipe, stdin, and what openat gave"),
+    Row("write", A, A, "open descriptors only: the report's pipe and the captured output"),
+    Row("close", A, A, "gives up what the worker has"),
+    Row("lseek", A, A, "position of an own descriptor; every buffered open asks for it"),
+    Row("fstat", A, A, "facts of an open descriptor"),
+    Row("mmap", NOT_EXECUTABLE, MAP_LIKE_DLOPEN, "memory; code only from a file that cannot be written"),
+    Row("mprotect", NOT_EXECUTABLE, NOT_EXECUTABLE, "malloc arenas, RELRO; never makes code of data"),
+    Row("munmap", A, A, "memory"),
+    Row("mremap", A, A, "realloc of large blocks; keeps the protection it had"),
+    Row("brk", A, A, "malloc"),
+    Row("madvise", PLAIN_ADVICE, PLAIN_ADVICE, "free gives pages back; numpy asks for huge pages"),
+    Row("futex", PLAIN_FUTEX, PLAIN_FUTEX, "locks; no priority inheritance, where the kernel's futex bugs were"),
+    Row("clock_gettime", OWN_CLOCK, OWN_CLOCK, "time, should the vDSO fall back; not another process's CPU clock"),
+    Row("clock_getres", OWN_CLOCK, OWN_CLOCK, "time.get_clock_info"),
+    Row("clock_nanosleep", OWN_CLOCK, OWN_CLOCK, "sleep; the wall clock ends it"),
+    Row("nanosleep", A, A, "sleep"),
+    Row("select", A, A, "time.sleep before Python 3.11"),
+    Row("pselect6", A, A, "time.sleep before Python 3.11, newer glibc and aarch64"),
+    Row("gettimeofday", A, A, "time, should the vDSO fall back"),
+    Row("time", A, A, "time, should the vDSO fall back"),
+    Row("getrandom", A, A, "hash seeds and random"),
+    Row("rt_sigaction", A, A, "signal handlers of the worker itself; the clock's SIGKILL has none"),
+    Row("rt_sigprocmask", A, A, "blocking signals stops nothing of ours"),
+    Row("rt_sigreturn", A, A, "every handler ends with it"),
+    Row("rt_sigtimedwait", A, A, "waiting for a signal is waiting; the wall clock ends it"),
+    Row("sigaltstack", A, A, "faulthandler"),
+    Row("restart_syscall", A, A, "the kernel resumes an interrupted sleep with it"),
+    Row("sched_yield", A, A, "the interpreter's lock"),
+    Row("getpid", A, A, "own number; seeds and names use it"),
+    Row("gettid", A, A, "own number; abort and threading use it"),
+    Row("exit", A, A, "ends the worker"),
+    Row("exit_group", A, A, "ends the worker"),
+)
+
+READING = (
+    Row("openat", E, READ_ONLY_OPENAT, "imports and data files; Landlock says which"),
+    Row("open", E, READ_ONLY_OPEN, "as openat, for a C library that still uses it"),
+    Row(
+        "newfstatat",
+        E,
+        one_of(3, AT_EMPTY_PATH),
+        "how glibc 2.33 to 2.38 does fstat; any other flags would tell which paths exist",
+    ),
+    Row("pread64", E, A, "reading an own descriptor; dlopen"),
+    Row("readv", E, A, "reading an own descriptor"),
+    Row("writev", E, A, "writing an own descriptor"),
+    Row("getdents64", E, A, "listing a directory that openat gave; imports"),
+    Row("getcwd", E, A, "names the empty directory the worker lives in; imports"),
+    Row("fcntl", E, FD_FLAGS_ONLY, "descriptor flags and duplicates; no owner, signal, lease, lock or O_ASYNC"),
+    Row("ioctl", E, CLOSE_ON_EXEC_ONLY, "os.set_inheritable; isatty is answered by the refusal: no"),
+    Row("dup", E, A, "redirecting output; RLIMIT_NOFILE bounds it"),
+    Row("dup2", E, A, "redirecting output"),
+    Row("dup3", E, A, "redirecting output"),
+    Row("poll", E, A, "waits on own descriptors"),
+    Row("ppoll", E, A, "waits on own descriptors"),
+    Row("getppid", E, A, "a number that cannot be used for anything"),
+    Row("getuid", E, A, "own identity, an ordinary user's"),
+    Row("geteuid", E, A, "own identity"),
+    Row("getgid", E, A, "own identity"),
+    Row("getegid", E, A, "own identity"),
+    Row("uname", E, A, "importing uuid and platform; the host name is replaced where namespaces hold"),
+    Row("getrusage", E, A, "own resource use; programs time themselves"),
+    Row("times", E, A, "own CPU time"),
+    Row("sched_getaffinity", E, CALLER_ONLY, "own CPU count; numpy asks when imported; of the caller only"),
+)
+
+PROBED = (
+    Row("clone3", N, N, "flags hide behind a pointer; libc falls back to clone, which is refused"),
+    Row("openat2", N, N, "flags hide behind a pointer; callers fall back to openat"),
+    Row("statx", N, N, "would tell which paths exist; callers fall back to stat, which is refused"),
+    Row("faccessat2", N, N, "would tell which paths exist; libc falls back to faccessat, which is refused"),
+    Row("close_range", N, N, "callers fall back to close"),
+    Row("rseq", N, N, "registered before the filter; a later probe may learn it is absent"),
+    Row("set_robust_list", N, N, "registered before the filter"),
+    Row("membarrier", N, N, "runtimes probe it; it interrupts every CPU"),
+)
+
+# Each answers with EPERM, as a call without a row does; they are named for the reason.
+REFUSED = (
+    Row("stat", E, E, "would tell which paths exist"),
+    Row("lstat", E, E, "would tell which paths exist"),
+    Row("access", E, E, "would tell which paths exist"),
+    Row("faccessat", E, E, "would tell which paths exist"),
+    Row("readlink", E, E, "would tell which paths exist"),
+    Row("readlinkat", E, E, "would tell which paths exist"),
+    Row("chdir", E, E, "would tell which paths exist"),
+    Row("fork", E, E, "one process a worker"),
+    Row("vfork", E, E, "one process a worker"),
+    Row("clone", E, E, "one thread a worker, no namespaces"),
+    Row("execve", E, E, "no other program"),
+    Row("execveat", E, E, "no other program"),
+    Row("kill", E, E, "workers share a user: no signal to the zygote, the daemon or a neighbour"),
+    Row("tkill", E, E, "as kill"),
+    Row("tgkill", E, E, "as kill; abort then ends the worker with a fault"),
+    Row("rt_sigqueueinfo", E, E, "as kill"),
+    Row("rt_tgsigqueueinfo", E, E, "as kill"),
+    Row("pidfd_send_signal", E, E, "as kill"),
+    Row("pidfd_open", E, E, "a handle on a neighbour"),
+    Row("prlimit64", E, E, "reaches the limits of any process of the user, the daemon included"),
+    Row("setrlimit", E, E, "limits are set once"),
+    Row("sched_setaffinity", E, E, "reaches any process of the user"),
+    Row("sched_setscheduler", E, E, "reaches any process of the user"),
+    Row("setpriority", E, E, "reaches any process of the user"),
+    Row("prctl", E, E, "would undo undumpable and pdeathsig"),
+    Row("socket", E, E, "no network"),
+    Row("socketpair", E, E, "no sockets, so no descriptor passing"),
+    Row("pipe", E, E, "nobody to talk to; kernel memory outside the memory limit"),
+    Row("pipe2", E, E, "as pipe"),
+    Row("memfd_create", E, E, "memory outside the limit, and a file that could be mapped as code"),
+    Row("pkey_mprotect", E, E, "never makes code of data"),
+    Row("remap_file_pages", E, E, "old and unused"),
+    Row("shmget", E, E, "outlives the worker"),
+    Row("msgget", E, E, "outlives the worker"),
+    Row("semget", E, E, "outlives the worker"),
+    Row("mq_open", E, E, "outlives the worker"),
+    Row("setitimer", E, E, "the clock is outside; a storm of timers disturbs the neighbours"),
+    Row("alarm", E, E, "as setitimer"),
+    Row("timer_create", E, E, "as setitimer"),
+    Row("unshare", E, E, "no new namespaces"),
+    Row("chroot", E, E, "no other root"),
+    Row("personality", E, E, "READ_IMPLIES_EXEC and no ASLR"),
+    Row("arch_prctl", E, E, "set once by the loader"),
+    Row("sysinfo", E, E, "facts of the host; callers take a default"),
+    Row("mincore", E, E, "tells which pages others use"),
+    Row("ioprio_set", E, E, "reaches any process of the user"),
+    Row("landlock_create_ruleset", E, E, "confinement is complete"),
+)
+
+FORBIDDEN = (
+    Row("ptrace", K, K, "takes over another process"),
+    Row("process_vm_readv", K, K, "reads another process's memory"),
+    Row("process_vm_writev", K, K, "writes another process's memory"),
+    Row("pidfd_getfd", K, K, "takes another process's descriptors"),
+    Row("kcmp", K, K, "compares kernel objects of other processes"),
+    Row("bpf", K, K, "programs in the kernel"),
+    Row("seccomp", K, K, "filters and listeners are ours"),
+    Row("perf_event_open", K, K, "watches the machine"),
+    Row("userfaultfd", K, K, "stalls the kernel; exploits use it"),
+    Row("add_key", K, K, "kernel keyrings"),
+    Row("request_key", K, K, "kernel keyrings"),
+    Row("keyctl", K, K, "kernel keyrings"),
+    Row("io_uring_setup", K, K, "system calls past the filter"),
+    Row("io_uring_enter", K, K, "system calls past the filter"),
+    Row("io_uring_register", K, K, "system calls past the filter"),
+    Row("mount", K, K, "changes the file tree"),
+    Row("umount2", K, K, "changes the file tree"),
+    Row("pivot_root", K, K, "changes the file tree"),
+    Row("move_mount", K, K, "changes the file tree"),
+    Row("open_tree", K, K, "changes the file tree"),
+    Row("fsopen", K, K, "changes the file tree"),
+    Row("fsconfig", K, K, "changes the file tree"),
+    Row("fsmount", K, K, "changes the file tree"),
+    Row("fspick", K, K, "changes the file tree"),
+    Row("mount_setattr", K, K, "changes the file tree"),
+    Row("setns", K, K, "enters other namespaces"),
+    Row("open_by_handle_at", K, K, "opens files past every path check"),
+    Row("fanotify_init", K, K, "watches other processes' files"),
+    Row("init_module", K, K, "code in the kernel"),
+    Row("finit_module", K, K, "code in the kernel"),
+    Row("delete_module", K, K, "code in the kernel"),
+    Row("kexec_load", K, K, "another kernel"),
+    Row("kexec_file_load", K, K, "another kernel"),
+    Row("reboot", K, K, "stops the machine"),
+    Row("swapon", K, K, "changes the machine"),
+    Row("swapoff", K, K, "changes the machine"),
+    Row("acct", K, K, "changes the machine"),
+    Row("iopl", K, K, "hardware ports"),
+    Row("ioperm", K, K, "hardware ports"),
+    Row("modify_ldt", K, K, "segment games; kernel bugs lived there"),
+)
+
+TABLE: tuple[Row, ...] = COMPUTING + READING + PROBED + REFUSED + FORBIDDEN
