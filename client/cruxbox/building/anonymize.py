@@ -1,0 +1,221 @@
+"""Variables renamed to x1, x2, … in order of appearance; what the program computes stays the same.
+
+One name, one new name, everywhere: a renaming that maps different names to different new ones cannot change which
+variable a name means, whatever the scopes. What must not be renamed, because something else than the scoping rules
+reads it, is in `_reserved`; where that cannot be decided from the text (`locals()`, `__code__`) the program is refused.
+
+Not renamed: `f`, attributes, builtins, imports, classes and what their bodies bind, keywords that a method or a
+builtin takes, comments. The layout of the text is kept. Whether two programs behave alike is for the caller to check
+by running both.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Union
+
+from cruxbox.building.edits import Edit, rewrite
+from cruxbox.building.scopes import Kind, Resolution, Scope, Site, resolve
+
+#: Larger texts are refused: the parser's memory grows with the text. Characters of program and input.
+MAX_CHARS = 100_000
+
+ENTRY_POINT = "f"
+
+_BUILTINS = frozenset(dir(builtins))
+# Names and attributes through which a program can read its own variables' names.
+_REFLECTION = frozenset({"locals", "globals", "vars", "dir", "eval", "exec", "compile", "inspect", "__builtins__"})
+_REFLECTIVE_ATTRIBUTES = frozenset(
+    {"__code__", "__globals__", "__name__", "__qualname__", "__annotations__", "__kwdefaults__", "__dict__"}
+    | {"f_locals", "f_globals", "f_code", "tb_frame", "gi_frame", "_getframe"}
+)
+
+# A place where a variable is named: in an expression or a statement, or before the = of an argument.
+_Place = Union[Site, ast.keyword]
+
+
+class AnonymizeError(ValueError):
+    """The program or its input cannot be renamed safely; the message says why."""
+
+
+@dataclass(frozen=True)
+class Anonymized:
+    """The renamed program, the input to go with it, and which name became which."""
+
+    code: str
+    input: str
+    names: dict[str, str]
+
+
+def anonymize(code: str, input: str = "") -> Anonymized:
+    """Renames the variables of `code`, and in `input` the keywords and globals that belong to it.
+
+    Raises AnonymizeError if the text does not parse, is too large, or looks at its own variables' names.
+    """
+    if len(code) + len(input) > MAX_CHARS:
+        raise AnonymizeError(f"program and input have {len(code) + len(input)} characters; {MAX_CHARS} are allowed")
+    try:
+        return _anonymize(code, input)
+    except AnonymizeError:
+        raise
+    except SyntaxError as error:
+        raise AnonymizeError(f"does not parse: {error.msg} (line {error.lineno})") from error
+    except (RecursionError, MemoryError) as error:
+        raise AnonymizeError("is nested too deeply to parse") from error
+    except ValueError as error:  # a null byte, a lone surrogate, an f-string that ast.unparse cannot write
+        raise AnonymizeError(f"cannot be renamed: {error}") from error
+
+
+def _anonymize(code: str, input: str) -> Anonymized:
+    call_text = f"{ENTRY_POINT}({input}\n)"  # the line break ends a trailing comment
+    tree, call_tree = ast.parse(code), ast.parse(call_text)
+    _require_one_call(call_tree)
+    _refuse_reflection(tree)
+    program, call = resolve(tree), resolve(call_tree)
+    kept = _reserved(program, call)
+    sites = [site for site in program.sites if site.name not in kept and _is_ours(site.name, site.scope)]
+    names = _new_names(sites, _taken(tree, call_tree, sites))
+    in_program: list[_Place] = [*sites, *_keywords(program, program, names)]
+    in_call: list[_Place] = [*_call_sites(program, call, names), *_keywords(program, call, names)]
+    new_call = _rename(call_text, call_tree, in_call, names) if in_call else call_text
+    return Anonymized(
+        code=_rename(code, tree, in_program, names) if in_program else code,
+        input=new_call[new_call.index("(") + 1 : new_call.rindex(")")].rstrip("\n") if in_call else input,
+        names=names,
+    )
+
+
+def _require_one_call(tree: ast.Module) -> None:
+    match = tree.body
+    if len(match) == 1 and isinstance(match[0], ast.Expr) and isinstance(match[0].value, ast.Call):
+        function = match[0].value.func
+        if isinstance(function, ast.Name) and function.id == ENTRY_POINT:
+            return
+    raise AnonymizeError("the input is not the arguments of one call")
+
+
+def _refuse_reflection(tree: ast.Module) -> None:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in _REFLECTION and isinstance(node.ctx, ast.Load):
+            raise AnonymizeError(f"uses {node.id!r}, which can read the names of variables")
+        if isinstance(node, ast.Attribute) and node.attr in _REFLECTIVE_ATTRIBUTES:
+            raise AnonymizeError(f"uses the attribute {node.attr!r}, which can read the names of variables")
+
+
+# ---- what may be renamed ----------------------------------------------------
+
+
+def _is_ours(name: str, scope: Scope) -> bool:
+    """Whether the program binds what `name` means in `scope`, beyond doubt."""
+    binder = scope.binder(name)
+    # A module-level variable called like a builtin is the builtin until its assignment has run.
+    return binder is not None and not (binder.kind is Kind.MODULE and name in _BUILTINS)
+
+
+def _reserved(program: Resolution, call: Resolution) -> set[str]:
+    """Names that must stay, because something other than the scoping rules may read them."""
+    kept = {ENTRY_POINT} | program.imported | program.class_names
+    kept |= {site.name for site in program.sites if site.name.startswith("__")}  # mangled in classes
+    for scope in program.scopes:
+        if scope.kind is Kind.CLASS:
+            kept |= scope.bound  # attributes
+    parameters = {name for scope in program.scopes for name in scope.parameters}
+    for resolution in (program, call):
+        for node, scope in resolution.calls:
+            if not _is_foreign(node, scope, program, resolution) and not _is_own(node, scope, program, resolution):
+                # Who is called is not known: every keyword here may be a parameter of the program, or may not.
+                for keyword in node.keywords:
+                    kept |= parameters if keyword.arg is None else {keyword.arg}
+    return kept
+
+
+def _is_foreign(node: ast.Call, scope: Scope, program: Resolution, where: Resolution) -> bool:
+    """Whether the call's keywords go to a builtin or to a method of a builtin type, and no further."""
+    function: ast.expr = node.func
+    if isinstance(function, ast.Attribute):
+        while isinstance(function, ast.Attribute):
+            function = function.value
+        # `functools.partial(g, a=1)` hands its keywords on; so may a method of the program's own class.
+        return not program.class_names and not (isinstance(function, ast.Name) and function.id in program.imported)
+    return isinstance(function, ast.Name) and _binder(function.id, scope, program, where) is None
+
+
+def _is_own(node: ast.Call, scope: Scope, program: Resolution, where: Resolution) -> bool:
+    """Whether the call surely goes to one `def` of the program, with keywords that are spelled out."""
+    if not isinstance(node.func, ast.Name) or any(keyword.arg is None for keyword in node.keywords):
+        return False
+    if where is not program and scope.binder(node.func.id) is not None:
+        return False  # a lambda's parameter in the input
+    return node.func.id in _plain_functions(program)
+
+
+def _binder(name: str, scope: Scope, program: Resolution, where: Resolution) -> object:
+    found = scope.binder(name)
+    return found if found is not None or where is program else program.scopes[0].binder(name)
+
+
+def _plain_functions(program: Resolution) -> set[str]:
+    """Names that mean a `def` of the program and nothing else; the def is not decorated and takes no `**keywords`."""
+    definitions: set[str] = set()
+    others: set[str] = set()
+    for site in program.sites:
+        node = site.node
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            (others if node.args.kwarg or node.decorator_list else definitions).add(site.name)
+        elif not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)):
+            others.add(site.name)
+    return definitions - others - program.imported - program.class_names
+
+
+# ---- renaming ---------------------------------------------------------------
+
+
+def _taken(tree: ast.Module, call_tree: ast.Module, sites: list[Site]) -> set[str]:
+    """Every identifier that will still be there: a new name must not meet it."""
+    renamed = {(id(site.node), site.attribute, site.index) for site in sites}
+    taken = set(_identifiers(call_tree, set()))
+    return taken | set(_identifiers(tree, renamed))
+
+
+def _identifiers(tree: ast.Module, without: set[tuple[int, str, int | None]]) -> Iterator[str]:
+    for node in ast.walk(tree):
+        for attribute, value in ast.iter_fields(node):
+            values = enumerate(value) if isinstance(value, list) else [(None, value)]
+            for index, one in values:
+                if isinstance(one, str) and (id(node), attribute, index) not in without:
+                    yield one
+
+
+def _new_names(sites: Iterable[Site], taken: set[str]) -> dict[str, str]:
+    free = (name for name in (f"x{number}" for number in range(1, 1 << 30)) if name not in taken)
+    ordered = sorted(sites, key=lambda site: (site.node.lineno, site.node.col_offset))  # type: ignore[attr-defined]
+    return dict(zip(dict.fromkeys(site.name for site in ordered), free))
+
+
+def _call_sites(program: Resolution, call: Resolution, names: dict[str, str]) -> Iterator[Site]:
+    """Where the input names a global of the program."""
+    for site in call.sites:
+        if site.name in names and site.scope.binder(site.name) is None and _is_ours(site.name, program.scopes[0]):
+            yield site
+
+
+def _keywords(program: Resolution, where: Resolution, names: dict[str, str]) -> Iterator[ast.keyword]:
+    for node, scope in where.calls:
+        if not _is_foreign(node, scope, program, where) and _is_own(node, scope, program, where):
+            yield from (keyword for keyword in node.keywords if keyword.arg in names)
+
+
+def _rename(text: str, tree: ast.Module, places: list[_Place], names: dict[str, str]) -> str:
+    edits: list[tuple[Edit, ast.AST]] = []
+    for place in places:
+        if isinstance(place, Site):
+            edits.append((Edit.at(place.node, place.name, names[place.name]), place.node))
+            place.rename(names[place.name])
+        else:
+            old = place.arg or ""
+            edits.append((Edit.at(place, old, names[old]), place))
+            place.arg = names[old]
+    return rewrite(text, edits, tree)

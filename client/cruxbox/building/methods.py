@@ -1,0 +1,35 @@
+"""The 69 methods that the CRUXEval recipe asks functions to use, and which of them a program's text uses.
+
+The table is `dir()` of str, list and dict without dunders, as it stands on Python 3.9 to 3.14 (3.8 lacks
+`removeprefix` and `removesuffix`). It is written out so that a data set does not depend on who builds it.
+"""
+
+from __future__ import annotations
+
+import re
+
+_STR = """capitalize casefold center count encode endswith expandtabs find format format_map index isalnum isalpha
+isascii isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle isupper join ljust lower lstrip
+maketrans partition removeprefix removesuffix replace rfind rindex rjust rpartition rsplit rstrip split splitlines
+startswith strip swapcase title translate upper zfill"""
+_LIST = "append clear copy count extend index insert pop remove reverse sort"
+_DICT = "clear copy fromkeys get items keys pop popitem setdefault update values"
+
+#: type name -> its methods, in alphabetical order.
+METHODS: dict[str, tuple[str, ...]] = {
+    "str": tuple(_STR.split()),
+    "list": tuple(_LIST.split()),
+    "dict": tuple(_DICT.split()),
+}
+
+#: Every name of the table once: `count`, `index`, `pop`, `clear` and `copy` belong to more than one type.
+METHOD_NAMES = frozenset(name for names in METHODS.values() for name in names)
+
+# A name after a dot and before a parenthesis. Text, not a syntax tree: the type of what stands before the dot is not
+# known either way, and nothing has to parse.
+_CALL = re.compile(r"\.\s*([A-Za-z_]\w*)\s*\(")
+
+
+def methods_used(code: str) -> frozenset[str]:
+    """The names out of the table that `code` calls as a method; a call inside a string literal counts too."""
+    return METHOD_NAMES.intersection(_CALL.findall(code))

@@ -1,0 +1,185 @@
+"""Rows of a data set: JSONL or Parquet in, JSONL or Parquet out, and bad rows named by file and line.
+
+A row is `{code, input, output, id}` plus whatever else the file carries (`steps`, provenance), which is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Union
+
+#: A program larger than this is a broken row, not a task. Bytes of UTF-8.
+MAX_FIELD_BYTES = 1 << 20
+
+Problem = Union["BadRow", "Row"]
+
+
+class DataError(ValueError):
+    """A file cannot be used; the message is one sentence for the person who named it."""
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """One row that cannot be used, where it stands and why."""
+
+    path: str
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}, line {self.line}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One usable row. `extra` holds the fields that this module does not know."""
+
+    code: str
+    input: str = ""
+    output: str = ""
+    id: str = ""
+    steps: int | None = None
+    line: int = 0
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row as it is written to a file: known fields first, then the others in their order."""
+        known: dict[str, Any] = {"code": self.code, "input": self.input, "output": self.output, "id": self.id}
+        if self.steps is not None:
+            known["steps"] = self.steps
+        return {**known, **self.extra}
+
+
+def read_rows(
+    path: str | os.PathLike[str], *, needs: Iterable[str] = ("code", "input", "output"), strict: bool = False
+) -> tuple[list[Row], list[BadRow]]:
+    """All rows of a JSONL or Parquet file, and the rows that cannot be used.
+
+    Raises DataError if the file cannot be read, if no row is usable, or, with `strict`, at the first bad row.
+    """
+    good: list[Row] = []
+    bad: list[BadRow] = []
+    for item in row_source(path, needs=needs):
+        if isinstance(item, Row):
+            good.append(item)
+        elif strict:
+            raise DataError(str(item))
+        else:
+            bad.append(item)
+    if not good:
+        raise DataError(f"{path}: no usable row" + (f"; the first problem is: {bad[0]}" if bad else ", it is empty"))
+    return good, bad
+
+
+def row_source(
+    path: str | os.PathLike[str], *, needs: Iterable[str] = ("code", "input", "output")
+) -> Iterator[Problem]:
+    """Rows one at a time, in file order, with constant memory. Rows without an id are called `sample_<index>`."""
+    required = tuple(needs)
+    for index, (line, value) in enumerate(_records(Path(path))):
+        if isinstance(value, str):
+            yield BadRow(str(path), line, value)
+        else:
+            yield _row(value, line, index, required, str(path))
+
+
+def _records(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    """(line, object) for each row; a str stands for the reason why there is none."""
+    try:
+        if path.suffix == ".parquet":
+            yield from _parquet_records(path)
+            return
+        with path.open("rb") as lines:
+            for number, raw in enumerate(lines, 1):
+                if raw.strip():
+                    yield number, _parse(raw)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _parquet_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        raise DataError(f"{path}: reading Parquet needs pyarrow: pip install 'cruxbox[parquet]'") from error
+    try:
+        batches = parquet.ParquetFile(path).iter_batches(batch_size=1000)
+        for number, record in enumerate((one for batch in batches for one in batch.to_pylist()), 1):
+            # Parquet has a column for every row: an absent value is a null there.
+            yield number, {key: value for key, value in record.items() if value is not None}
+    except ValueError as error:  # pyarrow.ArrowInvalid is one
+        raise DataError(f"{path}: is not a Parquet file: {error}") from error
+
+
+def _parse(raw: bytes) -> dict[str, Any] | str:
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        return f"is not JSON: {error}"
+    return value if isinstance(value, dict) else f"must be an object, is {type(value).__name__}"
+
+
+def _row(value: dict[str, Any], line: int, index: int, required: tuple[str, ...], path: str) -> Problem:
+    for name in ("code", "input", "output", "id"):
+        if name not in value:
+            if name in required:
+                return BadRow(path, line, f"field {name!r} is missing")
+            continue
+        text = value[name]
+        if not isinstance(text, str):
+            return BadRow(path, line, f"field {name!r} must be a string, is {type(text).__name__}")
+        if len(text) > MAX_FIELD_BYTES or len(text.encode("utf-8", "replace")) > MAX_FIELD_BYTES:
+            return BadRow(path, line, f"field {name!r} is larger than {MAX_FIELD_BYTES} bytes")
+    steps = value.get("steps")
+    if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 0):
+        return BadRow(path, line, f"field 'steps' must be a whole number from 0 up, is {steps!r}")
+    known = ("code", "input", "output", "id", "steps")
+    return Row(
+        code=value.get("code", ""),
+        input=value.get("input", ""),
+        output=value.get("output", ""),
+        id=value.get("id", f"sample_{index}"),
+        steps=steps,
+        line=line,
+        extra={key: item for key, item in value.items() if key not in known},
+    )
+
+
+def write_records(path: str | os.PathLike[str], records: Iterable[Mapping[str, Any]]) -> int:
+    """Writes JSONL, or Parquet if the name ends so; returns how many. The file appears whole or not at all."""
+    target = Path(path)
+    partial = target.with_name(target.name + ".partial")
+    try:
+        count = _write_parquet(partial, records) if target.suffix == ".parquet" else _write_jsonl(partial, records)
+        os.replace(partial, target)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink()
+        raise DataError(f"{target}: cannot be written: {error.strerror or error}") from error
+    return count
+
+
+def _write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
+    count = 0
+    with path.open("w", encoding="utf-8", errors="surrogatepass", newline="\n") as out:
+        for record in records:
+            out.write(json.dumps(record) + "\n")
+            count += 1
+    return count
+
+
+def _write_parquet(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise DataError(f"{path}: writing Parquet needs pyarrow: pip install 'cruxbox[parquet]'") from error
+    rows = [dict(record) for record in records]
+    columns = dict.fromkeys(key for row in rows for key in row)
+    parquet.write_table(pyarrow.table({key: [row.get(key) for row in rows] for key in columns}), path)
+    return len(rows)

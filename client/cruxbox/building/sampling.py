@@ -1,0 +1,53 @@
+"""Selecting a benchmark out of the rows that passed the filter.
+
+Every program gets a rank, a hash of the seed and of its text, and so does every input of it. The n lowest programs,
+each with its lowest input, are the sample. So the choice depends on nothing but the seed and the set of rows: not on
+their order, not on the Python version; equal rows are one; the sample of 400 is the first half of the sample of 800.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections.abc import Iterable
+
+from cruxbox.building.rows import DataError, Row
+
+
+def select(rows: Iterable[Row], n: int, seed: int = 0, *, one_per_program: bool = True) -> list[Row]:
+    """`n` rows at random, in random order; memory is that of `n` rows, however many there are.
+
+    `one_per_program` takes one input of a program at most, as in the published 800, whose programs all differ; else
+    every pair of program and input stands for itself. Raises DataError when fewer than `n` different ones are there.
+    """
+    if n < 1:
+        raise DataError(f"n must be 1 or more, is {n}")
+    worst_first: list[int] = []
+    best: dict[int, tuple[int, Row]] = {}
+    for row in rows:
+        pair = _rank(seed, row.code, row.input)
+        key = _rank(seed, row.code) if one_per_program else pair
+        if key in best:
+            if pair < best[key][0]:
+                best[key] = (pair, row)
+            continue
+        if len(best) == n:
+            if key > -worst_first[0]:
+                continue
+            # Whoever leaves here cannot come back: n lower ranks are known from now on.
+            del best[-heapq.heapreplace(worst_first, -key)]
+        else:
+            heapq.heappush(worst_first, -key)
+        best[key] = (pair, row)
+    if len(best) < n:
+        what = "programs" if one_per_program else "pairs of program and input"
+        raise DataError(f"n is {n}, but only {len(best)} different {what} are there")
+    return [best[key][1] for key in sorted(best)]
+
+
+def _rank(seed: int, *texts: str) -> int:
+    digest = hashlib.sha256(f"{seed}\0".encode())
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return int.from_bytes(digest.digest(), "big")
