@@ -1,0 +1,98 @@
+"""The daemon under measurement: a process of its own, and what it and its children weigh."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+START_SECONDS = 30.0
+STOP_SECONDS = 15.0
+MB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """A running daemon: where it listens, and its process."""
+
+    target: str
+    process: subprocess.Popen[bytes]
+
+    def weight(self) -> tuple[float, float]:
+        """(RSS, PSS) of the daemon and all its children, in MB; PSS counts a shared page once."""
+        rss = pss = 0
+        for process in self._family():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                info = process.memory_full_info()
+                rss += info.rss
+                pss += info.pss
+        return rss / MB, pss / MB
+
+    def rss(self) -> float:
+        """RSS of the daemon's own process, in MB."""
+        return float(psutil.Process(self.process.pid).memory_info().rss) / MB
+
+    def children(self) -> int:
+        return len(self._family()) - 1
+
+    def _family(self) -> list[psutil.Process]:
+        parent = psutil.Process(self.process.pid)
+        return [parent, *parent.children(recursive=True)]
+
+
+@contextlib.contextmanager
+def running(listen: str = "", *flags: str) -> Iterator[Daemon]:
+    """A daemon that serves, for as long as the block lasts.
+
+    Args:
+        listen: `unix:PATH` or `HOST:PORT`; empty is a unix socket in a temporary folder.
+        flags: more arguments of `cruxboxd serve`.
+
+    Raises:
+        RuntimeError: it did not come up; with its own last words.
+    """
+    with tempfile.TemporaryDirectory(prefix="cruxbench-") as folder:
+        target = listen or f"unix:{folder}/s.sock"
+        log = Path(folder) / "log"
+        command = [sys.executable, "-m", "cruxboxd", "serve", "--listen", target, *flags]
+        with log.open("wb") as sink:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink)
+        try:
+            _wait_until_serving(target, process, log)
+            yield Daemon(target, process)
+        finally:
+            _stop(process)
+
+
+def _wait_until_serving(target: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    import grpc
+    from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+    deadline = time.monotonic() + START_SECONDS
+    with grpc.insecure_channel(target) as channel:
+        health = health_pb2_grpc.HealthStub(channel)
+        while time.monotonic() < deadline and process.poll() is None:
+            with contextlib.suppress(grpc.RpcError):
+                answer = health.Check(health_pb2.HealthCheckRequest(), timeout=2, wait_for_ready=True)
+                if answer.status == health_pb2.HealthCheckResponse.SERVING:
+                    return
+            time.sleep(0.05)
+    last = log.read_text(errors="replace").strip().rpartition("\n")[2]
+    raise RuntimeError(f"the daemon does not serve on {target}: {last or 'it said nothing'}")
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,47 @@
+"""What the daemon weighs, and whether a stream of a million checks makes either side grow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import psutil
+from cruxbox import Client
+from cruxbox.model import Isolation
+
+from bench import ours
+from bench.daemon import MB, Daemon
+from bench.figures import Figure
+from bench.workload import tasks
+
+MILLION = 1_000_000
+
+
+def footprint(daemon: Daemon) -> Iterator[Figure]:
+    """Resident memory of the daemon and its zygotes; shared pages counted once in the figure that has a target."""
+    rss, pss = daemon.weight()
+    detail = (
+        f"the daemon and {daemon.children()} processes; sum of RSS {rss:.0f} MB; the daemon alone {daemon.rss():.0f} MB"
+    )
+    yield Figure("resident", "resident, shared pages counted once (PSS)", pss, "MB", detail)
+    yield Figure("resident_rss", "resident, sum of RSS", rss, "MB")
+
+
+def million(client: Client, daemon: Daemon, checks: int, seed: int, say: Callable[[str], None]) -> Iterator[Figure]:
+    """Stream `checks` distinct checks and compare memory after the first tenth with the most there was later."""
+    own = psutil.Process()
+    every = checks // 10
+    samples: list[tuple[float, float]] = []
+    passed = wrong = 0
+    for answered, verdict in enumerate(client.stream(ours.tasks_of(tasks(seed, checks // 10, 10), Isolation.AUTO)), 1):
+        passed += verdict.passed is True
+        wrong += verdict.passed is None
+        if answered % every == 0:
+            samples.append((own.memory_info().rss / MB, daemon.weight()[1]))
+            say(f"{answered:,} answered: client {samples[-1][0]:.1f} MB, daemon {samples[-1][1]:.1f} MB")
+    for side, index in (("client", 0), ("daemon", 1)):
+        first, most = samples[0][index], max(sample[index] for sample in samples)
+        detail = f"{first:.1f} MB after {every:,}, at most {most:.1f} MB up to {checks:,}"
+        yield Figure(
+            f"million_{side}_growth", f"{checks:,} streamed checks: {side}'s growth", most - first, "MB", detail
+        )
+    yield Figure("million_errors", "sandbox errors among them", wrong, "", f"{passed:,} passed")

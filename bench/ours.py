@@ -1,0 +1,73 @@
+"""Our own ways to judge checks: through gRPC, and the engine alone; isolated, and grouped as AUTO does it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+
+from cruxbox import Client
+from cruxbox.model import CallCheck, Isolation, Limits, Task, Verdict
+
+from bench.methods import CORES, Method, Result, answer_of
+from bench.workload import Work
+
+ISOLATED_CHECKS = 4000
+GROUPED_CHECKS = 40_000
+
+
+def task_of(work: Work, isolation: Isolation, limits: Limits = Limits()) -> Task:  # noqa: B008 (frozen)
+    """The cruxbox task of a generated work."""
+    checks = [CallCheck(call=probe.call, expected=probe.expected) for probe in work.probes]
+    return Task(program=work.program, checks=checks, id=work.id, isolation=isolation, limits=limits)
+
+
+def tasks_of(works: Iterable[Work], isolation: Isolation, limits: Limits = Limits()) -> Iterator[Task]:  # noqa: B008
+    """The cruxbox tasks of generated works, lazily."""
+    return (task_of(work, isolation, limits) for work in works)
+
+
+def timed(client: Client, tasks: Sequence[Task]) -> tuple[float, list[Verdict]]:
+    """Seconds that `client` takes for `tasks`, and the verdicts."""
+    started = time.perf_counter()
+    verdicts = client.check(tasks)
+    return time.perf_counter() - started, verdicts
+
+
+def grpc_methods(client: Client) -> list[Method]:
+    """Ours through gRPC, with `client` in this process and the daemon in another."""
+
+    def with_isolation(isolation: Isolation) -> Method:
+        def run(works: Sequence[Work]) -> Result:
+            seconds, verdicts = timed(client, list(tasks_of(works, isolation)))
+            return Result(seconds, tuple(verdict.passed is True for verdict in verdicts))
+
+        isolated = isolation is Isolation.PROCESS
+        return Method(
+            "grpc_isolated" if isolated else "grpc_grouped",
+            f"cruxbox, gRPC, {'a worker for each check' if isolated else 'grouped by ten'}",
+            ISOLATED_CHECKS if isolated else GROUPED_CHECKS,
+            run,
+        )
+
+    return [with_isolation(Isolation.PROCESS), with_isolation(Isolation.AUTO)]
+
+
+def engine_methods() -> list[Method]:
+    """Ours without gRPC: the daemon's pool driven directly, in a process of its own (`bench.engine`)."""
+
+    def with_isolation(isolation: Isolation) -> Method:
+        def run(works: Sequence[Work]) -> Result:
+            flat = [(work.program, [(probe.call, probe.expected) for probe in work.probes]) for work in works]
+            message = {"works": flat, "cores": CORES, "isolation": isolation.value}
+            return answer_of([sys.executable, "-m", "bench.engine"], message)
+
+        isolated = isolation is Isolation.PROCESS
+        return Method(
+            "engine_isolated" if isolated else "engine_grouped",
+            f"cruxbox, engine alone, {'a worker for each check' if isolated else 'grouped by ten'}",
+            ISOLATED_CHECKS if isolated else GROUPED_CHECKS,
+            run,
+        )
+
+    return [with_isolation(Isolation.PROCESS), with_isolation(Isolation.AUTO)]

@@ -1,0 +1,61 @@
+"""Interleaved rounds: A B C A B C …, so that what the machine does meanwhile falls on every method alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from bench.methods import Method, Result
+from bench.workload import Work, tasks
+
+CHECKS_PER_TASK = 10
+
+
+@dataclass
+class Series:
+    """One method over all rounds: checks a second in each, and how many verdicts were not the true ones."""
+
+    method: Method
+    rates: list[float] = field(default_factory=list)
+    wrong: int = 0
+    judged: int = 0
+
+    @property
+    def rate(self) -> float:
+        return median(self.rates)
+
+    def add(self, result: Result, works: Sequence[Work]) -> None:
+        truth = [probe.holds for work in works for probe in work.probes]
+        assert len(truth) == len(result.passed), f"{self.method.name} answered {len(result.passed)} of {len(truth)}"
+        self.rates.append(result.rate)
+        self.judged += len(truth)
+        self.wrong += sum(told is not true for told, true in zip(result.passed, truth))
+
+
+def run(
+    methods: Sequence[Method], rounds: int, scale: float, seed: int, say: Callable[[str], None]
+) -> dict[str, Series]:
+    """Run every method that is not missing `rounds` times, one after the other, on the same work within a round.
+
+    Args:
+        methods: in the order of a round.
+        rounds: an odd number gives a clean median.
+        scale: times the checks that each method asks for.
+        seed: of the generated work; every round takes another part of its sequence.
+        say: told what runs now.
+    """
+    present = [method for method in methods if not method.missing]
+    series = {method.name: Series(method) for method in present}
+    largest = max(_tasks(method, scale) for method in present)
+    for index in range(rounds):
+        works = list(tasks(seed, largest, CHECKS_PER_TASK, start=index * largest))
+        for method in present:
+            say(f"round {index + 1}/{rounds}: {method.title}")
+            part = works[: _tasks(method, scale)]
+            series[method.name].add(method.run(part), part)
+    return series
+
+
+def _tasks(method: Method, scale: float) -> int:
+    return max(1, round(method.checks * scale / CHECKS_PER_TASK))
