@@ -1,0 +1,77 @@
+"""Numbers of the kernel's interface that the standard library does not offer; only what confinement needs."""
+
+import os
+import struct
+
+_X86_64 = {
+    "prctl": 157,
+    "capget": 125,
+    "capset": 126,
+    "unshare": 272,
+    "mount": 165,
+    "umount2": 166,
+    "pivot_root": 155,
+    "sethostname": 170,
+    "close_range": 436,
+    "landlock_create_ruleset": 444,
+    "landlock_add_rule": 445,
+    "landlock_restrict_self": 446,
+}
+_AARCH64 = {
+    "prctl": 167,
+    "capget": 90,
+    "capset": 91,
+    "unshare": 97,
+    "mount": 40,
+    "umount2": 39,
+    "pivot_root": 41,
+    "sethostname": 161,
+    "close_range": 436,
+    "landlock_create_ruleset": 444,
+    "landlock_add_rule": 445,
+    "landlock_restrict_self": 446,
+}
+_MACHINES = {"x86_64": _X86_64, "aarch64": _AARCH64}
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_CAPBSET_DROP = 24
+PR_SET_SECUREBITS = 28
+PR_SET_NO_NEW_PRIVS = 38
+PR_CAP_AMBIENT = 47
+PR_CAP_AMBIENT_CLEAR_ALL = 4
+
+CAP_SETPCAP = 8
+CAP_SYS_ADMIN = 21
+
+_CAPABILITY_VERSION_3 = 0x20080522
+
+
+def call(kernel, name, *arguments):
+    # type: (object, str, object) -> int
+    """Makes the named system call; raises OSError, with ENOSYS on a machine that has no table here."""
+    numbers = _MACHINES.get(os.uname().machine)
+    if numbers is None:
+        raise OSError(38, "no system-call numbers for " + os.uname().machine)
+    return kernel.syscall(numbers[name], *arguments)  # type: ignore[attr-defined,no-any-return]
+
+
+def prctl(kernel, option, *arguments):
+    # type: (object, int, int) -> int
+    """prctl with the unused arguments zero, as newer options demand."""
+    return call(kernel, "prctl", option, *(arguments + (0,) * (4 - len(arguments))))
+
+
+def capabilities(kernel):
+    # type: (object) -> tuple[int, ...]
+    """The process's (effective, permitted, inheritable) capabilities as bit masks."""
+    data = bytearray(24)
+    call(kernel, "capget", bytearray(struct.pack("<Ii", _CAPABILITY_VERSION_3, 0)), data)
+    low, high = struct.unpack("<III", data[:12]), struct.unpack("<III", data[12:])
+    return tuple(low[i] | high[i] << 32 for i in range(3))
+
+
+def drop_capabilities(kernel):
+    # type: (object) -> None
+    """Empties the effective, permitted and inheritable sets."""
+    call(kernel, "capset", bytearray(struct.pack("<Ii", _CAPABILITY_VERSION_3, 0)), bytes(24))

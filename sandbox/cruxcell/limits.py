@@ -1,0 +1,67 @@
+"""Resource limits of a worker, packed as the records that `kernel.enter` sets: '<IIQQ' resource, padding, soft, hard.
+
+Every limit is set soft = hard, so a worker cannot move any. A hard limit can only be lowered: a value above the one
+that was inherited becomes the inherited one.
+"""
+
+import resource
+import struct
+
+STACK_BYTES = 8 << 20  # fixed, so that the depth of recursion does not depend on the host
+DESCRIPTORS = 32  # standard streams, report pipe, and some to spare for reading files
+# A worker may do many checks, each with a clock of its own, so the CPU limit of the process is a backstop only: it ends
+# a worker that the zygote has lost sight of.
+_CHECKS_OF_A_WORKER, _BACKSTOP_S = 1000, 60
+
+# What no worker needs, and why it is none.
+_NONE = (
+    "RLIMIT_CORE",  # no core files
+    "RLIMIT_NPROC",  # no processes, no threads (binds for every user but root)
+    "RLIMIT_MEMLOCK",  # no pinned memory
+    "RLIMIT_MSGQUEUE",  # no message queues
+    "RLIMIT_SIGPENDING",  # no queued signals, no timers that need one
+    "RLIMIT_NICE",  # no better priority
+    "RLIMIT_RTPRIO",  # no real-time priority
+)
+
+
+def address_space():
+    # type: () -> int
+    """Bytes of address space this process has now; read before Landlock hides /proc.
+
+    Returns:
+        The size in bytes, to which the caller adds what a worker may use.
+    """
+    with open("/proc/self/statm", "rb") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+def pack(address_space_bytes, file_bytes, cpu_ns):
+    # type: (int, int, int) -> bytes
+    """Packs the limits of one worker.
+
+    Args:
+        address_space_bytes: what the zygote has (`address_space`) plus what the worker may add.
+        file_bytes: size a file may be written to; 0 means no writing to files at all. Pipes are not files.
+        cpu_ns: CPU limit of one check. The zygote's clock enforces it; the limit set here is far above.
+
+    Returns:
+        Packed records for `kernel.enter`.
+    """
+    limits = [
+        (resource.RLIMIT_AS, address_space_bytes),
+        (resource.RLIMIT_CPU, _BACKSTOP_S + cpu_ns * _CHECKS_OF_A_WORKER // 1_000_000_000),
+        (resource.RLIMIT_FSIZE, file_bytes),
+        (resource.RLIMIT_NOFILE, DESCRIPTORS),
+        (resource.RLIMIT_STACK, STACK_BYTES),
+    ]
+    limits += [(getattr(resource, name), 0) for name in _NONE]
+    return b"".join([_record(number, value) for number, value in limits])
+
+
+def _record(number, value):
+    # type: (int, int) -> bytes
+    hard = resource.getrlimit(number)[1]
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    return struct.pack("<IIQQ", number, 0, value, value)
