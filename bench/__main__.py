@@ -13,13 +13,13 @@ from cruxbox import Client, CruxboxError
 from cruxbox.model import Isolation
 from rich.console import Console
 
-from bench import busy, daemon, latency, memory, ours, real, report, rounds, stepcount, workload
+from bench import busy, confinement, daemon, latency, memory, ours, real, report, rounds, stepcount, workload
 from bench.figures import TARGETS, Figure, ratio
 from bench.methods import PEER_METHODS
 from bench.rounds import Series
 
-SECTIONS = ("methods", "latency", "stalls", "steps", "memory", "scale", "busy", "million", "real")
-QUICK_SECTIONS = SECTIONS[:6]
+SECTIONS = ("methods", "confinement", "steps", "latency", "stalls", "memory", "scale", "busy", "million", "real")
+QUICK_SECTIONS = SECTIONS[:7]
 BUSY_CHECKS = 4000
 
 
@@ -82,6 +82,10 @@ class Bench:
         self.series = rounds.run(methods, self.options.rounds, scale, self.options.seed, self.say)
         report.print_methods(self.console, self.series, [method for method in methods if method.missing])
         yield from ratios(self.series)
+
+    def confinement(self) -> Iterator[Figure]:
+        scale = 0.3 if self.options.quick else 1
+        yield from confinement.figures(self.options.rounds, scale, self.options.seed, self.say)
 
     def latency(self) -> Iterator[Figure]:
         checks = 300 if self.options.quick else 1000
