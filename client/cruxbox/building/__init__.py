@@ -8,8 +8,9 @@ from cruxbox.building.extraction import extract_candidate, extract_input, extrac
 from cruxbox.building.methods import METHODS, methods_used
 from cruxbox.building.prompts import Style, input_prompt, output_prompt
 from cruxbox.building.recipe import candidate_prompts
-from cruxbox.building.rows import BadRow, DataError, Row, read_rows, row_source
+from cruxbox.building.rows import BadRow, Row, read_rows, row_source, write_records
 from cruxbox.building.sampling import select
+from cruxbox.errors import DataError
 
 __all__ = [
     "METHODS",
@@ -30,4 +31,5 @@ __all__ = [
     "read_rows",
     "row_source",
     "select",
+    "write_records",
 ]

@@ -19,6 +19,7 @@ from typing import Union
 
 from cruxbox.building.edits import Edit, rewrite
 from cruxbox.building.scopes import Kind, Resolution, Scope, Site, resolve
+from cruxbox.errors import CruxboxError
 
 #: Larger texts are refused: the parser's memory grows with the text. Characters of program and input.
 MAX_CHARS = 100_000
@@ -37,7 +38,7 @@ _REFLECTIVE_ATTRIBUTES = frozenset(
 _Place = Union[Site, ast.keyword]
 
 
-class AnonymizeError(ValueError):
+class AnonymizeError(CruxboxError):
     """The program or its input cannot be renamed safely; the message says why."""
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from cruxbox.building.rows import DataError
+from cruxbox.errors import DataError
 
 
 class Style(enum.Enum):

@@ -13,14 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Union
 
+from cruxbox.errors import DataError
+
 #: A program larger than this is a broken row, not a task. Bytes of UTF-8.
 MAX_FIELD_BYTES = 1 << 20
 
 Problem = Union["BadRow", "Row"]
-
-
-class DataError(ValueError):
-    """A file cannot be used; the message is one sentence for the person who named it."""
 
 
 @dataclass(frozen=True)

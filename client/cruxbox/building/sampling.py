@@ -11,7 +11,8 @@ import hashlib
 import heapq
 from collections.abc import Iterable
 
-from cruxbox.building.rows import DataError, Row
+from cruxbox.building.rows import Row
+from cruxbox.errors import DataError
 
 
 def select(rows: Iterable[Row], n: int, seed: int = 0, *, one_per_program: bool = True) -> list[Row]:

@@ -1,0 +1,75 @@
+"""Statistics of scored generations and of data sets; needs the extra `stats` (numpy, scipy; matplotlib for reports).
+
+from cruxbox.stats import compare, read_all, to_json
+comparison = compare(read_all(["small.json", "large.json"]))
+print(to_json(comparison)["models"][0]["pass_at"])
+"""
+
+try:
+    import numpy as _numpy  # noqa: F401
+    import scipy as _scipy  # noqa: F401
+except ImportError as error:  # pragma: no cover - depends on what is installed
+    raise ImportError("cruxbox.stats needs numpy and scipy: pip install 'cruxbox[stats]'") from error
+
+from cruxbox.stats.behaviour import Confusion, Shares, conditional_failure, cot_confusion, diversity, shares
+from cruxbox.stats.bootstrap import interval, resample_means
+from cruxbox.stats.compare import Comparison, Estimate, ModelSummary, Settings, compare
+from cruxbox.stats.correlation import correlations
+from cruxbox.stats.dataset import DatasetStats, Spread, describe, spread
+from cruxbox.stats.difficulty import (
+    Group,
+    Histogram,
+    by_method,
+    by_quarter,
+    difficulty_histogram,
+    hardest_and_easiest,
+    task_difficulty,
+)
+from cruxbox.stats.jsonable import to_json
+from cruxbox.stats.noise import type1, type1_closed, type2
+from cruxbox.stats.paired import Difference, differences, holm, reversal, two_sided
+from cruxbox.stats.panel import Panel, panel_of, pass_at_k
+from cruxbox.stats.scored import Scored, read_all, read_scored
+
+__all__ = [
+    "Comparison",
+    "Confusion",
+    "DatasetStats",
+    "Difference",
+    "Estimate",
+    "Group",
+    "Histogram",
+    "ModelSummary",
+    "Panel",
+    "Scored",
+    "Settings",
+    "Shares",
+    "Spread",
+    "by_method",
+    "by_quarter",
+    "compare",
+    "conditional_failure",
+    "correlations",
+    "cot_confusion",
+    "describe",
+    "differences",
+    "difficulty_histogram",
+    "diversity",
+    "hardest_and_easiest",
+    "holm",
+    "interval",
+    "panel_of",
+    "pass_at_k",
+    "read_all",
+    "read_scored",
+    "resample_means",
+    "reversal",
+    "shares",
+    "spread",
+    "task_difficulty",
+    "to_json",
+    "two_sided",
+    "type1",
+    "type1_closed",
+    "type2",
+]

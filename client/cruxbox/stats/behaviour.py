@@ -1,0 +1,89 @@
+"""What kind of failures: shared ones, ones that thinking aloud repairs, and how varied the answers are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cruxbox.stats.panel import Floats
+
+#: Above this share of passed samples a task counts as solved by a model, in the 2×2 tables.
+SOLVED_ABOVE = 0.5
+
+
+def conditional_failure(p: Floats) -> Floats:
+    """How well Y does where X fails, relative to how well it does at large: mean(Y | X fails)/mean(Y).
+
+    Line X, column Y. X fails a task when p is 0. 1 means that failures have nothing in common, 0 that Y fails wherever
+    X does. NaN where X never fails or Y never passes.
+    """
+    models = p.shape[1]
+    result = np.full((models, models), np.nan)
+    for x in range(models):
+        failed = p[:, x] == 0
+        for y in range(models):
+            both = ~np.isnan(p[:, y]) & ~np.isnan(p[:, x])
+            if (both & failed).any() and p[both, y].mean() > 0:
+                result[x, y] = p[both & failed, y].mean() / p[both, y].mean()
+    return result
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Direct against chain of thought: tasks solved (p > 0.5) by both, by one, by neither; and how far p moved.
+
+    `counts[i]` of the histogram is the number of tasks whose p_cot − p_direct lies between `edges[i]` and the next.
+    """
+
+    direct: str
+    cot: str
+    both: int
+    only_direct: int
+    only_cot: int
+    neither: int
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+
+
+def cot_confusion(direct: Floats, cot: Floats, names: tuple[str, str]) -> Confusion:
+    """The 2×2 table and the histogram, over the tasks that both know."""
+    known = ~np.isnan(direct) & ~np.isnan(cot)
+    d, t = direct[known] > SOLVED_ABOVE, cot[known] > SOLVED_ABOVE
+    # Bins are centred on the multiples of 0.1, so that "no change" has a bin of its own.
+    edges = (np.arange(-10, 12) - 0.5) / 10
+    counts, _ = np.histogram(np.round(cot[known] - direct[known], 12), bins=np.round(edges, 12))
+    return Confusion(
+        direct=names[0],
+        cot=names[1],
+        both=int((d & t).sum()),
+        only_direct=int((d & ~t).sum()),
+        only_cot=int((~d & t).sum()),
+        neither=int((~d & ~t).sum()),
+        edges=tuple(float(edge) for edge in edges),
+        counts=tuple(int(count) for count in counts),
+    )
+
+
+def diversity(generations: Mapping[str, Sequence[str]], ids: Iterable[str]) -> tuple[int, ...]:
+    """Distinct answers (as text, without white space around it) for each task; 0 where the file has none."""
+    return tuple(len({text.strip() for text in generations.get(id, ())}) for id in ids)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Shares of the tasks with a known p: `functional_diversity` is 0.1 < p < 0.9."""
+
+    solved: float
+    unsolved: float
+    functional_diversity: float
+
+
+def shares(p: Floats) -> Shares:
+    """How many tasks a model always solves, never solves, and solves now and then."""
+    known = p[~np.isnan(p)]
+    if not len(known):
+        return Shares(float("nan"), float("nan"), float("nan"))
+    between = (known > 0.1) & (known < 0.9)
+    return Shares(float((known == 1).mean()), float((known == 0).mean()), float(between.mean()))

@@ -1,0 +1,215 @@
+"""A comparison of models: every statistic of the package, computed once, as plain data that every report reads.
+
+Fractions everywhere; what is shown to people is multiplied by a hundred where it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cruxbox.building.rows import Row
+from cruxbox.errors import DataError
+from cruxbox.stats.behaviour import Confusion, Shares, conditional_failure, cot_confusion, diversity, shares
+from cruxbox.stats.bootstrap import CONFIDENCE, RESAMPLES, interval, resample_means
+from cruxbox.stats.correlation import correlations
+from cruxbox.stats.difficulty import Group, Histogram, by_method, by_quarter, difficulty_histogram
+from cruxbox.stats.noise import type1, type1_closed, type2
+from cruxbox.stats.paired import SIZES, Difference, differences
+from cruxbox.stats.panel import Floats, Panel, column_means, panel_of, pass_at_k, unit_histogram
+from cruxbox.stats.scored import Scored
+
+KS = (1, 5)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a comparison is made; everything that a reader needs to make it again."""
+
+    resamples: int = RESAMPLES
+    seed: int = 0
+    confidence: float = CONFIDENCE
+    ks: tuple[int, ...] = KS
+    sizes: tuple[int, ...] = SIZES
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """pass@k over the `tasks` that have at least k known samples, with its bootstrap interval."""
+
+    k: int
+    tasks: int
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ModelSummary:
+    """One model. `recorded` is the pass@k that its file states; `distinct` the mean number of distinct answers."""
+
+    name: str
+    tasks: int
+    samples: tuple[int, int]
+    masked: int
+    pass_at: tuple[Estimate, ...]
+    recorded: dict[int, float]
+    noise_tasks: float
+    noise_tasks_closed: float
+    noise_samples: float
+    shares: Shares
+    distinct: float | None
+    distinct_counts: tuple[int, ...]
+    p_counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Everything a report says."""
+
+    settings: Settings
+    tasks: int
+    left_out: int
+    baseline: str
+    models: tuple[ModelSummary, ...]
+    differences: tuple[Difference, ...]
+    ahead: Floats
+    correlations: dict[str, Floats]
+    conditional_failure: Floats
+    confusions: tuple[Confusion, ...]
+    difficulty: Histogram
+    methods: tuple[Group, ...] = ()
+    by_chars: tuple[Group, ...] = ()
+    by_lines: tuple[Group, ...] = ()
+    by_steps: tuple[Group, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+def compare(
+    models: Sequence[Scored],
+    *,
+    baseline: str = "",
+    cot: Sequence[tuple[str, str]] = (),
+    dataset: Sequence[Row] | None = None,
+    settings: Settings | None = None,
+) -> Comparison:
+    """Compares the models on the tasks that all of them have; the first one is the baseline unless another is named.
+
+    `cot` are pairs of names, direct and chain of thought. Raises DataError for a name that is not there, for models
+    without a task in common, and for a dataset without any of the tasks.
+    """
+    settings = settings or Settings()
+    panel = panel_of(models)
+    base = panel.column(baseline) if baseline else 0
+    pairs = [(panel.column(direct), panel.column(thought)) for direct, thought in cot]
+    means = resample_means(panel.p, resamples=settings.resamples, seed=settings.seed)
+    rows = _rows_by_id(dataset, panel.ids)
+    column = [rows.get(id) for id in panel.ids]
+    return Comparison(
+        settings=settings,
+        tasks=len(panel.ids),
+        left_out=panel.left_out,
+        baseline=panel.names[base],
+        models=_summaries(models, panel, means, settings),
+        differences=tuple(
+            differences(
+                panel.p,
+                panel.names,
+                base,
+                resamples=settings.resamples,
+                seed=settings.seed,
+                confidence=settings.confidence,
+                sizes=settings.sizes,
+            )
+        ),
+        ahead=ahead(means),
+        correlations=correlations(panel.p),
+        conditional_failure=conditional_failure(panel.p),
+        confusions=tuple(
+            cot_confusion(panel.p[:, i], panel.p[:, j], (panel.names[i], panel.names[j])) for i, j in pairs
+        ),
+        difficulty=difficulty_histogram(panel.p),
+        methods=tuple(by_method(panel.p, panel.ids, rows)),
+        by_chars=tuple(by_quarter(panel.p, [len(row.code) if row else None for row in column])),
+        by_lines=tuple(by_quarter(panel.p, [len(row.code.splitlines()) if row else None for row in column])),
+        by_steps=tuple(by_quarter(panel.p, [row.steps if row else None for row in column])),
+        notes=tuple(_notes(models, panel, rows, dataset is not None)),
+    )
+
+
+def ahead(means: Floats) -> Floats:
+    """Share of the resamples in which the model of the line is ahead of the model of the column; a tie counts half."""
+    models = means.shape[1]
+    result = np.full((models, models), np.nan)
+    for i in range(models):
+        for j in range(models):
+            if i != j:
+                wins = means[:, i] > means[:, j]
+                ties = means[:, i] == means[:, j]
+                result[i, j] = wins.mean() + ties.mean() / 2
+    return result
+
+
+def _rows_by_id(dataset: Sequence[Row] | None, ids: Sequence[str]) -> dict[str, Row]:
+    if dataset is None:
+        return {}
+    rows = {row.id: row for row in dataset}
+    if not rows.keys() & set(ids):
+        raise DataError(f"the data set has none of the scored tasks, such as {ids[0]!r}")
+    return rows
+
+
+def _summaries(models: Sequence[Scored], panel: Panel, means: Floats, settings: Settings) -> tuple[ModelSummary, ...]:
+    estimates = [_estimates(panel, k, means, settings) for k in settings.ks]
+    noise, closed, sampling = type1(means), type1_closed(panel.p), type2(panel.p, panel.n)
+    result = []
+    for at, model in enumerate(models):
+        distinct = diversity(model.generations, panel.ids)
+        answers = [count for count in distinct if count]
+        p, n = panel.p[:, at], panel.n[:, at]
+        result.append(
+            ModelSummary(
+                name=model.name,
+                tasks=int((n > 0).sum()),
+                samples=(int(n.min()), int(n.max())),
+                masked=sum(list(model.verdicts[id]).count(None) for id in panel.ids),
+                pass_at=tuple(column[at] for column in estimates if column[at].tasks),
+                recorded=dict(model.recorded),
+                noise_tasks=float(noise[at]),
+                noise_tasks_closed=float(closed[at]),
+                noise_samples=float(sampling[at]),
+                shares=shares(p),
+                distinct=float(np.mean(answers)) if answers else None,
+                distinct_counts=tuple(int(c) for c in np.bincount(answers)) if answers else (),
+                p_counts=tuple(int(c) for c in unit_histogram(p, 10)),
+            )
+        )
+    return tuple(result)
+
+
+def _estimates(panel: Panel, k: int, means: Floats, settings: Settings) -> list[Estimate]:
+    scores = pass_at_k(panel.n, panel.c, k)
+    if k != 1:
+        means = resample_means(scores, resamples=settings.resamples, seed=settings.seed)
+    low, high = interval(means, settings.confidence)
+    tasks = (~np.isnan(scores)).sum(axis=0)
+    values = column_means(scores)
+    return [Estimate(k, int(tasks[at]), float(values[at]), float(low[at]), float(high[at])) for at in range(len(tasks))]
+
+
+def _notes(models: Sequence[Scored], panel: Panel, rows: Mapping[str, Row], with_dataset: bool) -> list[str]:
+    """Sentences that a reader must know before believing a number."""
+    notes = []
+    if panel.left_out:
+        notes.append(f"{panel.left_out} tasks are left out: not every file has them.")
+    masked = [f"{model.name} ({model.masked})" for model in models if model.masked]
+    if masked:
+        notes.append(f"Undecided checks are masked, neither passed nor failed: {', '.join(masked)}.")
+    missing = sum(id not in rows for id in panel.ids)
+    if with_dataset and missing:
+        notes.append(
+            f"{missing} of {len(panel.ids)} tasks are not in the data set; methods and lengths leave them out."
+        )
+    return notes

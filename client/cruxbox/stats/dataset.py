@@ -1,0 +1,102 @@
+"""What a data set is made of: characters, lines, steps and methods."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cruxbox.building.methods import METHODS, methods_used
+from cruxbox.building.rows import Row
+from cruxbox.stats.panel import Floats, Ints
+
+#: A histogram ends at this many times the 99th percentile; a single program with 3,175 steps would flatten the rest.
+FAR_OUT = 3.0
+_BINS = 40
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How a whole number is spread over the rows.
+
+    `bounds` are minimum, quartiles (linear interpolation, as in pandas' qcut) and maximum; `quarters[i]` counts the
+    rows in (bounds[i], bounds[i+1]], the first one with its lower bound. `edges` and `counts` are a histogram, without
+    the values of `beyond`, which lie far to the right of all others.
+    """
+
+    rows: int
+    total: int
+    mean: float
+    bounds: tuple[float, ...]
+    quarters: tuple[int, ...]
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+    beyond: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class DatasetStats:
+    """Everything `describe` finds. `methods` counts the rows that use a method at least once."""
+
+    rows: int
+    chars: Spread
+    lines: Spread
+    steps: Spread | None
+    methods: dict[str, int]
+    methods_unused: tuple[str, ...]
+    without_method: int
+
+
+def describe(rows: Sequence[Row], steps: Sequence[int | None] | None = None) -> DatasetStats:
+    """Statistics of the rows. `steps` takes the place of the rows' own; None in it is a row that has none."""
+    counted = [row.steps for row in rows] if steps is None else steps
+    known = [count for count in counted if count is not None]
+    used = [methods_used(row.code) for row in rows]
+    methods = Counter(name for names in used for name in names)
+    every = {name for names in METHODS.values() for name in names}
+    return DatasetStats(
+        rows=len(rows),
+        chars=spread([len(row.code) for row in rows]),
+        lines=spread([len(row.code.splitlines()) for row in rows]),
+        steps=spread(known) if known else None,
+        methods=dict(sorted(methods.items(), key=lambda item: (-item[1], item[0]))),
+        methods_unused=tuple(sorted(every - set(methods))),
+        without_method=sum(not names for names in used),
+    )
+
+
+def spread(values: Sequence[int]) -> Spread:
+    """Quartiles and a histogram of at least one whole number."""
+    numbers = np.asarray(values, dtype=np.int64)
+    bounds = np.quantile(numbers, [0, 0.25, 0.5, 0.75, 1])
+    quarter = quarter_of(numbers, bounds)
+    edges, counts, beyond = histogram(numbers)
+    return Spread(
+        rows=len(numbers),
+        total=int(numbers.sum()),
+        mean=float(numbers.mean()),
+        bounds=tuple(float(bound) for bound in bounds),
+        quarters=tuple(int((quarter == at).sum()) for at in range(4)),
+        edges=edges,
+        counts=counts,
+        beyond=beyond,
+    )
+
+
+def quarter_of(numbers: Ints, bounds: Floats) -> Ints:
+    """0 to 3 for each number: which of the intervals (bounds[i], bounds[i+1]] holds it; the minimum is in the first."""
+    return np.clip(np.searchsorted(bounds[1:-1], numbers, side="left"), 0, 3)
+
+
+def histogram(numbers: Ints) -> tuple[tuple[float, ...], tuple[int, ...], tuple[int, ...]]:
+    """Edges and counts of at most 40 bins of the same whole width, and the values that are too far out to show."""
+    reach = max(FAR_OUT * float(np.quantile(numbers, 0.99)), 1.0)
+    shown, beyond = numbers[numbers <= reach], numbers[numbers > reach]
+    low, high = int(shown.min()), int(shown.max())
+    width = -(-(high - low + 1) // _BINS)
+    # Edges lie between whole numbers, so that no value sits on one.
+    edges = np.arange(low, high + width + 1, width) - 0.5
+    counts, _ = np.histogram(shown, bins=edges)
+    return tuple(map(float, edges)), tuple(map(int, counts)), tuple(sorted(map(int, beyond)))

@@ -1,0 +1,83 @@
+"""Which tasks are hard: by themselves, by the methods they use, by how long and how busy they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cruxbox.building.methods import methods_used
+from cruxbox.building.rows import Row
+from cruxbox.stats.dataset import quarter_of
+from cruxbox.stats.panel import Floats, column_means, unit_histogram
+
+#: A method is ranked when at least so many tasks use it.
+FEWEST_TASKS = 5
+#: How many methods stand at either end of the ranking.
+RANKED = 7
+
+_BINS = 20
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """`counts[i]` tasks lie between `edges[i]` and `edges[i+1]`; the last bin has its right edge too."""
+
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Tasks that have something in common, and how well each model does on them (fractions, in the models' order)."""
+
+    name: str
+    tasks: int
+    mean: float
+    by_model: tuple[float, ...]
+
+
+def task_difficulty(p: Floats) -> Floats:
+    """Mean of p over the models that know the task; low is hard."""
+    return column_means(p.T)
+
+
+def difficulty_histogram(p: Floats) -> Histogram:
+    """Tasks by their mean p, in 20 bins from 0 to 1."""
+    counts = unit_histogram(task_difficulty(p), _BINS)
+    return Histogram(tuple(edge / _BINS for edge in range(_BINS + 1)), tuple(map(int, counts)))
+
+
+def by_method(p: Floats, ids: Sequence[str], rows: Mapping[str, Row], fewest: int = FEWEST_TASKS) -> list[Group]:
+    """Methods that at least `fewest` tasks use, hardest first; a task counts once for each method it uses."""
+    users: dict[str, list[int]] = {}
+    for at, id in enumerate(ids):
+        for name in methods_used(rows[id].code) if id in rows else ():
+            users.setdefault(name, []).append(at)
+    groups = [_group(name, p[users[name]]) for name in sorted(users) if len(users[name]) >= fewest]
+    return sorted((group for group in groups if group.mean == group.mean), key=lambda group: (group.mean, group.name))
+
+
+def hardest_and_easiest(groups: Sequence[Group], ranked: int = RANKED) -> tuple[list[Group], list[Group]]:
+    """The first and the last of a list sorted by difficulty, without overlap; the easiest one comes first."""
+    hardest = list(groups[:ranked])
+    return hardest, list(reversed(groups[len(hardest) :]))[:ranked]
+
+
+def by_quarter(p: Floats, values: Sequence[int | None]) -> list[Group]:
+    """Tasks in four groups from low to high values (of length, of steps); tasks without a value are left out."""
+    at = [index for index, value in enumerate(values) if value is not None]
+    if not at:
+        return []
+    numbers = np.array([value for value in values if value is not None], dtype=np.int64)
+    bounds = np.quantile(numbers, [0, 0.25, 0.5, 0.75, 1])
+    quarter = quarter_of(numbers, bounds)
+    chosen = p[at]
+    names = [f"{'[' if i == 0 else '('}{bounds[i]:g}, {bounds[i + 1]:g}]" for i in range(4)]
+    return [_group(names[i], chosen[quarter == i]) for i in range(4) if (quarter == i).any()]
+
+
+def _group(name: str, p: Floats) -> Group:
+    overall = column_means(task_difficulty(p)[:, None])
+    return Group(name, len(p), float(overall[0]), tuple(float(mean) for mean in column_means(p)))

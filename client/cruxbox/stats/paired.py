@@ -1,0 +1,114 @@
+"""Differences between two models on the same tasks: how large, how sure, and how easily reversed on other tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from cruxbox.stats.bootstrap import CONFIDENCE, RESAMPLES, interval, resample_means
+from cruxbox.stats.panel import Floats, column_means
+
+#: Data-set sizes for which the chance of a reversed order is given.
+SIZES = (200, 400, 800, 1600)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A model minus a baseline, in fractions. `p_value` is two-sided, from the bootstrap; `adjusted` is Holm's.
+
+    `t_test` is the p value of the paired t test on the same tasks, an independent look at the same question.
+    `reversed` gives, for a number of tasks, the share of draws of so many in which the order is the other way round.
+    """
+
+    baseline: str
+    model: str
+    tasks: int
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    adjusted: float
+    t_test: float
+    reversed: dict[int, float]
+
+    def significant(self, level: float = 1 - CONFIDENCE) -> bool:
+        """Whether the difference stands at this level, with all comparisons made at once accounted for."""
+        return bool(self.adjusted < level)
+
+
+def differences(
+    p: Floats,
+    names: Sequence[str],
+    baseline: int,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    confidence: float = CONFIDENCE,
+    sizes: Sequence[int] = SIZES,
+) -> list[Difference]:
+    """Every model against the model in column `baseline`. A task counts where both are known."""
+    others = [column for column in range(p.shape[1]) if column != baseline]
+    if not others:
+        return []
+    gaps = p[:, others] - p[:, [baseline]]
+    observed = column_means(gaps)
+    means = resample_means(gaps, resamples=resamples, seed=seed)
+    low, high = interval(means, confidence)
+    p_values = two_sided(means)
+    turned = {
+        size: reversal(resample_means(gaps, resamples=resamples, seed=seed, size=size), observed) for size in sizes
+    }
+    return [
+        Difference(
+            baseline=names[baseline],
+            model=names[column],
+            tasks=int((~np.isnan(gaps[:, at])).sum()),
+            difference=float(observed[at]),
+            low=float(low[at]),
+            high=float(high[at]),
+            p_value=float(p_values[at]),
+            adjusted=float(adjusted),
+            t_test=paired_t(gaps[:, at]),
+            reversed={size: float(shares[at]) for size, shares in turned.items()},
+        )
+        for at, (column, adjusted) in enumerate(zip(others, holm(p_values)))
+    ]
+
+
+def two_sided(means: Floats) -> Floats:
+    """Bootstrap p value of "no difference": twice the smaller share of resampled differences beyond zero.
+
+    One is added to each count, since a finite number of resamples can never show a probability of nothing.
+    """
+    below = (means <= 0).sum(axis=0)
+    above = (means >= 0).sum(axis=0)
+    share = 2.0 * (np.minimum(below, above) + 1) / (len(means) + 1)
+    return np.where(np.isnan(means).all(axis=0), np.nan, np.minimum(1.0, share))
+
+
+def holm(p_values: Floats) -> Floats:
+    """Holm's adjustment: p values that may be held against one level although many comparisons were made."""
+    order = np.argsort(p_values)
+    factors = len(p_values) - np.arange(len(p_values))
+    adjusted = np.empty(len(p_values))
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p_values[order] * factors))
+    return adjusted
+
+
+def paired_t(gap: Floats) -> float:
+    """Two-sided p value of the paired t test; 1 where the models agree on every task."""
+    known = gap[~np.isnan(gap)]
+    if len(known) < 2:
+        return float("nan")
+    if np.ptp(known) == 0:
+        return 1.0 if known[0] == 0 else 0.0
+    return float(stats.ttest_1samp(known, 0.0).pvalue)
+
+
+def reversal(means: Floats, observed: Floats) -> Floats:
+    """Share of resampled differences whose sign is the opposite of the observed one."""
+    opposite = (np.sign(means) == -np.sign(observed)) & (observed != 0)
+    return np.asarray(opposite.mean(axis=0), dtype=np.float64)

@@ -1,0 +1,87 @@
+"""The models of a comparison, side by side: arrays with a line for each task and a column for each model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cruxbox.errors import DataError
+from cruxbox.stats.scored import Scored
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Counts of the tasks that all models share. `n` is the number of known verdicts, `c` of those that passed.
+
+    `p` is c/n, the pass@1 of each task, and NaN where nothing is known. Shapes are (tasks, models).
+    """
+
+    ids: tuple[str, ...]
+    names: tuple[str, ...]
+    n: Ints
+    c: Ints
+    p: Floats
+    left_out: int
+
+    def column(self, name: str) -> int:
+        """The column of the model. Raises DataError, listing the models there are."""
+        if name not in self.names:
+            raise DataError(f"no model is called {name!r}; there are: {', '.join(self.names)}")
+        return self.names.index(name)
+
+
+def panel_of(models: Sequence[Scored]) -> Panel:
+    """The models side by side, on the tasks that every one of them has, in the order of the first one.
+
+    Raises DataError if there is no model, no task that all have, or a model without any known verdict.
+    """
+    if not models:
+        raise DataError("no scored file is given")
+    shared = set(models[0].verdicts).intersection(*(model.verdicts for model in models[1:]))
+    ids = tuple(id for id in models[0].verdicts if id in shared)
+    if not ids:
+        raise DataError("the scored files have no task in common")
+    for model in models:
+        if all(verdict is None for id in ids for verdict in model.verdicts[id]):
+            raise DataError(f"{model.name}: not one check of the {len(ids)} shared tasks is decided")
+    every = {id for model in models for id in model.verdicts}
+    n = np.array([[sum(v is not None for v in model.verdicts[id]) for model in models] for id in ids], dtype=np.int64)
+    c = np.array([[sum(v is True for v in model.verdicts[id]) for model in models] for id in ids], dtype=np.int64)
+    p = np.divide(c, n, out=np.full(n.shape, np.nan), where=n > 0)
+    return Panel(ids, tuple(model.name for model in models), n, c, p, len(every) - len(ids))
+
+
+def column_means(values: Floats) -> Floats:
+    """The mean of each column's known entries; NaN where there is none."""
+    known = ~np.isnan(values)
+    counts = known.sum(axis=0)
+    totals = np.where(known, values, 0.0).sum(axis=0)
+    return np.divide(totals, counts, out=np.full(values.shape[1], np.nan), where=counts > 0)
+
+
+def unit_histogram(values: Floats, bins: int) -> Ints:
+    """How many of the values, which lie between 0 and 1, are in each of `bins` equal bins; 1 is in the last one.
+
+    Shares such as 3/10 sit on an edge: both sides are rounded alike, so that they fall to the right of it.
+    """
+    edges = np.round(np.arange(bins + 1) / bins, 12)
+    return np.histogram(np.round(values[~np.isnan(values)], 12), bins=edges)[0]
+
+
+def pass_at_k(n: Ints, c: Ints, k: int) -> Floats:
+    """The unbiased estimate of pass@k for each entry (Chen et al. 2021): 1 − C(n−c, k)/C(n, k). NaN where n < k.
+
+    As a product of k factors it is exact to rounding, for any n. Raises ValueError for k < 1.
+    """
+    if k < 1:
+        raise ValueError(f"k must be 1 or more, is {k}")
+    none_passes = np.ones(n.shape)
+    for drawn in range(k):
+        none_passes *= np.clip(n - c - drawn, 0, None) / np.maximum(n - drawn, 1)
+    return np.asarray(np.where(n >= k, 1.0 - none_passes, np.nan), dtype=np.float64)

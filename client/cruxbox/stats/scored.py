@@ -1,0 +1,108 @@
+"""Scored files in the reference format, read with care: one object a file, one list of verdicts a task.
+
+`{raw_generations: {id: [str, ...]}, raw_scored_generations: {id: [bool | null, ...]}, pass_at_1, pass_at_5}`. A null is
+a check that the sandbox could not decide; it is masked, that is, it is neither passed nor counted in n.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cruxbox.errors import DataError
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The verdicts of one model on a set of tasks. `recorded` is what the file itself says of pass@k, in percent."""
+
+    name: str
+    verdicts: Mapping[str, tuple[bool | None, ...]]
+    generations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    recorded: Mapping[int, float] = field(default_factory=dict)
+
+    @property
+    def masked(self) -> int:
+        """Verdicts that are not known."""
+        return sum(list(row).count(None) for row in self.verdicts.values())
+
+
+def read_scored(path: Path, name: str) -> Scored:
+    """One scored file. Raises DataError, naming the file, the field and the task, if it is not in the format."""
+    try:
+        value = json.loads(path.read_bytes())
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: is not JSON: {error}") from error
+    if not isinstance(value, dict) or not isinstance(value.get("raw_scored_generations"), dict):
+        raise DataError(f"{path}: is not a scored file: it needs an object 'raw_scored_generations'")
+    if not value["raw_scored_generations"]:
+        raise DataError(f"{path}: 'raw_scored_generations' is empty")
+    return Scored(
+        name=name,
+        verdicts={id: _verdicts(path, id, row) for id, row in value["raw_scored_generations"].items()},
+        generations=_generations(path, value.get("raw_generations")),
+        recorded=_recorded(value),
+    )
+
+
+def _verdicts(path: Path, id: str, row: Any) -> tuple[bool | None, ...]:
+    if not isinstance(row, list):
+        raise DataError(f"{path}: verdicts of task {id!r} must be a list, are {type(row).__name__}")
+    for one in row:
+        if one is not None and not isinstance(one, bool):
+            raise DataError(f"{path}: verdicts of task {id!r} must be true, false or null; one is {one!r:.40}")
+    return tuple(row)
+
+
+def _generations(path: Path, value: Any) -> dict[str, tuple[str, ...]]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise DataError(f"{path}: 'raw_generations' must be an object, is {type(value).__name__}")
+    for id, row in value.items():
+        if not isinstance(row, list) or not all(isinstance(one, str) for one in row):
+            raise DataError(f"{path}: generations of task {id!r} must be a list of strings")
+    return {id: tuple(row) for id, row in value.items()}
+
+
+def _recorded(value: Mapping[str, Any]) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for key, number in value.items():
+        match = re.fullmatch(r"pass_at_(\d+)", key)
+        if match and isinstance(number, (int, float)) and not isinstance(number, bool):
+            found[int(match[1])] = float(number)
+    return found
+
+
+def read_all(arguments: Sequence[str]) -> list[Scored]:
+    """Scored files named on a command line, as `FILE` or `NAME=FILE`. Without a name, the file's own is used.
+
+    Where file names agree (`a/scored.json`, `b/scored.json`) the directories that differ are put in front.
+    """
+    paths: list[Path] = []
+    given: list[str | None] = []
+    for argument in arguments:
+        name, separator, rest = argument.partition("=")
+        named = bool(separator and name and rest) and not Path(argument).exists()
+        paths.append(Path(rest if named else argument))
+        given.append(name if named else None)
+    names = [name or default for name, default in zip(given, _default_names(paths))]
+    for name in names:
+        if names.count(name) > 1:
+            raise DataError(f"two files are called {name!r}; name them, as in first=FILE second=FILE")
+    return [read_scored(path, name) for path, name in zip(paths, names)]
+
+
+def _default_names(paths: Sequence[Path]) -> list[str]:
+    parts = [[*path.absolute().parent.parts, path.stem] for path in paths]
+    for depth in range(1, max(map(len, parts), default=0) + 1):
+        names = ["/".join(part[-depth:]) for part in parts]
+        if len(set(names)) == len(names):
+            return names
+    return [path.stem for path in paths]
