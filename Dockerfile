@@ -6,6 +6,8 @@
 # BASE has no default on purpose: a tag is not a version. Name the digest (deploy/README.md says how to find it). Any
 # Debian-like base with Python 3.9+, its venv module and libseccomp.so.2 will do; both stages use the same one, because
 # the virtual environment links to its interpreter.
+#checkov:skip=CKV_DOCKER_7:the base is named by an argument, with its digest
+#checkov:skip=CKV_DOCKER_2:health is asked over gRPC by the orchestrator; Kubernetes ignores HEALTHCHECK
 ARG BASE
 
 # ---- build: compiler, headers, wheel, virtual environment --------------------------------------------------------
@@ -41,6 +43,7 @@ LABEL org.opencontainers.image.title="cruxbox" \
 # no_new_privs makes set-id bits useless anyway; without them a scanner has nothing to report.
 RUN find / -xdev -type f -perm /6000 -exec chmod a-s {} +
 COPY --from=build /opt/cruxbox /opt/cruxbox
+COPY --chmod=0444 deploy/image/probe.py /opt/cruxbox/probe.py
 ENV PATH=/opt/cruxbox/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \

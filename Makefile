@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint bench proto clean
+.PHONY: setup demo test lint bench proto clean manifests image-test
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml
@@ -35,5 +35,16 @@ proto:  ## regenerate the committed stubs (grpcio-tools 1.49.1: the oldest outpu
 	cd proto && ../.venv-proto/bin/python -m grpc_tools.protoc -I. --python_out=. --grpc_python_out=. --pyi_out=. cruxbox_proto/v1/sandbox.proto
 	rm -rf .venv-proto
 
+.venv-deploy/.installed: deploy/requirements-check.txt
+	$(PYTHON) -m venv .venv-deploy
+	.venv-deploy/bin/python -m pip install --quiet --disable-pip-version-check -r deploy/requirements-check.txt
+	@touch $@
+
+manifests: .venv-deploy/.installed  ## render the Kubernetes manifests; schemas, policy, Dockerfile, alerts
+	.venv-deploy/bin/python deploy/check.py
+
+image-test: setup  ## build the image and run it as a restricted pod would (root, podman, buildah, runc)
+	$(BIN)/python deploy/image_test.py
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-deploy .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
