@@ -1,0 +1,313 @@
+"""The asyncio client: the same work as `client`, carried by tasks of the running loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+import weakref
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from types import TracebackType
+from typing import Any, Union
+
+import grpc
+import grpc.aio
+from cruxbox_proto.v1 import sandbox_pb2 as pb
+
+from cruxbox import channel
+from cruxbox.channel import Tls, make_stub
+from cruxbox.endpoint import Endpoint, Settings
+from cruxbox.info import ServerInfo, decode_info
+from cruxbox.model import Task, Verdict
+from cruxbox.session import Event, Session
+
+_INFO_TIMEOUT_S = 10.0
+_READ_AHEAD = 256
+
+Tasks = Union[Iterable[Task], AsyncIterable[Task]]
+
+
+class AsyncClient:
+    """Sends tasks to a sandbox and brings back verdicts, without blocking the event loop.
+
+    The arguments are those of `Client`. gRPC's asyncio stack does not work again in a fork of a process that used it:
+    fork before, or use `Client` there.
+    """
+
+    def __init__(
+        self,
+        target: str | None = None,
+        *,
+        token: str | None = None,
+        tls: Tls | None = None,
+        credentials: grpc.ChannelCredentials | None = None,
+        allow_plaintext_token: bool = False,
+        workers: int | None = None,
+        server_args: Sequence[str] = (),
+        deadline: float | None = None,
+        retries: int = 5,
+        window: int = 2048,
+        streams: int | None = None,
+        on_event: Callable[[Event], None] | None = None,
+    ) -> None:
+        self._settings = Settings(
+            target=target,
+            token=token,
+            tls=tls,
+            credentials=credentials,
+            allow_plaintext_token=allow_plaintext_token,
+            workers=workers,
+            server_args=tuple(server_args),
+            deadline=deadline,
+            retries=retries,
+            window=window,
+            streams=streams,
+            on_event=on_event,
+        )
+        self._endpoint = Endpoint(self._settings)
+        self._channel: grpc.aio.Channel | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        weakref.finalize(self, self._endpoint.close)
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    # ---- what it is for -------------------------------------------------------
+
+    async def check(self, tasks: Tasks, *, deadline: float | None = None) -> list[Verdict]:
+        """The verdicts of all checks of all `tasks`, in order; see `Client.check`."""
+        return [verdict async for verdict in self._run(tasks, deadline, remember=True, ordered=True)]
+
+    def stream(self, tasks: Tasks, *, ordered: bool = True, deadline: float | None = None) -> AsyncIterator[Verdict]:
+        """Verdicts as they come, in bounded memory; `tasks` may be an async iterable. See `Client.stream`."""
+        return self._run(tasks, deadline, remember=False, ordered=ordered)
+
+    async def info(self) -> ServerInfo:
+        """What the server is: version, runtimes, limits, layers of confinement."""
+        stub, metadata = await self._connect()
+        timeout = self._settings.deadline or _INFO_TIMEOUT_S
+        try:
+            return decode_info(await stub.GetServerInfo(pb.GetServerInfoRequest(), metadata=metadata, timeout=timeout))
+        except grpc.RpcError as error:
+            raise channel.failure_of(error).error(self._endpoint.name) from None
+
+    async def close(self) -> None:
+        """Close the connection and stop the embedded daemon. The client may be used again; it then starts anew."""
+        if self._channel is not None and self._loop is asyncio.get_running_loop():
+            await self._channel.close(None)
+        self._channel = None
+        await asyncio.get_running_loop().run_in_executor(None, self._endpoint.close)
+
+    # ---- how ------------------------------------------------------------------
+
+    async def _connect(self) -> tuple[Any, tuple[tuple[str, str], ...]]:
+        loop = asyncio.get_running_loop()
+        address = await loop.run_in_executor(None, self._endpoint.resolve)
+        if self._channel is None or self._loop is not loop:
+            # A channel belongs to the loop it was made in; asyncio.run makes a new one each time.
+            self._channel = channel.open_channel(address, grpc.aio.insecure_channel, grpc.aio.secure_channel)
+            self._loop = loop
+        return make_stub(self._channel), tuple(address.metadata)
+
+    async def _run(
+        self, tasks: Tasks, deadline: float | None, *, remember: bool, ordered: bool
+    ) -> AsyncIterator[Verdict]:
+        deadline = deadline if deadline is not None else self._settings.deadline
+        until = None if deadline is None else time.monotonic() + deadline
+        await self._connect()
+        session = self._endpoint.session(self._endpoint.resolve(), remember=remember, ordered=ordered)
+
+        async def open_call() -> Any:
+            stub, metadata = await self._connect()
+            timeout = None if until is None else max(0.001, until - time.monotonic())
+            return stub.CheckStream(metadata=metadata, timeout=timeout)
+
+        wake = asyncio.Event()
+        feed = _Feed(tasks, wake)
+        streams = _Streams(open_call, wake)
+        try:
+            while True:
+                wake.clear()
+                feed.take_in(session)
+                for lane, request in session.requests(time.monotonic()):
+                    streams.send(lane, request)
+                streams.hand_over(session)
+                for verdict in session.answers():
+                    yield verdict
+                if feed.ended and session.finished:
+                    streams.finish()
+                    return
+                await _pause(session, feed, wake, until)
+        finally:
+            feed.close()
+            streams.close()
+
+
+async def _pause(session: Session, feed: _Feed, wake: asyncio.Event, until: float | None) -> None:
+    """Wait until something has come, a timer of `session` is due or there is more to take in at once."""
+    now = time.monotonic()
+    if until is not None and now >= until:
+        raise session.late()
+    if feed.is_ready and session.wants_input and not session.has_full_request:
+        await asyncio.sleep(0)
+        return
+    timeout = session.wait_s(now)
+    if until is not None:
+        timeout = until - now if timeout is None else min(timeout, until - now)
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(wake.wait(), timeout)
+
+
+class _Feed:
+    """The caller's tasks. An async source is read ahead by a task of its own, so that a slow one holds up nothing."""
+
+    def __init__(self, tasks: Tasks, wake: asyncio.Event) -> None:
+        self.ended = False
+        self._wake = wake
+        self._read: list[Task] = []
+        self._error: BaseException | None = None
+        self._exhausted = False
+        self._room = asyncio.Event()
+        self._reader: asyncio.Task[None] | None = None
+        self._iterator: Iterator[Task] | None = None
+        if isinstance(tasks, AsyncIterable):
+            self._reader = asyncio.ensure_future(self._read_ahead(tasks))
+        else:
+            self._iterator = iter(tasks)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `take_in` would find something (or the end) right now."""
+        return not self.ended and (self._iterator is not None or bool(self._read) or self._exhausted)
+
+    async def _read_ahead(self, tasks: AsyncIterable[Task]) -> None:
+        try:
+            async for task in tasks:
+                self._read.append(task)
+                self._wake.set()
+                while len(self._read) >= _READ_AHEAD:
+                    self._room.clear()
+                    await self._room.wait()
+        except Exception as error:
+            self._error = error
+        self._exhausted = True
+        self._wake.set()
+
+    def take_in(self, session: Session) -> None:
+        """Move tasks into `session` until a request is full, there is no room, or none is there."""
+        if self._iterator is not None:
+            self._take_from(self._iterator, session)
+            return
+        taken = 0
+        while taken < len(self._read) and session.wants_input and not session.has_full_request:
+            session.add(self._read[taken])
+            taken += 1
+        del self._read[:taken]
+        self._room.set()
+        if self._exhausted and not self._read:
+            if self._error is not None:
+                raise self._error
+            self.ended = True
+
+    def _take_from(self, iterator: Iterator[Task], session: Session) -> None:
+        while not self.ended and session.wants_input and not session.has_full_request:
+            task = next(iterator, None)
+            if task is None:
+                self.ended = True
+            else:
+                session.add(task)
+
+    def close(self) -> None:
+        """Stop reading."""
+        if self._reader is not None:
+            self._reader.cancel()
+
+
+class _Stream:
+    """One stream: a task that writes what is queued, and one that reads what comes."""
+
+    def __init__(self, lane: int, streams: _Streams) -> None:
+        self.lane = lane
+        self.outbox: asyncio.Queue[Any] = asyncio.Queue()
+        self._streams = streams
+        self._task = asyncio.ensure_future(self._live())
+
+    async def _live(self) -> None:
+        error: BaseException | None = None
+        writer: asyncio.Task[None] | None = None
+        try:
+            call = await self._streams.open_call()
+            writer = asyncio.ensure_future(self._write(call))
+            async for response in call:
+                self._streams.put(self, response, None)
+        except Exception as broken:
+            error = broken
+        finally:
+            if writer is not None:
+                writer.cancel()
+        self._streams.put(self, None, error)
+
+    async def _write(self, call: Any) -> None:
+        # When the stream breaks, reading says why; writing need not say it again.
+        with contextlib.suppress(grpc.RpcError, asyncio.InvalidStateError):
+            while (request := await self.outbox.get()) is not None:
+                await call.write(request)
+            await call.done_writing()
+
+    def cancel(self) -> None:
+        """Stop at once."""
+        self._task.cancel()
+
+
+class _Streams:
+    """The open streams of one call."""
+
+    def __init__(self, open_call: Callable[[], Any], wake: asyncio.Event) -> None:
+        self.open_call = open_call
+        self._wake = wake
+        self._inbox: list[tuple[_Stream, Any, BaseException | None]] = []
+        self._streams: dict[int, _Stream] = {}
+
+    def send(self, lane: int, request: Any) -> None:
+        """Send `request` over `lane`, opened if need be."""
+        stream = self._streams.get(lane)
+        if stream is None:
+            stream = self._streams[lane] = _Stream(lane, self)
+        stream.outbox.put_nowait(request)
+
+    def put(self, stream: _Stream, response: Any, error: BaseException | None) -> None:
+        """A response, an error or (neither) the end of `stream` has come."""
+        self._inbox.append((stream, response, error))
+        self._wake.set()
+
+    def hand_over(self, session: Session) -> None:
+        """Give `session` all that has come."""
+        inbox, self._inbox = self._inbox, []
+        now = time.monotonic()
+        for stream, response, error in inbox:
+            if self._streams.get(stream.lane) is not stream:
+                continue
+            if response is not None:
+                session.response(stream.lane, response, now)
+                continue
+            del self._streams[stream.lane]
+            if error is not None and not isinstance(error, grpc.RpcError):
+                raise error
+            session.ended(stream.lane, None if error is None else channel.failure_of(error), now)
+
+    def finish(self) -> None:
+        """All is answered: say so, and let the server end the streams."""
+        for stream in self._streams.values():
+            stream.outbox.put_nowait(None)
+        self._streams.clear()
+
+    def close(self) -> None:
+        """Cancel what is still under way, so that no worker runs for nobody."""
+        for stream in self._streams.values():
+            stream.cancel()
+        self._streams.clear()

@@ -1,0 +1,326 @@
+"""Groups checks by program, drops duplicates, cuts what is left into requests, and matches the answers to positions.
+
+The theory: a caller's check has a *position* in the flat list of everything that was added. Positions that ask the
+same thing of the same program share one *item*. Items of one program and one set of options form a *group*. An item
+is waiting (in its group's queue), in flight (in a *slice*: the part of a group that travels in one request), cooling
+(our own fault met it, it is sent again later) or answered. Ids on the wire are counters, so a caller's ids never
+travel and may be anything.
+
+Pure: no socket, no clock, no thread.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from cruxbox_proto.v1 import sandbox_pb2 as pb
+
+from cruxbox import wire
+from cruxbox.errors import InvalidRequest, ServerError
+from cruxbox.model import Check, Outcome, Task, Verdict
+
+Answer = tuple[int, Verdict]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large a request may be: `checks` and `bytes` for an ordinary one, `message_bytes` for a single huge check."""
+
+    checks: int = 256
+    bytes: int = 1 << 20
+    message_bytes: int = 4_000_000
+
+
+class _Group:
+    """The items of one program under one set of options."""
+
+    __slots__ = ("items", "key", "open", "options", "program", "size", "waiting")
+
+    def __init__(self, key: tuple[Any, ...], task: Task) -> None:
+        self.key = key
+        self.program = task.program
+        self.options = wire.encode_options(task)
+        self.size = 64 + wire.text_size(task.program)
+        self.items: dict[tuple[Any, ...], _Item] = {}
+        self.waiting: deque[_Item] = deque()
+        self.open = 0
+
+
+class _Item:
+    """One distinct check and every position that asks for it."""
+
+    __slots__ = ("attempts", "body", "check", "errors", "group", "key", "positions", "size")
+
+    def __init__(self, group: _Group, key: tuple[Any, ...], check: Check) -> None:
+        self.group = group
+        self.key = key
+        self.check = check
+        self.size = wire.check_size(check)
+        self.positions: list[tuple[int, str, str]] = []
+        self.body: wire.VerdictBody | None = None
+        self.attempts = 0
+        self.errors = 0
+
+
+class _Slice:
+    """Items of one group in one request on one lane; an answered item leaves None behind."""
+
+    __slots__ = ("items", "lane", "left")
+
+    def __init__(self, lane: int) -> None:
+        self.lane = lane
+        self.items: list[_Item | None] = []
+        self.left = 0
+
+
+class Batch:
+    """Everything that was asked and is not yet answered.
+
+    Args:
+        sizes: bounds of a request.
+        sandbox_retries: how often an item that met a SANDBOX_ERROR is sent again before that is its verdict.
+        remember: keep answered items, so that a later duplicate is answered at once; without it memory stays bound
+            by what is open.
+    """
+
+    def __init__(self, sizes: Sizes = Sizes(), *, sandbox_retries: int = 2, remember: bool = True) -> None:
+        self._sizes = sizes
+        self._sandbox_retries = sandbox_retries
+        self._remember = remember
+        self._groups: dict[tuple[Any, ...], _Group] = {}
+        self._ready: deque[_Group] = deque()
+        self._slices: dict[str, _Slice] = {}
+        self._answers: list[Answer] = []
+        self._cooling: list[_Item] = []
+        self._counter = 0
+        self.positions = 0
+        self.open_positions = 0
+        self.open_bytes = 0
+        self.distinct = 0
+        self.waiting = 0
+        self.flying = 0
+        self.in_flight: dict[int, int] = defaultdict(int)
+
+    # ---- in -------------------------------------------------------------
+
+    def add(self, task: Task) -> None:
+        """Take in `task`: its checks get the next positions. InvalidRequest if it cannot be asked."""
+        if not task.checks:
+            raise InvalidRequest(f"{_name(task)} has no checks; silence is not a pass, so there is nothing to answer.")
+        try:
+            group = self._group(task)
+        except UnicodeEncodeError as error:
+            self._refuse(task, task.checks, _surrogate("program", error))
+            return
+        except AttributeError:
+            raise InvalidRequest(f"{_name(task)}: program must be a string, not {task.program!r:.60}.") from None
+        for check in task.checks:
+            key = wire.check_key(check)
+            item = group.items.get(key) or self._new_item(task, group, key, check)
+            if item is None:
+                continue
+            if item.body is not None:
+                self._answers.append((self.positions, Verdict(task.id, check.id, *item.body)))
+            else:
+                item.positions.append((self.positions, task.id, check.id))
+                self.open_positions += 1
+            self.positions += 1
+        if not group.open and not self._remember:
+            self._forget(group)
+
+    def _group(self, task: Task) -> _Group:
+        key = (task.program, *wire.options_key(task))
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = _Group(key, task)
+            self.open_bytes += group.size
+        return group
+
+    def _forget(self, group: _Group) -> None:
+        del self._groups[group.key]
+        self.open_bytes -= group.size
+
+    def _new_item(self, task: Task, group: _Group, key: tuple[Any, ...], check: Check) -> _Item | None:
+        """A waiting item for `check`; None if it was refused and answered on the spot."""
+        try:
+            item = _Item(group, key, check)
+        except UnicodeEncodeError as error:
+            self._refuse(task, [check], _surrogate("check", error))
+            return None
+        except AttributeError:
+            raise InvalidRequest(f"{_name(task)}: the texts of a check must be strings: {check!r:.120}") from None
+        size = item.size + group.size
+        if size > self._sizes.message_bytes:
+            self._refuse(task, [check], f"{size} bytes are more than a request may hold ({self._sizes.message_bytes})")
+            return None
+        group.items[key] = item
+        group.open += 1
+        self.distinct += 1
+        self.open_bytes += item.size
+        self._enqueue(item)
+        return item
+
+    def _enqueue(self, item: _Item) -> None:
+        if not item.group.waiting:
+            self._ready.append(item.group)
+        item.group.waiting.append(item)
+        self.waiting += 1
+
+    def _refuse(self, task: Task, checks: Any, detail: str) -> None:
+        body = wire.invalid_body(detail)
+        for check in checks:
+            self._answers.append((self.positions, Verdict(task.id, check.id, *body)))
+            self.positions += 1
+
+    # ---- out ------------------------------------------------------------
+
+    def request(self, lane: int, room: int) -> Any | None:
+        """The next pb.CheckRequest for `lane`, of at most `room` checks; None when nothing waits."""
+        if not self._ready or room <= 0:
+            return None
+        request = pb.CheckRequest()
+        checks = min(room, self._sizes.checks)
+        space = self._sizes.bytes
+        while self._ready and checks > 0:
+            group = self._ready[0]
+            taken = self._take(group, checks, space - group.size, first=not request.tasks)
+            if not taken:
+                break
+            checks -= len(taken)
+            space -= group.size + sum(item.size for item in taken)
+            self._write(request, lane, group, taken)
+            if not group.waiting:
+                self._ready.popleft()
+        return request
+
+    @staticmethod
+    def _take(group: _Group, checks: int, space: int, *, first: bool) -> list[_Item]:
+        """Items of `group` that fit; the first of a request always does, for it was measured when it came."""
+        taken: list[_Item] = []
+        waiting = group.waiting
+        while waiting and len(taken) < checks:
+            space -= waiting[0].size
+            if space < 0 and (taken or not first):
+                break
+            taken.append(waiting.popleft())
+        return taken
+
+    def _write(self, request: Any, lane: int, group: _Group, items: list[_Item]) -> None:
+        part = _Slice(lane)
+        part.items.extend(items)
+        part.left = len(items)
+        name = str(self._counter)
+        self._counter += 1
+        self._slices[name] = part
+        task = request.tasks.add(id=name, program=group.program)
+        if group.options is not None:
+            task.options.CopyFrom(group.options)
+        add = task.checks.add
+        for number, item in enumerate(items):
+            wire.encode_check(add(id=str(number)), item.check)
+        self.waiting -= len(items)
+        self.in_flight[lane] += len(items)
+        self.flying += len(items)
+
+    # ---- back -----------------------------------------------------------
+
+    def accept(self, response: Any) -> int:
+        """Take in a pb.CheckResponse; how many items it settled. ServerError if it answers what was never asked."""
+        settled = 0
+        for verdict in response.verdicts:
+            part = self._slices.get(verdict.task_id)
+            try:
+                number = int(verdict.check_id)
+                item = part.items[number] if part is not None and number >= 0 else None
+            except (ValueError, IndexError):
+                raise ServerError(
+                    f"The server answered a check that was never sent: {verdict.check_id!r:.40}."
+                ) from None
+            if part is None or item is None:
+                # A second answer to a question whose first answer already counts.
+                continue
+            part.items[number] = None
+            part.left -= 1
+            if not part.left:
+                del self._slices[verdict.task_id]
+            self.in_flight[part.lane] -= 1
+            self.flying -= 1
+            settled += self._settle(item, wire.decode_body(verdict, item.attempts))
+        return settled
+
+    def _settle(self, item: _Item, body: wire.VerdictBody) -> int:
+        if body[0] is Outcome.SANDBOX_ERROR and item.errors < self._sandbox_retries:
+            item.errors += 1
+            item.attempts = body[_ATTEMPTS]
+            self._cooling.append(item)
+            return 0
+        for position, task_id, check_id in item.positions:
+            self._answers.append((position, Verdict(task_id, check_id, *body)))
+        self.open_positions -= len(item.positions)
+        item.positions = []
+        group = item.group
+        group.open -= 1
+        self.open_bytes -= item.size
+        if self._remember:
+            item.body = body
+        else:
+            del group.items[item.key]
+            if not group.open:
+                self._forget(group)
+        return 1
+
+    def answers(self) -> list[Answer]:
+        """(position, Verdict) of everything answered since the last time this was asked."""
+        answers, self._answers = self._answers, []
+        return answers
+
+    # ---- again ----------------------------------------------------------
+
+    def requeue(self, lane: int) -> int:
+        """`lane` broke: what it carried and is not answered waits again. How many items that is."""
+        lost = [name for name, part in self._slices.items() if part.lane == lane]
+        count = 0
+        for name in lost:
+            for item in self._unanswered(self._slices.pop(name)):
+                self._enqueue(item)
+                count += 1
+        self.in_flight[lane] -= count
+        self.flying -= count
+        return count
+
+    @staticmethod
+    def _unanswered(part: _Slice) -> Iterator[_Item]:
+        return (item for item in part.items if item is not None)
+
+    @property
+    def cooling(self) -> int:
+        """Items that met a SANDBOX_ERROR and wait for `warm`."""
+        return len(self._cooling)
+
+    def warm(self) -> int:
+        """Send the cooling items again; how many there were."""
+        cooling, self._cooling = self._cooling, []
+        for item in cooling:
+            self._enqueue(item)
+        return len(cooling)
+
+    @property
+    def unanswered(self) -> int:
+        """Distinct checks without a verdict."""
+        return self.waiting + self.flying + len(self._cooling)
+
+
+_ATTEMPTS = list(Verdict.__dataclass_fields__).index("attempts") - 2
+
+
+def _name(task: Task) -> str:
+    return f"Task {task.id!r}" if task.id else "A task without id"
+
+
+def _surrogate(where: str, error: UnicodeEncodeError) -> str:
+    return (
+        f"the {where} holds a lone surrogate (U+{ord(error.object[error.start]):04X}), which no Python source can hold"
+    )

@@ -1,0 +1,164 @@
+"""Where a server is and how to speak to it: targets, credentials, channel options, statuses."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cruxbox.errors import DataError, InvalidRequest
+from cruxbox.retry import RETRY_INFO_KEY, Failure, parse_retry_info
+
+if TYPE_CHECKING:
+    import grpc
+
+# Targets behind which there may be several servers; these get several streams.
+_MANY = re.compile(r"^(dns:|xds:)|,")
+_LANES_FOR_MANY = 4
+
+_HEALTH_METHOD = "/grpc.health.v1.Health/Check"
+_SERVING = b"\x08\x01"  # HealthCheckResponse{status: SERVING}; read by hand, so that no package is needed for it
+
+_OPTIONS: list[tuple[str, Any]] = [
+    # NATs and load balancers drop silent streams; the daemon allows a ping every 10 s.
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.http2.max_pings_without_data", 0),
+    # A daemon that restarts is back in a second; the default would look for it much later.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 2_000),
+    # Verdicts carry output; requests are bounded by `batch.Sizes`.
+    ("grpc.max_receive_message_length", 64 << 20),
+    ("grpc.max_send_message_length", 64 << 20),
+    # Retrying is done here, where it is known which checks have no verdict yet.
+    ("grpc.enable_retries", 0),
+    ("grpc.service_config", json.dumps({"loadBalancingConfig": [{"round_robin": {}}]})),
+    # A fork must not inherit, nor a second client share, a connection in an unknown state.
+    ("grpc.use_local_subchannel_pool", 1),
+]
+
+
+@dataclass(frozen=True)
+class Tls:
+    """TLS towards the server: files in PEM. Without `ca` the system's roots are used; `cert` and `key` make it mutual.
+
+    `server_name` is what the server's certificate must name, when it is not the target's host.
+    """
+
+    ca: str | Path | None = None
+    cert: str | Path | None = None
+    key: str | Path | None = None
+    server_name: str | None = None
+
+
+@dataclass(frozen=True)
+class Address:
+    """A server: `target` in gRPC's syntax, `tls` or ready-made `credentials`; `token` names the tenant."""
+
+    target: str
+    token: str | None = None
+    tls: Tls | None = None
+    credentials: Any | None = None
+    allow_plaintext_token: bool = False
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether what is said cannot be read on the way, as far as this address tells."""
+        return self.tls is not None or self.credentials is not None or is_local(self.target)
+
+    @property
+    def lanes(self) -> int:
+        """How many streams pay here."""
+        return _LANES_FOR_MANY if _MANY.search(self.target) else 1
+
+    @property
+    def metadata(self) -> list[tuple[str, str]]:
+        """What every call carries; InvalidRequest when a token would travel in clear text to another machine."""
+        if not self.token:
+            return []
+        if not (self.is_secure or self.allow_plaintext_token):
+            raise InvalidRequest(
+                f"The token would travel unencrypted to {self.target}; use TLS, or allow_plaintext_token=True where "
+                "the network itself is encrypted."
+            )
+        return [("authorization", f"Bearer {self.token}")]
+
+
+def is_local(target: str) -> bool:
+    """Whether `target` is a unix socket or a loopback address."""
+    if target.startswith(("unix:", "unix-abstract:")):
+        return True
+    hosts = re.sub(r"^(dns:(//[^/]*/)?|ipv4:|ipv6:)", "", target).split(",")
+    return all(_is_loopback(re.sub(r":\d+$", "", host).strip("[]")) for host in hosts)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def options(tls: Tls | None) -> list[tuple[str, Any]]:
+    """Channel arguments for gRPC."""
+    if tls is None or tls.server_name is None:
+        return _OPTIONS
+    return [*_OPTIONS, ("grpc.ssl_target_name_override", tls.server_name)]
+
+
+def open_channel(address: Address, insecure: Callable[..., Any], secure: Callable[..., Any]) -> Any:
+    """A channel to `address`, made by gRPC's two constructors (those of `grpc` or of `grpc.aio`)."""
+    credentials = address.credentials or (None if address.tls is None else _credentials(address.tls))
+    if credentials is None:
+        return insecure(address.target, options=options(None))
+    return secure(address.target, credentials, options=options(address.tls))
+
+
+def _credentials(tls: Tls) -> Any:
+    import grpc
+
+    if (tls.cert is None) != (tls.key is None):
+        raise InvalidRequest("Mutual TLS needs both `cert` and `key`.")
+    return grpc.ssl_channel_credentials(_pem(tls.ca), _pem(tls.key), _pem(tls.cert))
+
+
+def _pem(path: str | Path | None) -> bytes | None:
+    if path is None:
+        return None
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise DataError(f"Cannot read {path}: {error.strerror}.") from None
+
+
+def make_stub(channel: Any) -> Any:
+    """The generated stub (which has no types) on a channel of `grpc` or `grpc.aio`."""
+    from cruxbox_proto.v1 import sandbox_pb2_grpc
+
+    return sandbox_pb2_grpc.SandboxStub(channel)  # type: ignore[no-untyped-call]
+
+
+def failure_of(error: grpc.RpcError) -> Failure:
+    """What a broken call says, in plain values."""
+    call: Any = error
+    wait_s = None
+    for key, value in call.trailing_metadata() or ():
+        if key == RETRY_INFO_KEY:
+            wait_s = parse_retry_info(value)
+    return Failure(call.code().name, (call.details() or "").strip().rstrip("."), wait_s)
+
+
+def is_serving(channel: Any, timeout_s: float) -> bool:
+    """Whether the server behind a sync `channel` calls itself healthy within `timeout_s` seconds."""
+    import grpc
+
+    check = channel.unary_unary(_HEALTH_METHOD)
+    try:
+        return bool(check(b"", timeout=timeout_s, wait_for_ready=True) == _SERVING)
+    except grpc.RpcError:
+        return False

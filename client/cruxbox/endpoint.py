@@ -1,0 +1,92 @@
+"""What both clients are told, and where it leads: a server that was named, or an embedded one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cruxbox.channel import Address, Tls
+from cruxbox.embedded import EmbeddedServer
+from cruxbox.errors import InvalidRequest
+from cruxbox.retry import Backoff
+from cruxbox.session import Event, Policy, Session
+
+EMBEDDED = "the embedded server"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The arguments of `Client` and `AsyncClient`, which see. Plain data: it pickles, so that clients do."""
+
+    target: str | None
+    token: str | None
+    tls: Tls | None
+    credentials: Any | None
+    allow_plaintext_token: bool
+    workers: int | None
+    server_args: Sequence[str]
+    deadline: float | None
+    retries: int
+    window: int
+    streams: int | None
+    on_event: Callable[[Event], None] | None
+
+    def __post_init__(self) -> None:
+        for name, least in (("retries", 0), ("window", 1), ("streams", 1), ("workers", 1)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise InvalidRequest(f"{name} must be at least {least}, not {value}.")
+        if self.deadline is not None and self.deadline <= 0:
+            raise InvalidRequest(f"deadline must be more than 0 seconds, not {self.deadline:g}.")
+        if self.target is not None and not self.target.strip():
+            raise InvalidRequest("target must name a server, like host:port, dns:///name:port or unix:/path.")
+        if self.target is not None and (self.workers is not None or self.server_args):
+            raise InvalidRequest("workers and server_args are for the embedded server; a named target has its own.")
+
+
+class Endpoint:
+    """Finds the server, and starts one if that is what was asked for."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.embedded: EmbeddedServer | None = None
+        if settings.target is None:
+            self.embedded = EmbeddedServer(workers=settings.workers, arguments=settings.server_args)
+
+    @property
+    def name(self) -> str:
+        """The server's name in sentences."""
+        return self._settings.target or EMBEDDED
+
+    def resolve(self) -> Address:
+        """The address to connect to. May start the embedded server, which takes a moment."""
+        asked = self._settings
+        address = Address(
+            asked.target or "",
+            token=asked.token,
+            tls=asked.tls,
+            credentials=asked.credentials,
+            allow_plaintext_token=asked.allow_plaintext_token,
+        )
+        if self.embedded is None:
+            return address
+        target, restarted = self.embedded.ensure()
+        if restarted and asked.on_event is not None:
+            asked.on_event(Event("restarted"))
+        return replace(address, target=target, tls=None, credentials=None)
+
+    def session(self, address: Address, *, remember: bool, ordered: bool) -> Session:
+        """A new piece of work on the server."""
+        asked = self._settings
+        policy = Policy(
+            window=asked.window,
+            lanes=min(asked.streams or address.lanes, asked.window),
+            backoff=Backoff(retries=asked.retries),
+        )
+        return Session(self.name, policy, remember=remember, ordered=ordered, on_event=asked.on_event)
+
+    def close(self) -> None:
+        """Stop the embedded server, if there is one."""
+        if self.embedded is not None:
+            self.embedded.stop()

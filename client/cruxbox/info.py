@@ -1,0 +1,64 @@
+"""What a server says about itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cruxbox.model import Limits
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """An interpreter of the server; `name` is what Task.runtime asks for."""
+
+    name: str
+    version: str
+    path: str
+    is_default: bool
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer of confinement, whether it holds on this server and whether the server insists on it."""
+
+    name: str
+    active: bool
+    required: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class ServerInfo:
+    """The answer to `Client.info`. `instance_id` changes when the daemon restarts."""
+
+    version: str
+    runtimes: tuple[Runtime, ...]
+    default_limits: Limits
+    maximum_limits: Limits
+    layers: tuple[Layer, ...]
+    workers: int
+    profile_digest: str
+    max_message_bytes: int
+    instance_id: str
+    hash_seed: str
+
+
+def decode_info(message: Any) -> ServerInfo:
+    """A ServerInfo from its pb.ServerInfo."""
+    return ServerInfo(
+        version=message.version,
+        runtimes=tuple(Runtime(r.name, r.version, r.path, r.is_default) for r in message.runtimes),
+        default_limits=_limits(message.default_limits),
+        maximum_limits=_limits(message.maximum_limits),
+        layers=tuple(Layer(x.name, x.active, x.required, x.detail) for x in message.layers),
+        workers=message.workers,
+        profile_digest=message.profile_digest,
+        max_message_bytes=message.max_message_bytes,
+        instance_id=message.instance_id,
+        hash_seed=message.hash_seed,
+    )
+
+
+def _limits(message: Any) -> Limits:
+    return Limits(message.cpu_ms, message.wall_ms, message.memory_bytes, message.steps, message.output_bytes)

@@ -1,0 +1,128 @@
+"""When a broken call is made again, and after how long. Pure: no clock, no socket."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cruxbox.errors import (
+    CruxboxError,
+    DeadlineExceeded,
+    InvalidRequest,
+    Overloaded,
+    ServerError,
+    Unauthenticated,
+    Unavailable,
+)
+
+RETRYABLE = frozenset({"UNAVAILABLE", "RESOURCE_EXHAUSTED"})
+RETRY_INFO_KEY = "google.rpc.retryinfo-bin"
+
+# gRPC's own answer to a message over the size cap: the right code with the wrong meaning, for the same message
+# would be refused for ever.
+_TOO_LARGE = "larger than max"
+
+_ERRORS: dict[str, tuple[type[CruxboxError], str]] = {
+    "UNAVAILABLE": (Unavailable, "Cannot reach the server at {target}: {details}"),
+    "RESOURCE_EXHAUSTED": (Overloaded, "The server at {target} has no room for this work: {details}"),
+    "INVALID_ARGUMENT": (InvalidRequest, "The server at {target} refused the request: {details}"),
+    "OUT_OF_RANGE": (InvalidRequest, "The server at {target} refused the request: {details}"),
+    "UNAUTHENTICATED": (Unauthenticated, "The server at {target} does not know who is calling: {details}"),
+    "PERMISSION_DENIED": (Unauthenticated, "The server at {target} does not allow this call: {details}"),
+    "DEADLINE_EXCEEDED": (DeadlineExceeded, "The server at {target} did not answer in time: {details}"),
+    "UNIMPLEMENTED": (ServerError, "The server at {target} is not a cruxbox server of this version: {details}"),
+}
+_OTHER = (ServerError, "The server at {target} failed with {code}: {details}")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How a call ended: the gRPC status `code` by name, its `details`, and the wait the server asked for, if any."""
+
+    code: str
+    details: str = ""
+    retry_after_s: float | None = None
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same work may succeed when it is sent again."""
+        return self.code in RETRYABLE and _TOO_LARGE not in self.details
+
+    def error(self, target: str) -> CruxboxError:
+        """The exception a caller gets when `target` failed like this and nothing more is tried."""
+        if self.code == "RESOURCE_EXHAUSTED" and _TOO_LARGE in self.details:
+            return InvalidRequest(f"A message to the server at {target} is too large: {self.details}")
+        kind, text = _ERRORS.get(self.code, _OTHER)
+        return kind(text.format(target=target, code=self.code, details=self.details or "no reason given"))
+
+
+@dataclass(frozen=True)
+class Backoff:
+    """Full jitter: the n-th wait is uniform in (0, min(cap_s, base_s * 2**n)), so that clients do not come back as one.
+
+    `retries` is how often in a row a call may fail without a single verdict in between.
+    """
+
+    retries: int = 5
+    base_s: float = 0.1
+    cap_s: float = 5.0
+
+    def delay_s(
+        self, attempt: int, retry_after_s: float | None = None, rand: Callable[[], float] = random.random
+    ) -> float:
+        """Seconds to wait before try number `attempt` (0 is the first repeat); never less than the server asked for."""
+        jitter = rand() * min(self.cap_s, self.base_s * 2.0 ** min(attempt, 32))
+        return jitter if retry_after_s is None else retry_after_s + jitter
+
+
+def parse_retry_info(data: bytes) -> float | None:
+    """Seconds in a serialized google.rpc.RetryInfo, or None if there are none or the bytes are not one.
+
+    Both messages on the way are tiny (RetryInfo{1: Duration{1: seconds, 2: nanos}}), so they are read by hand and
+    googleapis-common-protos need not be installed.
+    """
+    try:
+        delay = dict(_fields(data)).get(1)
+        if not isinstance(delay, bytes):
+            return None
+        parts = dict(_fields(delay))
+    except (IndexError, ValueError):
+        return None
+    seconds, nanos = parts.get(1, 0), parts.get(2, 0)
+    if not isinstance(seconds, int) or not isinstance(nanos, int) or seconds >= 1 << 63:
+        return None
+    return seconds + nanos / 1e9
+
+
+def _fields(data: bytes) -> list[tuple[int, int | bytes]]:
+    """(number, value) of each field of a protobuf message; ValueError or IndexError if it is none."""
+    found: list[tuple[int, int | bytes]] = []
+    at = 0
+    while at < len(data):
+        tag, at = _varint(data, at)
+        value: int | bytes
+        if tag & 7 == 0:
+            value, at = _varint(data, at)
+        elif tag & 7 == 2:
+            size, at = _varint(data, at)
+            if at + size > len(data):
+                raise ValueError("truncated field")
+            value, at = data[at : at + size], at + size
+        else:
+            raise ValueError(f"unexpected wire type {tag & 7}")
+        found.append((tag >> 3, value))
+    return found
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+        if shift > 63:
+            raise ValueError("varint too long")

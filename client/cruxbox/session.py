@@ -1,0 +1,225 @@
+"""One caller's work over one or several streams: what to send where and when, and what to do when a stream breaks.
+
+Pure, as `batch` is: time comes in as an argument, messages go in and out as values. `client` and `aio` only carry them.
+
+A *lane* is one stream to the server. It is opened when it gets its first request and may break at any time; then what
+it carried waits again and the lane rests for a while. A lane's window shrinks to a half when the server says it has
+no room, and grows again with every answer, as TCP does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from cruxbox.batch import Batch, Sizes
+from cruxbox.errors import CruxboxError, DeadlineExceeded
+from cruxbox.model import Task, Verdict
+from cruxbox.retry import Backoff, Failure
+
+# Positions that may be open for each distinct check that may be: duplicates are cheap, not free.
+_DUPLICATES = 8
+_OPEN_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something a caller may want to count.
+
+    `kind` is "sent" (count checks in one request), "answered" (count verdicts of the server), "retry" (a stream broke;
+    count checks wait again, `delay_s` until the next try, `detail` says why), "resubmitted" (count checks that met a
+    SANDBOX_ERROR are sent again) or "restarted" (the embedded daemon was started anew).
+    """
+
+    kind: str
+    count: int = 0
+    delay_s: float = 0.0
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How much may be under way, and how stubborn to be.
+
+    Args:
+        window: distinct checks in flight over all lanes.
+        lanes: streams side by side; more than one only pays where several servers stand behind the target.
+        backoff: waits between tries.
+        sandbox_retries: how often a check that met a SANDBOX_ERROR is sent again.
+        sizes: bounds of one request.
+    """
+
+    window: int = 2048
+    lanes: int = 1
+    backoff: Backoff = field(default_factory=Backoff)
+    sandbox_retries: int = 2
+    sizes: Sizes = field(default_factory=Sizes)
+
+
+class _Lane:
+    __slots__ = ("failures", "rests_until", "window")
+
+    def __init__(self, window: int) -> None:
+        self.window = window
+        self.failures = 0
+        self.rests_until = 0.0
+
+
+class Session:
+    """The state of one `check` or `stream` call.
+
+    Args:
+        target: the server's name, for sentences.
+        remember: whether later duplicates of an answered check are answered from memory (see Batch).
+        ordered: whether answers are held back until all earlier positions are answered.
+        on_event: called with each Event, in the caller's thread.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        policy: Policy,
+        *,
+        remember: bool,
+        ordered: bool,
+        on_event: Callable[[Event], None] | None = None,
+    ) -> None:
+        self._target = target
+        self._policy = policy
+        self._batch = Batch(policy.sizes, sandbox_retries=policy.sandbox_retries, remember=remember)
+        self._lane_window = max(1, policy.window // policy.lanes)
+        self._lanes = [_Lane(self._lane_window) for _ in range(policy.lanes)]
+        self._ordered = ordered
+        self._held: dict[int, Verdict] = {}
+        self._next = 0
+        self._warm_at: float | None = None
+        self._notify = on_event or _ignore
+
+    # ---- in and out for the caller ----------------------------------------
+
+    def add(self, task: Task) -> None:
+        """Take in a task; its checks get the next positions."""
+        self._batch.add(task)
+
+    @property
+    def wants_input(self) -> bool:
+        """Whether there is room for more tasks, so that memory stays bounded."""
+        batch = self._batch
+        return (
+            batch.unanswered < 2 * self._policy.window
+            and batch.open_positions + len(self._held) < _DUPLICATES * self._policy.window
+            and batch.open_bytes < _OPEN_BYTES
+        )
+
+    @property
+    def has_full_request(self) -> bool:
+        """Whether enough waits to fill a request, so that it is time to send."""
+        return self._batch.waiting >= self._policy.sizes.checks
+
+    @property
+    def finished(self) -> bool:
+        """Whether everything that was added is answered."""
+        return not self._batch.unanswered
+
+    def answers(self) -> list[Verdict]:
+        """The verdicts that are due since the last call."""
+        answers = self._batch.answers()
+        if not self._ordered:
+            return [verdict for _, verdict in answers]
+        held, due = self._held, []
+        held.update(answers)
+        while self._next in held:
+            due.append(held.pop(self._next))
+            self._next += 1
+        return due
+
+    # ---- out to the server --------------------------------------------------
+
+    def requests(self, now: float) -> Iterator[tuple[int, Any]]:
+        """(lane, pb.CheckRequest) to send at `now`, in monotonic seconds."""
+        if self._warm_at is not None and now >= self._warm_at:
+            self._warm_at = None
+            self._notify(Event("resubmitted", self._batch.warm()))
+        # What does not fill a request goes only when the source has paused: then nothing full waits at the start.
+        paused = not self.has_full_request
+        while self.has_full_request or (paused and self._batch.waiting):
+            number = self._least_loaded(now)
+            if number is None:
+                return
+            lane, in_flight = self._lanes[number], self._batch.in_flight[number]
+            room = lane.window - in_flight
+            # Requests stay of a decent size: answers come in dribs, and questions must not follow suit.
+            decent = min(self._policy.sizes.checks, max(1, lane.window // 4))
+            if in_flight and room < min(decent, self._batch.waiting):
+                return
+            request = self._batch.request(number, room)
+            if request is None:
+                return
+            self._notify(Event("sent", self._batch.in_flight[number] - in_flight))
+            yield number, request
+
+    def _least_loaded(self, now: float) -> int | None:
+        loads = [
+            (self._batch.in_flight[number] - lane.window, number)
+            for number, lane in enumerate(self._lanes)
+            if lane.rests_until <= now and self._batch.in_flight[number] < lane.window
+        ]
+        return min(loads)[1] if loads else None
+
+    def wait_s(self, now: float) -> float | None:
+        """Seconds until `requests` has something new to say by itself; None if only an answer can change that."""
+        times = [] if self._warm_at is None else [self._warm_at]
+        if self._batch.waiting:
+            times.extend(lane.rests_until for lane in self._lanes if lane.rests_until > now)
+        return max(0.0, min(times) - now) if times else None
+
+    # ---- back from the server -----------------------------------------------
+
+    def response(self, lane: int, response: Any, now: float) -> None:
+        """Take in a pb.CheckResponse that came over `lane`."""
+        settled = self._batch.accept(response)
+        if settled:
+            self._notify(Event("answered", settled))
+            for each in self._lanes:
+                each.failures = 0
+            self._lanes[lane].window = min(self._lane_window, self._lanes[lane].window + settled)
+        if self._batch.cooling and self._warm_at is None:
+            self._warm_at = now + self._policy.backoff.delay_s(0)
+
+    def ended(self, lane: int, failure: Failure | None, now: float) -> None:
+        """The stream of `lane` ended, with `failure` or of the server's own accord; raises when it is time to stop."""
+        carried = self._batch.requeue(lane)
+        if failure is None:
+            if not carried:
+                return
+            failure = Failure("UNAVAILABLE", f"the stream ended while {carried} checks had no verdict")
+        if not failure.retryable:
+            raise self._error(failure)
+        self._rest(self._lanes[lane], carried, failure, now)
+
+    def _rest(self, lane: _Lane, carried: int, failure: Failure, now: float) -> None:
+        # A full server is alive and says so: it gets more patience than a silent one.
+        overloaded = failure.code == "RESOURCE_EXHAUSTED"
+        if lane.failures >= self._policy.backoff.retries * (4 if overloaded else 1):
+            raise self._error(failure)
+        delay_s = self._policy.backoff.delay_s(lane.failures, failure.retry_after_s)
+        lane.failures += 1
+        lane.rests_until = now + delay_s
+        if overloaded:
+            lane.window = max(1, lane.window // 2)
+        self._notify(Event("retry", carried, delay_s, f"{failure.code}: {failure.details}"))
+
+    def _error(self, failure: Failure) -> CruxboxError:
+        return self.late() if failure.code == "DEADLINE_EXCEEDED" else failure.error(self._target)
+
+    def late(self) -> DeadlineExceeded:
+        """The exception for a deadline that passed."""
+        return DeadlineExceeded(
+            f"The deadline passed while {self._batch.unanswered} of {self._batch.distinct} distinct checks had no "
+            f"verdict from the server at {self._target}."
+        )
+
+
+def _ignore(event: Event) -> None:
+    pass

@@ -1,0 +1,161 @@
+"""From the vocabulary to protobuf and back. No policy: what a field means is decided elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from cruxbox_proto.v1 import sandbox_pb2 as pb
+
+from cruxbox.errors import InvalidRequest
+from cruxbox.model import (
+    Assurance,
+    CallCheck,
+    Check,
+    Clock,
+    EvaluateCheck,
+    ExceptionInfo,
+    Isolation,
+    Outcome,
+    Priority,
+    ScriptCheck,
+    StdioCheck,
+    StepCount,
+    Task,
+    Verdict,
+)
+
+# What a Verdict is made of after its two ids, in the order of its fields.
+VerdictBody = tuple[Any, ...]
+
+_OUTCOMES = {pb.Outcome.Value(f"OUTCOME_{member.name}"): member for member in Outcome}
+_ASSURANCES = {pb.Assurance.Value(f"ASSURANCE_{member.name}"): member for member in Assurance}
+_CLOCKS = {pb.Clock.Value(f"CLOCK_{member.name}"): member for member in Clock}
+_ISOLATIONS = {member: pb.Isolation.Value(f"ISOLATION_{member.name}") for member in Isolation}
+_ASSURANCE_NUMBERS = {member: number for number, member in _ASSURANCES.items()}
+_STEP_COUNTS = {member: pb.StepCount.Value(f"STEP_COUNT_{member.name}") for member in StepCount}
+_PRIORITIES = {member: pb.Priority.Value(f"PRIORITY_{member.name}") for member in Priority}
+
+# The texts of each kind of check: what makes two checks the same, and what is measured against the size cap.
+_TEXTS: dict[type, tuple[str, ...]] = {
+    CallCheck: ("call", "expected", "entry_point"),
+    StdioCheck: ("stdin", "expected_stdout"),
+    ScriptCheck: ("script", "entry_point"),
+    EvaluateCheck: ("call",),
+}
+
+
+def check_key(check: Check) -> tuple[Any, ...]:
+    """What identifies `check` on its program, whatever its id."""
+    if type(check) is CallCheck:
+        return (check.call, check.expected, check.entry_point)
+    texts = _TEXTS.get(type(check))
+    if texts is None:
+        raise InvalidRequest(f"A check must be one of {', '.join(kind.__name__ for kind in _TEXTS)}, not {check!r:.80}")
+    return (type(check), getattr(check, "inspect", False), *(getattr(check, name) for name in texts))
+
+
+def check_size(check: Check) -> int:
+    """Bytes that `check` takes on the wire, near enough; UnicodeEncodeError if a text holds a lone surrogate."""
+    return 16 + sum(text_size(getattr(check, name)) for name in _TEXTS[type(check)])
+
+
+def text_size(text: str) -> int:
+    """Bytes of `text` in UTF-8; UnicodeEncodeError for a lone surrogate, AttributeError for what is not text."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def options_key(task: Task) -> tuple[Any, ...]:
+    """What must be equal for two tasks on one program to be one."""
+    return (
+        task.limits,
+        task.runtime,
+        task.isolation,
+        task.require_assurance,
+        task.repeat,
+        task.step_count,
+        task.priority,
+    )
+
+
+def encode_options(task: Task) -> Any | None:
+    """The pb.Options of `task`, or None when every one is the default."""
+    if options_key(task) == _DEFAULT_OPTIONS:
+        return None
+    options: Any = pb.Options(
+        runtime=task.runtime,
+        repeat=task.repeat,
+    )
+    options.isolation = _ISOLATIONS[task.isolation]
+    options.step_count = _STEP_COUNTS[task.step_count]
+    for name in ("cpu_ms", "wall_ms", "memory_bytes", "steps", "output_bytes"):
+        value = getattr(task.limits, name)
+        if value:
+            setattr(options.limits, name, value)
+    if task.require_assurance is not None:
+        options.require_assurance = _ASSURANCE_NUMBERS[task.require_assurance]
+    if task.priority is not None:
+        options.priority = _PRIORITIES[task.priority]
+    return options
+
+
+_DEFAULT_OPTIONS = options_key(Task("", ()))
+
+
+def encode_check(message: Any, check: Check) -> None:
+    """Write `check` into the pb.Check `message`, whose id is set by the caller."""
+    if type(check) is CallCheck:
+        call = message.call
+        call.call = check.call
+        call.expected = check.expected
+        if check.entry_point:
+            call.entry_point = check.entry_point
+    elif type(check) is EvaluateCheck:
+        message.evaluate.call = check.call
+        message.evaluate.inspect = check.inspect
+    elif type(check) is ScriptCheck:
+        message.script.script = check.script
+        message.script.entry_point = check.entry_point
+    elif type(check) is StdioCheck:
+        message.stdio.stdin = check.stdin
+        message.stdio.expected_stdout = check.expected_stdout
+
+
+def decode_body(verdict: Any, attempts: int) -> VerdictBody:
+    """The fields of a Verdict after its ids, from a pb.Verdict; `attempts` is what earlier answers add to its own."""
+    outcome = _OUTCOMES.get(verdict.outcome)
+    detail = verdict.detail
+    if outcome is None:
+        # Never a pass, never a fail: what is not understood says nothing about the candidate.
+        outcome, detail = Outcome.SANDBOX_ERROR, f"the server answered with the unknown outcome {verdict.outcome}"
+    raised = verdict.exception if verdict.HasField("exception") else None
+    return (
+        outcome,
+        _ASSURANCES.get(verdict.assurance),
+        _CLOCKS.get(verdict.clock),
+        detail,
+        verdict.steps,
+        verdict.cpu_ns,
+        verdict.wall_ns,
+        verdict.queue_ns,
+        verdict.peak_memory_bytes,
+        verdict.value,
+        verdict.value_truncated,
+        None if raised is None else ExceptionInfo(raised.type, raised.message, raised.line),
+        verdict.stdout,
+        verdict.stderr,
+        verdict.output_truncated,
+        verdict.attempts + attempts,
+        sys.intern(verdict.runtime_version),
+        sys.intern(verdict.profile_digest),
+        tuple(verdict.degraded),
+        verdict.nondeterministic,
+        verdict.other_value,
+        tuple(verdict.findings),
+    )
+
+
+def invalid_body(detail: str) -> VerdictBody:
+    """The fields of an INVALID that is decided here, because the check cannot even be sent."""
+    local = Verdict("", "", Outcome.INVALID, detail=detail, attempts=0)
+    return tuple(getattr(local, name) for name in Verdict.__dataclass_fields__)[2:]
