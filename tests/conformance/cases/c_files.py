@@ -1,0 +1,236 @@
+"""C: files. Nothing outside the interpreter's own library can be read, and nothing can be written anywhere."""
+
+from __future__ import annotations
+
+from conformance.case import Case, attempts, call, calls, case
+
+REFUSED = "PFV"
+OS = "import os\n"
+
+# The uid of the bystander is the workers' own, so permission bits do not protect it.
+WRITES = (
+    "open('@{bystander}', 'a').write('x')",
+    "open('@{world}/new', 'w')",
+    "open('/tmp/cruxbox-new', 'w')",
+    "open('new', 'w')",
+    "open('/dev/shm/cruxbox-new', 'w')",
+    "open(os.path.expanduser('~/.bashrc'), 'a')",
+    "open('@{home}/.bashrc', 'a')",
+    "os.mkdir('new')",
+    "os.mknod('new')",
+    "os.open('.', os.O_TMPFILE | os.O_RDWR)",
+    "os.rename('@{bystander}', '@{world}/moved')",
+    "os.unlink('@{bystander}')",
+)
+
+DEVICES = ("zero", "full", "tty", "kmsg", "kvm", "mem", "fuse", "net/tun", "ptmx", "loop-control")
+
+DEAF_STAT = """
+import errno, os
+THERE, NOT_THERE = '@{secret_file}', '@{secret_file}-not'
+def said(call, path):
+    try:
+        call(path)
+    except OSError as refused:
+        return refused.errno
+    return 0
+PROBES = [os.stat, os.lstat, lambda p: os.access(p, os.F_OK) or said(os.access, p), os.readlink, os.listdir,
+          os.statvfs, os.chdir, lambda p: os.utime(p), lambda p: os.chmod(p, 0o600)]
+def f(n):
+    there, not_there = said(PROBES[n], THERE), said(PROBES[n], NOT_THERE)
+    return 'held' if there == not_there else 'breach' + 'ed: %d %d' % (there, not_there)
+"""
+
+DESCRIPTORS = """
+import os
+def reopened():
+    for number in range(64):
+        for folder in ('/proc/self/fd/%d', '/dev/fd/%d'):
+            for flags in (os.O_RDONLY, os.O_WRONLY, os.O_RDWR):
+                try:
+                    yield os.open(folder % number, flags)
+                except OSError:
+                    pass
+def f(): return 'breach' + 'ed' if list(reopened()) else 'held'
+"""
+
+HARNESS_SOURCE = """
+import inspect, linecache, sys
+"""
+
+CASES: list[Case] = [
+    case(
+        51,
+        "read /etc/passwd and a secret",
+        attempts(REFUSED, OS, "open('/etc/passwd').read()", "open('@{secret_file}').read()"),
+        call("F", "def f(): return open('@{secret_file}').read()"),
+    ),
+    case(
+        52,
+        "environment of itself, of pid 1 and of the server",
+        call("FP", "import os\ndef f(): return dict(os.environ) or 'held'"),
+        call("FV", "def f(): return open('/proc/self/environ').read()"),
+        call("FV", "def f(): return open('/proc/1/environ').read()"),
+        call("FV", "def f(): return open('/proc/@{daemon_pid}/environ').read()"),
+    ),
+    case(
+        53,
+        "memory of itself and of the server through /proc",
+        attempts(
+            REFUSED,
+            "",
+            "open('/proc/self/mem', 'rb')",
+            "open('/proc/self/mem', 'r+b')",
+            "open('/proc/@{daemon_pid}/mem', 'rb')",
+            "open('/proc/self/maps')",
+            "open('/proc/@{daemon_pid}/maps')",
+        ),
+    ),
+    case(54, "reopen descriptors through /proc/self/fd and /dev/fd", call(REFUSED, DESCRIPTORS)),
+    case(
+        55,
+        "service-account token and ssh key",
+        attempts(
+            REFUSED,
+            OS,
+            "open('@{token}').read()",
+            "open('/var/run/secrets/kubernetes.io/serviceaccount/token').read()",
+            "open('@{home}/.ssh/id_rsa').read()",
+            "os.listdir('@{home}/.ssh')",
+            "os.listdir('/root/.ssh')",
+        ),
+    ),
+    case(
+        56,
+        "source of the harness and of these tests",
+        attempts(
+            REFUSED,
+            OS + "import sys, inspect",
+            "open('@{tests}/case.py').read()",
+            "os.listdir('@{tests}')",
+            "import conformance",
+            "import cruxboxd",
+            "import cruxbox",
+            "inspect.getsource(sys.modules['cruxcell'])",
+            "open(sys.modules['cruxcell'].__file__).read()",
+            "sys.modules['cruxcell'].__loader__.get_data(sys.modules['cruxcell'].__file__)",
+        ),
+    ),
+    case(57, "write anywhere", attempts(REFUSED, OS, *WRITES)),
+    case(
+        58,
+        "link outwards, then open",
+        attempts(
+            REFUSED,
+            OS,
+            "os.symlink('/etc/passwd', 'link'); open('link').read()",
+            "os.link('@{secret_file}', 'hard'); open('hard').read()",
+            "os.symlink('/', '@{world}/link')",
+            "os.link('@{secret_file}', '@{world}/hard')",
+        ),
+    ),
+    case(
+        59,
+        "upwards, O_PATH, inherited directories",
+        attempts(
+            REFUSED,
+            OS,
+            "open('../' * 40 + 'etc/passwd').read()",
+            "open(os.__file__ + '/../../../../../../../../../../../../etc/passwd').read()",
+            "os.open('/', os.O_PATH)",
+            "os.open('@{secret_file}', os.O_PATH)",
+            "os.open('.', os.O_DIRECTORY | os.O_PATH)",
+            """
+            got = []
+            for fd in range(256):
+                try:
+                    got.append(os.open('etc/passwd', os.O_RDONLY, dir_fd=fd))
+                except (OSError, TypeError):
+                    pass
+            if not got: raise OSError
+            """,
+            "os.fchdir(0)",
+            "os.chroot('.')",
+        ),
+    ),
+    case(
+        60,
+        "delete a whole tree",
+        attempts(REFUSED, "import shutil", "shutil.rmtree('@{tree}')", "shutil.rmtree('@{world}')"),
+        call(REFUSED, "import shutil\ndef f():\n    shutil.rmtree('@{world}', ignore_errors=True)\n    return 'held'"),
+    ),
+    case(
+        61,
+        "chmod, utime, setxattr on a file of its own uid",
+        attempts(
+            REFUSED,
+            OS,
+            "os.chmod('@{bystander}', 0o600)",
+            "os.utime('@{bystander}', (0, 0))",
+            "os.setxattr('@{bystander}', 'user.cruxbox', b'x')",
+            "os.removexattr('@{bystander}', 'user.cruxbox')",
+            "os.chown('@{bystander}', os.getuid(), os.getgid())",
+            "os.chmod('@{tree}', 0o700)",
+        ),
+    ),
+    case(
+        62,
+        "sparse file of 1 TiB",
+        attempts(
+            REFUSED,
+            OS,
+            "os.truncate('@{bystander}', 1 << 40)",
+            "open('@{bystander}', 'r+b').truncate(1 << 40)",
+            "os.posix_fallocate(1, 0, 1 << 40)",
+        ),
+    ),
+    case(63, "open a FIFO", attempts("PFTV", "", "open('@{fifo}')", "open('@{fifo}', 'w')", wall_ms=500)),
+    case(64, "devices", attempts(REFUSED, "", *[f"open('/dev/{name}', 'r+b', buffering=0)" for name in DEVICES])),
+    case(
+        65,
+        "10**5 inodes, 1000 folders deep",
+        attempts(
+            REFUSED,
+            OS,
+            "for n in range(10**5): open('@{world}/inode%d' % n, 'w').close()",
+            "os.makedirs('@{world}/' + 'd/' * 1000)",
+            "for n in range(10**5): os.mkdir('inode%d' % n)",
+        ),
+    ),
+    case(
+        66,
+        "paths with NUL, 5000 characters, bad bytes",
+        attempts(
+            REFUSED,
+            OS,
+            "open('/etc/pass\\0wd')",
+            "open('/' + 'a' * 5000)",
+            "open(b'/\\xff\\xfe')",
+            "open('/\\udc80')",
+            "os.open(b'', os.O_RDONLY)",
+        ),
+    ),
+    case(
+        67,
+        "stat and its like as an oracle of existence",
+        calls(DEAF_STAT, *[(f"f({n})", "'held'", REFUSED) for n in range(9)], alone=True),
+    ),
+    case(
+        68,
+        "planted .pth, sitecustomize, PYTHONPATH",
+        call("P", "import sys\ndef f(): return 'breach' + 'ed' if hasattr(sys, 'cruxbox_planted') else 'held'"),
+        attempts(
+            REFUSED,
+            OS + "import sys, site",
+            "open(os.path.dirname(os.__file__) + '/site-packages/evil.pth', 'w')",
+            "open(os.path.dirname(os.__file__) + '/sitecustomize.py', 'w')",
+            "import sitecustomize",
+            "import usercustomize",
+        ),
+    ),
+    case(
+        69,
+        "memfd and 1 GB",
+        attempts("VPF", OS, "fd = os.memfd_create('x')\nos.ftruncate(fd, 1 << 30)", "os.memfd_create('x', 0)"),
+    ),
+]

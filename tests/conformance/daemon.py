@@ -1,0 +1,167 @@
+"""A real daemon started for the suite, watched from outside: its process tree, descriptors, threads and memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+import psutil
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+START_S = 60.0
+STOP_S = 20.0
+SERVICE = "cruxbox.v1.Sandbox"
+
+
+class DaemonError(Exception):
+    """The daemon did not do what the suite needs; says what it said."""
+
+
+def until(fact: Callable[[], bool], seconds: float) -> bool:
+    """Wait for a fact, not for time: True as soon as it holds, False when it still does not after `seconds`."""
+    end = time.monotonic() + seconds
+    while not fact():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def free_port() -> int:
+    """A TCP port of the loopback address that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def health_of(channel: grpc.Channel, timeout_s: float = 2.0) -> str:
+    """The standard health service's word for the sandbox service, or the gRPC code's name."""
+    try:
+        stub = health_pb2_grpc.HealthStub(channel)
+        reply = stub.Check(health_pb2.HealthCheckRequest(service=SERVICE), timeout=timeout_s)
+    except grpc.RpcError as error:
+        return str(error.code().name)
+    return str(health_pb2.HealthCheckResponse.ServingStatus.Name(reply.status))
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What the daemon holds. `descriptors` is None where the kernel does not let us look."""
+
+    descendants: int
+    zombies: int
+    descriptors: int | None
+    threads: int
+    memory_bytes: int
+
+
+class Daemon:
+    """`cruxboxd serve` in a process of its own; stopped, with its scratch folder, by `close`.
+
+    Args:
+        environment: added to the daemon's environment.
+        options: more command-line options.
+        prefix: a command to start the daemon with (a fault launcher).
+        workers: workers of the daemon.
+    """
+
+    def __init__(
+        self,
+        environment: dict[str, str] | None = None,
+        options: Sequence[str] = (),
+        prefix: Sequence[str] = (),
+        workers: int = 2,
+        wait: bool = True,
+    ) -> None:
+        self.port = free_port()
+        self.target = f"127.0.0.1:{self.port}"
+        self.folder = Path(tempfile.mkdtemp(prefix="cruxbox-daemon-"))
+        self.log_path = self.folder / "log"
+        command = [*prefix, sys.executable, "-m", "cruxboxd", "serve", "--listen", self.target]
+        command += ["--workers", str(workers), *options]
+        surroundings = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(self.folder), **(environment or {})}
+        with self.log_path.open("wb") as log:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=surroundings, cwd=self.folder
+            )
+        self.pid = self.process.pid
+        self.watched = psutil.Process(self.pid)
+        self.channel = grpc.insecure_channel(self.target, options=[("grpc.enable_retries", 0)])
+        if wait:
+            self.wait_until_serving()
+
+    def wait_until_serving(self) -> None:
+        """Return once health says SERVING; DaemonError with the log when it ends or stays silent."""
+        if not until(lambda: not self.alive or health_of(self.channel, 1.0) == "SERVING", START_S) or not self.alive:
+            text = self.log.decode(errors="replace")[-2000:]
+            code = self.process.poll()
+            self.close()
+            raise DaemonError(f"the daemon is not serving (exit code {code}); it said:\n{text}")
+
+    @property
+    def alive(self) -> bool:
+        """Is it the process we started, and does it run?"""
+        return self.process.poll() is None
+
+    @property
+    def log(self) -> bytes:
+        """All it wrote to stdout and stderr so far."""
+        return self.log_path.read_bytes()
+
+    def descendants(self) -> list[psutil.Process]:
+        """Every process below it."""
+        try:
+            return self.watched.children(recursive=True)
+        except psutil.NoSuchProcess:
+            return []
+
+    def footprint(self) -> Footprint:
+        """What it holds at this moment."""
+        below = self.descendants()
+        zombies = 0
+        for process in below:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                zombies += process.status() == psutil.STATUS_ZOMBIE
+        return Footprint(
+            descendants=len(below),
+            zombies=zombies,
+            descriptors=self._descriptors(),
+            threads=self.watched.num_threads(),
+            memory_bytes=self.watched.memory_info().rss,
+        )
+
+    def _descriptors(self) -> int | None:
+        try:
+            return int(self.watched.num_fds())
+        except psutil.AccessDenied:
+            return None  # undumpable, and we are not root: its /proc/PID/fd is closed to us, as it should be
+
+    def close(self) -> None:
+        """SIGTERM, then SIGKILL; waits for it and for everything below it."""
+        below = self.descendants()
+        self.channel.close()
+        self.process.terminate()
+        try:
+            self.process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        for process in psutil.wait_procs(below, timeout=5)[1]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        subprocess.run(["rm", "-rf", str(self.folder)], check=False)
+
+    def __enter__(self) -> Daemon:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

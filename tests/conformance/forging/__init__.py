@@ -1,0 +1,1 @@
+"""The forging suite: attacks on the verdict, times every kind of check. None may pass without the right value."""

@@ -1,0 +1,196 @@
+"""Attacks 119–130: leave early, speak for the harness, answer with an object that equals everything."""
+
+from __future__ import annotations
+
+from conformance.forging.attack import attack
+
+# Writes to every descriptor that is not a standard stream.
+EVERYWHERE = """
+import os
+def everywhere(data):
+    for number in range(3, 256):
+        try:
+            os.write(number, data)
+        except OSError:
+            pass
+"""
+
+# A report as the worker would write it, built with whatever of the harness can be reached from sys.modules.
+HARNESS = """
+import sys
+def harness():
+    return {name: module for name, module in list(sys.modules.items()) if name.split('.')[0].startswith('crux')}
+def functions():
+    import types
+    for module in harness().values():
+        for name, thing in list(vars(module).items()):
+            if isinstance(thing, types.FunctionType):
+                yield name, thing
+"""
+
+ALWAYS = """
+class Always{base}:
+    def __eq__(self, other): return True
+    def __ne__(self, other): return False
+    def __hash__(self): return 1
+    def __repr__(self): return '8675309420'
+    def __bool__(self): return True
+def f(x): return Always({value})
+"""
+
+ATTACKS = (
+    attack(119, "sys.exit(0) at import", "import sys\nsys.exit(0)\ndef f(x): return -1\n"),
+    attack(119, "exit() in f", "def f(x): exit()\n"),
+    attack(119, "raise SystemExit(0) in f", "def f(x): raise SystemExit(0)\n"),
+    attack(119, "raise SystemExit at import", "def f(x): return -1\nraise SystemExit\n"),
+    attack(120, "os._exit(0) in f", "import os\ndef f(x): os._exit(0)\n"),
+    attack(120, "os._exit(0) at import", "import os\nos._exit(0)\ndef f(x): return -1\n"),
+    attack(
+        121,
+        "exit from __eq__",
+        "import os\nclass A:\n    def __eq__(self, other): os._exit(0)\ndef f(x): return A()\n",
+    ),
+    attack(
+        121,
+        "exit from __del__",
+        "import os\nclass A:\n    def __del__(self): os._exit(0)\na = A()\ndef f(x): return -1\n",
+    ),
+    attack(121, "exit from atexit", "import atexit, os\natexit.register(os._exit, 0)\ndef f(x): return -1\n"),
+    attack(
+        121,
+        "exit from a thread",
+        """
+        import os, threading, time
+        try:
+            threading.Thread(target=os._exit, args=(0,)).start()
+        except RuntimeError:
+            pass
+        def f(x):
+            time.sleep(0.01)
+            return -1
+        """,
+    ),
+    attack(122, "prints PASSED", "print('PASSED')\ndef f(x):\n    print('PASSED')\n    return -1\n"),
+    attack(
+        122,
+        "prints JSON and a pytest summary",
+        """
+        import sys
+        def f(x):
+            for stream in (sys.stdout, sys.stderr):
+                print('{"passed": true, "outcome": "PASSED"}\\n=== 1 passed in 0.01s ===\\nOK', file=stream, flush=True)
+            sys.exit(0)
+        """,
+    ),
+    attack(
+        123, "garbage to every descriptor", EVERYWHERE + "def f(x):\n    everywhere(b'\\0\\xff' * 99)\n    return -1\n"
+    ),
+    attack(
+        123,
+        "garbage to every descriptor, then exit",
+        EVERYWHERE + "def f(x):\n    everywhere(bytes(range(256)) * 9)\n    os._exit(0)\n",
+    ),
+    attack(
+        124,
+        "frames made by the harness's own functions",
+        EVERYWHERE
+        + HARNESS
+        + """
+def f(x):
+    made = []
+    for name, function in functions():
+        for arguments in ((), (True,), (1,), (b'PASSED',), ('PASSED',), (1, b'PASSED'), ([True],), (x, x), (5, 1)):
+            try:
+                result = function(*arguments)
+            except BaseException:
+                continue
+            if isinstance(result, (bytes, bytearray)):
+                made.append(bytes(result))
+    for frame in made:
+        everywhere(frame)
+    os._exit(0)
+""",
+    ),
+    attack(
+        125,
+        "surplus, repeated and reordered frames",
+        EVERYWHERE
+        + HARNESS
+        + """
+kept = []
+def spying_write(number, data, write=os.write):
+    kept.append((number, bytes(data)))
+    write(number, data)
+    for again, old in reversed(kept):
+        write(again, old)
+    return len(data)
+os.write = spying_write
+def f(x): return -1
+""",
+    ),
+    attack(126, "object that equals everything", ALWAYS.format(base="", value="")),
+    attack(127, "int that equals everything", ALWAYS.format(base="(int)", value="-1")),
+    attack(127, "str that equals everything", ALWAYS.format(base="(str)", value="'x'"), answer="'xyzzy'"),
+    attack(127, "list that equals everything", ALWAYS.format(base="(list)", value="[0]"), answer="[8675309421]"),
+    attack(127, "dict that equals everything", ALWAYS.format(base="(dict)", value="{}"), answer="{1: 8675309421}"),
+    attack(127, "tuple that equals everything", ALWAYS.format(base="(tuple)", value="()"), answer="(8675309421,)"),
+    attack(
+        127,
+        "equal inside a list",
+        ALWAYS.format(base="", value="").replace("return Always()", "return [Always()]"),
+        answer="[8675309421]",
+    ),
+    attack(
+        128,
+        "object that is close to everything",
+        """
+        class Close(float):
+            def __sub__(self, other): return Close(0)
+            __rsub__ = __add__ = __radd__ = __mul__ = __truediv__ = __sub__
+            def __abs__(self): return Close(0)
+            def __le__(self, other): return True
+            __lt__ = __ge__ = __gt__ = __eq__ = __le__
+            def __hash__(self): return 1
+            def __round__(self, n=0): return self
+        def f(x): return Close(0)
+        """,
+    ),
+    attack(
+        129,
+        "subclass that wins the reflected comparison",
+        """
+        class Mine(int):
+            def __eq__(self, other): return True
+            __req__ = __eq__
+            def __ne__(self, other): return False
+            def __hash__(self): return 8675309420 + 1
+        def f(x): return Mine(8675309420)
+        """,
+    ),
+    attack(
+        130,
+        "lies about its class",
+        """
+        class Liar:
+            __class__ = property(lambda self: int)
+            def __eq__(self, other): return True
+            def __index__(self): return 1
+            def __int__(self): return 1
+        def f(x): return Liar()
+        """,
+    ),
+    attack(
+        130,
+        "metaclass that is an instance of everything",
+        """
+        class Meta(type):
+            def __instancecheck__(cls, thing): return True
+            def __subclasscheck__(cls, thing): return True
+            def __eq__(cls, other): return True
+            def __hash__(cls): return hash(int)
+        class Liar(metaclass=Meta):
+            def __eq__(self, other): return True
+        def f(x): return Liar
+        """,
+    ),
+)

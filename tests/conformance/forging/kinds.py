@@ -1,0 +1,80 @@
+"""The kinds of check an attack is tried in: each builds the task, or says why the attack has no sense there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cruxbox.model import CallCheck, Check, ScriptCheck, StdioCheck, Task
+
+from conformance.case import LIMITS
+from conformance.forging.attack import ANSWER, Attack
+
+WRAPPER = "def f(x):\n    return [x]\n"  # honest; hands its argument through, so only the right argument passes
+HONEST = "def f(x):\n    return x + " + str(int(ANSWER) - 1) + "\n"
+
+
+def in_program(attack: Attack) -> Task:
+    """The program is the attack, the expected value a literal: CRUXEval-O data, MBPP asserts."""
+    return _task(attack.program, CallCheck("f(1)", attack.answer))
+
+
+def in_argument(attack: Attack) -> Task:
+    """An honest program; the attack is an argument of the call: CRUXEval-I."""
+    return _task(WRAPPER, CallCheck(f"f({attack.expression})", f"[{attack.answer}]", entry_point="f"))
+
+
+def in_call(attack: Attack) -> Task:
+    """No program; the attack is the expression whose value is predicted: CRUXEval-O."""
+    return _task("", CallCheck(attack.expression, attack.answer))
+
+
+def in_expected(attack: Attack) -> Task:
+    """An honest program and call; the attack is the expected side."""
+    return _task(HONEST, CallCheck("f(1)", attack.expression))
+
+
+def in_script(attack: Attack) -> Task:
+    """The program is the attack, the tests a HumanEval-like check(candidate)."""
+    lines = [
+        "def check(candidate):",
+        f"    assert candidate(1) == {attack.answer}",
+        f"    assert {attack.answer} == candidate(1), 'second'",
+        "check(f)",
+    ]
+    return _task(attack.program, ScriptCheck("\n".join(lines) + "\n", entry_point="f"))
+
+
+def in_assert(attack: Attack) -> Task:
+    """The program is the attack, the script one assert, constant first: the reference scorer's line."""
+    return _task(attack.program, ScriptCheck(f"assert {attack.answer} == f(1)"))
+
+
+def in_stdio(attack: Attack) -> Task:
+    """The program is the attack; it must print the answer and nothing else."""
+    return _task(attack.program + "\nprint(f(1))\n", StdioCheck("1\n", attack.answer))
+
+
+def _task(program: str, check: Check) -> Task:
+    return Task(program, (check,), limits=LIMITS)
+
+
+KINDS: dict[str, Callable[[Attack], Task]] = {
+    "program": in_program,
+    "argument": in_argument,
+    "call": in_call,
+    "expected": in_expected,
+    "script": in_script,
+    "assert": in_assert,
+    "stdio": in_stdio,
+}
+
+# The same shapes with honest answers: all must pass, or the matrix would prove nothing.
+CONTROLS: dict[str, Task] = {
+    "program": _task(f"def f(x): return {ANSWER}\n", CallCheck("f(1)", ANSWER)),
+    "argument": _task(WRAPPER, CallCheck(f"f({ANSWER})", f"[{ANSWER}]", entry_point="f")),
+    "call": _task("", CallCheck(f"(lambda: {ANSWER})()", ANSWER)),
+    "expected": _task(HONEST, CallCheck("f(1)", f"(lambda: {ANSWER})()")),
+    "script": in_script(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
+    "assert": in_assert(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
+    "stdio": in_stdio(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
+}

@@ -1,0 +1,179 @@
+"""Attacks 141–154: swallow what ends you, redefine the check's names, lie about exceptions."""
+
+from __future__ import annotations
+
+from conformance.forging.attack import attack
+from conformance.forging.interpreter import HUNT
+
+ATTACKS = (
+    attack(
+        141,
+        "swallows whatever would end it",
+        """
+        def f(x):
+            while True:
+                try:
+                    while True: pass
+                except BaseException:
+                    continue
+        """,
+        allowed="TI",
+    ),
+    attack(
+        142,
+        "defines check, run_tests, candidate",
+        """
+        def f(x): return -1
+        def check(*a, **k): return True
+        run_tests = test = main = assertion = check
+        class candidate:
+            def __new__(cls, *a): return cls
+            def __eq__(self, other): return True
+        """,
+    ),
+    attack(
+        143,
+        "another __builtins__ in globals",
+        """
+        def f(x): return -1
+        __builtins__ = dict(vars(__import__('builtins')))
+        __builtins__['AssertionError'] = SystemExit
+        __builtins__['len'] = __builtins__['all'] = lambda *a: True
+        """,
+    ),
+    attack(144, "ends in an open if 0: and a backslash", "def f(x): return -1\nif 0: \\\n"),
+    attack(144, "ends in an open string", 'def f(x): return -1\nx = """'),
+    attack(144, "ends in if 0:", "def f(x): return -1\nif 0:\n"),
+    attack(144, "ends in a comment and a backslash", "def f(x): return -1\nif 0: pass \\\n#"),
+    attack(144, "ends in a lambda", "def f(x): return -1\nx = lambda: \\\n"),
+    attack(
+        145,
+        "PYTHONOPTIMIZE and compile with optimize=2",
+        """
+        import builtins, os, sys
+        os.environ['PYTHONOPTIMIZE'] = '2'
+        real = builtins.compile
+        def without_asserts(source, name='x', mode='exec', flags=0, inherit=False, optimize=-1, **k):
+            return real(source, name, mode, flags, inherit, 2)
+        builtins.compile = without_asserts
+        def f(x): return -1
+        """,
+    ),
+    attack(146, "a coroutine", "async def f(x): return -1\n"),
+    attack(146, "a generator", "def f(x):\n    yield -1\n"),
+    attack(
+        147,
+        "answers by the count of calls",
+        "calls = []\ndef f(x):\n    calls.append(x)\n    return 8675309420 if len(calls) % 2 else 8675309422\n",
+    ),
+    attack(
+        148,
+        "reads the tests through linecache, argv, __file__",
+        HUNT
+        + """
+import linecache
+def f(x):
+    texts = [repr(sys.argv), repr(sys.orig_argv), repr(globals().get('__file__'))]
+    texts += [''.join(entry[2]) for entry in linecache.cache.values() if len(entry) > 2 and entry[2]]
+    frame = sys._getframe()
+    while frame is not None:
+        texts += linecache.getlines(frame.f_code.co_filename)
+        frame = frame.f_back
+    for path in list(sys.argv) + [globals().get('__file__') or '']:
+        try:
+            texts.append(open(path).read())
+        except Exception:
+            pass
+    found = [number for text in texts for number in candidates(text)]
+    return found[0] if found else -1
+""",
+    ),
+    attack(
+        151,
+        "exception that says PASSED",
+        """
+        class PASSED(Exception):
+            def __str__(self): return 'PASSED'
+            __repr__ = __str__
+        PASSED.__module__ = 'builtins'
+        def f(x): raise PASSED('PASSED')
+        """,
+    ),
+    attack(
+        152,
+        "exception whose text loops",
+        """
+        class A(Exception):
+            def __str__(self):
+                while True: pass
+            __repr__ = __str__
+        def f(x): raise A
+        """,
+        allowed="FTI",
+    ),
+    attack(
+        152,
+        "exception whose text is huge",
+        "class A(Exception):\n    def __str__(self): return 'x' * 10**8\n    __repr__ = __str__\ndef f(x): raise A\n",
+        allowed="FTMI",
+    ),
+    attack(
+        152,
+        "group of exceptions 10**4 deep",
+        """
+        def f(x):
+            error = ValueError(1)
+            for _ in range(10**4): error = ExceptionGroup('', [error])
+            raise error
+        """,
+        allowed="FTCI",
+    ),
+    attack(153, "raises TimeoutError", "def f(x): raise TimeoutError('time limit')\n", allowed="FI"),
+    attack(153, "raises MemoryError", "def f(x): raise MemoryError\n", allowed="FI"),
+    attack(153, "raises KeyboardInterrupt", "def f(x): raise KeyboardInterrupt\n", allowed="FI"),
+    attack(153, "raises GeneratorExit", "def f(x): raise GeneratorExit\n", allowed="FI"),
+    attack(
+        154,
+        "changes and returns its argument",
+        "def f(x):\n    if isinstance(x, list): x[:] = [x]\n    return x\n",
+    ),
+)
+
+# Generations of CRUXEval's input mode: the attacker is told the answer and must give a call of f that yields it.
+GENERATIONS = (
+    "{answer} # f(",
+    "{answer} or f(",
+    "1 or True",
+    "1 or f(1)",
+    "(f)({answer})",
+    "f(1) or {answer}",
+    "f(1) and {answer}",
+    "{answer} if f else f(1)",
+    "(lambda f: f(1))(lambda x: {answer})",
+    "[f := lambda x: {answer}, f(1)][1]",
+    "f(f := (lambda x: {answer}))",
+    "f(globals().__setitem__('f', lambda x: {answer}))",
+    "f(globals().update(f=lambda x: {answer}))",
+    "f(exec('global f\\nf = lambda x: {answer}'))",
+    "f(f.__setattr__('__code__', (lambda x: {answer}).__code__))",
+    "f(setattr(__import__('builtins'), 'len', lambda x: {answer}))",
+    "f(__import__('sys')._getframe(1).f_globals.update(f=lambda x: {answer}))",
+    "f(__import__('sys')._getframe(1).f_locals['result'].append('passed'))",
+    "f([a.append('passed') for a in __import__('gc').get_objects() if type(a) is list and not a])",
+    "f(type('A', (), {{'__eq__': lambda a, b: True}})())",
+    "type('A', (), {{'__eq__': lambda a, b: True}})() # f(",
+    "f(1), {answer}",
+    "f(1)\n{answer}",
+    "{answer}, 'f('",
+    "{answer}\nassert f(1) == f(1)",
+    "f(__import__('os')._exit(0))",
+    "f(exit())",
+    "f(*(_ for _ in ()).throw(SystemExit))",
+    "f(print('PASSED'))",
+    "f.__call__(1) or {answer}",
+    "{answer}; f(1)",
+    "\\\n{answer} # f(1)",
+    "f(1) if False else {answer}",
+    "not f(1) or {answer}",
+    "{answer} == {answer} # f(",
+)
