@@ -306,6 +306,16 @@ def _landlock(state):
             os.close(handle)
 
 
+def _readable_as_user(state):
+    # type: (_State) -> None
+    """A path that the user we have become cannot read would look to candidates like a module that does not exist."""
+    for path in state.settings.readable:
+        try:
+            os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        except OSError as error:
+            raise OSError(error.errno, "uid %d cannot read %s" % (os.getuid(), path)) from None
+
+
 def _undumpable(state):
     # type: (_State) -> str
     abi.prctl(state.kernel, abi.PR_SET_DUMPABLE, 0)
@@ -332,6 +342,7 @@ _STEPS = (  # (step, the layer it belongs to or "", function)
     ("capability_bounds", "capabilities", _capability_bounds),
     ("uid_drop", "uid_drop", _uid_drop),
     ("namespaces_as_user", "namespaces", _namespaces_as_user),
+    ("readable_as_user", "", _readable_as_user),
     ("capabilities", "capabilities", _capabilities),
     ("landlock", "landlock", _landlock),
     ("pdeathsig_again", "pdeathsig", _pdeathsig),

@@ -55,6 +55,7 @@ def furnish(kernel, readable, empty_dir):
     try:
         _minimal_tree(kernel, readable, empty_dir)
     except OSError as error:
+        _give_up_tree(kernel, empty_dir)
         return "own network, processes and mounts; the file tree stays visible (%s)" % error
     finally:
         os.umask(mask)
@@ -78,9 +79,21 @@ def _minimal_tree(kernel, readable, empty_dir):
     os.chdir(empty_dir)
 
 
+def _give_up_tree(kernel, empty_dir):
+    # type: (object, str) -> None
+    """Goes back to the tree as it was."""
+    os.chdir("/")
+    try:
+        abi.call(kernel, "umount2", _text(empty_dir), _MNT_DETACH)
+    except OSError:
+        pass  # it was never mounted
+    os.chdir(empty_dir)
+
+
 def _plant(kernel, root, path, bound):
     # type: (object, str, str, list[str]) -> None
     """Binds what `path` leads to below `root`, and copies the symbolic links on the way."""
+    path = os.path.normpath(path)
     for _ in range(_MAXIMUM_LINKS):
         link, rest = _first_link(path)
         if not link:
@@ -90,10 +103,9 @@ def _plant(kernel, root, path, bound):
             os.makedirs(root + os.path.dirname(link), 0o755, exist_ok=True)
             if not os.path.lexists(root + link):
                 os.symlink(target, root + link)
-        path = os.path.join(os.path.dirname(link), target, rest)
+        path = os.path.normpath(os.path.join(os.path.dirname(link), target, rest))
     else:
         raise OSError(errno.ELOOP, "too many symbolic links", path)
-    path = os.path.normpath(path)
     if _covered(path, bound):
         return
     _make_place(path, root + path)

@@ -1,0 +1,228 @@
+"""The policy: every number against the golden table, the arguments case by case, and the kernel's own answers."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import golden_policy
+from bpf import X32_BIT, decide
+from cruxboxd import policy, syscalls_table
+from cruxboxd.policy import PolicyError, Profile
+from cruxboxd.syscalls_table import TABLE, Action, Row, Where
+
+GARBAGE = 0xDEADBEEF00000000
+WHERE = [row.name for row in TABLE if isinstance(row.stdlib, Where) or isinstance(row.compute, Where)]
+
+O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND, O_CLOEXEC, O_NONBLOCK = 1, 2, 0o100, 0o1000, 0o2000, 0o2000000, 0o4000
+O_PATH, O_TMPFILE_BIT, O_ASYNC, O_DIRECT, O_NOATIME = 0o10000000, 0o20000000, 0o20000, 0o40000, 0o1000000
+O_DIRECTORY, O_NOFOLLOW = 0o200000, 0o400000
+READ, WRITE, EXEC = 1, 2, 4
+SHARED, PRIVATE, ANONYMOUS = 1, 2, 0x20
+
+# (call, arguments, compute, stdlib) on x86_64
+ARGUMENTS = [
+    ("openat", (0, 0, 0), "EPERM", "allow"),
+    ("openat", (0, 0, O_CLOEXEC | O_NONBLOCK | O_DIRECTORY), "EPERM", "allow"),
+    ("openat", (0, 0, O_CLOEXEC | O_NOFOLLOW), "EPERM", "allow"),
+    *[
+        ("openat", (0, 0, flags), "EPERM", "EPERM")
+        for flags in (O_WRONLY, O_RDWR, 3, O_CREAT, O_TRUNC, O_APPEND, O_PATH, O_TMPFILE_BIT | O_DIRECTORY)
+    ],
+    *[("openat", (0, 0, flags | O_CLOEXEC), "EPERM", "EPERM") for flags in (O_ASYNC, O_DIRECT, O_NOATIME, 1 << 31)],
+    ("open", (0, O_CLOEXEC), "EPERM", "allow"),
+    ("open", (0, O_RDWR), "EPERM", "EPERM"),
+    ("newfstatat", (3, 0, 0, 0x1000), "EPERM", "allow"),
+    ("newfstatat", (3, 0, 0, 0), "EPERM", "EPERM"),
+    ("newfstatat", (3, 0, 0, 0x1100), "EPERM", "EPERM"),
+    ("mmap", (0, 4096, READ | WRITE, PRIVATE | ANONYMOUS), "allow", "allow"),
+    ("mmap", (0, 4096, READ | WRITE | EXEC, PRIVATE | ANONYMOUS), "EPERM", "EPERM"),
+    ("mmap", (0, 4096, READ | EXEC, PRIVATE | ANONYMOUS), "EPERM", "EPERM"),
+    ("mmap", (0, 4096, READ | EXEC, SHARED | ANONYMOUS), "EPERM", "EPERM"),
+    ("mmap", (0, 4096, READ | WRITE | EXEC, PRIVATE), "EPERM", "EPERM"),
+    ("mmap", (0, 4096, EXEC, PRIVATE), "EPERM", "allow"),
+    ("mmap", (0, 4096, READ | EXEC, PRIVATE), "EPERM", "allow"),
+    ("mprotect", (0, 4096, READ | WRITE), "allow", "allow"),
+    ("mprotect", (0, 4096, READ | EXEC), "EPERM", "EPERM"),
+    ("mprotect", (0, 4096, EXEC), "EPERM", "EPERM"),
+    *[("madvise", (0, 4096, advice), "allow", "allow") for advice in (0, 4, 8, 14)],
+    *[("madvise", (0, 4096, advice), "EPERM", "EPERM") for advice in (9, 10, 12, 21, 100, 101)],
+    *[("futex", (0, op), "allow", "allow") for op in (0, 1, 0x80, 0x81, 0x89, 0x189, 0x8A)],
+    *[("futex", (0, op), "EPERM", "EPERM") for op in (2, 3, 4, 5, 6, 0x86, 7, 8, 11, 12, 13, 0x200)],
+    *[("clock_gettime", (clock,), "allow", "allow") for clock in (0, 1, 2, 3, 7)],
+    ("clock_gettime", ((~1 << 3) | 2,), "EPERM", "EPERM"),
+    ("clock_nanosleep", ((~1 << 3) | 2,), "EPERM", "EPERM"),
+    ("clock_getres", (1,), "allow", "allow"),
+    *[("fcntl", (0, command), "EPERM", "allow") for command in (0, 1, 2, 3, 1030)],
+    *[("fcntl", (0, command), "EPERM", "EPERM") for command in (4, 6, 8, 10, 1024, 1026, 1031, 1033)],
+    *[("ioctl", (0, command), "EPERM", "allow") for command in (0x5450, 0x5451)],
+    *[("ioctl", (0, command), "EPERM", "EPERM") for command in (0x5401, 0x5412, 0x5413, 0x541C, 0x5421, 0x5452)],
+    ("sched_getaffinity", (0,), "EPERM", "allow"),
+    ("sched_getaffinity", (1,), "EPERM", "EPERM"),
+]
+
+# Calls that the sweep cannot make with zero arguments, and why.
+NOT_SWEPT = {
+    "rt_sigreturn": "returns to a frame that is not there",
+    "select": "waits for ever",
+    "pselect6": "waits for ever",
+    "ppoll": "waits for ever",
+    "exit": "ends the process, as it should",
+    "exit_group": "ends the process, as it should",
+}
+
+# Calls that newer kernels run without asking any filter (kernel/seccomp.c): they serve the kernel's own probes, and
+# from anywhere but a probe's trampoline they do nothing.
+PASSED_BY_THE_KERNEL = {
+    "335": ("EPERM", "signal 4"),  # uretprobe, since 6.14
+    "336": ("EPERM", "ENXIO"),  # uprobe, since 6.18
+}
+
+
+def number_of(name: str, arch: str) -> int:
+    """The call's number, from the golden table, which names what the policy names."""
+    lines = golden_policy.path(arch, Profile.STDLIB).read_text().splitlines()
+    return next(int(line.split()[0]) for line in lines if line.split()[1] == name)
+
+
+@pytest.mark.parametrize("arch", golden_policy.ARCHES)
+@pytest.mark.parametrize("profile", Profile)
+def test_every_number_answers_as_the_golden_table_says(profile: Profile, arch: str) -> None:
+    assert golden_policy.render(arch, profile) == golden_policy.path(arch, profile).read_text()
+
+
+@pytest.mark.parametrize(("call", "args", "compute", "stdlib"), ARGUMENTS)
+def test_arguments_decide(call: str, args: tuple[int, ...], compute: str, stdlib: str) -> None:
+    number = number_of(call, "x86_64")
+    assert decide(policy.compile(Profile.COMPUTE, "x86_64").bpf, "x86_64", number, args) == compute
+    assert decide(policy.compile(Profile.STDLIB, "x86_64").bpf, "x86_64", number, args) == stdlib
+
+
+@pytest.mark.parametrize(("call", "args"), [case[:2] for case in ARGUMENTS])
+@pytest.mark.parametrize("profile", Profile)
+def test_the_high_half_of_an_argument_changes_nothing(profile: Profile, call: str, args: tuple[int, ...]) -> None:
+    bpf, number = policy.compile(profile, "x86_64").bpf, number_of(call, "x86_64")
+    loud = tuple((value & 0xFFFFFFFF) | GARBAGE for value in args)
+    assert decide(bpf, "x86_64", number, loud) == decide(bpf, "x86_64", number, args)
+
+
+def test_every_conditional_row_has_argument_cases() -> None:
+    assert set(WHERE) == {case[0] for case in ARGUMENTS}
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"), [(0, "allow"), (0o40000, "allow"), (0o200000, "EPERM"), (1, "EPERM"), (0o10000000, "EPERM")]
+)
+def test_open_flags_are_those_of_the_architecture(flags: int, expected: str) -> None:
+    """O_DIRECTORY is 0o40000 on aarch64, where 0o200000 is O_DIRECT."""
+    bpf = policy.compile(Profile.STDLIB, "aarch64").bpf
+    assert decide(bpf, "aarch64", number_of("openat", "aarch64"), (0, 0, flags)) == expected
+
+
+def test_the_other_architecture_is_killed() -> None:
+    for arch, other in (("x86_64", "aarch64"), ("aarch64", "x86_64")):
+        bpf = policy.compile(Profile.STDLIB, arch).bpf
+        assert {decide(bpf, other, number) for number in range(golden_policy.HIGHEST)} == {"kill"}
+
+
+def test_x32_numbers_are_killed() -> None:
+    bpf = policy.compile(Profile.STDLIB, "x86_64").bpf
+    assert {decide(bpf, "x86_64", X32_BIT | number) for number in range(600)} == {"kill"}
+
+
+def test_every_row_has_a_reason_and_a_name_of_its_own() -> None:
+    names = [row.name for row in TABLE]
+    assert len(set(names)) == len(names)
+    assert [row.name for row in TABLE if len(row.reason) < 4] == []
+
+
+def test_compute_allows_nothing_that_stdlib_refuses() -> None:
+    refused = (Action.EPERM, Action.ENOSYS, Action.KILL)
+    assert [row.name for row in TABLE if row.stdlib in refused and row.compute not in refused] == []
+
+
+def test_an_unknown_name_that_would_be_allowed_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "TABLE", (Row("frobnicate", Action.ALLOW, Action.ALLOW, "no such call"),))
+    policy.compile.cache_clear()
+    with pytest.raises(PolicyError, match="frobnicate"):
+        policy.compile(Profile.COMPUTE)
+    policy.compile.cache_clear()
+
+
+def test_an_unknown_name_that_is_refused_anyway_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = Row("frobnicate", Action.KILL, Action.KILL, "an older libseccomp does not know it")
+    monkeypatch.setattr(policy, "TABLE", (*syscalls_table.TABLE, row))
+    policy.compile.cache_clear()
+    longer = policy.compile(Profile.COMPUTE)
+    policy.compile.cache_clear()
+    monkeypatch.undo()
+    assert longer.bpf == policy.compile(Profile.COMPUTE).bpf
+    assert longer.digest != policy.compile(Profile.COMPUTE).digest
+
+
+def test_an_unknown_architecture_is_named() -> None:
+    with pytest.raises(PolicyError, match=r"'sparc'.*x86_64, aarch64"):
+        policy.compile(Profile.COMPUTE, "sparc")
+
+
+def test_the_digest_tells_profiles_apart_and_is_stable() -> None:
+    first = {profile: policy.compile(profile).digest for profile in Profile}
+    policy.compile.cache_clear()
+    assert {profile: policy.compile(profile).digest for profile in Profile} == first
+    assert len(set(first.values())) == len(Profile)
+
+
+@pytest.mark.kernel
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the sweep's expectations are x86_64's")
+@pytest.mark.parametrize("profile", Profile)
+def test_the_kernel_answers_as_the_golden_table_says(profile: Profile, tmp_path: Path) -> None:
+    """Each number in a fresh process; an allowed call must reach the kernel, a refused one must not."""
+    expected = _golden(profile)
+    skipped = {number for number, (name, _) in expected.items() if name in NOT_SWEPT}
+    answers = _sweep(profile, tmp_path, [str(number) for number in expected if number not in skipped])
+    wrong = [
+        (number, *expected[int(number)], answer)
+        for number, answer in answers.items()
+        if not _agrees(expected[int(number)][1], answer) and answer not in PASSED_BY_THE_KERNEL.get(number, ())
+    ]
+    assert wrong == []
+
+
+@pytest.mark.kernel
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="x32 and the 32-bit entry are x86_64's")
+@pytest.mark.parametrize("profile", Profile)
+def test_the_kernel_kills_other_entries(profile: Profile, tmp_path: Path) -> None:
+    assert _sweep(profile, tmp_path, ["i386", str(X32_BIT), str(X32_BIT + 520)]) == {
+        "i386": "killed",
+        str(X32_BIT): "killed",
+        str(X32_BIT + 520): "killed",
+    }
+
+
+def _golden(profile: Profile) -> dict[int, tuple[str, str]]:
+    lines = golden_policy.path("x86_64", profile).read_text().splitlines()
+    rows = [line.split() for line in lines if line.split()[0].lstrip("-").isdigit()]
+    return {int(number): (name, decision) for number, name, decision in rows}
+
+
+def _sweep(profile: Profile, folder: Path, words: list[str]) -> dict[str, str]:
+    filter_file = folder / "filter"
+    filter_file.write_bytes(policy.compile(profile).bpf)
+    script = Path(__file__).parent / "sweep_syscalls.py"
+    command = [sys.executable, str(script), str(filter_file), *words]
+    output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100).stdout
+    return dict(line.split(" ", 1) for line in output.splitlines())
+
+
+def _agrees(decision: str, answer: str) -> bool:
+    if decision == "allow":
+        return answer not in ("EPERM", "killed")
+    if decision == "where":
+        return answer != "killed"
+    return answer == {"kill": "killed"}.get(decision, decision)
