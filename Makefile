@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint bench proto clean manifests image-test
+.PHONY: setup demo test lint bench proto clean manifests image-test conformance forging
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml
@@ -28,6 +28,14 @@ lint: setup  ## format, lint, types, layers
 
 bench: setup  ## measure, side by side in one run
 	$(BIN)/python -m bench
+
+CONFORMANCE = PYTHONPATH=tests $(BIN)/python
+conformance: setup  ## 195 hostile cases: as this user, then as an ordinary user without namespaces
+	$(CONFORMANCE) -m conformance $(CASES)
+	$(CONFORMANCE) tests/unprivileged.py $(BIN)/python -m conformance $(CASES)
+
+forging: setup  ## the forging attacks through in-process scoring and through cruxbox
+	$(BIN)/python -m bench.forging
 
 proto:  ## regenerate the committed stubs (grpcio-tools 1.49.1: the oldest output every protobuf runtime accepts)
 	$(PYTHON) -m venv .venv-proto

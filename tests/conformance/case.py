@@ -53,8 +53,8 @@ class Case:
     """A numbered hostile case.
 
     `shots` are sent one after the other; `scenario` replaces them where one program is not enough. `effects` are
-    checked beside the standing conditions. `local` says why the case needs a server on this machine ("" when it does not);
-    `absent` gives the reason why the case cannot apply at all: it is then listed, not run.
+    checked beside the standing conditions. `local` says why the case needs a server on this machine ("" when it does
+    not); `absent` gives the reason why the case cannot apply at all: it is then listed, not run.
     """
 
     number: int

@@ -173,7 +173,7 @@ def f():
         call("FVC", "import ctypes\ndef f(): return ctypes.string_at(0xffffffffff600000, 8)"),
         call(
             "FVC",
-            "from ctypes import CFUNCTYPE, c_long\ndef f(): return CFUNCTYPE(c_long, c_long)(0xffffffffff600400)(0) and 0",
+            "from ctypes import CFUNCTYPE as F, c_long\ndef f(): return F(c_long, c_long)(0xffffffffff600400)(0) and 0",
         ),
     ),
     case(

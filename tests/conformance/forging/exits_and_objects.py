@@ -112,6 +112,35 @@ def f(x):
 """,
     ),
     attack(
+        124,
+        "a handmade record that says: ended well",
+        EVERYWHERE
+        + """
+import struct
+def frame(*fields):
+    body = b''.join(struct.pack('<I', len(field)) + field for field in fields)
+    return struct.pack('<I', len(body)) + body
+def f(x):
+    numbers = struct.pack('<IQQQB', 0, 1, 1, 1, 0)
+    os.write(3, frame(b'D', numbers, b'', b''))
+    os._exit(0)
+""",
+    ),
+    attack(
+        124,
+        "a handmade record to every descriptor, on import",
+        EVERYWHERE
+        + """
+import struct
+def frame(*fields):
+    body = b''.join(struct.pack('<I', len(field)) + field for field in fields)
+    return struct.pack('<I', len(body)) + body
+everywhere(frame(b'D', struct.pack('<IQQQB', 0, 1, 1, 1, 0), b'', b''))
+os._exit(0)
+def f(x): return -1
+""",
+    ),
+    attack(
         125,
         "surplus, repeated and reordered frames",
         EVERYWHERE

@@ -123,11 +123,31 @@ def f(x): return -1
             while frame is not None:
                 for scope in (frame.f_locals, frame.f_globals):
                     for name, value in list(scope.items()):
-                        if isinstance(value, list): value.append('passed')
+                        if hasattr(value, 'append'):
+                            try: value.append('passed')
+                            except Exception: pass
                         if isinstance(value, dict) and value is not scope: value['passed'] = True
                         if name in ('result', 'passed', 'outcome', 'ok', 'status'): scope[name] = 'passed'
                 frame = frame.f_back
             raise SystemExit(0)
+        """,
+    ),
+    attack(
+        136,
+        "frame walk that reports in the harness's name",
+        """
+        import os, sys
+        def f(x):
+            frame = sys._getframe(1)
+            while frame is not None:
+                bench = frame.f_locals.get('bench')
+                reports = frame.f_globals.get('reports')
+                if bench is not None and reports is not None:
+                    bench.send(reports.ended(bench.numbers(0, 0), *bench.output()))
+                    bench.send_raised = bench.send_value = lambda *a: None
+                    bench.finish()
+                frame = frame.f_back
+            return -1
         """,
     ),
     attack(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from cruxbox.model import CallCheck, Check, ScriptCheck, StdioCheck, Task
+from cruxbox.model import Assurance, CallCheck, Check, ScriptCheck, StdioCheck, Task
 
 from conformance.case import LIMITS
 from conformance.forging.attack import ANSWER, Attack
@@ -49,6 +50,13 @@ def in_assert(attack: Attack) -> Task:
     return _task(attack.program, ScriptCheck(f"assert {attack.answer} == f(1)"))
 
 
+def in_strict_script(attack: Attack) -> Task:
+    """As in_script, but the test hands over what is not plain data, and IN_PROCESS is refused."""
+    text = f"def check(candidate):\n    assert candidate(iter([1])) == {attack.answer}\ncheck(f)\n"
+    task = _task(attack.program, ScriptCheck(text, entry_point="f"))
+    return replace(task, require_assurance=Assurance.SEPARATED)
+
+
 def in_stdio(attack: Attack) -> Task:
     """The program is the attack; it must print the answer and nothing else."""
     return _task(attack.program + "\nprint(f(1))\n", StdioCheck("1\n", attack.answer))
@@ -65,6 +73,7 @@ KINDS: dict[str, Callable[[Attack], Task]] = {
     "expected": in_expected,
     "script": in_script,
     "assert": in_assert,
+    "strict": in_strict_script,
     "stdio": in_stdio,
 }
 
