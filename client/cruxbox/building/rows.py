@@ -18,7 +18,7 @@ from cruxbox.errors import DataError
 #: A program larger than this is a broken row, not a task. Bytes of UTF-8.
 MAX_FIELD_BYTES = 1 << 20
 
-Problem = Union["BadRow", "Row"]
+Item = Union["BadRow", "Row"]
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,7 @@ def read_rows(
     return good, bad
 
 
-def row_source(
-    path: str | os.PathLike[str], *, needs: Iterable[str] = ("code", "input", "output")
-) -> Iterator[Problem]:
+def row_source(path: str | os.PathLike[str], *, needs: Iterable[str] = ("code", "input", "output")) -> Iterator[Item]:
     """Rows one at a time, in file order, with constant memory. Rows without an id are called `sample_<index>`."""
     required = tuple(needs)
     for index, (line, value) in enumerate(_records(Path(path))):
@@ -122,7 +120,7 @@ def _parse(raw: bytes) -> dict[str, Any] | str:
     return value if isinstance(value, dict) else f"must be an object, is {type(value).__name__}"
 
 
-def _row(value: dict[str, Any], line: int, index: int, required: tuple[str, ...], path: str) -> Problem:
+def _row(value: dict[str, Any], line: int, index: int, required: tuple[str, ...], path: str) -> Item:
     for name in ("code", "input", "output", "id"):
         if name not in value:
             if name in required:

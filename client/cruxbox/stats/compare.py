@@ -5,7 +5,7 @@ Fractions everywhere; what is shown to people is multiplied by a hundred where i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -81,9 +81,7 @@ class Comparison:
     confusions: tuple[Confusion, ...]
     difficulty: Histogram
     methods: tuple[Group, ...] = ()
-    by_chars: tuple[Group, ...] = ()
-    by_lines: tuple[Group, ...] = ()
-    by_steps: tuple[Group, ...] = ()
+    quarters: Mapping[str, tuple[Group, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = field(default=())
 
 
@@ -106,7 +104,6 @@ def compare(
     pairs = [(panel.column(direct), panel.column(thought)) for direct, thought in cot]
     means = resample_means(panel.p, resamples=settings.resamples, seed=settings.seed)
     rows = _rows_by_id(dataset, panel.ids)
-    column = [rows.get(id) for id in panel.ids]
     return Comparison(
         settings=settings,
         tasks=len(panel.ids),
@@ -132,9 +129,7 @@ def compare(
         ),
         difficulty=difficulty_histogram(panel.p),
         methods=tuple(by_method(panel.p, panel.ids, rows)),
-        by_chars=tuple(by_quarter(panel.p, [len(row.code) if row else None for row in column])),
-        by_lines=tuple(by_quarter(panel.p, [len(row.code.splitlines()) if row else None for row in column])),
-        by_steps=tuple(by_quarter(panel.p, [row.steps if row else None for row in column])),
+        quarters=_quarters(panel.p, [rows.get(id) for id in panel.ids]),
         notes=tuple(_notes(models, panel, rows, dataset is not None)),
     )
 
@@ -150,6 +145,22 @@ def ahead(means: Floats) -> Floats:
                 ties = means[:, i] == means[:, j]
                 result[i, j] = wins.mean() + ties.mean() / 2
     return result
+
+
+# What is measured of a program -> how. The names appear in every report.
+_MEASURES: dict[str, Callable[[Row], int | None]] = {
+    "characters": lambda row: len(row.code),
+    "lines": lambda row: len(row.code.splitlines()),
+    "steps": lambda row: row.steps,
+}
+
+
+def _quarters(p: Floats, rows: Sequence[Row | None]) -> dict[str, tuple[Group, ...]]:
+    found = {
+        what: tuple(by_quarter(p, [measure(row) if row else None for row in rows]))
+        for what, measure in _MEASURES.items()
+    }
+    return {what: groups for what, groups in found.items() if groups}
 
 
 def _rows_by_id(dataset: Sequence[Row] | None, ids: Sequence[str]) -> dict[str, Row]:

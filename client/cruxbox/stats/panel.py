@@ -62,7 +62,8 @@ def column_means(values: Floats) -> Floats:
     known = ~np.isnan(values)
     counts = known.sum(axis=0)
     totals = np.where(known, values, 0.0).sum(axis=0)
-    return np.divide(totals, counts, out=np.full(values.shape[1], np.nan), where=counts > 0)
+    means: Floats = np.divide(totals, counts, out=np.full(values.shape[1], np.nan), where=counts > 0)
+    return means
 
 
 def unit_histogram(values: Floats, bins: int) -> Ints:
@@ -71,7 +72,8 @@ def unit_histogram(values: Floats, bins: int) -> Ints:
     Shares such as 3/10 sit on an edge: both sides are rounded alike, so that they fall to the right of it.
     """
     edges = np.round(np.arange(bins + 1) / bins, 12)
-    return np.histogram(np.round(values[~np.isnan(values)], 12), bins=edges)[0]
+    counts: Ints = np.histogram(np.round(values[~np.isnan(values)], 12), bins=edges)[0]
+    return counts
 
 
 def pass_at_k(n: Ints, c: Ints, k: int) -> Floats:

@@ -1,0 +1,70 @@
+"""`cruxbox anonymize`: the same programs with variables called x1, x2, …"""
+
+import json
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from cruxbox.building.anonymize import Anonymized, AnonymizeError, anonymize
+from cruxbox.building.rows import Row, read_rows, write_records
+from cruxbox.building.running import compare_behaviour
+
+
+def command(
+    data: Annotated[Path, typer.Argument(help="JSONL or Parquet rows {code, input, output, id}.", metavar="DATA")],
+    *,
+    out: Annotated[Path, typer.Option(help="Where the renamed rows go; .parquet for Parquet.", metavar="FILE")],
+    server: Annotated[
+        Optional[str], typer.Option(help="Where to run both forms; a daemon of our own by default.")
+    ] = None,
+    verify: Annotated[bool, typer.Option("--verify/--no-verify", help="Run both forms and compare.")] = True,
+    runtime: Annotated[str, typer.Option(help="Interpreter to run on; the server's default if empty.")] = "",
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad row.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Renames variables, arguments and local functions; `f`, attributes and builtins stay.
+
+    A row whose renamed form does not behave like the original, or that cannot be renamed safely, is left out and named;
+    the exit code is then 1. Ids stay, so that results can be set beside those of the original.
+    """
+    rows, bad = read_rows(data, needs=("code",), strict=strict)
+    problems = [str(problem) for problem in bad]
+    done: list[tuple[Row, Anonymized]] = []
+    for row in rows:
+        try:
+            done.append((row, anonymize(row.code, row.input)))
+        except AnonymizeError as error:
+            problems.append(f"{data}, line {row.line} ({row.id}): {error}")
+    if verify and done:
+        done = _alike(done, problems, data, server, runtime)
+    written = write_records(out, (_renamed(row, form) for row, form in done))
+    summary = {"rows": len(rows) + len(bad), "written": written, "verified": verify, "problems": problems}
+    if as_json:
+        typer.echo(json.dumps(summary, indent=2))
+    else:
+        for problem in problems:
+            typer.echo(problem, err=True)
+        checked = "run in both forms" if verify else "not run"
+        typer.echo(f"{written} of {summary['rows']} rows renamed, {checked}: {out}")
+    if problems:
+        raise typer.Exit(1)
+
+
+def _alike(
+    done: list[tuple[Row, Anonymized]], problems: list[str], data: Path, server: Optional[str], runtime: str
+) -> list[tuple[Row, Anonymized]]:
+    from cruxbox.client import Client
+
+    rows, forms = [row for row, _ in done], [form for _, form in done]
+    with Client(server) as client:
+        differences = compare_behaviour(rows, forms, client, runtime=runtime)
+    problems += [
+        f"{data}, line {row.line} ({row.id}): {difference}" for row, difference in zip(rows, differences) if difference
+    ]
+    return [pair for pair, difference in zip(done, differences) if not difference]
+
+
+def _renamed(row: Row, form: Anonymized) -> dict[str, object]:
+    # Steps are those of the original: names do not change what is executed.
+    return {**row.as_dict(), "code": form.code, "input": form.input, "names": form.names}

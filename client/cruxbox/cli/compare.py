@@ -1,0 +1,86 @@
+"""`cruxbox compare`: models against each other, with what is known and what is noise."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from cruxbox.errors import DataError
+
+
+def command(
+    scored: Annotated[
+        list[str], typer.Argument(help="Scored files, as FILE or NAME=FILE.", metavar="SCORED...", show_default=False)
+    ],
+    *,
+    dataset: Annotated[
+        Optional[Path], typer.Option(help="The tasks' rows, for methods, lengths and steps.", metavar="DATA")
+    ] = None,
+    baseline: Annotated[
+        str, typer.Option(help="Model to compare with; the first one by default.", metavar="NAME")
+    ] = "",
+    cot: Annotated[
+        Optional[list[str]],
+        typer.Option(help="A model that answers directly and the same one thinking aloud.", metavar="DIRECT=COT"),
+    ] = None,
+    resamples: Annotated[int, typer.Option(help="Bootstrap resamples.", min=100, max=1_000_000)] = 10_000,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.", min=0)] = 0,
+    confidence: Annotated[
+        float, typer.Option(help="Confidence of intervals and verdicts.", min=0.5, max=0.9999)
+    ] = 0.95,
+    html: Annotated[Optional[Path], typer.Option(help="Write a self-contained page.", metavar="REPORT.html")] = None,
+    title: Annotated[str, typer.Option(help="Title of the page.")] = "Comparison of models",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """pass@k with intervals, differences and their significance, agreement, difficulty; as tables, JSON or a page."""
+    from cruxbox.building.rows import read_rows
+    from cruxbox.stats import Settings, compare, read_all, to_json
+
+    models = read_all(scored)
+    rows, bad = read_rows(dataset, needs=("code", "id")) if dataset else (None, [])
+    for problem in bad:
+        typer.echo(str(problem), err=True)
+    comparison = compare(
+        models,
+        baseline=baseline,
+        cot=_pairs(cot or [], [model.name for model in models]),
+        dataset=rows,
+        settings=Settings(resamples=resamples, seed=seed, confidence=confidence),
+    )
+    if html:
+        from cruxbox.stats.html import render
+
+        _write(html, render(comparison, title))
+    if as_json:
+        json.dump(to_json(comparison), sys.stdout, indent=2)
+        print()
+        return
+    from rich.console import Console
+
+    from cruxbox.stats.tables import print_comparison
+
+    print_comparison(comparison, Console())
+    if html:
+        typer.echo(f"Report: {html}")
+
+
+def _pairs(texts: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:
+    """DIRECT=COT as names of models; names may hold `=` themselves."""
+    pairs = []
+    for text in texts:
+        splits = [(text[:at], text[at + 1 :]) for at, letter in enumerate(text) if letter == "="]
+        known = [pair for pair in splits if pair[0] in names and pair[1] in names]
+        if not known:
+            raise DataError(f"--cot {text!r} must be DIRECT=COT, two of: {', '.join(names)}")
+        pairs.append(known[0])
+    return pairs
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error

@@ -1,0 +1,81 @@
+"""`cruxbox extract`: raw completions into what is scored, or into candidates for the filter."""
+
+import enum
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from cruxbox.building.completions import read_completions, read_prompts
+from cruxbox.building.extraction import extract_candidate, extract_input, extract_output
+from cruxbox.building.prompts import Style
+from cruxbox.building.rows import write_records
+from cruxbox.errors import DataError
+
+
+class Kind(str, enum.Enum):
+    """What the completions answer."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+    CANDIDATES = "candidates"
+
+
+_EXTRACTORS: dict[Kind, Callable[..., str]] = {Kind.INPUT: extract_input, Kind.OUTPUT: extract_output}
+
+
+def command(
+    kind: Annotated[Kind, typer.Argument(help="What the completions answer.")],
+    completions: Annotated[
+        Path, typer.Argument(help="{id: [text, ...]}, or JSONL of {id, completion} or {id, completions}.")
+    ],
+    *,
+    out: Annotated[
+        Path,
+        typer.Option(help="Where the generations {id: [text, ...]} go; JSONL rows for candidates.", metavar="FILE"),
+    ],
+    cot: Annotated[bool, typer.Option("--cot", help="The answer follows a chain of thought.")] = False,
+    style: Annotated[Style, typer.Option(help="The style of the prompts, which says where to stop.")] = Style.TAGGED,
+    prompts: Annotated[
+        Optional[Path], typer.Option(help="Prompts to cut off, where completions begin with them.", metavar="FILE")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """The post-processing of the CRUXEval paper: what is scored is cut out of what the model wrote."""
+    texts = read_completions(completions, numbered=kind is Kind.CANDIDATES)
+    if prompts is not None:
+        before = read_prompts(prompts)
+        texts = {id: [one.removeprefix(before.get(id, "")) for one in many] for id, many in texts.items()}
+    total = sum(map(len, texts.values()))
+    if kind is Kind.CANDIDATES:
+        rows = _candidates(texts)
+        written, empty = write_records(out, rows), total - len(rows)
+    else:
+        extractor = _EXTRACTORS[kind]
+        found = {id: [extractor(one, cot=cot, stops=style.stops) for one in many] for id, many in texts.items()}
+        written, empty = total, sum(not one for many in found.values() for one in many)
+        _write(out, found)
+    summary = {"completions": total, "written": written, "empty": empty, "out": str(out)}
+    if as_json:
+        typer.echo(json.dumps(summary))
+    else:
+        typer.echo(f"{total} completions, {written} written, {empty} without an answer: {out}")
+
+
+def _candidates(texts: dict[str, list[str]]) -> list[dict[str, Any]]:
+    rows = []
+    for id, many in texts.items():
+        for at, one in enumerate(many):
+            found = extract_candidate(one)
+            if found is not None:
+                rows.append({"code": found[0], "inputs": found[1], "id": f"{id}/{at}" if len(many) > 1 else id})
+    return rows
+
+
+def _write(path: Path, generations: dict[str, list[str]]) -> None:
+    try:
+        path.write_text(json.dumps(generations, indent=0) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error

@@ -1,0 +1,91 @@
+"""`cruxbox stats`: what a data set is made of."""
+
+import enum
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from cruxbox.building.rows import Row, read_rows
+from cruxbox.building.running import Steps, measure_steps
+from cruxbox.errors import CruxboxError, Unavailable
+from cruxbox.model import StepCount
+
+
+class Count(str, enum.Enum):
+    """What to count as a step when rows bring no count of their own."""
+
+    INSTRUCTIONS = "instructions"
+    EVENTS = "events"
+
+
+def command(
+    data: Annotated[Path, typer.Argument(help="JSONL or Parquet rows {code, input, output, id}.", metavar="DATA")],
+    *,
+    server: Annotated[
+        Optional[str], typer.Option(help="Where to run programs, to count steps; a daemon of our own by default.")
+    ] = None,
+    run: Annotated[
+        bool, typer.Option("--run/--no-run", help="Run the rows that bring no 'steps', to count them.")
+    ] = True,
+    count: Annotated[Count, typer.Option(help="Instructions of the call, or the paper's trace events.")] = (
+        Count.INSTRUCTIONS
+    ),
+    runtime: Annotated[str, typer.Option(help="Interpreter to count steps on; the server's default if empty.")] = "",
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad row.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Characters, lines and steps of a data set, with quartiles, and the methods its programs use."""
+    from cruxbox.stats.dataset import describe
+    from cruxbox.stats.jsonable import to_json
+
+    rows, bad = read_rows(data, needs=("code",), strict=strict)
+    for problem in bad:
+        typer.echo(str(problem), err=True)
+    steps, source = _steps(rows, server, run, count, runtime)
+    stats = describe(rows, steps.counts)
+    if as_json:
+        known = {**to_json(stats), "steps_source": source, "problems": steps.problems, "bad_rows": len(bad)}
+        json.dump(known, sys.stdout, indent=2)
+        print()
+        return
+    from rich.console import Console
+
+    from cruxbox.stats.tables import print_dataset
+
+    console = Console()
+    console.print(f"{data}: {len(rows)} rows" + (f", {len(bad)} bad ones left out" if bad else ""), style="bold")
+    print_dataset(stats, console)
+    console.print(f"Steps: {source}.", style="dim")
+    for reason in steps.problems[:10]:
+        typer.echo(f"no steps: {reason}", err=True)
+    if len(steps.problems) > 10:
+        typer.echo(f"no steps: {len(steps.problems) - 10} more rows", err=True)
+
+
+def _steps(rows: list[Row], server: Optional[str], run: bool, count: Count, runtime: str) -> tuple[Steps, str]:
+    """The steps of all rows, and a phrase that says where they come from."""
+    own = Steps(tuple(row.steps for row in rows), ())
+    missing = [at for at, row in enumerate(rows) if row.steps is None]
+    if not missing:
+        return own, "from the rows"
+    if not run:
+        return own, "from the rows" if len(missing) < len(rows) else "not counted (--no-run)"
+    from cruxbox.client import Client
+
+    try:
+        with Client(server) as client:
+            measured = measure_steps([rows[at] for at in missing], client, count=StepCount[count.name], runtime=runtime)
+            version = runtime or next((one.version for one in client.info().runtimes if one.is_default), "")
+    except Unavailable as error:
+        if server:
+            raise
+        return own, f"not counted: {error}"
+    except CruxboxError as error:
+        raise type(error)(f"counting steps failed: {error}") from error
+    found = dict(zip(missing, measured.counts))
+    counts = tuple(found.get(at, row.steps) for at, row in enumerate(rows))
+    where = f"{count.value} counted on Python {version}".rstrip()
+    return Steps(counts, measured.problems), where if len(missing) == len(rows) else f"from the rows, else {where}"

@@ -1,0 +1,204 @@
+"""The comparison as one HTML page that needs nothing else: figures are inside it, and it runs no script."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cruxbox.errors import DataError
+from cruxbox.stats import sheets
+from cruxbox.stats.compare import Comparison
+from cruxbox.stats.difficulty import hardest_and_easiest
+from cruxbox.stats.reading import HOW_TO_READ
+from cruxbox.stats.sheets import Sheet
+from cruxbox.stats.wording import headline, notes_on
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure as a data URI, and what it shows for those who cannot see it."""
+
+    source: str
+    shows: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """One question of the report: what it asks, how to read the answer, and the answer itself."""
+
+    id: str
+    title: str
+    how_to_read: str
+    plots: tuple[Plot, ...] = ()
+    tables: tuple[Sheet, ...] = ()
+    folded: tuple[Sheet, ...] = ()
+    folded_plots: tuple[Plot, ...] = ()
+
+
+def render(comparison: Comparison, title: str = "Comparison of models") -> str:
+    """The whole page. Raises DataError if matplotlib or jinja2 is not installed."""
+    try:
+        import jinja2
+
+        from cruxbox.stats import plots  # noqa: F401
+    except ImportError as error:
+        raise DataError("the HTML report needs matplotlib and jinja2: pip install 'cruxbox[stats]'") from error
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("cruxbox.stats"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("report.html.j2").render(
+        title=title,
+        headline=headline(comparison),
+        notes=notes_on(comparison),
+        sections=list(_sections(comparison)),
+        comparison=comparison,
+    )
+
+
+def _plot(svg: str, shows: str) -> Plot:
+    return Plot("data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode("ascii"), shows)
+
+
+def _sections(comparison: Comparison) -> Iterator[Section]:
+    yield _scores(comparison)
+    if comparison.differences:
+        yield _differences(comparison)
+    yield _behaviour(comparison)
+    if len(comparison.models) > 1:
+        yield _agreement(comparison)
+    for at, _ in enumerate(comparison.confusions):
+        yield _thought(comparison, at)
+    yield _difficulty(comparison)
+    if comparison.methods:
+        yield _methods(comparison)
+    if comparison.quarters:
+        yield _quarters(comparison)
+
+
+def _scores(comparison: Comparison) -> Section:
+    from cruxbox.stats import plots
+
+    return Section(
+        "scores",
+        "How good is each model?",
+        HOW_TO_READ["scores"],
+        (_plot(plots.scores(comparison), "pass@k of each model with its bootstrap interval"),),
+        (sheets.scores(comparison),),
+    )
+
+
+def _differences(comparison: Comparison) -> Section:
+    from cruxbox.stats import plots
+
+    return Section(
+        "differences",
+        f"Who differs from {comparison.baseline}?",
+        HOW_TO_READ["differences"],
+        (
+            _plot(plots.differences(comparison), f"differences of pass@1 to {comparison.baseline}"),
+            _plot(plots.reversals(comparison), "chance of a reversed order against the number of tasks"),
+        ),
+        (sheets.differences(comparison),),
+        (sheets.reversals(comparison),),
+    )
+
+
+def _behaviour(comparison: Comparison) -> Section:
+    from cruxbox.stats import plots
+
+    figures = [
+        _plot(plots.shares(comparison), "share of tasks that a model solves always, sometimes, never"),
+        _plot(plots.spread_of_p(comparison), "histograms of pass@1 over tasks"),
+    ]
+    if any(model.distinct_counts for model in comparison.models):
+        figures.append(_plot(plots.distinct(comparison), "distinct answers a task"))
+    return Section(
+        "behaviour",
+        "Sure or guessing?",
+        HOW_TO_READ["behaviour"],
+        tuple(figures),
+        (sheets.behaviour(comparison),),
+    )
+
+
+def _agreement(comparison: Comparison) -> Section:
+    from cruxbox.stats import plots
+
+    names = [model.name for model in comparison.models]
+    legends = {name: f"{name.title()} correlation of p" for name in comparison.correlations}
+    heats = [
+        _plot(plots.heat(values, names, True, legends[name]), legends[name])
+        for name, values in comparison.correlations.items()
+    ]
+    ratio = "mean(column | line fails) / mean(column)"
+    return Section(
+        "agreement",
+        "Do they fail on the same tasks?",
+        HOW_TO_READ["agreement"],
+        (heats[0], _plot(plots.heat(comparison.conditional_failure, names, False, ratio), ratio)),
+        (),
+        tuple(
+            [sheets.matrix(legends[name], comparison, values) for name, values in comparison.correlations.items()]
+            + [sheets.matrix(f"Conditional failure: {ratio}", comparison, comparison.conditional_failure, "fails")]
+            + [sheets.matrix("Chance that the line is ahead of the column", comparison, comparison.ahead, "ahead")]
+        ),
+        tuple(heats[1:]),
+    )
+
+
+def _thought(comparison: Comparison, at: int) -> Section:
+    from cruxbox.stats import plots
+
+    one = comparison.confusions[at]
+    return Section(
+        f"thought-{at}",
+        f"What does thinking aloud change? {one.direct} → {one.cot}",
+        f"Of the tasks that {one.direct} solves, {one.only_direct} are lost with chain of thought; of those it fails, "
+        f"{one.only_cot} are won. In the figure, green is to the right of no change, red to the left.",
+        (_plot(plots.thought(one), "histogram of the change of pass@1"),),
+        (sheets.confusion(one),),
+    )
+
+
+def _difficulty(comparison: Comparison) -> Section:
+    from cruxbox.stats import plots
+
+    return Section(
+        "difficulty",
+        "How hard are the tasks?",
+        HOW_TO_READ["difficulty"],
+        (_plot(plots.difficulty(comparison.difficulty), "tasks by mean pass@1"),),
+    )
+
+
+def _methods(comparison: Comparison) -> Section:
+    from cruxbox.stats import plots
+
+    hardest, easiest = hardest_and_easiest(comparison.methods)
+    return Section(
+        "methods",
+        "Which methods are hard?",
+        HOW_TO_READ["methods"],
+        (_plot(plots.methods(hardest, easiest), "hardest and easiest methods"),),
+        (),
+        (sheets.all_methods(comparison),),
+    )
+
+
+def _quarters(comparison: Comparison) -> Section:
+    from cruxbox.stats import plots
+
+    names = [model.name for model in comparison.models]
+    figures = (
+        _plot(plots.quarters(groups, names, f"{what} of the program"), f"pass@1 by {what}")
+        for what, groups in comparison.quarters.items()
+    )
+    return Section(
+        "lengths",
+        "Do longer programs go worse?",
+        HOW_TO_READ["lengths"],
+        tuple(figures),
+        (),
+        tuple(sheets.groups(what, groups, comparison) for what, groups in comparison.quarters.items()),
+    )

@@ -1,0 +1,65 @@
+"""A comparison and a data set in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cruxbox.stats import sheets
+from cruxbox.stats.compare import Comparison
+from cruxbox.stats.dataset import DatasetStats
+from cruxbox.stats.sheets import Sheet
+from cruxbox.stats.wording import headline, notes_on
+
+# Matrices wider than this do not fit a terminal; the JSON and the HTML page hold them all.
+_WIDEST_MATRIX = 10
+
+
+def print_comparison(comparison: Comparison, console: Console) -> None:
+    """All tables that have something to say, under a sentence that sums them up."""
+    console.print(Text(" ".join(headline(comparison)), style="bold"))
+    for sheet in _sheets(comparison):
+        console.print()
+        console.print(_table(sheet))
+    for note in notes_on(comparison):
+        console.print(Text(f"Note: {note}", style="yellow"))
+
+
+def print_dataset(stats: DatasetStats, console: Console) -> None:
+    """Lengths, steps with their quartiles, and the methods used."""
+    console.print(_table(sheets.spreads(stats)))
+    console.print()
+    console.print(_table(sheets.methods_used(stats)))
+    unused = ", ".join(stats.methods_unused) or "none"
+    console.print(Text(f"Rows that use no method: {stats.without_method}. Methods never used: {unused}."))
+
+
+def _sheets(comparison: Comparison) -> Iterator[Sheet]:
+    yield sheets.scores(comparison)
+    yield sheets.behaviour(comparison)
+    if comparison.differences:
+        yield sheets.differences(comparison)
+        yield sheets.reversals(comparison)
+    if 1 < len(comparison.models) <= _WIDEST_MATRIX:
+        for name, values in comparison.correlations.items():
+            yield sheets.matrix(f"Correlation of p ({name.title()})", comparison, values)
+        title = "Conditional failure: mean(column | line fails) / mean(column)"
+        yield sheets.matrix(title, comparison, comparison.conditional_failure, "fails")
+    for confusion in comparison.confusions:
+        yield sheets.confusion(confusion)
+    if comparison.methods:
+        yield sheets.methods(comparison)
+    for what, groups in comparison.quarters.items():
+        yield sheets.groups(what, groups, comparison)
+
+
+def _table(sheet: Sheet) -> Table:
+    table = Table(title=Text(sheet.title), title_justify="left", title_style="bold cyan", header_style="bold")
+    for at, column in enumerate(sheet.columns):
+        table.add_column(Text(column), justify="left" if at == 0 else "right", overflow="fold")
+    for line in sheet.lines:
+        table.add_row(*map(Text, line))
+    return table

@@ -1,0 +1,105 @@
+"""Numbers and sentences for people, the same in the terminal and in the report."""
+
+from __future__ import annotations
+
+import math
+
+from cruxbox.stats.compare import Comparison, Estimate, ModelSummary
+from cruxbox.stats.paired import Difference
+
+NOTHING = "–"
+
+
+def percent(fraction: float | None, digits: int = 1) -> str:
+    """0.3689 as `36.9`; a dash for what is not known."""
+    return NOTHING if fraction is None or math.isnan(fraction) else f"{100 * fraction:.{digits}f}"
+
+
+def signed(fraction: float, digits: int = 1) -> str:
+    """A difference in points, with its sign, and a real minus."""
+    return NOTHING if math.isnan(fraction) else f"{100 * fraction:+.{digits}f}".replace("-", "−")
+
+
+def plain(number: float, digits: int = 2) -> str:
+    """A number that is not a percentage."""
+    return NOTHING if math.isnan(number) else f"{number:.{digits}f}".replace("-", "−")
+
+
+def p_value(number: float, resamples: int) -> str:
+    """A p value; below what so many resamples can show it is only known to be smaller."""
+    if math.isnan(number):
+        return NOTHING
+    least = max(0.001, 2 / (resamples + 1))
+    return f"< {least:.1g}" if number <= least else f"{number:.3f}"
+
+
+def estimate_of(model: ModelSummary, k: int) -> Estimate | None:
+    """The model's pass@k, or None where too few samples were drawn."""
+    return next((estimate for estimate in model.pass_at if estimate.k == k), None)
+
+
+def with_interval(estimate: Estimate | None) -> str:
+    """`36.9 [32.6, 41.3]`."""
+    if estimate is None:
+        return NOTHING
+    return f"{percent(estimate.value)} [{percent(estimate.low)}, {percent(estimate.high)}]"
+
+
+def verdict_on(difference: Difference, comparison: Comparison) -> str:
+    """What a difference to the baseline amounts to, in a word or two."""
+    if math.isnan(difference.difference):
+        return "no shared task"
+    if not difference.significant(1 - comparison.settings.confidence):
+        return "not told apart"
+    return "better" if difference.difference > 0 else "worse"
+
+
+def headline(comparison: Comparison) -> list[str]:
+    """What the whole comparison says, in a few sentences."""
+    first = comparison.settings.ks[0]
+    ranked = sorted(
+        (model for model in comparison.models if estimate_of(model, first)),
+        key=lambda model: -(estimate_of(model, first) or Estimate(first, 0, 0.0, 0.0, 0.0)).value,
+    )
+    models = "1 model" if len(comparison.models) == 1 else f"{len(comparison.models)} models"
+    sentences = [f"{models} on {comparison.tasks} tasks."]
+    if ranked:
+        best = estimate_of(ranked[0], first)
+        sentences.append(
+            f"{'Highest' if len(ranked) > 1 else 'Its'} pass@{first}: "
+            + (f"{ranked[0].name} with " if len(ranked) > 1 else "")
+            + f"{with_interval(best)} %."
+        )
+    if comparison.differences:
+        words = [(verdict_on(one, comparison), one.model) for one in comparison.differences]
+        for word, phrase in (
+            ("better", "better than"),
+            ("worse", "worse than"),
+            ("not told apart", "not told apart from"),
+        ):
+            names = [name for verdict, name in words if verdict == word]
+            if names:
+                listed = ", ".join(names) if len(names) <= 5 else f"{len(names)} models"
+                verb = "is" if len(names) == 1 else "are"
+                sentences.append(f"{listed} {verb} {phrase} the baseline {comparison.baseline}.")
+    return sentences
+
+
+def notes_on(comparison: Comparison) -> list[str]:
+    """What a reader must know before believing a number."""
+    return [*comparison.notes, *filter(None, map(_recorded_differs, comparison.models))]
+
+
+def _recorded_differs(model: ModelSummary) -> str:
+    """A sentence if the pass@k that a file states is not what its verdicts give, else nothing."""
+    parts = []
+    for estimate in model.pass_at:
+        stated = model.recorded.get(estimate.k)
+        if stated is not None and abs(stated - 100 * estimate.value) > 0.005:
+            parts.append(f"pass@{estimate.k} {stated:.2f} where its verdicts give {100 * estimate.value:.2f}")
+    if not parts:
+        return ""
+    return (
+        f"{model.name} states {' and '.join(parts)}: it covers other tasks, or was scored with accounting "
+        "that drops what cannot be checked."
+    )
