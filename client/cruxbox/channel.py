@@ -150,7 +150,9 @@ def failure_of(error: grpc.RpcError) -> Failure:
     for key, value in call.trailing_metadata() or ():
         if key == RETRY_INFO_KEY:
             wait_s = parse_retry_info(value)
-    return Failure(call.code().name, (call.details() or "").strip().rstrip("."), wait_s)
+    # gRPC wraps the reason in the history of how it was found.
+    details = (call.details() or "").rpartition("last error: UNKNOWN: ")[2].strip().rstrip(".")
+    return Failure(call.code().name, details, wait_s)
 
 
 def is_serving(channel: Any, timeout_s: float) -> bool:

@@ -1,0 +1,143 @@
+"""What a CRUXEval generation is asked, and what its verdicts add up to: strict, or as the released scorer does it.
+
+*Strict*: a generation is one expression. In input mode it calls `f`, and its arguments call nothing of the program; in
+output mode it uses no name of the program, since a prediction that runs `f` predicts nothing. Whatever is not that, or
+raises, or runs out of something, has not passed and stays in n. A fault of the sandbox is masked: it leaves n.
+
+*Reference*: the released scorer, quirks included. It splices text (`assert <output> == <generation>` after the
+program), drops a generation by looking for a piece of text in it, and counts pass@k with `reference_pass_at_k`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Optional
+
+from cruxbox.building.rows import Row
+from cruxbox.cruxeval import Generations
+from cruxbox.model import Assurance, CallCheck, Limits, ScriptCheck, Task, Verdict
+from cruxbox.passk import mean_percent, pass_at_k, reference_pass_at_k
+
+# True, False, or None where the sandbox failed and nothing is known.
+Mark = Optional[bool]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One file's account: a mark for each generation that counts, and pass@k in percent (None where k > n)."""
+
+    marks: Mapping[str, list[Mark]]
+    pass_at_k: Mapping[int, float | None]
+    masked: int
+
+
+@dataclass(frozen=True)
+class Accounting:
+    """One way of asking and counting.
+
+    `task` makes the question for one generation, or None where it is skipped; `marks` makes a task's list of marks from
+    its generations' verdicts (None for a skipped one); `pass_at_k` is the estimator.
+    """
+
+    name: str
+    task: Callable[[Row, str, str, Limits], Task | None]
+    marks: Callable[[Sequence[Verdict | None]], list[Mark]]
+    pass_at_k: Callable[[Sequence[Mark], int], float | None]
+
+    def score(
+        self, generations: Generations, verdicts: Mapping[str, Sequence[Verdict | None]], ks: Sequence[int]
+    ) -> Scored:
+        """The account of one file.
+
+        Args:
+            generations: what was asked.
+            verdicts: for each task one verdict a generation, None where it was skipped.
+            ks: the k of pass@k.
+        """
+        marks = {name: self.marks(verdicts[name]) for name in generations}
+        masked = sum(mark is None for row in marks.values() for mark in row)
+        return Scored(marks, {k: self._mean(marks, k) for k in ks}, masked)
+
+    def _mean(self, marks: Mapping[str, list[Mark]], k: int) -> float | None:
+        """Mean pass@k over tasks; None when a task has fewer than k generations to begin with."""
+        values = []
+        for row in marks.values():
+            value = self.pass_at_k(row, k)
+            if value is not None:
+                values.append(value)
+            elif len(row) < k:
+                return None
+        return mean_percent(values) if values else None
+
+
+# ---- strict ---------------------------------------------------------------------
+
+
+def _strict_task(row: Row, generation: str, mode: str, limits: Limits) -> Task:
+    if mode == "input":
+        check = CallCheck(call=generation, expected=row.output, entry_point="f")
+        return Task(row.code, [check], limits=limits, require_assurance=Assurance.SEPARATED)
+    # No program: a prediction may use none of its names.
+    return Task("", [CallCheck(generation, row.output)], limits=limits, require_assurance=Assurance.SEPARATED)
+
+
+def _strict_marks(verdicts: Sequence[Verdict | None]) -> list[Mark]:
+    return [False if verdict is None else verdict.passed for verdict in verdicts]
+
+
+def _strict_pass_at_k(marks: Sequence[Mark], k: int) -> float | None:
+    """None when fewer than k generations are known: then there is no estimate."""
+    known = [mark for mark in marks if mark is not None]
+    return pass_at_k(len(known), sum(known), k) if len(known) >= k else None
+
+
+STRICT = Accounting("strict", _strict_task, _strict_marks, _strict_pass_at_k)
+
+
+# ---- reference ------------------------------------------------------------------
+
+
+def reference_skips(row: Row, generation: str, mode: str) -> bool:
+    """Whether the released scorer does not even run this generation."""
+    return "f(" not in generation if mode == "input" else f"f({row.input})" in generation
+
+
+def _reference_task(row: Row, generation: str, mode: str, limits: Limits) -> Task | None:
+    if reference_skips(row, generation, mode):
+        return None
+    return Task(row.code, [ScriptCheck(f"assert {row.output} == {generation}")], limits=limits)
+
+
+def _reference_marks(verdicts: Sequence[Verdict | None]) -> list[Mark]:
+    """Skipped ones are dropped, unless nothing is right: then all are there, and all are wrong."""
+    marks = [verdict.passed for verdict in verdicts if verdict is not None]
+    if True in marks:
+        return marks
+    return [None if verdict is not None and verdict.passed is None else False for verdict in verdicts]
+
+
+def _reference_pass_at_k(marks: Sequence[Mark], k: int) -> float:
+    known = [mark for mark in marks if mark is not None]
+    return reference_pass_at_k(len(known), sum(known), k)
+
+
+REFERENCE = Accounting("reference", _reference_task, _reference_marks, _reference_pass_at_k)
+
+ACCOUNTINGS: Mapping[str, Accounting] = {accounting.name: accounting for accounting in (STRICT, REFERENCE)}
+
+
+# ---- where the two differ -------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What reference accounting would have said of the same generations, and why it is not the same.
+
+    `reasons` counts generations: "skipped" ones it drops, "spliced" ones that pass only as spliced text, "refused" ones
+    that pass strictly and not there.
+    """
+
+    pass_at_k: Mapping[int, float | None]
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    examples: Sequence[str] = ()

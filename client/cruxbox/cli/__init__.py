@@ -1,0 +1,118 @@
+"""The command line. A command is a module here with a typed function `command`; COMMANDS says which there are.
+
+Only the module of the command that was called is imported, so that `cruxbox --help` and small commands are quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cruxbox.errors import CruxboxError
+
+# Name: (module, the sentence in `cruxbox --help`).
+COMMANDS: dict[str, tuple[str, str]] = {
+    "score": ("cruxbox.cli.score", "Score CRUXEval generations: pass@k and a verdict for each."),
+    "check": ("cruxbox.cli.check", "Run one check: does this call of this program give that value?"),
+    "info": ("cruxbox.cli.info", "Show what a server is: version, runtimes, limits, layers of confinement."),
+    "steps": ("cruxbox.cli.steps", "Count the steps each row of a data set takes."),
+}
+
+# What an import that fails stands for.
+_EXTRAS = {
+    "typer": "cli",
+    "rich": "cli",
+    "numpy": "stats",
+    "scipy": "stats",
+    "matplotlib": "stats",
+    "jinja2": "stats",
+    "pyarrow": "parquet",
+    "ray": "ray",
+}
+
+USAGE = 2
+_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code. A mistake of the user is one sentence on stderr and code 2."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _run(arguments)
+    except CruxboxError as error:
+        return _complain(str(error))
+    except ModuleNotFoundError as error:
+        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        return _complain(f"This needs {error.name}, which is not installed: pip install 'cruxbox[{extra}]'")
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; nothing more can be said, not even at exit.
+        sys.stdout = None
+        return 1
+
+
+def _run(arguments: list[str]) -> int:
+    import typer
+
+    # The base of all that the option parser complains with; it lives in click or in typer, depending on the version.
+    usage_error: Any = typer.BadParameter.__mro__[1]
+    parser_error: Any = usage_error.__mro__[1]
+    app = _app(arguments[0] if arguments else "")
+    try:
+        result = app(arguments or ["--help"], prog_name="cruxbox", standalone_mode=False)
+    except parser_error as error:
+        return _complain(error.format_message())
+    except typer.Abort:
+        return _INTERRUPTED
+    return result if isinstance(result, int) else 0
+
+
+def _app(called: str) -> Any:
+    """The typer application, with the called command for real and the others as names with a sentence."""
+    import typer
+
+    app = typer.Typer(
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        help="Run model-written Python in a hardened sandbox and learn, for each check, whether it holds.",
+    )
+    version = typer.Option(False, "--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
+    app.callback()(_options(version))
+    for name, (module, sentence) in COMMANDS.items():
+        function: Callable[..., Any] = importlib.import_module(module).command if name == called else _nothing
+        app.command(name, short_help=sentence, help=sentence if name != called else None)(function)
+    return app
+
+
+def _options(version: Any) -> Callable[..., None]:
+    """The options that stand before the command."""
+
+    def callback(version: bool = version) -> None:
+        pass
+
+    callback.__annotations__["version"] = bool
+    return callback
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        import typer
+
+        from cruxbox import __version__
+
+        sys.stdout.write(f"cruxbox {__version__}\n")
+        raise typer.Exit
+
+
+def _nothing() -> None:
+    pass
+
+
+def _complain(sentence: str) -> int:
+    sys.stderr.write(f"cruxbox: {sentence}\n")
+    return USAGE

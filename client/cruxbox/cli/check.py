@@ -1,0 +1,82 @@
+"""`cruxbox check`: one call of one program against one value."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cruxbox.cli.connect import AsJson, Server, connect
+from cruxbox.cli.show import print_json
+from cruxbox.errors import DataError
+from cruxbox.model import CallCheck, Outcome, Task, Verdict
+
+
+def command(
+    program: Annotated[str, typer.Option(metavar="FILE|-", help="The program's source; - is stdin.")],
+    call: Annotated[str, typer.Option(metavar="EXPR", help="What to evaluate, such as f(3).")],
+    expected: Annotated[str, typer.Option(metavar="EXPR", help="The value it must have.")],
+    server: Server = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run one check: does this call of this program give that value?
+
+    The exit code is 0 for PASSED, 1 for any other outcome and 2 when the question could not be asked.
+    """
+    task = Task(_read(program), [CallCheck(call, expected)], id="check")
+    with connect(server) as client:
+        verdict = client.check([task])[0]
+    if as_json:
+        print_json(verdict_json(verdict))
+    else:
+        sys.stdout.write(_sentence(verdict) + "\n")
+    raise typer.Exit(0 if verdict.outcome is Outcome.PASSED else 1)
+
+
+def _read(program: str) -> str:
+    try:
+        source = sys.stdin.buffer.read() if program == "-" else Path(program).read_bytes()
+        return source.decode("utf-8")
+    except OSError as error:
+        raise DataError(f"{program}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"{program}: is not UTF-8 (byte {error.start})") from None
+
+
+def verdict_json(verdict: Verdict) -> dict[str, Any]:
+    """Every field of `verdict` but the ids, enums by name."""
+    fields = dataclasses.asdict(verdict)
+    del fields["task_id"], fields["check_id"]
+    return {name: value.name if isinstance(value, enum.Enum) else value for name, value in fields.items()}
+
+
+def error_of(verdict: Verdict) -> str | None:
+    """What went wrong, in one line; None when nothing did."""
+    if verdict.exception is not None:
+        line = f" (line {verdict.exception.line})" if verdict.exception.line else ""
+        return f"{verdict.exception.type}: {verdict.exception.message}{line}"
+    if verdict.detail:
+        return verdict.detail
+    return f"{verdict.clock.name.lower()} time" if verdict.clock is not None else None
+
+
+def _sentence(verdict: Verdict) -> str:
+    facts = [verdict.outcome.name]
+    if verdict.assurance is not None:
+        facts.append(verdict.assurance.name)
+    if verdict.value:
+        facts.append(f"value {verdict.value}" + ("…" if verdict.value_truncated else ""))
+    error = error_of(verdict)
+    if error:
+        facts.append(error)
+    facts.append(f"{verdict.steps} steps, {verdict.cpu_ns / 1e6:.2f} ms")
+    return " · ".join(_printable(fact) for fact in facts)
+
+
+def _printable(text: str) -> str:
+    """`text` without control characters: a candidate's words must not steer a terminal."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)

@@ -1,0 +1,44 @@
+"""From `--server` and the environment to a client."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any, Optional
+
+import typer
+
+from cruxbox.channel import Tls
+from cruxbox.client import Client
+
+Server = Annotated[
+    Optional[str],
+    typer.Option(
+        "--server",
+        metavar="TARGET",
+        envvar="CRUXBOX_SERVER",
+        help="host:port, dns:///service:port or unix:/path; without it a server of its own is started and stopped.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout instead of a table.")]
+
+
+def connect(server: str | None, **more: Any) -> Client:
+    """A client of `server`, or of an embedded daemon.
+
+    The environment may hold what does not belong on a command line: CRUXBOX_TOKEN, and CRUXBOX_TLS_CA,
+    CRUXBOX_TLS_CERT, CRUXBOX_TLS_KEY (PEM files), CRUXBOX_TLS_SERVER_NAME; CRUXBOX_TLS=1 is TLS with the system's
+    roots; CRUXBOX_PLAINTEXT_TOKEN=1 sends the token without TLS.
+    """
+    if server is None:
+        return Client(None, **more)
+    names = {"ca": "CRUXBOX_TLS_CA", "cert": "CRUXBOX_TLS_CERT", "key": "CRUXBOX_TLS_KEY"}
+    files = {name: os.environ[key] for name, key in names.items() if os.environ.get(key)}
+    server_name = os.environ.get("CRUXBOX_TLS_SERVER_NAME") or None
+    wanted = bool(files) or os.environ.get("CRUXBOX_TLS") == "1"
+    return Client(
+        server,
+        token=os.environ.get("CRUXBOX_TOKEN") or None,
+        tls=Tls(**files, server_name=server_name) if wanted else None,
+        allow_plaintext_token=os.environ.get("CRUXBOX_PLAINTEXT_TOKEN") == "1",
+        **more,
+    )

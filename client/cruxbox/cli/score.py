@@ -1,0 +1,187 @@
+"""`cruxbox score`: CRUXEval's files in, pass@k and verdicts out."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from cruxbox.accounting import ACCOUNTINGS
+from cruxbox.cli.check import error_of
+from cruxbox.cli.connect import AsJson, Server, connect
+from cruxbox.cli.score_table import show
+from cruxbox.cli.show import note, print_json, progress_bar
+from cruxbox.cruxeval import OutputFile, read_dataset, read_generations
+from cruxbox.errors import DataError, InvalidRequest
+from cruxbox.model import Limits, Verdict
+from cruxbox.scoring import FileReport, Job, score
+
+# A pure-Python infinite loop ends here within milliseconds; honest programs of the benchmark take a few thousand.
+_MAX_STEPS = 1_000_000
+_CPU_LIMIT_S = 3.0
+
+
+class Mode(str, enum.Enum):
+    """What the generations predict."""
+
+    input = "input"
+    output = "output"
+
+
+class AccountingName(str, enum.Enum):
+    """How verdicts are counted."""
+
+    strict = "strict"
+    reference = "reference"
+
+
+def command(
+    generations: Annotated[
+        list[Path], typer.Argument(metavar="GENERATIONS.json", help="What a model wrote: {id: [text, ...]}.")
+    ],
+    dataset: Annotated[Path, typer.Option(metavar="DATA.jsonl", help="The rows the generations are for.")],
+    mode: Annotated[Mode, typer.Option(help="What the generations predict.")],
+    accounting: Annotated[
+        AccountingName, typer.Option(help="Strict, or exactly as the released scorer counts.")
+    ] = AccountingName.strict,
+    out: Annotated[
+        Optional[Path],
+        typer.Option(metavar="SCORED.json", help="Where to write marks and verdicts; a folder for several."),
+    ] = None,
+    server: Server = None,
+    cpu_limit: Annotated[float, typer.Option(metavar="SECONDS", help="CPU time of one check.")] = _CPU_LIMIT_S,
+    max_steps: Annotated[int, typer.Option(metavar="N", help="Bytecode instructions of one check.")] = _MAX_STEPS,
+    k: Annotated[Optional[list[int]], typer.Option("--k", help="The k of pass@k; may be repeated.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score CRUXEval generations: pass@k and a verdict for each generation."""
+    ks = _checked_ks(k or [1, 5])
+    limits = _limits(cpu_limit, max_steps)
+    rows = read_dataset(dataset)
+    files = [read_generations(path, rows) for path in generations]
+    for path, each in zip(generations, files):
+        if len(each) < len(rows):
+            note(f"{path} has generations for {len(each)} of the {len(rows)} tasks; the others are not counted.")
+    with _outputs(out, generations) as outputs:
+        started = time.monotonic()
+        with connect(server) as client, progress_bar("checks") as progress:
+            job = Job(rows, mode.value, ACCOUNTINGS[accounting.value], limits, ks, progress)
+            reports, distinct = score(client, job, files)
+        elapsed_s = time.monotonic() - started
+        for output, report in zip(outputs, reports):
+            output.write_json(_scored(report))
+    summary = _summary(generations, reports, distinct, elapsed_s)
+    if as_json:
+        print_json(summary)
+    else:
+        show(summary, accounting.value)
+
+
+# ---- what is asked ----------------------------------------------------------------
+
+
+def _checked_ks(ks: Sequence[int]) -> list[int]:
+    for k in ks:
+        if k < 1:
+            raise InvalidRequest(f"--k must be at least 1, not {k}.")
+    return sorted(set(ks))
+
+
+def _limits(cpu_limit_s: float, max_steps: int) -> Limits:
+    if not 0.001 <= cpu_limit_s < 1e6:
+        raise InvalidRequest(f"--cpu-limit must be a number of seconds above 0, not {cpu_limit_s:g}.")
+    if max_steps < 1:
+        raise InvalidRequest(f"--max-steps must be at least 1, not {max_steps}.")
+    return Limits(cpu_ms=round(cpu_limit_s * 1000), steps=max_steps)
+
+
+@contextlib.contextmanager
+def _outputs(out: Path | None, inputs: Sequence[Path]) -> Iterator[list[OutputFile]]:
+    """The files to write, known to be writable before anything runs; removed again if it fails."""
+    paths = [] if out is None else _output_paths(out, inputs)
+    files: list[OutputFile] = []
+    try:
+        for path in paths:
+            files.append(OutputFile(path))
+        yield files
+    finally:
+        for file in files:
+            file.discard()
+
+
+def _output_paths(out: Path, inputs: Sequence[Path]) -> list[Path]:
+    if len(inputs) == 1:
+        paths = [out]
+    else:
+        if out.exists() and not out.is_dir():
+            raise DataError(f"{out}: must be a folder, because there are {len(inputs)} files to score")
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(f"{out}: cannot be made: {error.strerror or error}") from None
+        paths = [out / path.name for path in inputs]
+    for number, path in enumerate(paths):
+        if path in paths[:number]:
+            raise DataError(f"{path}: two of the files to score have this name; score them one by one")
+        if any(path.resolve() == source.resolve() for source in inputs):
+            raise DataError(f"{path}: would overwrite the generations it is made from")
+    return paths
+
+
+# ---- what is answered ---------------------------------------------------------------
+
+
+def _scored(report: FileReport) -> dict[str, Any]:
+    """The reference's scored format, and the verdicts."""
+    return {
+        "raw_generations": report.generations,
+        "raw_scored_generations": report.scored.marks,
+        **{f"pass_at_{k}": value for k, value in report.scored.pass_at_k.items()},
+        "verdicts": {name: [_verdict(each) for each in row] for name, row in report.verdicts.items()},
+    }
+
+
+def _verdict(verdict: Verdict | None) -> dict[str, Any]:
+    if verdict is None:
+        reason = "the released scorer does not run it"
+        return {"outcome": "SKIPPED", "assurance": None, "steps": 0, "cpu_ms": 0.0, "value": None, "error": reason}
+    return {
+        "outcome": verdict.outcome.name,
+        "assurance": None if verdict.assurance is None else verdict.assurance.name,
+        "steps": verdict.steps,
+        "cpu_ms": verdict.cpu_ns / 1e6,
+        "value": verdict.value or None,
+        "error": error_of(verdict),
+    }
+
+
+def _summary(paths: Sequence[Path], reports: Sequence[FileReport], distinct: int, elapsed_s: float) -> dict[str, Any]:
+    return {
+        "files": [_file(path, report) for path, report in zip(paths, reports)],
+        "checks": sum(report.checks for report in reports),
+        "distinct": distinct,
+        "elapsed_s": round(elapsed_s, 3),
+    }
+
+
+def _file(path: Path, report: FileReport) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "path": str(path),
+        "pass_at_k": {str(k): value for k, value in report.scored.pass_at_k.items()},
+        "checks": report.checks,
+        "outcomes": report.outcomes,
+        "masked": report.scored.masked,
+        "assurances": report.assurances,
+    }
+    if report.difference is not None:
+        entry["reference"] = {
+            "pass_at_k": {str(k): value for k, value in report.difference.pass_at_k.items()},
+            "differs": report.difference.reasons,
+            "examples": report.difference.examples,
+        }
+    return entry

@@ -1,0 +1,58 @@
+"""The table of `cruxbox score`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from cruxbox.cli.show import note, print_table
+
+_REASONS = {
+    "skipped": "dropped by it unseen",
+    "spliced": "passed by it as spliced text",
+    "refused": "not passed by it",
+}
+
+
+def show(summary: Mapping[str, Any], accounting: str) -> None:
+    """Print what `--json` would say, for people."""
+    ks = list(summary["files"][0]["pass_at_k"])
+    table = Table("file", *(f"pass@{k}" for k in ks), "checks", "outcomes", "assurance", "masked", title_justify="left")
+    table.title = f"{accounting} accounting"
+    for entry in summary["files"]:
+        figures = [_percent(entry["pass_at_k"][k]) for k in ks]
+        counts = [
+            f"{entry['checks']:,}",
+            _counts(entry["outcomes"]),
+            _counts(entry["assurances"]),
+            str(entry["masked"]),
+        ]
+        table.add_row(escape(entry["path"]), *figures, *counts)
+    print_table(table)
+    for entry in summary["files"]:
+        _show_difference(entry)
+    note(
+        f"{summary['checks']:,} checks, {summary['distinct']:,} of them distinct, in {summary['elapsed_s']:.2f} s."
+        + ("" if all(entry["masked"] == 0 for entry in summary["files"]) else " Masked ones are faults of the sandbox.")
+    )
+
+
+def _show_difference(entry: Mapping[str, Any]) -> None:
+    reference = entry.get("reference")
+    if not reference or not reference["differs"]:
+        return
+    reasons = ", ".join(f"{count} {_REASONS[reason]}" for reason, count in reference["differs"].items())
+    figures = ", ".join(f"pass@{k} {_percent(value)}" for k, value in reference["pass_at_k"].items())
+    examples = f" (such as {', '.join(reference['examples'])})" if reference["examples"] else ""
+    note(f"{entry['path']}: the released scorer would give {figures}: {reasons}{examples}.")
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items()) or "–"

@@ -1,0 +1,45 @@
+"""What is shown, and where: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+def print_json(value: Any) -> None:
+    """One JSON object on stdout."""
+    json.dump(value, sys.stdout)
+    sys.stdout.write("\n")
+
+
+def print_table(table: Table) -> None:
+    """A table on stdout, as wide as it needs to be when nobody looks."""
+    console = Console()
+    if not console.is_terminal:
+        console.width = 200
+    console.print(table)
+
+
+def note(sentence: str) -> None:
+    """A remark for people, on stderr."""
+    sys.stderr.write(f"cruxbox: {sentence}\n")
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A function (done, all) that moves a bar on stderr; it does nothing where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task(label, total=None)
+        yield lambda done, total: progress.update(bar, completed=done, total=total)

@@ -1,0 +1,93 @@
+"""`cruxbox steps`: how many steps each row of a data set takes."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from cruxbox.building.rows import Row
+from cruxbox.cli.check import error_of
+from cruxbox.cli.connect import AsJson, Server, connect
+from cruxbox.cli.show import note, print_json, print_table, progress_bar
+from cruxbox.cruxeval import Dataset, read_dataset
+from cruxbox.model import EvaluateCheck, Outcome, ScriptCheck, StepCount, Task, Verdict
+
+_COUNTED = (Outcome.EVALUATED, Outcome.PASSED)
+
+
+class Count(str, enum.Enum):
+    """What a step is."""
+
+    instructions = "instructions"
+    events = "events"
+
+
+def command(
+    dataset: Annotated[Path, typer.Argument(metavar="DATA.jsonl", help="Rows of code, input and output.")],
+    runtime: Annotated[str, typer.Option(metavar="NAME", help="Interpreter of the server to count on.")] = "",
+    count: Annotated[
+        Count,
+        typer.Option(help="Bytecode instructions of the call, or every trace event (the paper's numsteps)."),
+    ] = Count.instructions,
+    server: Server = None,
+    as_json: AsJson = False,
+) -> None:
+    """Count the steps each row of a data set takes.
+
+    The exit code is 1 when a row has no count, because it does not run to its end.
+    """
+    rows = read_dataset(dataset)
+    with connect(server) as client, progress_bar("counting") as progress:
+        verdicts = []
+        for verdict in client.stream(_tasks(rows, runtime, count)):
+            verdicts.append(verdict)
+            progress(len(verdicts), len(rows))
+    counted = [verdict.steps for verdict in verdicts if verdict.outcome in _COUNTED]
+    if as_json:
+        print_json({"rows": [_row(verdict) for verdict in verdicts], "sum": sum(counted)})
+    else:
+        _show(verdicts, sum(counted))
+    failed = [verdict for verdict in verdicts if verdict.outcome not in _COUNTED]
+    if failed:
+        note(
+            f"{len(failed)} of {len(verdicts)} rows have no count, the first is {failed[0].task_id}: {_why(failed[0])}"
+        )
+        raise typer.Exit(1)
+
+
+def _tasks(rows: Dataset, runtime: str, count: Count) -> Iterator[Task]:
+    for row in rows.values():
+        if count is Count.instructions:
+            yield Task(row.code, [EvaluateCheck(f"f({row.input})")], id=row.id, runtime=runtime)
+        else:
+            script = ScriptCheck(_assertion(row))
+            yield Task(row.code, [script], id=row.id, runtime=runtime, step_count=StepCount.EVENTS)
+
+
+def _assertion(row: Row) -> str:
+    return f"assert f({row.input}) == {row.output}"
+
+
+def _row(verdict: Verdict) -> dict[str, Any]:
+    if verdict.outcome in _COUNTED:
+        return {"id": verdict.task_id, "steps": verdict.steps}
+    return {"id": verdict.task_id, "steps": None, "error": _why(verdict)}
+
+
+def _why(verdict: Verdict) -> str:
+    error = error_of(verdict)
+    return verdict.outcome.name + (f": {error}" if error else "")
+
+
+def _show(verdicts: list[Verdict], total: int) -> None:
+    table = Table("id", "steps", show_footer=True)
+    table.columns[0].footer, table.columns[1].footer = "sum", f"{total:,}"
+    table.columns[1].justify = "right"
+    for verdict in verdicts:
+        table.add_row(verdict.task_id, f"{verdict.steps:,}" if verdict.outcome in _COUNTED else _why(verdict))
+    print_table(table)
