@@ -158,7 +158,7 @@ class _State:
             text += ": " + str(error.filename)
         if not optional:
             raise ConfineError(step, error.errno or 0, text) from None
-        self.layers[layer] = (False, "%s: %s" % (step, text))
+        self.layers[layer] = (False, "%s: %s" % (step, text) if error.errno else text)
 
 
 # ---- the steps -------------------------------------------------------------

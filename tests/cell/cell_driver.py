@@ -1,0 +1,103 @@
+"""A zygote for tests: confines itself, runs attempts in workers, and prints what became of each as JSON.
+
+`python cell_driver.py CONFIG` with a JSON object: settings (of confine.Settings), bpf (hex), memory_bytes, attempts
+(names from attempts.py), facts (handed to each attempt), pure, broken ({system call: errno}), hold (one worker and the
+zygote wait until stdin ends). Runs on every runtime from 3.8 on.
+"""
+
+import json
+import os
+import signal
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "..", "sandbox"), HERE]
+
+import attempts  # noqa: E402
+from cruxcell import abi, confine, kernel, limits  # noqa: E402
+
+
+class BrokenKernel:
+    """The kernel, with some system calls that fail."""
+
+    def __init__(self, whole, broken):
+        machine = abi._MACHINES[os.uname().machine]
+        self._whole = whole
+        self._broken = {machine[name]: code for name, code in broken.items()}
+
+    def syscall(self, number, *args):
+        if number in self._broken:
+            raise OSError(self._broken[number], os.strerror(self._broken[number]))
+        return self._whole.syscall(number, *args)
+
+    def enter(self, rlimits, bpf, parent):
+        self._whole.enter(rlimits, bpf, parent)
+
+
+def main():
+    config = json.loads(sys.argv[1])
+    native = BrokenKernel(kernel.load(config.get("pure", True)), config.get("broken", {}))
+    inherited = limits.address_space()
+    try:
+        layers = confine.confine_zygote(native, confine.Settings(**config["settings"]))
+    except confine.ConfineError as error:
+        print(json.dumps({"step": error.step, "errno": error.errno, "text": error.text}))
+        return
+    import_without_stat()
+    rlimits = limits.pack(inherited + config.get("memory_bytes", 256 << 20), config.get("file_bytes", 0), 10**9)
+
+    def enter():
+        confine.confine_worker(native, rlimits, bytes.fromhex(config["bpf"]), os.getppid())
+
+    results = {name: run(name, enter, config.get("facts", {})) for name in config.get("attempts", ())}
+    print(json.dumps({"layers": layers, "results": results}), flush=True)
+    if config.get("hold"):
+        hold(enter)
+
+
+def run(name, enter, facts):
+    """What an attempt came to: its result as text, "ErrorType errno", or "signal N"."""
+    source, sink = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            enter()
+            os.write(sink, attempts.outcome(name, facts).encode())
+        except BaseException as error:
+            os.write(sink, f"worker failed: {error!r}".encode())
+        finally:
+            os._exit(0)
+    os.close(sink)
+    with os.fdopen(source, "rb") as file:
+        text = file.read().decode()
+    status = os.waitpid(child, 0)[1]
+    if os.WIFSIGNALED(status):
+        return f"signal {signal.Signals(os.WTERMSIG(status)).name}"
+    return text
+
+
+def hold(enter):
+    """Lets a confined worker and the zygote wait until the test closes our stdin or kills something."""
+    if os.fork() == 0:
+        enter()
+        os.read(0, 1)
+        os._exit(0)
+    os.wait()
+
+
+def import_without_stat():
+    """As the zygote does: the import system opens files where it would ask for their facts by path."""
+    import _frozen_importlib_external as external
+
+    def stat_by_opening(path):
+        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.fstat(number)
+        finally:
+            os.close(number)
+
+    external._path_stat = stat_by_opening
+
+
+if __name__ == "__main__":
+    main()
