@@ -1,0 +1,202 @@
+"""`make image-test`: build the image and run it the way a restricted pod would, then ask it for everything it promises.
+
+Needs root, podman, buildah and runc; skips with the reason (exit 0) where they are missing. No registry is used:
+without BASE=image@sha256:... in the environment, a base is made by debootstrap and kept for the next time.
+
+The containers get what a pod under the `restricted` standard gets: user 65532, no capability, no new privileges,
+read-only root, no network, a memory limit, and a seccomp profile that refuses namespaces (deploy/image/seccomp.json).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Callable
+
+from image_tools import (
+    BASE,
+    IMAGE,
+    ROOT,
+    Container,
+    Failed,
+    Skipped,
+    build,
+    ensure_base,
+    need_tools,
+    play,
+    restricted,
+    run,
+    test_packages,
+)
+
+# All metrics that dashboards and alerts use; a histogram is named by its count.
+METRICS = (
+    "cruxbox_queue_seconds_count",
+    "cruxbox_run_seconds_count",
+    "cruxbox_cpu_seconds_total",
+    "cruxbox_busy_workers",
+    "cruxbox_workers",
+    "cruxbox_queue_depth",
+    "cruxbox_queue_age_seconds",
+    "cruxbox_canary_ok",
+    "cruxbox_verdicts_total",
+    "cruxbox_zygote_restarts_total",
+)
+# Programs that would help an intruder and that the daemon does not need.
+UNWANTED = ("gcc", "cc", "g++", "as", "ld", "make", "curl", "wget", "pip", "pip3")
+SCRAPE = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9464/metrics', timeout=5).read().decode())"
+
+
+def image() -> Iterator[str]:
+    """Base and image; the Dockerfile as it is, with another BASE."""
+    yield ensure_base()
+    yield build()
+
+
+def contents() -> Iterator[str]:
+    """No compiler, no installer, no set-id file; the native helper is there."""
+    found = run(*restricted("--entrypoint", "sh"), IMAGE, "-c", f"command -v {' '.join(UNWANTED)} || true").split()
+    if found:
+        raise Failed(f"the final image has {', '.join(found)}")
+    set_id = run(*restricted("--entrypoint", "sh"), IMAGE, "-c", "find / -xdev -type f -perm /6000 2>/dev/null || true")
+    if set_id.strip():
+        raise Failed(f"set-id files: {', '.join(set_id.split())}")
+    run(*restricted("--entrypoint", "python"), IMAGE, "-I", "-c", "import cruxcell._native, pyseccomp")
+    (told,) = json.loads(run("podman", "image", "inspect", IMAGE))
+    if told["Config"]["User"] != "65532:65532" or told.get("HealthCheck"):
+        raise Failed(f"user is {told['Config']['User']!r}, health check is {told.get('HealthCheck')}")
+    yield f"no compiler, installer or set-id file; user {told['Config']['User']}; {told['Size'] >> 20} MiB"
+
+
+def refused() -> Iterator[str]:
+    """The surroundings are as tight as a restricted pod's, or the rest would prove nothing."""
+    attempts = {
+        "a user namespace": "unshare -Ur true",
+        "writing the root": "touch /x",
+        "writing the program": "touch /opt/cruxbox/x",
+        "the network": "python -c 'import socket; socket.create_connection((\"192.0.2.1\", 80), 2)'",
+    }
+    for what, command in attempts.items():
+        said = run(
+            *restricted("--entrypoint", "sh"), IMAGE, "-c", f"({command}) 2>/dev/null && echo worked || echo refused"
+        )
+        if said.strip() != "refused":
+            raise Failed(f"{what} is not refused in this container")
+    yield f"refused: {', '.join(attempts)}"
+
+
+def preflight() -> Iterator[str]:
+    """`cruxboxd preflight`: every layer but namespaces, and every forbidden thing tried and refused."""
+    yield from run(*restricted(), IMAGE, "preflight").rstrip().splitlines()
+
+
+def conformance() -> Iterator[str]:
+    """The hostile cases, run inside the container by a pytest that is mounted, against daemons they start there."""
+    packages = test_packages()
+    mounts = ("--volume", f"{ROOT}:/src:ro", "--volume", f"{packages}:/site:ro", "--env", "PYTHONPATH=/site")
+    command = ("-m", "pytest", "-p", "no:cacheprovider", "-q", "--rootdir", "/src", "/src/tests/conformance")
+    said = run(*restricted("--entrypoint", "python", *mounts, memory="2g"), IMAGE, *command)
+    yield said.rstrip().splitlines()[-1]
+
+
+@contextlib.contextmanager
+def served() -> Iterator[tuple[Container, str]]:
+    """A serving container and the address of its unix socket, which lies in a folder shared with the host."""
+    with tempfile.TemporaryDirectory(prefix="cruxbox-image-") as folder:
+        os.chown(folder, 65532, 65532)
+        words = ["serve", "--listen=unix:/run/cruxbox/s", "--listen=0.0.0.0:50051", "--insecure-listen"]
+        words += ["--metrics-port=9464", "--workers=2", "--default-memory-mib=256", "--drain-s=20"]
+        with Container(["--volume", f"{folder}:/run/cruxbox"], words) as container:
+            container.wait_until_serving("unix:/run/cruxbox/s")
+            yield container, f"unix:{folder}/s"
+
+
+def serving() -> Iterator[str]:
+    """Health over both listeners, a scoring job from the host, metrics, and a drain that ends with 0."""
+    with served() as (container, target):
+        for listener in ("unix:/run/cruxbox/s", "127.0.0.1:50051"):
+            for service in ("", "cruxbox.v1.Sandbox"):
+                container.probe(listener, service)
+        yield "health is SERVING over both listeners (the probes of the tls overlay)"
+        yield from score(target)
+        metrics = container.execute("python", "-I", "-c", SCRAPE)
+        missing = [name for name in METRICS if f"\n{name}" not in metrics]
+        if missing:
+            raise Failed(f"/metrics does not have {', '.join(missing)}")
+        yield f"/metrics has all of {len(METRICS)} names"
+        started = time.monotonic()
+        code = container.terminate()
+        if code != 0:
+            raise Failed(f"after SIGTERM the daemon ended with {code}; it said:\n{container.logs()}")
+        yield f"SIGTERM: ended with 0 after {time.monotonic() - started:.1f} s"
+
+
+def score(target: str) -> Iterator[str]:
+    """The README's demo against the container."""
+    examples = ROOT / "examples"
+    for mode in ("input", "output"):
+        generations = examples / f"generations_{mode}.json"
+        words = ("score", generations, "--dataset", examples / "tasks.jsonl", "--mode", mode, "--target", target)
+        said = run(Path(sys.executable).parent / "cruxbox", *words)
+        yield from (line.strip() for line in said.splitlines() if "pass@" in line)
+
+
+def kube_play() -> Iterator[str]:
+    """The rendered base Deployment and its ConfigMap by `podman kube play`, which knows no probes and no Services."""
+    if not shutil.which("kubectl"):
+        raise Skipped("kubectl is not installed; it renders the manifests")
+    with play() as container:
+        container.wait_until_serving("127.0.0.1:50051")
+        yield "the rendered Deployment serves"
+        code = container.terminate()
+        if code != 0:
+            raise Failed(f"after SIGTERM the daemon ended with {code}; it said:\n{container.logs()}")
+        yield "and drains"
+
+
+STEPS: tuple[tuple[str, Callable[[], Iterator[str]]], ...] = (
+    ("image", image),
+    ("contents", contents),
+    ("refused", refused),
+    ("preflight", preflight),
+    ("serving", serving),
+    ("kube play", kube_play),
+    ("conformance", conformance),
+)
+
+
+def main() -> int:
+    """Run the steps named on the command line, or all; 1 when one failed."""
+    try:
+        need_tools()
+    except Skipped as error:
+        print(f"image-test skipped: {error}")
+        return 0
+    print(f"image {IMAGE} on base {BASE}")
+    chosen, failed = sys.argv[1:] or [name for name, _ in STEPS], False
+    for name, step in STEPS:
+        if name not in chosen:
+            continue
+        print(f"== {name}", flush=True)
+        try:
+            for line in step():
+                print(f"   {line}", flush=True)
+        except Skipped as error:
+            print(f"   skipped: {error}")
+        except Failed as error:
+            print(f"   FAILED: {error}")
+            failed = True
+            if step is image:
+                break
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

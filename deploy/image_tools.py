@@ -1,0 +1,198 @@
+"""What image_test.py builds and runs containers with: podman, buildah, runc and debootstrap as plain commands."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+DEPLOY = Path(__file__).resolve().parent
+ROOT = DEPLOY.parent
+OUT = ROOT / "build" / "image-test"
+SECCOMP = DEPLOY / "image" / "seccomp.json"
+
+LOCAL_BASE = "localhost/cruxbox-base:bookworm"
+BASE = os.environ.get("BASE") or LOCAL_BASE
+IMAGE = os.environ.get("IMAGE") or "localhost/cruxbox:image-test"
+MIRROR = [os.environ["DEBOOTSTRAP_MIRROR"]] if os.environ.get("DEBOOTSTRAP_MIRROR") else []
+CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
+START_S = 60.0
+STOP_S = 60.0
+# Pure Python, so that the host's copy runs on the image's interpreter.
+TEST_PACKAGES = ("pytest>=8", "pytest-asyncio>=0.23", "pytest-timeout>=2.3", "hypothesis>=6.100", "pyyaml>=6")
+
+
+class Failed(Exception):
+    """The image does not do what it promises; the message says what was seen."""
+
+
+class Skipped(Exception):
+    """This cannot be tried here; the message says why."""
+
+
+def call(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command with our containers.conf; never raises for its exit code."""
+    environment = {**os.environ, "CONTAINERS_CONF": str(_containers_conf())}
+    words = [str(word) for word in command]
+    return subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+def run(*command: str | Path) -> str:
+    """Standard output of a command. Raises Failed, with the end of what it said, when it does not exit with 0."""
+    done = call(*command)
+    if done.returncode:
+        said = (done.stdout + done.stderr)[-4000:]
+        raise Failed(f"`{' '.join(str(word) for word in command[:4])} ...` exited with {done.returncode}:\n{said}")
+    return done.stdout
+
+
+def _containers_conf() -> Path:
+    """runc, and resource limits that may also be lowered: `kube play` has no flags for either."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    path = OUT / "containers.conf"
+    path.write_text(
+        '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]\n[engine]\nruntime = "runc"\n'
+    )
+    return path
+
+
+def need_tools() -> None:
+    """Raises Skipped with what is missing."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        raise Skipped("it needs root on Linux, to build without a daemon")
+    wanted = ["podman", "buildah", "runc"] + (["debootstrap"] if BASE == LOCAL_BASE else [])
+    missing = [name for name in wanted if not shutil.which(name)]
+    if missing:
+        raise Skipped(f"{', '.join(missing)} not installed (apt-get install {' '.join(wanted)})")
+
+
+def ensure_base() -> str:
+    """The base: named by BASE, or made by debootstrap once."""
+    if BASE != LOCAL_BASE:
+        return f"base {BASE}, as asked for"
+    if call("podman", "image", "exists", BASE).returncode == 0:
+        return f"base {BASE} is there already"
+    include = "--include=python3,python3-venv,ca-certificates"
+    with tempfile.TemporaryDirectory(prefix="cruxbox-base-") as folder:
+        root = Path(folder) / "root"
+        run("debootstrap", "--variant=minbase", include, "bookworm", root, *MIRROR)
+        for junk in ("var/cache/apt/archives", "var/lib/apt/lists"):
+            shutil.rmtree(root / junk)
+            (root / junk / "partial").mkdir(parents=True)
+        archive = Path(folder) / "root.tar"
+        run("tar", "-C", root, "-cf", archive, ".")
+        run("podman", "import", archive, BASE)
+    return f"base {BASE} made by debootstrap"
+
+
+def build() -> str:
+    """The Dockerfile by buildah; the host's CA bundle is lent to the build, for builds behind a proxy that re-signs."""
+    pip_conf = OUT / "pip.conf"
+    _containers_conf()
+    pip_conf.write_text(f"[global]\ncert = {CA_BUNDLE}\n")
+    lent = ("--volume", f"{CA_BUNDLE}:{CA_BUNDLE}:ro", "--volume", f"{pip_conf}:/etc/pip.conf:ro")
+    options = ("--isolation", "chroot", "--format", "docker", "--build-arg", f"BASE={BASE}")
+    run("buildah", "bud", *options, *(lent if CA_BUNDLE.exists() else ()), "-t", IMAGE, ROOT)
+    return f"{IMAGE} built"
+
+
+def restricted(*options: str, memory: str = "1g", name: str = "") -> list[str]:
+    """`podman run` with what a restricted pod gets. `options` stand before the image."""
+    words = ["podman", "--runtime", "runc", "run", "--network=none", "--cap-drop=ALL"]
+    words += ["--ulimit=nofile=1024:1024", "--ulimit=nproc=4096:4096"]
+    words += ["--security-opt=no-new-privileges", f"--security-opt=seccomp={SECCOMP}"]
+    words += ["--read-only", "--user=65532:65532", f"--memory={memory}"]
+    return [*words, *(["--detach", f"--name={name}"] if name else ["--rm"]), *options]
+
+
+class Container:
+    """A container that serves, removed at the end. Without words it is one that somebody else started."""
+
+    def __init__(self, options: Sequence[str] = (), words: Sequence[str] = (), name: str = "") -> None:
+        self.name = name or f"cruxbox-image-test-{os.getpid()}"
+        self.words = words
+        self.options = options
+
+    def __enter__(self) -> Container:
+        if self.words:
+            run(*restricted(*self.options, name=self.name), IMAGE, *self.words)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        call("podman", "rm", "--force", "--time=5", self.name)
+
+    def execute(self, *command: str) -> str:
+        """Output of a command inside."""
+        return run("podman", "exec", self.name, *command)
+
+    def probe(self, target: str, service: str) -> None:
+        """The health probe of the tls overlay; Failed when it does not say SERVING."""
+        self.execute("/opt/cruxbox/bin/python", "-I", "/opt/cruxbox/probe.py", target, service)
+
+    def wait_until_serving(self, target: str) -> None:
+        """Return once it says SERVING; Failed with its log when it ends or does not come."""
+        end = time.monotonic() + START_S
+        while True:
+            with contextlib.suppress(Failed):
+                self.probe(target, "cruxbox.v1.Sandbox")
+                return
+            state = call("podman", "inspect", "--format", "{{.State.Status}}", self.name).stdout.strip()
+            if state != "running" or time.monotonic() > end:
+                raise Failed(f"it is {state or 'gone'} and does not serve; it said:\n{self.logs()}")
+            time.sleep(0.2)
+
+    def logs(self) -> str:
+        """The end of its log."""
+        done = call("podman", "logs", "--tail=40", self.name)
+        return done.stdout + done.stderr
+
+    def terminate(self) -> int:
+        """SIGTERM, and the exit code."""
+        run("podman", "kill", "--signal=TERM", self.name)
+        run("timeout", str(STOP_S), "podman", "wait", self.name)
+        return int(run("podman", "inspect", "--format", "{{.State.ExitCode}}", self.name))
+
+
+@contextlib.contextmanager
+def play() -> Iterator[Container]:
+    """The rendered base, made fit for podman, played; taken down at the end."""
+    import yaml
+
+    path = OUT / "play.yaml"
+    objects = yaml.safe_load_all(run("kubectl", "kustomize", DEPLOY / "kustomize" / "base"))
+    kept = [item for item in objects if item["kind"] in {"ConfigMap", "Deployment"}]
+    for item in kept:
+        if item["kind"] == "Deployment":
+            spec = item["spec"]["template"]["spec"]
+            spec["containers"][0]["image"] = IMAGE
+            # podman's own default profile allows namespaces; this one refuses them as Kubernetes' does.
+            spec["securityContext"]["seccompProfile"] = {"type": "Localhost", "localhostProfile": SECCOMP.name}
+    path.write_text(yaml.safe_dump_all(kept))
+    volumes = [item["metadata"]["name"] for item in kept if item["kind"] == "ConfigMap"]
+    try:
+        run("podman", "kube", "play", "--network=none", "--seccomp-profile-root", SECCOMP.parent, path)
+        (found,) = [
+            item["Names"][0]
+            for item in json.loads(run("podman", "ps", "--all", "--format=json"))
+            if "cruxboxd" in item["Names"][0]
+        ]
+        yield Container(name=found)
+    finally:
+        call("podman", "kube", "down", path)
+        call("podman", "volume", "rm", "--force", *volumes)
+
+
+def test_packages() -> Path:
+    """A folder with pytest and what the conformance suite needs beside the image's own packages."""
+    folder = OUT / "site"
+    if not folder.exists():
+        pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+        run(*pip, "--target", folder, *TEST_PACKAGES)
+    return folder
