@@ -41,11 +41,11 @@ ATTACKS = (
         __builtins__['len'] = __builtins__['all'] = lambda *a: True
         """,
     ),
-    attack(144, "ends in an open if 0: and a backslash", "def f(x): return -1\nif 0: \\\n"),
+    attack(144, "ends in an open if 0: and a backslash", "def f(x): return -1\nif 0: \\"),
     attack(144, "ends in an open string", 'def f(x): return -1\nx = """'),
     attack(144, "ends in if 0:", "def f(x): return -1\nif 0:\n"),
     attack(144, "ends in a comment and a backslash", "def f(x): return -1\nif 0: pass \\\n#"),
-    attack(144, "ends in a lambda", "def f(x): return -1\nx = lambda: \\\n"),
+    attack(144, "ends in a lambda", "def f(x): return -1\nx = lambda: \\"),
     attack(
         145,
         "PYTHONOPTIMIZE and compile with optimize=2",
