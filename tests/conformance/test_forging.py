@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from conformance.forging.humaneval import forged_passes, problems, rotation
 from conformance.forging.kinds import CONTROLS, KINDS
 from conformance.forging.matrix import ATTACKS, cells

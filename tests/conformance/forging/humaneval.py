@@ -15,11 +15,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from cruxbox.model import Limits, ScriptCheck, Task
+
 from conformance.case import LIMITS
 from conformance.forging.attack import Attack
 from conformance.forging.matrix import ATTACKS
 from conformance.lab import Lab
-from cruxbox.model import Limits, ScriptCheck, Task
 
 GENEROUS = Limits(cpu_ms=20_000, wall_ms=60_000, memory_bytes=512 << 20, steps=10**10)
 BATCH = 16
