@@ -12,6 +12,7 @@ the settings say so. The order follows from what takes what away:
 """
 
 import os
+import stat
 
 from cruxcell import abi, landlock, namespaces
 
@@ -133,6 +134,18 @@ def confine_worker(kernel, rlimits, bpf, parent):
         raise ConfineError(str(error.strerror), error.errno or 0, os.strerror(error.errno or 0)) from None
 
 
+def seal(descriptor):
+    # type: (int) -> None
+    """Makes a pipe impossible to open anew by way of /proc/self/fd, which Landlock lets pass.
+
+    Else a worker that may write to it could also read it. For pipes made after `confine_zygote` by the zygote itself;
+    those it keeps are sealed there. Anything but a pipe of our own is left as it is.
+    """
+    status = os.fstat(descriptor)
+    if stat.S_ISFIFO(status.st_mode) and status.st_uid == os.geteuid():
+        os.fchmod(descriptor, 0)
+
+
 class _State:
     """What the steps have reached so far."""
 
@@ -199,6 +212,7 @@ def _descriptors(state):
     # type: (_State) -> None
     first = 0
     for kept in state.settings.keep_fds:
+        seal(kept)
         _close(state.kernel, first, kept - 1)
         first = kept + 1
     _close(state.kernel, first, 0xFFFFFFFF)

@@ -58,6 +58,7 @@ def main():
 def run(name, enter, facts):
     """What an attempt came to: its result as text, "ErrorType errno", or "signal N"."""
     source, sink = os.pipe()
+    confine.seal(sink)
     child = os.fork()
     if child == 0:
         try:
