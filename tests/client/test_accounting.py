@@ -1,0 +1,94 @@
+"""What a generation is asked and what verdicts add up to, without a server."""
+
+from __future__ import annotations
+
+import pytest
+from cruxbox.accounting import REFERENCE, STRICT, reference_skips
+from cruxbox.building.rows import Row
+from cruxbox.model import Assurance, CallCheck, Limits, Outcome, ScriptCheck, Verdict
+
+ROW = Row(code="def f(x):\n    return x + 1", input="2", output="3", id="sample_0")
+LIMITS = Limits(cpu_ms=1)
+
+
+def verdict(letter: str):
+    outcome = {"P": Outcome.PASSED, "F": Outcome.FAILED, "X": Outcome.SANDBOX_ERROR, "R": Outcome.RAISED}.get(letter)
+    return None if outcome is None else Verdict("", "", outcome)
+
+
+def marks(accounting, letters: str):
+    return accounting.marks([verdict(letter) for letter in letters])
+
+
+def test_strict_input_mode_is_a_call_of_f_on_the_program():
+    task = STRICT.task(ROW, "f(2)", "input", LIMITS)
+    assert task.program == ROW.code
+    assert task.checks == [CallCheck("f(2)", "3", entry_point="f")]
+    assert task.require_assurance is Assurance.SEPARATED
+    assert task.limits == LIMITS
+
+
+def test_strict_output_mode_knows_no_name_of_the_program():
+    task = STRICT.task(ROW, "1 + 2", "output", LIMITS)
+    assert task.program == ""
+    assert task.checks == [CallCheck("1 + 2", "3")]
+    assert task.require_assurance is Assurance.SEPARATED
+
+
+@pytest.mark.parametrize("mode", ["input", "output"])
+def test_reference_splices_text(mode):
+    generation = {"input": "f(2), 'why'", "output": "3, 'why'"}[mode]
+    task = REFERENCE.task(ROW, generation, mode, LIMITS)
+    assert task.program == ROW.code
+    assert task.checks == [ScriptCheck(f"assert 3 == {generation}")]
+    assert task.require_assurance is None
+
+
+def test_reference_guards_look_for_text():
+    assert reference_skips(ROW, "3", "input")
+    assert not reference_skips(ROW, "3  # f(", "input")
+    assert reference_skips(ROW, "3 if f(2) else 3", "output")
+    assert not reference_skips(ROW, "f( 2)", "output")
+    assert REFERENCE.task(ROW, "f(2)", "output", LIMITS) is None
+
+
+def test_strict_keeps_everything_but_faults_of_the_sandbox():
+    assert marks(STRICT, "PFRX") == [True, False, False, None]
+
+
+def test_reference_drops_what_it_skips_unless_nothing_is_right():
+    assert marks(REFERENCE, "PF-R") == [True, False, False]
+    assert marks(REFERENCE, "FF-R") == [False] * 4
+    assert marks(REFERENCE, "---") == [False] * 3
+    assert marks(REFERENCE, "FX-") == [False, None, False]
+
+
+def scored(accounting, rows: dict[str, str], ks=(1, 2)):
+    generations = {name: ["?"] * len(letters) for name, letters in rows.items()}
+    return accounting.score(generations, {n: [verdict(x) for x in letters] for n, letters in rows.items()}, ks)
+
+
+def test_strict_pass_at_k():
+    got = scored(STRICT, {"a": "PF", "b": "FF"})
+    assert got.pass_at_k == {1: 25.0, 2: 50.0}
+    assert got.masked == 0
+
+
+def test_strict_gives_no_figure_for_more_than_there_is():
+    assert scored(STRICT, {"a": "PF", "b": "F"}).pass_at_k == {1: 25.0, 2: None}
+
+
+def test_a_masked_generation_leaves_n_and_never_counts_as_wrong():
+    got = scored(STRICT, {"a": "PX", "b": "FF", "c": "XX"})
+    assert got.pass_at_k[1] == 50.0
+    assert got.pass_at_k[2] == 0.0
+    assert got.masked == 3
+
+
+def test_everything_masked_is_no_figure():
+    assert scored(STRICT, {"a": "XX"}).pass_at_k == {1: None, 2: None}
+
+
+def test_reference_pass_at_k_with_its_quirks():
+    assert scored(REFERENCE, {"a": "F"}, ks=(1, 5)).pass_at_k == {1: 0.0, 5: 100.0}
+    assert scored(REFERENCE, {"a": ""}, ks=(1,)).pass_at_k == {1: 100.0}

@@ -1,0 +1,208 @@
+"""Batching without a server: every position gets exactly one verdict, the right one, whatever is lost on the way."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from cruxbox.batch import Batch, Sizes
+from cruxbox.errors import InvalidRequest, ServerError
+from cruxbox.model import CallCheck, EvaluateCheck, Limits, Outcome, ScriptCheck, StdioCheck, Task
+from cruxbox_proto.v1 import sandbox_pb2 as pb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def fingerprint(program: str, steps: int, check: pb.Check) -> str:
+    """What a server could say that depends on all that a verdict depends on."""
+    return f"{program}/{steps}/{check.WhichOneof('kind')}/{getattr(check, check.WhichOneof('kind'))}"
+
+
+def told(task: Task, check) -> str:
+    """The same, from the caller's side."""
+    batch = Batch()
+    batch.add(Task(task.program, [check], limits=task.limits))
+    request = batch.request(0, 1).tasks[0]
+    return fingerprint(request.program, request.options.limits.steps, request.checks[0])
+
+
+def answer(request: pb.CheckRequest) -> list[pb.Verdict]:
+    return [
+        pb.Verdict(
+            task_id=task.id,
+            check_id=check.id,
+            outcome=pb.OUTCOME_PASSED,
+            value=fingerprint(task.program, task.options.limits.steps, check),
+            attempts=1,
+        )
+        for task in request.tasks
+        for check in task.checks
+    ]
+
+
+texts = st.sampled_from(["", "a", "b", "é", "f(1)"])
+checks = st.one_of(
+    st.builds(CallCheck, texts, texts, texts, texts),
+    st.builds(StdioCheck, texts, texts, texts),
+    st.builds(ScriptCheck, texts, texts, texts),
+    st.builds(EvaluateCheck, texts, st.booleans(), texts),
+)
+tasks = st.lists(
+    st.builds(
+        Task,
+        texts,
+        st.lists(checks, min_size=1, max_size=5),
+        texts,
+        limits=st.sampled_from([Limits(), Limits(steps=7)]),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(tasks, st.integers(0, 2**32), st.booleans(), st.integers(1, 4))
+def test_every_position_gets_its_own_verdict(tasks, seed, remember, size):
+    """Requests of any size, answers in any order, streams that break, faults of the sandbox, answers given twice."""
+    rand = random.Random(seed)
+    batch = Batch(Sizes(checks=size, bytes=400), remember=remember, sandbox_retries=10**6)
+    waiting, on_the_way, got = list(tasks), [], {}
+    while waiting or batch.unanswered:
+        choice = rand.random()
+        if waiting and choice < 0.3:
+            batch.add(waiting.pop(0))
+        elif choice < 0.6:
+            lane = rand.randrange(2)
+            request = batch.request(lane, rand.randint(1, 5))
+            if request is not None:
+                assert sum(len(task.checks) for task in request.tasks) <= size
+                on_the_way += [(lane, verdict) for verdict in answer(request)]
+        elif choice < 0.65:
+            lane = rand.randrange(2)
+            batch.requeue(lane)
+            on_the_way = [item for item in on_the_way if item[0] != lane]
+        elif choice < 0.7:
+            batch.warm()
+        elif on_the_way:
+            _, verdict = on_the_way.pop(rand.randrange(len(on_the_way)))
+            if rand.random() < 0.1:
+                verdict.outcome, verdict.value = pb.OUTCOME_SANDBOX_ERROR, ""
+            batch.accept(pb.CheckResponse(verdicts=[verdict, verdict]))
+        for position, verdict in batch.answers():
+            assert position not in got
+            got[position] = verdict
+    for position, verdict in batch.answers():
+        got[position] = verdict
+    asked = [(task, check) for task in tasks for check in task.checks]
+    assert sorted(got) == list(range(len(asked)))
+    for position, (task, check) in enumerate(asked):
+        verdict = got[position]
+        assert (verdict.task_id, verdict.check_id) == (task.id, check.id)
+        assert verdict.outcome is Outcome.PASSED
+        assert verdict.value == told(task, check)
+    assert batch.open_positions == batch.flying == batch.waiting == 0
+    if not remember:
+        assert batch.open_bytes == 0
+
+
+def test_what_is_the_same_is_sent_once():
+    batch = Batch()
+    for number in range(10):
+        batch.add(Task("p", [CallCheck("f(1)", "2", id=str(number)), CallCheck("f(1)", "2")], id=f"t{number}"))
+    request = batch.request(0, 100)
+    assert [len(task.checks) for task in request.tasks] == [1]
+    batch.accept(pb.CheckResponse(verdicts=answer(request)))
+    assert [(position, v.task_id, v.check_id) for position, v in batch.answers()] == [
+        (position, f"t{position // 2}", "" if position % 2 else str(position // 2)) for position in range(20)
+    ]
+
+
+def test_other_options_are_another_question():
+    batch = Batch()
+    batch.add(Task("p", [CallCheck("f(1)", "2")]))
+    batch.add(Task("p", [CallCheck("f(1)", "2")], limits=Limits(cpu_ms=5)))
+    batch.add(Task("p", [CallCheck("f(1)", "2")], runtime="other"))
+    assert batch.distinct == 3
+
+
+def test_a_request_is_bounded_in_bytes_but_a_single_large_check_goes_alone():
+    batch = Batch(Sizes(bytes=1000, message_bytes=10_000))
+    batch.add(Task("p", [CallCheck("x" * 400, str(number)) for number in range(4)]))
+    batch.add(Task("q" * 5000, [CallCheck("f()", "1")]))
+    sizes = []
+    while (request := batch.request(0, 100)) is not None:
+        sizes.append([len(task.checks) for task in request.tasks])
+    assert sizes == [[2], [2], [1]]
+
+
+def test_what_cannot_be_sent_is_invalid_at_once():
+    batch = Batch(Sizes(message_bytes=1000))
+    batch.add(Task("p", [CallCheck("'\ud800'", "1", id="a"), CallCheck("x" * 2000, "1", id="b")], id="t"))
+    batch.add(Task("\udfff", [CallCheck("1", "1")]))
+    assert not batch.unanswered
+    verdicts = [verdict for _, verdict in sorted(batch.answers(), key=lambda pair: pair[0])]
+    assert [verdict.outcome for verdict in verdicts] == [Outcome.INVALID] * 3
+    assert [verdict.check_id for verdict in verdicts] == ["a", "b", ""]
+    assert "U+D800" in verdicts[0].detail
+    assert "more than a request may hold (1000)" in verdicts[1].detail
+    assert "program" in verdicts[2].detail
+
+
+@pytest.mark.parametrize(
+    ("task", "sentence"),
+    [
+        (Task("p", [], id="t"), "Task 't' has no checks"),
+        (Task(None, [CallCheck("1", "1")], id="t"), "Task 't': program must be a string, not None"),
+        (Task("p", [CallCheck(1, "1")], id="t"), "the texts of a check must be strings"),
+        (Task("p", ["f(1)"], id="t"), "must be one of CallCheck"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_with_a_sentence(task, sentence):
+    with pytest.raises(InvalidRequest, match=sentence.replace("(", r"\(")):
+        Batch().add(task)
+
+
+def test_a_sandbox_error_is_tried_again_then_returned_and_never_false():
+    batch = Batch(sandbox_retries=2)
+    batch.add(Task("p", [CallCheck("f()", "1")]))
+    for tried in range(1, 4):
+        (verdict,) = answer(batch.request(0, 10))
+        verdict.outcome, verdict.detail = pb.OUTCOME_SANDBOX_ERROR, "no fork"
+        batch.accept(pb.CheckResponse(verdicts=[verdict]))
+        assert batch.cooling == (1 if tried < 3 else 0)
+        batch.warm()
+    ((_, verdict),) = batch.answers()
+    assert verdict.outcome is Outcome.SANDBOX_ERROR
+    assert verdict.passed is None
+    assert verdict.attempts == 3
+
+
+def test_an_outcome_of_the_future_is_no_pass_and_no_fail():
+    batch = Batch(sandbox_retries=0)
+    batch.add(Task("p", [CallCheck("f()", "1")]))
+    (verdict,) = answer(batch.request(0, 10))
+    verdict.outcome = 77
+    batch.accept(pb.CheckResponse(verdicts=[verdict]))
+    ((_, got),) = batch.answers()
+    assert got.outcome is Outcome.SANDBOX_ERROR
+    assert "77" in got.detail
+
+
+@pytest.mark.parametrize("check_id", ["x", "9", ""])
+def test_an_answer_to_no_question_is_the_servers_fault(check_id):
+    batch = Batch()
+    batch.add(Task("p", [CallCheck("f()", "1")]))
+    (verdict,) = answer(batch.request(0, 10))
+    verdict.check_id = check_id
+    with pytest.raises(ServerError, match="never sent"):
+        batch.accept(pb.CheckResponse(verdicts=[verdict]))
+
+
+def test_a_stream_of_many_tasks_leaves_nothing_behind():
+    batch = Batch(remember=False)
+    for number in range(1000):
+        batch.add(Task(f"p{number}", [CallCheck("f()", "1")]))
+        batch.accept(pb.CheckResponse(verdicts=answer(batch.request(0, 10))))
+        assert len(batch.answers()) == 1
+    assert not batch._groups
+    assert not batch._slices
+    assert batch.open_bytes == 0

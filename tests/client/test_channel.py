@@ -1,0 +1,85 @@
+"""Targets, tokens, settings."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import cruxbox
+import pytest
+from cruxbox import Client, CruxboxError, InvalidRequest, Tls
+from cruxbox.channel import Address, is_local
+
+
+@pytest.mark.parametrize("target", ["unix:/a/b", "localhost:1", "127.0.0.1:5", "dns:///localhost:1", "[::1]:7",
+                                    "ipv4:127.0.0.1:1,127.0.0.2:2", "ipv6:[::1]:5"])  # fmt: skip
+def test_what_stays_on_this_machine(target):
+    assert is_local(target)
+
+
+@pytest.mark.parametrize("target", ["example.org:1", "dns:///sandbox.lab:50051", "10.0.0.1:5",
+                                    "ipv4:127.0.0.1:1,10.0.0.2:2", "dns://8.8.8.8/host:1"])  # fmt: skip
+def test_what_does_not(target):
+    assert not is_local(target)
+
+
+def test_a_token_does_not_travel_in_clear_text():
+    with pytest.raises(InvalidRequest, match=r"unencrypted to example\.org:1"):
+        assert Address("example.org:1", token="t").metadata
+    for address in (
+        Address("example.org:1", token="t", tls=Tls()),
+        Address("unix:/s", token="t"),
+        Address("example.org:1", token="t", allow_plaintext_token=True),
+    ):
+        assert address.metadata == [("authorization", "Bearer t")]
+    assert Address("example.org:1").metadata == []
+
+
+def test_several_streams_where_there_may_be_several_servers():
+    targets = ("unix:/s", "host:1", "dns:///host:1", "ipv4:1.2.3.4:5,1.2.3.5:5")
+    assert [Address(target).lanes for target in targets] == [1, 1, 4, 4]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"deadline": 0}, "deadline must be more than 0"),
+        ({"retries": -1}, "retries must be at least 0"),
+        ({"window": 0}, "window must be at least 1"),
+        ({"workers": 0}, "workers must be at least 1"),
+        ({"target": " "}, "target must name a server"),
+        ({"target": "a:1", "workers": 2}, "for the embedded server"),
+    ],
+)
+def test_settings_that_cannot_be(arguments, sentence):
+    with pytest.raises(InvalidRequest, match=sentence):
+        Client(**arguments)
+
+
+@pytest.mark.parametrize("tls", [Tls(ca="/nope.pem"), Tls(cert="/nope.pem")])
+def test_certificates_that_are_not_there(tls):
+    with Client("127.0.0.1:1", tls=tls) as client, pytest.raises(CruxboxError, match=r"/nope\.pem|both"):
+        client.info()
+
+
+def test_a_client_travels_as_what_it_was_told():
+    client = pickle.loads(pickle.dumps(Client("127.0.0.1:1", retries=3, token="t")))
+    assert client._settings.retries == 3
+    assert client._settings.target == "127.0.0.1:1"
+
+
+def test_importing_it_brings_neither_grpc_nor_asyncio():
+    """The library is imported by programs that may never use it."""
+    script = (
+        "import cruxbox, sys; print([m for m in ('grpc', 'asyncio', 'google.protobuf', 'typer') if m in sys.modules])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", script], text=True).strip() == "[]"
+
+
+def test_every_public_name_is_there():
+    for name in cruxbox.__all__:
+        assert getattr(cruxbox, name) is not None
+    assert set(cruxbox.__all__) <= set(dir(cruxbox))
+    with pytest.raises(AttributeError, match="no attribute 'nope'"):
+        cruxbox.nope

@@ -1,0 +1,65 @@
+"""Waits and statuses."""
+
+from __future__ import annotations
+
+import pytest
+from cruxbox import errors
+from cruxbox.retry import Backoff, Failure, parse_retry_info
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@given(st.integers(0, 100), st.floats(0, 1, exclude_max=True))
+def test_jitter_is_full_and_capped(attempt, rand):
+    delay = Backoff(base_s=0.1, cap_s=5.0).delay_s(attempt, rand=lambda: rand)
+    assert delay == pytest.approx(rand * min(5.0, 0.1 * 2.0**attempt))
+
+
+@given(st.floats(0, 100))
+def test_the_servers_wish_is_the_least(wish):
+    assert Backoff().delay_s(3, wish, rand=lambda: 0.0) == wish
+
+
+def varint(value: int) -> bytes:
+    out = b""
+    while value > 0x7F:
+        out, value = out + bytes([value & 0x7F | 0x80]), value >> 7
+    return out + bytes([value])
+
+
+@given(st.integers(0, 10**9), st.integers(0, 999_999_999))
+def test_retry_info_is_read_as_protobuf_writes_it(seconds, nanos):
+    duration = (b"\x08" + varint(seconds) if seconds else b"") + (b"\x10" + varint(nanos) if nanos else b"")
+    assert parse_retry_info(b"\x0a" + varint(len(duration)) + duration) == pytest.approx(seconds + nanos / 1e9)
+
+
+@given(st.binary(max_size=40))
+def test_any_bytes_give_seconds_or_none(data):
+    seconds = parse_retry_info(data)
+    assert seconds is None or seconds >= 0
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("UNAVAILABLE", errors.Unavailable),
+        ("RESOURCE_EXHAUSTED", errors.Overloaded),
+        ("INVALID_ARGUMENT", errors.InvalidRequest),
+        ("UNAUTHENTICATED", errors.Unauthenticated),
+        ("PERMISSION_DENIED", errors.Unauthenticated),
+        ("DEADLINE_EXCEEDED", errors.DeadlineExceeded),
+        ("UNIMPLEMENTED", errors.ServerError),
+        ("INTERNAL", errors.ServerError),
+    ],
+)
+def test_each_status_has_its_error_with_target_and_reason(code, kind):
+    error = Failure(code, "the reason").error("host:1")
+    assert type(error) is kind
+    assert "host:1" in str(error)
+    assert "the reason" in str(error)
+
+
+def test_only_two_statuses_are_tried_again():
+    retryable = [code for code in ("UNAVAILABLE", "RESOURCE_EXHAUSTED", "INTERNAL", "UNKNOWN", "DEADLINE_EXCEEDED",
+                                   "ABORTED", "CANCELLED", "INVALID_ARGUMENT") if Failure(code).retryable]  # fmt: skip
+    assert retryable == ["UNAVAILABLE", "RESOURCE_EXHAUSTED"]
