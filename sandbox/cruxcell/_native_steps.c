@@ -56,10 +56,10 @@ count_one(void)
 
 #if MONITORING
 
-static int tool = -1;
-static PyObject *set_events;  /* sys.monitoring.set_events */
-static PyObject *tool_number; /* `tool` as a Python int, made once */
-static PyObject *instruction_events, *no_events;
+/* Borrowed from sys.monitoring once, when the module is imported. */
+static PyObject *use_tool, *register_callback, *set_events;
+static PyObject *callback, *instruction_events, *no_events;
+static PyObject *tool; /* the tool number taken, or NULL */
 
 static PyObject *
 on_instruction(PyObject *Py_UNUSED(self), PyObject *const *Py_UNUSED(args), Py_ssize_t Py_UNUSED(count))
@@ -73,7 +73,7 @@ on_instruction(PyObject *Py_UNUSED(self), PyObject *const *Py_UNUSED(args), Py_s
 static PyMethodDef on_instruction_def = {
     "on_instruction", (PyCFunction)(void (*)(void))on_instruction, METH_FASTCALL, NULL};
 
-#if PY_VERSION_HEX >= 0x030D0000
+#if PY_VERSION_HEX >= 0x030D0000 /* 3.13 */
 #define CURRENT_FRAME(thread) ((thread)->current_frame)
 #else
 #define CURRENT_FRAME(thread) ((thread)->cframe->current_frame)
@@ -91,16 +91,63 @@ switch_events(PyObject *events)
     PyObject *done;
 
     CURRENT_FRAME(thread) = NULL;
-    done = PyObject_CallFunctionObjArgs(set_events, tool_number, events, NULL);
+    done = PyObject_CallFunctionObjArgs(set_events, tool, events, NULL);
     CURRENT_FRAME(thread) = frame;
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
 }
 
+/* Take a free tool number, from the end that debuggers and profilers do not use by convention. */
+static int
+take_tool(void)
+{
+    static const int numbers[] = {4, 3, 5, 2, 1, 0};
+    PyObject *taken = NULL;
+    size_t i;
+
+    Py_CLEAR(tool);
+    for (i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        taken = PyObject_CallFunction(use_tool, "is", numbers[i], "cruxcell");
+        if (taken != NULL) {
+            Py_DECREF(taken);
+            tool = PyLong_FromLong(numbers[i]);
+            return tool == NULL ? -1 : 0;
+        }
+        if (!PyErr_ExceptionMatches(PyExc_ValueError)) {
+            return -1;
+        }
+        PyErr_Clear();
+    }
+    PyErr_SetString(PyExc_ImportError, "every tool number of sys.monitoring is taken");
+    return -1;
+}
+
+static int
+start_once(void)
+{
+    PyObject *before;
+
+    if (tool == NULL && take_tool() < 0) {
+        return -1;
+    }
+    /* Each time: what ran before may have put another callback there. */
+    before = PyObject_CallFunctionObjArgs(register_callback, tool, instruction_events, callback, NULL);
+    Py_XDECREF(before);
+    return before == NULL ? -1 : switch_events(instruction_events);
+}
+
 static int
 start_counting(void)
 {
-    return switch_events(instruction_events);
+    if (start_once() == 0) {
+        return 0;
+    }
+    if (!PyErr_ExceptionMatches(PyExc_ValueError)) {
+        return -1;
+    }
+    PyErr_Clear(); /* what ran before gave our tool number away: take another */
+    Py_CLEAR(tool);
+    return start_once();
 }
 
 static void
@@ -118,56 +165,32 @@ stop_counting(void)
     }
 }
 
-/* Take a free tool number, from the end that debuggers and profilers do not use by convention. */
-static int
-take_tool(PyObject *monitoring)
-{
-    static const int candidates[] = {4, 3, 5, 2, 1, 0};
-    PyObject *taken;
-    size_t i;
-
-    for (i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
-        taken = PyObject_CallMethod(monitoring, "use_tool_id", "is", candidates[i], "cruxcell");
-        if (taken != NULL) {
-            Py_DECREF(taken);
-            tool = candidates[i];
-            return 0;
-        }
-        if (!PyErr_ExceptionMatches(PyExc_ValueError)) {
-            return -1;
-        }
-        PyErr_Clear();
-    }
-    PyErr_SetString(PyExc_ImportError, "every tool number of sys.monitoring is taken");
-    return -1;
-}
-
 int
 cell_prepare_counting(void)
 {
     PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
-    PyObject *events, *callback, *before = NULL;
+    PyObject *events;
 
+    if (tool != NULL) {
+        return 0; /* imported a second time */
+    }
     if (monitoring == NULL) {
         PyErr_SetString(PyExc_ImportError, "this interpreter has no sys.monitoring");
-        return -1;
-    }
-    if (tool < 0 && take_tool(monitoring) < 0) {
         return -1;
     }
     events = PyObject_GetAttrString(monitoring, "events");
     instruction_events = events == NULL ? NULL : PyObject_GetAttrString(events, "INSTRUCTION");
     Py_XDECREF(events);
+    use_tool = PyObject_GetAttrString(monitoring, "use_tool_id");
+    register_callback = PyObject_GetAttrString(monitoring, "register_callback");
     set_events = PyObject_GetAttrString(monitoring, "set_events");
     no_events = PyLong_FromLong(0);
-    tool_number = PyLong_FromLong(tool);
     callback = PyCFunction_New(&on_instruction_def, NULL);
-    if (instruction_events != NULL && set_events != NULL && no_events != NULL && tool_number != NULL && callback != NULL) {
-        before = PyObject_CallMethod(monitoring, "register_callback", "OOO", tool_number, instruction_events, callback);
+    if (instruction_events == NULL || use_tool == NULL || register_callback == NULL || set_events == NULL ||
+        no_events == NULL || callback == NULL) {
+        return -1;
     }
-    Py_XDECREF(callback);
-    Py_XDECREF(before);
-    return before == NULL ? -1 : 0;
+    return take_tool();
 }
 
 #else /* up to 3.11 */

@@ -2,9 +2,12 @@
 
 Confinement goes through ctypes, which costs memory and a few hundred microseconds in each worker; steps are counted by
 a Python function, which costs about 70 ns each. What is counted is the same as in `_native`, instruction for
-instruction, with two exceptions: a program that exhausts the recursion limit (the counting function needs a frame of
-its own there, and up to 3.11 the interpreter stops tracing when that fails), and one whose garbage cycles have
-finalizers (a collection may start inside the counting function, where nothing is counted).
+instruction, except where the interpreter runs the program's code inside or instead of that function:
+
+* A program that exhausts the recursion limit. There the function finds no room either, and up to 3.11 the interpreter
+  stops tracing altogether when it fails: the clocks remain as limits.
+* Finalizers run by the garbage collector, when a collection starts inside the function.
+* Up to 3.10, finalizers of what a local variable lets go: tracing in Python keeps it alive until the next call.
 """
 
 import os
@@ -36,6 +39,7 @@ _NUMBERS = {
     "aarch64": {"prctl": 167, "setrlimit": 164, "seccomp": 277},
 }
 
+_TOOL_NAME = "cruxcell"
 _CodeType = type((lambda: None).__code__)
 _monitoring: "Any" = vars(sys).get("monitoring")  # from 3.12 on
 
@@ -214,7 +218,7 @@ def _count_traced(code, globals, limit, fd, report):
 def _count_monitored(code, globals, limit, fd, report):
     # type: (object, dict[str, object], int, int, bytes) -> object
     """From 3.12 on: INSTRUCTION events of sys.monitoring, without the ones of this function."""
-    global _steps
+    global _steps, _tool
     event = _monitoring.events.INSTRUCTION
     count = 0
 
@@ -226,12 +230,15 @@ def _count_monitored(code, globals, limit, fd, report):
                 _stop(fd, report)
 
     own = sys._getframe().f_code
-    _monitoring.register_callback(_TOOL, event, happened)
-    _monitoring.set_events(_TOOL, event)
+    if _monitoring.get_tool(_tool) != _TOOL_NAME:  # what ran before gave our number away
+        _tool = _take_tool()
+    _monitoring.register_callback(_tool, event, happened)
+    _monitoring.set_events(_tool, event)
     try:
         return eval(code, globals)  # type: ignore[arg-type]
     finally:
-        _monitoring.set_events(_TOOL, 0)
+        if _monitoring.get_tool(_tool) is not None:
+            _monitoring.set_events(_tool, 0)
         if sys.gettrace() is not None:
             sys.settrace(None)
         if sys.getprofile() is not None:
@@ -244,12 +251,12 @@ def _take_tool():
     """A free tool number of sys.monitoring, from the end that debuggers and profilers do not use by convention."""
     for number in (4, 3, 5, 2, 1, 0):
         try:
-            _monitoring.use_tool_id(number, "cruxcell")
+            _monitoring.use_tool_id(number, _TOOL_NAME)
         except ValueError:
             continue
         return number
     raise ImportError("every tool number of sys.monitoring is taken")
 
 
-_TOOL = _take_tool() if _monitoring else -1
+_tool = _take_tool() if _monitoring else -1
 _count = _count_monitored if _monitoring else _count_traced
