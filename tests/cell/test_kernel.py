@@ -1,0 +1,337 @@
+"""System calls and confinement, in both twins on every interpreter, against the real kernel."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from cruxboxd import native_build
+from interpreters import SANDBOX, Twin, helper, twins
+
+every_twin = pytest.mark.parametrize("twin", twins(), ids=str)
+every_native = pytest.mark.parametrize("twin", [twin for twin in twins() if twin.name == "native"], ids=str)
+
+# What the programs below use: numbers of system calls, a filter that answers one call with EPERM, and packed limits.
+TOOLS = """
+import errno, json, os, resource, signal, struct
+X86 = os.uname().machine == "x86_64"
+GETPID, WRITE, GETPPID, PRCTL = (39, 1, 110, 157) if X86 else (172, 64, 173, 167)
+LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06
+ALLOW, REFUSE = 0x7FFF0000, 0x00050000 | errno.EPERM
+
+def instruction(code, value, yes=0, no=0):
+    return struct.pack("<HBBI", code, yes, no, value)
+
+def refusing(number, argument=None):
+    '''Refuses this system call, or only with this first argument; allows all others.'''
+    asked = [] if argument is None else [instruction(LOAD, 16), instruction(EQUAL, argument, 0, 1)]
+    body = asked + [instruction(RETURN, REFUSE)]
+    return b"".join([
+        instruction(LOAD, 0), instruction(EQUAL, number, 0, len(body)), *body, instruction(RETURN, ALLOW)])
+
+def limits(*rows):
+    return b"".join(struct.pack("<IIQQ", *row) for row in rows)
+
+def in_child(function):
+    '''What the function returns in a forked process, through JSON; or how that process ended.'''
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            answer = function()
+        except OSError as error:
+            answer = [errno.errorcode[error.errno], error.strerror]
+        os.write(writing, json.dumps(answer).encode())
+        os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        text = pipe.read()
+    status = os.waitpid(pid, 0)[1]
+    return json.loads(text) if text else {"status": status}
+"""
+
+
+def ask(twin: Twin, program: str) -> object:
+    return twin.ask(TOOLS + textwrap.dedent(program))
+
+
+# ---- syscall ---------------------------------------------------------------------------------------------------------
+
+
+@every_twin
+def test_syscall_passes_numbers_and_buffers(twin: Twin) -> None:
+    pid, written, text, filled, zero = ask(  # type: ignore[misc]
+        twin,
+        """
+        reading, writing = os.pipe()
+        written = k.syscall(WRITE, writing, b"a\\0b", 3)
+        READ, GETCWD = (0, 79) if X86 else (63, 17)
+        space = bytearray(8)
+        k.syscall(READ, reading, space, len(space))
+        os.chdir("/tmp")
+        folder = bytearray(64)
+        k.syscall(GETCWD, folder, len(folder))
+        none = k.syscall(PRCTL, 3, None, None, None, None) # PR_GET_DUMPABLE
+        print(json.dumps([
+            k.syscall(GETPID) == os.getpid(), written, list(space[:4]), folder.rstrip(b"\\0").decode(), none]))
+        """,
+    )
+    assert (pid, written, text, filled, zero) == (True, 3, [97, 0, 98, 0], "/tmp", 1)
+
+
+@every_twin
+def test_syscall_raises_what_the_kernel_says(twin: Twin) -> None:
+    assert ask(
+        twin,
+        """
+        CLOSE = 3 if X86 else 57
+        out = []
+        for args in ((CLOSE, -1), (CLOSE, 2 ** 64 - 1), (WRITE, 1, None, 1), (9999,)):
+            try:
+                k.syscall(*args)
+            except OSError as error:
+                out.append([errno.errorcode[error.errno], error.strerror == os.strerror(error.errno)])
+        print(json.dumps(out))
+        """,
+    ) == [["EBADF", True], ["EBADF", True], ["EFAULT", True], ["ENOSYS", True]]
+
+
+@every_twin
+def test_syscall_refuses_other_types(twin: Twin) -> None:
+    assert (
+        ask(
+            twin,
+            """
+        out = []
+        for args in ((), ("39",), (GETPID, 1.5), (GETPID, "text"), (GETPID, 1, 2, 3, 4, 5, 6, 7)):
+            try:
+                k.syscall(*args)
+            except TypeError as error:
+                out.append(True)
+        print(json.dumps(out))
+        """,
+        )
+        == [True] * 5
+    )
+
+
+# ---- enter -----------------------------------------------------------------------------------------------------------
+
+
+@every_twin
+@pytest.mark.kernel
+def test_enter_does_all_of_it(twin: Twin) -> None:
+    facts = ask(
+        twin,
+        """
+        parent = os.getpid()
+        def confined():
+            signal_number = bytearray(4)
+            k.enter(limits((resource.RLIMIT_CORE, 0, 0, 0), (resource.RLIMIT_NOFILE, 0, 30, 31)),
+                    refusing(GETPPID), parent)
+            k.syscall(PRCTL, 2, signal_number, 0, 0, 0)
+            try:
+                k.syscall(GETPPID)
+                refused = "not refused"
+            except OSError as error:
+                refused = errno.errorcode[error.errno]
+            return {
+                "refused": refused,
+                "pdeathsig": signal_number[0],
+                "dumpable": k.syscall(PRCTL, 3, 0, 0, 0, 0),
+                "no_new_privs": k.syscall(PRCTL, 39, 0, 0, 0, 0),
+                "seccomp": k.syscall(PRCTL, 21, 0, 0, 0, 0),
+                "core": resource.getrlimit(resource.RLIMIT_CORE),
+                "nofile": resource.getrlimit(resource.RLIMIT_NOFILE),
+            }
+        print(json.dumps(in_child(confined)))
+        """,
+    )
+    assert facts == {
+        "refused": "EPERM",
+        "pdeathsig": 9,
+        "dumpable": 0,
+        "no_new_privs": 1,
+        "seccomp": 2,
+        "core": [0, 0],
+        "nofile": [30, 31],
+    }
+
+
+# Each step that fails: how, and what is said.
+FAILURES = {
+    "another parent": ("k.enter(b'', refusing(GETPPID), 1 << 22)", ["ESRCH", "pdeathsig"]),
+    "soft above hard": ("k.enter(limits((4, 0, 0, 0), (7, 0, 9, 3)), refusing(GETPPID), 0)", ["EINVAL", "setrlimit:7"]),
+    "no such limit": ("k.enter(limits((99, 0, 0, 0)), refusing(GETPPID), 0)", ["EINVAL", "setrlimit:99"]),
+    "pdeathsig refused": ("(k.enter(b'', refusing(PRCTL, 1), 0), k.enter(b'', OK, 0))", ["EPERM", "pdeathsig"]),
+    "no_new_privs refused": ("(k.enter(b'', refusing(PRCTL, 38), 0), k.enter(b'', OK, 0))", ["EPERM", "no_new_privs"]),
+    "dumpable refused": ("(k.enter(b'', refusing(PRCTL, 4), 0), k.enter(b'', OK, 0))", ["EPERM", "dumpable"]),
+    "not a filter": ("k.enter(b'', b'\\xff' * 8, 0)", ["EINVAL", "seccomp"]),
+    "a filter without an end": ("k.enter(b'', instruction(LOAD, 0), 0)", ["EINVAL", "seccomp"]),
+}
+
+
+@every_twin
+@pytest.mark.kernel
+@pytest.mark.parametrize("name", FAILURES)
+def test_enter_names_the_step_that_failed(twin: Twin, name: str) -> None:
+    call, said = FAILURES[name]
+    assert ask(twin, f"OK = refusing(GETPPID)\nprint(json.dumps(in_child(lambda: {call})))") == said
+
+
+@every_twin
+@pytest.mark.kernel
+def test_enter_refuses_what_cannot_be_meant(twin: Twin) -> None:
+    """Above all an empty filter, which would leave the worker unfiltered; and nothing has happened by then."""
+    assert ask(
+        twin,
+        """
+        out = []
+        ok = refusing(GETPPID)
+        for rlimits, bpf in ((b"", b""), (b"", ok[:-1]), (b"", ok * 2000), (b"x", ok)):
+            try:
+                k.enter(rlimits, bpf, 0)
+            except ValueError as error:
+                out.append(str(error))
+        out.append(k.syscall(PRCTL, 39, 0, 0, 0, 0))
+        print(json.dumps(out))
+        """,
+    ) == [
+        "bpf has 0 bytes, not 1 to 4096 instructions of 8 bytes",
+        "bpf has 31 bytes, not 1 to 4096 instructions of 8 bytes",
+        "bpf has 64000 bytes, not 1 to 4096 instructions of 8 bytes",
+        "rlimits has 1 bytes, not a whole number of 24-byte records",
+        0,
+    ]
+
+
+@every_twin
+@pytest.mark.kernel
+def test_a_confined_process_dies_with_its_parent(twin: Twin) -> None:
+    """The pipe that only the confined process holds reports its end: reading gives the end of file."""
+    done = twin.start(
+        TOOLS
+        + textwrap.dedent("""
+        reading, writing = os.pipe()
+        middle = os.fork()
+        if middle == 0:
+            parent = os.getpid()
+            if os.fork() == 0:
+                k.enter(b"", refusing(GETPPID), parent)
+                os.write(writing, b"confined")
+                while True:
+                    signal.pause()
+            signal.pause()
+        os.close(writing)
+        assert os.read(reading, 8) == b"confined"
+        os.kill(middle, signal.SIGKILL)
+        assert os.read(reading, 1) == b""
+        print("gone")
+        """)
+    )
+    assert done.stdout == b"gone\n", done.stderr.decode()
+
+
+# ---- load ------------------------------------------------------------------------------------------------------------
+
+
+@every_native
+def test_the_native_helper_imports_next_to_nothing(twin: Twin) -> None:
+    """What a zygote imports is what every fork pays for."""
+    done = twin.start("print(' '.join(sorted(sys.modules)))")
+    names = set(done.stdout.decode().split())
+    heavy = {"ctypes", "dataclasses", "enum", "re", "typing", "json", "struct", "importlib", "importlib.machinery"}
+    assert not names & heavy
+    assert {name for name in names if name.startswith("cruxcell")} == {
+        "cruxcell",
+        "cruxcell.kernel",
+        "cruxcell._native",
+    }
+
+
+@every_native
+def test_without_a_helper_the_twin_serves(twin: Twin, tmp_path: Path) -> None:
+    """No file, or one that is not a helper: the pure twin, without a word."""
+    suffix = helper(twin.python).name[len("_native") :]
+    (tmp_path / f"_native{suffix}").write_bytes(b"not a shared object")
+    empty = tmp_path / "empty"
+    program = f"import sys; sys.path.insert(0, {str(SANDBOX)!r})\nfrom cruxcell import kernel\n"
+    for folder in (tmp_path, empty):
+        asked = f"k = kernel.load(False, {str(folder)!r}); print(k.NAME)"
+        done = subprocess.run(
+            [str(twin.python), "-I", "-S", "-c", program + asked], capture_output=True, text=True, timeout=60
+        )
+        assert (done.stdout, done.stderr) == ("pure\n", "")
+
+
+# ---- building --------------------------------------------------------------------------------------------------------
+
+
+@every_native
+def test_a_helper_is_built_once_and_again_when_its_sources_change(
+    twin: Twin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    helper(twin.python)  # skips where nothing can be built
+    cell = tmp_path / "cruxcell"
+    cell.mkdir()
+    for name in (*native_build.SOURCES, *native_build.HEADERS):
+        (cell / name).write_bytes((native_build.CELL / name).read_bytes())
+    monkeypatch.setattr(native_build, "CELL", cell)
+    cache = tmp_path / "cache"
+    built = native_build.ensure(twin.python, cache)
+    assert built is not None
+    assert built.parent == cache
+    first = built.stat().st_ino
+    assert native_build.ensure(twin.python, cache) == built
+    assert built.stat().st_ino == first
+    with (cell / "_native.c").open("a") as file:
+        file.write("/* newer */\n")
+    assert native_build.ensure(twin.python, cache) == built
+    assert built.stat().st_ino != first
+    assert [path.name for path in cache.iterdir()] == [built.name]
+
+
+def _script(path: Path, text: str) -> Path:
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def test_no_helper_is_one_sentence_that_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An interpreter that is none; a compiler that fails; no compiler; sources that do not compile."""
+    monkeypatch.setattr(native_build, "is_current", lambda built: False)
+    python = Path(sys.executable)
+    old = _script(
+        tmp_path / "old", '#!/bin/sh\necho \'{"suffix": ".so", "include": [], "compiler": "", "version": [3, 7]}\'\n'
+    )
+    bare = _script(
+        tmp_path / "bare",
+        f'#!/bin/sh\necho \'{{"suffix": ".so", "include": ["{tmp_path}"], "compiler": "", "version": [3, 9]}}\'\n',
+    )
+    broken = _script(tmp_path / "broken", "#!/bin/sh\necho 'fatal error: no luck' >&2\nexit 1\n")
+    cases = [
+        (tmp_path / "missing", "", "does not answer questions about itself"),
+        (old, "", "is not a CPython of 3.8 or later"),
+        (bare, "", "its C headers are not installed"),
+        (python, str(broken), "refuses it: fatal error: no luck"),
+    ]
+    for interpreter, compiler, reason in cases:
+        monkeypatch.setenv("CC", compiler)
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            assert native_build.ensure(interpreter, tmp_path / "cache") is None
+        assert len(caplog.messages) == 1
+        assert reason in caplog.messages[0]
+
+
+def test_without_any_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(native_build.BuildError, match="no C compiler is installed"):
+        native_build.build(Path(sys.executable), tmp_path / "cache")
