@@ -39,10 +39,10 @@ class _Group:
 
     __slots__ = ("items", "key", "open", "options", "program", "size", "waiting")
 
-    def __init__(self, key: tuple[Any, ...], task: Task) -> None:
+    def __init__(self, key: tuple[str, int], task: Task, options: Any | None) -> None:
         self.key = key
         self.program = task.program
-        self.options = wire.encode_options(task)
+        self.options = options
         self.size = 64 + wire.text_size(task.program)
         self.items: dict[tuple[Any, ...], _Item] = {}
         self.waiting: deque[_Item] = deque()
@@ -76,6 +76,23 @@ class _Slice:
         self.left = 0
 
 
+class _OptionSets:
+    """Numbers the sets of options that occur. There are few, and most tasks have those of the task before."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[Any, ...], int] = {}
+        self._last: tuple[Any, ...] = ()
+        self._found: tuple[int, Any | None] = (0, None)
+
+    def find(self, task: Task) -> tuple[int, Any | None]:
+        """The number of the options of `task`, and their pb.Options (None for the defaults)."""
+        key = wire.options_key(task)
+        if key != self._last:
+            self._last = key
+            self._found = self._numbers.setdefault(key, len(self._numbers)), wire.encode_options(task)
+        return self._found
+
+
 class Batch:
     """Everything that was asked and is not yet answered.
 
@@ -90,7 +107,8 @@ class Batch:
         self._sizes = sizes
         self._sandbox_retries = sandbox_retries
         self._remember = remember
-        self._groups: dict[tuple[Any, ...], _Group] = {}
+        self._groups: dict[tuple[str, int], _Group] = {}
+        self._options = _OptionSets()
         self._ready: deque[_Group] = deque()
         self._slices: dict[str, _Slice] = {}
         self._answers: list[Answer] = []
@@ -132,10 +150,11 @@ class Batch:
             self._forget(group)
 
     def _group(self, task: Task) -> _Group:
-        key = (task.program, *wire.options_key(task))
+        number, options = self._options.find(task)
+        key = (task.program, number)
         group = self._groups.get(key)
         if group is None:
-            group = self._groups[key] = _Group(key, task)
+            group = self._groups[key] = _Group(key, task, options)
             self.open_bytes += group.size
         return group
 

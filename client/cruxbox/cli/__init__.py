@@ -18,6 +18,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("cruxbox.cli.check", "Run one check: does this call of this program give that value?"),
     "info": ("cruxbox.cli.info", "Show what a server is: version, runtimes, limits, layers of confinement."),
     "steps": ("cruxbox.cli.steps", "Count the steps each row of a data set takes."),
+    "stats": ("cruxbox.cli.stats", "Show what a data set is made of: lengths, steps, methods."),
+    "compare": ("cruxbox.cli.compare", "Compare scored models: intervals, significance, agreement, difficulty."),
+    "prompts": ("cruxbox.cli.prompts", "Write prompts that ask for functions, inputs or outputs."),
+    "extract": ("cruxbox.cli.extract", "Cut what is scored out of raw completions."),
+    "sample": ("cruxbox.cli.sample", "Select a benchmark at random out of filtered rows."),
+    "anonymize": ("cruxbox.cli.anonymize", "Rename variables to x1, x2, … and check that nothing else changed."),
 }
 
 # What an import that fails stands for.
@@ -114,5 +120,5 @@ def _nothing() -> None:
 
 
 def _complain(sentence: str) -> int:
-    sys.stderr.write(f"cruxbox: {sentence}\n")
+    sys.stderr.write(f"cruxbox: {' '.join(sentence.split())}\n")
     return USAGE

@@ -1,0 +1,121 @@
+"""Mistakes on the command line: one sentence on stderr, exit code 2, no traceback, nothing written."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from cruxbox.cli import COMMANDS, main
+
+ROW = {"code": "def f(x):\n    return x", "input": "1", "output": "1", "id": "sample_0"}
+NOBODY = "127.0.0.1:9"  # the discard port: nothing listens there
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    (tmp_path / "data.jsonl").write_text(json.dumps(ROW) + "\n")
+    (tmp_path / "nocode.jsonl").write_text(json.dumps({"input": "1", "output": "1"}) + "\n")
+    (tmp_path / "good.json").write_text(json.dumps({"sample_0": ["f(1)"]}))
+    (tmp_path / "key.json").write_text(json.dumps({"sample_7": ["f(1)"]}))
+    (tmp_path / "type.json").write_text(json.dumps({"sample_0": [1]}))
+    (tmp_path / "program.py").write_text("def f(x):\n    return x\n")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "good.json").write_text(json.dumps({"sample_0": ["f(1)"]}))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+SCORE = "score good.json --dataset data.jsonl --mode input"
+MISTAKES = [
+    ("score nope.json --dataset data.jsonl --mode input", "nope.json: cannot be read: No such file"),
+    ("score good.json --dataset nope.jsonl --mode input", "nope.jsonl: cannot be read: No such file"),
+    ("score key.json --dataset data.jsonl --mode input", "key.json, line 1: 'sample_7' is no id"),
+    ("score type.json --dataset data.jsonl --mode input", "generation 0 of sample_0 must be a string, not a number"),
+    ("score good.json --dataset nocode.jsonl --mode input", "nocode.jsonl, line 1: "),
+    ("score good.json --dataset data.jsonl --mode sideways", "'sideways' is not one of 'input', 'output'"),
+    ("score good.json --dataset data.jsonl", "--mode"),
+    ("score good.json --mode input", "--dataset"),
+    ("score --dataset data.jsonl --mode input", "GENERATIONS.json"),
+    (f"{SCORE} --k 0", "--k must be at least 1, not 0"),
+    (f"{SCORE} --cpu-limit 0", "--cpu-limit must be a number of seconds above 0"),
+    (f"{SCORE} --cpu-limit nan", "--cpu-limit must be a number of seconds above 0"),
+    (f"{SCORE} --max-steps -1", "--max-steps must be at least 1"),
+    (f"{SCORE} --out nope/out.json", "nope/out.json: cannot be written"),
+    (f"{SCORE} --out sub", "sub: is a folder"),
+    (f"{SCORE} --out good.json", "good.json: would overwrite the generations"),
+    (f"{SCORE} --server {NOBODY} --out out.json", f"Cannot reach the server at {NOBODY}"),
+    (f"{SCORE} --accounting creative", "'creative' is not one of"),
+    ("score good.json sub/good.json --dataset data.jsonl --mode input --out out", "two of the files to score"),
+    ("score good.json key.json --dataset data.jsonl --mode input --out data.jsonl", "key.json, line 1"),
+    ("score good.json good.json --dataset data.jsonl --mode input --out data.jsonl", "must be a folder"),
+    ("check --program nope.py --call f(1) --expected 1", "nope.py: cannot be read"),
+    ("check --program program.py --call f(1)", "--expected"),
+    (f"check --program program.py --call f(1) --expected 1 --server {NOBODY}", "Cannot reach the server"),
+    (f"info --server {NOBODY}", "Cannot reach the server"),
+    ("info --nonsense", "--nonsense"),
+    ("steps nope.jsonl", "nope.jsonl: cannot be read"),
+    ("steps nocode.jsonl", "nocode.jsonl, line 1"),
+    ("steps data.jsonl --count thoughts", "'thoughts' is not one of"),
+    ("nonsense", "nonsense"),
+]
+
+
+@pytest.mark.parametrize(("line", "sentence"), MISTAKES)
+def test_a_mistake_is_one_sentence(files, capsys, line, sentence):
+    before = sorted(files.rglob("*"))
+    assert main(line.split()) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert sentence in err
+    assert err.startswith("cruxbox: ")
+    assert err.count("\n") == 1
+    assert sorted(files.rglob("*")) in (before, sorted([*before, files / "out"]))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written(files, capsys):
+    (files / "sub").chmod(0o500)
+    assert main(f"{SCORE} --out sub/out.json".split()) == 2
+    assert "sub/out.json: cannot be written: Permission denied" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], *([name, "--help"] for name in COMMANDS)])
+def test_help_is_help(arguments, capsys):
+    assert main(arguments) == 0
+    assert "Usage" in capsys.readouterr().out
+
+
+def test_help_imports_no_command(tmp_path):
+    script = (
+        "import sys; from cruxbox.cli import main; main(['--help']); "
+        "sys.exit(any(name.startswith('cruxbox.cli.') or name in ('grpc', 'numpy') for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], stdout=subprocess.DEVNULL).returncode == 0
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("cruxbox ")
+
+
+def test_a_missing_extra_is_one_sentence():
+    script = "import sys; sys.modules['typer'] = None; from cruxbox.cli import main; sys.exit(main(['info']))"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert ran.returncode == 2
+    assert ran.stderr.count("\n") == 1
+    assert "pip install 'cruxbox[cli]'" in ran.stderr
+
+
+def test_no_daemon_installed_is_one_sentence():
+    script = (
+        "import importlib.util, sys; find = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name, *a: None if name == 'cruxboxd' else find(name, *a)\n"
+        "from cruxbox.cli import main; sys.exit(main(['info']))"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert ran.returncode == 2
+    assert ran.stderr.count("\n") == 1
+    assert "pip install 'cruxbox[server]'" in ran.stderr
