@@ -18,6 +18,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("cruxbox.cli.check", "Run one check: does this call of this program give that value?"),
     "info": ("cruxbox.cli.info", "Show what a server is: version, runtimes, limits, layers of confinement."),
     "steps": ("cruxbox.cli.steps", "Count the steps each row of a data set takes."),
+    "stats": ("cruxbox.cli.stats", "Describe a data set: characters, lines, steps, methods."),
+    "compare": ("cruxbox.cli.compare", "Compare scored files: pass@k with intervals, differences, correlations."),
+    "sample": ("cruxbox.cli.sample", "Draw a benchmark from kept rows."),
+    "prompts": ("cruxbox.cli.prompts", "Write the prompts for building or predicting."),
+    "extract": ("cruxbox.cli.extract", "Turn raw completions into generations."),
+    "anonymize": ("cruxbox.cli.anonymize", "Rename the variables of every program to x1, x2, …"),
     "stats": ("cruxbox.cli.stats", "Show what a data set is made of: lengths, steps, methods."),
     "compare": ("cruxbox.cli.compare", "Compare scored models: intervals, significance, agreement, difficulty."),
     "prompts": ("cruxbox.cli.prompts", "Write prompts that ask for functions, inputs or outputs."),
@@ -85,6 +91,7 @@ def _app(called: str) -> Any:
     app = typer.Typer(
         add_completion=False,
         pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # brackets in a help text are meant
         help="Run model-written Python in a hardened sandbox and learn, for each check, whether it holds.",
     )
     version = typer.Option(False, "--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
