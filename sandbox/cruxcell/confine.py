@@ -14,7 +14,7 @@ the settings say so. The order follows from what takes what away:
 import os
 import stat
 
-from cruxcell import abi, landlock, namespaces
+from cruxcell import abi, landlock, limits, namespaces
 
 MYPY = False
 if MYPY:
@@ -32,6 +32,10 @@ ZYGOTE_LAYERS = (
 )
 WORKER_LAYERS = ("rlimits", "seccomp")
 OPTIONAL_LAYERS = ("namespaces",)
+
+# All there is in a worker's environment. Numeric libraries start threads when they are imported, and end the process
+# when they cannot; this tells them not to.
+_ENVIRONMENT = {"OMP_NUM_THREADS": "1"}
 
 _SIGKILL = 9
 # NOROOT, NOROOT_LOCKED, KEEP_CAPS_LOCKED, NO_CAP_AMBIENT_RAISE and its lock: being root gives no capability any more.
@@ -206,6 +210,7 @@ def _umask(_state):
 def _environment(_state):
     # type: (_State) -> None
     os.environ.clear()
+    os.environ.update(_ENVIRONMENT)
 
 
 def _descriptors(state):
@@ -228,6 +233,11 @@ def _close(kernel, first, last):
         for name in os.listdir("/proc/self/fd"):
             if first <= int(name) <= last:
                 os.closerange(int(name), int(name) + 1)
+
+
+def _fixed_limits(_state):
+    # type: (_State) -> None
+    limits.settle()
 
 
 def _oom_score(_state):
@@ -349,6 +359,7 @@ _STEPS = (  # (step, the layer it belongs to or "", function)
     ("umask", "", _umask),
     ("environment", "", _environment),
     ("descriptors", "", _descriptors),
+    ("fixed_limits", "", _fixed_limits),
     ("oom_score", "", _oom_score),
     ("empty_directory", "", _empty_directory),
     ("readable_paths", "landlock", _readable_paths),

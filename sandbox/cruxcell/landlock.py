@@ -1,4 +1,9 @@
-"""Landlock: the zygote and all its workers may read below the given paths, and nothing else in the file tree."""
+"""Landlock: the zygote and all its workers may read below the given paths, and nothing else in the file tree.
+
+What it does not hide: opening a forbidden path fails with EACCES and a missing one with ENOENT, so whoever may open
+files at all can find out which exist. Only the file tree that `namespaces` builds hides that. Pipes can be opened anew
+through /proc/self/fd whatever Landlock says; see `confine.seal`.
+"""
 
 import os
 import stat
@@ -10,6 +15,7 @@ _READ_FILE = 1 << 2
 _READ_DIR = 1 << 3
 _PATH_BENEATH = 1
 _VERSION_QUERY = 1
+_LOG_NOTHING = 1  # version 7; else a candidate could fill the audit log of the host
 
 # Rights that each version of the interface can deny. Everything it can deny is denied.
 _FILE_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
@@ -46,7 +52,7 @@ def restrict(kernel, handles):
         for handle in handles:
             rule = bytearray(struct.pack("<Qi", _rights(handle), handle))
             abi.call(kernel, "landlock_add_rule", ruleset, _PATH_BENEATH, rule, 0)
-        abi.call(kernel, "landlock_restrict_self", ruleset, 0)
+        abi.call(kernel, "landlock_restrict_self", ruleset, _LOG_NOTHING if abi_version >= 7 else 0)
     finally:
         os.close(ruleset)
     return "version %d: %s" % (abi_version, _describe(abi_version))

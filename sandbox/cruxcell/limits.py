@@ -1,4 +1,5 @@
-"""Resource limits of a worker, packed as the records that `kernel.enter` sets: '<IIQQ' resource, padding, soft, hard.
+"""Resource limits: those that are the same for all, set once by the zygote and inherited, and those of a worker, packed
+as the records that `kernel.enter` sets: '<IIQQ' resource, padding, soft, hard.
 
 Every limit is set soft = hard, so a worker cannot move any. A hard limit can only be lowered: a value above the one
 that was inherited becomes the inherited one.
@@ -13,10 +14,9 @@ DESCRIPTORS = 32  # standard streams, report pipe, and some to spare for reading
 # a worker that the zygote has lost sight of.
 _CHECKS_OF_A_WORKER, _BACKSTOP_S = 1000, 60
 
-# What no worker needs, and why it is none.
+# What neither zygote nor worker needs.
 _NONE = (
     "RLIMIT_CORE",  # no core files
-    "RLIMIT_NPROC",  # no processes, no threads (binds for every user but root)
     "RLIMIT_MEMLOCK",  # no pinned memory
     "RLIMIT_MSGQUEUE",  # no message queues
     "RLIMIT_SIGPENDING",  # no queued signals, no timers that need one
@@ -53,15 +53,27 @@ def pack(address_space_bytes, file_bytes, cpu_ns):
         (resource.RLIMIT_CPU, _BACKSTOP_S + cpu_ns * _CHECKS_OF_A_WORKER // 1_000_000_000),
         (resource.RLIMIT_FSIZE, file_bytes),
         (resource.RLIMIT_NOFILE, DESCRIPTORS),
-        (resource.RLIMIT_STACK, STACK_BYTES),
+        (resource.RLIMIT_NPROC, 0),  # no processes, no threads; binds for every user but root
     ]
-    limits += [(getattr(resource, name), 0) for name in _NONE]
     return b"".join([_record(number, value) for number, value in limits])
+
+
+def settle():
+    # type: () -> None
+    """Sets, for the zygote and all its workers, the limits that never differ. Raises OSError."""
+    for name in _NONE:
+        resource.setrlimit(getattr(resource, name), (0, 0))
+    stack = _at_most_inherited(resource.RLIMIT_STACK, STACK_BYTES)
+    resource.setrlimit(resource.RLIMIT_STACK, (stack, stack))
+
+
+def _at_most_inherited(number, value):
+    # type: (int, int) -> int
+    hard = resource.getrlimit(number)[1]
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)
 
 
 def _record(number, value):
     # type: (int, int) -> bytes
-    hard = resource.getrlimit(number)[1]
-    if hard != resource.RLIM_INFINITY:
-        value = min(value, hard)
+    value = _at_most_inherited(number, value)
     return struct.pack("<IIQQ", number, 0, value, value)

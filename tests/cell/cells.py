@@ -78,7 +78,16 @@ def readable(python: str) -> list[str]:
 def run(situation: str, config: dict[str, Any], python: str = sys.executable) -> dict[str, Any]:
     """Runs a cell to its end and gives what it printed."""
     require(situation)
-    done = subprocess.run(command(situation, config, python), capture_output=True, text=True, timeout=60, check=False)
+    with open("/dev/null") as inherited:
+        done = subprocess.run(
+            command(situation, config, python),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env={**os.environ, "SECRET_OF_THE_DAEMON": "canary"},
+            pass_fds=[inherited.fileno()],
+        )
     assert done.stdout, f"the cell said nothing: exit {done.returncode}, {done.stderr}"
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
