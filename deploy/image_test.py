@@ -139,13 +139,21 @@ def serving() -> Iterator[str]:
 
 
 def score(target: str) -> Iterator[str]:
-    """The README's demo against the container."""
-    examples = ROOT / "examples"
+    """The README's demo against the container; the outcomes are those of a daemon on this host."""
     for mode in ("input", "output"):
-        generations = examples / f"generations_{mode}.json"
-        words = ("score", generations, "--dataset", examples / "tasks.jsonl", "--mode", mode, "--target", target)
-        said = run(Path(sys.executable).parent / "cruxbox", *words)
-        yield from (line.strip() for line in said.splitlines() if "pass@" in line)
+        here, there = scored(mode), scored(mode, "--server", target)
+        if here != there:
+            raise Failed(f"scoring {mode} predictions: the container says {there}, a daemon on the host {here}")
+        yield f"scored {mode} predictions: {', '.join(f'{n} {outcome}' for outcome, n in sorted(there.items()))}"
+
+
+def scored(mode: str, *more: str) -> dict[str, int]:
+    """How often each outcome came out of the example generations."""
+    examples = ROOT / "examples"
+    words = ("score", examples / f"generations_{mode}.json", "--dataset", examples / "tasks.jsonl", "--mode", mode)
+    told = json.loads(run(Path(sys.executable).parent / "cruxbox", *words, "--json", *more))
+    (report,) = told["files"]
+    return dict(report["outcomes"])
 
 
 def kube_play() -> Iterator[str]:
