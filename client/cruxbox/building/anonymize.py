@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Union
 
@@ -78,9 +78,10 @@ def _anonymize(code: str, input: str) -> Anonymized:
     program, call = resolve(tree), resolve(call_tree)
     kept = _reserved(program, call)
     sites = [site for site in program.sites if site.name not in kept and _is_ours(site.name, site.scope)]
-    names = _new_names(sites, _taken(tree, call_tree, sites))
-    in_program: list[_Place] = [*sites, *_keywords(program, program, names)]
-    in_call: list[_Place] = [*_call_sites(program, call, names), *_keywords(program, call, names)]
+    ours = {site.name for site in sites}
+    in_program: list[_Place] = [*sites, *_keywords(program, program, ours)]
+    in_call: list[_Place] = [*_call_sites(program, call, ours), *_keywords(program, call, ours)]
+    names = _new_names(sites, _staying(tree, in_program) | _staying(call_tree, in_call))
     new_call = _rename(call_text, call_tree, in_call, names) if in_call else call_text
     return Anonymized(
         code=_rename(code, tree, in_program, names) if in_program else code,
@@ -174,20 +175,18 @@ def _plain_functions(program: Resolution) -> set[str]:
 # ---- renaming ---------------------------------------------------------------
 
 
-def _taken(tree: ast.Module, call_tree: ast.Module, sites: list[Site]) -> set[str]:
-    """Every identifier that will still be there: a new name must not meet it."""
-    renamed = {(id(site.node), site.attribute, site.index) for site in sites}
-    taken = set(_identifiers(call_tree, set()))
-    return taken | set(_identifiers(tree, renamed))
-
-
-def _identifiers(tree: ast.Module, without: set[tuple[int, str, int | None]]) -> Iterator[str]:
+def _staying(tree: ast.Module, places: Iterable[_Place]) -> set[str]:
+    """Every identifier of the tree that is not renamed: a new name must not meet it."""
+    renamed = {
+        (id(place.node), place.attribute, place.index) if isinstance(place, Site) else (id(place), "arg", None)
+        for place in places
+    }
+    found: set[str] = set()
     for node in ast.walk(tree):
         for attribute, value in ast.iter_fields(node):
             values = enumerate(value) if isinstance(value, list) else [(None, value)]
-            for index, one in values:
-                if isinstance(one, str) and (id(node), attribute, index) not in without:
-                    yield one
+            found.update(one for at, one in values if isinstance(one, str) and (id(node), attribute, at) not in renamed)
+    return found
 
 
 def _new_names(sites: Iterable[Site], taken: set[str]) -> dict[str, str]:
@@ -196,14 +195,15 @@ def _new_names(sites: Iterable[Site], taken: set[str]) -> dict[str, str]:
     return dict(zip(dict.fromkeys(site.name for site in ordered), free))
 
 
-def _call_sites(program: Resolution, call: Resolution, names: dict[str, str]) -> Iterator[Site]:
+def _call_sites(program: Resolution, call: Resolution, names: Collection[str]) -> Iterator[Site]:
     """Where the input names a global of the program."""
     for site in call.sites:
         if site.name in names and site.scope.binder(site.name) is None and _is_ours(site.name, program.scopes[0]):
             yield site
 
 
-def _keywords(program: Resolution, where: Resolution, names: dict[str, str]) -> Iterator[ast.keyword]:
+def _keywords(program: Resolution, where: Resolution, names: Collection[str]) -> Iterator[ast.keyword]:
+    """The keywords of calls that surely go to a function of the program."""
     for node, scope in where.calls:
         if not _is_foreign(node, scope, program, where) and _is_own(node, scope, program, where):
             yield from (keyword for keyword in node.keywords if keyword.arg in names)

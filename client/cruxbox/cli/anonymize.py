@@ -1,6 +1,5 @@
 """`cruxbox anonymize`: the same programs with variables called x1, x2, …"""
 
-import json
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -9,19 +8,19 @@ import typer
 from cruxbox.building.anonymize import Anonymized, AnonymizeError, anonymize
 from cruxbox.building.rows import Row, read_rows, write_records
 from cruxbox.building.running import compare_behaviour
+from cruxbox.cli.connect import AsJson, Server, connect
+from cruxbox.cli.show import note, print_json
 
 
 def command(
     data: Annotated[Path, typer.Argument(help="JSONL or Parquet rows {code, input, output, id}.", metavar="DATA")],
     *,
     out: Annotated[Path, typer.Option(help="Where the renamed rows go; .parquet for Parquet.", metavar="FILE")],
-    server: Annotated[
-        Optional[str], typer.Option(help="Where to run both forms; a daemon of our own by default.")
-    ] = None,
+    server: Server = None,
     verify: Annotated[bool, typer.Option("--verify/--no-verify", help="Run both forms and compare.")] = True,
     runtime: Annotated[str, typer.Option(help="Interpreter to run on; the server's default if empty.")] = "",
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad row.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Renames variables, arguments and local functions; `f`, attributes and builtins stay.
 
@@ -41,10 +40,10 @@ def command(
     written = write_records(out, (_renamed(row, form) for row, form in done))
     summary = {"rows": len(rows) + len(bad), "written": written, "verified": verify, "problems": problems}
     if as_json:
-        typer.echo(json.dumps(summary, indent=2))
+        print_json(summary)
     else:
         for problem in problems:
-            typer.echo(problem, err=True)
+            note(problem)
         checked = "run in both forms" if verify else "not run"
         typer.echo(f"{written} of {summary['rows']} rows renamed, {checked}: {out}")
     if problems:
@@ -54,10 +53,8 @@ def command(
 def _alike(
     done: list[tuple[Row, Anonymized]], problems: list[str], data: Path, server: Optional[str], runtime: str
 ) -> list[tuple[Row, Anonymized]]:
-    from cruxbox.client import Client
-
     rows, forms = [row for row, _ in done], [form for _, form in done]
-    with Client(server) as client:
+    with connect(server) as client:
         differences = compare_behaviour(rows, forms, client, runtime=runtime)
     problems += [
         f"{data}, line {row.line} ({row.id}): {difference}" for row, difference in zip(rows, differences) if difference

@@ -1,13 +1,13 @@
 """`cruxbox compare`: models against each other, with what is known and what is noise."""
 
-import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
+from cruxbox.cli.connect import AsJson
+from cruxbox.cli.show import note, print_json
 from cruxbox.errors import DataError
 
 
@@ -33,7 +33,7 @@ def command(
     ] = 0.95,
     html: Annotated[Optional[Path], typer.Option(help="Write a self-contained page.", metavar="REPORT.html")] = None,
     title: Annotated[str, typer.Option(help="Title of the page.")] = "Comparison of models",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """pass@k with intervals, differences and their significance, agreement, difficulty; as tables, JSON or a page."""
     from cruxbox.building.rows import read_rows
@@ -42,7 +42,7 @@ def command(
     models = read_all(scored)
     rows, bad = read_rows(dataset, needs=("code", "id")) if dataset else (None, [])
     for problem in bad:
-        typer.echo(str(problem), err=True)
+        note(str(problem))
     comparison = compare(
         models,
         baseline=baseline,
@@ -55,16 +55,13 @@ def command(
 
         _write(html, render(comparison, title))
     if as_json:
-        json.dump(to_json(comparison), sys.stdout, indent=2)
-        print()
-        return
-    from rich.console import Console
+        print_json(to_json(comparison))
+    else:
+        from cruxbox.stats.tables import print_comparison, terminal
 
-    from cruxbox.stats.tables import print_comparison
-
-    print_comparison(comparison, Console())
+        print_comparison(comparison, terminal())
     if html:
-        typer.echo(f"Report: {html}")
+        note(f"the report is in {html}")
 
 
 def _pairs(texts: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:

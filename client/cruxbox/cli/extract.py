@@ -12,6 +12,8 @@ from cruxbox.building.completions import read_completions, read_prompts
 from cruxbox.building.extraction import extract_candidate, extract_input, extract_output
 from cruxbox.building.prompts import Style
 from cruxbox.building.rows import write_records
+from cruxbox.cli.connect import AsJson
+from cruxbox.cli.show import print_json
 from cruxbox.errors import DataError
 
 
@@ -41,7 +43,7 @@ def command(
     prompts: Annotated[
         Optional[Path], typer.Option(help="Prompts to cut off, where completions begin with them.", metavar="FILE")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """The post-processing of the CRUXEval paper: what is scored is cut out of what the model wrote."""
     texts = read_completions(completions, numbered=kind is Kind.CANDIDATES)
@@ -59,7 +61,7 @@ def command(
         _write(out, found)
     summary = {"completions": total, "written": written, "empty": empty, "out": str(out)}
     if as_json:
-        typer.echo(json.dumps(summary))
+        print_json(summary)
     else:
         typer.echo(f"{total} completions, {written} written, {empty} without an answer: {out}")
 

@@ -12,6 +12,7 @@ import typer
 from cruxbox.building import recipe
 from cruxbox.building.prompts import Style, input_prompt, output_prompt
 from cruxbox.building.rows import Row, read_rows, write_records
+from cruxbox.cli.show import note
 from cruxbox.errors import DataError
 
 
@@ -47,7 +48,7 @@ def command(
     records = list(_candidates(schedule) if data is None else _predictions(kind, _rows(data, kind), cot, style))
     if out is not None:
         write_records(out, records)
-        typer.echo(f"{len(records)} prompts: {out}", err=True)
+        note(f"{len(records)} prompts are in {out}")
         return
     for record in records:
         sys.stdout.write(json.dumps(record) + "\n")
@@ -57,7 +58,7 @@ def _rows(data: Path, kind: Kind) -> list[Row]:
     needs = ("code", "output") if kind is Kind.INPUT else ("code", "input")
     rows, bad = read_rows(data, needs=needs)
     for problem in bad:
-        typer.echo(str(problem), err=True)
+        note(str(problem))
     return rows
 
 

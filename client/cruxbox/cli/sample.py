@@ -1,6 +1,5 @@
 """`cruxbox sample`: the benchmark, out of the rows that passed the filter."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +8,8 @@ import typer
 
 from cruxbox.building.rows import BadRow, Row, row_source, write_records
 from cruxbox.building.sampling import select
+from cruxbox.cli.connect import AsJson
+from cruxbox.cli.show import note, print_json
 from cruxbox.errors import DataError
 
 
@@ -22,7 +23,7 @@ def command(
         bool, typer.Option("--one-per-program/--any-pair", help="At most one input of a program.")
     ] = True,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad row.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Rows at random: the same seed and the same set of rows give the same sample, in any order of the rows.
 
@@ -42,7 +43,7 @@ def command(
     chosen = select(rows(), n, seed, one_per_program=one_per_program)
     write_records(out, (_numbered(row, at) for at, row in enumerate(chosen)))
     if as_json:
-        typer.echo(json.dumps({**counts, "sampled": len(chosen), "seed": seed, "out": str(out)}))
+        print_json({**counts, "sampled": len(chosen), "seed": seed, "out": str(out)})
     else:
         bad = f" ({counts['bad']} bad ones left out)" if counts["bad"] else ""
         typer.echo(f"{len(chosen)} of {counts['rows']} rows{bad}, seed {seed}: {out}")
@@ -51,7 +52,7 @@ def command(
 def _report(problem: BadRow, strict: bool) -> None:
     if strict:
         raise DataError(str(problem))
-    typer.echo(str(problem), err=True)
+    note(str(problem))
 
 
 def _numbered(row: Row, at: int) -> dict[str, object]:

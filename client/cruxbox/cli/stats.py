@@ -1,8 +1,6 @@
 """`cruxbox stats`: what a data set is made of."""
 
 import enum
-import json
-import sys
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -10,6 +8,8 @@ import typer
 
 from cruxbox.building.rows import Row, read_rows
 from cruxbox.building.running import Steps, measure_steps
+from cruxbox.cli.connect import AsJson, Server, connect
+from cruxbox.cli.show import note, print_json
 from cruxbox.errors import CruxboxError, Unavailable
 from cruxbox.model import StepCount
 
@@ -24,9 +24,7 @@ class Count(str, enum.Enum):
 def command(
     data: Annotated[Path, typer.Argument(help="JSONL or Parquet rows {code, input, output, id}.", metavar="DATA")],
     *,
-    server: Annotated[
-        Optional[str], typer.Option(help="Where to run programs, to count steps; a daemon of our own by default.")
-    ] = None,
+    server: Server = None,
     run: Annotated[
         bool, typer.Option("--run/--no-run", help="Run the rows that bring no 'steps', to count them.")
     ] = True,
@@ -35,7 +33,7 @@ def command(
     ),
     runtime: Annotated[str, typer.Option(help="Interpreter to count steps on; the server's default if empty.")] = "",
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad row.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Characters, lines and steps of a data set, with quartiles, and the methods its programs use."""
     from cruxbox.stats.dataset import describe
@@ -43,26 +41,23 @@ def command(
 
     rows, bad = read_rows(data, needs=("code",), strict=strict)
     for problem in bad:
-        typer.echo(str(problem), err=True)
+        note(str(problem))
     steps, source = _steps(rows, server, run, count, runtime)
     stats = describe(rows, steps.counts)
     if as_json:
         known = {**to_json(stats), "steps_source": source, "problems": steps.problems, "bad_rows": len(bad)}
-        json.dump(known, sys.stdout, indent=2)
-        print()
+        print_json(known)
         return
-    from rich.console import Console
+    from cruxbox.stats.tables import print_dataset, terminal
 
-    from cruxbox.stats.tables import print_dataset
-
-    console = Console()
+    console = terminal()
     console.print(f"{data}: {len(rows)} rows" + (f", {len(bad)} bad ones left out" if bad else ""), style="bold")
     print_dataset(stats, console)
     console.print(f"Steps: {source}.", style="dim")
     for reason in steps.problems[:10]:
-        typer.echo(f"no steps: {reason}", err=True)
+        note(f"no steps: {reason}")
     if len(steps.problems) > 10:
-        typer.echo(f"no steps: {len(steps.problems) - 10} more rows", err=True)
+        note(f"no steps: {len(steps.problems) - 10} more rows")
 
 
 def _steps(rows: list[Row], server: Optional[str], run: bool, count: Count, runtime: str) -> tuple[Steps, str]:
@@ -73,10 +68,8 @@ def _steps(rows: list[Row], server: Optional[str], run: bool, count: Count, runt
         return own, "from the rows"
     if not run:
         return own, "from the rows" if len(missing) < len(rows) else "not counted (--no-run)"
-    from cruxbox.client import Client
-
     try:
-        with Client(server) as client:
+        with connect(server) as client:
             measured = measure_steps([rows[at] for at in missing], client, count=StepCount[count.name], runtime=runtime)
             version = runtime or next((one.version for one in client.info().runtimes if one.is_default), "")
     except Unavailable as error:

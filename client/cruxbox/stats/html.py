@@ -28,6 +28,7 @@ class Section:
     """One question of the report: what it asks, how to read the answer, and the answer itself."""
 
     id: str
+    label: str
     title: str
     how_to_read: str
     plots: tuple[Plot, ...] = ()
@@ -81,6 +82,7 @@ def _scores(comparison: Comparison) -> Section:
 
     return Section(
         "scores",
+        "Scores",
         "How good is each model?",
         HOW_TO_READ["scores"],
         (_plot(plots.scores(comparison), "pass@k of each model with its bootstrap interval"),),
@@ -93,6 +95,7 @@ def _differences(comparison: Comparison) -> Section:
 
     return Section(
         "differences",
+        "Differences",
         f"Who differs from {comparison.baseline}?",
         HOW_TO_READ["differences"],
         (
@@ -115,6 +118,7 @@ def _behaviour(comparison: Comparison) -> Section:
         figures.append(_plot(plots.distinct(comparison), "distinct answers a task"))
     return Section(
         "behaviour",
+        "Certainty",
         "Sure or guessing?",
         HOW_TO_READ["behaviour"],
         tuple(figures),
@@ -134,6 +138,7 @@ def _agreement(comparison: Comparison) -> Section:
     ratio = "mean(column | line fails) / mean(column)"
     return Section(
         "agreement",
+        "Agreement",
         "Do they fail on the same tasks?",
         HOW_TO_READ["agreement"],
         (heats[0], _plot(plots.heat(comparison.conditional_failure, names, False, ratio), ratio)),
@@ -153,6 +158,7 @@ def _thought(comparison: Comparison, at: int) -> Section:
     one = comparison.confusions[at]
     return Section(
         f"thought-{at}",
+        "Chain of thought",
         f"What does thinking aloud change? {one.direct} → {one.cot}",
         f"Of the tasks that {one.direct} solves, {one.only_direct} are lost with chain of thought; of those it fails, "
         f"{one.only_cot} are won. In the figure, green is to the right of no change, red to the left.",
@@ -166,6 +172,7 @@ def _difficulty(comparison: Comparison) -> Section:
 
     return Section(
         "difficulty",
+        "Difficulty",
         "How hard are the tasks?",
         HOW_TO_READ["difficulty"],
         (_plot(plots.difficulty(comparison.difficulty), "tasks by mean pass@1"),),
@@ -178,6 +185,7 @@ def _methods(comparison: Comparison) -> Section:
     hardest, easiest = hardest_and_easiest(comparison.methods)
     return Section(
         "methods",
+        "Methods",
         "Which methods are hard?",
         HOW_TO_READ["methods"],
         (_plot(plots.methods(hardest, easiest), "hardest and easiest methods"),),
@@ -196,6 +204,7 @@ def _quarters(comparison: Comparison) -> Section:
     )
     return Section(
         "lengths",
+        "Length",
         "Do longer programs go worse?",
         HOW_TO_READ["lengths"],
         tuple(figures),

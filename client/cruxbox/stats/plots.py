@@ -41,6 +41,7 @@ _STYLE: Any = {
     "svg.fonttype": "path",
     "text.parse_math": False,  # a model may be called anything
 }
+_MOST_LINES = 10
 _WIDTH = 8.6  # inches; the page scales figures to its own width
 
 
@@ -126,10 +127,11 @@ def differences(comparison: Comparison) -> Figure:
 
 @drawn
 def reversals(comparison: Comparison) -> Figure:
-    """How likely so many tasks show two models in the wrong order."""
+    """How likely so many tasks show two models in the wrong order; of many models, those where it matters most."""
     figure, axes = _new(3.0)
-    colours = mpl.colormaps["viridis"](np.linspace(0.05, 0.85, len(comparison.differences)))
-    for one, colour in zip(comparison.differences, colours):
+    ordered = sorted(comparison.differences, key=lambda one: -max(one.reversed.values(), default=0.0))[:_MOST_LINES]
+    colours = mpl.colormaps["viridis"](np.linspace(0.05, 0.85, len(ordered)))
+    for one, colour in zip(ordered, colours):
         sizes = sorted(one.reversed)
         axes.plot(sizes, [100 * one.reversed[size] for size in sizes], "o-", color=colour, label=short(one.model, 26))
     axes.set_xscale("log", base=2)
@@ -138,7 +140,8 @@ def reversals(comparison: Comparison) -> Figure:
     axes.minorticks_off()
     axes.set_xlabel("tasks in the benchmark")
     axes.set_ylabel("chance of a reversed order, %")
-    axes.set_ylim(bottom=0)
+    highest = max((share for one in comparison.differences for share in one.reversed.values()), default=0.0)
+    axes.set_ylim(-0.4, max(10.0, 110 * highest))
     axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1))
     return figure
 
@@ -231,7 +234,8 @@ def heat(matrix: Floats, names: Sequence[str], diverging: bool, legend: str) -> 
     axes.spines[:].set_visible(False)
     for (i, j), value in np.ndenumerate(matrix):
         if not math.isnan(value) and models <= 24:
-            dark = abs(value) > 0.65 * top
+            red, green, blue, _ = image.cmap(image.norm(value))
+            dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
             axes.text(
                 j,
                 i,

@@ -10,7 +10,7 @@ HOW_TO_READ = {
     ),
     "differences": (
         "Each model minus the baseline, task by task, so that the difficulty of the tasks cancels out. Green is "
-        "better and red is worse beyond doubt at this level, with the number of comparisons accounted for (Holm); "
+        "significantly better and red significantly worse, with the number of comparisons accounted for (Holm); "
         "grey cannot be told apart. Below: the chance that a benchmark with so many tasks shows the two the other "
         "way round."
     ),

@@ -18,6 +18,14 @@ from cruxbox.stats.wording import headline, notes_on
 _WIDEST_MATRIX = 10
 
 
+def terminal() -> Console:
+    """Standard output, as wide as tables need when nobody looks."""
+    console = Console()
+    if not console.is_terminal:
+        console.width = 200
+    return console
+
+
 def print_comparison(comparison: Comparison, console: Console) -> None:
     """All tables that have something to say, under a sentence that sums them up."""
     console.print(Text(" ".join(headline(comparison)), style="bold"))

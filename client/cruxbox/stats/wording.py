@@ -87,19 +87,21 @@ def headline(comparison: Comparison) -> list[str]:
 
 def notes_on(comparison: Comparison) -> list[str]:
     """What a reader must know before believing a number."""
-    return [*comparison.notes, *filter(None, map(_recorded_differs, comparison.models))]
+    notes = list(comparison.notes)
+    stated = [text for model in comparison.models if (text := _recorded_differs(model))]
+    if stated:
+        notes.append(
+            "Files state another pass@k than their verdicts give, because they cover other tasks, or were scored with "
+            f"accounting that drops what cannot be checked: {'; '.join(stated)}."
+        )
+    return notes
 
 
 def _recorded_differs(model: ModelSummary) -> str:
-    """A sentence if the pass@k that a file states is not what its verdicts give, else nothing."""
+    """`name pass@1 36.88 here, 35.95 stated`, or nothing where the two agree to what is printed."""
     parts = []
     for estimate in model.pass_at:
         stated = model.recorded.get(estimate.k)
         if stated is not None and abs(stated - 100 * estimate.value) > 0.005:
-            parts.append(f"pass@{estimate.k} {stated:.2f} where its verdicts give {100 * estimate.value:.2f}")
-    if not parts:
-        return ""
-    return (
-        f"{model.name} states {' and '.join(parts)}: it covers other tasks, or was scored with accounting "
-        "that drops what cannot be checked."
-    )
+            parts.append(f"pass@{estimate.k} {100 * estimate.value:.2f} here, {stated:.2f} stated")
+    return f"{model.name} ({', '.join(parts)})" if parts else ""
