@@ -148,7 +148,8 @@ def _compile(answers: dict[str, object], target: Path) -> None:
     except subprocess.SubprocessError as error:
         raise BuildError(f"the compiler did not finish ({error})") from error
     if done.returncode != 0:
-        first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[:200])
+        lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        first = next((line for line in lines if "error" in line), lines[-1])
         raise BuildError(f"{command[0]} refuses it: {first}")
 
 

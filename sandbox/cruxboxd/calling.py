@@ -1,0 +1,259 @@
+"""The side of the call: what `call` evaluates to on the program, by workers that never see what is expected."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cruxboxd import verdict
+from cruxboxd.asks import CallAsk, TaskAsk
+from cruxboxd.jobs import Job, Result, ZygoteKey
+from cruxboxd.pool import MAX_ATTEMPTS, Pool
+from cruxboxd.verdict import Assurance, Finding, Outcome, Plan, Report, invalid, sandbox_error
+from cruxcell import calls, messages
+
+# At most so many checks share a worker: tenants take turns at this grain.
+SHARED_CHECKS = 64
+_MS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a call is evaluated: what its worker may do, and what that says about the value."""
+
+    flags: int
+    assurance: Assurance
+
+
+_SHARED = Way(calls.SHARE, Assurance.SEPARATED)
+_ALONE = Way(0, Assurance.SEPARATED)
+_BESIDE_PROGRAM = Way(calls.RUN_EXPRESSIONS, Assurance.IN_PROCESS)
+_NO_PROGRAM = Way(calls.RUN_EXPRESSIONS, Assurance.SEPARATED)  # an expression that has no program to share with
+
+
+class Caller:
+    """Evaluates calls of one task; `hash_seed` chooses the zygotes."""
+
+    def __init__(self, pool: Pool, task: TaskAsk, hash_seed: str) -> None:
+        self._pool, self._task = pool, task
+        self._program = task.program.encode("utf-8", "surrogatepass")
+        self._hash_seed = hash_seed
+
+    async def evaluate(self, asks: Sequence[CallAsk]) -> list[Finding]:
+        """A finding for each call, in order: a value, or an outcome other than PASSED and FAILED."""
+        if len(asks) == 1 or not self._task.share:
+            return list(await asyncio.gather(*[self._evaluate_alone(ask) for ask in asks]))
+        slices = [asks[at : at + SHARED_CHECKS] for at in range(0, len(asks), SHARED_CHECKS)]
+        parts = await asyncio.gather(*[self._evaluate_shared(part) for part in slices])
+        return [finding for part in parts for finding in part]
+
+    async def _evaluate_shared(self, asks: Sequence[CallAsk]) -> list[Finding]:
+        """Calls in one worker; where it ends early, the call it ended on is charged and the rest go on in a new one.
+
+        What cannot share (the program is not hermetic, arguments to be computed first, ...) goes its own way.
+        """
+        findings: dict[int, Finding] = {}
+        waiting = list(range(len(asks)))
+        while waiting:
+            result = await self._run_calls([asks[at] for at in waiting], _SHARED)
+            seen = _read_calls(result, len(waiting), _SHARED, self._task)
+            findings.update({waiting[at]: finding for at, finding in seen.findings.items()})
+            alone = [waiting[at] for at in seen.to_run_alone]
+            findings.update(zip(alone, await asyncio.gather(*[self._evaluate_alone(asks[at]) for at in alone])))
+            waiting = [at for at in waiting if at not in findings]
+        return [findings[at] for at in range(len(asks))]
+
+    async def _evaluate_alone(self, ask: CallAsk) -> Finding:
+        """One call, one worker (or two, where its arguments have to be computed first)."""
+        way = _ALONE if self._task.program else _NO_PROGRAM
+        finding, kind = await self._attempt(ask, way)
+        if finding is not None:
+            return finding
+        if kind == messages.ARGUED:
+            return await self._apply(ask)
+        return await self.evaluate_beside(ask, "the call is not one call of a name")
+
+    async def evaluate_beside(self, ask: CallAsk, why: str) -> Finding:
+        """The call beside the program, IN_PROCESS; INVALID where better was required."""
+        if self._task.require is not None and self._task.require is not Assurance.IN_PROCESS:
+            return invalid(f"{why}, so it can only be checked IN_PROCESS")
+        finding, _ = await self._attempt(replace(ask, entry_point=""), _BESIDE_PROGRAM)
+        return finding if finding is not None else sandbox_error("the call was not evaluated")
+
+    async def _attempt(self, ask: CallAsk, way: Way) -> tuple[Finding | None, str]:
+        """(finding, "") or (None, the class of call that has to go another way). Our own failures are tried again."""
+        finding: Finding | None = None
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            result = await self._run_calls([ask], way)
+            seen = _read_calls(result, 1, way, self._task)
+            if seen.to_run_alone:
+                return None, seen.classes[:1]
+            finding = replace(seen.findings[0], attempts=max(attempt, result.attempts))
+            if finding.outcome is not Outcome.SANDBOX_ERROR or result.error:
+                break
+        return finding, ""
+
+    async def _run_calls(self, asks: Sequence[CallAsk], way: Way) -> Result:
+        fields = [calls.FLAGS.pack(way.flags), self._program]
+        for ask in asks:
+            fields += [ask.entry_point.encode(), ask.call.encode("utf-8", "surrogatepass")]
+        imports = any("import" in ask.call for ask in asks)
+        return await self._pool.run(self._job(messages.JOB_CALLS, fields, len(asks), imports))
+
+    # ---- calls with expressions for arguments ------------------------------------------------------------------
+
+    async def _apply(self, ask: CallAsk) -> Finding:
+        """Arguments computed in a worker without the program, then applied in another."""
+        fields = [self._program, ask.call.encode("utf-8", "surrogatepass")]
+        result = await self._pool.run(self._job(messages.JOB_ARGUMENTS, fields, 1, "import" in ask.call))
+        report, finding = _single(result, self._task)
+        if report.plan is not None and report.plan.classes == messages.INVALID:
+            detail = report.plan.detail_of(0)
+            return invalid(detail) if ask.entry_point else await self.evaluate_beside(ask, detail)
+        if finding.outcome is not None or report.plan is None:
+            return replace(finding, assurance=Assurance.SEPARATED)
+        record = report.records[0]
+        if record[2] != messages.PLAIN:
+            return await self.evaluate_beside(ask, f"an argument is not plain data ({verdict.text(record[4])})")
+        fields = [self._program, (report.plan.details or ("",))[0].encode(), record[3]]
+        result = await self._pool.run(self._job(messages.JOB_APPLY, fields, 1, False))
+        _, finding = _single(result, self._task)
+        return replace(finding, assurance=Assurance.SEPARATED)
+
+    # ---- expressions on the other side -------------------------------------------------------------------------
+
+    async def evaluate_expected(self, expression: str) -> Finding:
+        """An expected value that is not a constant: without the program, or beside it if it needs its names."""
+        field = expression.encode("utf-8", "surrogatepass")
+        result = await self._pool.run(self._job(messages.JOB_EXPRESSION, [field], 1, "import" in expression))
+        _, finding = _single(result, self._task)
+        if finding.exception is not None and finding.exception[0] == "NameError" and self._task.program:
+            ask = CallAsk("", expression, None)
+            return await self.evaluate_beside(ask, "the expected value uses names of the program")
+        return replace(finding, assurance=Assurance.SEPARATED)
+
+    def _job(self, kind: bytes, fields: list[bytes], checks: int, imports: bool) -> Job:
+        task = self._task
+        return Job(
+            key=ZygoteKey(task.runtime, imports or "import" in task.program, self._hash_seed),
+            kind=kind,
+            fields=fields,
+            limits=task.limits,
+            tenant=task.tenant,
+            interactive=task.interactive,
+            checks=checks,
+        )
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What came of calls in one worker, by their place in it."""
+
+    findings: dict[int, Finding]
+    to_run_alone: list[int]
+    classes: str = ""
+
+
+def _read_calls(result: Result, count: int, way: Way, task: TaskAsk) -> _Seen:
+    """Findings of the calls that were evaluated or cannot be, and which have to be run alone.
+
+    What is in neither was not reached because the worker ended early, and goes on in a new one.
+    """
+    if result.error:
+        return _Seen({at: _charged(result, sandbox_error(result.error)) for at in range(count)}, [])
+    report = verdict.parse_report(result.report)
+    if report.plan is None or len(report.plan.classes) != count:
+        return _Seen({0: _charged(result, of_missing_plan(report, result, task))}, [])
+    plan = report.plan
+    found, forged = verdict.of_records(report, count, result.facts, task.limits.output_bytes)
+    findings = {at: replace(finding, assurance=_assurance(plan.classes[at], way)) for at, finding in found.items()}
+    findings.update({at: invalid(plan.detail_of(at)) for at, kind in enumerate(plan.classes) if kind == messages.INVALID})
+    turns = _turns(plan, way)
+    unreached = [at for at in turns if at not in findings]
+    if forged or result.over_cap or not _ends_well(report, result):
+        charged = unreached[0] if unreached else max(found, default=0)
+        findings[charged] = _of_bad_end(result, forged, task)
+    elif unreached and not _ended_by_limit(report):
+        findings[unreached[0]] = verdict.of_exit(result.facts, *_bounds(task))
+    elsewhere = [at for at in range(count) if at not in findings and at not in turns]
+    return _Seen({at: _charged(result, finding) for at, finding in findings.items()}, elsewhere, plan.classes)
+
+
+def _turns(plan: Plan, way: Way) -> list[int]:
+    """The calls the worker was to evaluate, in its order: constants, then calls; only one if it cannot be shared."""
+    runnable = messages.DIRECT
+    if way.flags & calls.RUN_EXPRESSIONS:
+        runnable += messages.ARGUED + messages.EXPRESSION
+    constants = [at for at, kind in enumerate(plan.classes) if kind == messages.CONSTANT]
+    others = [at for at, kind in enumerate(plan.classes) if kind in runnable]
+    return constants + (others if plan.hermetic else others[:1])
+
+
+def _assurance(kind: str, way: Way) -> Assurance:
+    return Assurance.LITERAL if kind == messages.CONSTANT else way.assurance
+
+
+_LIMIT_EXITS = {messages.STEP_LIMIT: messages.EXIT_STEPS, messages.OUTPUT_LIMIT: messages.EXIT_OUTPUT}
+
+
+def _ends_well(report: Report, result: Result) -> bool:
+    """Does the way the worker ended fit its last record?"""
+    last = report.records[-1][0] if report.records else b""
+    if result.facts.is_clean:
+        return True
+    return last in _LIMIT_EXITS and result.facts.killed == 0 and result.facts.status == _LIMIT_EXITS[last] << 8
+
+
+def _ended_by_limit(report: Report) -> bool:
+    return bool(report.records) and report.records[-1][0] in _LIMIT_EXITS
+
+
+def _of_bad_end(result: Result, forged: str, task: TaskAsk) -> Finding:
+    """Kernel facts first, then the report that is not an honest worker's."""
+    if result.over_cap:
+        return Finding(Outcome.OUTPUT_LIMIT, "its report is over the limit")
+    if not result.facts.is_clean and not (forged and result.facts.killed == 0):
+        return verdict.of_exit(result.facts, *_bounds(task))
+    return Finding(Outcome.VIOLATION, forged or "it ended in a way its report does not explain")
+
+
+def of_missing_plan(report: Report, result: Result, task: TaskAsk) -> Finding:
+    """A worker that ended before it had read its task: its own death, or our failure."""
+    if report.harness_error:
+        return sandbox_error(report.harness_error)
+    if result.facts.is_clean or report.garbled:
+        return sandbox_error(report.garbled or "the worker said nothing")
+    return verdict.of_exit(result.facts, *_bounds(task))
+
+
+def _single(result: Result, task: TaskAsk) -> tuple[Report, Finding]:
+    """The report and the finding of a job that answers one check."""
+    report = verdict.parse_report(result.report)
+    if result.error:
+        return report, _charged(result, sandbox_error(result.error))
+    if report.plan is None:
+        return report, _charged(result, of_missing_plan(report, result, task))
+    if report.plan.classes == messages.INVALID:
+        return report, _charged(result, invalid(report.plan.detail_of(0)))
+    found, forged = verdict.of_records(report, 1, result.facts, task.limits.output_bytes)
+    if forged or result.over_cap or not found or not _ends_well(report, result):
+        if not found and not forged and result.facts.is_clean:
+            return report, _charged(result, verdict.of_exit(result.facts, *_bounds(task)))
+        return report, _charged(result, _of_bad_end(result, forged, task))
+    return report, _charged(result, found[0])
+
+
+def read_single(result: Result, task: TaskAsk) -> Finding:
+    """The finding of a job that answers one check."""
+    return _single(result, task)[1]
+
+
+def _bounds(task: TaskAsk) -> tuple[int, int]:
+    return task.limits.cpu_ms * _MS, task.limits.memory_bytes
+
+
+def _charged(result: Result, finding: Finding) -> Finding:
+    return replace(
+        finding, queue_ns=max(result.queue_ns, 0), attempts=result.attempts, peak_bytes=result.facts.peak_bytes
+    )

@@ -1,0 +1,153 @@
+"""What the daemon was told: limits, runtimes, addresses. Defaults, environment, one TOML file and flags, in this order.
+
+Every value that is wrong is refused at the start with one sentence that names it (ConfigError).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, fields, replace
+
+from cruxboxd.machine import memory_limit_bytes, usable_cpus
+
+MIB = 1 << 20
+
+
+class ConfigError(Exception):
+    """A setting that cannot be; the message is one sentence for people."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one check may use. Times in ms, sizes in bytes, steps in bytecode instructions."""
+
+    cpu_ms: int
+    wall_ms: int
+    memory_bytes: int
+    steps: int
+    output_bytes: int
+
+
+DEFAULT_LIMITS = Limits(cpu_ms=3_000, wall_ms=10_000, memory_bytes=512 * MIB, steps=100_000_000, output_bytes=MIB)
+MAXIMUM_LIMITS = Limits(
+    cpu_ms=60_000, wall_ms=300_000, memory_bytes=2_048 * MIB, steps=1_000_000_000_000, output_bytes=16 * MIB
+)
+MINIMUM_LIMITS = Limits(cpu_ms=10, wall_ms=20, memory_bytes=16 * MIB, steps=1, output_bytes=64)
+
+UNITS = {"cpu_ms": "ms", "wall_ms": "ms", "memory_bytes": "bytes", "steps": "steps", "output_bytes": "bytes"}
+
+
+class LimitError(ValueError):
+    """A limit that a request asks for and this server does not give; one sentence."""
+
+
+def resolve_limits(asked: dict[str, int], default: Limits, maximum: Limits) -> Limits:
+    """The limits of a check: `asked` values over `default`, 0 meaning the default. Raises LimitError, never clamps.
+
+    A request that raises the CPU limit but says nothing of wall time gets the default's proportion of wall time.
+    """
+    chosen: dict[str, int] = {}
+    for name, unit in UNITS.items():
+        value = asked.get(name, 0)
+        if value == 0:
+            value = getattr(default, name)
+            if name == "wall_ms" and asked.get("cpu_ms"):
+                value = min(max(value, 3 * asked["cpu_ms"] + 1_000), maximum.wall_ms)
+        low, high = getattr(MINIMUM_LIMITS, name), getattr(maximum, name)
+        if not low <= value <= high:
+            raise LimitError(f"limits.{name} is {value}; allowed are 0 (the default) and {low} to {high} {unit}")
+        chosen[name] = value
+    return Limits(**chosen)
+
+
+@dataclass(frozen=True)
+class RuntimeSpec:
+    """A runtime: a name that checks use, and the interpreter behind it."""
+
+    name: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything the daemon is told. See `cruxboxd serve --help` for the meaning of each."""
+
+    listen: tuple[str, ...] = ()
+    workers: int = field(default_factory=usable_cpus)
+    metrics_port: int | None = None
+    default_limits: Limits = DEFAULT_LIMITS
+    maximum_limits: Limits = MAXIMUM_LIMITS
+    runtimes: tuple[RuntimeSpec, ...] = ()
+    require: frozenset[str] = frozenset()
+    allow_degraded: frozenset[str] = frozenset()
+    pure: bool = False
+    namespaces: bool = True
+    uid: int = 65534
+    gid: int = 65534
+    max_message_bytes: int = 16 * MIB
+    queue_checks: int = 200_000
+    queue_bytes: int = 512 * MIB
+    drain_s: float = 30.0
+    exit_with_parent: bool = False
+    hash_seed: str = "0"
+
+
+LAYERS = (
+    "rlimits",
+    "no_new_privs",
+    "seccomp",
+    "landlock",
+    "namespaces",
+    "uid_drop",
+    "capabilities",
+    "undumpable",
+    "pdeathsig",
+)
+# Layers that a restricted pod cannot give and cruxbox does without.
+OPTIONAL_LAYERS = frozenset({"namespaces"})
+
+
+def check_config(config: Config) -> Config:
+    """Refuse what cannot work, with one sentence; return the config."""
+    if config.workers < 1:
+        raise ConfigError(f"--workers is {config.workers}; it must be at least 1")
+    for name in sorted(config.require | config.allow_degraded):
+        if name not in LAYERS:
+            raise ConfigError(f"{name!r} is not a confinement layer; known are {', '.join(LAYERS)}")
+    for item in fields(Limits):
+        low, high = getattr(config.default_limits, item.name), getattr(config.maximum_limits, item.name)
+        if low > high:
+            raise ConfigError(f"the default {item.name} ({low}) is above the maximum ({high})")
+    return _fit_memory(config)
+
+
+def _fit_memory(config: Config) -> Config:
+    """All workers at their limit at once must fit into this machine or container: the kernel kills a whole container
+    for one worker's excess (cgroup v2, memory.oom.group), and that would be our failure, not the candidate's."""
+    available = memory_limit_bytes()
+    room = int(available * 0.9) - 256 * MIB
+    if config.workers * config.default_limits.memory_bytes > room:
+        raise ConfigError(
+            f"{config.workers} workers of {config.default_limits.memory_bytes // MIB} MiB each do not fit into "
+            f"{available // MIB} MiB of memory; lower --workers or --default-memory-mib"
+        )
+    if config.workers * config.maximum_limits.memory_bytes > room:
+        fitting = max(room // config.workers, config.default_limits.memory_bytes)
+        return replace(config, maximum_limits=replace(config.maximum_limits, memory_bytes=fitting))
+    return config
+
+
+def environment_for_zygotes(hash_seed: str) -> dict[str, str]:
+    """All of a zygote's environment: what makes Python deterministic, and nothing of the daemon's."""
+    return {
+        "PYTHONHASHSEED": hash_seed,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUTF8": "1",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "PATH": os.defpath,
+        # One thread a worker: numeric libraries would otherwise start as many as there are CPUs, and are refused.
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+    }

@@ -1,0 +1,90 @@
+"""A job: what one worker is asked to do, and what came of it. Built here, carried by the pool, done by a keeper."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+from cruxboxd.config import Limits
+from cruxboxd.verdict import Exit
+from cruxcell import frames, messages
+from cruxcell.worker import LIMITS as LIMIT_FIELDS
+
+_MS = 1_000_000
+
+
+@dataclass(frozen=True)
+class ZygoteKey:
+    """Which zygote a job needs: a runtime, how much is imported beforehand, and the hash seed."""
+
+    runtime: str
+    preloaded: bool
+    hash_seed: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a job: the worker's report and the kernel's facts; or `error`, and then it is our failure."""
+
+    report: bytes = b""
+    facts: Exit = Exit()
+    error: str = ""
+    queue_ns: int = 0
+    attempts: int = 1
+    streams: tuple[bytes, bytes] = (b"", b"")
+    over_cap: bool = False
+    violation: str = ""
+
+
+@dataclass(eq=False)
+class Job:
+    """One worker's work. `checks` is how many checks it answers, each with the limits for itself."""
+
+    key: ZygoteKey
+    kind: bytes
+    fields: list[bytes]
+    limits: Limits
+    tenant: str = ""
+    interactive: bool = False
+    checks: int = 1
+    flags: int = 0
+    attempts: int = 0
+    queued_at: int = field(default_factory=time.monotonic_ns)
+    started_at: int = 0
+    is_cancelled: bool = False
+    future: asyncio.Future[Result] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    def payload(self) -> bytes:
+        """The frame the worker reads."""
+        limits = LIMIT_FIELDS.pack(self.limits.steps, self.limits.output_bytes)
+        return frames.frame([self.kind, limits, *self.fields])
+
+    def order(self, seq: int, lane: int) -> bytes:
+        """The datagram the zygote reads."""
+        limits = self.limits
+        return messages.ORDER.pack(
+            messages.RUN,
+            lane,
+            self.flags,
+            seq,
+            limits.cpu_ms * _MS,
+            limits.wall_ms * _MS,
+            limits.memory_bytes,
+            limits.output_bytes if self.flags & messages.STDIO else 0,
+            min((limits.cpu_ms // 1000 + 2) * self.checks, 1 << 31),
+        )
+
+    @property
+    def size(self) -> int:
+        """Bytes this job holds in the queue."""
+        return sum(map(len, self.fields))
+
+    @property
+    def report_cap(self) -> int:
+        """Bytes of report the daemon reads from this job's worker before it kills it."""
+        return (1 << 18) + self.checks * (4 * max(self.limits.output_bytes, 1 << 16) + (1 << 16))
+
+    def finish(self, result: Result) -> None:
+        if not self.future.done():
+            self.future.set_result(result)

@@ -1,0 +1,120 @@
+"""Jobs about calls: evaluate them on a program, or apply a name to arguments that another worker computed."""
+
+import struct
+
+from cruxcell import messages, plain, reports
+from cruxcell.hermetic import is_hermetic
+from cruxcell.texts import PROGRAM, Invalid, classify_call, compile_text
+from cruxcell.workbench import Workbench, fresh_namespace, set_recursion_depth
+
+# Flags of a JOB_CALLS.
+SHARE = 1  # calls on a hermetic program may be evaluated one after the other in this worker
+RUN_EXPRESSIONS = 2  # expressions and calls with expressions for arguments may run here, beside the program
+
+FLAGS = struct.Struct("<B")
+_APPLY = compile("f(*a, **k)", "<check>", "eval")
+
+
+def run_calls(bench, fields):
+    # type: (Workbench, list[bytes]) -> None
+    """fields: flags, program, then entry point and call for each check.
+
+    Everything is parsed and the plan sent before the first line of the program runs. Constants are evaluated first,
+    while nothing of the candidate has run; then the calls. If the program is not hermetic, only the first call is
+    evaluated: the daemon sees it in the plan and gives each of the others a worker of its own.
+    """
+    flags = FLAGS.unpack(fields[0])[0]
+    source = fields[1].decode("utf-8", "surrogatepass")
+    checks = [
+        (entry_point.decode(), call.decode("utf-8", "surrogatepass"))
+        for entry_point, call in zip(fields[2::2], fields[3::2])
+    ]
+    program, planned = _parse(source, checks)
+    runnable = messages.DIRECT + (messages.ARGUED + messages.EXPRESSION if flags & RUN_EXPRESSIONS else "")
+    hermetic = program is None or (flags & SHARE and is_hermetic(source, program))
+    bench.send(
+        reports.plan(
+            bool(hermetic), "".join([item[0] for item in planned]), [item[1] for item in planned if item[1]]
+        )
+    )
+    set_recursion_depth()
+    for index, (kind, _, code) in enumerate(planned):
+        if kind == messages.CONSTANT:
+            _evaluate(bench, index, None, code)
+    for index, (kind, _, code) in enumerate(planned):
+        if kind in runnable:
+            _evaluate(bench, index, program, code)
+            if not hermetic:
+                break
+
+
+def _parse(source, checks):
+    # type: (str, list[tuple[str, str]]) -> tuple[object, list[tuple[str, str, object]]]
+    """(code of the program or None, [(class, detail, code) of each check])."""
+    try:
+        program = compile_text(source, PROGRAM, "exec") if source else None
+    except Invalid as error:
+        return None, [(messages.INVALID, "the program: %s" % error, None)] * len(checks)
+    planned = []
+    for entry_point, call in checks:
+        try:
+            planned.append(classify_call(call, entry_point))
+        except Invalid as error:
+            planned.append((messages.INVALID, "the call: %s" % error, None))
+    return program, planned
+
+
+def _evaluate(bench, index, program, code):
+    # type: (Workbench, int, object, object) -> None
+    namespace = fresh_namespace()
+    bench.begin(index)
+    steps = 0
+    try:
+        if program is not None:
+            bench.run(program, namespace)
+        value = bench.run(code, namespace)
+        steps = bench.kernel.steps()  # type: ignore[attr-defined]
+    except BaseException as error:
+        bench.send_raised(error)
+    else:
+        bench.send_value(value, steps)
+    bench.next_check()
+
+
+def run_apply(bench, fields):
+    # type: (Workbench, list[bytes]) -> None
+    """fields: program, name, encoded (arguments, keyword arguments). Decoded before the program runs."""
+    source = fields[0].decode("utf-8", "surrogatepass")
+    name = fields[1].decode()
+    try:
+        program = compile_text(source, PROGRAM, "exec")
+        positional, keywords = _arguments(fields[2])
+    except (Invalid, plain.Garbled) as error:
+        bench.send(reports.plan(False, messages.INVALID, ["the program: %s" % error]))
+        return
+    bench.send(reports.plan(False, messages.DIRECT, []))
+    set_recursion_depth()
+    namespace = fresh_namespace()
+    bench.begin(0)
+    try:
+        bench.run(program, namespace)
+        function = bench.run(compile_text(name, "<check>", "eval"), namespace)
+        value = bench.run(_APPLY, {"f": function, "a": positional, "k": keywords})
+    except BaseException as error:
+        bench.send_raised(error)
+    else:
+        bench.send_value(value)
+
+
+def _arguments(data):
+    # type: (bytes) -> tuple[tuple[object, ...], dict[str, object]]
+    pair = plain.decode(data)
+    if (
+        type(pair) is not tuple
+        or len(pair) != 2
+        or type(pair[0]) is not tuple
+        or type(pair[1]) is not dict
+        or any(type(key) is not str for key in pair[1])
+    ):
+        raise plain.Garbled("not a pair of arguments and keyword arguments")
+    return pair

@@ -1,0 +1,91 @@
+"""Standard output and error of a call, kept in memory and bounded."""
+
+
+class Capture:
+    """A text stream that keeps what is written, and calls `overflow` once the limit (in characters) is passed.
+
+    It stands in for sys.stdout and sys.stderr while a call is evaluated; file descriptors 1 and 2 are /dev/null.
+    """
+
+    encoding, errors, newlines, closed, mode, name = "utf-8", "surrogateescape", None, False, "w", "<captured>"
+
+    def __init__(self, limit, overflow):
+        # type: (int, object) -> None
+        self._limit, self._overflow = limit, overflow
+        self._parts = []  # type: list[str]
+        self._room = limit
+
+    def reset(self):
+        # type: () -> None
+        if self._parts:
+            self._parts = []
+            self._room = self._limit
+
+    def take(self):
+        # type: () -> str
+        return "".join(self._parts) if self._parts else ""
+
+    def write(self, text):
+        # type: (str) -> int
+        if not isinstance(text, str):
+            raise TypeError("write() argument must be str, not %s" % type(text).__name__)
+        self._room -= len(text)
+        if self._room < 0:
+            self._overflow()  # type: ignore[operator]
+        self._parts.append(text)
+        return len(text)
+
+    def writelines(self, lines):
+        # type: (object) -> None
+        for line in lines:  # type: ignore[attr-defined]
+            self.write(line)
+
+    def flush(self):
+        # type: () -> None
+        pass
+
+    def close(self):
+        # type: () -> None
+        pass
+
+    def isatty(self):
+        # type: () -> bool
+        return False
+
+    def writable(self):
+        # type: () -> bool
+        return True
+
+    def readable(self):
+        # type: () -> bool
+        return False
+
+    def seekable(self):
+        # type: () -> bool
+        return False
+
+    def fileno(self):
+        # type: () -> int
+        raise OSError("captured output has no file descriptor")
+
+    @property
+    def buffer(self):
+        # type: () -> _Bytes
+        return _Bytes(self)
+
+
+class _Bytes:
+    """The binary side of a Capture, for programs that write to sys.stdout.buffer."""
+
+    def __init__(self, text):
+        # type: (Capture) -> None
+        self._text = text
+
+    def write(self, data):
+        # type: (bytes) -> int
+        self._text.write(bytes(data).decode("utf-8", "surrogateescape"))
+        return len(data)
+
+    def flush(self):
+        # type: () -> None
+        pass

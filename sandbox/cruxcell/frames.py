@@ -1,0 +1,104 @@
+"""Frames: how bytes are cut into fields and fields into frames, on every pipe between the daemon and its processes.
+
+A body is a run of fields, each a little-endian u32 length and that many bytes. A frame is a body behind a u32 length.
+Invariant, and the fuzz tests' first line: any bytes give a list of fields or a FrameError, nothing else.
+"""
+
+import os
+import struct
+
+_U32 = struct.Struct("<I")
+_pack_length = _U32.pack
+_unpack_length = _U32.unpack_from
+
+MAX_FIELDS = 1 << 20
+
+
+class FrameError(ValueError):
+    """The bytes are not a frame. Said of what the other side sent, never of our own mistake."""
+
+
+def pack(fields):
+    # type: (list[bytes]) -> bytes
+    """The body that holds `fields`."""
+    parts = []
+    for field in fields:
+        parts.append(_pack_length(len(field)))
+        parts.append(field)
+    return b"".join(parts)
+
+
+def unpack(body):
+    # type: (bytes) -> list[bytes]
+    """The fields of `body`. Raises FrameError if the lengths do not add up."""
+    fields = []
+    at = 0
+    end = len(body)
+    while at < end:
+        if end - at < 4:
+            raise FrameError("a field's length is cut off")
+        size = _unpack_length(body, at)[0]
+        at += 4
+        if size > end - at:
+            raise FrameError("a field is longer than its frame")
+        fields.append(body[at : at + size])
+        at += size
+        if len(fields) > MAX_FIELDS:
+            raise FrameError("too many fields")
+    return fields
+
+
+def frame(fields):
+    # type: (list[bytes]) -> bytes
+    """`fields` as one frame, ready to be written."""
+    body = pack(fields)
+    return _pack_length(len(body)) + body
+
+
+def split(data):
+    # type: (bytes) -> tuple[list[list[bytes]], int]
+    """All whole frames at the start of `data`, unpacked, and the number of bytes they took."""
+    found = []
+    at = 0
+    end = len(data)
+    while end - at >= 4:
+        size = _unpack_length(data, at)[0]
+        if size > end - at - 4:
+            break
+        found.append(unpack(data[at + 4 : at + 4 + size]))
+        at += 4 + size
+    return found, at
+
+
+def write_all(fd, data):
+    # type: (int, bytes) -> None
+    """Write all of `data` to `fd`, however short the single writes are."""
+    written = os.write(fd, data)
+    while written < len(data):
+        data = data[written:]
+        written = os.write(fd, data)
+
+
+def read_frame(fd, limit):
+    # type: (int, int) -> list[bytes]
+    """Read exactly one frame of at most `limit` bytes from `fd`, and not a byte more."""
+    size = _unpack_length(_read_exactly(fd, 4), 0)[0]
+    if size > limit:
+        raise FrameError("a frame of %d bytes is over the limit of %d" % (size, limit))
+    return unpack(_read_exactly(fd, size))
+
+
+def _read_exactly(fd, size):
+    # type: (int, int) -> bytes
+    data = os.read(fd, size) if size else b""
+    if len(data) == size:
+        return data
+    parts = [data]
+    missing = size - len(data)
+    while missing:
+        data = os.read(fd, missing)
+        if not data:
+            raise FrameError("the other side closed in the middle of a frame")
+        parts.append(data)
+        missing -= len(data)
+    return b"".join(parts)

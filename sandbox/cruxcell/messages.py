@@ -1,0 +1,68 @@
+"""What the daemon, the zygote and the worker say to each other: the vocabulary of their pipes. No behaviour.
+
+Control (daemon <-> zygote, one datagram each): fixed structs that hold numbers only, so that no byte of a task ever
+enters the zygote's memory. Payload (daemon -> worker): one frame a job. Report (worker -> daemon): a stream of frames.
+"""
+
+import struct
+
+# ---- control: orders to the zygote ------------------------------------------------------------------------------
+
+RUN, CANCEL, STOP = 1, 2, 3
+
+# op, lane, flags, seq, cpu ns a check, wall ns a check, memory bytes, file bytes, CPU seconds in all (backstop)
+ORDER = struct.Struct("<BBHIQQQQI")
+
+# Flags of a RUN order.
+COMPUTE_PROFILE = 1  # the job only reads constants: not even opening files is allowed
+STDIO = 2  # standard output and error are memory files, handed to the daemon with DONE
+PAIR = 4  # two workers joined by a socket: the candidate on lane 0 and the test on lane 1
+
+# ---- control: events from the zygote ----------------------------------------------------------------------------
+
+READY, SLOW, DONE, FAILED_TO_START, FORK_FAILED = 1, 2, 3, 4, 5
+
+# op, lane, killed, 0, seq, wait status, cpu ns, wall ns, peak memory bytes
+EVENT = struct.Struct("<BBBBIiQQQ")
+
+# Why the zygote killed a worker.
+NOT_KILLED, KILLED_CPU, KILLED_WALL, KILLED_CANCEL, KILLED_SILENT = 0, 1, 2, 3, 4
+
+# ---- payload: jobs ----------------------------------------------------------------------------------------------
+
+JOB_READ = b"read"  # constants and scripts to be read: texts
+JOB_CALLS = b"calls"  # a program and calls on it
+JOB_EXPRESSION = b"expression"  # an expression that needs no program -> canonical value
+JOB_ARGUMENTS = b"arguments"  # the arguments of a call -> encoded values
+JOB_APPLY = b"apply"  # a program, a name and encoded arguments
+JOB_STDIO = b"stdio"
+JOB_SCRIPT = b"script"  # a script in the candidate's process
+JOB_SERVE = b"serve"  # the candidate's half of a separated script
+JOB_TEST = b"test"  # the test's half of a separated script
+JOB_PROBE = b"probe"  # preflight: try what is forbidden
+
+# ---- report: records --------------------------------------------------------------------------------------------
+
+PLAN = b"P"  # what parsing found; always the first record, written before any code of the task runs
+VALUE = b"V"
+RAISED = b"E"
+STEP_LIMIT = b"S"
+OUTPUT_LIMIT = b"O"
+MEMORY_LIMIT = b"M"
+ENDED = b"D"  # the script or program came to its end
+HARNESS_ERROR = b"H"  # our own code failed: a SANDBOX_ERROR, whatever else was said
+
+# How a VALUE was encoded.
+PLAIN, HOLDS_NAN, OPAQUE = b"p", b"n", b"o"
+
+# What a call is (PLAN, one letter a check).
+CONSTANT, DIRECT, ARGUED, EXPRESSION, INVALID = "c", "d", "a", "x", "i"
+
+# What a text is (JOB_READ).
+READ_CONSTANT, READ_EXPRESSION, READ_INVALID, READ_ASSERTION = b"c", b"e", b"i", b"r"
+
+# Exit codes of a worker that ended itself after its last record.
+EXIT_DONE, EXIT_STEPS, EXIT_OUTPUT, EXIT_HARNESS = 0, 61, 62, 63
+
+MAX_PAYLOAD = 64 << 20
+MAX_TEXT = 4000  # characters of a repr or exception message that travel

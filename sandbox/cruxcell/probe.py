@@ -1,0 +1,112 @@
+"""Preflight's attempts: what must be refused is tried, in a worker confined like any other."""
+
+import os
+
+from cruxcell import messages, reports
+from cruxcell.frames import frame
+from cruxcell.workbench import Workbench
+
+
+def _open_passwd():
+    # type: () -> None
+    os.close(os.open("/etc/passwd", os.O_RDONLY))
+
+
+def _write_file():
+    # type: () -> None
+    os.close(os.open("/tmp/cruxbox-probe", os.O_WRONLY | os.O_CREAT, 0o600))
+
+
+def _read_environment():
+    # type: () -> None
+    os.close(os.open("/proc/self/environ", os.O_RDONLY))
+
+
+def _socket():
+    # type: () -> None
+    import _socket
+
+    _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM).close()
+
+
+def _unix_socket():
+    # type: () -> None
+    import _socket
+
+    _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM).close()
+
+
+def _fork():
+    # type: () -> None
+    if os.fork() == 0:
+        os._exit(0)
+
+
+def _execute():
+    # type: () -> None
+    os.execv("/bin/true", ["true"])
+
+
+def _kill_parent():
+    # type: () -> None
+    os.kill(os.getppid(), 0)
+
+
+def _map_executable():
+    # type: () -> None
+    import mmap
+
+    mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC).close()
+
+
+def _raise_limit():
+    # type: () -> None
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_NOFILE, resource.getrlimit(resource.RLIMIT_NOFILE))
+
+
+def _stat():
+    # type: () -> None
+    os.stat("/")
+
+
+def _memory_file():
+    # type: () -> None
+    os.close(os.memfd_create("probe"))
+
+
+# What is tried: name -> attempt that must end in OSError.
+ATTEMPTS = {
+    "open_passwd": _open_passwd,
+    "write_file": _write_file,
+    "read_environment": _read_environment,
+    "tcp_socket": _socket,
+    "unix_socket": _unix_socket,
+    "fork": _fork,
+    "exec": _execute,
+    "kill_parent": _kill_parent,
+    "map_executable": _map_executable,
+    "raise_limit": _raise_limit,
+    "stat": _stat,
+    "memory_file": _memory_file,
+}
+
+
+
+def run_probe(bench, fields):
+    # type: (Workbench, list[bytes]) -> None
+    """fields: none. One record: name and b"refused …" or b"ALLOWED" for each attempt."""
+    bench.send(reports.plan(False, messages.DIRECT, []))
+    record = []
+    for name, attempt in ATTEMPTS.items():
+        try:
+            attempt()
+        except OSError as error:
+            result = "refused (errno %s)" % error.errno
+        except ImportError as error:
+            result = "not tried: %s" % error
+        else:
+            result = "ALLOWED"
+        record += [name.encode(), result.encode()]
+    bench.send(frame(record))

@@ -1,0 +1,118 @@
+"""Jobs that run a whole program: with standard input (stdio checks), or with a script beside it (script checks)."""
+
+import os
+import struct
+import sys
+
+from cruxcell import messages, reports
+from cruxcell.texts import CHECK, PROGRAM, Invalid, compile_text
+from cruxcell.workbench import Workbench, fresh_namespace, set_recursion_depth
+
+# Flags of a JOB_SCRIPT.
+COUNT_EVENTS = 1  # steps are trace events of program and script, spliced into one module (the paper's numsteps)
+FLAGS = struct.Struct("<B")
+
+
+def prepare_stdio(stdin):
+    # type: (bytes) -> None
+    """Make `stdin` file descriptor 0. Before confinement: creating memory files is forbidden afterwards."""
+    memory = os.memfd_create("stdin", os.MFD_CLOEXEC)
+    at = 0
+    while at < len(stdin):
+        at += os.write(memory, stdin[at : at + (1 << 20)])
+    os.lseek(memory, 0, os.SEEK_SET)
+    os.dup2(memory, 0)
+    os.close(memory)
+
+
+def run_stdio(bench, fields):
+    # type: (Workbench, list[bytes]) -> None
+    """fields: program, standard input. Output goes to real file descriptors, which the daemon reads afterwards."""
+    try:
+        program = compile_text(fields[0].decode("utf-8", "surrogatepass"), PROGRAM, "exec")
+    except Invalid as error:
+        bench.send(reports.plan(False, messages.INVALID, ["the program: %s" % error]))
+        return
+    bench.send(reports.plan(False, messages.DIRECT, []))
+    set_recursion_depth()
+    bench.begin(0)
+    sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)
+    sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)
+    sys.stderr = sys.__stderr__ = open(
+        2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
+    )
+    sys.argv = ["program.py"]
+    try:
+        try:
+            bench.run(program, fresh_namespace("__main__"))
+        finally:
+            steps = bench.kernel.steps()  # type: ignore[attr-defined]
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+    except SystemExit as error:
+        if error.code in (None, 0):
+            bench.send(reports.ended(bench.numbers(0, steps)))
+        else:
+            bench.send_raised(error, steps)
+    except BaseException as error:
+        bench.send_raised(error, steps)
+    else:
+        bench.send(reports.ended(bench.numbers(0, steps)))
+
+
+def run_script(bench, fields):
+    # type: (Workbench, list[bytes]) -> None
+    """fields: flags, program, script, entry point. Both in this process and one namespace: IN_PROCESS."""
+    flags = FLAGS.unpack(fields[0])[0]
+    source, script = [field.decode("utf-8", "surrogatepass") for field in fields[1:3]]
+    if flags & COUNT_EVENTS:
+        source, script = source + "\n" + script, ""
+    try:
+        program = compile_text(source, PROGRAM, "exec")
+        test = compile_text(script, CHECK, "exec")
+    except Invalid as error:
+        bench.send(reports.plan(False, messages.INVALID, [str(error)]))
+        return
+    bench.send(reports.plan(False, messages.EXPRESSION, []))
+    set_recursion_depth()
+    namespace = fresh_namespace()
+    bench.begin(0)
+    steps = 0
+    try:
+        if flags & COUNT_EVENTS:
+            steps = _count_events(program, namespace)
+        else:
+            _run_both(bench, program, test, namespace, fields[3].decode())
+            steps = bench.kernel.steps()  # type: ignore[attr-defined]
+    except BaseException as error:
+        bench.send_raised(error)
+    else:
+        bench.send(reports.ended(bench.numbers(0, steps), *bench.output()))
+
+
+def _run_both(bench, program, test, namespace, entry_point):
+    # type: (Workbench, object, object, dict[str, object], str) -> None
+    bench.run(program, namespace)
+    if entry_point:
+        namespace["candidate"] = namespace[entry_point]
+    bench.run(test, namespace)
+
+
+def _count_events(code, namespace):
+    # type: (object, dict[str, object]) -> int
+    """numsteps of the released code: every call, line, opcode, return and exception event of every Python frame."""
+    count = 0
+
+    def trace(frame, event, argument):
+        # type: (object, str, object) -> object
+        nonlocal count
+        count += 1
+        frame.f_trace_opcodes = True  # type: ignore[attr-defined]
+        return trace
+
+    sys.settrace(trace)  # type: ignore[arg-type]
+    try:
+        exec(code, namespace)  # type: ignore[arg-type]
+    finally:
+        sys.settrace(None)
+    return count

@@ -1,0 +1,100 @@
+"""What a worker tells the daemon: each record is written whole, at once, to the report pipe.
+
+Nothing here is believed by the daemon beyond "this is what the worker says": see the verdict table there.
+"""
+
+import struct
+
+from cruxcell import frames, messages
+from cruxcell.values import type_name
+
+# index, steps, cpu ns, wall ns, flags
+NUMBERS = struct.Struct("<IQQQB")
+CUT_VALUE, CUT_OUTPUT, OUT_OF_MEMORY = 1, 2, 4
+
+_RAISE = frozenset(
+    number for name, number in __import__("opcode").opmap.items() if name in ("RAISE_VARARGS", "RERAISE")
+)
+
+
+def text_bytes(text, limit=messages.MAX_TEXT):
+    # type: (str, int) -> bytes
+    return text[:limit].encode("utf-8", "backslashreplace")
+
+
+def plan(hermetic, classes, details):
+    # type: (bool, str, list[str]) -> bytes
+    """The first record: what parsing found. `details` are the sentences of the invalid checks, in order."""
+    return frames.frame(
+        [messages.PLAN, b"1" if hermetic else b"0", classes.encode()] + [text_bytes(detail) for detail in details]
+    )
+
+
+def value(numbers, kind, canonical, shown, stdout=b"", stderr=b""):
+    # type: (bytes, bytes, bytes, bytes, bytes, bytes) -> bytes
+    return frames.frame([messages.VALUE, numbers, kind, canonical, shown, stdout, stderr])
+
+
+def raised(numbers, error, stdout=b"", stderr=b""):
+    # type: (bytes, BaseException, bytes, bytes) -> bytes
+    line = line_of(error)
+    return frames.frame(
+        [
+            messages.RAISED,
+            numbers,
+            text_bytes(type_name(error), 200),
+            text_bytes(message_of(error)),
+            struct.pack("<i", line if 0 <= line < 1 << 31 else 0),
+            stdout,
+            stderr,
+        ]
+    )
+
+
+def limit(kind, index, steps):
+    # type: (bytes, int, int) -> bytes
+    return frames.frame([kind, NUMBERS.pack(index, steps, 0, 0, 0)])
+
+
+def ended(numbers, stdout=b"", stderr=b""):
+    # type: (bytes, bytes, bytes) -> bytes
+    return frames.frame([messages.ENDED, numbers, stdout, stderr])
+
+
+def harness_error(text):
+    # type: (str) -> bytes
+    return frames.frame([messages.HARNESS_ERROR, text_bytes(text)])
+
+
+def message_of(error):
+    # type: (BaseException) -> str
+    """str(error), which may run the candidate's code: still inside its limits, and whatever it does it is only text."""
+    try:
+        text = str(error)
+    except BaseException:
+        return "<no message>"
+    return text if type(text) is str else "<no message>"
+
+
+def line_of(error):
+    # type: (BaseException) -> int
+    """The line of the program or check that raised: the innermost frame whose file is one of ours to name."""
+    line, trace = 0, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename in ("<program>", "<check>"):
+            line = trace.tb_lineno or 0
+        trace = trace.tb_next
+    return line
+
+
+def is_out_of_memory(error):
+    # type: (BaseException) -> bool
+    """A MemoryError that the interpreter raised, not one that a `raise` statement made up."""
+    if type(error) is not MemoryError:
+        return False
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or trace.tb_lasti < 0:
+        return True
+    return trace.tb_frame.f_code.co_code[trace.tb_lasti] not in _RAISE

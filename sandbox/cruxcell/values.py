@@ -1,0 +1,219 @@
+"""Values as bytes: how a value leaves the process that computed it.
+
+Two encodings of plain data (None, bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset and what
+the standard library makes dict-like):
+
+* `canon(value)`: canonical and one-way. canon(a) == canon(b) exactly when a == b. Numbers are normalised (True, 1 and
+  1.0 are one), sets and dicts are sorted by the encoding of their members. Only ever compared, never decoded.
+* `encode(value)` / `decode(data)`: keeps types, for handing values from one worker to another. Never decoded in the
+  daemon.
+
+Neither calls a method of a candidate's class: a subclass counts as its plain base only if it does not override
+equality, and is then read through the base's own methods. NaN equals nothing, so a value that holds one is marked.
+"""
+
+import struct
+
+MAX_DEPTH = 200
+_double = struct.Struct(">d")
+
+# Kept here so that a program that rebinds builtins does not change how its value is read.
+_type, _len, _sorted, _str_encode = type, len, sorted, str.encode
+_mro_of = type.__dict__["__mro__"].__get__
+_dict_of = type.__dict__["__dict__"].__get__
+_INF = float("inf")
+
+
+class NotPlain(Exception):
+    """The value is not plain data; the message names the type."""
+
+
+class TooLarge(Exception):
+    """The encoding is over the size limit."""
+
+
+def type_name(value):
+    # type: (object) -> str
+    """The name of a value's type, without running anything the type defines."""
+    name = type.__dict__["__name__"].__get__(_type(value))
+    return name[:200] if _type(name) is str else "?"
+
+
+class Canon:
+    """One run of the canonical encoder: `canon.bytes(value)`; afterwards `has_nan` tells whether NaN was met."""
+
+    __slots__ = ("budget", "has_nan")
+
+    def __init__(self, budget):
+        # type: (int) -> None
+        self.budget = budget
+        self.has_nan = False
+
+    def bytes(self, value, depth=0):
+        # type: (object, int) -> bytes
+        kind = _type(value)
+        encoder = _CANON.get(kind)
+        if encoder is None:
+            encoder, value = _as_base(kind, value)
+        if depth > MAX_DEPTH:
+            raise NotPlain("a value nested more than %d deep" % MAX_DEPTH)
+        data = encoder(self, value, depth)
+        self.budget -= _len(data)
+        if self.budget < 0:
+            raise TooLarge("the value")
+        return data
+
+
+def _as_base(kind, value):
+    # type: (type, object) -> tuple[object, object]
+    """The encoder and plain form of a subclass instance that inherits equality from a plain type."""
+    for cls in _mro_of(kind):
+        if cls in _CANON:
+            return _CANON[cls], _BASE_COPY.get(cls, _same)(value)
+        names = _dict_of(cls)
+        if "__eq__" in names and not _is_dict_like(cls):
+            break
+    raise NotPlain(type_name(value))
+
+
+def _is_dict_like(cls):
+    # type: (type) -> bool
+    """The dict subclasses of collections that define __eq__ and still equal a dict with the same items."""
+    return _type(cls) is type and cls.__module__ == "collections" and cls in _dict_likes()
+
+
+def _dict_likes():
+    # type: () -> tuple[type, ...]
+    import sys
+
+    collections = sys.modules.get("collections")
+    if collections is None:
+        return ()
+    return (collections.OrderedDict, collections.Counter, collections.defaultdict)
+
+
+def _same(value):
+    # type: (object) -> object
+    return value
+
+
+_BASE_COPY = {
+    bool: _same,
+    int: int.__int__,
+    float: float.__float__,
+    str: str.__str__,
+    bytes: lambda value: bytes(memoryview(value)),
+    list: lambda value: list.__getitem__(value, slice(None)),
+    tuple: lambda value: tuple(tuple.__iter__(value)),
+    dict: lambda value: dict(zip(dict.keys(value), dict.values(value))),
+    set: lambda value: set(set.__iter__(value)),
+    frozenset: lambda value: frozenset(frozenset.__iter__(value)),
+}  # type: dict[type, object]
+
+
+def _canon_none(canon, value, depth):
+    # type: (Canon, object, int) -> bytes
+    return b"n"
+
+
+def _canon_int(canon, value, depth):
+    # type: (Canon, int, int) -> bytes
+    if -(1 << 63) <= value < 1 << 63:
+        return b"i%d;" % value
+    size = value.bit_length() // 8 + 1
+    if size > canon.budget:
+        raise TooLarge("the value")
+    return b"I%d:" % size + value.to_bytes(size, "big", signed=True)
+
+
+def _canon_float(canon, value, depth):
+    # type: (Canon, float, int) -> bytes
+    if value != value:
+        canon.has_nan = True
+        return b"N"
+    if value in (_INF, -_INF) or not value.is_integer():
+        return b"f" + _double.pack(value)
+    return _canon_int(canon, int(value), depth)
+
+
+def _canon_complex(canon, value, depth):
+    # type: (Canon, complex, int) -> bytes
+    real = _canon_float(canon, value.real, depth)
+    return real if value.imag == 0 else b"c" + real + _canon_float(canon, value.imag, depth)
+
+
+def _canon_str(canon, value, depth):
+    # type: (Canon, str, int) -> bytes
+    data = _str_encode(value, "utf-8", "surrogatepass")
+    return b"s%d:" % _len(data) + data
+
+
+def _canon_bytes(canon, value, depth):
+    # type: (Canon, bytes, int) -> bytes
+    return b"b%d:" % _len(value) + bytes(value)
+
+
+def _canon_list(canon, value, depth):
+    # type: (Canon, list[object], int) -> bytes
+    one, depth = canon.bytes, depth + 1
+    return b"[%d:" % _len(value) + b"".join([one(item, depth) for item in value])
+
+
+def _canon_tuple(canon, value, depth):
+    # type: (Canon, tuple[object, ...], int) -> bytes
+    one, depth = canon.bytes, depth + 1
+    return b"(%d:" % _len(value) + b"".join([one(item, depth) for item in value])
+
+
+def _canon_set(canon, value, depth):
+    # type: (Canon, set[object], int) -> bytes
+    one, depth = canon.bytes, depth + 1
+    return b"<%d:" % _len(value) + b"".join(_sorted([one(item, depth) for item in value]))
+
+
+def _canon_dict(canon, value, depth):
+    # type: (Canon, dict[object, object], int) -> bytes
+    one, depth = canon.bytes, depth + 1
+    pairs = [one(key, depth) + one(item, depth) for key, item in value.items()]
+    return b"{%d:" % _len(value) + b"".join(_sorted(pairs))
+
+
+_CANON = {
+    type(None): _canon_none,
+    bool: _canon_int,
+    int: _canon_int,
+    float: _canon_float,
+    complex: _canon_complex,
+    str: _canon_str,
+    bytes: _canon_bytes,
+    bytearray: _canon_bytes,
+    list: _canon_list,
+    tuple: _canon_tuple,
+    set: _canon_set,
+    frozenset: _canon_set,
+    dict: _canon_dict,
+}
+
+
+def canon(value, budget):
+    # type: (object, int) -> tuple[bytes, bool]
+    """(canonical bytes, holds NaN) of a plain value. Raises NotPlain, or TooLarge beyond `budget` bytes."""
+    run = Canon(budget)
+    try:
+        return run.bytes(value), run.has_nan
+    except RecursionError:
+        raise NotPlain("a value nested too deep") from None
+
+
+def short_repr(value, limit):
+    # type: (object, int) -> tuple[str, bool]
+    """(repr for people, was it cut). Only for values `canon` accepted: no code of the candidate runs for those types."""
+    try:
+        text = repr(value)
+    except ValueError:  # an int beyond the digit limit
+        text = "<int of %d bits>" % value.bit_length() if _type(value) is int else "<a value with very long ints>"
+    except Exception:
+        text = "<no repr>"
+    if _type(text) is not str:
+        text = "<no repr>"
+    return (text[:limit], True) if _len(text) > limit else (text, False)

@@ -1,0 +1,113 @@
+"""The bench a worker works at: everything a job needs to run code of a task and to report on it."""
+
+import builtins
+import os
+import sys
+import time
+
+from cruxcell import frames, messages, reports
+from cruxcell.capture import Capture
+from cruxcell.values import NotPlain, TooLarge, canon, short_repr, type_name
+
+_cpu_ns, _wall_ns = time.process_time_ns, time.perf_counter_ns
+_PYTHON_DEPTH = 1000  # frames a candidate may use: what a fresh interpreter gives a script
+
+
+class Workbench:
+    """One worker's tools. `report` and `progress` are file descriptors; the limits are those of one check."""
+
+    def __init__(self, kernel, report, progress, step_limit, output_limit):
+        # type: (object, int, int, int, int) -> None
+        self.kernel = kernel
+        self.report, self.progress = report, progress
+        self.step_limit, self.output_limit = step_limit, output_limit
+        self.index = 0
+        self.stdout = Capture(output_limit, self._overflow)
+        self.stderr = Capture(output_limit, self._overflow)
+        self._started = (0, 0)
+
+    def send(self, record):
+        # type: (bytes) -> None
+        frames.write_all(self.report, record)
+
+    def next_check(self):
+        # type: () -> None
+        """Tell the zygote that one check is done, so that its clocks start anew for the next."""
+        os.write(self.progress, b".")
+
+    def begin(self, index):
+        # type: (int) -> None
+        """A check begins: streams are empty, clocks at zero, and the candidate has a script's recursion depth."""
+        self.index = index
+        self.stdout.reset()
+        self.stderr.reset()
+        sys.stdout, sys.stderr = self.stdout, self.stderr  # type: ignore[assignment]
+        self._started = (_cpu_ns(), _wall_ns())
+
+    def run(self, code, namespace):
+        # type: (object, dict[str, object]) -> object
+        """Evaluate `code` under the step limit, which ends the worker with a report and cannot be caught."""
+        report = reports.limit(messages.STEP_LIMIT, self.index, self.step_limit)
+        return self.kernel.run(code, namespace, self.step_limit, self.report, report)  # type: ignore[attr-defined]
+
+    def numbers(self, flags=0, steps=None):
+        # type: (int, int | None) -> bytes
+        cpu, wall = self._started
+        count = self.kernel.steps() if steps is None else steps  # type: ignore[attr-defined]
+        return reports.NUMBERS.pack(self.index, count, max(_cpu_ns() - cpu, 0), max(_wall_ns() - wall, 0), flags)
+
+    def output(self):
+        # type: () -> tuple[bytes, bytes]
+        out, err = self.stdout.take(), self.stderr.take()
+        limit = self.output_limit
+        return (reports.text_bytes(out, limit) if out else b""), (reports.text_bytes(err, limit) if err else b"")
+
+    def send_value(self, value, steps=None):
+        # type: (object, int | None) -> None
+        """Report a value: canonically if it is plain data, by the name of its type if not."""
+        numbers = self.numbers(0, steps)
+        stdout, stderr = self.output()
+        try:
+            canonical, has_nan = canon(value, max(self.output_limit, 1 << 16))
+        except NotPlain as error:
+            shown = "<%s object>" % type_name(value)
+            self.send(reports.value(numbers, messages.OPAQUE, str(error).encode(), shown.encode(), stdout, stderr))
+        except TooLarge:
+            self.send(reports.limit(messages.OUTPUT_LIMIT, self.index, 0))
+        else:
+            shown, cut = short_repr(value, messages.MAX_TEXT)
+            kind = messages.HOLDS_NAN if has_nan else messages.PLAIN
+            self.send(
+                reports.value(numbers, kind, canonical, reports.text_bytes(shown) + (b"\0" if cut else b""), stdout, stderr)
+            )
+
+    def send_raised(self, error, steps=None):
+        # type: (BaseException, int | None) -> None
+        flags = reports.OUT_OF_MEMORY if reports.is_out_of_memory(error) else 0
+        numbers = self.numbers(flags, steps)
+        stdout, stderr = self.output()
+        self.send(reports.raised(numbers, error, stdout, stderr))
+
+    def finish(self, status=messages.EXIT_DONE):
+        # type: (int) -> None
+        """Leave. No atexit handler, destructor or buffered stream of the candidate gets another word."""
+        os._exit(status)
+
+    def _overflow(self):
+        # type: () -> None
+        self.send(reports.limit(messages.OUTPUT_LIMIT, self.index, 0))
+        self.finish(messages.EXIT_OUTPUT)
+
+
+def fresh_namespace(name="__candidate__"):
+    # type: (str) -> dict[str, object]
+    return {"__builtins__": builtins, "__name__": name}
+
+
+def set_recursion_depth():
+    # type: () -> None
+    """Give the code that is run next a script's recursion depth, whatever the depth of the harness around it."""
+    depth, frame = 0, sys._getframe(1)  # type: ignore[assignment]
+    while frame is not None:
+        depth, frame = depth + 1, frame.f_back  # type: ignore[assignment]
+    sys.setrecursionlimit(_PYTHON_DEPTH + depth + 2)

@@ -1,0 +1,84 @@
+"""A worker: one job, then death. Forked by the zygote, never returns to it.
+
+In order: read the payload (only our own framing is looked at), tidy the file descriptors, confine, and only then look
+at the texts of the task. Each step that fails ends the worker with a HARNESS_ERROR that names it, before any byte of
+the candidate runs.
+"""
+
+import gc
+import os
+import struct
+
+from cruxcell import frames, messages, reports
+from cruxcell.calls import run_apply, run_calls
+from cruxcell.probe import run_probe
+from cruxcell.programs import prepare_stdio, run_script, run_stdio
+from cruxcell.reading import run_arguments, run_expression, run_read
+from cruxcell.workbench import Workbench
+
+# The first fields of every payload: the kind of job, and step limit, output limit.
+LIMITS = struct.Struct("<QQ")
+
+_JOBS = {
+    messages.JOB_READ: run_read,
+    messages.JOB_CALLS: run_calls,
+    messages.JOB_APPLY: run_apply,
+    messages.JOB_EXPRESSION: run_expression,
+    messages.JOB_ARGUMENTS: run_arguments,
+    messages.JOB_STDIO: run_stdio,
+    messages.JOB_SCRIPT: run_script,
+    messages.JOB_PROBE: run_probe,
+}
+
+# File descriptors of a worker; 0, 1 and 2 are /dev/null, or memory files for a stdio job.
+REPORT, PROGRESS, CHANNEL = 3, 4, 5
+
+
+def main(kernel, payload, confine):
+    # type: (object, int, object) -> None
+    """Do the job whose payload waits in file descriptor `payload`; `confine()` applies rlimits and the filter.
+
+    The caller has put the report pipe at REPORT and the progress pipe at PROGRESS. Never returns.
+    """
+    step = "payload"
+    try:
+        fields = frames.read_frame(payload, messages.MAX_PAYLOAD)
+        steps, output = LIMITS.unpack(fields[1])
+        if fields[0] == messages.JOB_STDIO:
+            prepare_stdio(fields[3])
+        step = "descriptors"
+        os.closerange(PROGRESS + 1, 64)
+        step = "confine"
+        confine()  # type: ignore[operator]
+        step = "job"
+        bench = Workbench(kernel, REPORT, PROGRESS, steps, output)
+        job = _JOBS[fields[0]]
+        del fields[:2]
+        gc.enable()
+    except BaseException as error:
+        _fail(step, error)
+    try:
+        job(bench, fields)
+    except MemoryError:
+        bench.send(reports.limit(messages.MEMORY_LIMIT, bench.index, 0))
+    except BaseException as error:
+        _fail("job", error)
+    os._exit(messages.EXIT_DONE)
+
+
+def discard(payload):
+    # type: (int) -> None
+    """Take a payload off the pipe and do nothing with it: its order was called back. Never returns."""
+    try:
+        frames.read_frame(payload, messages.MAX_PAYLOAD)
+        frames.write_all(REPORT, reports.plan(False, "", []))
+    finally:
+        os._exit(messages.EXIT_DONE)
+
+
+def _fail(step, error):
+    # type: (str, BaseException) -> None
+    try:
+        frames.write_all(REPORT, reports.harness_error("%s: %s: %s" % (step, type(error).__name__, error)))
+    finally:
+        os._exit(messages.EXIT_HARNESS)
