@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from cruxcell import calls, messages
+
 from cruxboxd import verdict
 from cruxboxd.asks import CallAsk, TaskAsk
 from cruxboxd.jobs import Job, Result, ZygoteKey
 from cruxboxd.pool import MAX_ATTEMPTS, Pool
 from cruxboxd.verdict import Assurance, Finding, Outcome, Plan, Report, invalid, sandbox_error
-from cruxcell import calls, messages
 
 # At most so many checks share a worker: tenants take turns at this grain.
 SHARED_CHECKS = 64
@@ -168,7 +169,9 @@ def _read_calls(result: Result, count: int, way: Way, task: TaskAsk) -> _Seen:
     plan = report.plan
     found, forged = verdict.of_records(report, count, result.facts, task.limits.output_bytes)
     findings = {at: replace(finding, assurance=_assurance(plan.classes[at], way)) for at, finding in found.items()}
-    findings.update({at: invalid(plan.detail_of(at)) for at, kind in enumerate(plan.classes) if kind == messages.INVALID})
+    findings.update(
+        {at: invalid(plan.detail_of(at)) for at, kind in enumerate(plan.classes) if kind == messages.INVALID}
+    )
     turns = _turns(plan, way)
     unreached = [at for at in turns if at not in findings]
     if forged or result.over_cap or not _ends_well(report, result):

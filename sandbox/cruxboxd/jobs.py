@@ -6,10 +6,11 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 
-from cruxboxd.config import Limits
-from cruxboxd.verdict import Exit
 from cruxcell import frames, messages
 from cruxcell.worker import LIMITS as LIMIT_FIELDS
+
+from cruxboxd.config import Limits
+from cruxboxd.verdict import Exit
 
 _MS = 1_000_000
 

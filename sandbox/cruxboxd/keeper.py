@@ -22,9 +22,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from cruxcell import frames, messages
+
 from cruxboxd.jobs import Job, Result, ZygoteKey
 from cruxboxd.verdict import Exit
-from cruxcell import frames, messages
 
 log = logging.getLogger(__name__)
 

@@ -16,11 +16,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from cruxcell import messages
+
 from cruxboxd.config import Config
 from cruxboxd.fair import FairQueue
 from cruxboxd.jobs import Job, Result, ZygoteKey
 from cruxboxd.keeper import Keeper, StartError
-from cruxcell import messages
 
 log = logging.getLogger(__name__)
 

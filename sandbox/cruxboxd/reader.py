@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from cruxcell import frames, messages
+from cruxcell.reading import EXPECTED, SCRIPT
+
 from cruxboxd.config import MIB, Limits
 from cruxboxd.jobs import Job, Result, ZygoteKey
 from cruxboxd.pool import Pool
 from cruxboxd.verdict import text
-from cruxcell import frames, messages
-from cruxcell.reading import EXPECTED, SCRIPT
 
 _TEXTS_A_JOB = 256
 _BYTES_A_JOB = MIB

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cruxcell import messages, programs
+
 from cruxboxd import verdict
 from cruxboxd.asks import ScriptAsk, StdioAsk, StepCount, TaskAsk
 from cruxboxd.calling import read_single
 from cruxboxd.jobs import Job, Result, ZygoteKey
 from cruxboxd.pool import Pool
 from cruxboxd.verdict import Assurance, Finding, Outcome, invalid
-from cruxcell import messages, programs
 
 
 async def run_stdio(pool: Pool, task: TaskAsk, ask: StdioAsk, hash_seed: str) -> Finding:

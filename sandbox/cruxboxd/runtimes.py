@@ -11,7 +11,8 @@ from pathlib import Path
 
 from cruxboxd.config import Config, ConfigError, RuntimeSpec, environment_for_zygotes
 from cruxboxd.jobs import ZygoteKey
-from cruxboxd.policy import Profile, compile as compile_policy
+from cruxboxd.policy import Profile
+from cruxboxd.policy import compile as compile_policy
 from cruxboxd.pool import ZygoteSetup
 
 _ASK_TIMEOUT_S = 30

@@ -118,9 +118,7 @@ _MEMORY_EVIDENCE = 0.9
 def of_exit(facts: Exit, cpu_limit_ns: int, memory_bytes: int) -> Finding:
     """The outcome of a check whose worker ended without reporting on it."""
     outcome, clock, detail = _classify_exit(facts, cpu_limit_ns, memory_bytes)
-    return Finding(
-        outcome, detail, clock, cpu_ns=facts.cpu_ns, wall_ns=facts.wall_ns, peak_bytes=facts.peak_bytes
-    )
+    return Finding(outcome, detail, clock, cpu_ns=facts.cpu_ns, wall_ns=facts.wall_ns, peak_bytes=facts.peak_bytes)
 
 
 def _classify_exit(facts: Exit, cpu_limit_ns: int, memory_bytes: int) -> tuple[Outcome, Clock | None, str]:
@@ -276,7 +274,9 @@ def compare(value: Finding, expected: bytes | None) -> Finding:
     if value.canonical is None or expected is None:
         return replace(value, outcome=Outcome.FAILED)
     same = value.canonical == expected
-    return replace(value, outcome=Outcome.PASSED if same else Outcome.FAILED, detail="" if same else "the value differs")
+    return replace(
+        value, outcome=Outcome.PASSED if same else Outcome.FAILED, detail="" if same else "the value differs"
+    )
 
 
 def same_output(printed: bytes, expected: bytes) -> bool:

@@ -4,11 +4,10 @@ The first datagram on the control socket is the setup: settings as fields, see `
 was confined, or FAILED_TO_START with the step that failed.
 """
 
+import _socket
 import gc
 import os
 import sys
-
-import _socket
 
 from cruxcell import frames, messages
 

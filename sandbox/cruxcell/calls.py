@@ -5,7 +5,7 @@ import struct
 from cruxcell import messages, plain, reports
 from cruxcell.hermetic import is_hermetic
 from cruxcell.texts import PROGRAM, Invalid, classify_call, compile_text
-from cruxcell.workbench import Workbench, fresh_namespace, set_recursion_depth
+from cruxcell.workbench import fresh_namespace, set_recursion_depth
 
 # Flags of a JOB_CALLS.
 SHARE = 1  # calls on a hermetic program may be evaluated one after the other in this worker
@@ -33,9 +33,7 @@ def run_calls(bench, fields):
     runnable = messages.DIRECT + (messages.ARGUED + messages.EXPRESSION if flags & RUN_EXPRESSIONS else "")
     hermetic = program is None or (flags & SHARE and is_hermetic(source, program))
     bench.send(
-        reports.plan(
-            bool(hermetic), "".join([item[0] for item in planned]), [item[1] for item in planned if item[1]]
-        )
+        reports.plan(bool(hermetic), "".join([item[0] for item in planned]), [item[1] for item in planned if item[1]])
     )
     set_recursion_depth()
     for index, (kind, _, code) in enumerate(planned):

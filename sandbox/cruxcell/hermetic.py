@@ -15,9 +15,7 @@ Left over: arithmetic, calls of the program's own functions, methods of plain da
 import builtins
 
 SAFE_BUILTINS = frozenset(
-    """abs all any ascii bin bool bytearray bytes callable chr complex dict divmod enumerate filter float format
-    frozenset hex int isinstance issubclass iter len list map max min next oct ord pow print range repr reversed round
-    set slice sorted str sum tuple zip True False None Ellipsis NotImplemented""".split()
+    ["abs", "all", "any", "ascii", "bin", "bool", "bytearray", "bytes", "callable", "chr", "complex", "dict", "divmod", "enumerate", "filter", "float", "format", "frozenset", "hex", "int", "isinstance", "issubclass", "iter", "len", "list", "map", "max", "min", "next", "oct", "ord", "pow", "print", "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum", "tuple", "zip", "True", "False", "None", "Ellipsis", "NotImplemented"]
     + [
         name
         for name in vars(builtins)
@@ -26,9 +24,7 @@ SAFE_BUILTINS = frozenset(
 )
 _UNSAFE_BUILTINS = frozenset(vars(builtins)) - SAFE_BUILTINS
 _INSPECTED = frozenset(
-    """gi_frame gi_code gi_running gi_yieldfrom gi_suspended cr_frame cr_code cr_await cr_running cr_origin ag_frame
-    ag_code ag_await ag_running tb_frame tb_next tb_lasti tb_lineno f_back f_builtins f_code f_globals f_lasti f_lineno
-    f_locals f_trace f_trace_lines f_trace_opcodes with_traceback add_note mro""".split()
+    ["gi_frame", "gi_code", "gi_running", "gi_yieldfrom", "gi_suspended", "cr_frame", "cr_code", "cr_await", "cr_running", "cr_origin", "ag_frame", "ag_code", "ag_await", "ag_running", "tb_frame", "tb_next", "tb_lasti", "tb_lineno", "f_back", "f_builtins", "f_code", "f_globals", "f_lasti", "f_lineno", "f_locals", "f_trace", "f_trace_lines", "f_trace_opcodes", "with_traceback", "add_note", "mro"]
 )
 _Code = type((lambda: None).__code__)
 

@@ -10,10 +10,6 @@ import struct
 
 STACK_BYTES = 8 << 20  # fixed, so that the depth of recursion does not depend on the host
 DESCRIPTORS = 32  # standard streams, report pipe, and some to spare for reading files
-# A worker may do many checks, each with a clock of its own, so the CPU limit of the process is a backstop only: it ends
-# a worker that the zygote has lost sight of.
-_CHECKS_OF_A_WORKER, _BACKSTOP_S = 1000, 60
-
 # What neither zygote nor worker needs.
 _NONE = (
     "RLIMIT_CORE",  # no core files
@@ -43,14 +39,15 @@ def pack(address_space_bytes, file_bytes, cpu_ns):
     Args:
         address_space_bytes: what the zygote has (`address_space`) plus what the worker may add.
         file_bytes: size a file may be written to; 0 means no writing to files at all. Pipes are not files.
-        cpu_ns: CPU limit of one check. The zygote's clock enforces it; the limit set here is far above.
+        cpu_ns: CPU time of all the worker's checks together, rounded up to a second: a backstop for a worker that the
+            zygote has lost sight of. The limit of a single check is the zygote's clock.
 
     Returns:
         Packed records for `kernel.enter`.
     """
     limits = [
         (resource.RLIMIT_AS, address_space_bytes),
-        (resource.RLIMIT_CPU, _BACKSTOP_S + cpu_ns * _CHECKS_OF_A_WORKER // 1_000_000_000),
+        (resource.RLIMIT_CPU, max(1, -(-cpu_ns // 1_000_000_000))),
         (resource.RLIMIT_FSIZE, file_bytes),
         (resource.RLIMIT_NOFILE, DESCRIPTORS),
         (resource.RLIMIT_NPROC, 0),  # no processes, no threads; binds for every user but root

@@ -44,7 +44,7 @@ def _encode(value, parts, depth):
         parts.append(_SEQUENCES[kind] + _u32.pack(len(value)))  # type: ignore[arg-type]
         for item in value:  # type: ignore[attr-defined]
             _encode(item, parts, depth + 1)
-    elif kind is dict or kind.__module__ == "collections" and kind in _dict_tags():
+    elif kind is dict or (kind.__module__ == "collections" and kind in _dict_tags()):
         _encode_dict(value, parts, depth)
     else:
         raise NotPlain(type_name(value))
@@ -109,7 +109,7 @@ def _decode(data, at, depth):
     tag = data[at : at + 1]
     size = _u32.unpack_from(data, at + 1)[0]
     at += 5
-    if depth > MAX_DEPTH + 1 or size > len(data) - at and tag not in (b"N",):
+    if depth > MAX_DEPTH + 1 or (size > len(data) - at and tag not in (b"N",)):
         raise Garbled("a length or depth that cannot be")
     if tag in _ATOM_DECODERS:
         return _ATOM_DECODERS[tag](data[at : at + size]), at + size  # type: ignore[operator]

@@ -4,7 +4,6 @@ import os
 
 from cruxcell import messages, reports
 from cruxcell.frames import frame
-from cruxcell.workbench import Workbench
 
 
 def _open_passwd():
@@ -91,7 +90,6 @@ ATTEMPTS = {
     "stat": _stat,
     "memory_file": _memory_file,
 }
-
 
 
 def run_probe(bench, fields):

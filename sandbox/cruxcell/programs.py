@@ -6,7 +6,7 @@ import sys
 
 from cruxcell import messages, reports
 from cruxcell.texts import CHECK, PROGRAM, Invalid, compile_text
-from cruxcell.workbench import Workbench, fresh_namespace, set_recursion_depth
+from cruxcell.workbench import fresh_namespace, set_recursion_depth
 
 # Flags of a JOB_SCRIPT.
 COUNT_EVENTS = 1  # steps are trace events of program and script, spliced into one module (the paper's numsteps)
@@ -38,9 +38,7 @@ def run_stdio(bench, fields):
     bench.begin(0)
     sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)
     sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)
-    sys.stderr = sys.__stderr__ = open(
-        2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
-    )
+    sys.stderr = sys.__stderr__ = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
     sys.argv = ["program.py"]
     try:
         try:

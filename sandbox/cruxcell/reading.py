@@ -15,7 +15,7 @@ from cruxcell.texts import (
     split_assertion,
 )
 from cruxcell.values import NotPlain, TooLarge, canon
-from cruxcell.workbench import Workbench, fresh_namespace, set_recursion_depth
+from cruxcell.workbench import fresh_namespace, set_recursion_depth
 
 _Code = type((lambda: None).__code__)
 
@@ -155,5 +155,11 @@ def _bound_names(program):
             found.update(node.names)
         for name in node._fields:  # type: ignore[attr-defined]
             child = getattr(node, name, None)
-            pending.extend([item for item in child if isinstance(item, _ast.AST)] if isinstance(child, list) else [child] if isinstance(child, _ast.AST) else [])
+            pending.extend(
+                [item for item in child if isinstance(item, _ast.AST)]
+                if isinstance(child, list)
+                else [child]
+                if isinstance(child, _ast.AST)
+                else []
+            )
     return found

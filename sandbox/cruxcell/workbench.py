@@ -78,7 +78,9 @@ class Workbench:
             shown, cut = short_repr(value, messages.MAX_TEXT)
             kind = messages.HOLDS_NAN if has_nan else messages.PLAIN
             self.send(
-                reports.value(numbers, kind, canonical, reports.text_bytes(shown) + (b"\0" if cut else b""), stdout, stderr)
+                reports.value(
+                    numbers, kind, canonical, reports.text_bytes(shown) + (b"\0" if cut else b""), stdout, stderr
+                )
             )
 
     def send_raised(self, error, steps=None):

@@ -12,12 +12,11 @@ A single-threaded worker cannot use CPU time faster than wall time passes, so sl
 and looking again is exact.
 """
 
+import _socket
 import os
 import select
 import signal
 import time
-
-import _socket
 
 from cruxcell import messages, worker
 from cruxcell.confine import confine_worker
@@ -88,9 +87,7 @@ class Zygote:
         self._dropped.discard(seq)
         cpu = int((usage.ru_utime + usage.ru_stime) * _S)
         wall = time.monotonic_ns() - started
-        event = messages.EVENT.pack(
-            messages.DONE, lane, killed, 0, seq, status, cpu, wall, usage.ru_maxrss * 1024
-        )
+        event = messages.EVENT.pack(messages.DONE, lane, killed, 0, seq, status, cpu, wall, usage.ru_maxrss * 1024)
         self._send_done(event, streams)
 
     def _rlimits_of(self, *key):

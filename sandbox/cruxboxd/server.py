@@ -1,0 +1,194 @@
+"""The daemon as a whole: zygotes first, then the probe, and only then the doors open."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import logging
+import os
+import secrets
+import signal
+from pathlib import Path
+
+import grpc
+from cruxbox_proto.v1 import sandbox_pb2 as pb
+from cruxbox_proto.v1 import sandbox_pb2_grpc as pb_grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from cruxboxd import __version__
+from cruxboxd.config import UNITS, Config, ConfigError, Limits, check_config
+from cruxboxd.jobs import ZygoteKey
+from cruxboxd.judge import Judge
+from cruxboxd.keeper import StartError
+from cruxboxd.metrics import Metrics
+from cruxboxd.pool import Pool
+from cruxboxd.preflight import Preflight, run_preflight
+from cruxboxd.requests import Stamp, Terms
+from cruxboxd.runtimes import Runtime, ZygoteSetups, find_runtimes
+from cruxboxd.service import Admission, SandboxService
+
+log = logging.getLogger(__name__)
+
+SERVICE = pb.DESCRIPTOR.services_by_name["Sandbox"].full_name
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
+
+
+class RefusedToServe(Exception):
+    """The daemon does not serve; the message says why, a sentence a line."""
+
+
+class Engine:
+    """Pool, judge and what is known about this host; everything but the network."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = check_config(config)
+        self.runtimes = find_runtimes(self.config)
+        self.setups = ZygoteSetups(self.config, self.runtimes)
+        self.metrics = Metrics()
+        self.default_runtime = next(runtime.name for runtime in self.runtimes.values() if runtime.is_default)
+        self.preflight = Preflight((), ())
+
+    async def open(self) -> None:
+        """Start zygotes and probe them; raises RefusedToServe when a required layer does not hold."""
+        self.pool = Pool(self.config, self.setups, self.metrics)
+        self.judge = Judge(self.pool, self.config.hash_seed)
+        key = ZygoteKey(self.default_runtime, False, self.config.hash_seed)
+        try:
+            keeper = await self.pool.open(key)
+        except StartError as error:
+            raise RefusedToServe(str(error)) from None
+        self.preflight = await run_preflight(self.pool, keeper, key, self.config)
+        if self.preflight.problems:
+            await self.close()
+            raise RefusedToServe("\n".join(self.preflight.problems))
+        self.metrics.watch(self.pool, self.config.workers)
+
+    async def close(self) -> None:
+        await self.pool.close()
+
+    def terms(self) -> Terms:
+        return Terms(
+            frozenset(self.runtimes), self.default_runtime, self.config.default_limits, self.config.maximum_limits
+        )
+
+    def stamp(self) -> Stamp:
+        versions = {runtime.name: runtime.version for runtime in self.runtimes.values()}
+        return Stamp(versions, self.setups.profile_digest, self.preflight.degraded)
+
+    def info(self) -> pb.ServerInfo:
+        """What GetServerInfo answers."""
+        return pb.ServerInfo(
+            version=__version__,
+            runtimes=[_runtime_info(runtime) for runtime in self.runtimes.values()],
+            default_limits=_limits_info(self.config.default_limits),
+            maximum_limits=_limits_info(self.config.maximum_limits),
+            layers=[
+                pb.Layer(name=layer.name, active=layer.active, required=layer.required, detail=layer.detail)
+                for layer in self.preflight.layers
+            ],
+            workers=self.config.workers,
+            profile_digest=self.setups.profile_digest,
+            max_message_bytes=self.config.max_message_bytes,
+            instance_id=secrets.token_hex(8),
+            hash_seed=self.config.hash_seed,
+        )
+
+
+def _runtime_info(runtime: Runtime) -> pb.Runtime:
+    return pb.Runtime(name=runtime.name, version=runtime.version, path=runtime.path, is_default=runtime.is_default)
+
+
+def _limits_info(limits: Limits) -> pb.Limits:
+    return pb.Limits(**{name: getattr(limits, name) for name in UNITS})
+
+
+class Server:
+    """The engine behind gRPC: health, reflection, the service."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        config = engine.config
+        self._admission = Admission(engine.pool, config.queue_checks, config.queue_bytes)
+        self._health = health.aio.HealthServicer()
+        self._server = grpc.aio.server(options=_channel_options(config))
+        service = SandboxService(
+            engine.judge, engine.pool, engine.terms(), engine.stamp(), engine.info(), self._admission, engine.metrics
+        )
+        pb_grpc.add_SandboxServicer_to_server(service, self._server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server)
+
+    async def start(self) -> None:
+        """Open the doors. Raises ConfigError for an address that cannot be listened on."""
+        for address in self._engine.config.listen:
+            self._listen(address)
+        await self._server.start()
+        await self._say(health_pb2.HealthCheckResponse.SERVING)
+
+    def _listen(self, address: str) -> None:
+        try:
+            port = self._server.add_insecure_port(address)
+        except RuntimeError:
+            port = 0
+        if not port:
+            raise ConfigError(f"cannot listen on {address}: in use, not permitted or not an address")
+        if address.startswith("unix:"):
+            Path(address[len("unix:") :].removeprefix("//")).chmod(0o600)
+        log.info("listening", extra={"address": address, "port": port})
+
+    async def drain(self) -> None:
+        """Stop: say so, finish what was accepted within the drain time, then go."""
+        self._admission.is_draining = True
+        await self._say(health_pb2.HealthCheckResponse.NOT_SERVING)
+        log.info("draining", extra={"checks": self._admission.checks})
+        await self._server.stop(self._engine.config.drain_s)
+
+    async def _say(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
+        for name in ("", SERVICE):
+            await self._health.set(name, status)
+
+
+def _channel_options(config: Config) -> list[tuple[str, int]]:
+    return [
+        ("grpc.max_receive_message_length", config.max_message_bytes),
+        ("grpc.max_send_message_length", -1),
+        ("grpc.max_concurrent_streams", 1_000),
+        ("grpc.max_metadata_size", 16 << 10),
+        # Clients keep silent streams alive through NATs; that is allowed, a ping flood is not.
+        ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.keepalive_time_ms", 30_000),
+        ("grpc.keepalive_timeout_ms", 20_000),
+        ("grpc.http2.max_ping_strikes", 5),
+        ("grpc.so_reuseport", 0),
+    ]
+
+
+async def serve(config: Config) -> None:
+    """Run the daemon until SIGTERM or SIGINT. Raises ConfigError or RefusedToServe before it serves."""
+    protect_process(config.exit_with_parent)
+    engine = Engine(config)
+    await engine.open()
+    try:
+        server = Server(engine)
+        stop = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        if config.metrics_port is not None:
+            engine.metrics.serve(config.metrics_port)
+        await server.start()
+        log.info("serving", extra={"workers": config.workers, "version": __version__})
+        await stop.wait()
+        await server.drain()
+    finally:
+        await engine.close()
+
+
+def protect_process(exit_with_parent: bool) -> None:
+    """Make this process's memory unreadable to others of its user; end it with its parent if that was asked."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0):
+        raise RefusedToServe(f"cannot become undumpable: {os.strerror(ctypes.get_errno())}")
+    if exit_with_parent and libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0):
+        raise RefusedToServe(f"cannot tie this process to its parent: {os.strerror(ctypes.get_errno())}")
