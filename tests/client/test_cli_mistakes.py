@@ -48,7 +48,7 @@ MISTAKES = [
     (f"{SCORE} --out good.json", "good.json: would overwrite the generations"),
     (f"{SCORE} --server {NOBODY} --out out.json", f"Cannot reach the server at {NOBODY}"),
     (f"{SCORE} --accounting creative", "'creative' is not one of"),
-    ("score good.json sub/good.json --dataset data.jsonl --mode input --out out", "two of the files to score"),
+    ("score good.json ./good.json --dataset data.jsonl --mode input --out out", "two of the files to score"),
     ("score good.json key.json --dataset data.jsonl --mode input --out data.jsonl", "key.json, line 1"),
     ("score good.json good.json --dataset data.jsonl --mode input --out data.jsonl", "must be a folder"),
     ("check --program nope.py --call f(1) --expected 1", "nope.py: cannot be read"),

@@ -124,13 +124,21 @@ def _output_paths(out: Path, inputs: Sequence[Path]) -> list[Path]:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DataError(f"{out}: cannot be made: {error.strerror or error}") from None
-        paths = [out / path.name for path in inputs]
+        paths = _names_in(out, inputs)
     for number, path in enumerate(paths):
         if path in paths[:number]:
-            raise DataError(f"{path}: two of the files to score have this name; score them one by one")
+            raise DataError(f"{path}: two of the files to score would have this name; score them one by one")
         if any(path.resolve() == source.resolve() for source in inputs):
             raise DataError(f"{path}: would overwrite the generations it is made from")
     return paths
+
+
+def _names_in(out: Path, inputs: Sequence[Path]) -> list[Path]:
+    """Each input's own name; where they share it (CRUXEval's are all called generations.json), that of its folder."""
+    names = [path.name for path in inputs]
+    if len(set(names)) < len(names):
+        names = [f"{path.resolve().parent.name}.json" for path in inputs]
+    return [out / name for name in names]
 
 
 # ---- what is answered ---------------------------------------------------------------
