@@ -40,9 +40,10 @@ def become(*, deny_namespaces: bool = True) -> None:
     """Makes the calling process an ordinary user's without capabilities or namespaces. There is no way back."""
     if os.geteuid() == 0:
         _make_interpreter_reachable()
-        folder = tempfile.mkdtemp(prefix="unprivileged-")
+        folder = Path(tempfile.gettempdir(), f"unprivileged-{NOBODY}")
+        folder.mkdir(mode=0o700, exist_ok=True)
         os.chown(folder, NOBODY, NOBODY)
-        os.environ.update(HOME=folder, TMPDIR=folder)
+        os.environ.update(HOME=str(folder), TMPDIR=str(folder))
         for capability in range(64):
             _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
         os.setgroups([])

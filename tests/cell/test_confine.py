@@ -24,8 +24,7 @@ from cruxboxd.policy import Profile
 
 pytestmark = pytest.mark.kernel
 
-ALL = {name: thing for name, thing in vars(attempts).items() if callable(thing)}
-TRIED = [name for name, thing in ALL.items() if thing.__module__ == "attempts" and name[0] != "_" and name != "outcome"]
+TRIED = list(attempts.ATTEMPTS)
 
 # What must work in a worker that runs a candidate, and what comes of it.
 ORDINARY = {
