@@ -64,4 +64,9 @@ def _alike(
 
 def _renamed(row: Row, form: Anonymized) -> dict[str, object]:
     # Steps are those of the original: names do not change what is executed.
-    return {**row.as_dict(), "code": form.code, "input": form.input, "names": form.names}
+    return {
+        **row.as_dict(),
+        "code": form.code,
+        "input": form.input,
+        "names": [list(pair) for pair in form.names.items()],
+    }
