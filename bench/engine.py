@@ -1,8 +1,104 @@
-"""The engine without gRPC: the daemon's pool driven directly, in a process of its own.
+"""The engine without gRPC: the daemon's judge and pool driven directly, in a process of its own.
 
 `python -m bench.engine` reads one marshalled `{"works": [(program, [(call, expected), ...]), ...], "cores": int,
-"isolation": "AUTO" | "PROCESS"}` on stdin and answers like the programs of `bench.peers`. Starting the keepers and one
-check on each of them come before the clock: the daemon it is compared with has been warm for long, too.
+"isolation": "AUTO" | "PROCESS"}` on stdin and answers like the programs of `bench.peers`. Work is handed over as the
+client would cut it: batches of 256 checks, eight of them at a time. Starting the zygotes and some checks to warm them
+come before the clock: the daemon it is compared with has been warm for long, too.
 """
 
 from __future__ import annotations
+
+import asyncio
+import marshal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from cruxboxd.asks import Ask, CallAsk, StepCount, TaskAsk
+from cruxboxd.config import Config
+from cruxboxd.server import Engine
+from cruxboxd.verdict import Finding, Outcome
+
+from bench.peers import wire
+from bench.workload import tasks
+
+BATCH_CHECKS = 256
+BATCHES_AT_A_TIME = 8
+WARM_UP_TASKS = 20
+
+Program = tuple[str, Sequence[tuple[str, str]]]
+
+
+def task_asks(works: Sequence[Program], share: bool, config: Config, runtime: str) -> list[TaskAsk]:
+    """What the service makes of a request, made without one."""
+    return [
+        TaskAsk(
+            id=str(number),
+            program=program,
+            asks=[CallAsk(str(at), call, expected) for at, (call, expected) in enumerate(probes)],
+            limits=config.default_limits,
+            runtime=runtime,
+            share=share,
+            require=None,
+            repeat=1,
+            step_count=StepCount.INSTRUCTIONS,
+        )
+        for number, (program, probes) in enumerate(works)
+    ]
+
+
+def batches(asks: Sequence[TaskAsk]) -> Iterator[list[TaskAsk]]:
+    """The tasks in slices of about BATCH_CHECKS checks."""
+    batch: list[TaskAsk] = []
+    size = 0
+    for task in asks:
+        batch.append(task)
+        size += len(task.asks)
+        if size >= BATCH_CHECKS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+async def judge(engine: Engine, asks: Sequence[TaskAsk]) -> list[bool]:
+    """Judge everything; whether each check passed, flat and in order."""
+    passed: dict[tuple[str, str], bool] = {}
+    room = asyncio.Semaphore(BATCHES_AT_A_TIME)
+
+    async def emit(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
+        passed[task.id, ask.id] = finding.outcome is Outcome.PASSED
+
+    async def one(batch: list[TaskAsk]) -> None:
+        try:
+            await engine.judge.judge(batch, emit)
+        finally:
+            room.release()
+
+    running = []
+    for batch in batches(asks):
+        await room.acquire()
+        running.append(asyncio.create_task(one(batch)))
+    await asyncio.gather(*running)
+    return [passed[task.id, ask.id] for task in asks for ask in task.asks]
+
+
+async def measure(message: dict[str, Any]) -> tuple[float, list[bool]]:
+    """Seconds and verdicts of the works in `message`."""
+    engine = Engine(Config(workers=message["cores"]))
+    share = message["isolation"] == "AUTO"
+    await engine.open()
+    try:
+        warm = [(work.program, [(one.call, one.expected) for one in work.probes]) for work in tasks(0, WARM_UP_TASKS)]
+        await judge(engine, task_asks(warm, share, engine.config, engine.default_runtime))
+        asks = task_asks(message["works"], share, engine.config, engine.default_runtime)
+        started = time.perf_counter()
+        passed = await judge(engine, asks)
+        return time.perf_counter() - started, passed
+    finally:
+        await engine.close()
+
+
+if __name__ == "__main__":
+    wire.write(*asyncio.run(measure(marshal.load(sys.stdin.buffer))))

@@ -46,6 +46,7 @@ class Method:
         checks: how many a round is given at scale 1, so that a round takes a second or two.
         run: judges works, flat and in order.
         missing: why it cannot run here; empty when it can.
+        distinct: how many of a program's ten checks are different; the others say the same again.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Method:
     checks: int
     run: Callable[[Sequence[Work]], Result]
     missing: str = ""
+    distinct: int = 10
 
 
 def lines(works: Sequence[Work]) -> list[tuple[str, str, str]]:

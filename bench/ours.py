@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from cruxbox import Client
 from cruxbox.model import CallCheck, Isolation, Limits, Task, Verdict
@@ -14,6 +14,8 @@ from bench.workload import Work
 
 ISOLATED_CHECKS = 4000
 GROUPED_CHECKS = 40_000
+# Ten samples of a model at T = 0.2 are about three different texts (Code Llama 7B on CRUXEval-I: 3.2).
+DISTINCT_GENERATIONS = 3
 
 
 def task_of(work: Work, isolation: Isolation, limits: Limits = Limits()) -> Task:  # noqa: B008 (frozen)
@@ -37,37 +39,40 @@ def timed(client: Client, tasks: Sequence[Task]) -> tuple[float, list[Verdict]]:
 def grpc_methods(client: Client) -> list[Method]:
     """Ours through gRPC, with `client` in this process and the daemon in another."""
 
-    def with_isolation(isolation: Isolation) -> Method:
+    def runner(isolation: Isolation) -> Callable[[Sequence[Work]], Result]:
         def run(works: Sequence[Work]) -> Result:
             seconds, verdicts = timed(client, list(tasks_of(works, isolation)))
             return Result(seconds, tuple(verdict.passed is True for verdict in verdicts))
 
-        isolated = isolation is Isolation.PROCESS
-        return Method(
-            "grpc_isolated" if isolated else "grpc_grouped",
-            f"cruxbox, gRPC, {'a worker for each check' if isolated else 'grouped by ten'}",
-            ISOLATED_CHECKS if isolated else GROUPED_CHECKS,
-            run,
-        )
+        return run
 
-    return [with_isolation(Isolation.PROCESS), with_isolation(Isolation.AUTO)]
+    isolated, grouped = runner(Isolation.PROCESS), runner(Isolation.AUTO)
+    return [
+        Method("grpc_isolated", "cruxbox, gRPC, a worker for each check", ISOLATED_CHECKS, isolated),
+        Method("grpc_grouped", "cruxbox, gRPC, grouped by ten", GROUPED_CHECKS, grouped),
+        Method(
+            "grpc_generations",
+            f"cruxbox, gRPC, ten generations, {DISTINCT_GENERATIONS} distinct",
+            GROUPED_CHECKS,
+            grouped,
+            distinct=DISTINCT_GENERATIONS,
+        ),
+    ]
 
 
 def engine_methods() -> list[Method]:
     """Ours without gRPC: the daemon's pool driven directly, in a process of its own (`bench.engine`)."""
 
-    def with_isolation(isolation: Isolation) -> Method:
+    def runner(isolation: Isolation) -> Callable[[Sequence[Work]], Result]:
         def run(works: Sequence[Work]) -> Result:
             flat = [(work.program, [(probe.call, probe.expected) for probe in work.probes]) for work in works]
             message = {"works": flat, "cores": CORES, "isolation": isolation.value}
             return answer_of([sys.executable, "-m", "bench.engine"], message)
 
-        isolated = isolation is Isolation.PROCESS
-        return Method(
-            "engine_isolated" if isolated else "engine_grouped",
-            f"cruxbox, engine alone, {'a worker for each check' if isolated else 'grouped by ten'}",
-            ISOLATED_CHECKS if isolated else GROUPED_CHECKS,
-            run,
-        )
+        return run
 
-    return [with_isolation(Isolation.PROCESS), with_isolation(Isolation.AUTO)]
+    isolated, grouped = runner(Isolation.PROCESS), runner(Isolation.AUTO)
+    return [
+        Method("engine_isolated", "cruxbox, engine alone, a worker for each check", ISOLATED_CHECKS, isolated),
+        Method("engine_grouped", "cruxbox, engine alone, grouped by ten", GROUPED_CHECKS, grouped),
+    ]

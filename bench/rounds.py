@@ -52,7 +52,7 @@ def run(
         works = list(tasks(seed, largest, CHECKS_PER_TASK, start=index * largest))
         for method in present:
             say(f"round {index + 1}/{rounds}: {method.title}")
-            part = works[: _tasks(method, scale)]
+            part = [work.repeating(method.distinct) for work in works[: _tasks(method, scale)]]
             series[method.name].add(method.run(part), part)
     return series
 

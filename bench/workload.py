@@ -10,7 +10,8 @@ from __future__ import annotations
 import enum
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import cycle, islice
 
 from bench import templates
 
@@ -73,6 +74,12 @@ class Work:
     id: str
     program: str
     probes: tuple[Probe, ...]
+
+    def repeating(self, distinct: int) -> Work:
+        """This work with as many probes as before, but only the first `distinct` of them, over and over."""
+        if distinct >= len(self.probes):
+            return self
+        return replace(self, probes=tuple(islice(cycle(self.probes[:distinct]), len(self.probes))))
 
 
 @dataclass(frozen=True)
