@@ -35,7 +35,7 @@ TARGETS: dict[str, Target] = {
     # Ratios of rates measured in the same rounds of the same run.
     "isolated_to_fork": Target(at_least=0.8),
     "confinement_adds": Target(at_most=15),
-    "grouped_to_reference": Target(at_least=150),
+    "generations_to_reference": Target(at_least=150),
     "grpc_isolated": Target(at_least=0.85),
     "grpc_grouped": Target(at_least=0.6),
     "wrong_verdicts": Target(at_most=0),
