@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from cruxbox.errors import DataError
 
 
-class Style(enum.Enum):
+class Style(str, enum.Enum):
     """How a prompt is laid out; `stops` tells where generation must stop."""
 
     TAGGED = "tagged"

@@ -14,7 +14,7 @@ from cruxbox.building.methods import METHODS
 from cruxbox.building.shots import LIST_SHOTS, STRING_SHOTS, Shot
 
 
-class Schedule(enum.Enum):
+class Schedule(str, enum.Enum):
     """Which pairs of examples a method gets, and how often."""
 
     RELEASED = "released"
