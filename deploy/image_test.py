@@ -23,11 +23,13 @@ from typing import Callable
 from image_tools import (
     BASE,
     IMAGE,
+    OUT,
     ROOT,
     Container,
     Failed,
     Skipped,
     build,
+    call,
     ensure_base,
     need_tools,
     play,
@@ -94,7 +96,7 @@ def refused() -> Iterator[str]:
 
 def preflight() -> Iterator[str]:
     """`cruxboxd preflight`: every layer but namespaces, and every forbidden thing tried and refused."""
-    yield from run(*restricted(), IMAGE, "preflight").rstrip().splitlines()
+    yield from run(*restricted(memory="2g"), IMAGE, "preflight").rstrip().splitlines()
 
 
 def conformance() -> Iterator[str]:
@@ -102,8 +104,13 @@ def conformance() -> Iterator[str]:
     packages = test_packages()
     mounts = ("--volume", f"{ROOT}:/src:ro", "--volume", f"{packages}:/site:ro", "--env", "PYTHONPATH=/site")
     command = ("-m", "pytest", "-p", "no:cacheprovider", "-q", "--rootdir", "/src", "/src/tests/conformance")
-    said = run(*restricted("--entrypoint", "python", *mounts, memory="2g"), IMAGE, *command)
-    yield said.rstrip().splitlines()[-1]
+    done = call(*restricted("--entrypoint", "python", *mounts, memory="2g"), IMAGE, *command)
+    log = OUT / "conformance.log"
+    log.write_text(done.stdout + done.stderr)
+    *_, last = done.stdout.rstrip().splitlines() or ["no output"]
+    if done.returncode:
+        raise Failed(f"{last} (all of it in {log})")
+    yield last
 
 
 @contextlib.contextmanager
