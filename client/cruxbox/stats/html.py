@@ -93,15 +93,16 @@ def _scores(comparison: Comparison) -> Section:
 def _differences(comparison: Comparison) -> Section:
     from cruxbox.stats import plots
 
+    figures = [_plot(plots.differences(comparison), f"differences of pass@1 to {comparison.baseline}")]
+    # Models that are far apart are never reversed: a flat line says nothing that the table does not.
+    if max((share for one in comparison.differences for share in one.reversed.values()), default=0.0) >= 0.001:
+        figures.append(_plot(plots.reversals(comparison), "chance of a reversed order against the number of tasks"))
     return Section(
         "differences",
         "Differences",
         f"Who differs from {comparison.baseline}?",
         HOW_TO_READ["differences"],
-        (
-            _plot(plots.differences(comparison), f"differences of pass@1 to {comparison.baseline}"),
-            _plot(plots.reversals(comparison), "chance of a reversed order against the number of tasks"),
-        ),
+        tuple(figures),
         (sheets.differences(comparison),),
         (sheets.reversals(comparison),),
     )

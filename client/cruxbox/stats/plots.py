@@ -285,9 +285,7 @@ def methods(hardest: Sequence[Group], easiest: Sequence[Group]) -> Figure:
     figure, axes = _new(_lines(len(groups)) * 0.85)
     colours = [RED] * len(hardest) + [GREEN] * len(easiest)
     bars = axes.barh(range(len(groups)), [100 * group.mean for group in groups], color=colours, height=0.66, alpha=0.85)
-    axes.bar_label(
-        bars, [f"{100 * group.mean:.0f} % of {group.tasks} tasks" for group in groups], padding=4, fontsize=8
-    )
+    axes.bar_label(bars, [f"{100 * group.mean:.0f} %, {group.tasks} tasks" for group in groups], padding=4, fontsize=8)
     _named(axes, [f".{group.name}()" for group in groups])
     axes.set_xlim(0, max(100 * group.mean for group in groups) * 1.25 + 5)
     axes.set_xlabel("pass@1, mean over the models, percent")

@@ -11,8 +11,8 @@ HOW_TO_READ = {
     "differences": (
         "Each model minus the baseline, task by task, so that the difficulty of the tasks cancels out. Green is "
         "significantly better and red significantly worse, with the number of comparisons accounted for (Holm); "
-        "grey cannot be told apart. Below: the chance that a benchmark with so many tasks shows the two the other "
-        "way round."
+        "grey cannot be told apart. Where two models are close, the second figure gives "
+        "the chance that a benchmark with so many tasks shows them the other way round."
     ),
     "behaviour": (
         "A model that is sure gives the same answer every time: it solves a task always or never. Tasks solved "
