@@ -78,7 +78,7 @@ class Bench:
         self.console.print(f"[dim]· {what}[/]", highlight=False)
 
     def methods(self) -> Iterator[Figure]:
-        methods = [*PEER_METHODS, *ours.engine_methods(), *ours.grpc_methods(self.client)]
+        methods = [*PEER_METHODS, *ours.engine_methods(), *ours.grpc_methods(self.client, self.server)]
         scale = 0.3 if self.options.quick else 1
         self.series = rounds.run(methods, self.options.rounds, scale, self.options.seed, self.say)
         report.print_methods(self.console, self.series, [method for method in methods if method.missing])
@@ -146,7 +146,10 @@ def ratios(series: Mapping[str, Series]) -> Iterator[Figure]:
         ("isolated_to_bwrap", "isolated, gRPC, against bubblewrap + python", "grpc_isolated", "bwrap"),
     ):
         if above in series and below in series:
-            yield Figure(key, title, ratio(series[above].rates, series[below].rates), "×")
+            by_cpu = ratio(series[below].cpu_micros, series[above].cpu_micros)
+            yield Figure(
+                key, title, ratio(series[above].rates, series[below].rates), "×", f"by CPU time {by_cpu:.3g} ×"
+            )
     mine = [one for name, one in series.items() if name.startswith(("engine", "grpc"))]
     judged = sum(one.judged for one in mine)
     yield Figure(

@@ -3,50 +3,52 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 
+import cruxcell
+from cruxboxd import policy
+
 from bench.figures import Figure
-from bench.methods import CORES, PEERS, answer_of, lines
+from bench.methods import CORES, PEERS, Result, answer_of, lines
 from bench.workload import tasks
 
 CHECKS = 3000
 
 
 def figures(rounds: int, scale: float, seed: int, say: Callable[[str], None]) -> Iterator[Figure]:
-    """How much longer a confined worker takes, in percent, and the microseconds that this is.
+    """How much more CPU time a confined worker takes, in percent.
 
     Raises:
         RuntimeError: this host does not allow the confinement.
     """
     checks = lines(list(tasks(seed, round(CHECKS * scale / 10), 10)))
-    seconds: dict[bool, list[float]] = {False: [], True: []}
+    micros: dict[bool, list[float]] = {False: [], True: []}
     for index in range(rounds):
         say(f"confinement: round {index + 1}/{rounds}")
         for confine in (False, True):
-            seconds[confine].append(_loop(checks, confine))
-    adds = median(with_ / without - 1 for with_, without in zip(seconds[True], seconds[False]))
-    micros = (
-        median(with_ - without for with_, without in zip(seconds[True], seconds[False])) * CORES / len(checks) * 1e6
-    )
-    detail = f"{micros:.0f} µs on top of {median(seconds[False]) * CORES / len(checks) * 1e6:.0f} µs"
+            micros[confine].append(_loop(checks, confine).cpu_micros)
+    adds = median(with_ / without - 1 for with_, without in zip(micros[True], micros[False]))
+    detail = f"CPU time: {median(micros[True]):.0f} µs against {median(micros[False]):.0f} µs"
     yield Figure("confinement_adds", "confinement adds to a worker", adds * 100, "%", detail)
 
 
-def _loop(checks: list[tuple[str, str, str]], confine: bool) -> float:
-    import cruxcell
-    from cruxboxd import policy
+def _loop(checks: list[tuple[str, str, str]], confine: bool) -> Result:
+    with tempfile.TemporaryDirectory(prefix="cruxbench-") as folder:
+        Path(folder).chmod(0o755)  # the user that the loops become must get in
+        message = {"checks": checks, "cores": CORES, "confine": confine, "empty_dir": folder, **_setup()}
+        result = answer_of([sys.executable, "-I", "-S", str(PEERS / "confinedloop.py")], message)
+    if not any(result.passed):
+        raise RuntimeError("no confined worker gave an answer: this host does not allow the confinement")
+    return result
 
-    message = {
-        "checks": checks,
-        "cores": CORES,
-        "confine": confine,
+
+def _setup() -> dict[str, object]:
+    """What the daemon would tell a zygote: the filter, and what may be read."""
+    return {
         "bpf": policy.compile(policy.Profile.COMPUTE).bpf,
         "sandbox": str(Path(cruxcell.__file__).resolve().parent.parent),
         "readable": [str(Path(sys.base_prefix) / "lib")],
     }
-    result = answer_of([sys.executable, "-I", "-S", str(PEERS / "confinedloop.py")], message)
-    if not any(result.passed):
-        raise RuntimeError("no confined worker gave an answer: this host does not allow the confinement")
-    return result.seconds

@@ -43,9 +43,27 @@ class Daemon:
     def children(self) -> int:
         return len(self._family()) - 1
 
+    def cpu(self) -> float:
+        """CPU seconds that the daemon and all it ever started have used."""
+        return family_cpu(self.process.pid)
+
     def _family(self) -> list[psutil.Process]:
-        parent = psutil.Process(self.process.pid)
-        return [parent, *parent.children(recursive=True)]
+        return family(self.process.pid)
+
+
+def family(pid: int) -> list[psutil.Process]:
+    """The process and all its descendants."""
+    parent = psutil.Process(pid)
+    return [parent, *parent.children(recursive=True)]
+
+
+def family_cpu(pid: int) -> float:
+    """CPU seconds of a process, its living descendants, and all of theirs that have been waited for."""
+    total = 0.0
+    for process in family(pid):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            total += sum(process.cpu_times()[:4])
+    return total
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import marshal
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ from cruxboxd.config import Config
 from cruxboxd.server import Engine
 from cruxboxd.verdict import Finding, Outcome
 
+from bench.daemon import family_cpu
 from bench.peers import wire
 from bench.workload import tasks
 
@@ -62,13 +64,14 @@ def batches(asks: Sequence[TaskAsk]) -> Iterator[list[TaskAsk]]:
         yield batch
 
 
-async def judge(engine: Engine, asks: Sequence[TaskAsk]) -> list[bool]:
-    """Judge everything; whether each check passed, flat and in order."""
-    passed: dict[tuple[str, str], bool] = {}
+async def judge(engine: Engine, asks: Sequence[TaskAsk]) -> list[bool | None]:
+    """Judge everything; whether each check passed (None: our failure), flat and in order."""
+    passed: dict[tuple[str, str], bool | None] = {}
     room = asyncio.Semaphore(BATCHES_AT_A_TIME)
 
     async def emit(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
-        passed[task.id, ask.id] = finding.outcome is Outcome.PASSED
+        failed = finding.outcome in (None, Outcome.SANDBOX_ERROR)
+        passed[task.id, ask.id] = None if failed else finding.outcome is Outcome.PASSED
 
     async def one(batch: list[TaskAsk]) -> None:
         try:
@@ -84,8 +87,8 @@ async def judge(engine: Engine, asks: Sequence[TaskAsk]) -> list[bool]:
     return [passed[task.id, ask.id] for task in asks for ask in task.asks]
 
 
-async def measure(message: dict[str, Any]) -> tuple[float, list[bool]]:
-    """Seconds and verdicts of the works in `message`."""
+async def measure(message: dict[str, Any]) -> tuple[float, float, list[bool | None]]:
+    """Wall seconds, CPU seconds and verdicts of the works in `message`."""
     engine = Engine(Config(workers=message["cores"]))
     share = message["isolation"] == "AUTO"
     await engine.open()
@@ -93,9 +96,9 @@ async def measure(message: dict[str, Any]) -> tuple[float, list[bool]]:
         warm = [(work.program, [(one.call, one.expected) for one in work.probes]) for work in tasks(0, WARM_UP_TASKS)]
         await judge(engine, task_asks(warm, share, engine.config, engine.default_runtime))
         asks = task_asks(message["works"], share, engine.config, engine.default_runtime)
-        started = time.perf_counter()
+        cpu_started, started = family_cpu(os.getpid()), time.perf_counter()
         passed = await judge(engine, asks)
-        return time.perf_counter() - started, passed
+        return time.perf_counter() - started, family_cpu(os.getpid()) - cpu_started, passed
     finally:
         await engine.close()
 

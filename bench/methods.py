@@ -20,20 +20,30 @@ from typing import Any
 from bench.workload import Work
 
 PEERS = Path(__file__).parent / "peers"
+VERDICTS = {"1": True, "0": False, "?": None}
 CORES = len(os.sched_getaffinity(0))
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one run of a method gave: wall seconds from the first check to the last, and a verdict for each check."""
+    """What one run of a method gave: wall and CPU seconds from the first check to the last, a verdict for each check.
+
+    A verdict is whether the check passed; None where the method itself failed and says so.
+    """
 
     seconds: float
-    passed: tuple[bool, ...]
+    cpu_seconds: float
+    passed: tuple[bool | None, ...]
 
     @property
     def rate(self) -> float:
         """Checks a second, all cores together."""
         return len(self.passed) / self.seconds
+
+    @property
+    def cpu_micros(self) -> float:
+        """CPU time of a check, of all processes of the method together."""
+        return self.cpu_seconds / len(self.passed) * 1e6
 
 
 @dataclass(frozen=True)
@@ -83,7 +93,7 @@ def answer_of(command: Sequence[str], message: Mapping[str, Any]) -> Result:
         last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {last}")
     answer = json.loads(done.stdout.splitlines()[-1])
-    return Result(answer["seconds"], tuple(mark == "1" for mark in answer["verdicts"]))
+    return Result(answer["seconds"], answer["cpu_seconds"], tuple(VERDICTS[mark] for mark in answer["verdicts"]))
 
 
 PEER_METHODS = (

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from cruxbox import Client
 from cruxbox.model import CallCheck, Isolation, Limits, Task, Verdict
 
+from bench.daemon import Daemon
 from bench.methods import CORES, Method, Result, answer_of
 from bench.workload import Work
 
@@ -36,13 +37,16 @@ def timed(client: Client, tasks: Sequence[Task]) -> tuple[float, list[Verdict]]:
     return time.perf_counter() - started, verdicts
 
 
-def grpc_methods(client: Client) -> list[Method]:
+def grpc_methods(client: Client, server: Daemon) -> list[Method]:
     """Ours through gRPC, with `client` in this process and the daemon in another."""
 
     def runner(isolation: Isolation) -> Callable[[Sequence[Work]], Result]:
         def run(works: Sequence[Work]) -> Result:
-            seconds, verdicts = timed(client, list(tasks_of(works, isolation)))
-            return Result(seconds, tuple(verdict.passed is True for verdict in verdicts))
+            tasks = list(tasks_of(works, isolation))
+            before = time.process_time() + server.cpu()
+            seconds, verdicts = timed(client, tasks)
+            cpu = time.process_time() + server.cpu() - before
+            return Result(seconds, cpu, tuple(verdict.passed for verdict in verdicts))
 
         return run
 

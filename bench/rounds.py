@@ -14,11 +14,14 @@ CHECKS_PER_TASK = 10
 
 @dataclass
 class Series:
-    """One method over all rounds: checks a second in each, and how many verdicts were not the true ones."""
+    """One method over all rounds: checks a second and CPU µs a check in each, and the verdicts that were not true."""
 
     method: Method
     rates: list[float] = field(default_factory=list)
+    cpu_micros: list[float] = field(default_factory=list)
     wrong: int = 0
+    failed: int = 0
+    examples: list[str] = field(default_factory=list)
     judged: int = 0
 
     @property
@@ -26,11 +29,18 @@ class Series:
         return median(self.rates)
 
     def add(self, result: Result, works: Sequence[Work]) -> None:
-        truth = [probe.holds for work in works for probe in work.probes]
-        assert len(truth) == len(result.passed), f"{self.method.name} answered {len(result.passed)} of {len(truth)}"
+        pairs = [(work, probe) for work in works for probe in work.probes]
+        assert len(pairs) == len(result.passed), f"{self.method.name} answered {len(result.passed)} of {len(pairs)}"
         self.rates.append(result.rate)
-        self.judged += len(truth)
-        self.wrong += sum(told is not true for told, true in zip(result.passed, truth))
+        self.cpu_micros.append(result.cpu_micros)
+        self.judged += len(pairs)
+        for told, (work, probe) in zip(result.passed, pairs):
+            if told is not probe.holds:
+                self.wrong += told is not None
+                self.failed += told is None
+                self.examples.append(
+                    f"{self.method.name}: {told} for {probe.call} == {probe.expected} on\n{work.program}"
+                )
 
 
 def run(

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -33,10 +32,10 @@ def main() -> None:
     bwrap = shutil.which("bwrap")
     assert bwrap is not None, "bubblewrap is not installed"
     command = [bwrap, *WALLS, os.path.realpath(sys.executable), "-I", "-S", "-"]
-    started = time.perf_counter()
+    watch = wire.Stopwatch()
     with ThreadPoolExecutor(job.cores) as pool:
         passed = list(pool.map(partial(judge, command, job.timeout_s), job.checks))
-    wire.write(time.perf_counter() - started, passed)
+    wire.write(*watch.read(), passed)
 
 
 if __name__ == "__main__":

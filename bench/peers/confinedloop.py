@@ -3,7 +3,7 @@
 Both variants import the same modules and so fork the same memory. With `confine` in the message each loop first
 becomes what a zygote is (`confine_zygote`), and each child does what a worker does (`confine_worker`) before it judges.
 Run with `-I -S`; `sandbox` in the message is the folder of cruxcell, `bpf` the compiled filter, `readable` what imports
-may read.
+may read, `empty_dir` where the loops live.
 """
 
 import marshal
@@ -38,7 +38,9 @@ def confinement(message, answer):
     bpf = message["bpf"]
     if not message["confine"]:
         return nothing
-    settings = confine.Settings(readable=message["readable"], keep_fds=(0, 1, 2, answer))
+    settings = confine.Settings(
+        readable=message["readable"], keep_fds=(0, 1, 2, answer), empty_dir=message["empty_dir"]
+    )
     confine.confine_zygote(native, settings)
     parent = os.getpid()
     return lambda: confine.confine_worker(native, rlimits, bpf, parent)
@@ -48,15 +50,15 @@ def loop(message, checks, answer):
     """Judge each check in a child of its own; write one byte for each, then the seconds, to `answer`."""
     confine_child = confinement(message, answer)
     verdicts = bytearray()
-    started = time.perf_counter()
+    started, cpu_started = time.perf_counter(), sum(os.times()[:4])
     for program, call, expected in checks:
         pid = os.fork()
         if not pid:
             confine_child()
             judge(program, call, expected)
         verdicts.append(48 + (os.waitpid(pid, 0)[1] == 0))
-    seconds = time.perf_counter() - started
-    os.write(answer, b"%r " % seconds)
+    seconds, cpu = time.perf_counter() - started, sum(os.times()[:4]) - cpu_started
+    os.write(answer, b"%r %r " % (seconds, cpu))
     while verdicts:
         del verdicts[: os.write(answer, verdicts)]
     os._exit(0)
@@ -73,14 +75,14 @@ def main():
             loop(message, checks[core::cores], write_end)
         os.close(write_end)
         pipes.append(os.fdopen(read_end, "rb"))
-    answers = [pipe.read().decode().partition(" ") for pipe in pipes]
+    answers = [pipe.read().decode().split(" ") for pipe in pipes]
     for _ in pipes:
         os.wait()
     verdicts = ["0"] * len(checks)
     for core, answer in enumerate(answers):
         verdicts[core::cores] = answer[2]
-    seconds = max(float(answer[0]) for answer in answers)
-    print('{"seconds": %r, "verdicts": "%s"}' % (seconds, "".join(verdicts)))  # noqa: UP031 (no json import)
+    seconds, cpu = max(float(answer[0]) for answer in answers), sum(float(answer[1]) for answer in answers)
+    print('{"seconds": %r, "cpu_seconds": %r, "verdicts": "%s"}' % (seconds, cpu, "".join(verdicts)))  # noqa: UP031 (no json import)
 
 
 main()

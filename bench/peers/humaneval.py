@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -22,10 +21,10 @@ def judge(timeout_s: float, check: tuple[str, str, str]) -> bool:
 
 def main() -> None:
     job = wire.read()
-    started = time.perf_counter()
+    watch = wire.Stopwatch()
     with ThreadPoolExecutor(job.cores) as pool:
         passed = list(pool.map(partial(judge, job.timeout_s), job.checks))
-    wire.write(time.perf_counter() - started, passed)
+    wire.write(*watch.read(), passed)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ import os
 import signal
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -120,10 +119,10 @@ def judge_text(text: str, timeout_s: float) -> bool:
 
 def main() -> None:
     job = wire.read()
-    started = time.perf_counter()
+    watch = wire.Stopwatch()
     with ProcessPoolExecutor(job.cores) as pool:
         passed = list(pool.map(partial(judge, job.timeout_s), job.checks, chunksize=10))
-    wire.write(time.perf_counter() - started, passed)
+    wire.write(*watch.read(), passed)
 
 
 if __name__ == "__main__":

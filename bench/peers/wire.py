@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import marshal
+import os
 import resource
 import sys
+import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -28,6 +30,17 @@ def read() -> Job:
     return Job(message["checks"], message["cores"], message["timeout_s"])
 
 
-def write(seconds: float, passed: Sequence[bool]) -> None:
+class Stopwatch:
+    """Wall and CPU seconds since it was made; CPU of this process and of all its children that have been waited for."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), sum(os.times()[:4])
+
+    def read(self) -> tuple[float, float]:
+        return time.perf_counter() - self._wall, sum(os.times()[:4]) - self._cpu
+
+
+def write(seconds: float, cpu_seconds: float, passed: Sequence[bool | None]) -> None:
     """Answer."""
-    print(json.dumps({"seconds": seconds, "verdicts": "".join("01"[bool(one)] for one in passed)}), flush=True)
+    verdicts = "".join("?" if one is None else "01"[one] for one in passed)
+    print(json.dumps({"seconds": seconds, "cpu_seconds": cpu_seconds, "verdicts": verdicts}), flush=True)

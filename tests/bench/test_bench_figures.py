@@ -39,7 +39,7 @@ def test_target_met():
 def _fake(name: str, checks: int, seen: list[tuple[str, str]], missing: str = "") -> Method:
     def judge(works: Sequence[Work]) -> Result:
         seen.append((name, works[0].id))
-        return Result(0.5, tuple(probe.holds for work in works for probe in work.probes))
+        return Result(0.5, 0.5, tuple(probe.holds for work in works for probe in work.probes))
 
     return Method(name, name, checks, judge, missing)
 
@@ -57,7 +57,7 @@ def test_rounds_are_interleaved_and_every_round_has_work_of_its_own():
 
 def test_a_wrong_verdict_is_counted():
     def liar(works: Sequence[Work]) -> Result:
-        return Result(1.0, tuple(not probe.holds for work in works for probe in work.probes))
+        return Result(1.0, 1.0, tuple(not probe.holds for work in works for probe in work.probes))
 
     series = run([Method("liar", "liar", 10, liar)], 1, 1.0, 5, lambda _: None)
     assert series["liar"].wrong == 10
@@ -71,7 +71,7 @@ def test_report_names_targets_and_what_was_missed(tmp_path, monkeypatch):
         Figure("resident", "weight", 4000.0, "MB"),
         Figure("x", "free", 1, ""),
     ]
-    one = Series(Method("m", "a method", 10, lambda _: Result(1, ())), [3.0, 1.0, 2.0], 0, 30)
+    one = Series(Method("m", "a method", 10, lambda _: Result(1, 1, ())), [3.0, 1.0, 2.0], [5.0, 5.0, 5.0], 0, 30)
     path = report.write({"m": one}, figures, {"quick": True})
     content = json.loads(path.read_text())
     assert content["methods"]["m"]["rate"] == 2.0
@@ -80,7 +80,7 @@ def test_report_names_targets_and_what_was_missed(tmp_path, monkeypatch):
     assert content["figures"]["x"]["target"] is None
     console = Console(file=io.StringIO(), width=200)
     report.print_figures(console, figures)
-    report.print_methods(console, {"m": one}, [Method("n", "absent", 1, lambda _: Result(1, ()), "not installed")])
+    report.print_methods(console, {"m": one}, [Method("n", "absent", 1, lambda _: Result(1, 1, ()), "not installed")])
     text = console.file.getvalue()
     assert "MISSED" in text
     assert str(TARGETS[key]) in text
