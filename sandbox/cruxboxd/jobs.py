@@ -54,6 +54,9 @@ class Job:
     queued_at: int = field(default_factory=time.monotonic_ns)
     started_at: int = 0
     is_cancelled: bool = False
+    # The other half of a pair: the candidate's job carries the test's, which is never queued by itself.
+    partner: Job | None = None
+    is_partner: bool = False
     future: asyncio.Future[Result] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     def payload(self) -> bytes:
@@ -79,7 +82,7 @@ class Job:
     @property
     def size(self) -> int:
         """Bytes this job holds in the queue."""
-        return sum(map(len, self.fields))
+        return sum(map(len, self.fields)) + (self.partner.size if self.partner else 0)
 
     @property
     def report_cap(self) -> int:

@@ -152,7 +152,7 @@ class Keeper:
             log.warning("zygote ended", extra={"reason": reason, "pid": self.pid})
         self._release()
         for job in jobs:
-            if job.is_cancelled:
+            if job.is_cancelled or job.is_partner:
                 job.finish(Result(error="cancelled", attempts=job.attempts))
             else:
                 self._requeue(job)
@@ -187,18 +187,29 @@ class Keeper:
         """Jobs on this keeper: 0 idle, 1 running, 2 running and one waiting ready behind it."""
         return len(self._line)
 
+    @property
+    def tenant(self) -> str:
+        """Whose job runs here; "" if nobody's."""
+        job = self._line[0].job if self._line else None
+        return job.tenant if job is not None else ""
+
     def run(self, job: Job) -> None:
-        """Hand the zygote a job; there must be a free lane."""
+        """Hand the zygote a job; there must be a free lane, or both for a pair."""
         lane = next(lane for lane in self._lanes if lane not in self._line)
         self._seq = (self._seq + 1) & 0xFFFFFFFF
+        self._load(lane, job)
+        if job.partner is not None:
+            self._load(self._lanes[1], job.partner)
+        self._order(job.order(lane.seq, self._lanes.index(lane)))
+
+    def _load(self, lane: _Lane, job: Job) -> None:
         lane.job, lane.seq = job, self._seq
         lane.received, lane.received_bytes, lane.is_over_cap = [], 0, False
         job.attempts += 1
         self._line.append(lane)
-        if len(self._line) == 1:
+        if len(self._line) == 1 or job.is_partner:
             job.started_at = time.monotonic_ns()
         self._send(lane, job.payload())
-        self._order(job.order(lane.seq, self._lanes.index(lane)))
 
     def cancel(self, job: Job) -> None:
         """Kill the job's worker, or let it be passed over if it only waits."""
@@ -213,7 +224,7 @@ class Keeper:
         """Call back the job that waits behind a slow one, so that another keeper can have it."""
         for lane in self._line[1:]:
             job = lane.job
-            if job is not None and not job.is_cancelled:
+            if job is not None and not job.is_cancelled and not job.is_partner:
                 lane.job = None  # its worker will only take the payload off the pipe
                 job.attempts -= 1
                 self._cancel_lane(lane)
@@ -273,8 +284,9 @@ class Keeper:
             self.kill(f"fork failed: {os.strerror(event[5])}")
 
     def _on_slow(self) -> None:
-        if self._line:
-            self._watch(self._line[0])
+        for lane in self._line:
+            if lane is self._line[0] or (lane.job is not None and lane.job.is_partner):
+                self._watch(lane)
         self.slow = True
         self.give_up_waiting()
         self._on_change(self)

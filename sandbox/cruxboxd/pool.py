@@ -22,6 +22,8 @@ from cruxboxd.config import Config
 from cruxboxd.fair import FairQueue
 from cruxboxd.jobs import Job, Result, ZygoteKey
 from cruxboxd.keeper import Keeper, StartError
+from cruxboxd.slowness import SlowShare
+from cruxboxd.tenants import Tenant, TenantOf
 
 log = logging.getLogger(__name__)
 
@@ -43,11 +45,15 @@ class ZygoteSetup:
 class Pool:
     """Jobs in, results out. Infrastructure failures are retried here, so a Result with `error` is final."""
 
-    def __init__(self, config: Config, setup_of: Callable[[ZygoteKey], ZygoteSetup], observer: PoolObserver) -> None:
+    def __init__(
+        self, config: Config, setup_of: Callable[[ZygoteKey], ZygoteSetup], observer: PoolObserver,
+        terms_of: TenantOf = Tenant,
+    ) -> None:  # fmt: skip
         self._slots = config.workers
         self._max_keepers = 4 * config.workers
         self._setup_of, self._observer = setup_of, observer
-        self._queue = FairQueue()
+        self._queue = FairQueue(terms_of)
+        self._slow_share = SlowShare(config.workers, self._max_keepers)
         self._keepers: list[Keeper] = []
         self._starting: dict[ZygoteKey, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -62,9 +68,10 @@ class Pool:
         self._running.add(job)
         self._queue.put(job)
         self._pump()
+        result = Result()
         try:
             result = await job.future
-            if self._was_starved(result):
+            if job.partner is None and self._was_starved(result):
                 result = await self._run_wider(job)
             return result
         except asyncio.CancelledError:
@@ -72,6 +79,13 @@ class Pool:
             raise
         finally:
             self._running.discard(job)
+            self._over(job, result)
+
+    async def run_pair(self, job: Job) -> tuple[Result, Result]:
+        """Run a job and its partner side by side; the results of both."""
+        assert job.partner is not None
+        result = await self.run(job)
+        return (result, result) if result.error else (result, await job.partner.future)
 
     def _was_starved(self, result: Result) -> bool:
         """A wall timeout on a crowded machine says little about the candidate."""
@@ -85,11 +99,21 @@ class Pool:
         )  # fmt: skip
         self._queue.put(again)
         self._pump()
+        result = Result()
         try:
-            return await again.future
+            result = await again.future
+            return result
         except asyncio.CancelledError:
             self._cancel(again)
             raise
+        finally:
+            self._over(again, result)
+
+    def _over(self, job: Job, result: Result) -> None:
+        """The tenant pays for what the job cost; if that makes room under its quota, its next job may start."""
+        self._queue.done(job, result.facts.cpu_ns)
+        if not self._is_closed:
+            self._pump()
 
     def _cancel(self, job: Job) -> None:
         job.is_cancelled = True
@@ -211,20 +235,30 @@ class Pool:
 
     def _pump(self) -> None:
         """Hand out jobs while there is somewhere to run them."""
-        while self._queue.checks:
-            if not (self._fill_slot() or self._fill_second_lane()):
-                return
+        while self._queue.checks and self._place_one():
+            pass
 
-    def _fill_slot(self) -> bool:
-        """Start the next job on an idle zygote, if a CPU slot is free; start such a zygote if there is none."""
+    def _place_one(self) -> bool:
+        """Place the first job, in the order of fairness, that has somewhere to go."""
+        crowders = self._crowders()
+        for job in self._queue.heads(lambda tenant: tenant not in crowders):
+            if self._fill_slot(job) or self._fill_second_lane(job):
+                return True
+        return False
+
+    def _crowders(self) -> frozenset[str]:
+        slow = [keeper.tenant for keeper in self._keepers if keeper.slow]
+        return self._slow_share.crowders(slow, self._queue.present) if slow else frozenset()
+
+    def _fill_slot(self, job: Job) -> bool:
+        """Start the job on an idle zygote, if a CPU slot is free; start such a zygote if there is none."""
         taken = sum(1 for keeper in self._keepers if keeper.load and not keeper.slow)
         if taken >= self._slots:
             return False
-        job = self._queue.peek()
         idle = [keeper for keeper in self._keepers if keeper.load == 0]
         for keeper in idle:
             if keeper.key == job.key:
-                keeper.run(self._queue.get())
+                keeper.run(self._queue.take(job))
                 return True
         if self._starting.get(job.key, 0) + taken < self._slots:
             self._make_room(idle)
@@ -238,12 +272,11 @@ class Pool:
         if len(self._keepers) >= self._max_keepers and idle:
             idle[0].kill("")
 
-    def _fill_second_lane(self) -> bool:
-        """All slots are taken: let the next job wait ready behind a running one of its kind."""
-        job = self._queue.peek()
+    def _fill_second_lane(self, job: Job) -> bool:
+        """All slots are taken: let the job wait ready behind a running one of its kind."""
         for keeper in self._keepers:
-            if keeper.load == 1 and not keeper.slow and keeper.key == job.key:
-                keeper.run(self._queue.get())
+            if keeper.load == 1 and not keeper.slow and keeper.key == job.key and job.partner is None:
+                keeper.run(self._queue.take(job))
                 return True
         return False
 
