@@ -22,6 +22,7 @@ SECTIONS = ("methods", "confinement", "steps", "latency", "stalls", "memory", "s
 QUICK_SECTIONS = SECTIONS[:7]
 BUSY_CHECKS = 4000
 WIDTH_OF_A_FILE = 160
+EXAMPLES = 5
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -75,13 +76,15 @@ class Bench:
         self.series: Mapping[str, Series] = {}
 
     def say(self, what: str) -> None:
-        self.console.print(f"[dim]· {what}[/]", highlight=False)
+        self.console.print(f"· {what}", style="dim", markup=False, highlight=False)
 
     def methods(self) -> Iterator[Figure]:
         methods = [*PEER_METHODS, *ours.engine_methods(), *ours.grpc_methods(self.client, self.server)]
         scale = 0.3 if self.options.quick else 1
         self.series = rounds.run(methods, self.options.rounds, scale, self.options.seed, self.say)
         report.print_methods(self.console, self.series, [method for method in methods if method.missing])
+        for example in [example for one in self.series.values() for example in one.examples][:EXAMPLES]:
+            self.say(f"not true: {example}")
         yield from ratios(self.series)
 
     def confinement(self) -> Iterator[Figure]:
@@ -152,9 +155,9 @@ def ratios(series: Mapping[str, Series]) -> Iterator[Figure]:
             )
     mine = [one for name, one in series.items() if name.startswith(("engine", "grpc"))]
     judged = sum(one.judged for one in mine)
-    yield Figure(
-        "wrong_verdicts", "our verdicts that are not true", sum(one.wrong for one in mine), "", f"of {judged:,}"
-    )
+    of = f"of {judged:,}"
+    yield Figure("wrong_verdicts", "our verdicts that are not true", sum(one.wrong for one in mine), "", of)
+    yield Figure("failed_verdicts", "our sandbox errors", sum(one.failed for one in mine), "", of)
 
 
 def free_port() -> int:

@@ -39,6 +39,7 @@ TARGETS: dict[str, Target] = {
     "grpc_isolated": Target(at_least=0.85),
     "grpc_grouped": Target(at_least=0.6),
     "wrong_verdicts": Target(at_most=0),
+    "failed_verdicts": Target(at_most=0),
     # One check on an idle daemon.
     "latency_unix_p50": Target(at_most=4),
     "latency_unix_p99": Target(at_most=12),
