@@ -4,17 +4,13 @@
  * interpreter tells a trace function about each of them when the frame asks for opcode events; from 3.12 on they are
  * the INSTRUCTION events of sys.monitoring. The count is exact and the same on every run: it depends on nothing but
  * the interpreter's version and the code. It belongs to one thread: workers cannot start another.
+ *
+ * A program may switch the counting of its own run off (sys.settrace, sys.monitoring). That forges nothing: the clocks
+ * remain, and the next run counts again.
  */
 #include "_native.h"
 
-#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
-/* 3.11 hid the frame's trace flags; going through attributes instead would cost 60 ns for each Python call. */
-#define Py_BUILD_CORE 1
-#include <internal/pycore_frame.h>
-#undef Py_BUILD_CORE
-#else
 #include <frameobject.h>
-#endif
 
 #include <errno.h>
 #include <unistd.h>
@@ -195,6 +191,40 @@ cell_prepare_counting(void)
 
 #else /* up to 3.11 */
 
+#if PY_VERSION_HEX >= 0x030B0000 /* 3.11 hides the frame's fields; going through its attributes costs 15 ns a call */
+static PyObject *f_trace_opcodes, *f_trace_lines;
+
+static void
+ask_for_opcodes(PyFrameObject *frame)
+{
+    if (PyObject_SetAttr((PyObject *)frame, f_trace_opcodes, Py_True) < 0 ||
+        PyObject_SetAttr((PyObject *)frame, f_trace_lines, Py_False) < 0) {
+        PyErr_Clear();
+    }
+}
+
+int
+cell_prepare_counting(void)
+{
+    f_trace_opcodes = PyUnicode_InternFromString("f_trace_opcodes");
+    f_trace_lines = PyUnicode_InternFromString("f_trace_lines");
+    return f_trace_opcodes == NULL || f_trace_lines == NULL ? -1 : 0;
+}
+#else
+static void
+ask_for_opcodes(PyFrameObject *frame)
+{
+    frame->f_trace_opcodes = 1;
+    frame->f_trace_lines = 0;
+}
+
+int
+cell_prepare_counting(void)
+{
+    return 0;
+}
+#endif
+
 static int
 on_event(PyObject *Py_UNUSED(self), PyFrameObject *frame, int what, PyObject *Py_UNUSED(value))
 {
@@ -202,15 +232,8 @@ on_event(PyObject *Py_UNUSED(self), PyFrameObject *frame, int what, PyObject *Py
         count_one();
     }
     else if (what == PyTrace_CALL) {
-        frame->f_trace_opcodes = 1;
-        frame->f_trace_lines = 0;
+        ask_for_opcodes(frame);
     }
-    return 0;
-}
-
-int
-cell_prepare_counting(void)
-{
     return 0;
 }
 
