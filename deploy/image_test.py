@@ -53,6 +53,12 @@ METRICS = (
 )
 # Programs that would help an intruder and that the daemon does not need.
 UNWANTED = ("gcc", "cc", "g++", "as", "ld", "make", "curl", "wget", "pip", "pip3")
+FORBIDDEN = {
+    "a user namespace": "unshare -Ur true",
+    "writing the root": "touch /x",
+    "writing the program": "touch /opt/cruxbox/x",
+    "the network": "python -c 'import socket; socket.create_connection((\"192.0.2.1\", 80), 2)'",
+}
 SCRAPE = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9464/metrics', timeout=5).read().decode())"
 
 
@@ -79,19 +85,15 @@ def contents() -> Iterator[str]:
 
 def refused() -> Iterator[str]:
     """The surroundings are as tight as a restricted pod's, or the rest would prove nothing."""
-    attempts = {
-        "a user namespace": "unshare -Ur true",
-        "writing the root": "touch /x",
-        "writing the program": "touch /opt/cruxbox/x",
-        "the network": "python -c 'import socket; socket.create_connection((\"192.0.2.1\", 80), 2)'",
-    }
-    for what, command in attempts.items():
-        said = run(
-            *restricted("--entrypoint", "sh"), IMAGE, "-c", f"({command}) 2>/dev/null && echo worked || echo refused"
-        )
-        if said.strip() != "refused":
+    yield from refuses(lambda script: run(*restricted("--entrypoint", "sh"), IMAGE, "-c", script))
+
+
+def refuses(shell: Callable[[str], str]) -> Iterator[str]:
+    """Raises Failed when a container whose `shell` runs a script allows one of FORBIDDEN."""
+    for what, command in FORBIDDEN.items():
+        if shell(f"({command}) 2>/dev/null && echo worked || echo refused").strip() != "refused":
             raise Failed(f"{what} is not refused in this container")
-    yield f"refused: {', '.join(attempts)}"
+    yield f"refused: {', '.join(FORBIDDEN)}"
 
 
 def preflight() -> Iterator[str]:
@@ -170,6 +172,7 @@ def kube_play() -> Iterator[str]:
     with play() as container:
         container.wait_until_serving("127.0.0.1:50051")
         yield "the rendered Deployment serves"
+        yield from refuses(lambda script: container.execute("sh", "-c", script))
         code = container.terminate()
         if code != 0:
             raise Failed(f"after SIGTERM the daemon ended with {code}; it said:\n{container.logs()}")

@@ -154,9 +154,8 @@ class Container:
         return done.stdout + done.stderr
 
     def terminate(self) -> int:
-        """SIGTERM, and the exit code."""
-        run("podman", "kill", "--signal=TERM", self.name)
-        run("timeout", str(STOP_S), "podman", "wait", self.name)
+        """SIGTERM, SIGKILL if it does not end in STOP_S, and the exit code (137 if so)."""
+        run("podman", "stop", f"--time={STOP_S:.0f}", self.name)
         return int(run("podman", "inspect", "--format", "{{.State.ExitCode}}", self.name))
 
 
@@ -172,7 +171,11 @@ def play() -> Iterator[Container]:
         if item["kind"] == "Deployment":
             spec = item["spec"]["template"]["spec"]
             spec["containers"][0]["image"] = IMAGE
-            # podman's own default profile allows namespaces; this one refuses them as Kubernetes' does.
+            del spec["containers"][0]["ports"]  # podman would publish them, and there is no network
+            # podman's own default profile allows namespaces; this one refuses them as Kubernetes' does. The annotation
+            # is the older spelling of seccompProfile, which is what podman reads.
+            note = {"seccomp.security.alpha.kubernetes.io/pod": f"localhost/{SECCOMP.name}"}
+            item["spec"]["template"]["metadata"]["annotations"] = note
             spec["securityContext"]["seccompProfile"] = {"type": "Localhost", "localhostProfile": SECCOMP.name}
     path.write_text(yaml.safe_dump_all(kept))
     volumes = [item["metadata"]["name"] for item in kept if item["kind"] == "ConfigMap"]
