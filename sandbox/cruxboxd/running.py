@@ -10,13 +10,13 @@ from cruxboxd import verdict
 from cruxboxd.asks import ScriptAsk, StdioAsk, StepCount, TaskAsk
 from cruxboxd.calling import read_single
 from cruxboxd.jobs import Job, Result, ZygoteKey
-from cruxboxd.pool import Pool
+from cruxboxd.pool import MAX_ATTEMPTS, Pool
 from cruxboxd.verdict import Assurance, Finding, Outcome, invalid
 
 
 async def run_stdio(pool: Pool, task: TaskAsk, ask: StdioAsk, hash_seed: str) -> Finding:
     """The program with `stdin`; what it printed is read from memory files after its death and compared here."""
-    fields = [task.program.encode("utf-8", "surrogatepass"), ask.stdin.encode("utf-8", "surrogatepass")]
+    fields = [_bytes(task.program), _bytes(ask.stdin)]
     job = _job(task, messages.JOB_STDIO, fields, hash_seed)
     job.flags = messages.STDIO
     result = await pool.run(job)
@@ -44,23 +44,88 @@ def _of_stdio(result: Result, task: TaskAsk) -> Finding:
 
 
 async def run_script(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
-    """The script, in the candidate's own process."""
+    """The script: in two processes if it names what it tests, in the candidate's own where that cannot be."""
+    why = "the script names no entry point"
+    if ask.entry_point and task.step_count is StepCount.INSTRUCTIONS:
+        finding = await _run_separated(pool, task, ask, hash_seed)
+        if finding.outcome is not None:
+            return finding
+        why = finding.detail
     if task.require is not None and task.require is not Assurance.IN_PROCESS:
-        return invalid("the script is not one assertion about a call, so it can only be checked IN_PROCESS")
+        return invalid(f"{why}, so it can only be checked IN_PROCESS")
+    return replace(await _run_together(pool, task, ask, hash_seed), assurance=Assurance.IN_PROCESS)
+
+
+async def _run_together(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
+    """Script and program in one namespace."""
     events = task.step_count is StepCount.EVENTS
     fields = [
         programs.FLAGS.pack(programs.COUNT_EVENTS if events else 0),
-        task.program.encode("utf-8", "surrogatepass"),
-        ask.script.encode("utf-8", "surrogatepass"),
+        _bytes(task.program),
+        _bytes(ask.script),
         ask.entry_point.encode(),
     ]
-    result = await pool.run(_job(task, messages.JOB_SCRIPT, fields, hash_seed))
-    finding = read_single(result, task)
-    outcome = Outcome.PASSED if finding.outcome is None and finding.detail == "ended" else finding.outcome
-    if outcome is None:
-        outcome = Outcome.VIOLATION
-    detail = "" if outcome is Outcome.PASSED else finding.detail
-    return replace(finding, outcome=outcome, detail=detail, assurance=Assurance.IN_PROCESS)
+    return _of_script(read_single(await pool.run(_job(task, messages.JOB_SCRIPT, fields, hash_seed)), task))
+
+
+async def _run_separated(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
+    """The candidate serves, the test calls. Outcome None: values cannot cross, and the detail says which."""
+    for _ in range(MAX_ATTEMPTS):
+        job = _job(task, messages.JOB_SERVE, [_bytes(task.program)], hash_seed)
+        job.flags = messages.PAIR
+        job.partner = _job(task, messages.JOB_TEST, [_bytes(ask.script), ask.entry_point.encode()], hash_seed)
+        job.partner.is_partner = True
+        finding = _of_pair(*await pool.run_pair(job), task)
+        if finding.outcome is not Outcome.SANDBOX_ERROR:
+            break
+    return replace(finding, assurance=Assurance.SEPARATED)
+
+
+def _of_pair(candidate: Result, test: Result, task: TaskAsk) -> Finding:
+    """The test's word counts, unless the candidate ended first: then the kernel's word on the candidate does."""
+    served = read_single(candidate, task)
+    if served.outcome is Outcome.INVALID or candidate.error:
+        return served
+    if candidate.facts.killed in (messages.KILLED_CPU, messages.KILLED_WALL):
+        return served
+    report = verdict.parse_report(test.report)
+    last = report.records[-1] if report.records else [b""]
+    if last[0] in _TEST_ENDS and len(last) == 3 and test.facts.is_clean:
+        outcome, text = _TEST_ENDS[last[0]], verdict.text(last[2])
+        if last[0] == messages.CANDIDATE_GONE:
+            return served if served.outcome is not None else Finding(Outcome.CRASHED, text)
+        return replace(served, outcome=outcome, detail=text)
+    finding = _of_script(read_single(test, task))
+    return replace(
+        finding,
+        steps=served.steps,
+        cpu_ns=served.cpu_ns,
+        peak_bytes=max(candidate.facts.peak_bytes, test.facts.peak_bytes),
+        stdout=served.stdout or finding.stdout,
+        stderr=served.stderr or finding.stderr,
+    )
+
+
+# How a test ends that neither came to its end nor raised: the outcome, None for "another way must be taken".
+_TEST_ENDS = {
+    messages.CANDIDATE_GONE: Outcome.CRASHED,
+    messages.NOT_PLAIN: Outcome.FAILED,
+    messages.CANNOT_CROSS: None,
+}
+
+
+def _of_script(finding: Finding) -> Finding:
+    """A script that came to its end has PASSED; an assertion of it that failed is FAILED."""
+    if finding.outcome is None:
+        outcome = Outcome.PASSED if finding.detail == "ended" else Outcome.VIOLATION
+        return replace(finding, outcome=outcome, detail="")
+    if finding.outcome is Outcome.RAISED and finding.exception is not None and finding.exception[0] == "AssertionError":
+        return replace(finding, outcome=Outcome.FAILED, detail="an assertion of the script does not hold")
+    return finding
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _job(task: TaskAsk, kind: bytes, fields: list[bytes], hash_seed: str) -> Job:

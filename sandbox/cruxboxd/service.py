@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
 
 import grpc
+import grpc.aio
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxbox_proto.v1 import sandbox_pb2_grpc as pb_grpc
 
+from cruxboxd.admission import Admission
 from cruxboxd.asks import Ask, TaskAsk
+from cruxboxd.config import MIB
+from cruxboxd.door import Call, Door, away, current_call
+from cruxboxd.identity import Identity
 from cruxboxd.judge import Judge
-from cruxboxd.pool import Pool
+from cruxboxd.outbox import Outbox
+from cruxboxd.refusal import Refused
 from cruxboxd.requests import Caller, RequestError, Stamp, Terms, read_request, write_verdict
+from cruxboxd.slices import Slices
 from cruxboxd.verdict import Finding
 
-log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    Context = grpc.aio.ServicerContext[Any, Any]
 
-# Verdicts that are ready at the same time travel together, up to so many a message.
-_VERDICTS_A_MESSAGE = 256
-# Requests of one stream that are judged at the same time; more wait in the transport, which slows the client down.
-_REQUESTS_A_STREAM = 16
+# More than this in one answer is refused: no client could take it.
+_BYTES_AN_ANSWER = 64 * MIB
 
 
 class Observer:
@@ -33,158 +39,117 @@ class Observer:
 
 
 class SandboxService(pb_grpc.SandboxServicer):
-    """See sandbox.proto."""
+    """See sandbox.proto. Every method has passed the door: `current_call` says whose call it is."""
 
     def __init__(
-        self, judge: Judge, pool: Pool, terms: Terms, stamp: Stamp, info: pb.ServerInfo, admission: Admission,
-        observer: Observer,
+        self, judge: Judge, terms: Terms, stamp: Stamp, info: pb.ServerInfo, identity: Identity, admission: Admission,
+        door: Door, observer: Observer,
     ) -> None:  # fmt: skip
-        self._judge, self._pool = judge, pool
+        self._judge = judge
         self._terms, self._stamp, self._info = terms, stamp, info
-        self._admission, self._observer = admission, observer
+        self._identity, self._admission, self._door, self._observer = identity, admission, door, observer
 
-    async def GetServerInfo(
-        self, request: pb.GetServerInfoRequest, context: grpc.aio.ServicerContext
-    ) -> pb.ServerInfo:
+    async def GetServerInfo(self, request: pb.GetServerInfoRequest, context: Context) -> pb.ServerInfo:
         return self._info
 
-    async def Check(
-        self, request: pb.CheckRequest, context: grpc.aio.ServicerContext
-    ) -> pb.CheckResponse:
-        tasks = await self._read(request, context, interactive=True)
-        await self._admission.admit(tasks, context)
+    async def Check(self, request: pb.CheckRequest, context: Context) -> pb.CheckResponse:
+        """One batch, one answer."""
+        call = current_call.get()
+        tasks = self._read(request, call, interactive=True)
+        ticket = self._admission.take(call.tenant, _count(tasks), request.ByteSize())
         verdicts: dict[tuple[str, str], pb.Verdict] = {}
+        size = 0
 
         async def emit(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
-            verdicts[task.id, ask.id] = self._write(task, ask, finding, second)
+            nonlocal size
+            verdict = verdicts[task.id, ask.id] = self._write(task, ask, finding, second)
+            size += verdict.ByteSize()
+            if size > _BYTES_AN_ANSWER:
+                raise _too_large()
 
+        work = Slices(self._judge, emit)
         try:
-            await self._judge.judge(tasks, emit)
+            await work.add(tasks, ticket)
+            await work.finish()
         finally:
-            self._admission.release(tasks)
+            await work.cancel()
         return pb.CheckResponse(verdicts=[verdicts[task.id, ask.id] for task in tasks for ask in task.asks])
 
     async def CheckStream(
-        self, requests: AsyncIterator[pb.CheckRequest], context: grpc.aio.ServicerContext
+        self, requests: AsyncIterator[pb.CheckRequest], context: Context
     ) -> AsyncIterator[pb.CheckResponse]:
         """Batches are judged as they come, several at a time; verdicts leave as they are known."""
-        ready: asyncio.Queue[pb.Verdict | None] = asyncio.Queue(maxsize=4 * _VERDICTS_A_MESSAGE)
-        reading = asyncio.create_task(self._judge_stream(requests, context, ready))
+        outbox = Outbox()
+        judging = asyncio.create_task(self._judge_stream(requests, current_call.get(), outbox))
         try:
-            async for response in _batches(ready):
+            async for response in outbox.responses():
                 yield response
-            await reading
+            await judging
         finally:
-            reading.cancel()
-            with contextlib.suppress(asyncio.CancelledError, grpc.aio.AbortError, RequestError):
-                await reading
+            judging.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await judging
 
-    async def _judge_stream(
-        self,
-        requests: AsyncIterator[pb.CheckRequest],
-        context: grpc.aio.ServicerContext,
-        ready: asyncio.Queue[pb.Verdict | None],
-    ) -> None:
-        room = asyncio.Semaphore(_REQUESTS_A_STREAM)
-        running: set[asyncio.Task[None]] = set()
+    async def _judge_stream(self, requests: AsyncIterator[pb.CheckRequest], call: Call, outbox: Outbox) -> None:
+        """Judge what comes until the client, or this server, has had enough; then finish what was begun."""
 
         async def emit(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
-            await ready.put(self._write(task, ask, finding, second))
+            await outbox.put(self._write(task, ask, finding, second))
 
-        async def judge(tasks: list[TaskAsk]) -> None:
-            try:
-                await self._judge.judge(tasks, emit)
-            finally:
-                self._admission.release(tasks)
-                room.release()
-
+        work = Slices(self._judge, emit)
         try:
-            async for request in requests:
-                tasks = await self._read(request, context, interactive=False)
-                await room.acquire()
-                try:
-                    await self._admission.admit(tasks, context)
-                except BaseException:
-                    room.release()
-                    raise
-                work = asyncio.create_task(judge(tasks))
-                running.add(work)
-                work.add_done_callback(running.discard)
-            await asyncio.gather(*running)
+            async for request in _until(self._door.draining, requests):
+                call.tenant = self._identity.tenant_of(call.context)  # a token may have been withdrawn meanwhile
+                tasks = self._read(request, call, interactive=False)
+                ticket = await self._admission.take_when_possible(
+                    call.tenant, _count(tasks), request.ByteSize(), work.has_work
+                )
+                await work.add(tasks, ticket)
+            await work.finish()
+            if self._door.draining.is_set():
+                raise away()
         finally:
-            for work in list(running):
-                work.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
-            _put_end(ready)
+            await work.cancel()
+            outbox.close()
 
-    async def _read(
-        self, request: pb.CheckRequest, context: grpc.aio.ServicerContext, interactive: bool
-    ) -> list[TaskAsk]:
-        caller = Caller(self._admission.tenant_of(context), interactive)
+    def _read(self, request: pb.CheckRequest, call: Call, interactive: bool) -> list[TaskAsk]:
         try:
-            return read_request(request, self._terms, caller)
+            tasks = read_request(request, self._terms, Caller(call.tenant.name, interactive))
         except RequestError as error:
-            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
-            raise
+            raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "invalid", str(error)) from None
+        call.checks += _count(tasks)
+        return tasks
 
     def _write(self, task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> pb.Verdict:
         self._observer.verdict(task, finding)
         return write_verdict(task, ask, finding, second, self._stamp)
 
 
-def _put_end(ready: asyncio.Queue[pb.Verdict | None]) -> None:
-    """Mark the end of the verdicts, also when the queue is full because nobody reads any more."""
-    while True:
-        try:
-            ready.put_nowait(None)
-        except asyncio.QueueFull:
-            ready.get_nowait()
-        else:
-            return
+def _count(tasks: list[TaskAsk]) -> int:
+    return sum(len(task.asks) for task in tasks)
 
 
-async def _batches(ready: asyncio.Queue[pb.Verdict | None]) -> AsyncIterator[pb.CheckResponse]:
-    while True:
-        verdict = await ready.get()
-        batch: list[pb.Verdict] = []
-        while verdict is not None:
-            batch.append(verdict)
-            if ready.empty() or len(batch) >= _VERDICTS_A_MESSAGE:
-                break
-            verdict = ready.get_nowait()
-        if batch:
-            yield pb.CheckResponse(verdicts=batch)
-        if verdict is None:
-            return
+def _too_large() -> Refused:
+    sentence = f"the answer is over {_BYTES_AN_ANSWER // MIB} MiB; use CheckStream, or a lower limits.output_bytes"
+    return Refused(grpc.StatusCode.OUT_OF_RANGE, "too_large", sentence)
 
 
-class Admission:
-    """Who may ask how much. This one lets everybody in while the queue has room."""
-
-    def __init__(self, pool: Pool, queue_checks: int, queue_bytes: int) -> None:
-        self._pool = pool
-        self._queue_checks, self._queue_bytes = queue_checks, queue_bytes
-        self._checks = 0
-        self.is_draining = False
-
-    def tenant_of(self, context: grpc.aio.ServicerContext) -> str:
-        return ""
-
-    async def admit(self, tasks: list[TaskAsk], context: grpc.aio.ServicerContext) -> None:
-        """Count the tasks in, or end the call with a code the client retries."""
-        checks = sum(len(task.asks) for task in tasks)
-        if self.is_draining:
-            await context.abort(grpc.StatusCode.UNAVAILABLE, "the server is shutting down")
-        if self._checks + checks > self._queue_checks or self._pool.queued_bytes > self._queue_bytes:
-            await context.abort(
-                grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self._checks} checks wait already; try again later"
-            )
-        self._checks += checks
-
-    def release(self, tasks: list[TaskAsk]) -> None:
-        self._checks -= sum(len(task.asks) for task in tasks)
-
-    @property
-    def checks(self) -> int:
-        """Checks that were accepted and have no verdict yet."""
-        return self._checks
+async def _until(event: asyncio.Event, requests: AsyncIterator[pb.CheckRequest]) -> AsyncIterator[pb.CheckRequest]:
+    """The requests of a stream, until it ends or `event` is set."""
+    stop = asyncio.ensure_future(event.wait())
+    following = None
+    try:
+        while True:
+            following = asyncio.ensure_future(requests.__anext__())  # type: ignore[arg-type]
+            await asyncio.wait({stop, following}, return_when=asyncio.FIRST_COMPLETED)
+            if not following.done():
+                return
+            try:
+                request = following.result()
+            except StopAsyncIteration:
+                return
+            yield request
+    finally:
+        stop.cancel()
+        if following is not None:
+            following.cancel()

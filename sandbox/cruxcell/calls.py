@@ -39,6 +39,8 @@ def run_calls(bench, fields):
     for index, (kind, _, code) in enumerate(planned):
         if kind == messages.CONSTANT:
             _evaluate(bench, index, None, code)
+    if not hermetic:
+        bench.last_check()
     for index, (kind, _, code) in enumerate(planned):
         if kind in runnable:
             _evaluate(bench, index, program, code)
@@ -91,6 +93,7 @@ def run_apply(bench, fields):
         bench.send(reports.plan(False, messages.INVALID, ["the program: %s" % error]))
         return
     bench.send(reports.plan(False, messages.DIRECT, []))
+    bench.last_check()
     set_recursion_depth()
     namespace = fresh_namespace()
     bench.begin(0)

@@ -50,6 +50,9 @@ STEP_LIMIT = b"S"
 OUTPUT_LIMIT = b"O"
 MEMORY_LIMIT = b"M"
 ENDED = b"D"  # the script or program came to its end
+CANDIDATE_GONE = b"G"  # the test's half: the other half died; its own end says how
+CANNOT_CROSS = b"X"  # the test's half: the script hands over what is not plain data
+NOT_PLAIN = b"F"  # the test's half: the candidate returned what is not plain data
 HARNESS_ERROR = b"H"  # our own code failed: a SANDBOX_ERROR, whatever else was said
 
 # How a VALUE was encoded.

@@ -34,6 +34,7 @@ def run_stdio(bench, fields):
         bench.send(reports.plan(False, messages.INVALID, ["the program: %s" % error]))
         return
     bench.send(reports.plan(False, messages.DIRECT, []))
+    bench.last_check()
     set_recursion_depth()
     bench.begin(0)
     sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)
@@ -72,6 +73,7 @@ def run_script(bench, fields):
         bench.send(reports.plan(False, messages.INVALID, [str(error)]))
         return
     bench.send(reports.plan(False, messages.EXPRESSION, []))
+    bench.last_check()
     set_recursion_depth()
     namespace = fresh_namespace()
     bench.begin(0)

@@ -81,6 +81,7 @@ def run_expression(bench, fields):
         bench.send(reports.plan(False, messages.INVALID, [str(error)]))
         return
     bench.send(reports.plan(False, messages.EXPRESSION, []))
+    bench.last_check()
     set_recursion_depth()
     bench.begin(0)
     try:
@@ -106,6 +107,7 @@ def run_arguments(bench, fields):
         bench.send(reports.plan(False, messages.INVALID, ["the arguments use %r of the program" % shared[0]]))
         return
     bench.send(reports.plan(False, messages.ARGUED, [call.func.id]))
+    bench.last_check()
     set_recursion_depth()
     bench.begin(0)
     try:

@@ -14,6 +14,7 @@ from cruxcell.calls import run_apply, run_calls
 from cruxcell.probe import run_probe
 from cruxcell.programs import prepare_stdio, run_script, run_stdio
 from cruxcell.reading import run_arguments, run_expression, run_read
+from cruxcell.separated import CHANNEL, run_serve, run_test
 from cruxcell.workbench import Workbench
 
 # The first fields of every payload: the kind of job, and step limit, output limit.
@@ -27,18 +28,21 @@ _JOBS = {
     messages.JOB_ARGUMENTS: run_arguments,
     messages.JOB_STDIO: run_stdio,
     messages.JOB_SCRIPT: run_script,
+    messages.JOB_SERVE: run_serve,
+    messages.JOB_TEST: run_test,
     messages.JOB_PROBE: run_probe,
 }
 
 # File descriptors of a worker; 0, 1 and 2 are /dev/null, or memory files for a stdio job.
-REPORT, PROGRESS, CHANNEL = 3, 4, 5
+REPORT, PROGRESS = 3, 4
 
 
-def main(kernel, payload, confine):
-    # type: (object, int, object) -> None
+def main(kernel, payload, has_channel, confine):
+    # type: (object, int, bool, object) -> None
     """Do the job whose payload waits in file descriptor `payload`; `confine()` applies rlimits and the filter.
 
-    The caller has put the report pipe at REPORT and the progress pipe at PROGRESS. Never returns.
+    The caller has put the report pipe at REPORT, the progress pipe at PROGRESS, and for one of a pair the socket to
+    the other at CHANNEL. Never returns.
     """
     step = "payload"
     try:
@@ -47,7 +51,7 @@ def main(kernel, payload, confine):
         if fields[0] == messages.JOB_STDIO:
             prepare_stdio(fields[3])
         step = "descriptors"
-        os.closerange(PROGRESS + 1, 64)
+        os.closerange(CHANNEL + 1 if has_channel else CHANNEL, 64)
         step = "confine"
         confine()  # type: ignore[operator]
         step = "job"

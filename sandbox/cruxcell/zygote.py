@@ -3,32 +3,53 @@
 Theory of operation. The zygote is single-threaded and handles one order at a time; orders that arrive meanwhile wait
 in a list. No byte of a task enters its memory: the payload waits in a pipe that only the worker reads, reports go into
 a pipe that only the daemon reads. What the zygote sees of a worker is a progress pipe with one dot for each check done,
-and facts of the kernel: exit status, CPU clock, resource usage.
-
-Watching has two phases. Most workers end within FAST_MS; until then the zygote sleeps on the hang-up of the progress
-pipe alone, so that dots do not wake it. After that it tells the daemon (SLOW: start draining the report pipe, give
-the CPU slot to others), lowers the worker's priority, and wakes for each dot to start the clocks of the next check.
-A single-threaded worker cannot use CPU time faster than wall time passes, so sleeping for the rest of the CPU budget
-and looking again is exact.
+and facts of the kernel: exit status, CPU clock, resource usage. How it watches is in `watch`.
 """
 
-import _socket
 import os
 import select
-import signal
+
 import time
+
+import _socket
 
 from cruxcell import messages, worker
 from cruxcell.confine import confine_worker
+from cruxcell.separated import CHANNEL
+from cruxcell.watch import FAST_MS, Clock, Clocks
 
-FAST_MS = 4
-_MS, _S = 1_000_000, 1_000_000_000
 _NICE_OF_SLOW_WORKERS = 10
 _EXIT_GRACE_S = 0.05
+_PARTNER_GRACE_MS = 100
+_S = 1_000_000_000
+_SIGKILL = 9  # the module `signal` would bring `enum` with it
 
 # Where the zygote keeps its own file descriptors, out of the way of a worker's.
 CONTROL, FIRST_LANE = 10, 11  # lane n: payload at FIRST_LANE + 2n, report at FIRST_LANE + 2n + 1
 KEPT = (CONTROL, FIRST_LANE, FIRST_LANE + 1, FIRST_LANE + 2, FIRST_LANE + 3)
+CANDIDATE_LANE, TEST_LANE = 0, 1  # of a pair
+
+
+class _Order:
+    """A RUN order, taken apart."""
+
+    __slots__ = ("cpu_ns", "flags", "lane", "rlimits_key", "seq", "wall_ns")
+
+    def __init__(self, fields):
+        # type: (tuple[int, ...]) -> None
+        _, self.lane, self.flags, self.seq, self.cpu_ns, self.wall_ns = fields[:6]
+        self.rlimits_key = fields[6:]
+
+
+class _Child:
+    """A worker from the zygote's side."""
+
+    __slots__ = ("killed", "lane", "pid", "progress", "started", "streams")
+
+    def __init__(self, pid, lane, progress, started, streams):
+        # type: (int, int, int, int, list[int]) -> None
+        self.pid, self.lane, self.progress, self.started, self.streams = pid, lane, progress, started, streams
+        self.killed = messages.NOT_KILLED
 
 
 class Zygote:
@@ -42,138 +63,187 @@ class Zygote:
         self._waiting = []  # type: list[tuple[int, ...]]
         self._dropped = set()  # type: set[int]
         self._rlimits = {}  # type: dict[tuple[int, ...], bytes]
-        self._hangup = select.poll()
-        self._activity = select.poll()
-        self._activity.register(CONTROL, select.POLLIN)
 
     def serve(self, ready):
         # type: (bytes) -> None
         """Say READY, then carry out orders until the daemon says STOP or is gone."""
-        self._control.send(bytes([messages.READY]) + ready)
+        self._control.send(bytes([messages.READY]) + ready)  # type: ignore[attr-defined]
         while True:
-            order = self._waiting.pop(0) if self._waiting else self._receive()
-            if order[0] == messages.RUN:
-                self._run(order)
+            fields = self._waiting.pop(0) if self._waiting else self._receive()
+            if fields[0] == messages.RUN:
+                order = _Order(fields)
+                (self._run_pair if order.flags & messages.PAIR else self._run)(order)
+                self._dropped.discard(order.seq)
 
     def _receive(self):
         # type: () -> tuple[int, ...]
-        data = self._control.recv(messages.ORDER.size)
+        try:
+            data = self._control.recv(messages.ORDER.size)  # type: ignore[attr-defined]
+        except OSError:
+            data = b""
         if len(data) != messages.ORDER.size or data[0] == messages.STOP:
             os._exit(0)
-        order = messages.ORDER.unpack(data)
-        if order[0] == messages.CANCEL:
-            self._dropped.add(order[3])
-        return order
+        fields = messages.ORDER.unpack(data)
+        if fields[0] == messages.CANCEL:
+            self._dropped.add(fields[3])
+        return fields
+
+    # ---- one worker --------------------------------------------------------------------------------------------
 
     def _run(self, order):
-        # type: (tuple[int, ...]) -> None
-        _, lane, flags, seq, cpu_ns, wall_ns, memory, file_size, cpu_seconds = order
-        streams = [os.memfd_create(name) for name in ("out", "err")] if flags & messages.STDIO else []
-        discard = seq in self._dropped
-        rlimits = self._rlimits_of(memory, file_size, cpu_seconds)
+        # type: (_Order) -> None
+        child = self._fork(order, order.lane, -1)
+        if not _hangs_up(child.progress, FAST_MS):
+            self._send(messages.SLOW, child, order.seq)
+            os.setpriority(os.PRIO_PROCESS, child.pid, _NICE_OF_SLOW_WORKERS)
+            child.killed = self._watch(order, child)
+        self._finish(order, child)
+
+    def _watch(self, order, child):
+        # type: (_Order, _Child) -> int
+        """Wait until the worker hangs up or a clock runs out; the reason to kill it, if any."""
+        clocks = Clocks(order.wall_ns, child.started, [Clock(child.pid, child.progress, order.cpu_ns)])
+        while True:
+            reason = clocks.expired()
+            if reason:
+                return reason
+            if clocks.wait(CONTROL):
+                self._waiting.append(self._receive())
+                if order.seq in self._dropped:
+                    return messages.KILLED_CANCEL
+            if clocks.hung_up:
+                return messages.NOT_KILLED
+
+    # ---- a pair ------------------------------------------------------------------------------------------------
+
+    def _run_pair(self, order):
+        # type: (_Order) -> None
+        """A candidate and its test, joined by a socket. When one is gone, the other has a moment to notice."""
+        ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        candidate = self._fork(order, CANDIDATE_LANE, ours.fileno())
+        test = self._fork(order, TEST_LANE, theirs.fileno())
+        ours.close()
+        theirs.close()
+        pair = [candidate, test]
+        self._send(messages.SLOW, candidate, order.seq)
+        clocks = Clocks(order.wall_ns, test.started, [Clock(one.pid, one.progress, order.cpu_ns) for one in pair])
+        reason = messages.NOT_KILLED
+        while not reason and not clocks.hung_up:
+            reason = clocks.expired()
+            if not reason and clocks.wait(CONTROL):
+                self._waiting.append(self._receive())
+                reason = messages.KILLED_CANCEL if order.seq in self._dropped else reason
+        for child in pair:
+            if reason in (messages.KILLED_CPU, messages.KILLED_WALL) and child.pid != clocks.expired_pid:
+                child.killed = messages.KILLED_CANCEL
+            elif reason:
+                child.killed = reason
+            elif not _hangs_up(child.progress, _PARTNER_GRACE_MS):
+                child.killed = messages.KILLED_CANCEL
+        for child in pair:
+            self._finish(order, child)
+
+    # ---- beginning and end of a worker -------------------------------------------------------------------------
+
+    def _fork(self, order, lane, channel):
+        # type: (_Order, int, int) -> _Child
+        streams = [os.memfd_create(name) for name in ("out", "err")] if order.flags & messages.STDIO else []
+        rlimits = self._rlimits_of(order.rlimits_key)
         progress, progress_end = os.pipe()
         started = time.monotonic_ns()
         try:
             pid = os.fork()
         except OSError as error:
-            self._control.send(messages.EVENT.pack(messages.FORK_FAILED, lane, 0, 0, seq, error.errno or 0, 0, 0, 0))
+            event = messages.EVENT.pack(messages.FORK_FAILED, lane, 0, 0, order.seq, error.errno or 0, 0, 0, 0)
+            self._control.send(event)  # type: ignore[attr-defined]
             os._exit(1)
         if pid == 0:
-            self._become_worker(lane, flags, progress_end, streams, rlimits, discard)
+            self._become_worker(order, lane, [*streams, progress_end, channel], rlimits)
         os.close(progress_end)
-        killed = self._watch(pid, progress, seq, lane, (cpu_ns, wall_ns, started))
-        status, usage, killed = _reap(pid, killed)
-        os.close(progress)
-        self._dropped.discard(seq)
-        cpu = int((usage.ru_utime + usage.ru_stime) * _S)
-        wall = time.monotonic_ns() - started
-        event = messages.EVENT.pack(messages.DONE, lane, killed, 0, seq, status, cpu, wall, usage.ru_maxrss * 1024)
-        self._send_done(event, streams)
+        return _Child(pid, lane, progress, started, streams)
 
-    def _rlimits_of(self, *key):
-        # type: (int) -> bytes
+    def _become_worker(self, order, lane, descriptors, rlimits):
+        # type: (_Order, int, list[int], bytes) -> None
+        """The child's side of the fork: put the descriptors where a worker has them, and never come back."""
+        try:
+            bpf = self._filters[order.flags & messages.COMPUTE_PROFILE]
+            kernel, parent = self._kernel, self._pid
+            payload = FIRST_LANE + 2 * lane
+            *streams, progress_end, channel = descriptors
+            for number, stream in enumerate(streams):
+                os.dup2(stream, number + 1)
+            if channel >= 0:
+                channel = os.dup2(channel, FIRST_LANE + 5)
+            if progress_end != worker.PROGRESS:
+                os.dup2(progress_end, worker.PROGRESS)
+            os.dup2(payload + 1, worker.REPORT)
+            if channel >= 0:
+                os.dup2(channel, CHANNEL)
+            if order.seq in self._dropped:
+                worker.discard(payload)
+            worker.main(kernel, payload, channel >= 0, lambda: confine_worker(kernel, rlimits, bpf, parent))
+        finally:
+            os._exit(messages.EXIT_HARNESS)
+
+    def _rlimits_of(self, key):
+        # type: (tuple[int, ...]) -> bytes
         if key not in self._rlimits:
             if len(self._rlimits) > 64:
                 self._rlimits.clear()
             self._rlimits[key] = self._pack_limits(*key)  # type: ignore[operator]
         return self._rlimits[key]
 
-    def _become_worker(self, lane, flags, progress_end, streams, rlimits, discard):
-        # type: (int, int, int, list[int], bytes, bool) -> None
-        """The child's side of the fork: put the descriptors where a worker has them, and never come back."""
-        try:
-            bpf = self._filters[flags & messages.COMPUTE_PROFILE]
-            kernel, parent = self._kernel, self._pid
-            payload = FIRST_LANE + 2 * lane
-            for number, stream in enumerate(streams):
-                os.dup2(stream, number + 1)
-            if progress_end != worker.PROGRESS:
-                os.dup2(progress_end, worker.PROGRESS)
-            os.dup2(payload + 1, worker.REPORT)
-            if discard:
-                worker.discard(payload)
-            worker.main(kernel, payload, lambda: confine_worker(kernel, rlimits, bpf, parent))
-        finally:
-            os._exit(messages.EXIT_HARNESS)
+    def _finish(self, order, child):
+        # type: (_Order, _Child) -> None
+        """Reap the worker and tell the daemon what the kernel says of it."""
+        status, usage = _reap(child)
+        os.close(child.progress)
+        event = messages.EVENT.pack(
+            messages.DONE,
+            child.lane,
+            child.killed,
+            0,
+            order.seq,
+            status,
+            int((usage.ru_utime + usage.ru_stime) * _S),  # type: ignore[attr-defined]
+            time.monotonic_ns() - child.started,
+            usage.ru_maxrss * 1024,  # type: ignore[attr-defined]
+        )
+        if child.streams:
+            descriptors = b"".join([stream.to_bytes(4, "little") for stream in child.streams])
+            ancillary = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)]
+            self._control.sendmsg([event], ancillary)  # type: ignore[attr-defined]
+            for stream in child.streams:
+                os.close(stream)
+        else:
+            self._control.send(event)  # type: ignore[attr-defined]
 
-    def _watch(self, pid, progress, seq, lane, clocks):
-        # type: (int, int, int, int, tuple[int, int, int]) -> int
-        """Wait until the worker's progress pipe hangs up, or kill it when a clock runs out; gives the reason killed."""
-        self._hangup.register(progress, 0)
-        if self._hangup.poll(FAST_MS):
-            return messages.NOT_KILLED
-        self._control.send(messages.EVENT.pack(messages.SLOW, lane, 0, 0, seq, 0, 0, 0, 0))
-        os.setpriority(os.PRIO_PROCESS, pid, _NICE_OF_SLOW_WORKERS)
-        self._activity.register(progress, select.POLLIN)
-        try:
-            return self._watch_slowly(pid, progress, seq, clocks)
-        finally:
-            self._activity.unregister(progress)
-
-    def _watch_slowly(self, pid, progress, seq, clocks):
-        # type: (int, int, int, tuple[int, int, int]) -> int
-        cpu_limit, wall_limit, wall_start = clocks
-        cpu_start = 0
-        clock = (~pid << 3) | 2  # the kernel's number for a process's CPU clock (MAKE_PROCESS_CPUCLOCK)
-        while True:
-            cpu_left = cpu_start + cpu_limit - time.clock_gettime_ns(clock)
-            wall_left = wall_start + wall_limit - time.monotonic_ns()
-            if cpu_left <= 0 or wall_left <= 0:
-                return messages.KILLED_CPU if cpu_left <= 0 else messages.KILLED_WALL
-            for fd, event in self._activity.poll(min(cpu_left, wall_left) // _MS + 1):
-                if fd == CONTROL:
-                    self._waiting.append(self._receive())
-                    if seq in self._dropped:
-                        return messages.KILLED_CANCEL
-                elif event & select.POLLIN and os.read(progress, 4096):
-                    cpu_start, wall_start = time.clock_gettime_ns(clock), time.monotonic_ns()
-                else:
-                    return messages.NOT_KILLED
-
-    def _send_done(self, event, streams):
-        # type: (bytes, list[int]) -> None
-        if not streams:
-            self._control.send(event)
-            return
-        descriptors = b"".join([stream.to_bytes(4, "little") for stream in streams])
-        self._control.sendmsg([event], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)])
-        for stream in streams:
-            os.close(stream)
+    def _send(self, kind, child, seq):
+        # type: (int, _Child, int) -> None
+        self._control.send(messages.EVENT.pack(kind, child.lane, 0, 0, seq, 0, 0, 0, 0))  # type: ignore[attr-defined]
 
 
-def _reap(pid, killed):
-    # type: (int, int) -> tuple[int, object, int]
-    """(wait status, resource usage, reason killed). A worker that hung up but lives on is killed as SILENT."""
-    if killed == messages.NOT_KILLED:
+def _hangs_up(progress, timeout_ms):
+    # type: (int, int) -> bool
+    """Does the other end of the progress pipe close within the time? Dots alone do not wake this process."""
+    poll = select.poll()
+    poll.register(progress, 0)
+    return bool(poll.poll(timeout_ms))
+
+
+def _reap(child):
+    # type: (_Child) -> tuple[int, object]
+    """(wait status, resource usage). A worker that hung up but lives on is killed as SILENT."""
+    if child.killed == messages.NOT_KILLED:
         deadline = time.monotonic() + _EXIT_GRACE_S
         while True:
-            done, status, usage = os.wait4(pid, os.WNOHANG)
+            done, status, usage = os.wait4(child.pid, os.WNOHANG)
             if done:
-                return status, usage, killed
+                return status, usage
             if time.monotonic() > deadline:
                 break
             os.sched_yield()
-        killed = messages.KILLED_SILENT
-    os.kill(pid, signal.SIGKILL)
-    _, status, usage = os.wait4(pid, 0)
-    return status, usage, killed
+        child.killed = messages.KILLED_SILENT
+    os.kill(child.pid, _SIGKILL)
+    _, status, usage = os.wait4(child.pid, 0)
+    return status, usage

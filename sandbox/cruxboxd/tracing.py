@@ -1,0 +1,40 @@
+"""A span for each call, where OpenTelemetry is installed; nothing at all where it is not.
+
+Only the API is used: which exporter, and whether any, is decided by whoever runs the daemon (`opentelemetry-instrument
+cruxboxd serve ...`). A span says the method and how it ended; nothing of what was checked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+
+class Tracer:
+    """Opens spans; the caller's `traceparent` becomes their parent."""
+
+    def __init__(self) -> None:
+        self._trace: Any = None
+        if importlib.util.find_spec("opentelemetry") is not None:
+            from opentelemetry import propagate, trace
+
+            self._trace, self._propagate = trace, propagate
+
+    @contextlib.contextmanager
+    def span(self, method: str, metadata: Iterable[tuple[str, Any]]) -> Iterator[None]:
+        """A span around a call, named as gRPC names the method."""
+        if self._trace is None:
+            yield
+            return
+        carrier = {key: value for key, value in metadata if isinstance(value, str)}
+        tracer = self._trace.get_tracer("cruxboxd")
+        attributes = {"rpc.system": "grpc", "rpc.method": method}
+        with tracer.start_as_current_span(
+            method.lstrip("/"),
+            context=self._propagate.extract(carrier),
+            kind=self._trace.SpanKind.SERVER,
+            attributes=attributes,
+        ):
+            yield
