@@ -10,6 +10,7 @@ program), drops a generation by looking for a piece of text in it, and counts pa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Optional
@@ -128,6 +129,26 @@ ACCOUNTINGS: Mapping[str, Accounting] = {accounting.name: accounting for account
 
 
 # ---- where the two differ -------------------------------------------------------
+
+_STRING = re.compile(r"""[rRbBuU]{0,2}(?:\"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""")
+_BRACKETED = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
+# What remains of text that is one operand, or several bound tighter than `==`.
+_TIGHT = re.compile(r"[\w.\s+*/%&|^~@-]*")
+_LONG, _DEEP = 10_000, 20
+_LOOSE_WORDS = re.compile(r"\b(?:or|and|not|if|else|lambda|in|is|await|yield)\b")
+
+
+def may_splice(text: str) -> bool:
+    """Whether `text` after `assert x == ` may mean something else than a comparison with the value of `text`.
+
+    Nothing is parsed: strings and brackets are taken out of the text and what remains is looked at. In doubt, yes.
+    """
+    if len(text) > _LONG:
+        return True
+    rest = _STRING.sub("0", text.strip())
+    for _ in range(_DEEP):
+        rest = _BRACKETED.sub(" ", rest)
+    return "\n" in rest or _TIGHT.fullmatch(rest) is None or _LOOSE_WORDS.search(rest) is not None
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Optional, Protocol
 
-from cruxbox.accounting import REFERENCE, STRICT, Accounting, Difference, Scored, reference_skips
+from cruxbox.accounting import REFERENCE, STRICT, Accounting, Difference, Scored, may_splice, reference_skips
 from cruxbox.cruxeval import Dataset, Generations
-from cruxbox.model import Limits, Outcome, Task, Verdict
+from cruxbox.model import Assurance, Limits, Outcome, Task, Verdict
 
 # Task id and generation: what a question is about.
 Question = tuple[str, str]
@@ -108,7 +108,7 @@ def _ask(
 
 
 def _with_differences(client: Streams, job: Job, reports: Sequence[FileReport]) -> list[FileReport]:
-    """Ask again, the reference's way, what strict accounting found INVALID; all else is known to be the same there."""
+    """Ask again, the reference's way, what could end otherwise there; all else is known to be the same."""
     open_questions = {
         (name, text): None
         for report in reports
@@ -123,8 +123,14 @@ def _with_differences(client: Streams, job: Job, reports: Sequence[FileReport]) 
 
 def _is_open(job: Job, name: str, text: str, verdict: Verdict | None) -> bool:
     """Whether the reference's mark does not follow from the strict verdict."""
-    invalid = verdict is not None and verdict.outcome is Outcome.INVALID
-    return invalid and not reference_skips(job.dataset[name], text, job.mode)
+    if verdict is None or reference_skips(job.dataset[name], text, job.mode):
+        return False
+    if verdict.outcome is Outcome.INVALID or may_splice(text):
+        return True
+    if job.mode == "output":
+        # Strictly it ran without the program; there it may use it.
+        return verdict.assurance is not Assurance.LITERAL
+    return verdict.exception is not None and verdict.exception.type == "NameError"
 
 
 def _difference(job: Job, report: FileReport, second: Mapping[Question, Verdict | None]) -> Difference:

@@ -1,0 +1,155 @@
+"""The embedded daemon: lazily started, restarted once, stopped, and never left behind."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import weakref
+from pathlib import Path
+
+import pytest
+from conftest import is_alive, wait_until
+from cruxbox import CallCheck, Client, EmbeddedServerError, Outcome, Task
+
+
+def folder_of(client: Client) -> Path:
+    return client._endpoint.embedded._folder
+
+
+def pid_of(client: Client) -> int:
+    return client._endpoint.embedded.pid
+
+
+def sums(count: int) -> list[Task]:
+    return [
+        Task(f"def f(x):\n    return x + {number}", [CallCheck("f(1)", str(number + 1))]) for number in range(count)
+    ]
+
+
+def test_it_starts_when_needed_and_leaves_nothing():
+    client = Client(workers=1)
+    assert pid_of(client) is None
+    assert client.check(sums(1))[0].passed
+    pid, folder = pid_of(client), folder_of(client)
+    assert is_alive(pid)
+    assert folder.stat().st_mode & 0o077 == 0
+    client.close()
+    assert not is_alive(pid)
+    assert not folder.exists()
+    assert client.check(sums(1))[0].passed, "it may be used again"
+    client.close()
+
+
+def test_a_client_that_is_forgotten_stops_its_daemon():
+    client = Client(workers=1)
+    client.info()
+    pid, folder = pid_of(client), folder_of(client)
+    gone = weakref.ref(client)
+    del client
+    gc.collect()
+    assert gone() is None
+    assert not is_alive(pid)
+    assert not folder.exists()
+
+
+def test_killed_in_the_middle_it_is_started_again_and_no_verdict_changes():
+    events = []
+    with Client(workers=1, window=64, on_event=events.append) as client:
+        outcomes = []
+        for number, verdict in enumerate(client.stream(sums(400))):
+            outcomes.append(verdict.outcome)
+            if number == 20:
+                os.kill(pid_of(client), signal.SIGKILL)
+    assert outcomes == [Outcome.PASSED] * 400
+    assert [event.kind for event in events].count("restarted") == 1
+
+
+def test_killed_again_it_is_an_error_and_never_a_false():
+    with Client(workers=1, retries=2, window=64) as client:
+        outcomes = []
+
+        def kill_often():
+            for number, verdict in enumerate(client.stream(sums(3000))):
+                outcomes.append(verdict.outcome)
+                if number in (20, 300):
+                    os.kill(pid_of(client), signal.SIGKILL)
+
+        with pytest.raises(EmbeddedServerError, match="died again"):
+            kill_often()
+        assert set(outcomes) == {Outcome.PASSED}
+
+
+def test_a_zygote_killed_in_the_middle_changes_nothing():
+    with Client(workers=2, window=64) as client:
+        outcomes = []
+        for number, verdict in enumerate(client.stream(sums(400))):
+            outcomes.append(verdict.outcome)
+            if number in (20, 200):
+                for child in children(pid_of(client)):
+                    os.kill(child, signal.SIGKILL)
+    assert outcomes == [Outcome.PASSED] * 400
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_a_refusal_to_start_is_told_in_the_daemons_words():
+    with Client(server_args=["--nonsense"]) as client, pytest.raises(EmbeddedServerError, match="--nonsense"):
+        client.info()
+    with Client(workers=100_000) as client, pytest.raises(EmbeddedServerError, match="do not fit"):
+        client.info()
+
+
+SCRIPT = """
+import os, sys
+from cruxbox import Client
+client = Client(workers=1)
+client.info()
+print(client._endpoint.embedded.pid, client._endpoint.embedded._folder, flush=True)
+{end}
+"""
+
+
+@pytest.mark.parametrize("end", ["sys.exit()", "raise KeyboardInterrupt", "os.kill(os.getpid(), 9)", "os._exit(0)"])
+def test_it_dies_with_its_process(end):
+    ran = subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(end=end)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    pid, folder = ran.stdout.decode().split()
+    wait_until(lambda: not is_alive(int(pid)))
+    if end in ("sys.exit()", "raise KeyboardInterrupt"):
+        assert not Path(folder).exists()
+
+
+def test_it_outlives_the_thread_that_first_used_it():
+    """The kernel ties a child to the thread that started it; a pool's threads come and go."""
+    script = """
+import threading, time, os
+from cruxbox import Client, Task, CallCheck
+client = Client(workers=1)
+thread = threading.Thread(target=client.info)
+thread.start(); thread.join()
+pid = client._endpoint.embedded.pid
+for _ in range(20):
+    assert client.check([Task("", [CallCheck("1", "1")])])[0].passed
+assert client._endpoint.embedded.pid == pid
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_fork_uses_the_daemon_of_its_parent_and_does_not_stop_it():
+    with Client(workers=1) as client:
+        client.info()
+        pid = pid_of(client)
+        child = os.fork()
+        if child == 0:
+            passed = client.check(sums(3))[0].passed
+            client.close()
+            os._exit(0 if passed else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert is_alive(pid)
+        assert client.check(sums(3))[0].passed

@@ -1,0 +1,92 @@
+"""Daemons that die, stop or drain under a client: the same verdicts, or a clear error; never a False."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+
+import pytest
+from cruxbox import CallCheck, Client, Outcome, Task, Unavailable
+
+COUNT = 500
+
+
+def sums() -> list[Task]:
+    return [
+        Task(f"def f(x):\n    return x + {number}", [CallCheck("f(1)", str(number + 1))]) for number in range(COUNT)
+    ]
+
+
+def run(client: Client, disturb, at: int = 20) -> list[Outcome]:
+    outcomes = []
+    for number, verdict in enumerate(client.stream(sums(), deadline=100)):
+        outcomes.append(verdict.outcome)
+        if number == at:
+            disturb()
+    return outcomes
+
+
+def test_a_daemon_that_is_killed_is_a_clear_error(daemons):
+    daemon = daemons()
+    with Client(daemon.target, retries=2, window=64) as client:
+        outcomes = []
+        with pytest.raises(Unavailable, match=daemon.target):
+            outcomes = run(client, daemon.kill)
+    assert set(outcomes) <= {Outcome.PASSED}
+
+
+def test_a_daemon_that_drains_answers_what_it_took_or_says_it_is_away(daemons):
+    daemon = daemons()
+    outcomes = []
+    with Client(daemon.target, retries=2, window=64) as client:
+        with contextlib.suppress(Unavailable):
+            outcomes = run(client, lambda: daemon.process.send_signal(signal.SIGTERM))
+        assert set(outcomes) <= {Outcome.PASSED}
+        assert daemon.process.wait(60) == 0
+        with pytest.raises(Unavailable):
+            client.check(sums()[:1])
+
+
+def test_a_daemon_that_comes_back_gets_the_rest(daemons, tmp_path):
+    from conftest import Daemon
+
+    first = Daemon(f"unix:{tmp_path}/s")
+    second = []
+    events = []
+
+    def replace():
+        first.kill()
+        second.append(Daemon(f"unix:{tmp_path}/s"))
+
+    try:
+        with Client(first.target, window=64, on_event=events.append) as client:
+            assert run(client, replace) == [Outcome.PASSED] * COUNT
+    finally:
+        for daemon in (first, *second):
+            daemon.kill()
+    assert sum(event.count for event in events if event.kind == "retry") > 0
+
+
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM])
+def test_one_of_two_daemons_goes_and_nothing_is_lost(daemons, sign):
+    both = [daemons(), daemons()]
+    target = "ipv4:" + ",".join(daemon.target for daemon in both)
+    with Client(target, window=64) as client:
+        outcomes = run(client, lambda: both[0].process.send_signal(sign))
+    assert outcomes == [Outcome.PASSED] * COUNT
+
+
+def test_work_reaches_every_daemon_behind_a_name(daemons):
+    both = [daemons(), daemons()]
+    with Client("ipv4:" + ",".join(daemon.target for daemon in both)) as client:
+        instances = {client.info().instance_id for _ in range(20)}
+    assert len(instances) == 2
+
+
+def test_a_small_queue_is_waited_for(daemons):
+    """RESOURCE_EXHAUSTED, with the wait the server asks for, until everything has gone through."""
+    daemon = daemons("--queue-checks", "100")
+    events = []
+    with Client(daemon.target, on_event=events.append, window=2000) as client:
+        assert run(client, lambda: None) == [Outcome.PASSED] * COUNT
+    assert any("RESOURCE_EXHAUSTED" in event.detail for event in events)

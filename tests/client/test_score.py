@@ -1,0 +1,225 @@
+"""`cruxbox score` end to end, on the examples and on CRUXEval's published generations and verdicts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cruxbox.accounting import may_splice
+from cruxbox.cli import main
+from cruxbox.passk import reference_pass_at_k
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+TASKS = EXAMPLES / "tasks.jsonl"
+
+
+def score(capsys, *arguments) -> dict:
+    code = main(["score", *map(str, arguments), "--json"])
+    out, err = capsys.readouterr()
+    assert code == 0, err
+    return json.loads(out)
+
+
+def examples(mode: str) -> Path:
+    return EXAMPLES / f"generations_{mode}.json"
+
+
+def verdicts_of(path: Path) -> dict[str, str]:
+    """Outcome of each distinct generation in a scored file."""
+    scored = json.loads(path.read_text())
+    return {
+        text: verdict["outcome"]
+        for name, texts in scored["raw_generations"].items()
+        for text, verdict in zip(texts, scored["verdicts"][name], strict=True)
+    }
+
+
+# ---- the examples ---------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def scored(server, tmp_path_factory):
+    """Both modes, strictly and as the reference does it: summaries and files."""
+    folder = tmp_path_factory.mktemp("scored")
+    found = {}
+    for mode in ("input", "output"):
+        for accounting in ("strict", "reference"):
+            out = folder / f"{mode}_{accounting}.json"
+            arguments = [examples(mode), "--dataset", TASKS, "--mode", mode, "--accounting", accounting]
+            code = main(["score", *map(str, arguments), "--out", str(out), "--server", server, "--cpu-limit", "1"])
+            assert code == 0
+            found[mode, accounting] = out
+    return found
+
+
+# Who passes in the reference's eyes without being right: each must be seen for what it is.
+INPUT = {
+    "f(0)": "STEP_LIMIT",
+    "f(10 ** 9)": "MEMORY_LIMIT",
+    "f(None)": "RAISED",
+    "type('E', (), {'__eq__': lambda self, other: True})()  # f(": "INVALID",
+    "1 or f('', 1)": "INVALID",
+    "'ligh|thou|se..'  # f(": "INVALID",
+    "f([5]), 'because 5 is the largest'": "INVALID",
+    "f('mississippi'": "INVALID",
+}
+OUTPUT = {
+    "type('E', (), {'__eq__': lambda self, other: True})()": "FAILED",
+    "1 or True": "FAILED",
+    "f(12)": "RAISED",
+    "len('a' * 10 ** 12)": "MEMORY_LIMIT",
+    "9 ** 9 ** 9": "TIMED_OUT",
+    "'m'\nassert True": "INVALID",
+    "[16, 23, 4, 8, 15], 'because'": "FAILED",
+    "__import__('sys').exit(0)": "RAISED",
+    "'mpi": "INVALID",
+}
+
+
+@pytest.mark.parametrize(("mode", "outcomes"), [("input", INPUT), ("output", OUTPUT)])
+def test_each_misfit_of_the_examples_has_its_outcome(scored, mode, outcomes):
+    found = verdicts_of(scored[mode, "strict"])
+    assert {text: found[text] for text in outcomes} == outcomes
+
+
+@pytest.mark.parametrize("mode", ["input", "output"])
+def test_the_predicted_reference_figures_are_the_real_ones(scored, server, capsys, mode):
+    strict = score(capsys, examples(mode), "--dataset", TASKS, "--mode", mode, "--server", server, "--cpu-limit", "1")[
+        "files"
+    ][0]
+    reference = json.loads(scored[mode, "reference"].read_text())
+    assert strict["reference"]["pass_at_k"] == {"1": reference["pass_at_1"], "5": reference["pass_at_5"]}
+    assert strict["reference"]["differs"]["spliced"] > 0
+
+
+def test_the_summary_has_the_promised_keys(server, capsys, tmp_path):
+    summary = score(
+        capsys,
+        examples("input"),
+        examples("input"),
+        "--dataset",
+        TASKS,
+        "--mode",
+        "input",
+        "--server",
+        server,
+        "--k",
+        "1",
+    )
+    assert {"files", "checks", "distinct", "elapsed_s"} <= set(summary)
+    first, second = summary["files"]
+    assert {"path", "pass_at_k", "checks", "outcomes", "masked"} <= set(first)
+    assert first == second
+    assert list(first["pass_at_k"]) == ["1"]
+    assert first["checks"] == sum(first["outcomes"].values()) == 120
+    assert summary["checks"] == 240
+    assert summary["distinct"] <= 120
+    assert first["masked"] == 0
+
+
+def test_the_scored_file_has_the_references_format(scored):
+    file = json.loads(scored["input", "strict"].read_text())
+    assert list(file) == ["raw_generations", "raw_scored_generations", "pass_at_1", "pass_at_5", "verdicts"]
+    assert file["raw_generations"] == json.loads(examples("input").read_text())
+    for name, marks in file["raw_scored_generations"].items():
+        assert [verdict["outcome"] == "PASSED" for verdict in file["verdicts"][name]] == marks
+        for verdict in file["verdicts"][name]:
+            assert list(verdict) == ["outcome", "assurance", "steps", "cpu_ms", "value", "error"]
+
+
+def test_several_files_go_into_a_folder(server, capsys, tmp_path):
+    inputs = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        inputs.append(tmp_path / name / "generations.json")
+        inputs[-1].write_text(json.dumps({"demo_2": ["f(12)", "f(11)"]}))
+    out = tmp_path / "scored"
+    score(capsys, *inputs, "--dataset", TASKS, "--mode", "input", "--server", server, "--out", out)
+    assert sorted(path.name for path in out.iterdir()) == ["one.json", "two.json"]
+    file = json.loads((out / "one.json").read_text())
+    assert file["raw_scored_generations"] == {"demo_2": [True, False]}
+    assert (file["pass_at_1"], file["pass_at_5"]) == (50.0, None)
+
+
+def test_the_table_is_for_people(server, capsys):
+    code = main(["score", str(examples("output")), "--dataset", str(TASKS), "--mode", "output", "--server", server])
+    out, err = capsys.readouterr()
+    assert code == 0
+    assert "pass@1" in out
+    assert "strict accounting" in out
+    assert "the released scorer would give" in err
+    assert "120 checks" in err
+
+
+# ---- the published verdicts -------------------------------------------------------
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("mode", ["input", "output"])
+def test_reference_accounting_gives_every_published_verdict(data, daemons, capsys, tmp_path, mode):
+    """4,000 generations a mode, through a daemon on TCP; and the figures computed from the published verdicts."""
+    out = tmp_path / "scored.json"
+    published = json.loads((data / f"codellama7b_t0.2_{mode}_verdicts.json").read_text())
+    summary = score(
+        capsys,
+        data / f"codellama7b_t0.2_{mode}_generations.json",
+        *("--dataset", data / "cruxeval_first400.jsonl", "--mode", mode, "--accounting", "reference"),
+        *("--out", out, "--server", daemons("--workers", "2").target, "--cpu-limit", "1"),
+    )
+    file = json.loads(out.read_text())
+    differing = [
+        (name, verdict)
+        for name, marks in published.items()
+        for mark, verdict in zip(marks, file["verdicts"][name], strict=True)
+        if mark != (verdict["outcome"] == "PASSED")
+    ]
+    assert differing == []
+    assert file["raw_scored_generations"] == published
+    for k in (1, 5):
+        values = [reference_pass_at_k(len(marks), sum(marks), k) for marks in published.values()]
+        assert file[f"pass_at_{k}"] == pytest.approx(100 * sum(values) / len(values))
+        assert summary["files"][0]["pass_at_k"][str(k)] == file[f"pass_at_{k}"]
+    assert summary["files"][0]["masked"] == 0
+
+
+@pytest.mark.data
+def test_strict_accounting_knows_what_the_reference_would_say(data, server, capsys, tmp_path):
+    """Output mode of the published generations: every difference is told, and told right."""
+    arguments = [
+        data / "codellama7b_t0.2_output_generations.json",
+        *("--dataset", data / "cruxeval_first400.jsonl", "--mode", "output", "--server", server, "--cpu-limit", "1"),
+    ]
+    strict = score(capsys, *arguments)["files"][0]["reference"]
+    reference = score(capsys, *arguments, "--accounting", "reference")["files"][0]
+    assert strict["pass_at_k"] == reference["pass_at_k"]
+
+
+@pytest.mark.data
+def test_every_published_output_is_the_value_of_its_call(data, server, capsys):
+    """All 800 rows: f(input) == output, SEPARATED, in both directions."""
+    from cruxbox import CallCheck, Client, Outcome, Task
+    from cruxbox.cruxeval import read_dataset
+
+    rows = read_dataset(data / "cruxeval.jsonl").values()
+    with Client(server) as client:
+        verdicts = client.check(Task(row.code, [CallCheck(f"f({row.input})", row.output)], id=row.id) for row in rows)
+    assert [verdict.task_id for verdict in verdicts if verdict.outcome is not Outcome.PASSED] == []
+
+
+# ---- what may be spliced ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text", ["f(1)", "f([1, 'a)'], x={2: 3})", "(1, 2)", "'x'", "-1", "3 + 4", "'a, b'", "[i for i in x]"]
+)
+def test_what_is_compared_whole(text):
+    assert not may_splice(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["1 or True", "'a', 'b'", "1, 2", "'x'  # f(", "1\nassert 2", "not 1", "1 < 2", "f(1", "1 if x else 2",
+             "x := 3", "(" * 100 + "1" + ")" * 100, "a" * 20_000],
+)  # fmt: skip
+def test_what_may_fall_apart(text):
+    assert may_splice(text)
