@@ -1,4 +1,4 @@
-"""`cruxboxd serve` and `cruxboxd preflight`."""
+"""`cruxboxd serve`, `cruxboxd preflight` and `cruxboxd token`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from cruxboxd import __version__
 from cruxboxd.config import Config, ConfigError
+from cruxboxd.identity import make_token
 from cruxboxd.logs import configure_logging
 from cruxboxd.options import add_options, config_from
 from cruxboxd.server import Engine, RefusedToServe, protect_process, serve
@@ -21,6 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line. Exit codes: 0 fine, 1 refused to serve or a layer does not hold, 2 usage."""
     parser = _parser()
     options = parser.parse_args(arguments)
+    if options.command == "token":
+        print("\n".join(make_token()))
+        return
     configure_logging(options.log_level)
     try:
         config = config_from(options)
@@ -42,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     serving = commands.add_parser("serve", help="serve checks over gRPC")
     checking = commands.add_parser("preflight", help="say which confinement layers hold on this host")
     checking.add_argument("--json", action="store_true", help="print one JSON object")
+    commands.add_parser("token", help="make a bearer token: prints it, and below it the hash for the tokens file")
     for command in (serving, checking):
         add_options(command, is_serve=command is serving)
     return parser

@@ -102,9 +102,7 @@ class Admission:
             raise refused
         return self._let_in(tenant, checks, size)
 
-    async def take_when_possible(
-        self, tenant: Tenant, checks: int, size: int, has_work: Callable[[], bool]
-    ) -> Ticket:
+    async def take_when_possible(self, tenant: Tenant, checks: int, size: int, has_work: Callable[[], bool]) -> Ticket:
         """Let work of a stream in, waiting for room as long as the stream `has_work` whose end makes some.
 
         Not reading on is how a stream is slowed down: it costs the client nothing. A stream that has nothing under

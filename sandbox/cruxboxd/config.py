@@ -88,6 +88,12 @@ class Config:
     queue_checks: int = 200_000
     queue_bytes: int = 512 * MIB
     drain_s: float = 30.0
+    tls_cert: str = ""
+    tls_key: str = ""
+    tls_client_ca: str = ""
+    tokens: str = ""
+    insecure_listen: bool = False
+    canary_s: float = 30.0
     exit_with_parent: bool = False
     hash_seed: str = "0"
 
@@ -114,11 +120,25 @@ def check_config(config: Config) -> Config:
     for name in sorted(config.require | config.allow_degraded):
         if name not in LAYERS:
             raise ConfigError(f"{name!r} is not a confinement layer; known are {', '.join(LAYERS)}")
+    _check_service(config)
     for item in fields(Limits):
         low, high = getattr(config.default_limits, item.name), getattr(config.maximum_limits, item.name)
         if low > high:
             raise ConfigError(f"the default {item.name} ({low}) is above the maximum ({high})")
     return _fit_memory(config)
+
+
+def _check_service(config: Config) -> None:
+    """What the network side was told: numbers in range, and TLS that is whole."""
+    least = {"queue_checks": 1, "queue_bytes": MIB, "max_message_bytes": MIB, "drain_s": 0, "canary_s": 0}
+    for name, low in least.items():
+        value = getattr(config, name)
+        if not low <= value <= 1e12:
+            raise ConfigError(f"{name} is {value}; it must be at least {low}")
+    if bool(config.tls_cert) != bool(config.tls_key):
+        raise ConfigError("--tls-cert and --tls-key belong together; one of them is missing")
+    if config.tls_client_ca and not config.tls_cert:
+        raise ConfigError("--tls-client-ca needs --tls-cert and --tls-key: certificates are shown over TLS only")
 
 
 def _fit_memory(config: Config) -> Config:

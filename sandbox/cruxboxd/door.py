@@ -36,7 +36,7 @@ REQUEST_ID_KEY = "x-request-id"
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
 
 
-@dataclass
+@dataclass(eq=False)
 class Call:
     """One call that is open."""
 
@@ -64,7 +64,7 @@ class Observer:
         pass
 
 
-class Door(grpc.aio.ServerInterceptor):
+class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     """Lets calls in, and in the end sees them out. `draining` is set from the moment nobody is let in any more."""
 
     def __init__(self, identity: Identity, admission: Admission, observer: Observer, tracer: Tracer) -> None:
@@ -161,7 +161,7 @@ class Door(grpc.aio.ServerInterceptor):
                 self._empty.set()
 
     async def _abort(self, call: Call, refused: Refused) -> None:
-        metadata = ((REQUEST_ID_KEY, call.request_id), *refused.metadata())
+        metadata: list[tuple[str, str | bytes]] = [(REQUEST_ID_KEY, call.request_id), *refused.metadata()]
         await call.context.abort(refused.code, refused.sentence, metadata)
 
     # ---- the end of all ----------------------------------------------------------------------------------------

@@ -13,11 +13,15 @@ import secrets
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import grpc
+import grpc.aio
 
 from cruxboxd.config import Config, ConfigError
 from cruxboxd.tenants import EVERYBODY, Tenant, Tenants, is_tenant_name, read_tenants
+
+if TYPE_CHECKING:
+    Context = grpc.aio.ServicerContext[Any, Any]
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +92,7 @@ class Identity:
         """The share and quotas of a tenant by name, as they are now."""
         return self._tenants.by_name.get(name) or Tenant(name)
 
-    def tenant_of(self, context: grpc.aio.ServicerContext) -> Tenant:
+    def tenant_of(self, context: Context) -> Tenant:
         """The tenant of a call; raises Unidentified."""
         if not self.is_required:
             return EVERYBODY
@@ -143,7 +147,7 @@ class Identity:
         return hmac.digest(self._key, digest, "sha256")
 
 
-def certificate_names(context: grpc.aio.ServicerContext) -> list[str]:
+def certificate_names(context: Context) -> list[str]:
     """Names in the certificate that the client proved to own: the common name first, then alternative names."""
     found = context.auth_context()
     names = [*found.get("x509_common_name", ()), *found.get("x509_subject_alternative_name", ())]

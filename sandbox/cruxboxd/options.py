@@ -7,18 +7,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from cruxboxd.config import MIB, Config, ConfigError, RuntimeSpec
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:  # pragma: no cover - the same library under its older name
-    import tomli as tomllib
+from cruxboxd.tomlfile import read_toml
 
 
 @dataclass(frozen=True)
@@ -76,6 +71,15 @@ OPTIONS = (
     Option("queue-checks", "queue_checks", _integer, "checks that may wait", "N"),
     Option("queue-mib", "queue_bytes", _mebibytes, "bytes of checks that may wait", "MIB"),
     Option("drain-s", "drain_s", float, "seconds to finish accepted checks in after SIGTERM", "S"),
+    Option("tls-cert", "tls_cert", str, "serve TLS on TCP with this certificate chain (PEM; read anew when it changes)",
+           "FILE"),
+    Option("tls-key", "tls_key", str, "the key of --tls-cert", "FILE"),
+    Option("tls-client-ca", "tls_client_ca", str, "only callers with a certificate signed by one of these; it names "
+           "the tenant", "FILE"),
+    Option("tokens", "tokens", str, "tenants, their quotas and hashes of their bearer tokens (TOML; read anew when it "
+           "changes)", "FILE"),
+    Option("insecure-listen", "insecure_listen", _switch, "allow plain text on addresses other hosts can reach"),
+    Option("canary-s", "canary_s", float, "seconds between canaries: checks with a known outcome (0: none)", "S"),
     Option("exit-with-parent", "exit_with_parent", _switch, "end when the process that started this one ends"),
     Option("hash-seed", "hash_seed", str, "PYTHONHASHSEED of the candidates", "N"),
 )  # fmt: skip
@@ -133,8 +137,8 @@ def _find(option: Option, options: argparse.Namespace, file: dict[str, Any]) -> 
     if given is not None:
         return _read(option, given, f"--{option.flag}")
     if os.environ.get(variable):
-        value = os.environ[variable]
-        return _read(option, value.split() if option.repeats else value, variable)
+        words = os.environ[variable]
+        return _read(option, words.split() if option.repeats else words, variable)
     if option.flag in file:
         value = file[option.flag]
         if isinstance(value, list):
@@ -156,13 +160,7 @@ def _read(option: Option, value: str | list[str], where: str) -> Any:
 
 
 def _read_file(path: str) -> dict[str, Any]:
-    try:
-        with Path(path).open("rb") as file:
-            settings = tomllib.load(file)
-    except OSError as error:
-        raise ConfigError(f"--config {path}: {error.strerror}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"--config {path}: {error}") from None
+    settings = read_toml(Path(path), "--config")
     known = {option.flag for option in OPTIONS + _LIMITS}
     for name in settings:
         if name not in known:

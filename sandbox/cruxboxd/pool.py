@@ -138,6 +138,10 @@ class Pool:
         """How long the oldest waiting job has waited."""
         return self._queue.age_s
 
+    def cpu_wait_s(self, tenant: str) -> float:
+        """Seconds until a tenant that has used up its CPU time may start something again; 0 if it may now."""
+        return self._queue.cpu_wait_s(tenant)
+
     @property
     def busy(self) -> int:
         return sum(1 for keeper in self._keepers if keeper.load)
@@ -178,7 +182,7 @@ class Pool:
         return keeper
 
     def _spawn(self, work: object) -> None:
-        task = asyncio.get_running_loop().create_task(work)  # type: ignore[arg-type]
+        task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work)  # type: ignore[arg-type]
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ctypes
 import logging
 import os
 import secrets
 import signal
-from pathlib import Path
 
-import grpc
+import grpc.aio
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxbox_proto.v1 import sandbox_pb2_grpc as pb_grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from cruxboxd import __version__
-from cruxboxd.config import UNITS, Config, ConfigError, Limits, check_config
+from cruxboxd.admission import Admission
+from cruxboxd.canary import Canaries
+from cruxboxd.config import UNITS, Config, Limits, check_config
+from cruxboxd.door import Door
+from cruxboxd.identity import Identity
 from cruxboxd.jobs import ZygoteKey
 from cruxboxd.judge import Judge
 from cruxboxd.keeper import StartError
+from cruxboxd.listening import listen
 from cruxboxd.metrics import Metrics
 from cruxboxd.pool import Pool
 from cruxboxd.preflight import Preflight, run_preflight
 from cruxboxd.requests import Stamp, Terms
 from cruxboxd.runtimes import Runtime, ZygoteSetups, find_runtimes
-from cruxboxd.service import Admission, SandboxService
+from cruxboxd.service import SandboxService
+from cruxboxd.tracing import Tracer
 
 log = logging.getLogger(__name__)
 
 SERVICE = pb.DESCRIPTOR.services_by_name["Sandbox"].full_name
+# What is left for the transport once every call has been answered.
+_STOP_S = 1.0
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 
 
@@ -46,12 +54,13 @@ class Engine:
         self.runtimes = find_runtimes(self.config)
         self.setups = ZygoteSetups(self.config, self.runtimes)
         self.metrics = Metrics()
+        self.identity = Identity(self.config)
         self.default_runtime = next(runtime.name for runtime in self.runtimes.values() if runtime.is_default)
         self.preflight = Preflight((), ())
 
     async def open(self) -> None:
         """Start zygotes and probe them; raises RefusedToServe when a required layer does not hold."""
-        self.pool = Pool(self.config, self.setups, self.metrics)
+        self.pool = Pool(self.config, self.setups, self.metrics, self.identity.terms_of)
         self.judge = Judge(self.pool, self.config.hash_seed)
         key = ZygoteKey(self.default_runtime, False, self.config.hash_seed)
         try:
@@ -109,40 +118,32 @@ class Server:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         config = engine.config
-        self._admission = Admission(engine.pool, config.queue_checks, config.queue_bytes)
-        self._health = health.aio.HealthServicer()
-        self._server = grpc.aio.server(options=_channel_options(config))
+        identity, pool = engine.identity, engine.pool
+        admission = Admission(config, identity.is_required, lambda: pool.queue_age_s, pool.cpu_wait_s)
+        engine.metrics.watch_accepted(lambda: admission.checks)
+        self._door = Door(identity, admission, engine.metrics, Tracer())
+        self._health = health.aio.HealthServicer()  # type: ignore[attr-defined]
+        self._server = grpc.aio.server(interceptors=(self._door,), options=_channel_options(config))
         service = SandboxService(
-            engine.judge, engine.pool, engine.terms(), engine.stamp(), engine.info(), self._admission, engine.metrics
-        )
-        pb_grpc.add_SandboxServicer_to_server(service, self._server)
+            judge=engine.judge, terms=engine.terms(), stamp=engine.stamp(), info=engine.info(), identity=identity,
+            admission=admission, door=self._door, observer=engine.metrics,
+        )  # fmt: skip
+        pb_grpc.add_SandboxServicer_to_server(service, self._server)  # type: ignore[no-untyped-call]
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server)
 
     async def start(self) -> None:
-        """Open the doors. Raises ConfigError for an address that cannot be listened on."""
-        for address in self._engine.config.listen:
-            self._listen(address)
+        """Open the doors. Raises ConfigError for an address that cannot or must not be listened on."""
+        listen(self._server, self._engine.config)
         await self._server.start()
         await self._say(health_pb2.HealthCheckResponse.SERVING)
 
-    def _listen(self, address: str) -> None:
-        try:
-            port = self._server.add_insecure_port(address)
-        except RuntimeError:
-            port = 0
-        if not port:
-            raise ConfigError(f"cannot listen on {address}: in use, not permitted or not an address")
-        if address.startswith("unix:"):
-            Path(address[len("unix:") :].removeprefix("//")).chmod(0o600)
-        log.info("listening", extra={"address": address, "port": port})
-
     async def drain(self) -> None:
-        """Stop: say so, finish what was accepted within the drain time, then go."""
-        self._admission.is_draining = True
+        """Stop: say so, finish what was accepted within the drain time, end the rest as UNAVAILABLE, then go."""
         await self._say(health_pb2.HealthCheckResponse.NOT_SERVING)
-        log.info("draining", extra={"checks": self._admission.checks})
-        await self._server.stop(self._engine.config.drain_s)
+        log.info("draining", extra={"seconds": self._engine.config.drain_s})
+        await self._door.drain(self._engine.config.drain_s)
+        await self._server.stop(_STOP_S)
 
     async def _say(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
         for name in ("", SERVICE):
@@ -153,7 +154,7 @@ def _channel_options(config: Config) -> list[tuple[str, int]]:
     return [
         ("grpc.max_receive_message_length", config.max_message_bytes),
         ("grpc.max_send_message_length", -1),
-        ("grpc.max_concurrent_streams", 1_000),
+        ("grpc.max_concurrent_streams", 256),
         ("grpc.max_metadata_size", 16 << 10),
         # Clients keep silent streams alive through NATs; that is allowed, a ping flood is not.
         ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
@@ -161,6 +162,8 @@ def _channel_options(config: Config) -> list[tuple[str, int]]:
         ("grpc.keepalive_time_ms", 30_000),
         ("grpc.keepalive_timeout_ms", 20_000),
         ("grpc.http2.max_ping_strikes", 5),
+        # A connection without any call is closed after a while: clients that vanished hold no descriptor for ever.
+        ("grpc.max_connection_idle_ms", 600_000),
         ("grpc.so_reuseport", 0),
     ]
 
@@ -170,6 +173,7 @@ async def serve(config: Config) -> None:
     protect_process(config.exit_with_parent)
     engine = Engine(config)
     await engine.open()
+    canaries = asyncio.create_task(_keep_canaries(engine))
     try:
         server = Server(engine)
         stop = asyncio.Event()
@@ -182,7 +186,15 @@ async def serve(config: Config) -> None:
         await stop.wait()
         await server.drain()
     finally:
+        canaries.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await canaries
         await engine.close()
+
+
+async def _keep_canaries(engine: Engine) -> None:
+    if engine.config.canary_s > 0:
+        await Canaries(engine.judge, engine.default_runtime, engine.config.canary_s, engine.metrics.canary).run()
 
 
 def protect_process(exit_with_parent: bool) -> None:

@@ -42,8 +42,8 @@ class SandboxService(pb_grpc.SandboxServicer):
     """See sandbox.proto. Every method has passed the door: `current_call` says whose call it is."""
 
     def __init__(
-        self, judge: Judge, terms: Terms, stamp: Stamp, info: pb.ServerInfo, identity: Identity, admission: Admission,
-        door: Door, observer: Observer,
+        self, *, judge: Judge, terms: Terms, stamp: Stamp, info: pb.ServerInfo, identity: Identity,
+        admission: Admission, door: Door, observer: Observer,
     ) -> None:  # fmt: skip
         self._judge = judge
         self._terms, self._stamp, self._info = terms, stamp, info
@@ -137,10 +137,11 @@ def _too_large() -> Refused:
 async def _until(event: asyncio.Event, requests: AsyncIterator[pb.CheckRequest]) -> AsyncIterator[pb.CheckRequest]:
     """The requests of a stream, until it ends or `event` is set."""
     stop = asyncio.ensure_future(event.wait())
+    coming = requests.__aiter__()
     following = None
     try:
         while True:
-            following = asyncio.ensure_future(requests.__anext__())  # type: ignore[arg-type]
+            following = asyncio.ensure_future(coming.__anext__())
             await asyncio.wait({stop, following}, return_when=asyncio.FIRST_COMPLETED)
             if not following.done():
                 return

@@ -57,8 +57,9 @@ class Slices:
 
     async def finish(self) -> None:
         """Wait until everything has its verdict; raises what went wrong."""
-        while self._running:
-            await asyncio.wait(self._running)
+        while self._running and self._error is None:
+            await asyncio.wait(self._running, return_when=asyncio.FIRST_EXCEPTION)
+            await asyncio.sleep(0)  # the callbacks that take the error
         self._raise()
 
     async def cancel(self) -> None:

@@ -14,18 +14,13 @@ The tokens file is TOML. It holds hashes, never tokens:
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from cruxboxd.config import ConfigError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:  # pragma: no cover - the same library under its older name
-    import tomli as tomllib
+from cruxboxd.tomlfile import read_toml
 
 # Names become label values and log fields.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,62}")
@@ -62,12 +57,7 @@ class Tenants:
 
 def read_tenants(path: Path) -> Tenants:
     """The tenants of a file. Raises ConfigError with one sentence that names the file, the tenant and the key."""
-    try:
-        content = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise ConfigError(f"--tokens {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"--tokens {path}: {error}") from None
+    content = read_toml(path, "--tokens")
     tables = content.get("tenants")
     if not isinstance(tables, dict) or not tables or set(content) != {"tenants"}:
         raise ConfigError(f"--tokens {path}: it must hold tables [tenants.NAME] and nothing else")
@@ -113,7 +103,7 @@ def _number(value: Any, key: str, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= 1e12:
         kind = "a whole number" if key in _WHOLE else "a number"
         raise ConfigError(f"{where}.{key} is {value!r}; it must be {kind} from {least} on")
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _texts(table: dict[str, Any], key: str, where: str) -> list[str]:
