@@ -157,7 +157,8 @@ ATTEMPT_RUNNER = """
 def f(number):
     try:
         globals()['attempt_%d' % number]()
-    except Exception:
+    except Exception as refused:
+        print('refused by', type(refused).__name__, refused)
         return 'held'
     return 'breach' + 'ed by attempt %d' % number
 """

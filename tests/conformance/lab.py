@@ -21,8 +21,10 @@ MESSAGE_OPTIONS = [
     ("grpc.max_receive_message_length", -1),
     ("grpc.use_local_subchannel_pool", 1),
 ]
+STILL = 60  # looks in a row that must see the same before a server counts as idle
 GRACE_S = 30.0  # what a shot may take beyond its limits, on a machine that is busy with other things
 BENIGN = Task("def f(x):\n    return sorted(x)\n", (CallCheck("f([3, 1, 2])", "[1, 2, 3]"),), limits=LIMITS)
+SLOW = Task("import time\ndef f():\n    time.sleep(0.1)\n    return 1\n", (CallCheck("f()", "1"),), limits=LIMITS)
 
 
 class Lab:
@@ -105,17 +107,21 @@ class Lab:
         return self.stub.GetServerInfo(pb.GetServerInfoRequest(), timeout=GRACE_S)
 
     def calm(self, seconds: float = 10.0) -> None:
-        """Take the baseline: what the server holds when it has worked a little and is idle."""
-        for _ in range(3):
-            for future in [self.start([BENIGN]) for _ in range(8)]:
-                future.result()
+        """Take the baseline: what the server holds when it has been as busy as it gets, and is idle again.
+
+        Zygotes are started as slow work piles up, to a bound; from then on, every process more is one too many.
+        """
+        for _ in range(2):
+            futures = [self.start([task]) for task in (SLOW, BENIGN) for _ in range(32)]
+            for task, future in zip([SLOW] * 32 + [BENIGN] * 32, futures, strict=True):
+                self.answers([task], future)
         if self.daemon is not None:
-            daemon, last = self.daemon, [self.daemon.footprint()]
+            daemon, seen = self.daemon, [self.daemon.footprint()]
 
             def settled() -> bool:
-                now = daemon.footprint()
-                before, last[0] = last[0], now
-                return now.zombies == 0 and (now.descendants, now.threads) == (before.descendants, before.threads)
+                seen.append(daemon.footprint())
+                last = {(one.descendants, one.zombies, one.threads) for one in seen[-STILL:]}
+                return len(seen) > STILL and len(last) == 1
 
             until(settled, seconds)
             self.baseline = self.daemon.footprint()

@@ -45,6 +45,8 @@ def run_case(lab: Lab, case: Case) -> Result:
     for name, (check, local) in STANDING.items():
         if lab.local or not local:
             _note(result, name, check(lab, case, replies))
+    if result.problems and lab.local:
+        lab.calm()  # what this case left behind is said once, not again in every case after it
     return result
 
 

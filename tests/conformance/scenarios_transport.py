@@ -26,7 +26,7 @@ from conformance.daemon import Daemon, health_of, until
 from conformance.lab import BENIGN, MESSAGE_OPTIONS, Lab
 from conformance.relay import Relay
 from conformance.scenarios import SLEEPER, fact
-from conformance.wire import reply_of, reply_to_error, request
+from conformance.wire import RPC_LETTER, reply_of, reply_to_error, request
 
 FREED_S = 12.0  # well below the 25 s that the sleeper would take if nobody ended it
 
@@ -58,7 +58,7 @@ def wait_busy(lab: Lab) -> bool:
 
 def never_reads(lab: Lab) -> list[Observation]:
     """Case 176: asks for far more output than it ever reads; the server stops taking its requests."""
-    loud = "def f(n): print('x' * 60000); return n\n"
+    loud = "def f(n): print('x' * 60000); return n\n#" + "-" * 30_000 + "\n"
     taken = [0]
 
     def requests() -> Iterator[pb.CheckRequest]:
@@ -230,7 +230,7 @@ def sigterm_under_load(lab: Lab) -> list[Observation]:
             try:
                 letter = reply_of(future.result().verdicts[0]).letter
             except grpc.RpcError as error:
-                letter = reply_to_error(error).letter
+                letter = RPC_LETTER.get(error.code(), reply_to_error(error).words)
             letters[letter] = letters.get(letter, 0) + 1
         ended = until(lambda: not daemon.alive, 60)
         code = daemon.process.poll()

@@ -70,7 +70,13 @@ CASES: list[Case] = [
     case(
         13,
         "chain of tuples",
-        call("MC", "b = None\nwhile True: b = (b, None)\ndef f(): return 'held'", memory_bytes=BIG, **PATIENT),
+        call(
+            "MC",
+            "b = None\nwhile True: b = (b, None)\ndef f(): return 'held'",
+            memory_bytes=BIG,
+            steps=10**9,
+            **PATIENT,
+        ),
     ),
     case(
         14,

@@ -13,7 +13,7 @@ def f(n):
         lambda: time.strftime('%Z', time.localtime(0)),
         lambda: sys.getfilesystemencoding(),
         lambda: locale.setlocale(locale.LC_ALL),
-        lambda: [k for k in os.environ if k not in ('LC_CTYPE', 'PYTHONHASHSEED', 'TZ', 'LANG')],
+        lambda: [k for k in os.environ if k in ('HOME', 'USER', 'PYTHONPATH', 'TMPDIR', 'PWD', 'LANG')],
         lambda: 'é'.encode().decode(),
     ][n]()
 """

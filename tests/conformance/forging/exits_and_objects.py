@@ -15,17 +15,27 @@ def everywhere(data):
             pass
 """
 
-# A report as the worker would write it, built with whatever of the harness can be reached from sys.modules.
+# The harness's own namespaces, reached through frames, sys.modules and the garbage collector.
 HARNESS = """
 import sys
 def harness():
-    return {name: module for name, module in list(sys.modules.items()) if name.split('.')[0].startswith('crux')}
+    import gc, types
+    spaces, frame = [], sys._getframe()
+    while frame is not None:
+        spaces.append(frame.f_globals)
+        frame = frame.f_back
+    spaces += [vars(module) for module in list(sys.modules.values()) if isinstance(module, types.ModuleType)]
+    spaces += [thing.__globals__ for thing in gc.get_objects() if isinstance(thing, types.FunctionType)]
+    found = {id(space): space for space in spaces if str(space.get('__name__')).startswith('crux')}
+    return list(found.values())
 def functions():
     import types
-    for module in harness().values():
-        for name, thing in list(vars(module).items()):
+    for space in harness():
+        for name, thing in list(space.items()):
             if isinstance(thing, types.FunctionType):
                 yield name, thing
+            elif isinstance(thing, type):
+                yield from ((key, one) for key, one in vars(thing).items() if isinstance(one, types.FunctionType))
 """
 
 ALWAYS = """

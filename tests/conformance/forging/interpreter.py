@@ -105,11 +105,11 @@ def f(x): return -1
         + """
 class Yes(type(sys)):
     def __getattr__(self, name): return lambda *a, **k: True
-for name, module in harness().items():
-    sys.modules[name] = Yes(name)
-    for key, thing in list(vars(module).items()):
+for space in harness():
+    sys.modules[space['__name__']] = Yes(space['__name__'])
+    for key, thing in list(space.items()):
         if callable(thing):
-            setattr(module, key, lambda *a, **k: True)
+            space[key] = lambda *a, **k: True
 def f(x): return -1
 """,
     ),
