@@ -16,6 +16,7 @@ import psutil
 
 START_SECONDS = 30.0
 STOP_SECONDS = 15.0
+SETTLED_SECONDS = 2.0
 MB = 1 << 20
 
 
@@ -35,6 +36,16 @@ class Daemon:
                 rss += info.rss
                 pss += info.pss
         return rss / MB, pss / MB
+
+    def settled_rss(self) -> float:
+        """Sum of RSS of the daemon and the zygotes, in MB: of all that lives longer than a worker does."""
+        total = 0
+        oldest_worker = time.time() - SETTLED_SECONDS
+        for process in self._family():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if process.create_time() < oldest_worker:
+                    total += process.memory_info().rss
+        return total / MB
 
     def rss(self) -> float:
         """RSS of the daemon's own process, in MB."""

@@ -36,7 +36,7 @@ def million(client: Client, daemon: Daemon, checks: int, seed: int, say: Callabl
         passed += verdict.passed is True
         wrong += verdict.passed is None
         if answered % every == 0:
-            samples.append((own.memory_info().rss / MB, daemon.weight()[1]))
+            samples.append((own.memory_info().rss / MB, daemon.settled_rss()))
             say(f"{answered:,} answered: client {samples[-1][0]:.1f} MB, daemon {samples[-1][1]:.1f} MB")
     for side, index in (("client", 0), ("daemon", 1)):
         first, most = samples[0][index], max(sample[index] for sample in samples)
