@@ -162,7 +162,7 @@ class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
 
     async def _abort(self, call: Call, refused: Refused) -> None:
         metadata: list[tuple[str, str | bytes]] = [(REQUEST_ID_KEY, call.request_id), *refused.metadata()]
-        await call.context.abort(refused.code, refused.sentence, metadata)
+        await call.context.abort(refused.code, refused.sentence, tuple(metadata))
 
     # ---- the end of all ----------------------------------------------------------------------------------------
 

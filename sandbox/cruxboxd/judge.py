@@ -40,18 +40,20 @@ class Judge:
 
     async def judge(self, tasks: Sequence[TaskAsk], emit: Emit) -> None:
         """Judge every check of every task; `emit(task, ask, finding, second run's finding)` as they are known."""
-        readings = self._read_all(tasks)
+        readings, reading = self._read_all(tasks)
         running = [asyncio.create_task(self._judge_task(task, readings[at], emit)) for at, task in enumerate(tasks)]
         try:
             await asyncio.gather(*running)
         except BaseException:
-            for item in running:
+            for item in (*running, *reading):
                 item.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
+            await asyncio.gather(*running, *reading, return_exceptions=True)
             raise
 
-    def _read_all(self, tasks: Sequence[TaskAsk]) -> list[asyncio.Future[list[Reading]]]:
-        """For each task, a future of the readings of its asks that have a text to be read, in order."""
+    def _read_all(
+        self, tasks: Sequence[TaskAsk]
+    ) -> tuple[list[asyncio.Future[list[Reading]]], list[asyncio.Future[list[Reading]]]]:
+        """For each task, a future of the readings of its asks that have a text to be read, in order; and the work."""
         loop = asyncio.get_running_loop()
         futures: list[asyncio.Future[list[Reading]]] = [loop.create_future() for _ in tasks]
         by_runtime: dict[tuple[str, str, bool], list[int]] = {}
@@ -60,11 +62,13 @@ class Judge:
                 by_runtime.setdefault((task.runtime, task.tenant, task.interactive), []).append(at)
             else:
                 futures[at].set_result([])
+        works = []
         for (runtime, tenant, interactive), places in by_runtime.items():
             reader = Reader(self._pool, ZygoteKey(runtime, False, self._seeds[0]), tenant, interactive)
             work = asyncio.ensure_future(reader.read([text for at in places for text in texts_of(tasks[at])]))
+            works.append(work)
             work.add_done_callback(_deal(places, [len(texts_of(tasks[at])) for at in places], futures))
-        return futures
+        return futures, works
 
     async def _judge_task(self, task: TaskAsk, readings: asyncio.Future[list[Reading]], emit: Emit) -> None:
         """The calls of a task together, everything else one by one; all at once."""
