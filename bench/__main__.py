@@ -122,7 +122,7 @@ class Bench:
         yield from memory.million(self.client, self.server, memory.MILLION, self.options.seed, self.say)
 
     def real(self) -> Iterator[Figure]:
-        yield from real.figures(self.client, self.options.pairs, self.options.rounds, self.say)
+        yield from real.figures(self.client, self.server, self.options.pairs, self.options.rounds, self.say)
 
 
 def ratios(series: Mapping[str, Series]) -> Iterator[Figure]:

@@ -37,16 +37,20 @@ def timed(client: Client, tasks: Sequence[Task]) -> tuple[float, list[Verdict]]:
     return time.perf_counter() - started, verdicts
 
 
+def measured(client: Client, server: Daemon, tasks: Sequence[Task]) -> tuple[Result, list[Verdict]]:
+    """What `tasks` cost, in time and in CPU of this process and all of the daemon's, and their verdicts."""
+    before = time.process_time() + server.cpu()
+    seconds, verdicts = timed(client, tasks)
+    cpu = time.process_time() + server.cpu() - before
+    return Result(seconds, cpu, tuple(verdict.passed for verdict in verdicts)), verdicts
+
+
 def grpc_methods(client: Client, server: Daemon) -> list[Method]:
     """Ours through gRPC, with `client` in this process and the daemon in another."""
 
     def runner(isolation: Isolation) -> Callable[[Sequence[Work]], Result]:
         def run(works: Sequence[Work]) -> Result:
-            tasks = list(tasks_of(works, isolation))
-            before = time.process_time() + server.cpu()
-            seconds, verdicts = timed(client, tasks)
-            cpu = time.process_time() + server.cpu() - before
-            return Result(seconds, cpu, tuple(verdict.passed for verdict in verdicts))
+            return measured(client, server, list(tasks_of(works, isolation)))[0]
 
         return run
 

@@ -16,8 +16,9 @@ from cruxbox import Client
 from cruxbox.model import Limits, Outcome, ScriptCheck, Task, Verdict
 
 from bench import ours
+from bench.daemon import Daemon
 from bench.figures import Figure, ratio
-from bench.methods import CORES, peer
+from bench.methods import CORES, Result, peer
 from bench.workload import Kind, Probe, Work
 
 CPU_LIMIT_MS = 3000  # what the reference scorer gives a check
@@ -75,36 +76,42 @@ def tasks_of(pairs: Sequence[Sequence[Pair]]) -> list[Task]:
 
 
 def figures(
-    client: Client, pairs: Sequence[Sequence[Pair]], rounds: int, say: Callable[[str], None]
+    client: Client, server: Daemon, pairs: Sequence[Sequence[Pair]], rounds: int, say: Callable[[str], None]
 ) -> Iterator[Figure]:
     """Everything there is to say about real generations: speed, sameness, the cost of the stalls."""
     flat = [pair for task in pairs for pair in task]
     say(f"real data: {len(flat):,} generations by cruxbox")
-    everything_s, verdicts = ours.timed(client, tasks_of(pairs))
-    stalled = [verdict.outcome in STALLED for verdict in verdicts]
-    calm = _without(pairs, stalled)
-    yield from _speed(client, calm, rounds, say)
-    calm_s = median(ours.timed(client, tasks_of(calm))[0] for _ in range(rounds))
-    yield _stall_cost(flat, verdicts, everything_s, calm_s)
-    say(f"real data: {len(flat):,} generations by the reference method, which takes its time")
-    yield _sameness(flat, verdicts)
-
-
-def _speed(client: Client, calm: Sequence[Sequence[Pair]], rounds: int, say: Callable[[str], None]) -> Iterator[Figure]:
-    flat = [pair.work() for task in calm for pair in task]
-    sample = flat[:: max(1, len(flat) // SAMPLE)]
+    everything, verdicts = ours.measured(client, server, tasks_of(pairs))
+    calm = _without(pairs, [verdict.outcome in STALLED for verdict in verdicts])
     reference = peer("reference.py", timeout_s=CPU_LIMIT_MS / 1000)
-    ours_rates, reference_rates = [], []
+    sample = _sample(calm)
+    mine, theirs = [], []
     for index in range(rounds):
         say(f"real data: round {index + 1}/{rounds} of those that do not stall")
-        ours_rates.append(len(flat) / ours.timed(client, tasks_of(calm))[0])
-        reference_rates.append(reference(sample).rate)
-    distinct = len({(work.program, work.probes[0].call) for work in flat})
-    detail = f"{len(flat):,} generations, {distinct:,} distinct; gRPC, client and daemon as two processes"
-    yield Figure("real_rate", "real generations that do not stall", median(ours_rates), "generations/s", detail)
-    detail = f"{len(sample)} of them a round"
-    yield Figure("real_reference", "the same by the reference method", median(reference_rates), "generations/s", detail)
-    yield Figure("real_to_reference", "real generations against the reference", ratio(ours_rates, reference_rates), "×")
+        mine.append(ours.measured(client, server, tasks_of(calm))[0])
+        theirs.append(reference(sample))
+    yield from _speed(calm, mine, theirs)
+    yield _stall_cost(flat, verdicts, everything.seconds, median(result.seconds for result in mine))
+    say(f"real data: {len(flat):,} generations by the reference method, which takes its time")
+    yield _sameness(flat, verdicts, reference([pair.work() for pair in flat]))
+
+
+def _sample(pairs: Sequence[Sequence[Pair]]) -> list[Work]:
+    """About SAMPLE generations, evenly spread."""
+    flat = [pair.work() for task in pairs for pair in task]
+    return flat[:: max(1, len(flat) // SAMPLE)]
+
+
+def _speed(calm: Sequence[Sequence[Pair]], mine: Sequence[Result], theirs: Sequence[Result]) -> Iterator[Figure]:
+    flat = [pair for task in calm for pair in task]
+    rates = [[result.rate for result in results] for results in (mine, theirs)]
+    cpus = [[result.cpu_micros for result in results] for results in (mine, theirs)]
+    detail = f"{len(flat):,} generations, {len(set(flat)):,} distinct; {median(cpus[0]):.0f} µs of CPU each"
+    yield Figure("real_rate", "real generations that do not stall", median(rates[0]), "generations/s", detail)
+    detail = f"{len(theirs[0].passed)} of them a round; {median(cpus[1]):,.0f} µs of CPU each"
+    yield Figure("real_reference", "the same by the reference method", median(rates[1]), "generations/s", detail)
+    detail = f"by CPU time {ratio(cpus[1], cpus[0]):.3g} ×"
+    yield Figure("real_to_reference", "real generations against the reference", ratio(*rates), "×", detail)
 
 
 def _stall_cost(flat: Sequence[Pair], verdicts: Sequence[Verdict], everything_s: float, calm_s: float) -> Figure:
@@ -119,8 +126,7 @@ def _stall_cost(flat: Sequence[Pair], verdicts: Sequence[Verdict], everything_s:
     )
 
 
-def _sameness(flat: Sequence[Pair], verdicts: Sequence[Verdict]) -> Figure:
-    theirs = peer("reference.py", timeout_s=CPU_LIMIT_MS / 1000)([pair.work() for pair in flat])
+def _sameness(flat: Sequence[Pair], verdicts: Sequence[Verdict], theirs: Result) -> Figure:
     pairs = list(zip(flat, verdicts, theirs.passed))
     different = [
         (pair, verdict, told) for pair, verdict, told in pairs if (verdict.outcome is Outcome.PASSED) is not told
