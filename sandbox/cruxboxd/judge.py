@@ -14,6 +14,7 @@ the same two sides; other scripts, and stdio checks, run as programs of their ow
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
@@ -25,6 +26,8 @@ from cruxboxd.pool import Pool
 from cruxboxd.reader import EXPECTED, SCRIPT, Kind, Reader, Reading
 from cruxboxd.running import run_script, run_stdio
 from cruxboxd.verdict import Assurance, Finding, Outcome, invalid, sandbox_error
+
+log = logging.getLogger(__name__)
 
 SECOND_SEED_OFFSET = 1
 
@@ -45,8 +48,10 @@ class Judge:
         try:
             await asyncio.gather(*running)
         except BaseException:
-            for item in (*running, *reading):
+            for item in running:
                 item.cancel()
+            for work in reading:
+                work.cancel()
             await asyncio.gather(*running, *reading, return_exceptions=True)
             raise
 
@@ -62,7 +67,7 @@ class Judge:
                 by_runtime.setdefault((task.runtime, task.tenant, task.interactive), []).append(at)
             else:
                 futures[at].set_result([])
-        works = []
+        works: list[asyncio.Future[list[Reading]]] = []
         for (runtime, tenant, interactive), places in by_runtime.items():
             reader = Reader(self._pool, ZygoteKey(runtime, False, self._seeds[0]), tenant, interactive)
             work = asyncio.ensure_future(reader.read([text for at in places for text in texts_of(tasks[at])]))
@@ -71,6 +76,21 @@ class Judge:
         return futures, works
 
     async def _judge_task(self, task: TaskAsk, readings: asyncio.Future[list[Reading]], emit: Emit) -> None:
+        """Every check of the task gets exactly one finding; a fault of ours gives those that have none a SANDBOX_ERROR."""
+        unanswered = {ask.id: ask for ask in task.asks}
+
+        async def emit_once(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
+            unanswered.pop(ask.id, None)
+            await emit(task, ask, finding, second)
+
+        try:
+            await self._judge_kinds(task, readings, emit_once)
+        except Exception:
+            log.exception("a task could not be judged", extra={"task": task.id})
+            for ask in list(unanswered.values()):
+                await emit(task, ask, sandbox_error("an internal error of the server"), None)
+
+    async def _judge_kinds(self, task: TaskAsk, readings: asyncio.Future[list[Reading]], emit: Emit) -> None:
         """The calls of a task together, everything else one by one; all at once."""
         call_asks = [ask for ask in task.asks if isinstance(ask, CallAsk)]
         work: list[Awaitable[None]] = []

@@ -59,6 +59,7 @@ class Pool:
         self._tasks: set[asyncio.Task[None]] = set()
         self._running: set[Job] = set()
         self._is_closed = False
+        self._is_pumping = False
         self._start_failures: dict[ZygoteKey, int] = {}
 
     # ---- for the judge -----------------------------------------------------------------------------------------
@@ -239,8 +240,14 @@ class Pool:
 
     def _pump(self) -> None:
         """Hand out jobs while there is somewhere to run them."""
-        while self._queue.checks and self._place_one():
-            pass
+        if self._is_pumping:  # ending a zygote to make room for another comes back here
+            return
+        self._is_pumping = True
+        try:
+            while self._queue.checks and self._place_one():
+                pass
+        finally:
+            self._is_pumping = False
 
     def _place_one(self) -> bool:
         """Place the first job, in the order of fairness, that has somewhere to go."""
