@@ -10,8 +10,6 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import grpc
-
 from cruxboxd.config import MIB, Config
 from cruxboxd.refusal import Refused, full
 from cruxboxd.tenants import Tenant
@@ -112,7 +110,7 @@ class Admission:
             refused = self.refusal(tenant, checks, size)
             if refused is None:
                 return self._let_in(tenant, checks, size)
-            if refused.retry_s is None:
+            if refused.reason == "too_large":
                 raise refused
             await self._freed.wait()
         return self.take(tenant, checks, size)
@@ -137,8 +135,8 @@ class Admission:
         """Why this work cannot be let in now; None if it can."""
         most, held = self._most_of(tenant), self._held(tenant.name)
         if checks > most.checks or size > most.bytes:
-            sentence = f"{checks} checks in {size} bytes never fit; send at most {most.checks} in {most.bytes} at once"
-            return Refused(grpc.StatusCode.OUT_OF_RANGE, "too_large", sentence)
+            sentence = f"{checks} checks in {size} bytes never fit; send at most {most.checks} in {most.bytes} bytes"
+            return full("too_large", sentence, self._wait_s())
         if tenant.queued_checks and held.checks + checks > tenant.queued_checks:
             quota = tenant.queued_checks
             return full("quota", f"{held.checks} checks of yours wait, and your quota is {quota}", self._wait_s())
