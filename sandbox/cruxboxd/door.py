@@ -21,7 +21,7 @@ import grpc
 import grpc.aio
 
 from cruxboxd.admission import Admission
-from cruxboxd.identity import Identity, Unidentified
+from cruxboxd.identity import Identity, Shown, Unidentified, shown_by
 from cruxboxd.refusal import Refused
 from cruxboxd.tenants import Tenant
 from cruxboxd.tracing import Tracer
@@ -38,12 +38,14 @@ _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
 
 @dataclass(eq=False)
 class Call:
-    """One call that is open."""
+    """One call that is open. What is asked of `context` after its end must have been taken before."""
 
     method: str
     request_id: str
     context: Context
     tenant: Tenant = field(default_factory=lambda: Tenant(""))
+    shown: Shown = field(default_factory=Shown)
+    peer: str = ""
     checks: int = 0
     is_ended_by_us: bool = False
     task: asyncio.Task[Any] | None = None
@@ -114,7 +116,10 @@ class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     @contextlib.asynccontextmanager
     async def _pass(self, method: str, context: Context) -> AsyncIterator[None]:
         """One call from its beginning to its end, however it ends."""
-        call = Call(method, _request_id(context), context, task=asyncio.current_task())
+        call = Call(
+            method, _request_id(context), context, shown=shown_by(context), peer=context.peer(),
+            task=asyncio.current_task(),
+        )  # fmt: skip
         began, code = time.monotonic(), "OK"
         current_call.set(call)
         try:
@@ -147,7 +152,7 @@ class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     @contextlib.contextmanager
     def _entered(self, call: Call) -> Iterator[None]:
         """Identified, counted and known as open."""
-        call.tenant = self._identity.tenant_of(call.context)
+        call.tenant = self._identity.tenant_of(call.shown)
         if self.draining.is_set():
             raise away()
         self._admission.enter(call.tenant)
@@ -194,7 +199,7 @@ def _log_end(call: Call, code: str, seconds: float) -> None:
             "request_id": call.request_id,
             "method": call.method,
             "tenant": call.tenant.name,
-            "peer": call.context.peer(),
+            "peer": call.peer,
             "code": code,
             "checks": call.checks,
             "ms": round(seconds * 1000, 1),

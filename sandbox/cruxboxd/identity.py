@@ -12,6 +12,7 @@ import logging
 import secrets
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,23 @@ def make_token() -> tuple[str, str]:
     """A new random token, and its hash as the tokens file holds it."""
     token = f"crux_{secrets.token_urlsafe(_TOKEN_BYTES)}"
     return token, f"sha256:{hashlib.sha256(token.encode()).hexdigest()}"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a caller showed of itself. Taken when the call begins: gRPC's own record of it ends with the call."""
+
+    authorization: str | None = None
+    names: tuple[str, ...] = ()
+
+
+def shown_by(context: Context) -> Shown:
+    """The authorization header, and the names in the certificate that the client proved to own: the common name
+    first, then alternative names."""
+    token = next((value for key, value in context.invocation_metadata() or () if key == "authorization"), None)
+    found = context.auth_context()
+    names = [*found.get("x509_common_name", ()), *found.get("x509_subject_alternative_name", ())]
+    return Shown(None if token is None else str(token), tuple(name.decode("utf-8", "replace") for name in names))
 
 
 class WatchedFiles:
@@ -92,12 +110,9 @@ class Identity:
         """The share and quotas of a tenant by name, as they are now."""
         return self._tenants.by_name.get(name) or Tenant(name)
 
-    def tenant_of(self, context: Context) -> Tenant:
-        """The tenant of a call; raises Unidentified."""
-        if not self.is_required:
-            return EVERYBODY
-        token = next((value for key, value in context.invocation_metadata() or () if key == "authorization"), None)
-        return self.find(None if token is None else str(token), certificate_names(context))
+    def tenant_of(self, shown: Shown) -> Tenant:
+        """The tenant of a caller, as things are now; raises Unidentified."""
+        return self.find(shown.authorization, shown.names) if self.is_required else EVERYBODY
 
     def find(self, authorization: str | None, names: Sequence[str]) -> Tenant:
         """The tenant of an `authorization` header, else of the names in a verified certificate. Raises Unidentified.
@@ -145,10 +160,3 @@ class Identity:
 
     def _keyed(self, digest: bytes) -> bytes:
         return hmac.digest(self._key, digest, "sha256")
-
-
-def certificate_names(context: Context) -> list[str]:
-    """Names in the certificate that the client proved to own: the common name first, then alternative names."""
-    found = context.auth_context()
-    names = [*found.get("x509_common_name", ()), *found.get("x509_subject_alternative_name", ())]
-    return [name.decode("utf-8", "replace") for name in names]

@@ -99,7 +99,7 @@ class SandboxService(pb_grpc.SandboxServicer):
         work = Slices(self._judge, emit)
         try:
             async for request in _until(self._door.draining, requests):
-                call.tenant = self._identity.tenant_of(call.context)  # a token may have been withdrawn meanwhile
+                call.tenant = self._identity.tenant_of(call.shown)  # a token may have been withdrawn meanwhile
                 tasks = self._read(request, call, interactive=False)
                 ticket = await self._admission.take_when_possible(
                     call.tenant, _count(tasks), request.ByteSize(), work.has_work
