@@ -20,7 +20,7 @@ from bench.rounds import Series
 
 SECTIONS = ("methods", "confinement", "steps", "latency", "stalls", "memory", "scale", "busy", "million", "real")
 QUICK_SECTIONS = SECTIONS[:7]
-BUSY_CHECKS = 4000
+BUSY_CHECKS, BUSY_WORKERS = 4000, 2000
 WIDTH_OF_A_FILE = 160
 EXAMPLES = 5
 
@@ -111,12 +111,14 @@ class Bench:
         yield from latency.scale(self.client, sizes, self.options.seed, self.say)
 
     def busy(self) -> Iterator[Figure]:
-        if self.options.dataset:
-            tasks = real.tasks_of(self.options.pairs)
-        else:
-            works = workload.tasks(self.options.seed, BUSY_CHECKS // 10, 10, workload.REAL)
-            tasks = list(ours.tasks_of(works, Isolation.AUTO))
-        yield from busy.compare(self.client, tasks)
+        """Many checks, and many workers: a worker that has to wait for a CPU is what a busy machine is about."""
+        seed = self.options.seed
+        grouped, isolated = (
+            workload.tasks(seed, BUSY_CHECKS // 10, 10, workload.REAL),
+            workload.tasks(seed, BUSY_WORKERS),
+        )
+        tasks = [*ours.tasks_of(grouped, Isolation.AUTO), *ours.tasks_of(isolated, Isolation.PROCESS)]
+        yield from busy.compare(self.client, [*tasks, *real.tasks_of(self.options.pairs)])
 
     def million(self) -> Iterator[Figure]:
         yield from memory.million(self.client, self.server, memory.MILLION, self.options.seed, self.say)

@@ -42,7 +42,7 @@ def compare(client: Client, tasks: Sequence[Task]) -> Iterator[Figure]:
     detail = f"{len(quiet):,} verdicts"
     if changed:
         before, after = changed[0]
-        detail += f"; first: {before.task_id} {before.outcome.name} → {after.outcome.name} {after.detail}"
+        detail += f"; first: {before.outcome.name} → {after.outcome.name} {after.detail or before.detail}"
     yield Figure("busy_changed", f"verdicts that change beside {LOOPS} busy loops", len(changed), "", detail)
 
 

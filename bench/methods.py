@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,14 @@ CORES = len(os.sched_getaffinity(0))
 class Result:
     """What one run of a method gave: wall and CPU seconds from the first check to the last, a verdict for each check.
 
-    A verdict is whether the check passed; None where the method itself failed and says so.
+    A verdict is whether the check passed; None where the method itself failed and says so. `parts` splits the CPU
+    seconds by whose they are, where that is known.
     """
 
     seconds: float
     cpu_seconds: float
     passed: tuple[bool | None, ...]
+    parts: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def rate(self) -> float:
@@ -44,6 +46,10 @@ class Result:
     def cpu_micros(self) -> float:
         """CPU time of a check, of all processes of the method together."""
         return self.cpu_seconds / len(self.passed) * 1e6
+
+    def shares(self) -> str:
+        """`parts` for people, in microseconds of a check."""
+        return " + ".join(f"{name} {seconds / len(self.passed) * 1e6:.0f}" for name, seconds in self.parts.items())
 
 
 @dataclass(frozen=True)

@@ -39,10 +39,11 @@ def timed(client: Client, tasks: Sequence[Task]) -> tuple[float, list[Verdict]]:
 
 def measured(client: Client, server: Daemon, tasks: Sequence[Task]) -> tuple[Result, list[Verdict]]:
     """What `tasks` cost, in time and in CPU of this process and all of the daemon's, and their verdicts."""
-    before = time.process_time() + server.cpu()
+    before = {"client": time.process_time(), **server.cpu()}
     seconds, verdicts = timed(client, tasks)
-    cpu = time.process_time() + server.cpu() - before
-    return Result(seconds, cpu, tuple(verdict.passed for verdict in verdicts)), verdicts
+    after = {"client": time.process_time(), **server.cpu()}
+    parts = {name: after[name] - before[name] for name in after}
+    return Result(seconds, sum(parts.values()), tuple(verdict.passed for verdict in verdicts), parts), verdicts
 
 
 def grpc_methods(client: Client, server: Daemon) -> list[Method]:

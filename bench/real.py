@@ -106,7 +106,8 @@ def _speed(calm: Sequence[Sequence[Pair]], mine: Sequence[Result], theirs: Seque
     flat = [pair for task in calm for pair in task]
     rates = [[result.rate for result in results] for results in (mine, theirs)]
     cpus = [[result.cpu_micros for result in results] for results in (mine, theirs)]
-    detail = f"{len(flat):,} generations, {len(set(flat)):,} distinct; {median(cpus[0]):.0f} µs of CPU each"
+    shares = f"{median(cpus[0]):.0f} µs of CPU each ({mine[-1].shares()})"
+    detail = f"{len(flat):,} generations, {len(set(flat)):,} distinct; {shares}"
     yield Figure("real_rate", "real generations that do not stall", median(rates[0]), "generations/s", detail)
     detail = f"{len(theirs[0].passed)} of them a round; {median(cpus[1]):,.0f} µs of CPU each"
     yield Figure("real_reference", "the same by the reference method", median(rates[1]), "generations/s", detail)

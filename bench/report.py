@@ -36,9 +36,12 @@ def print_methods(console: Console, series: Mapping[str, Series], missing: Seque
             f"{rounds} × {one.judged // rounds:,}",
             f"{one.wrong} + {one.failed}",
         )
-    for method in missing:
-        table.add_row(method.title, f"not run: {method.missing}", "", "", "", "")
     console.print(table)
+    for one in series.values():
+        if one.shares:
+            console.print(f"µs of CPU, {one.method.title}: {one.shares}", highlight=False)
+    for method in missing:
+        console.print(f"not run, {method.title}: {method.missing}", highlight=False)
 
 
 def print_figures(console: Console, figures: Sequence[Figure]) -> None:
@@ -68,6 +71,7 @@ def write(series: Mapping[str, Series], figures: Sequence[Figure], options: Mapp
                 "rate": one.rate,
                 "rates": one.rates,
                 "cpu_micros": one.cpu_micros,
+                "cpu_shares": one.shares,
                 "judged": one.judged,
                 "wrong": one.wrong,
                 "failed": one.failed,

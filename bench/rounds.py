@@ -23,6 +23,7 @@ class Series:
     failed: int = 0
     examples: list[str] = field(default_factory=list)
     judged: int = 0
+    shares: str = ""
 
     @property
     def rate(self) -> float:
@@ -34,6 +35,7 @@ class Series:
         self.rates.append(result.rate)
         self.cpu_micros.append(result.cpu_micros)
         self.judged += len(pairs)
+        self.shares = result.shares()
         for told, (work, probe) in zip(result.passed, pairs):
             if told is not probe.holds:
                 self.wrong += told is not None

@@ -84,7 +84,7 @@ def test_report_names_targets_and_what_was_missed(tmp_path, monkeypatch):
     text = console.file.getvalue()
     assert "MISSED" in text
     assert str(TARGETS[key]) in text
-    assert "not run: not installed" in text
+    assert "not run, absent: not installed" in text
 
 
 def test_a_peer_that_fails_is_named():
