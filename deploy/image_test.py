@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import sys
 import tempfile
 import time
@@ -32,9 +31,11 @@ from image_tools import (
     call,
     ensure_base,
     need_tools,
+    overlay_arguments,
     play,
     restricted,
     run,
+    secrets_of_the_overlay,
     test_packages,
 )
 
@@ -59,6 +60,26 @@ FORBIDDEN = {
     "writing the program": "touch /opt/cruxbox/x",
     "the network": "python -c 'import socket; socket.create_connection((\"192.0.2.1\", 80), 2)'",
 }
+# One call check by bare gRPC; prints the outcome, or the status that refused it.
+ONE_CHECK = """
+import sys, grpc
+from pathlib import Path
+from cruxbox_proto.v1 import sandbox_pb2 as pb, sandbox_pb2_grpc as stubs
+ca, token = sys.argv[1:]
+if ca:
+    trusted = grpc.ssl_channel_credentials(Path("/etc/cruxbox-tls/ca.crt").read_bytes())
+    channel = grpc.secure_channel("localhost:50051", trusted)
+else:
+    channel = grpc.insecure_channel("localhost:50051")
+check = pb.Check(call=pb.CallCheck(call="f(1)", expected="2"))
+task = pb.Task(id="t", program="def f(x): return x + 1", checks=[check])
+metadata = [("authorization", f"Bearer {token}")] if token else []
+try:
+    answer = stubs.SandboxStub(channel).Check(pb.CheckRequest(tasks=[task]), metadata=metadata, timeout=20)
+    print(pb.Outcome.Name(answer.verdicts[0].outcome).removeprefix("OUTCOME_"))
+except grpc.RpcError as error:
+    print(error.code().name)
+"""
 SCRAPE = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9464/metrics', timeout=5).read().decode())"
 
 
@@ -165,10 +186,29 @@ def scored(mode: str, *more: str) -> dict[str, int]:
     return dict(report["outcomes"])
 
 
+def tls() -> Iterator[str]:
+    """The tls overlay's own arguments and probes: a token over TLS counts, no token and plain text do not."""
+    with (
+        secrets_of_the_overlay() as (mounts, token),
+        Container(mounts, overlay_arguments("tls"), memory="4g") as container,
+    ):
+        container.wait_until_serving("unix:/tmp/health.sock")
+        container.probe("unix:/tmp/health.sock", "")
+        yield "health is SERVING over the unix socket that the overlay's probes ask"
+        for who, words, expected in (
+            ("a tenant's token over TLS", ("ca", token), "PASSED"),
+            ("a wrong token over TLS", ("ca", "crux_wrong"), "UNAUTHENTICATED"),
+            ("no token over TLS", ("ca", ""), "UNAUTHENTICATED"),
+            ("plain text", ("", ""), "UNAVAILABLE"),
+        ):
+            said = container.execute("/opt/cruxbox/bin/python", "-I", "-c", ONE_CHECK, *words).strip()
+            if said != expected:
+                raise Failed(f"{who}: expected {expected}, got {said}; the daemon said:\n{container.logs()}")
+            yield f"{who}: {said}"
+
+
 def kube_play() -> Iterator[str]:
     """The rendered base Deployment and its ConfigMap by `podman kube play`, which knows no probes and no Services."""
-    if not shutil.which("kubectl"):
-        raise Skipped("kubectl is not installed; it renders the manifests")
     with play() as container:
         container.wait_until_serving("127.0.0.1:50051")
         yield "the rendered Deployment serves"
@@ -185,6 +225,7 @@ STEPS: tuple[tuple[str, Callable[[], Iterator[str]]], ...] = (
     ("refused", refused),
     ("preflight", preflight),
     ("serving", serving),
+    ("tls", tls),
     ("kube play", kube_play),
     ("conformance", conformance),
 )

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 DEPLOY = Path(__file__).resolve().parent
 ROOT = DEPLOY.parent
@@ -115,14 +116,17 @@ def restricted(*options: str, memory: str = "1g", name: str = "") -> list[str]:
 class Container:
     """A container that serves, removed at the end. Without words it is one that somebody else started."""
 
-    def __init__(self, options: Sequence[str] = (), words: Sequence[str] = (), name: str = "") -> None:
+    def __init__(
+        self, options: Sequence[str] = (), words: Sequence[str] = (), name: str = "", memory: str = "1g"
+    ) -> None:
         self.name = name or f"cruxbox-image-test-{os.getpid()}"
         self.words = words
         self.options = options
+        self.memory = memory
 
     def __enter__(self) -> Container:
         if self.words:
-            run(*restricted(*self.options, name=self.name), IMAGE, *self.words)
+            run(*restricted(*self.options, memory=self.memory, name=self.name), IMAGE, *self.words)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -159,14 +163,70 @@ class Container:
         return int(run("podman", "inspect", "--format", "{{.State.ExitCode}}", self.name))
 
 
+def rendered(name: str) -> list[dict[str, Any]]:
+    """The objects of a folder under deploy/kustomize. Raises Skipped without kubectl or PyYAML."""
+    if not shutil.which("kubectl"):
+        raise Skipped("kubectl is not installed; it renders the manifests")
+    try:
+        import yaml
+    except ImportError:
+        raise Skipped("PyYAML is not installed; it reads the manifests") from None
+    return list(yaml.safe_load_all(run("kubectl", "kustomize", DEPLOY / "kustomize" / name)))
+
+
+def overlay_arguments(name: str) -> list[str]:
+    """What an overlay's Deployment tells the daemon."""
+    (deployment,) = [item for item in rendered(f"overlays/{name}") if item["kind"] == "Deployment"]
+    return list(deployment["spec"]["template"]["spec"]["containers"][0]["args"])
+
+
+@contextlib.contextmanager
+def secrets_of_the_overlay() -> Iterator[tuple[list[str], str]]:
+    """Mounts as the tls overlay's Secrets and settings would be, and a tenant's token."""
+    if not shutil.which("openssl"):
+        raise Skipped("openssl is not installed; it makes the certificates")
+    with tempfile.TemporaryDirectory(prefix="cruxbox-tls-") as folder:
+        root = Path(folder)
+        (root / "tls").mkdir()
+        (root / "tokens").mkdir()
+        _make_certificates(root / "tls")
+        token, digest = run(*restricted(), IMAGE, "token").split()
+        (root / "tokens" / "tokens").write_text(f'[tenants.lab]\ntokens = ["{digest}"]\n')
+        # A Secret's files are root's, group 65532 and mode 0440.
+        for path in (root, *root.rglob("*")):
+            os.chown(path, 0, 65532)
+            path.chmod(0o550 if path.is_dir() else 0o440)
+        places = {root / "tls": "/etc/cruxbox-tls", root / "tokens": "/etc/cruxbox-tokens"}
+        places[DEPLOY / "kustomize" / "base"] = "/etc/cruxbox"
+        yield [f"--volume={source}:{target}:ro" for source, target in places.items()], token
+
+
+def _make_certificates(folder: Path) -> None:
+    """An authority and a server's certificate, good for a day."""
+    fresh = (
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "1",
+    )
+    authority = ("-subj", "/CN=image-test authority", "-keyout", folder / "ca.key", "-out", folder / "ca.crt")
+    server = ("-subj", "/CN=cruxbox", "-keyout", folder / "tls.key", "-out", folder / "tls.crt")
+    names = ("-addext", "subjectAltName=DNS:localhost,DNS:cruxbox.cruxbox.svc")
+    run(*fresh, *authority)
+    run(*fresh, *server, *names, "-CA", folder / "ca.crt", "-CAkey", folder / "ca.key")
+    (folder / "ca.key").unlink()
+
+
 @contextlib.contextmanager
 def play() -> Iterator[Container]:
     """The rendered base, made fit for podman, played; taken down at the end."""
-    import yaml
-
-    path = OUT / "play.yaml"
-    objects = yaml.safe_load_all(run("kubectl", "kustomize", DEPLOY / "kustomize" / "base"))
-    kept = [item for item in objects if item["kind"] in {"ConfigMap", "Deployment"}]
+    kept = [item for item in rendered("base") if item["kind"] in {"ConfigMap", "Deployment"}]
     for item in kept:
         if item["kind"] == "Deployment":
             spec = item["spec"]["template"]["spec"]
@@ -177,7 +237,8 @@ def play() -> Iterator[Container]:
             note = {"seccomp.security.alpha.kubernetes.io/pod": f"localhost/{SECCOMP.name}"}
             item["spec"]["template"]["metadata"]["annotations"] = note
             spec["securityContext"]["seccompProfile"] = {"type": "Localhost", "localhostProfile": SECCOMP.name}
-    path.write_text(yaml.safe_dump_all(kept))
+    path = OUT / "play.yaml"  # JSON is YAML too
+    path.write_text("\n---\n".join(json.dumps(item) for item in kept))
     volumes = [item["metadata"]["name"] for item in kept if item["kind"] == "ConfigMap"]
     try:
         run("podman", "kube", "play", "--network=none", "--seccomp-profile-root", SECCOMP.parent, path)
