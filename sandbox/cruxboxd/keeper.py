@@ -311,7 +311,9 @@ class Keeper:
         lane.clear()
         output_limit = job.limits.output_bytes if job is not None else 0
         contents = _take_streams(streams, output_limit)
-        if job is not None:
+        if job is not None and job.flags & messages.STDIO and len(streams) != len(contents):
+            self._requeue(job)  # no descriptor was free here to receive what it printed: our failure
+        elif job is not None:
             self._finish(job, lane, report, facts, contents)
         self._on_change(self)
 
