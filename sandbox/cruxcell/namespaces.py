@@ -2,7 +2,9 @@
 
 import errno
 import os
-import signal
+
+import _signal  # not `signal`, which brings `enum` and 0.5 MB that every fork would pay for
+
 
 from cruxcell import abi
 
@@ -21,6 +23,7 @@ _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
 _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 0x20, 0x1000, 0x4000, 0x40000
 _MNT_DETACH = 2
 _MAXIMUM_LINKS = 40
+_SIGKILL = 9
 
 HOSTNAME = b"cruxbox"
 
@@ -167,8 +170,8 @@ def _wait_and_end_alike(child, held):
     os.closerange(held + 1, held + 4096)
     status = os.waitpid(child, 0)[1]
     if os.WIFSIGNALED(status):
-        if os.WTERMSIG(status) != signal.SIGKILL:
-            signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+        if os.WTERMSIG(status) != _SIGKILL:
+            _signal.signal(os.WTERMSIG(status), _signal.SIG_DFL)
         os.kill(os.getpid(), os.WTERMSIG(status))
     os._exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 1)
 
