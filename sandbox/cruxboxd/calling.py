@@ -11,6 +11,7 @@ from cruxcell import calls, messages
 from cruxboxd import verdict
 from cruxboxd.asks import CallAsk, TaskAsk
 from cruxboxd.jobs import Job, Result, ZygoteKey
+from cruxboxd.policy import syscall_name
 from cruxboxd.pool import MAX_ATTEMPTS, Pool
 from cruxboxd.verdict import Assurance, Finding, Outcome, Plan, Report, invalid, sandbox_error
 
@@ -159,7 +160,8 @@ class _Seen:
 def _read_calls(result: Result, count: int, way: Way, task: TaskAsk) -> _Seen:
     """Findings of the calls that were evaluated or cannot be, and which have to be run alone.
 
-    What is in neither was not reached because the worker ended early, and goes on in a new one.
+    What is in neither was not reached because the worker ended early, and goes on in a new one: what ends in silence
+    is charged only where it came first.
     """
     if result.error:
         return _Seen({at: _charged(result, sandbox_error(result.error)) for at in range(count)}, [])
@@ -176,8 +178,8 @@ def _read_calls(result: Result, count: int, way: Way, task: TaskAsk) -> _Seen:
     unreached = [at for at in turns if at not in findings]
     if forged or result.over_cap or not _ends_well(report, result):
         charged = unreached[0] if unreached else max(found, default=0)
-        findings[charged] = _of_bad_end(result, forged, task)
-    elif unreached and not _ended_by_limit(report):
+        findings[charged] = _of_bad_end(report, result, forged, task)
+    elif unreached and not _ended_by_limit(report) and not (found and result.facts.is_clean):
         findings[unreached[0]] = verdict.of_exit(result.facts, *_bounds(task))
     elsewhere = [at for at in range(count) if at not in findings and at not in turns]
     return _Seen({at: _charged(result, finding) for at, finding in findings.items()}, elsewhere, plan.classes)
@@ -212,8 +214,10 @@ def _ended_by_limit(report: Report) -> bool:
     return bool(report.records) and report.records[-1][0] in _LIMIT_EXITS
 
 
-def _of_bad_end(result: Result, forged: str, task: TaskAsk) -> Finding:
+def _of_bad_end(report: Report, result: Result, forged: str, task: TaskAsk) -> Finding:
     """Kernel facts first, then the report that is not an honest worker's."""
+    if report.syscall is not None and result.facts.status == messages.EXIT_VIOLATION << 8:
+        return verdict.of_violation(syscall_name(report.syscall), result.facts)
     if result.over_cap:
         return Finding(Outcome.OUTPUT_LIMIT, "its report is over the limit")
     if not result.facts.is_clean and not (forged and result.facts.killed == 0):
@@ -243,7 +247,7 @@ def _single(result: Result, task: TaskAsk) -> tuple[Report, Finding]:
     if forged or result.over_cap or not found or not _ends_well(report, result):
         if not found and not forged and result.facts.is_clean:
             return report, _charged(result, verdict.of_exit(result.facts, *_bounds(task)))
-        return report, _charged(result, _of_bad_end(result, forged, task))
+        return report, _charged(result, _of_bad_end(report, result, forged, task))
     return report, _charged(result, found[0])
 
 

@@ -70,6 +70,16 @@ def compile(profile: Profile, arch: str = "") -> Program:
     return Program(bpf, _digest(profile, bpf))
 
 
+@cache
+def syscall_name(number: int) -> str:
+    """The name of a system call of this machine, for people; its number where libseccomp knows none."""
+    try:
+        name = _binding().resolve_syscall(_architecture(_binding(), platform.machine()), number)
+    except (ValueError, RuntimeError, OSError):
+        name = None
+    return (name.decode() if isinstance(name, bytes) else name) or f"number {number}"
+
+
 def decision(row: Row, profile: Profile) -> Decision:
     """The row's decision in the column of this profile."""
     return row.compute if profile is Profile.COMPUTE else row.stdlib
@@ -113,7 +123,7 @@ def _verb(binding: ModuleType, action: Action) -> int:
         Action.ALLOW: binding.ALLOW,
         Action.EPERM: binding.ERRNO(errno.EPERM),
         Action.ENOSYS: binding.ERRNO(errno.ENOSYS),
-        Action.KILL: binding.KILL_PROCESS,
+        Action.KILL: binding.TRAP,
     }
     return int(verbs[action])
 

@@ -21,7 +21,7 @@ class Action(enum.Enum):
     ALLOW = "allow"
     EPERM = "EPERM"  # the default: a program that merely tries gets an error it can handle
     ENOSYS = "ENOSYS"  # libraries probe these and have a fallback
-    KILL = "kill"  # no honest program calls these
+    KILL = "kill"  # no honest program calls these: a trap whose handler names the call and ends the worker
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,16 @@ def one_of(argument: int, *values: int, mask: int = INT) -> Where:
     return Where(tuple((Bits(argument, mask, value),) for value in values))
 
 
+# Any signal but 31, SIGSYS.
+NOT_SIGSYS = where(
+    (Bits(0, INT & ~15, 0),),
+    (Bits(0, INT & ~7, 16),),
+    (Bits(0, INT & ~3, 24),),
+    (Bits(0, INT & ~1, 28),),
+    (Bits(0, INT, 30),),
+    (Bits(0, INT & ~31, 32),),
+    (Bits(0, INT, 64),),
+)
 NOT_EXECUTABLE = where((Bits(2, PROT_EXEC, 0),))
 MAP_LIKE_DLOPEN = where(
     (Bits(2, PROT_EXEC, 0),),
@@ -122,7 +132,7 @@ COMPUTING = (
     Row("gettimeofday", A, A, "time, should the vDSO fall back"),
     Row("time", A, A, "time, should the vDSO fall back"),
     Row("getrandom", A, A, "hash seeds and random"),
-    Row("rt_sigaction", A, A, "signal handlers of the worker itself; the clock's SIGKILL has none"),
+    Row("rt_sigaction", NOT_SIGSYS, NOT_SIGSYS, "signal handlers of the worker itself, but not the one that traps"),
     Row("rt_sigprocmask", A, A, "blocking signals stops nothing of ours"),
     Row("rt_sigreturn", A, A, "every handler ends with it"),
     Row("rt_sigtimedwait", A, A, "waiting for a signal is waiting; the wall clock ends it"),

@@ -85,6 +85,7 @@ class Finding:
     findings: tuple[str, ...] = ()
     queue_ns: int = 0
     attempts: int = 1
+    syscall: str = ""
 
 
 def sandbox_error(detail: str) -> Finding:
@@ -131,7 +132,14 @@ def _classify_exit(facts: Exit, cpu_limit_ns: int, memory_bytes: int) -> tuple[O
         return Outcome.TIMED_OUT, Clock.CPU, "out of CPU time"
     if number == signal.SIGKILL and facts.peak_bytes >= _MEMORY_EVIDENCE * memory_bytes:
         return Outcome.MEMORY_LIMIT, None, "killed by the kernel for its memory"
-    return _SIGNALS.get(signal.Signals(number), (Outcome.CRASHED, None, f"ended by {_signal_name(number)}"))
+    return _SIGNALS.get(number, (Outcome.CRASHED, None, f"ended by {_signal_name(number)}"))
+
+
+def of_violation(name: str, facts: Exit) -> Finding:
+    """A forbidden system call, named."""
+    return Finding(
+        Outcome.VIOLATION, f"a forbidden system call: {name}", cpu_ns=facts.cpu_ns, wall_ns=facts.wall_ns, syscall=name
+    )
 
 
 def _signal_name(number: int) -> str:
@@ -163,6 +171,7 @@ class Report:
     records: list[list[bytes]]
     garbled: str = ""
     harness_error: str = ""
+    syscall: int | None = None  # the forbidden call that ended the worker, as its signal handler wrote it
 
 
 def parse_report(data: bytes) -> Report:
@@ -179,7 +188,10 @@ def parse_report(data: bytes) -> Report:
     plan = _parse_plan(found[0]) if found else None
     if plan is None:
         return Report(None, [], garbled or ("its report does not begin with a plan" if found else ""))
-    return Report(plan, found[1:], garbled)
+    records, syscall = found[1:], None
+    if records and len(records[-1]) == 2 and records[-1][0] == messages.VIOLATED:
+        syscall = int.from_bytes(records.pop()[1][:4], "little")
+    return Report(plan, records, garbled, syscall=syscall)
 
 
 def _parse_plan(fields: list[bytes]) -> Plan | None:

@@ -19,6 +19,10 @@
 
 #define MOST_ARGUMENTS 6
 
+/* See worker.REPORT and messages.EXIT_VIOLATION. */
+#define REPORT_DESCRIPTOR 3
+#define EXIT_VIOLATION 64
+
 /* What this was compiled from, for whoever decides whether a cached file is still good (see native_build.py). */
 #ifndef CRUXCELL_SOURCE
 #define CRUXCELL_SOURCE "unknown"
@@ -129,6 +133,33 @@ set_limits(const char *records, Py_ssize_t size, uint32_t *resource)
     return 0;
 }
 
+/* What the filter answers with a trap no honest program calls. Say which call it was, and die: a record as
+ * messages.VIOLATED has it, written to the report pipe. The filter refuses a change of this signal's handler, and a
+ * trap that finds the signal blocked kills the process all the same. */
+static void
+on_trap(int Py_UNUSED(number), siginfo_t *info, void *Py_UNUSED(context))
+{
+    unsigned char record[17] = {13, 0, 0, 0, 1, 0, 0, 0, 'Y', 4, 0, 0, 0};
+    uint32_t call = (uint32_t)info->si_syscall;
+    ssize_t ignored;
+
+    memcpy(record + 13, &call, sizeof call);
+    ignored = write(REPORT_DESCRIPTOR, record, sizeof record);
+    (void)ignored;
+    _exit(EXIT_VIOLATION);
+}
+
+static int
+catch_traps(void)
+{
+    struct sigaction action;
+
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = on_trap;
+    action.sa_flags = SA_SIGINFO;
+    return sigaction(SIGSYS, &action, NULL);
+}
+
 /* The steps in order, the filter last because it forbids the others. No Python object is touched in here. */
 static int
 confine(const char *limits, Py_ssize_t limits_size, const struct sock_fprog *program, pid_t parent,
@@ -148,6 +179,10 @@ confine(const char *limits, Py_ssize_t limits_size, const struct sock_fprog *pro
     }
     failure->step = "dumpable";
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
+        return -1;
+    }
+    failure->step = "traps";
+    if (catch_traps() != 0) {
         return -1;
     }
     failure->step = "seccomp";

@@ -53,6 +53,7 @@ ENDED = b"D"  # the script or program came to its end
 CANDIDATE_GONE = b"G"  # the test's half: the other half died; its own end says how
 CANNOT_CROSS = b"X"  # the test's half: the script hands over what is not plain data
 NOT_PLAIN = b"F"  # the test's half: the candidate returned what is not plain data
+VIOLATED = b"Y"  # written by the native helper's signal handler: the number of a forbidden system call
 HARNESS_ERROR = b"H"  # our own code failed: a SANDBOX_ERROR, whatever else was said
 
 # How a VALUE was encoded.
@@ -65,7 +66,7 @@ CONSTANT, DIRECT, ARGUED, EXPRESSION, INVALID = "c", "d", "a", "x", "i"
 READ_CONSTANT, READ_EXPRESSION, READ_INVALID, READ_ASSERTION = b"c", b"e", b"i", b"r"
 
 # Exit codes of a worker that ended itself after its last record.
-EXIT_DONE, EXIT_STEPS, EXIT_OUTPUT, EXIT_HARNESS = 0, 61, 62, 63
+EXIT_DONE, EXIT_STEPS, EXIT_OUTPUT, EXIT_HARNESS, EXIT_VIOLATION = 0, 61, 62, 63, 64
 
 MAX_PAYLOAD = 64 << 20
 MAX_TEXT = 4000  # characters of a repr or exception message that travel

@@ -14,11 +14,11 @@ X32_BIT = 0x40000000
 _LOAD, _RETURN, _AND = 0x20, 0x06, 0x54
 _JUMP, _EQUAL, _GREATER, _AT_LEAST, _ANY_BIT = 0x05, 0x15, 0x25, 0x35, 0x45
 
-_NAMES = {0x7FFF0000: "allow", 0x80000000: "kill", 0x00050001: "EPERM", 0x00050026: "ENOSYS"}
+_NAMES = {0x7FFF0000: "allow", 0x80000000: "kill", 0x00030000: "trap", 0x00050001: "EPERM", 0x00050026: "ENOSYS"}
 
 
 def decide(bpf: bytes, arch: str, number: int, args: tuple[int, ...] = ()) -> str:
-    """What the filter answers to a call: "allow", "EPERM", "ENOSYS" or "kill".
+    """What the filter answers to a call: "allow", "EPERM", "ENOSYS", "trap" (named, then death) or "kill".
 
     Args:
         arch: whose system-call entry is used, a key of AUDIT.

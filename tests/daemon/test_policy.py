@@ -28,6 +28,11 @@ SHARED, PRIVATE, ANONYMOUS = 1, 2, 0x20
 
 # (call, arguments, compute, stdlib) on x86_64
 ARGUMENTS = [
+    *[
+        ("rt_sigaction", (number, 0, 0, 8), *(["EPERM", "EPERM"] if number == 31 else ["allow", "allow"]))
+        for number in range(1, 65)
+    ],
+    ("rt_sigaction", ((1 << 32) | 31, 0, 0, 8), "EPERM", "EPERM"),
     ("openat", (0, 0, 0), "EPERM", "allow"),
     ("openat", (0, 0, O_CLOEXEC | O_NONBLOCK | O_DIRECTORY), "EPERM", "allow"),
     ("openat", (0, 0, O_CLOEXEC | O_NOFOLLOW), "EPERM", "allow"),
@@ -225,4 +230,4 @@ def _agrees(decision: str, answer: str) -> bool:
         return answer not in ("EPERM", "killed")
     if decision == "where":
         return answer != "killed"
-    return answer == {"kill": "killed"}.get(decision, decision)
+    return answer == {"kill": "killed", "trap": "killed"}.get(decision, decision)  # no handler: a trap kills
