@@ -114,13 +114,19 @@ class Served:
         return []
 
     def workers(self) -> list[psutil.Process]:
-        """Its workers: the children of its zygotes."""
+        """Its slow workers: the zygotes have lowered their priority."""
         found = []
         for child in self.children():
             with contextlib.suppress(psutil.NoSuchProcess):
-                if child.ppid() != self.process.pid and child.cpu_times().user >= 0:
+                if child.nice() > psutil.Process(self.process.pid).nice():
                     found.append(child)
         return found
+
+    def zygotes(self) -> list[psutil.Process]:
+        """The processes it started; each has a zygote in it or is one."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return psutil.Process(self.process.pid).children()
+        return []
 
     def memory_bytes(self) -> int:
         return int(psutil.Process(self.process.pid).memory_info().rss)

@@ -1,0 +1,419 @@
+"""Whose job is next, and who may leave how much: the rules alone, then with a real daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections import Counter
+
+import grpc
+import pytest
+from cruxbox import CallCheck, Limits, Outcome, Priority, Task
+from cruxbox.errors import CruxboxError
+from cruxbox.retry import RETRY_INFO_KEY, parse_retry_info
+from cruxbox_proto.v1 import sandbox_pb2 as pb
+from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
+from cruxboxd.admission import Admission
+from cruxboxd.config import DEFAULT_LIMITS, Config
+from cruxboxd.fair import FairQueue
+from cruxboxd.identity import make_token
+from cruxboxd.jobs import Job, ZygoteKey
+from cruxboxd.refusal import Refused, retry_info, rich_status
+from cruxboxd.slowness import SlowShare
+from cruxboxd.tenants import Tenant
+from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, duration_pb2, message_factory
+from hypothesis import given
+from hypothesis import strategies as st
+from serving import HARMLESS, NAP, Served, spins, sums, until
+
+KEY = ZygoteKey("python", False, "0")
+
+
+def job(tenant: str = "a", interactive: bool = False, checks: int = 1) -> Job:
+    return Job(
+        key=KEY, kind=b"", fields=[b"x"], limits=DEFAULT_LIMITS, tenant=tenant, interactive=interactive, checks=checks,
+        future=None,
+    )  # fmt: skip
+
+
+def take(queue: FairQueue, **options) -> Job | None:
+    head = next(queue.heads(**options), None)
+    return head and queue.take(head)
+
+
+def drain(queue: FairQueue) -> list[Job]:
+    taken = []
+    while (one := take(queue)) is not None:
+        taken.append(one)
+    return taken
+
+
+# ---- the queue ---------------------------------------------------------------------------------------------------
+
+
+def test_tenants_take_turns_by_weight():
+    queue = FairQueue(lambda name: Tenant(name, weight={"a": 1, "b": 3}[name]))
+    for tenant in "ab":
+        for _ in range(400):
+            queue.put(job(tenant))
+    first = Counter(one.tenant for one in drain(queue)[:400])
+    assert first == {"a": 100, "b": 300}
+
+
+def test_a_job_of_many_checks_counts_as_many():
+    queue = FairQueue()
+    for _ in range(64):
+        queue.put(job("big", checks=64))
+        queue.put(job("small"))
+    taken = drain(queue)
+    order = [one.tenant for one in taken]
+    assert order.index("big", order.index("big") + 1) >= 64  # between two big jobs, as many checks of the other
+
+
+def test_who_was_away_has_no_credit_and_no_debt():
+    queue = FairQueue()
+    for _ in range(1000):
+        queue.put(job("busy"))
+    for _ in range(500):
+        take(queue)
+    for _ in range(10):
+        queue.put(job("late"))
+    assert Counter(one.tenant for one in drain(queue)[:20]) == {"busy": 10, "late": 10}
+
+
+def test_cpu_time_is_paid_for():
+    queue = FairQueue()
+    for tenant in ("burner", "modest"):
+        for _ in range(100):
+            queue.put(job(tenant))
+    first = take(queue)
+    queue.done(first, cpu_ns=50_000_000)  # fifty checks' worth
+    assert [take(queue).tenant for _ in range(49)] == ["modest"] * 49
+
+
+def test_interactive_before_bulk_and_retries_before_all():
+    queue = FairQueue()
+    bulk, urgent, again = job(), job(interactive=True), job(interactive=True)
+    for one in (again, bulk, urgent):
+        queue.put(one)
+    assert take(queue) is again
+    queue.put_first(again)
+    assert drain(queue) == [again, urgent, bulk]
+
+
+def test_quotas_hold_a_tenant_back_until_something_ends():
+    queue = FairQueue(lambda name: Tenant(name, concurrent_checks=2 if name == "a" else 0))
+    for tenant in "aaab":
+        queue.put(job(tenant))
+    taken = [take(queue) for _ in range(3)]
+    assert Counter(one.tenant for one in taken) == {"a": 2, "b": 1}
+    assert take(queue) is None
+    queue.done(taken[0] if taken[0].tenant == "a" else taken[1])
+    assert take(queue).tenant == "a"
+
+
+def test_cpu_quota_is_spent_and_comes_back():
+    queue = FairQueue(lambda name: Tenant(name, cpu_seconds_per_minute=60))
+    queue.put(job())
+    queue.put(job())
+    queue.done(take(queue), cpu_ns=int(63e9))
+    assert take(queue) is None
+    assert 2.5 < queue.cpu_wait_s("a") <= 3
+    queue._lines["a"].refilled_at -= 4
+    assert take(queue) is not None
+    assert queue.cpu_wait_s("a") == 0.0 == queue.cpu_wait_s("nobody")
+
+
+def test_crowders_are_passed_over():
+    queue = FairQueue()
+    queue.put(job("a"))
+    queue.put(job("b"))
+    assert take(queue, may_start=lambda tenant: tenant != "a").tenant == "b"
+
+
+@given(st.lists(st.tuples(st.sampled_from("pfgrt"), st.sampled_from("abc"), st.booleans()), max_size=80))
+def test_nothing_is_lost_or_given_twice(steps):
+    """p: put, f: take and put first, g: take, r: remove the oldest, t: take all of a tenant."""
+    queue, inside, given_out = FairQueue(), [], []
+    for step, tenant, interactive in steps:
+        if step == "p":
+            inside.append(job(tenant, interactive))
+            queue.put(inside[-1])
+        elif step in "fg" and (one := take(queue)) is not None:
+            inside.remove(one)
+            given_out.append(one)
+            if step == "f":
+                queue.put_first(given_out.pop())
+                inside.append(one)
+        elif step == "r" and inside:
+            assert queue.remove(inside[0])
+            assert not queue.remove(inside.pop(0))
+        elif step == "t":
+            taken = queue.take_all(lambda one, tenant=tenant: one.tenant == tenant)
+            assert set(taken) == {one for one in inside if one.tenant == tenant}
+            inside = [one for one in inside if one not in taken]
+        assert queue.checks == queue.bytes == len(inside)
+        assert (queue.age_s > 0) == bool(inside)
+    assert set(drain(queue)) == set(inside)
+
+
+@pytest.mark.parametrize(
+    ("slow", "present", "held_back"),
+    [
+        ([], 1, set()),
+        (["a"] * 5, 1, set()),
+        (["a"] * 6, 1, {"a"}),
+        (["a"], 2, set()),
+        (["a"] * 2 + ["b"], 2, {"a"}),
+        (["a", "b"], 9, {"a", "b"}),
+    ],
+)
+def test_slow_workers_are_shared(slow, present, held_back):
+    assert SlowShare(slots=2, zygotes=8).crowders(slow, present) == held_back
+
+
+# ---- admission ---------------------------------------------------------------------------------------------------
+
+
+def admission(shared: bool = True, cpu_wait_s: float = 0.0) -> Admission:
+    return Admission(
+        Config(workers=1, queue_checks=100, queue_bytes=1000), shared, lambda: 1.0, lambda name: cpu_wait_s
+    )
+
+
+async def test_one_tenant_leaves_room_for_others():
+    rules = admission()
+    a, b = Tenant("a"), Tenant("b")
+    first = rules.take(a, 50, 10)
+    with pytest.raises(Refused) as caught:
+        rules.take(a, 1, 1)
+    assert (caught.value.code, caught.value.retry_s) == (grpc.StatusCode.RESOURCE_EXHAUSTED, 1.0)
+    rules.take(b, 25, 10)
+    first.give_back(49)
+    rules.take(a, 30, 10)
+    first.close()
+    first.close()
+    assert rules.checks == 55
+
+
+async def test_alone_a_tenant_may_fill_it_and_everything_is_given_back():
+    rules = admission(shared=False)
+    tickets = [rules.take(Tenant(""), 10, 100) for _ in range(10)]
+    with pytest.raises(Refused):
+        rules.take(Tenant(""), 1, 0)
+    for ticket in tickets:
+        ticket.give_back(10)
+    assert rules.checks == 0
+    rules.take(Tenant(""), 100, 1000)
+
+
+@pytest.mark.parametrize(
+    ("tenant", "checks", "size", "cpu_wait_s", "reason"),
+    [
+        (Tenant("a"), 101, 1, 0, "too_large"),
+        (Tenant("a"), 1, 1001, 0, "too_large"),
+        (Tenant("a", queued_checks=5), 6, 1, 0, "too_large"),
+        (Tenant("a", cpu_seconds_per_minute=1), 1, 1, 9, "cpu"),
+    ],
+)
+async def test_refusals_say_why(tenant, checks, size, cpu_wait_s, reason):
+    with pytest.raises(Refused) as caught:
+        admission(cpu_wait_s=cpu_wait_s).take(tenant, checks, size)
+    assert caught.value.reason == reason
+
+
+async def test_a_stream_waits_while_it_has_work_and_is_refused_when_it_has_none():
+    rules, tenant = admission(), Tenant("a", queued_checks=10)
+    ticket = rules.take(tenant, 10, 1)
+    waiting = asyncio.create_task(rules.take_when_possible(tenant, 5, 1, lambda: True))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    ticket.give_back(10)
+    (await waiting).close()
+    rules.take(tenant, 10, 1)
+    with pytest.raises(Refused, match="quota is 10"):
+        await rules.take_when_possible(tenant, 5, 1, lambda: False)
+
+
+def test_the_wait_travels_as_google_writes_it():
+    """Read back with messages built from google.rpc's own field numbers."""
+    assert parse_retry_info(retry_info(2.25)) == 2.25
+    file = descriptor_pb2.FileDescriptorProto(name="s.proto", package="t", dependency=["google/protobuf/any.proto"])
+    message = file.message_type.add(name="Status")
+    message.field.add(name="code", number=1, type=5, label=1)
+    message.field.add(name="message", number=2, type=9, label=1)
+    message.field.add(name="details", number=3, type=11, label=3, type_name=".google.protobuf.Any")
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(any_pb2.DESCRIPTOR.serialized_pb)
+    pool.AddSerializedFile(duration_pb2.DESCRIPTOR.serialized_pb)
+    pool.Add(file)
+    status = message_factory.GetMessageClass(pool.FindMessageTypeByName("t.Status"))()
+    status.ParseFromString(rich_status(8, "full " * 100, retry_info(0.5)))
+    assert (status.code, status.message) == (8, "full " * 100)
+    assert status.details[0].type_url == "type.googleapis.com/google.rpc.RetryInfo"
+    assert parse_retry_info(status.details[0].value) == 0.5
+
+
+# ---- a daemon with tenants ---------------------------------------------------------------------------------------
+
+
+class Lab:
+    """A daemon with three tenants; `terms` are lines of the tokens file."""
+
+    def __init__(self, folder, *arguments: str, **terms: str) -> None:
+        self.tokens = {}
+        lines = []
+        for name in ("hog", "guest", "third"):
+            self.tokens[name], line = make_token()
+            lines += [f"[tenants.{name}]", f'tokens = ["{line}"]', terms.get(name, "")]
+        path = folder / "tokens"
+        path.write_text("\n".join(lines))
+        self.daemon = Served(folder, "--tokens", str(path), *arguments)
+
+    def client(self, name: str, **options):
+        return self.daemon.client(token=self.tokens[name], **options)
+
+    def metadata(self, name: str) -> list[tuple[str, str]]:
+        return [("authorization", f"Bearer {self.tokens[name]}")]
+
+
+@pytest.fixture
+def lab(tmp_path):
+    made = []
+
+    def make(*arguments: str, **terms: str) -> Lab:
+        made.append(Lab(tmp_path, *arguments, **terms))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.daemon.kill()
+
+
+class Hog:
+    """A tenant that sends checks that hang, for ever, until it is stopped."""
+
+    def __init__(self, lab: Lab, name: str = "hog") -> None:
+        self.verdicts = []
+        self._client = lab.client(name, window=512)
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+        until(lambda: lab.daemon.metric("cruxbox_queue_depth") > 100)
+
+    def _run(self) -> None:
+        with contextlib.suppress(CruxboxError):  # the connection is closed under it in the end
+            for verdict in self._client.stream(spins(100_000, cpu_ms=2_000), ordered=False):
+                self.verdicts.append(verdict)
+
+    def stop(self) -> None:
+        self._client.close()
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+
+
+def test_hanging_checks_of_one_tenant_do_not_hold_up_another(lab):
+    """The guest's work is done while the hog has not got a fraction of its own through."""
+    place = lab()
+    hog = Hog(place)
+    try:
+        with place.client("guest") as guest:
+            before = len(hog.verdicts)
+            outcomes = [guest.check(sums(1, salt=1000 * turn))[0].outcome for turn in range(100)]
+            outcomes += [verdict.outcome for verdict in guest.check(sums(300, salt=7))]
+        assert set(outcomes) == {Outcome.PASSED}
+        assert len(hog.verdicts) - before < 100
+        assert place.daemon.metric("cruxbox_queue_depth") > 100
+    finally:
+        hog.stop()
+    assert {verdict.outcome for verdict in hog.verdicts} <= {Outcome.TIMED_OUT}
+
+
+def test_a_quota_of_concurrent_checks_is_kept(lab):
+    place = lab("--default-wall-ms", "8000", hog="concurrent_checks = 1")
+    naps = [Task(NAP + f"# {number}", [CallCheck("f(0.2)", "0.2")]) for number in range(6)]
+    seen = []
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.is_set():
+            seen.append(len(place.daemon.workers()))
+
+    with place.client("hog") as client:
+        client.check(naps[:1])
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        verdicts = client.check(naps[1:])
+        done.set()
+        watcher.join()
+    assert {verdict.outcome for verdict in verdicts} == {Outcome.PASSED}
+    assert max(seen) == 1
+
+
+def test_too_much_is_refused_at_once_with_a_wait(lab):
+    place = lab("--default-wall-ms", "8000", hog="queued_checks = 3")
+    with grpc.insecure_channel(place.daemon.target) as channel:
+        stub, metadata = rpc.SandboxStub(channel), place.metadata("hog")
+        first = stub.Check.future(naps_request(3), metadata=metadata)
+        until(lambda: place.daemon.metric("cruxbox_accepted_checks") == 3)
+        with pytest.raises(grpc.RpcError) as caught:
+            stub.Check(naps_request(1), metadata=[*metadata, ("x-request-id", "mine-1")])
+        assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert "quota is 3" in caught.value.details()
+        trailing = dict(caught.value.trailing_metadata())
+        assert parse_retry_info(trailing[RETRY_INFO_KEY]) > 0
+        assert trailing["x-request-id"] == "mine-1"
+        assert not first.done()
+        assert stub.Check(naps_request(1, seconds=0), metadata=place.metadata("guest")).verdicts[0].outcome == 1
+        assert [verdict.outcome for verdict in first.result().verdicts] == [pb.OUTCOME_PASSED] * 3
+    assert place.daemon.metric("cruxbox_refused_total", tenant="hog", reason="quota") == 1
+    assert '"request_id": "mine-1"' in place.daemon.log
+    assert place.daemon.metric("cruxbox_accepted_checks") == 0
+
+
+def naps_request(count: int, seconds: float = 1.0) -> pb.CheckRequest:
+    checks = [
+        pb.Check(id=str(number), call=pb.CallCheck(call=f"f({seconds})", expected=str(seconds)))
+        for number in range(count)
+    ]
+    return pb.CheckRequest(tasks=[pb.Task(id="n", program=NAP, checks=checks)])
+
+
+def test_a_client_within_its_quota_finishes_however_small_it_is(lab):
+    place = lab(guest="queued_checks = 10")
+    with place.client("guest", retries=20) as client:
+        assert {verdict.outcome for verdict in client.check(sums(60))} == {Outcome.PASSED}
+
+
+def test_interactive_work_goes_before_bulk_work_of_the_same_tenant(lab):
+    place = lab()
+    bulk = Hog(place, "guest")
+    try:
+        with place.client("guest") as client:
+            tasks = [
+                Task(HARMLESS + f"#{n}", [CallCheck("f(1)", "2")], priority=Priority.INTERACTIVE) for n in range(20)
+            ]
+            before = len(bulk.verdicts)
+            assert {verdict.outcome for verdict in client.check(tasks)} == {Outcome.PASSED}
+            assert len(bulk.verdicts) - before < 60
+    finally:
+        bulk.stop()
+
+
+def test_deadlines_and_cancellation_reach_the_worker(lab):
+    place = lab("--maximum-cpu-ms", "60000")
+    limits = Limits(cpu_ms=50_000, steps=10**12)
+    request = naps_request(1)
+    request.tasks[0].program = "def f(x):\n    while True:\n        pass\n"
+    request.tasks[0].options.limits.cpu_ms, request.tasks[0].options.limits.steps = limits.cpu_ms, limits.steps
+    with grpc.insecure_channel(place.daemon.target) as channel:
+        stub, metadata = rpc.SandboxStub(channel), place.metadata("hog")
+        with pytest.raises(grpc.RpcError) as caught:
+            stub.Check(request, metadata=metadata, timeout=1.5)
+        assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+        until(lambda: not place.daemon.workers(), 10)
+        future = stub.Check.future(request, metadata=metadata)
+        until(lambda: place.daemon.workers() != [])
+        future.cancel()
+        until(lambda: not place.daemon.workers(), 10)
+    until(lambda: place.daemon.metric("cruxbox_accepted_checks") == 0)
