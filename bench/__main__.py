@@ -18,7 +18,7 @@ from bench.figures import TARGETS, Figure, ratio
 from bench.methods import PEER_METHODS
 from bench.rounds import Series
 
-SECTIONS = ("methods", "confinement", "steps", "latency", "stalls", "memory", "scale", "busy", "million", "real")
+SECTIONS = ("methods", "memory", "confinement", "steps", "latency", "stalls", "scale", "busy", "million", "real")
 QUICK_SECTIONS = SECTIONS[:7]
 BUSY_CHECKS, BUSY_WORKERS = 4000, 2000
 WIDTH_OF_A_FILE = 160
