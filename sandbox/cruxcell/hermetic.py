@@ -5,26 +5,48 @@ fresh namespace is as good as a fresh process. The rule is conservative; what it
 
 * no import statement (the text does not hold the word `import`);
 * no name that begins with two underscores: no dunder attributes, so also no class statements, which compile to them;
-* no attribute that leads to frames or code (`gi_frame`, `tb_frame`, `f_globals`, ...);
+* no attribute that leads to frames or code (`gi_frame`, `tb_frame`, `f_globals`, ...); nor a format string, which reads
+  any attribute, beside something that has a frame (a generator, a caught exception); f-strings name theirs in the code;
+* no generator with an exception handler: its `finally` runs when it is thrown away, which may be during a later check;
 * every builtin that is named is one of SAFE_BUILTINS: pure functions and plain types.
 
 Left over: arithmetic, calls of the program's own functions, methods of plain data, closures, generators, exceptions,
-`global` (the globals are the fresh namespace). Plain types cannot be changed from Python, so nothing can be left behind.
+`global` (the globals are the fresh namespace). Plain types cannot be changed from Python, so nothing is left behind.
 """
 
 import builtins
+import opcode
 
 SAFE_BUILTINS = frozenset(
-    ["abs", "all", "any", "ascii", "bin", "bool", "bytearray", "bytes", "callable", "chr", "complex", "dict", "divmod", "enumerate", "filter", "float", "format", "frozenset", "hex", "int", "isinstance", "issubclass", "iter", "len", "list", "map", "max", "min", "next", "oct", "ord", "pow", "print", "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum", "tuple", "zip", "True", "False", "None", "Ellipsis", "NotImplemented"]
+    [
+        "abs", "all", "any", "ascii", "bin", "bool", "bytearray", "bytes", "callable", "chr", "complex", "dict",
+        "divmod", "enumerate", "filter", "float", "format", "frozenset", "hex", "int", "isinstance", "issubclass",
+        "iter", "len", "list", "map", "max", "min", "next", "oct", "ord", "pow", "print", "range", "repr", "reversed",
+        "round", "set", "slice", "sorted", "str", "sum", "tuple", "zip", "True", "False", "None", "Ellipsis",
+        "NotImplemented",
+    ]
     + [
         name
         for name in vars(builtins)
         if isinstance(getattr(builtins, name), type) and issubclass(getattr(builtins, name), BaseException)
     ]
-)
+)  # fmt: skip
 _UNSAFE_BUILTINS = frozenset(vars(builtins)) - SAFE_BUILTINS
 _INSPECTED = frozenset(
-    ["gi_frame", "gi_code", "gi_running", "gi_yieldfrom", "gi_suspended", "cr_frame", "cr_code", "cr_await", "cr_running", "cr_origin", "ag_frame", "ag_code", "ag_await", "ag_running", "tb_frame", "tb_next", "tb_lasti", "tb_lineno", "f_back", "f_builtins", "f_code", "f_globals", "f_lasti", "f_lineno", "f_locals", "f_trace", "f_trace_lines", "f_trace_opcodes", "with_traceback", "add_note", "mro"]
+    [
+        "gi_frame", "gi_code", "gi_running", "gi_yieldfrom", "gi_suspended", "cr_frame", "cr_code", "cr_await",
+        "cr_running", "cr_origin", "ag_frame", "ag_code", "ag_await", "ag_running", "tb_frame", "tb_next", "tb_lasti",
+        "tb_lineno", "f_back", "f_builtins", "f_code", "f_globals", "f_lasti", "f_lineno", "f_locals", "f_trace",
+        "f_trace_lines", "f_trace_opcodes", "with_traceback", "add_note", "mro",
+    ]
+)  # fmt: skip
+_FORMATS = frozenset(["format", "format_map"])
+_SUSPENDED = 0x20 | 0x80 | 0x200  # flags of a generator's, coroutine's or asynchronous generator's code
+# What stands at the beginning of every exception handler: SETUP_… up to 3.10, PUSH_EXC_INFO from 3.11 on.
+_HANDLERS = frozenset(
+    number
+    for name, number in opcode.opmap.items()
+    if name in ("SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH", "PUSH_EXC_INFO")
 )
 _Code = type((lambda: None).__code__)
 
@@ -32,19 +54,37 @@ _Code = type((lambda: None).__code__)
 def is_hermetic(source, code):
     # type: (str, object) -> bool
     """True when executing `code` (compiled from `source`) again in a new namespace is as good as a new process."""
-    return "import" not in source and _names_are_safe(code)
+    if "import" in source:
+        return False
+    codes = _with_inner(code)
+    if not all(_names_are_safe(item) for item in codes):
+        return False
+    suspended = [item for item in codes if item.co_flags & _SUSPENDED]  # type: ignore[attr-defined]
+    if any(_has_handler(item) for item in suspended):
+        return False
+    formats = any(not _FORMATS.isdisjoint(item.co_names) for item in codes)  # type: ignore[attr-defined]
+    return not formats or not (suspended or any(_has_handler(item) for item in codes))
+
+
+def _with_inner(code):
+    # type: (object) -> list[object]
+    """The code object and all that are nested in it."""
+    codes = [code]
+    for item in codes:
+        codes.extend([const for const in item.co_consts if type(const) is _Code])  # type: ignore[attr-defined]
+    return codes
 
 
 def _names_are_safe(code):
     # type: (object) -> bool
-    pending = [code]
-    while pending:
-        code = pending.pop()
-        for name in code.co_names:  # type: ignore[attr-defined]
-            if name in _UNSAFE_BUILTINS or name[:2] == "__" or name in _INSPECTED:
-                return False
-        for name in code.co_varnames + code.co_cellvars:  # type: ignore[attr-defined]
-            if name[:2] == "__":
-                return False
-        pending.extend([const for const in code.co_consts if type(const) is _Code])  # type: ignore[attr-defined]
-    return True
+    for name in code.co_names:  # type: ignore[attr-defined]
+        if name in _UNSAFE_BUILTINS or name[:2] == "__" or name in _INSPECTED:
+            return False
+    local = code.co_varnames + code.co_cellvars  # type: ignore[attr-defined]
+    return all(name[:2] != "__" for name in local)
+
+
+def _has_handler(code):
+    # type: (object) -> bool
+    """Does it catch exceptions, or clean up after them?"""
+    return not _HANDLERS.isdisjoint(code.co_code[0::2])  # type: ignore[attr-defined]

@@ -25,6 +25,7 @@ class Workbench:
         self.stdout = Capture(output_limit, self._overflow)
         self.stderr = Capture(output_limit, self._overflow)
         self._started = (0, 0)
+        self.used_cpu_ns = 0  # by the last check that was reported on
 
     def send(self, record):
         # type: (bytes) -> None
@@ -59,7 +60,8 @@ class Workbench:
         # type: (int, int | None) -> bytes
         cpu, wall = self._started
         count = self.kernel.steps() if steps is None else steps  # type: ignore[attr-defined]
-        return reports.NUMBERS.pack(self.index, count, max(_cpu_ns() - cpu, 0), max(_wall_ns() - wall, 0), flags)
+        self.used_cpu_ns = max(_cpu_ns() - cpu, 0)
+        return reports.NUMBERS.pack(self.index, count, self.used_cpu_ns, max(_wall_ns() - wall, 0), flags)
 
     def output(self):
         # type: () -> tuple[bytes, bytes]
