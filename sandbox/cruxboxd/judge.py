@@ -76,7 +76,7 @@ class Judge:
         return futures, works
 
     async def _judge_task(self, task: TaskAsk, readings: asyncio.Future[list[Reading]], emit: Emit) -> None:
-        """Every check of the task gets exactly one finding; a fault of ours gives those that have none a SANDBOX_ERROR."""
+        """Every check of the task gets exactly one finding; after a fault of ours, a SANDBOX_ERROR if it has none."""
         unanswered = {ask.id: ask for ask in task.asks}
 
         async def emit_once(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
@@ -153,7 +153,10 @@ class Judge:
         """Assertions about one call are judged as calls, together; what else there is, each by itself."""
         read = (await asyncio.shield(readings))[skip:] if task.step_count is StepCount.INSTRUCTIONS else []
         kinds = dict(zip(range(len(asks)), read))
-        simple = [at for at, reading in kinds.items() if reading.kind is Kind.ASSERTION]
+        # `candidate` is a name that only scripts have.
+        simple = [
+            at for at, reading in kinds.items() if reading.kind is Kind.ASSERTION and "candidate" not in reading.text
+        ]
         calls = [CallAsk(asks[at].id, kinds[at].text, None) for at in simple]
         if calls:
             values = await Caller(self._pool, task, self._seeds[0]).evaluate(calls)
