@@ -97,7 +97,7 @@ def decode(data):
     """The value of `data`. Raises Garbled if it is not exactly one encoded value."""
     try:
         value, at = _decode(data, 0, 0)
-    except (struct.error, IndexError, TypeError, ValueError, OverflowError, RecursionError) as error:
+    except (struct.error, LookupError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise Garbled(str(error)) from None
     if at != len(data):
         raise Garbled("bytes after the value")
