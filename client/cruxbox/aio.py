@@ -45,7 +45,7 @@ class AsyncClient:
         workers: int | None = None,
         server_args: Sequence[str] = (),
         deadline: float | None = None,
-        retries: int = 5,
+        retries: int = 6,
         window: int = 2048,
         streams: int | None = None,
         on_event: Callable[[Event], None] | None = None,
@@ -67,6 +67,7 @@ class AsyncClient:
         self._endpoint = Endpoint(self._settings)
         self._channel: grpc.aio.Channel | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._generation = 0
         weakref.finalize(self, self._endpoint.close)
 
     async def __aenter__(self) -> AsyncClient:
@@ -108,10 +109,11 @@ class AsyncClient:
     async def _connect(self) -> tuple[Any, tuple[tuple[str, str], ...]]:
         loop = asyncio.get_running_loop()
         address = await loop.run_in_executor(None, self._endpoint.resolve)
-        if self._channel is None or self._loop is not loop:
+        generation = self._endpoint.generation
+        if self._channel is None or (self._loop, self._generation) != (loop, generation):
             # A channel belongs to the loop it was made in; asyncio.run makes a new one each time.
             self._channel = channel.open_channel(address, grpc.aio.insecure_channel, grpc.aio.secure_channel)
-            self._loop = loop
+            self._loop, self._generation = loop, generation
         return make_stub(self._channel), tuple(address.metadata)
 
     async def _run(

@@ -64,7 +64,7 @@ class Client:
         workers: int | None = None,
         server_args: Sequence[str] = (),
         deadline: float | None = None,
-        retries: int = 5,
+        retries: int = 6,
         window: int = 2048,
         streams: int | None = None,
         on_event: Callable[[Event], None] | None = None,
@@ -89,6 +89,7 @@ class Client:
         self._endpoint = Endpoint(self._settings)
         self._lock = threading.Lock()
         self._channel: grpc.Channel | None = None
+        self._generation = 0
         self._pid = os.getpid()
         weakref.finalize(self, self._endpoint.close)
 
@@ -160,7 +161,8 @@ class Client:
             self._pid = os.getpid()
         address = self._endpoint.resolve()
         with self._lock:
-            if self._channel is None:
+            if self._channel is None or self._generation != self._endpoint.generation:
+                self._generation = self._endpoint.generation
                 self._channel = channel.open_channel(address, grpc.insecure_channel, grpc.secure_channel)
             return channel.make_stub(self._channel), address.metadata
 

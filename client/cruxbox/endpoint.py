@@ -12,8 +12,6 @@ from cruxbox.errors import InvalidRequest
 from cruxbox.retry import Backoff
 from cruxbox.session import Event, Policy, Session
 
-EMBEDDED = "the embedded server"
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -50,14 +48,16 @@ class Endpoint:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        # Grows with each embedded server: a connection to the one before looks for it in vain, for a while.
+        self.generation = 0
         self.embedded: EmbeddedServer | None = None
         if settings.target is None:
             self.embedded = EmbeddedServer(workers=settings.workers, arguments=settings.server_args)
 
     @property
     def name(self) -> str:
-        """The server's name in sentences."""
-        return self._settings.target or EMBEDDED
+        """What sentences call the server."""
+        return "the embedded server" if self.embedded is not None else f"the server at {self._settings.target}"
 
     def resolve(self) -> Address:
         """The address to connect to. May start the embedded server, which takes a moment."""
@@ -72,8 +72,10 @@ class Endpoint:
         if self.embedded is None:
             return address
         target, restarted = self.embedded.ensure()
-        if restarted and asked.on_event is not None:
-            asked.on_event(Event("restarted"))
+        if restarted:
+            self.generation += 1
+            if asked.on_event is not None:
+                asked.on_event(Event("restarted"))
         return replace(address, target=target, tls=None, credentials=None)
 
     def session(self, address: Address, *, remember: bool, ordered: bool) -> Session:

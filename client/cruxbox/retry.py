@@ -24,16 +24,16 @@ RETRY_INFO_KEY = "google.rpc.retryinfo-bin"
 _TOO_LARGE = "larger than max"
 
 _ERRORS: dict[str, tuple[type[CruxboxError], str]] = {
-    "UNAVAILABLE": (Unavailable, "Cannot reach the server at {target}: {details}"),
-    "RESOURCE_EXHAUSTED": (Overloaded, "The server at {target} has no room for this work: {details}"),
-    "INVALID_ARGUMENT": (InvalidRequest, "The server at {target} refused the request: {details}"),
-    "OUT_OF_RANGE": (InvalidRequest, "The server at {target} refused the request: {details}"),
-    "UNAUTHENTICATED": (Unauthenticated, "The server at {target} does not know who is calling: {details}"),
-    "PERMISSION_DENIED": (Unauthenticated, "The server at {target} does not allow this call: {details}"),
-    "DEADLINE_EXCEEDED": (DeadlineExceeded, "The server at {target} did not answer in time: {details}"),
-    "UNIMPLEMENTED": (ServerError, "The server at {target} is not a cruxbox server of this version: {details}"),
+    "UNAVAILABLE": (Unavailable, "Cannot reach {server}: {details}"),
+    "RESOURCE_EXHAUSTED": (Overloaded, "{server} has no room for this work: {details}"),
+    "INVALID_ARGUMENT": (InvalidRequest, "{server} refused the request: {details}"),
+    "OUT_OF_RANGE": (InvalidRequest, "{server} refused the request: {details}"),
+    "UNAUTHENTICATED": (Unauthenticated, "{server} does not know who is calling: {details}"),
+    "PERMISSION_DENIED": (Unauthenticated, "{server} does not allow this call: {details}"),
+    "DEADLINE_EXCEEDED": (DeadlineExceeded, "{server} did not answer in time: {details}"),
+    "UNIMPLEMENTED": (ServerError, "{server} is not a cruxbox server of this version: {details}"),
 }
-_OTHER = (ServerError, "The server at {target} failed with {code}: {details}")
+_OTHER = (ServerError, "{server} failed with {code}: {details}")
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,13 @@ class Failure:
         """Whether the same work may succeed when it is sent again."""
         return self.code in RETRYABLE and _TOO_LARGE not in self.details
 
-    def error(self, target: str) -> CruxboxError:
-        """The exception a caller gets when `target` failed like this and nothing more is tried."""
+    def error(self, server: str) -> CruxboxError:
+        """The exception a caller gets when `server` (as a sentence calls it) failed like this and that is that."""
         if self.code == "RESOURCE_EXHAUSTED" and _TOO_LARGE in self.details:
-            return InvalidRequest(f"A message to the server at {target} is too large: {self.details}")
+            return InvalidRequest(f"A message to {server} is too large: {self.details}")
         kind, text = _ERRORS.get(self.code, _OTHER)
-        return kind(text.format(target=target, code=self.code, details=self.details or "no reason given"))
+        sentence = text.format(server=server, code=self.code, details=self.details or "no reason given")
+        return kind(sentence[:1].upper() + sentence[1:])
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Backoff:
     `retries` is how often in a row a call may fail without a single verdict in between.
     """
 
-    retries: int = 5
+    retries: int = 6
     base_s: float = 0.1
     cap_s: float = 5.0
 

@@ -70,7 +70,7 @@ class Session:
     """The state of one `check` or `stream` call.
 
     Args:
-        target: the server's name, for sentences.
+        server: what sentences call the server.
         remember: whether later duplicates of an answered check are answered from memory (see Batch).
         ordered: whether answers are held back until all earlier positions are answered.
         on_event: called with each Event, in the caller's thread.
@@ -78,14 +78,14 @@ class Session:
 
     def __init__(
         self,
-        target: str,
+        server: str,
         policy: Policy,
         *,
         remember: bool,
         ordered: bool,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
-        self._target = target
+        self._server = server
         self._policy = policy
         self._batch = Batch(policy.sizes, sandbox_retries=policy.sandbox_retries, remember=remember)
         self._lane_window = max(1, policy.window // policy.lanes)
@@ -211,13 +211,13 @@ class Session:
         self._notify(Event("retry", carried, delay_s, f"{failure.code}: {failure.details}"))
 
     def _error(self, failure: Failure) -> CruxboxError:
-        return self.late() if failure.code == "DEADLINE_EXCEEDED" else failure.error(self._target)
+        return self.late() if failure.code == "DEADLINE_EXCEEDED" else failure.error(self._server)
 
     def late(self) -> DeadlineExceeded:
         """The exception for a deadline that passed."""
         return DeadlineExceeded(
             f"The deadline passed while {self._batch.unanswered} of {self._batch.distinct} distinct checks had no "
-            f"verdict from the server at {self._target}."
+            f"verdict from {self._server}."
         )
 
 

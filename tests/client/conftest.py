@@ -63,6 +63,7 @@ def server():
     embedded = EmbeddedServer(workers=2)
     target, _ = embedded.ensure()
     yield target
+    assert embedded.pid is not None, f"the shared daemon died: {embedded._last_words()}"
     embedded.stop()
 
 

@@ -53,7 +53,7 @@ def test_any_bytes_give_seconds_or_none(data):
     ],
 )
 def test_each_status_has_its_error_with_target_and_reason(code, kind):
-    error = Failure(code, "the reason").error("host:1")
+    error = Failure(code, "the reason").error("the server at host:1")
     assert type(error) is kind
     assert "host:1" in str(error)
     assert "the reason" in str(error)

@@ -16,7 +16,7 @@ GONE = Failure("UNAVAILABLE", "gone")
 def make(events=None, *, ordered=True, **policy) -> Session:
     policy.setdefault("backoff", Backoff(retries=2, base_s=1.0))
     on_event = None if events is None else events.append
-    return Session("here:1", Policy(**policy), remember=False, ordered=ordered, on_event=on_event)
+    return Session("the server at here:1", Policy(**policy), remember=False, ordered=ordered, on_event=on_event)
 
 
 def fill(session: Session, count: int) -> None:
