@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import replace
 
 from cruxcell import messages, programs
@@ -64,8 +65,10 @@ async def _run_together(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: st
         _bytes(task.program),
         _bytes(ask.script),
         ask.entry_point.encode(),
+        token := secrets.token_bytes(16),
     ]
-    return _of_script(read_single(await pool.run(_job(task, messages.JOB_SCRIPT, fields, hash_seed)), task))
+    finding = read_single(await pool.run(_job(task, messages.JOB_SCRIPT, fields, hash_seed)), task)
+    return _of_script(finding, token)
 
 
 async def _run_separated(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
@@ -114,11 +117,12 @@ _TEST_ENDS = {
 }
 
 
-def _of_script(finding: Finding) -> Finding:
+def _of_script(finding: Finding, token: bytes = b"") -> Finding:
     """A script that came to its end has PASSED; an assertion of it that failed is FAILED."""
     if finding.outcome is None:
-        outcome = Outcome.PASSED if finding.detail == "ended" else Outcome.VIOLATION
-        return replace(finding, outcome=outcome, detail="")
+        if finding.detail == verdict.ENDED and finding.canonical == token:
+            return replace(finding, outcome=Outcome.PASSED, detail="")
+        return replace(finding, outcome=Outcome.VIOLATION, detail="its report says what only the sandbox may say")
     if finding.outcome is Outcome.RAISED and finding.exception is not None and finding.exception[0] == "AssertionError":
         return replace(finding, outcome=Outcome.FAILED, detail="an assertion of the script does not hold")
     return finding

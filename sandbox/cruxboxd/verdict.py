@@ -255,15 +255,19 @@ def _read_raised(base: Finding, record: list[bytes], flags: int) -> Finding:
     return replace(base, outcome=Outcome.RAISED)
 
 
+# The detail of a finding that says "it came to its end"; the token is in `canonical`.
+ENDED = "ended"
+
+
 def _read_ended(base: Finding, record: list[bytes], flags: int) -> Finding:
-    return replace(base, detail="ended", stdout=text(record[2]), stderr=text(record[3]))
+    return replace(base, detail=ENDED, stdout=text(record[2]), stderr=text(record[3]), canonical=record[4])
 
 
 # Kind of record -> (number of fields, reader).
 _READERS = {
     messages.VALUE: (7, _read_value),
     messages.RAISED: (7, _read_raised),
-    messages.ENDED: (4, _read_ended),
+    messages.ENDED: (5, _read_ended),
     messages.STEP_LIMIT: (
         2,
         lambda base, record, flags: replace(base, outcome=Outcome.STEP_LIMIT, detail="out of steps"),

@@ -1,10 +1,8 @@
 """Namespaces: no network at all, own process numbers, and a file tree that holds nothing but the readable paths."""
 
+import _signal  # not `signal`, which brings `enum` and 0.5 MB that every fork would pay for
 import errno
 import os
-
-import _signal  # not `signal`, which brings `enum` and 0.5 MB that every fork would pay for
-
 
 from cruxcell import abi
 

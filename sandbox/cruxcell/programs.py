@@ -5,6 +5,7 @@ import struct
 import sys
 
 from cruxcell import messages, reports
+from cruxcell.guard import Guard
 from cruxcell.texts import CHECK, PROGRAM, Invalid, compile_text
 from cruxcell.workbench import fresh_namespace, set_recursion_depth
 
@@ -61,7 +62,8 @@ def run_stdio(bench, fields):
 
 def run_script(bench, fields):
     # type: (Workbench, list[bytes]) -> None
-    """fields: flags, program, script, entry point. Both in this process and one namespace: IN_PROCESS."""
+    """fields: flags, program, script, entry point, token. Both in this process and one namespace: IN_PROCESS."""
+    token = fields.pop()
     flags = FLAGS.unpack(fields[0])[0]
     source, script = [field.decode("utf-8", "surrogatepass") for field in fields[1:3]]
     if flags & COUNT_EVENTS:
@@ -78,16 +80,20 @@ def run_script(bench, fields):
     namespace = fresh_namespace()
     bench.begin(0)
     steps = 0
+    guard = Guard()
     try:
         if flags & COUNT_EVENTS:
             steps = _count_events(program, namespace)
         else:
+            guard.raise_it()
             _run_both(bench, program, test, namespace, fields[3].decode())
             steps = bench.kernel.steps()  # type: ignore[attr-defined]
     except BaseException as error:
+        guard.lower_it()
         bench.send_raised(error)
     else:
-        bench.send(reports.ended(bench.numbers(0, steps), *bench.output()))
+        guard.lower_it()
+        bench.send(reports.ended(bench.numbers(0, steps), *bench.output(), token))
 
 
 def _run_both(bench, program, test, namespace, entry_point):

@@ -56,9 +56,10 @@ def limit(kind, index, steps):
     return frames.frame([kind, NUMBERS.pack(index, steps, 0, 0, 0)])
 
 
-def ended(numbers, stdout=b"", stderr=b""):
-    # type: (bytes, bytes, bytes) -> bytes
-    return frames.frame([messages.ENDED, numbers, stdout, stderr])
+def ended(numbers, stdout=b"", stderr=b"", token=b""):
+    # type: (bytes, bytes, bytes, bytes) -> bytes
+    """`token` proves, as far as that goes in one process, that the harness says so and not the candidate."""
+    return frames.frame([messages.ENDED, numbers, stdout, stderr, token])
 
 
 def harness_error(text):

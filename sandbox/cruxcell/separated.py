@@ -12,7 +12,7 @@ import os
 from cruxcell import frames, messages, plain, reports
 from cruxcell.texts import CHECK, PROGRAM, Invalid, compile_text
 from cruxcell.values import NotPlain, TooLarge, type_name
-from cruxcell.workbench import Workbench, fresh_namespace, set_recursion_depth
+from cruxcell.workbench import fresh_namespace, set_recursion_depth
 
 CHANNEL = 5
 _MAX_MESSAGE = 16 << 20

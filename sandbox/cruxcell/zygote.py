@@ -6,12 +6,10 @@ a pipe that only the daemon reads. What the zygote sees of a worker is a progres
 and facts of the kernel: exit status, CPU clock, resource usage. How it watches is in `watch`.
 """
 
+import _socket
 import os
 import select
-
 import time
-
-import _socket
 
 from cruxcell import messages, worker
 from cruxcell.confine import confine_worker
