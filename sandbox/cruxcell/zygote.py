@@ -17,8 +17,8 @@ from cruxcell.separated import CHANNEL
 from cruxcell.watch import FAST_MS, Clock, Clocks
 
 _NICE_OF_SLOW_WORKERS = 10
-_EXIT_GRACE_S = 0.05
-_PARTNER_GRACE_MS = 100
+_EXIT_CPU_NS = 500_000_000
+_PARTNER_GRACE_MS = 2_000
 _S = 1_000_000_000
 _SIGKILL = 9  # the module `signal` would bring `enum` with it
 
@@ -194,7 +194,7 @@ class Zygote:
     def _finish(self, order, child):
         # type: (_Order, _Child) -> None
         """Reap the worker and tell the daemon what the kernel says of it."""
-        status, usage = _reap(child)
+        status, usage = _reap(child, order.wall_ns)
         os.close(child.progress)
         event = messages.EVENT.pack(
             messages.DONE,
@@ -229,18 +229,22 @@ def _hangs_up(progress, timeout_ms):
     return bool(poll.poll(timeout_ms))
 
 
-def _reap(child):
-    # type: (_Child) -> tuple[int, object]
-    """(wait status, resource usage). A worker that hung up but lives on is killed as SILENT."""
+def _reap(child, patience_ns):
+    # type: (_Child, int) -> tuple[int, object]
+    """(wait status, resource usage). A worker that hung up but lives on is killed as SILENT.
+
+    Hanging up is the beginning of an honest worker's end, and on a busy host the rest may take its time. So patience
+    is measured on its CPU clock: giving back its memory costs milliseconds; what runs for longer is not ending.
+    """
     if child.killed == messages.NOT_KILLED:
-        deadline = time.monotonic() + _EXIT_GRACE_S
-        while True:
+        clock = Clock(child.pid, -1, _EXIT_CPU_NS + time.clock_gettime_ns((~child.pid << 3) | 2))
+        deadline, pause = time.monotonic_ns() + patience_ns, 0.0
+        while clock.left() > 0 and time.monotonic_ns() < deadline:
             done, status, usage = os.wait4(child.pid, os.WNOHANG)
             if done:
                 return status, usage
-            if time.monotonic() > deadline:
-                break
-            os.sched_yield()
+            time.sleep(pause)
+            pause = min(pause + 0.0001, 0.005)
         child.killed = messages.KILLED_SILENT
     os.kill(child.pid, _SIGKILL)
     _, status, usage = os.wait4(child.pid, 0)
