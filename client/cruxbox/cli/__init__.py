@@ -15,6 +15,7 @@ from cruxbox.errors import CruxboxError
 # Name: (module, the sentence in `cruxbox --help`).
 COMMANDS: dict[str, tuple[str, str]] = {
     "score": ("cruxbox.cli.score", "Score CRUXEval generations: pass@k and a verdict for each."),
+    "humaneval": ("cruxbox.cli.humaneval", "Run samples against HumanEval's tests, candidate and test apart."),
     "check": ("cruxbox.cli.check", "Run one check: does this call of this program give that value?"),
     "info": ("cruxbox.cli.info", "Show what a server is: version, runtimes, limits, layers of confinement."),
     "steps": ("cruxbox.cli.steps", "Count the steps each row of a data set takes."),
