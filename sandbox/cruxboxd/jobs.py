@@ -29,7 +29,7 @@ class Result:
     """What came of a job: the worker's report and the kernel's facts; or `error`, and then it is our failure."""
 
     report: bytes = b""
-    facts: Exit = Exit()
+    facts: Exit = field(default_factory=Exit)
     error: str = ""
     queue_ns: int = 0
     attempts: int = 1

@@ -1,4 +1,4 @@
-"""From protobuf to plain values, and back. Whatever is wrong with a request is said in one sentence, before any fork."""
+"""From protobuf to plain values, and back. What is wrong is said in one sentence, before any fork."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def write_verdict(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | N
     verdict = pb.Verdict(
         task_id=task.id,
         check_id=ask.id,
-        outcome=(finding.outcome or Outcome.SANDBOX_ERROR).value,
+        outcome=(finding.outcome or Outcome.SANDBOX_ERROR).value,  # type: ignore[arg-type]
         steps=finding.steps,
         cpu_ns=finding.cpu_ns,
         wall_ns=finding.wall_ns,
@@ -221,9 +221,9 @@ def write_verdict(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | N
         profile_digest=stamp.profile_digest,
     )
     if finding.assurance is not None:
-        verdict.assurance = finding.assurance.value
+        verdict.assurance = finding.assurance.value  # type: ignore[assignment]
     if finding.clock is not None:
-        verdict.clock = finding.clock.value
+        verdict.clock = finding.clock.value  # type: ignore[assignment]
     if finding.detail:
         verdict.detail = finding.detail
     if finding.exception is not None:

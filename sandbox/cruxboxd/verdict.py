@@ -99,13 +99,13 @@ def invalid(detail: str) -> Finding:
 
 
 # A kernel fact -> (outcome, clock, sentence). Looked up in order: why the zygote killed it, then the signal it died of.
-_KILLED = {
+_KILLED: dict[int, tuple[Outcome, Clock | None, str]] = {
     messages.KILLED_CPU: (Outcome.TIMED_OUT, Clock.CPU, "out of CPU time"),
     messages.KILLED_WALL: (Outcome.TIMED_OUT, Clock.WALL, "out of wall time"),
     messages.KILLED_CANCEL: (Outcome.SANDBOX_ERROR, None, "the check was cancelled"),
     messages.KILLED_SILENT: (Outcome.CRASHED, None, "it cut its line to the sandbox and lived on"),
 }
-_SIGNALS = {
+_SIGNALS: dict[int, tuple[Outcome, Clock | None, str]] = {
     signal.SIGSYS: (Outcome.VIOLATION, None, "a forbidden system call"),
     signal.SIGXCPU: (Outcome.TIMED_OUT, Clock.CPU, "out of CPU time"),
     signal.SIGXFSZ: (Outcome.OUTPUT_LIMIT, None, "wrote more than its output limit"),
@@ -176,13 +176,13 @@ class Report:
 
 def parse_report(data: bytes) -> Report:
     """Any bytes give a Report. Everything up to the first thing that is wrong is kept; what follows is not read."""
+    found: list[list[bytes]] = []
     garbled = ""
     try:
-        found, used = frames.split(data)
-        if used != len(data):
+        if frames.split(data, found)[1] != len(data):
             garbled = "its report ends in the middle of a record"
     except frames.FrameError as error:
-        return Report(None, [], f"its report is garbled: {error}")
+        garbled = f"its report is garbled: {error}"
     if found and found[0][:1] == [messages.HARNESS_ERROR] and len(found[0]) == 2:
         return Report(None, [], "", text(found[0][1]))
     plan = _parse_plan(found[0]) if found else None
@@ -233,7 +233,8 @@ def _of_record(record: list[bytes], facts: Exit) -> Finding | None:
         peak_bytes=facts.peak_bytes,
         output_cut=bool(flags & CUT_OUTPUT),
     )
-    return reader[1](base, record, flags)
+    finding: Finding = reader[1](base, record, flags)
+    return finding
 
 
 def _read_value(base: Finding, record: list[bytes], flags: int) -> Finding:

@@ -68,7 +68,7 @@ def _prepare(setup, control):
         uid=setup.uid,
         gid=setup.gid,
         readable=setup.readable,
-        keep_fds=(0, 1, 2) + zygote.KEPT,
+        keep_fds=(0, 1, 2, *zygote.KEPT),
         want_namespaces=setup.namespaces,
         empty_dir=setup.empty_folder,
         require=setup.require,
@@ -135,14 +135,14 @@ def _import(name):
 def _warm_up(native):
     # type: (object) -> None
     """Compile, run and encode something real, so that no worker pays for first uses."""
-    from cruxcell import calls, frames, plain, texts, values
+    from cruxcell import frames, plain, texts, values, workbench
     from cruxcell.hermetic import is_hermetic
 
-    source = "def f(a, b=2):\n    out = {}\n    for x in sorted(a):\n        out[x] = [y * b for y in (x, 1.5)]\n    return out\n"
+    source = "def f(a, b=2):\n    out = {}\n    for x in sorted(a):\n        out[x] = [x * b, 1.5]\n    return out"
     program = texts.compile_text(source, texts.PROGRAM, "exec")
     is_hermetic(source, program)
     call = texts.classify_call("f([3, 1, 2], b=-1)", "f")[2]
-    namespace = calls.fresh_namespace()
+    namespace = workbench.fresh_namespace()
     native.run(program, namespace, 1000, -1, b"-")  # type: ignore[attr-defined]
     value = native.run(call, namespace, 1000, -1, b"-")  # type: ignore[attr-defined]
     values.canon([value, ("a", None, {1}, b"", 2**70)], 10_000)
@@ -172,7 +172,7 @@ def _read_imports_without_stat():
         finally:
             os.close(number)
 
-    external._path_stat = stat_by_opening
+    external._path_stat = stat_by_opening  # type: ignore[attr-defined]
 
 
 def _forget_the_harness():

@@ -6,12 +6,14 @@ import sys
 
 from cruxcell import messages, plain, reports
 from cruxcell.hermetic import is_hermetic
+from cruxcell.inspecting import Inspector, call_findings, is_literal
 from cruxcell.texts import PROGRAM, Invalid, classify_call, compile_text
-from cruxcell.workbench import fresh_namespace, set_recursion_depth
+from cruxcell.workbench import Workbench, fresh_namespace, set_recursion_depth  # noqa: F401 - in type comments
 
 # Flags of a JOB_CALLS.
 SHARE = 1  # calls on a hermetic program may be evaluated one after the other in this worker
 RUN_EXPRESSIONS = 2  # expressions and calls with expressions for arguments may run here, beside the program
+INSPECT = 4  # report what a filter of data sets asks about each check
 
 FLAGS = struct.Struct("<B")
 _APPLY = compile("f(*a, **k)", "<check>", "eval")
@@ -41,6 +43,7 @@ def run_calls(bench, fields):
     bench.send(
         reports.plan(bool(hermetic), "".join([item[0] for item in planned]), [item[1] for item in planned if item[1]])
     )
+    inspector = _inspect_texts(bench, source, program, checks, planned) if flags & INSPECT else None
     set_recursion_depth()
     for index, (kind, _, code) in enumerate(planned):
         if kind == messages.CONSTANT:
@@ -50,7 +53,8 @@ def run_calls(bench, fields):
     loaded = _loaded()
     for index, (kind, _, code) in enumerate(planned):
         if kind in runnable:
-            _evaluate(bench, index, program, code)
+            look = inspector and _looker(inspector, checks[index][1], code)
+            _evaluate(bench, index, program, code, look)
             if not hermetic or _loaded() != loaded:
                 break
             if bench.used_cpu_ns > _COSTLY_NS:
@@ -79,20 +83,50 @@ def _parse(source, checks):
     return program, planned
 
 
-def _evaluate(bench, index, program, code):
-    # type: (Workbench, int, object, object) -> None
+def _inspect_texts(bench, source, program, checks, planned):
+    # type: (Workbench, str, object, list[tuple[str, str]], list[tuple[str, str, object]]) -> Inspector | None
+    """Report what the texts alone say, before any of them runs."""
+    if program is None:
+        return None
+    inspector = Inspector(source, program)
+    for index, (kind, _, code) in enumerate(planned):
+        if kind != messages.INVALID:
+            shape = call_findings(checks[index][1], code, kind == messages.DIRECT)
+            bench.send(reports.findings(index, inspector.static | shape))
+    return inspector
+
+
+def _looker(inspector, call, code):
+    # type: (Inspector, str, object) -> object
+    """A function that has a look at the operands of the call."""
+    return lambda bench: inspector.look(bench, call, code)
+
+
+def _evaluate(bench, index, program, code, look=None):
+    # type: (Workbench, int, object, object, object) -> None
+    """One check. With `look`, it is run again to see its operands; nothing is reported before that is done, so that
+    whatever ends the worker meanwhile is put down to this check."""
     namespace = fresh_namespace()
     bench.begin(index)
-    steps = 0
+    found = set()  # type: set[str]
     try:
         if program is not None:
             bench.run(program, namespace)
         value = bench.run(code, namespace)
         steps = bench.kernel.steps()  # type: ignore[attr-defined]
     except BaseException as error:
-        bench.send_raised(error)
+        record = bench.raised_record(error)
     else:
-        bench.send_value(value, steps)
+        record = bench.value_record(value, steps)
+        if look is not None and not is_literal(value):
+            found.add(messages.OUTPUT_SHAPE)
+        del value
+    if look is not None:
+        del namespace
+        bench.next_check()
+        found |= look(bench)  # type: ignore[operator]
+        record = reports.findings(index, found) + record
+    bench.send(record)
     bench.next_check()
 
 

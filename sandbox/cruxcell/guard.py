@@ -10,7 +10,18 @@ from a candidate to that variable (frames, the garbage collector's list of objec
 import sys
 
 _EVENTS = frozenset(
-    ["sys._getframe", "sys._current_frames", "sys._current_exceptions", "gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys.addaudithook", "code.__new__", "function.__new__", "sys.unraisablehook", "cpython._PySys_ClearAuditHooks"]
+    [
+        "sys._getframe",
+        "sys._current_frames",
+        "sys._current_exceptions",
+        "sys.addaudithook",
+        "sys.unraisablehook",
+        "gc.get_objects",
+        "gc.get_referrers",
+        "gc.get_referents",
+        "code.__new__",
+        "function.__new__",
+    ]
 )
 _ATTRIBUTES = frozenset(["tb_frame", "gi_frame", "cr_frame", "ag_frame", "gi_code", "cr_code", "ag_code", "f_locals"])
 

@@ -1,6 +1,6 @@
 """Namespaces: no network at all, own process numbers, and a file tree that holds nothing but the readable paths."""
 
-import _signal  # not `signal`, which brings `enum` and 0.5 MB that every fork would pay for
+import _signal  # type: ignore[import-not-found]  # `signal` would bring `enum`: 0.5 MB more in every fork
 import errno
 import os
 

@@ -6,6 +6,10 @@ The bytes come from a process that may be hostile, so decoding builds nothing bu
 
 import struct
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
 from cruxcell.values import NotPlain, TooLarge, type_name
 
 MAX_DEPTH = 100
@@ -32,7 +36,7 @@ def encode(value, budget):
 
 
 def _encode(value, parts, depth):
-    # type: (object, list[bytes], int) -> None
+    # type: (Any, list[bytes], int) -> None
     kind = type(value)
     if depth > MAX_DEPTH:
         raise NotPlain("a value nested more than %d deep" % MAX_DEPTH)
@@ -41,8 +45,8 @@ def _encode(value, parts, depth):
         tag, data = atom(value)
         parts.append(tag + _u32.pack(len(data)) + data)
     elif kind in _SEQUENCES:
-        parts.append(_SEQUENCES[kind] + _u32.pack(len(value)))  # type: ignore[arg-type]
-        for item in value:  # type: ignore[attr-defined]
+        parts.append(_SEQUENCES[kind] + _u32.pack(len(value)))
+        for item in value:
             _encode(item, parts, depth + 1)
     elif kind is dict or (kind.__module__ == "collections" and kind in _dict_tags()):
         _encode_dict(value, parts, depth)
@@ -51,15 +55,15 @@ def _encode(value, parts, depth):
 
 
 def _encode_dict(value, parts, depth):
-    # type: (object, list[bytes], int) -> None
+    # type: (Any, list[bytes], int) -> None
     tag = b"d" if type(value) is dict else _dict_tags()[type(value)]
-    parts.append(tag + _u32.pack(len(value)))  # type: ignore[arg-type]
+    parts.append(tag + _u32.pack(len(value)))
     if tag == b"D":
-        factory = value.default_factory  # type: ignore[attr-defined]
+        factory = value.default_factory
         if factory is not None and factory not in _FACTORIES:
             raise NotPlain("a defaultdict with a factory of its own")
         parts.append(b"-" if factory is None else _FACTORIES[factory])
-    for key, item in dict.items(value):  # type: ignore[call-overload]
+    for key, item in dict.items(value):
         _encode(key, parts, depth + 1)
         _encode(item, parts, depth + 1)
 
@@ -80,13 +84,13 @@ _ATOMS = {
     bytes: lambda value: (b"b", value),
     bytearray: lambda value: (b"B", bytes(value)),
     range: lambda value: (b"r", b",".join(b"%d" % n for n in (value.start, value.stop, value.step))),
-}  # type: dict[type, object]
-_SEQUENCES = {list: b"l", tuple: b"t", set: b"S", frozenset: b"Z"}
+}  # type: dict[type, Any]
+_SEQUENCES = {list: b"l", tuple: b"t", set: b"S", frozenset: b"Z"}  # type: dict[Any, bytes]
 _FACTORIES = {int: b"i", list: b"l", dict: b"d", set: b"s", str: b"S", float: b"f", bool: b"b", tuple: b"t"}
 
 
 def _dict_tags():
-    # type: () -> dict[type, bytes]
+    # type: () -> dict[Any, bytes]
     import collections
 
     return {collections.OrderedDict: b"O", collections.Counter: b"C", collections.defaultdict: b"D"}
@@ -112,7 +116,7 @@ def _decode(data, at, depth):
     if depth > MAX_DEPTH + 1 or (size > len(data) - at and tag not in (b"N",)):
         raise Garbled("a length or depth that cannot be")
     if tag in _ATOM_DECODERS:
-        return _ATOM_DECODERS[tag](data[at : at + size]), at + size  # type: ignore[operator]
+        return _ATOM_DECODERS[tag](data[at : at + size]), at + size  # type: ignore[no-untyped-call]
     if tag in _SEQUENCE_TYPES:
         items = []
         for _ in range(size):
@@ -140,7 +144,7 @@ def _decode_dict(tag, size, data, at, depth):
 
 
 def _empty_dict_like(tag, data, at):
-    # type: (bytes, bytes, int) -> tuple[dict[object, object], int]
+    # type: (bytes, bytes, int) -> tuple[dict[Any, Any], int]
     import collections
 
     if tag == b"O":

@@ -7,7 +7,7 @@ import sys
 from cruxcell import messages, reports
 from cruxcell.guard import Guard
 from cruxcell.texts import CHECK, PROGRAM, Invalid, compile_text
-from cruxcell.workbench import fresh_namespace, set_recursion_depth
+from cruxcell.workbench import Workbench, fresh_namespace, set_recursion_depth  # noqa: F401 - in type comments
 
 # Flags of a JOB_SCRIPT.
 COUNT_EVENTS = 1  # steps are trace events of program and script, spliced into one module (the paper's numsteps)
@@ -26,6 +26,16 @@ def prepare_stdio(stdin):
     os.close(memory)
 
 
+def _open_streams():
+    # type: () -> None
+    """The three standard streams on the file descriptors as they are now. They end with the process."""
+    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
+    for name in ("stdin", "stdout", "stderr"):
+        setattr(sys, "__%s__" % name, getattr(sys, name))
+
+
 def run_stdio(bench, fields):
     # type: (Workbench, list[bytes]) -> None
     """fields: program, standard input. Output goes to real file descriptors, which the daemon reads afterwards."""
@@ -38,9 +48,7 @@ def run_stdio(bench, fields):
     bench.last_check()
     set_recursion_depth()
     bench.begin(0)
-    sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)
-    sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)
-    sys.stderr = sys.__stderr__ = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
+    _open_streams()
     sys.argv = ["program.py"]
     try:
         try:

@@ -15,7 +15,7 @@ from cruxcell.texts import (
     split_assertion,
 )
 from cruxcell.values import NotPlain, TooLarge, canon
-from cruxcell.workbench import fresh_namespace, set_recursion_depth
+from cruxcell.workbench import Workbench, fresh_namespace, set_recursion_depth  # noqa: F401 - in type comments
 
 _Code = type((lambda: None).__code__)
 
@@ -36,10 +36,7 @@ def run_read(bench, fields):
         source = text.decode("utf-8", "surrogatepass")
         bench.begin(index)
         try:
-            if kind == EXPECTED:
-                record = _read_expected(source, budget)
-            else:
-                record = _read_script(source, budget)
+            record = (_read_expected if kind == EXPECTED else _read_script)(source, budget)
         except Invalid as error:
             record = [messages.READ_INVALID, reports.text_bytes(str(error)), b""]
         except Exception:  # evaluating a constant failed (1/0, too large): it is judged like any expression

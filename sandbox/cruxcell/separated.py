@@ -9,10 +9,14 @@ builtin class. What the candidate sends is hostile: it is only ever decoded to p
 import builtins
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
 from cruxcell import frames, messages, plain, reports
 from cruxcell.texts import CHECK, PROGRAM, Invalid, compile_text
 from cruxcell.values import NotPlain, TooLarge, type_name
-from cruxcell.workbench import fresh_namespace, set_recursion_depth
+from cruxcell.workbench import Workbench, fresh_namespace, set_recursion_depth  # noqa: F401 - in type comments
 
 CHANNEL = 5
 _MAX_MESSAGE = 16 << 20
@@ -72,7 +76,8 @@ def _look_up(namespace, request):
 def _answer_call(bench, namespace, request):
     # type: (Workbench, dict[str, object], list[bytes]) -> list[bytes]
     """[RESULT, value, changed arguments or b""], [ERROR, class, message] or [OPAQUE, type]."""
-    positional, keywords = plain.decode(request[2])  # type: ignore[misc]
+    pair = plain.decode(request[2])  # type: tuple[tuple[object, ...], dict[str, object]]  # type: ignore[assignment]
+    positional, keywords = pair
     try:
         function = namespace[request[1].decode()]
         value = bench.run(_CALL, {"f": function, "a": positional, "k": keywords})
@@ -160,14 +165,15 @@ def _exception(name, message):
     if not (isinstance(kind, type) and issubclass(kind, BaseException)):
         kind = type(str(name), (Exception,), {})
     try:
-        return kind(message)
+        error = kind(message)  # type: BaseException
     except TypeError:  # UnicodeDecodeError and its like want more than a message
         return Exception(message)
+    return error
 
 
 def _copy_back(pair, arguments, keywords):
-    # type: (object, tuple[object, ...], dict[str, object]) -> None
-    positional, named = pair  # type: ignore[misc]
+    # type: (Any, tuple[Any, ...], dict[str, Any]) -> None
+    positional, named = pair
     for mine, theirs in list(zip(arguments, positional)) + [(keywords[key], named[key]) for key in keywords]:
         if type(mine) is not type(theirs):
             continue

@@ -138,7 +138,7 @@ def split_assertion(script):
         return None
     sides = (test.left, test.comparators[0])
     for fixed, other in (sides, sides[::-1]):
-        code = compile(_ast.Expression(fixed), CHECK, "eval", 0, _DONT_INHERIT)  # type: ignore[call-overload]
+        code = compile(_ast.Expression(fixed), CHECK, "eval", 0, _DONT_INHERIT)
         if is_constant(code):
             return code, _segment(script, other)
     return None

@@ -14,6 +14,10 @@ equality, and is then read through the base's own methods. NaN equals nothing, s
 
 import struct
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
 MAX_DEPTH = 200
 _double = struct.Struct(">d")
 
@@ -52,12 +56,12 @@ class Canon:
     def bytes(self, value, depth=0):
         # type: (object, int) -> bytes
         kind = _type(value)
-        encoder = _CANON.get(kind)
+        encoder = _CANON.get(kind)  # type: Any
         if encoder is None:
             encoder, value = _as_base(kind, value)
         if depth > MAX_DEPTH:
             raise NotPlain("a value nested more than %d deep" % MAX_DEPTH)
-        data = encoder(self, value, depth)
+        data = encoder(self, value, depth)  # type: bytes
         self.budget -= _len(data)
         if self.budget < 0:
             raise TooLarge("the value")
@@ -65,7 +69,7 @@ class Canon:
 
 
 def _as_base(kind, value):
-    # type: (type, object) -> tuple[object, object]
+    # type: (type, object) -> tuple[Any, object]
     """The encoder and plain form of a subclass instance that inherits equality from a plain type."""
     for cls in _mro_of(kind):
         if cls in _CANON:
@@ -108,7 +112,7 @@ _BASE_COPY = {
     dict: lambda value: dict(zip(dict.keys(value), dict.values(value))),
     set: lambda value: set(set.__iter__(value)),
     frozenset: lambda value: frozenset(frozenset.__iter__(value)),
-}  # type: dict[type, object]
+}  # type: dict[type, Any]
 
 
 def _canon_none(canon, value, depth):
@@ -128,7 +132,7 @@ def _canon_int(canon, value, depth):
 
 def _canon_float(canon, value, depth):
     # type: (Canon, float, int) -> bytes
-    if value != value:
+    if value != value:  # noqa: PLR0124 - what NaN is known by
         canon.has_nan = True
         return b"N"
     if value in (_INF, -_INF) or not value.is_integer():
@@ -206,8 +210,8 @@ def canon(value, budget):
 
 
 def short_repr(value, limit):
-    # type: (object, int) -> tuple[str, bool]
-    """(repr for people, was it cut). Only for values `canon` accepted: no code of the candidate runs for those types."""
+    # type: (Any, int) -> tuple[str, bool]
+    """(repr for people, was it cut). Only for values `canon` accepted: their types run no code of the candidate."""
     try:
         text = repr(value)
     except ValueError:  # an int beyond the digit limit
