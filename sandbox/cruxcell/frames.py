@@ -55,10 +55,13 @@ def frame(fields):
     return _pack_length(len(body)) + body
 
 
-def split(data):
-    # type: (bytes) -> tuple[list[list[bytes]], int]
-    """All whole frames at the start of `data`, unpacked, and the number of bytes they took."""
-    found = []
+def split(data, found=None):
+    # type: (bytes, list[list[bytes]] | None) -> tuple[list[list[bytes]], int]
+    """All whole frames at the start of `data`, unpacked, and the number of bytes they took.
+
+    They are appended to `found`, if given: after a FrameError it holds those in front of the one that was wrong.
+    """
+    found = [] if found is None else found
     at = 0
     end = len(data)
     while end - at >= 4:
