@@ -1,0 +1,186 @@
+"""`cruxbox humaneval`: its files, its mistakes, and the published problems under true and forged completions."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+from cruxbox import Client, Limits, Outcome
+from cruxbox.cli import main
+from cruxbox.humaneval import Sample, read_problems, task_of
+
+PROBLEM = {
+    "task_id": "Mine/0",
+    "prompt": "def double(x):\n",
+    "entry_point": "double",
+    "test": "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate('a') == 'aa'\n",
+}
+OTHER = {**PROBLEM, "task_id": "Mine/1", "prompt": "def half(x):\n", "entry_point": "half"}
+# Completion or solution -> (result, outcome).
+ANSWERS = {
+    "    return x + x\n": ("passed", "PASSED"),
+    "    return 4\n": ("failed: ", "FAILED"),
+    "    return x / 0\n": ("failed: ZeroDivisionError: division by zero", "RAISED"),
+    "    return (\n": ("failed: the program: '(' was never closed (line 2)", "INVALID"),
+    "    return sum(range(10**15))\n": ("timed out", "TIMED_OUT"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("problems.jsonl", [PROBLEM, OTHER])
+    with gzip.open("problems.jsonl.gz", "wt") as out:
+        out.write(Path("problems.jsonl").read_text())
+    write("samples.jsonl", [{"task_id": "Mine/0", "completion": text, "mark": 7} for text in ANSWERS])
+    return tmp_path
+
+
+def write(name: str, records: list) -> None:
+    Path(name).write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def lines_of(name: str) -> list[dict]:
+    return [json.loads(line) for line in Path(name).read_text().splitlines()]
+
+
+def test_results_stand_in_the_released_harness_format(server, folder, capsys):
+    arguments = [
+        "samples.jsonl",
+        "--problems",
+        "problems.jsonl.gz",
+        "--server",
+        server,
+        "--k",
+        "1",
+        "--k",
+        "2",
+        "--k",
+        "50",
+    ]
+    assert main(["humaneval", *arguments, "--cpu-limit", "0.5", "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["out"] == "samples.jsonl_results.jsonl"
+    lines = lines_of(summary["out"])
+    assert [line["completion"] for line in lines] == list(ANSWERS)
+    assert [(line["result"], line["outcome"]) for line in lines] == list(ANSWERS.values())
+    assert [line["passed"] for line in lines] == [True] + [False] * 4
+    assert all(line["task_id"] == "Mine/0" and line["mark"] == 7 for line in lines)
+    assert {line["assurance"] for line in lines} == {"SEPARATED"}
+    assert summary["pass_at_k"] == {"1": pytest.approx(100 / 5), "2": pytest.approx(40)}
+    assert (summary["samples"], summary["tasks"], summary["problems"], summary["masked"]) == (5, 1, 2, 0)
+
+
+def test_solutions_are_whole_programs(server, folder, capsys):
+    write("whole.jsonl", [{"task_id": "Mine/0", "solution": "def double(y):\n    return 2 * y"}])
+    assert main(["humaneval", "whole.jsonl", "--problems", "problems.jsonl", "--server", server, "--out", "r"]) == 0
+    out, err = capsys.readouterr()
+    assert "100.00" in out
+    assert "1 of the 2 problems" in err
+    assert lines_of("r")[0]["passed"] is True
+
+
+MISTAKES = [
+    ("nope.jsonl", "nope.jsonl: cannot be read: No such file"),
+    ("samples.jsonl --problems nope.jsonl", "nope.jsonl: cannot be read"),
+    ("samples.jsonl --problems samples.jsonl", "samples.jsonl, line 1: field 'prompt' is missing"),
+    ("unknown.jsonl", "unknown.jsonl, line 2: 'Mine/7' is no task_id of the problems"),
+    ("type.jsonl", "type.jsonl, line 1: field 'completion' must be a string, is int"),
+    ("text.jsonl", "text.jsonl, line 1: is not JSON"),
+    ("list.jsonl", "list.jsonl, line 1: must be an object, is list"),
+    ("empty.jsonl", "empty.jsonl: holds no samples"),
+    ("samples.jsonl --problems twice.jsonl", "twice.jsonl, line 2: task_id 'Mine/0' is there twice"),
+    ("samples.jsonl --problems text.jsonl.gz", "text.jsonl.gz: is not a gzip file"),
+    ("samples.jsonl --problems name.jsonl", "name.jsonl, line 1: entry_point is 'a b', which is not a Python name"),
+    ("samples.jsonl --k 0", "--k must be at least 1, not 0"),
+    ("samples.jsonl --cpu-limit 0", "--cpu-limit must be a number of seconds above 0"),
+    ("samples.jsonl --out samples.jsonl", "samples.jsonl: would overwrite a file it is made from"),
+    ("samples.jsonl --out nowhere/out.jsonl", "nowhere/out.jsonl: cannot be written"),
+    ("samples.jsonl --server 127.0.0.1:9", "Cannot reach the server at 127.0.0.1:9"),
+]
+
+
+@pytest.mark.parametrize(("line", "sentence"), MISTAKES)
+def test_a_mistake_is_one_sentence(folder, capsys, line, sentence):
+    write("unknown.jsonl", [{"task_id": "Mine/0", "completion": ""}, {"task_id": "Mine/7", "completion": ""}])
+    write("type.jsonl", [{"task_id": "Mine/0", "completion": 1}])
+    write("list.jsonl", [[]])
+    write("twice.jsonl", [PROBLEM, PROBLEM])
+    write("name.jsonl", [{**PROBLEM, "entry_point": "a b"}])
+    for name in ("text.jsonl", "text.jsonl.gz"):
+        Path(name).write_text("words\n")
+    Path("empty.jsonl").write_text("\n")
+    before = sorted(folder.iterdir())
+    words = line.split()
+    assert main(["humaneval", *words, *([] if "--problems" in words else ["--problems", "problems.jsonl"])]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert sentence in err
+    assert err.count("\n") == 1
+    assert sorted(folder.iterdir()) == before
+
+
+# ---- the published problems -----------------------------------------------------
+
+# The record of a script that came to its end, as a worker would write it: for whoever thinks that is all it takes.
+ENDED = "import struct\n    record = b'\\x01\\0\\0\\0D' + struct.pack('<I', 29) + bytes(29) + bytes(8)\n"
+# Bodies that compute nothing and try to pass all the same.
+ATTACKS = {
+    "equal to everything": "    class E:\n        def __eq__(self, other): return True\n"
+    "        def __ne__(self, other): return False\n        __hash__ = None\n    return E()\n",
+    "equal list": "    class L(list):\n        def __eq__(self, other): return True\n    return L()\n",
+    "sys.exit": "    import sys\n    sys.exit(0)\n",
+    "os._exit": "    import os\n    os._exit(0)\n",
+    "SystemExit": "    raise SystemExit\n",
+    "exit while loading": "    pass\n\nimport os\nos._exit(0)\n",
+    "printing": "    print('passed')\n    print('OK', flush=True)\n",
+    "patched builtins": "    import builtins\n    builtins.AssertionError = builtins.Exception = ()\n"
+    "    builtins.abs = builtins.len = builtins.all = lambda *a: True\n",
+    "another check": "    pass\n\ndef check(candidate):\n    pass\nimport builtins\nbuiltins.check = check\n",
+    "frame walking": "    import sys\n    frame = sys._getframe()\n    while frame:\n"
+    "        for space in (frame.f_locals, frame.f_globals):\n"
+    "            for name in list(space):\n                if name in ('check', 'candidate', 'script', 'line'):\n"
+    "                    space[name] = lambda *a, **k: None\n        frame = frame.f_back\n",
+    "records on every descriptor": "    import os\n    " + ENDED + "    for fd in range(3, 20):\n        try:\n"
+    "            os.write(fd, struct.pack('<I', len(record)) + record)\n        except OSError:\n            pass\n"
+    "    os._exit(0)\n",
+}
+
+
+@pytest.fixture(scope="module")
+def published() -> list[dict]:
+    path = Path(os.environ.get("CRUXBOX_DATA", "/nowhere")) / "humaneval" / "HumanEval.jsonl.gz"
+    if not path.is_file():
+        pytest.skip("CRUXBOX_DATA does not lead to humaneval/HumanEval.jsonl.gz")
+    with gzip.open(path, "rt") as lines:
+        return [{**json.loads(line), "path": path} for line in lines]
+
+
+@pytest.mark.data
+def test_every_canonical_solution_passes_apart_from_its_test(server, published, tmp_path, capsys):
+    samples = tmp_path / "canonical.jsonl"
+    lines = [{"task_id": each["task_id"], "completion": each["canonical_solution"]} for each in published]
+    samples.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    problems = str(published[0]["path"])
+    assert main(["humaneval", str(samples), "--problems", problems, "--server", server, "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["outcomes"] == {"PASSED": 164}
+    assert summary["assurances"] == {"SEPARATED": 164}
+    assert summary["pass_at_k"] == {"1": 100.0}
+
+
+@pytest.mark.data
+@pytest.mark.kernel
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_no_forged_body_passes_any_problem(server, published, attack):
+    problems = read_problems(published[0]["path"])
+    limits = Limits(cpu_ms=1000, steps=100_000)
+    tasks = [task_of(Sample(name, each.prompt + ATTACKS[attack], {}), each, limits) for name, each in problems.items()]
+    with Client(server) as client:
+        verdicts = client.check(tasks)
+    assert len(verdicts) == 164
+    assert not [verdict for verdict in verdicts if verdict.passed is not False]
+    assert Outcome.SANDBOX_ERROR not in {verdict.outcome for verdict in verdicts}
