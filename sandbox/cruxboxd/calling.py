@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from cruxcell import calls, messages
 
-from cruxboxd import verdict
+from cruxboxd import noting, verdict
 from cruxboxd.asks import CallAsk, TaskAsk
 from cruxboxd.jobs import Job, Result, ZygoteKey
 from cruxboxd.policy import syscall_name
@@ -35,10 +35,11 @@ _NO_PROGRAM = Way(calls.RUN_EXPRESSIONS, Assurance.SEPARATED)  # an expression t
 
 
 class Caller:
-    """Evaluates calls of one task; `hash_seed` chooses the zygotes."""
+    """Evaluates calls of one task; `hash_seed` chooses the zygotes, `inspects` False leaves out what filters ask."""
 
-    def __init__(self, pool: Pool, task: TaskAsk, hash_seed: str) -> None:
+    def __init__(self, pool: Pool, task: TaskAsk, hash_seed: str, inspects: bool = True) -> None:
         self._pool, self._task = pool, task
+        self._inspects = inspects
         self._program = task.program.encode("utf-8", "surrogatepass")
         self._hash_seed = hash_seed
 
@@ -72,7 +73,7 @@ class Caller:
         finding, kind = await self._attempt(ask, way)
         if finding is not None:
             return finding
-        if kind == messages.ARGUED:
+        if kind == messages.ARGUED and not ask.inspect:  # nothing is compared with what a filter asks for
             return await self._apply(ask)
         return await self.evaluate_beside(ask, "the call is not one call of a name")
 
@@ -91,13 +92,14 @@ class Caller:
             seen = _read_calls(result, 1, way, self._task)
             if seen.to_run_alone:
                 return None, seen.classes[:1]
-            finding = replace(seen.findings[0], attempts=max(attempt, result.attempts))
+            finding = seen.findings[0].but(attempts=max(attempt, result.attempts))
             if finding.outcome is not Outcome.SANDBOX_ERROR or result.error:
                 break
         return finding, ""
 
     async def _run_calls(self, asks: Sequence[CallAsk], way: Way) -> Result:
-        fields = [calls.FLAGS.pack(way.flags), self._program]
+        inspect = calls.INSPECT if self._inspects and any(ask.inspect for ask in asks) else 0
+        fields = [calls.FLAGS.pack(way.flags | inspect), self._program]
         for ask in asks:
             fields += [ask.entry_point.encode(), ask.call.encode("utf-8", "surrogatepass")]
         imports = any("import" in ask.call for ask in asks)
@@ -114,14 +116,14 @@ class Caller:
             detail = report.plan.detail_of(0)
             return invalid(detail) if ask.entry_point else await self.evaluate_beside(ask, detail)
         if finding.outcome is not None or report.plan is None:
-            return replace(finding, assurance=Assurance.SEPARATED)
+            return finding.but(assurance=Assurance.SEPARATED)
         record = report.records[0]
         if record[2] != messages.PLAIN:
             return await self.evaluate_beside(ask, f"an argument is not plain data ({verdict.text(record[4])})")
         fields = [self._program, (report.plan.details or ("",))[0].encode(), record[3]]
         result = await self._pool.run(self._job(messages.JOB_APPLY, fields, 1, False))
         _, finding = _single(result, self._task)
-        return replace(finding, assurance=Assurance.SEPARATED)
+        return finding.but(assurance=Assurance.SEPARATED)
 
     # ---- expressions on the other side -------------------------------------------------------------------------
 
@@ -133,7 +135,7 @@ class Caller:
         if finding.exception is not None and finding.exception[0] == "NameError" and self._task.program:
             ask = CallAsk("", expression, None)
             return await self.evaluate_beside(ask, "the expected value uses names of the program")
-        return replace(finding, assurance=Assurance.SEPARATED)
+        return finding.but(assurance=Assurance.SEPARATED)
 
     def _job(self, kind: bytes, fields: list[bytes], checks: int, imports: bool) -> Job:
         task = self._task
@@ -169,8 +171,9 @@ def _read_calls(result: Result, count: int, way: Way, task: TaskAsk) -> _Seen:
     if report.plan is None or len(report.plan.classes) != count:
         return _Seen({0: _charged(result, of_missing_plan(report, result, task))}, [])
     plan = report.plan
+    report, notes = noting.split(report)
     found, forged = verdict.of_records(report, count, result.facts, task.limits.output_bytes)
-    findings = {at: replace(finding, assurance=_assurance(plan.classes[at], way)) for at, finding in found.items()}
+    findings = {at: finding.but(assurance=_assurance(plan.classes[at], way)) for at, finding in found.items()}
     findings.update(
         {at: invalid(plan.detail_of(at)) for at, kind in enumerate(plan.classes) if kind == messages.INVALID}
     )
@@ -182,7 +185,8 @@ def _read_calls(result: Result, count: int, way: Way, task: TaskAsk) -> _Seen:
     elif unreached and not _ended_by_limit(report) and not (found and result.facts.is_clean):
         findings[unreached[0]] = verdict.of_exit(result.facts, *_bounds(task))
     elsewhere = [at for at in range(count) if at not in findings and at not in turns]
-    return _Seen({at: _charged(result, finding) for at, finding in findings.items()}, elsewhere, plan.classes)
+    findings = {at: noting.attach(_charged(result, finding), notes.get(at, ())) for at, finding in findings.items()}
+    return _Seen(findings, elsewhere, plan.classes)
 
 
 def _turns(plan: Plan, way: Way) -> list[int]:
@@ -243,12 +247,13 @@ def _single(result: Result, task: TaskAsk) -> tuple[Report, Finding]:
         return report, _charged(result, of_missing_plan(report, result, task))
     if report.plan.classes == messages.INVALID:
         return report, _charged(result, invalid(report.plan.detail_of(0)))
+    report, notes = noting.split(report)
     found, forged = verdict.of_records(report, 1, result.facts, task.limits.output_bytes)
     if forged or result.over_cap or not found or not _ends_well(report, result):
         if not found and not forged and result.facts.is_clean:
             return report, _charged(result, verdict.of_exit(result.facts, *_bounds(task)))
         return report, _charged(result, _of_bad_end(report, result, forged, task))
-    return report, _charged(result, found[0])
+    return report, noting.attach(_charged(result, found[0]), notes.get(0, ()))
 
 
 def read_single(result: Result, task: TaskAsk) -> Finding:
@@ -261,6 +266,4 @@ def _bounds(task: TaskAsk) -> tuple[int, int]:
 
 
 def _charged(result: Result, finding: Finding) -> Finding:
-    return replace(
-        finding, queue_ns=max(result.queue_ns, 0), attempts=result.attempts, peak_bytes=result.facts.peak_bytes
-    )
+    return finding.but(queue_ns=max(result.queue_ns, 0), attempts=result.attempts, peak_bytes=result.facts.peak_bytes)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 
 from cruxboxd import verdict
 from cruxboxd.asks import Ask, CallAsk, ScriptAsk, StdioAsk, StepCount, TaskAsk
@@ -115,8 +114,7 @@ class Judge:
         read = iter(await asyncio.shield(readings))
         for ask, value, other in zip(asks, values, others):
             if ask.expected is None:
-                outcome = value.outcome or Outcome.EVALUATED
-                await emit(task, ask, replace(value, outcome=outcome), other)
+                await emit(task, ask, _evaluated(value), other and _evaluated(other))
                 continue
             reading = next(read)
             finding = await self._settle(caller, ask, value, reading)
@@ -128,9 +126,23 @@ class Judge:
         first = Caller(self._pool, task, self._seeds[0]).evaluate(asks)
         if task.repeat < 2:
             return await first, [None] * len(asks)
+        if any(ask.inspect for ask in asks):
+            return await self._evaluate_and_repeat(task, asks, await first)
         second = Caller(self._pool, task, self._seeds[1]).evaluate(asks)
         values, others = await asyncio.gather(first, second)
         return values, list(others)
+
+    async def _evaluate_and_repeat(
+        self, task: TaskAsk, asks: list[CallAsk], values: list[Finding]
+    ) -> tuple[list[Finding], list[Finding | None]]:
+        """A filter asks whether a value is the same again: so only calls that gave one are repeated, and plainly."""
+        valued = [at for at, value in enumerate(values) if value.outcome is None]
+        others: list[Finding | None] = [None] * len(asks)
+        if valued:
+            caller = Caller(self._pool, task, self._seeds[1], inspects=False)
+            for at, other in zip(valued, await caller.evaluate([asks[at] for at in valued])):
+                others[at] = other
+        return values, others
 
     async def _settle(self, caller: Caller, ask: CallAsk, value: Finding, reading: Reading) -> Finding:
         """A value and what was expected, brought together."""
@@ -189,12 +201,16 @@ def texts_of(task: TaskAsk) -> list[tuple[bytes, str]]:
 def settle_expression(value: Finding, expected: Finding) -> Finding:
     """A value against an expected value that had to be computed. The weaker of the two assurances counts."""
     if expected.outcome is not None:
-        return replace(expected, detail=f"the expected value: {expected.detail or expected.outcome.name}")
+        return expected.but(detail=f"the expected value: {expected.detail or expected.outcome.name}")
     if expected.canonical is None:
         return invalid(f"the expected value: {expected.detail}")
     settled = verdict.compare(value, expected.canonical)
     sides = [side.assurance for side in (value, expected) if side.assurance is not None]
-    return replace(settled, assurance=min(sides, key=lambda assurance: assurance.value, default=Assurance.SEPARATED))
+    return settled.but(assurance=min(sides, key=lambda assurance: assurance.value, default=Assurance.SEPARATED))
+
+
+def _evaluated(value: Finding) -> Finding:
+    return value if value.outcome is not None else value.but(outcome=Outcome.EVALUATED)
 
 
 def _differing(finding: Finding, value: Finding, other: Finding | None) -> Finding:

@@ -99,7 +99,7 @@ def _inspect_texts(bench, source, program, checks, planned):
 def _looker(inspector, call, code):
     # type: (Inspector, str, object) -> object
     """A function that has a look at the operands of the call."""
-    return lambda bench: inspector.look(bench, call, code)
+    return lambda: inspector.look(call, code)
 
 
 def _evaluate(bench, index, program, code, look=None):
@@ -108,25 +108,26 @@ def _evaluate(bench, index, program, code, look=None):
     whatever ends the worker meanwhile is put down to this check."""
     namespace = fresh_namespace()
     bench.begin(index)
-    found = set()  # type: set[str]
+    value = raised = None
+    steps = 0
     try:
         if program is not None:
             bench.run(program, namespace)
         value = bench.run(code, namespace)
         steps = bench.kernel.steps()  # type: ignore[attr-defined]
     except BaseException as error:
-        record = bench.raised_record(error)
-    else:
-        record = bench.value_record(value, steps)
-        if look is not None and not is_literal(value):
-            found.add(messages.OUTPUT_SHAPE)
-        del value
+        raised = error
     if look is not None:
-        del namespace
         bench.next_check()
-        found |= look(bench)  # type: ignore[operator]
-        record = reports.findings(index, found) + record
-    bench.send(record)
+        found = look()  # type: ignore[operator]
+        if raised is None and not is_literal(value):
+            found.add(messages.OUTPUT_SHAPE)
+        bench.send(reports.findings(index, found))
+    if raised is None:
+        bench.send_value(value, steps)
+    else:
+        bench.send_raised(raised)
+        raised = None  # it holds this frame, and with it all that the check made
     bench.next_check()
 
 

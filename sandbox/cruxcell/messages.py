@@ -54,7 +54,19 @@ CANDIDATE_GONE = b"G"  # the test's half: the other half died; its own end says 
 CANNOT_CROSS = b"X"  # the test's half: the script hands over what is not plain data
 NOT_PLAIN = b"F"  # the test's half: the candidate returned what is not plain data
 VIOLATED = b"Y"  # written by the native helper's signal handler: the number of a forbidden system call
+FINDINGS = b"I"  # what a filter asked about a check, as places in FINDING_NAMES; before the check's own record
 HARNESS_ERROR = b"H"  # our own code failed: a SANDBOX_ERROR, whatever else was said
+
+# What a filter may find (FINDINGS): in the texts, in the value, in the operands, in the events of a whole script.
+IMPORT_NAME, UNUSED_ARGUMENT, CALL_SHAPE = "IMPORT_NAME", "UNUSED_ARGUMENT", "CALL_SHAPE"
+OUTPUT_SHAPE, UNINSPECTED = "OUTPUT_SHAPE", "UNINSPECTED"
+OPS_BIG, POWER_BIG, TRUE_DIVIDE = "OPS_BIG", "POWER_BIG", "TRUE_DIVIDE"
+FLOAT_OPS, OPS_LONG = "FLOAT_OPS", "OPS_LONG"
+EXCEPTION_EVENT, LIBRARY_CODE = "EXCEPTION_EVENT", "LIBRARY_CODE"
+FINDING_NAMES = (
+    IMPORT_NAME, UNUSED_ARGUMENT, CALL_SHAPE, OUTPUT_SHAPE, OPS_BIG, POWER_BIG, TRUE_DIVIDE, FLOAT_OPS, OPS_LONG,
+    UNINSPECTED, EXCEPTION_EVENT, LIBRARY_CODE,
+)  # fmt: skip
 
 # How a VALUE was encoded.
 PLAIN, HOLDS_NAN, OPAQUE = b"p", b"n", b"o"

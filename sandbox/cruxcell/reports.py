@@ -62,6 +62,15 @@ def ended(numbers, stdout=b"", stderr=b"", token=b""):
     return frames.frame([messages.ENDED, numbers, stdout, stderr, token])
 
 
+def findings(index, names):
+    # type: (int, set[str]) -> bytes
+    """The record of what was found, or nothing if nothing was."""
+    if not names:
+        return b""
+    places = bytes([place for place, name in enumerate(messages.FINDING_NAMES) if name in names])
+    return frames.frame([messages.FINDINGS, NUMBERS.pack(index, 0, 0, 0, 0), places])
+
+
 def harness_error(text):
     # type: (str) -> bytes
     return frames.frame([messages.HARNESS_ERROR, text_bytes(text)])
