@@ -82,11 +82,11 @@ class AsyncClient:
 
     async def check(self, tasks: Tasks, *, deadline: float | None = None) -> list[Verdict]:
         """The verdicts of all checks of all `tasks`, in order; see `Client.check`."""
-        return [verdict async for verdict in self._run(tasks, deadline, remember=True, ordered=True)]
+        return [verdict async for verdict in self._run(tasks, deadline, whole=True, ordered=True)]
 
     def stream(self, tasks: Tasks, *, ordered: bool = True, deadline: float | None = None) -> AsyncIterator[Verdict]:
         """Verdicts as they come, in bounded memory; `tasks` may be an async iterable. See `Client.stream`."""
-        return self._run(tasks, deadline, remember=False, ordered=ordered)
+        return self._run(tasks, deadline, whole=False, ordered=ordered)
 
     async def info(self) -> ServerInfo:
         """What the server is: version, runtimes, limits, layers of confinement."""
@@ -116,13 +116,11 @@ class AsyncClient:
             self._loop, self._generation = loop, generation
         return make_stub(self._channel), tuple(address.metadata)
 
-    async def _run(
-        self, tasks: Tasks, deadline: float | None, *, remember: bool, ordered: bool
-    ) -> AsyncIterator[Verdict]:
+    async def _run(self, tasks: Tasks, deadline: float | None, *, whole: bool, ordered: bool) -> AsyncIterator[Verdict]:
         deadline = deadline if deadline is not None else self._settings.deadline
         until = None if deadline is None else time.monotonic() + deadline
         await self._connect()
-        session = self._endpoint.session(self._endpoint.resolve(), remember=remember, ordered=ordered)
+        session = self._endpoint.session(self._endpoint.resolve(), whole=whole, ordered=ordered)
 
         async def open_call() -> Any:
             stub, metadata = await self._connect()

@@ -101,12 +101,21 @@ class Batch:
         sandbox_retries: how often an item that met a SANDBOX_ERROR is sent again before that is its verdict.
         remember: keep answered items, so that a later duplicate is answered at once; without it memory stays bound
             by what is open.
+        interactive: the priority of tasks that name none; otherwise they are bulk work.
     """
 
-    def __init__(self, sizes: Sizes = Sizes(), *, sandbox_retries: int = 2, remember: bool = True) -> None:
+    def __init__(
+        self,
+        sizes: Sizes = Sizes(),
+        *,
+        sandbox_retries: int = 2,
+        remember: bool = True,
+        interactive: bool = False,
+    ) -> None:
         self._sizes = sizes
         self._sandbox_retries = sandbox_retries
         self._remember = remember
+        self._interactive = interactive
         self._groups: dict[tuple[str, int], _Group] = {}
         self._options = _OptionSets()
         self._ready: deque[_Group] = deque()
@@ -201,6 +210,8 @@ class Batch:
         if not self._ready or room <= 0:
             return None
         request = pb.CheckRequest()
+        if self._interactive:
+            request.options.priority = pb.PRIORITY_INTERACTIVE
         checks = min(room, self._sizes.checks)
         space = self._sizes.bytes
         while self._ready and checks > 0:

@@ -113,25 +113,29 @@ class Client:
     def check(self, tasks: Iterable[Task], *, deadline: float | None = None) -> list[Verdict]:
         """The verdicts of all checks of all `tasks`, in order. Checks that say the same are sent once.
 
+        Somebody waits for them, so the server takes them before bulk work (unless a task says otherwise).
+
         Args:
             tasks: what to check.
             deadline: seconds this may take, instead of the client's own.
 
         Raises a CruxboxError: Unavailable, Unauthenticated, InvalidRequest, DeadlineExceeded...
         """
-        return list(self._run(tasks, deadline, remember=True, ordered=True))
+        return list(self._run(tasks, deadline, whole=True, ordered=True))
 
     def stream(
         self, tasks: Iterable[Task], *, ordered: bool = True, deadline: float | None = None
     ) -> Iterator[Verdict]:
         """Verdicts as they come, for any number of tasks in bounded memory; `tasks` is read as there is room.
 
+        This is bulk work (unless a task says otherwise).
+
         Args:
             tasks: what to check; an iterator is read in the caller's thread.
             ordered: in the order of the tasks; False gives each verdict as soon as it is there (ids tell them apart).
             deadline: seconds all of it may take, instead of the client's own.
         """
-        return self._run(tasks, deadline, remember=False, ordered=ordered)
+        return self._run(tasks, deadline, whole=False, ordered=ordered)
 
     def info(self) -> ServerInfo:
         """What the server is: version, runtimes, limits, layers of confinement."""
@@ -166,12 +170,10 @@ class Client:
                 self._channel = channel.open_channel(address, grpc.insecure_channel, grpc.secure_channel)
             return channel.make_stub(self._channel), address.metadata
 
-    def _run(
-        self, tasks: Iterable[Task], deadline: float | None, *, remember: bool, ordered: bool
-    ) -> Iterator[Verdict]:
+    def _run(self, tasks: Iterable[Task], deadline: float | None, *, whole: bool, ordered: bool) -> Iterator[Verdict]:
         deadline = deadline if deadline is not None else self._settings.deadline
         until = None if deadline is None else time.monotonic() + deadline
-        session = self._endpoint.session(self._endpoint.resolve(), remember=remember, ordered=ordered)
+        session = self._endpoint.session(self._endpoint.resolve(), whole=whole, ordered=ordered)
         feed = iter(tasks)
         more = True
 

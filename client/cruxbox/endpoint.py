@@ -78,7 +78,7 @@ class Endpoint:
                 asked.on_event(Event("restarted"))
         return replace(address, target=target, tls=None, credentials=None)
 
-    def session(self, address: Address, *, remember: bool, ordered: bool) -> Session:
+    def session(self, address: Address, *, whole: bool, ordered: bool) -> Session:
         """A new piece of work on the server."""
         asked = self._settings
         policy = Policy(
@@ -86,7 +86,7 @@ class Endpoint:
             lanes=min(asked.streams or address.lanes, asked.window),
             backoff=Backoff(retries=asked.retries),
         )
-        return Session(self.name, policy, remember=remember, ordered=ordered, on_event=asked.on_event)
+        return Session(self.name, policy, whole=whole, ordered=ordered, on_event=asked.on_event)
 
     def close(self) -> None:
         """Stop the embedded server, if there is one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Optional, Union
+from typing import Union
 
 
 class Outcome(enum.Enum):
@@ -129,10 +129,10 @@ class Task:
     limits: Limits = field(default_factory=Limits)
     runtime: str = ""
     isolation: Isolation = Isolation.AUTO
-    require_assurance: Optional[Assurance] = None
+    require_assurance: Assurance | None = None
     repeat: int = 1
     step_count: StepCount = StepCount.INSTRUCTIONS
-    priority: Optional[Priority] = None
+    priority: Priority | None = None
 
 
 @dataclass(frozen=True)
@@ -151,8 +151,8 @@ class Verdict:
     task_id: str
     check_id: str
     outcome: Outcome
-    assurance: Optional[Assurance] = None
-    clock: Optional[Clock] = None
+    assurance: Assurance | None = None
+    clock: Clock | None = None
     detail: str = ""
     steps: int = 0
     cpu_ns: int = 0
@@ -161,7 +161,7 @@ class Verdict:
     peak_memory_bytes: int = 0
     value: str = ""
     value_truncated: bool = False
-    exception: Optional[ExceptionInfo] = None
+    exception: ExceptionInfo | None = None
     stdout: str = ""
     stderr: str = ""
     output_truncated: bool = False
@@ -174,7 +174,7 @@ class Verdict:
     findings: tuple[str, ...] = ()
 
     @property
-    def passed(self) -> Optional[bool]:
+    def passed(self) -> bool | None:
         """True only for PASSED; None for SANDBOX_ERROR, which says nothing about the candidate; else False."""
         if self.outcome is Outcome.SANDBOX_ERROR:
             return None

@@ -71,7 +71,8 @@ class Session:
 
     Args:
         server: what sentences call the server.
-        remember: whether later duplicates of an answered check are answered from memory (see Batch).
+        whole: the work is small enough to be kept whole and somebody waits for it: later duplicates of an answered
+            check are answered from memory, and the server takes it before bulk work.
         ordered: whether answers are held back until all earlier positions are answered.
         on_event: called with each Event, in the caller's thread.
     """
@@ -81,13 +82,13 @@ class Session:
         server: str,
         policy: Policy,
         *,
-        remember: bool,
+        whole: bool,
         ordered: bool,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
         self._server = server
         self._policy = policy
-        self._batch = Batch(policy.sizes, sandbox_retries=policy.sandbox_retries, remember=remember)
+        self._batch = Batch(policy.sizes, sandbox_retries=policy.sandbox_retries, remember=whole, interactive=whole)
         self._lane_window = max(1, policy.window // policy.lanes)
         self._lanes = [_Lane(self._lane_window) for _ in range(policy.lanes)]
         self._ordered = ordered

@@ -11,18 +11,19 @@ from pathlib import Path
 
 import grpc
 import pytest
-from cruxbox.channel import is_serving
+from cruxbox.channel import Address, is_serving, open_channel
 from cruxbox.embedded import EmbeddedServer
 
 
 class Daemon:
     """`cruxboxd serve` in a process of its own, on TCP or a unix socket."""
 
-    def __init__(self, listen: str, *arguments: str) -> None:
+    def __init__(self, listen: str, *arguments: str, credentials: grpc.ChannelCredentials | None = None) -> None:
         self.target = listen
         command = [sys.executable, "-m", "cruxboxd", "serve", "--listen", listen, "--workers", "1", *arguments]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        with grpc.insecure_channel(listen) as channel:
+        address = Address(listen, credentials=credentials)
+        with open_channel(address, grpc.insecure_channel, grpc.secure_channel) as channel:
             wait_until(lambda: self.process.poll() is not None or is_serving(channel, timeout_s=0.5), 60)
         assert self.process.poll() is None, "the daemon did not start"
 
@@ -72,8 +73,8 @@ def daemons():
     """A function that starts a daemon on TCP; all are stopped in the end."""
     started = []
 
-    def start(*arguments: str) -> Daemon:
-        started.append(Daemon(f"127.0.0.1:{free_port()}", *arguments))
+    def start(*arguments: str, credentials: grpc.ChannelCredentials | None = None) -> Daemon:
+        started.append(Daemon(f"127.0.0.1:{free_port()}", *arguments, credentials=credentials))
         return started[-1]
 
     yield start

@@ -16,7 +16,7 @@ GONE = Failure("UNAVAILABLE", "gone")
 def make(events=None, *, ordered=True, **policy) -> Session:
     policy.setdefault("backoff", Backoff(retries=2, base_s=1.0))
     on_event = None if events is None else events.append
-    return Session("the server at here:1", Policy(**policy), remember=False, ordered=ordered, on_event=on_event)
+    return Session("the server at here:1", Policy(**policy), whole=False, ordered=ordered, on_event=on_event)
 
 
 def fill(session: Session, count: int) -> None:
@@ -194,3 +194,11 @@ def test_a_passed_deadline_says_how_much_is_missing():
     session.response(0, response(request, take=1), 0.0)
     with pytest.raises(DeadlineExceeded, match="2 of 3 distinct checks had no verdict from the server at here:1"):
         session.ended(0, Failure("DEADLINE_EXCEEDED", "Deadline Exceeded"), 0.0)
+
+
+@pytest.mark.parametrize(("whole", "priority"), [(True, pb.PRIORITY_INTERACTIVE), (False, pb.PRIORITY_UNSPECIFIED)])
+def test_work_somebody_waits_for_goes_first(whole, priority):
+    session = Session("here", Policy(), whole=whole, ordered=True)
+    fill(session, 1)
+    ((_, request),) = session.requests(0.0)
+    assert request.options.priority == priority
