@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import replace
 
 from cruxcell import messages, programs
 
@@ -21,18 +20,14 @@ async def run_stdio(pool: Pool, task: TaskAsk, ask: StdioAsk, hash_seed: str) ->
     job = _job(task, messages.JOB_STDIO, fields, hash_seed)
     job.flags = messages.STDIO
     result = await pool.run(job)
-    finding = replace(_of_stdio(result, task), assurance=Assurance.SEPARATED)
+    finding = _of_stdio(result, task).but(assurance=Assurance.SEPARATED)
     limit = task.limits.output_bytes
     out, err = (stream[:limit] for stream in result.streams)
-    finding = replace(
-        finding, stdout=verdict.text(out), stderr=verdict.text(err), output_cut=len(result.streams[0]) > limit
-    )
+    finding = finding.but(stdout=verdict.text(out), stderr=verdict.text(err), output_cut=len(result.streams[0]) > limit)
     if finding.outcome is not None:
         return finding
     same = verdict.same_output(out, ask.expected_stdout.encode("utf-8", "surrogatepass"))
-    return replace(
-        finding, outcome=Outcome.PASSED if same else Outcome.FAILED, detail="" if same else "the output differs"
-    )
+    return finding.but(outcome=Outcome.PASSED if same else Outcome.FAILED, detail="" if same else "the output differs")
 
 
 def _of_stdio(result: Result, task: TaskAsk) -> Finding:
@@ -41,7 +36,7 @@ def _of_stdio(result: Result, task: TaskAsk) -> Finding:
         return Finding(Outcome.OUTPUT_LIMIT, "printed more than its output limit", steps=0)
     finding = read_single(result, task)
     silent = finding.outcome is Outcome.CRASHED and result.facts.is_clean
-    return replace(finding, outcome=None, detail="") if silent else finding
+    return finding.but(outcome=None, detail="") if silent else finding
 
 
 async def run_script(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
@@ -54,7 +49,7 @@ async def run_script(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) 
         why = finding.detail
     if task.require is not None and task.require is not Assurance.IN_PROCESS:
         return invalid(f"{why}, so it can only be checked IN_PROCESS")
-    return replace(await _run_together(pool, task, ask, hash_seed), assurance=Assurance.IN_PROCESS)
+    return (await _run_together(pool, task, ask, hash_seed)).but(assurance=Assurance.IN_PROCESS)
 
 
 async def _run_together(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
@@ -81,7 +76,7 @@ async def _run_separated(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: s
         finding = _of_pair(*await pool.run_pair(job), task)
         if finding.outcome is not Outcome.SANDBOX_ERROR:
             break
-    return replace(finding, assurance=Assurance.SEPARATED)
+    return finding.but(assurance=Assurance.SEPARATED)
 
 
 def _of_pair(candidate: Result, test: Result, task: TaskAsk) -> Finding:
@@ -97,10 +92,9 @@ def _of_pair(candidate: Result, test: Result, task: TaskAsk) -> Finding:
         outcome, text = _TEST_ENDS[last[0]], verdict.text(last[2])
         if last[0] == messages.CANDIDATE_GONE:
             return served if served.outcome is not None else Finding(Outcome.CRASHED, text)
-        return replace(served, outcome=outcome, detail=text)
+        return served.but(outcome=outcome, detail=text)
     finding = _of_script(read_single(test, task))
-    return replace(
-        finding,
+    return finding.but(
         steps=served.steps,
         cpu_ns=served.cpu_ns,
         peak_bytes=max(candidate.facts.peak_bytes, test.facts.peak_bytes),
@@ -121,10 +115,10 @@ def _of_script(finding: Finding, token: bytes = b"") -> Finding:
     """A script that came to its end has PASSED; an assertion of it that failed is FAILED."""
     if finding.outcome is None:
         if finding.detail == verdict.ENDED and finding.canonical == token:
-            return replace(finding, outcome=Outcome.PASSED, detail="")
-        return replace(finding, outcome=Outcome.VIOLATION, detail="its report says what only the sandbox may say")
+            return finding.but(outcome=Outcome.PASSED, detail="")
+        return finding.but(outcome=Outcome.VIOLATION, detail="its report says what only the sandbox may say")
     if finding.outcome is Outcome.RAISED and finding.exception is not None and finding.exception[0] == "AssertionError":
-        return replace(finding, outcome=Outcome.FAILED, detail="an assertion of the script does not hold")
+        return finding.but(outcome=Outcome.FAILED, detail="an assertion of the script does not hold")
     return finding
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from cruxcell import frames, messages
 from cruxcell.reports import CUT_OUTPUT, NUMBERS, OUT_OF_MEMORY
@@ -86,6 +87,16 @@ class Finding:
     queue_ns: int = 0
     attempts: int = 1
     syscall: str = ""
+
+    def but(self, **changes: Any) -> Finding:
+        """A copy with some fields changed: `dataclasses.replace`, at a fifth of its price (one a check, or more)."""
+        copy = object.__new__(Finding)
+        copy.__dict__.update(self.__dict__)
+        copy.__dict__.update(changes)
+        return copy
+
+
+_BLANK = Finding(None)
 
 
 def sandbox_error(detail: str) -> Finding:
@@ -225,8 +236,7 @@ def _of_record(record: list[bytes], facts: Exit) -> Finding | None:
     if reader is None or len(record) != reader[0] or len(record[1]) != NUMBERS.size:
         return None
     _, steps, cpu_ns, wall_ns, flags = NUMBERS.unpack(record[1])
-    base = Finding(
-        None,
+    base = _BLANK.but(
         steps=steps,
         cpu_ns=min(cpu_ns, facts.cpu_ns) if facts.cpu_ns else cpu_ns,
         wall_ns=min(wall_ns, facts.wall_ns) if facts.wall_ns else wall_ns,
@@ -240,20 +250,20 @@ def _of_record(record: list[bytes], facts: Exit) -> Finding | None:
 def _read_value(base: Finding, record: list[bytes], flags: int) -> Finding:
     _, _, kind, canonical, shown, stdout, stderr = record
     cut = shown.endswith(b"\0")
-    base = replace(base, shown=text(shown.rstrip(b"\0")), shown_cut=cut, stdout=text(stdout), stderr=text(stderr))
+    base = base.but(shown=text(shown.rstrip(b"\0")), shown_cut=cut, stdout=text(stdout), stderr=text(stderr))
     if kind == messages.PLAIN:
-        return replace(base, canonical=canonical)
+        return base.but(canonical=canonical)
     why = "the value holds NaN, which equals nothing" if kind == messages.HOLDS_NAN else "the value is not plain data"
-    return replace(base, detail=why)
+    return base.but(detail=why)
 
 
 def _read_raised(base: Finding, record: list[bytes], flags: int) -> Finding:
     _, _, kind, message, line, stdout, stderr = record
     number = int.from_bytes(line[:4], "little", signed=True)
-    base = replace(base, stdout=text(stdout), stderr=text(stderr), exception=(text(kind), text(message), number))
+    base = base.but(stdout=text(stdout), stderr=text(stderr), exception=(text(kind), text(message), number))
     if flags & OUT_OF_MEMORY:
-        return replace(base, outcome=Outcome.MEMORY_LIMIT, detail="out of memory")
-    return replace(base, outcome=Outcome.RAISED)
+        return base.but(outcome=Outcome.MEMORY_LIMIT, detail="out of memory")
+    return base.but(outcome=Outcome.RAISED)
 
 
 # The detail of a finding that says "it came to its end"; the token is in `canonical`.
@@ -261,7 +271,7 @@ ENDED = "ended"
 
 
 def _read_ended(base: Finding, record: list[bytes], flags: int) -> Finding:
-    return replace(base, detail=ENDED, stdout=text(record[2]), stderr=text(record[3]), canonical=record[4])
+    return base.but(detail=ENDED, stdout=text(record[2]), stderr=text(record[3]), canonical=record[4])
 
 
 # Kind of record -> (number of fields, reader).
@@ -271,15 +281,15 @@ _READERS = {
     messages.ENDED: (5, _read_ended),
     messages.STEP_LIMIT: (
         2,
-        lambda base, record, flags: replace(base, outcome=Outcome.STEP_LIMIT, detail="out of steps"),
+        lambda base, record, flags: base.but(outcome=Outcome.STEP_LIMIT, detail="out of steps"),
     ),
     messages.OUTPUT_LIMIT: (
         2,
-        lambda base, record, flags: replace(base, outcome=Outcome.OUTPUT_LIMIT, detail="over its output limit"),
+        lambda base, record, flags: base.but(outcome=Outcome.OUTPUT_LIMIT, detail="over its output limit"),
     ),
     messages.MEMORY_LIMIT: (
         2,
-        lambda base, record, flags: replace(base, outcome=Outcome.MEMORY_LIMIT, detail="out of memory"),
+        lambda base, record, flags: base.but(outcome=Outcome.MEMORY_LIMIT, detail="out of memory"),
     ),
 }
 
@@ -289,11 +299,9 @@ def compare(value: Finding, expected: bytes | None) -> Finding:
     if value.outcome is not None:
         return value
     if value.canonical is None or expected is None:
-        return replace(value, outcome=Outcome.FAILED)
+        return value.but(outcome=Outcome.FAILED)
     same = value.canonical == expected
-    return replace(
-        value, outcome=Outcome.PASSED if same else Outcome.FAILED, detail="" if same else "the value differs"
-    )
+    return value.but(outcome=Outcome.PASSED if same else Outcome.FAILED, detail="" if same else "the value differs")
 
 
 def same_output(printed: bytes, expected: bytes) -> bool:
