@@ -1,0 +1,120 @@
+"""Verdicts on their way out, and work in slices: bounded, complete, in time."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from cruxbox_proto.v1 import sandbox_pb2 as pb
+from cruxboxd.asks import CallAsk, StepCount, TaskAsk
+from cruxboxd.config import DEFAULT_LIMITS
+from cruxboxd.outbox import Outbox
+from cruxboxd.slices import SLICES_A_CALL, Slices, slices
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+async def sent(outbox: Outbox) -> list[list[pb.Verdict]]:
+    return [list(response.verdicts) async for response in outbox.responses()]
+
+
+async def test_everything_leaves_in_order_in_messages_of_bounded_size():
+    outbox = Outbox()
+    sizes = [10, 3 << 20, 3 << 20, 20 << 20, *[10] * 600]
+
+    async def fill() -> None:
+        for number, size in enumerate(sizes):
+            await outbox.put(pb.Verdict(check_id=str(number), stdout="x" * size))
+        outbox.close()
+
+    messages, _ = await asyncio.gather(sent(outbox), fill())
+    assert [int(verdict.check_id) for message in messages for verdict in message] == list(range(len(sizes)))
+    assert all(len(message) <= 256 for message in messages)
+    assert all(len(message) == 1 or sum(v.ByteSize() for v in message) <= 4 << 20 for message in messages)
+
+
+async def test_whoever_puts_in_waits_while_nobody_reads():
+    outbox, put = Outbox(), 0
+
+    async def fill() -> None:
+        nonlocal put
+        for _ in range(100):
+            await outbox.put(pb.Verdict(stdout="x" * (1 << 20)))
+            put += 1
+        outbox.close()
+
+    filling = asyncio.create_task(fill())
+    for _ in range(300):
+        await asyncio.sleep(0)
+    assert 1 <= put <= 8
+    assert sum(map(len, await sent(outbox))) == 100
+    await filling
+
+
+def task(number: int, checks: int) -> TaskAsk:
+    asks = [CallAsk(f"{number}-{at}", "f()", "1") for at in range(checks)]
+    return TaskAsk(str(number), "", list(asks), DEFAULT_LIMITS, "python", True, None, 1, StepCount.INSTRUCTIONS)
+
+
+@given(st.lists(st.integers(1, 30), max_size=20), st.integers(1, 12))
+def test_slices_hold_every_check_once_and_in_order(sizes, most):
+    tasks = [task(number, size) for number, size in enumerate(sizes)]
+    parts = list(slices(tasks, most))
+    counts = [sum(len(one.asks) for one in part) for part in parts]
+    assert [ask.id for part in parts for one in part for ask in one.asks] == [a.id for t in tasks for a in t.asks]
+    assert all(count == most for count in counts[:-1])
+    assert all(0 < count <= most for count in counts)
+
+
+class Ticket:
+    def __init__(self, checks: int) -> None:
+        self.left = checks
+
+    def give_back(self, checks: int) -> bool:
+        self.left -= checks
+        return self.left == 0
+
+    def close(self) -> None:
+        self.left = 0
+
+
+class SlowJudge:
+    """Judges nothing until it is let; counts how many slices it has at once."""
+
+    def __init__(self) -> None:
+        self.go, self.now, self.most = asyncio.Event(), 0, 0
+
+    async def judge(self, tasks, emit) -> None:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            await self.go.wait()
+            if tasks[0].id == "7":
+                raise ValueError("seven")
+        finally:
+            self.now -= 1
+
+
+async def test_few_slices_at_a_time_and_everything_given_back():
+    judge, ticket = SlowJudge(), Ticket(256 * 40)
+    work = Slices(judge, None)
+    adding = asyncio.create_task(work.add([task(100 + n, 256) for n in range(40)], ticket))
+    for _ in range(200):
+        await asyncio.sleep(0)
+    assert judge.now == SLICES_A_CALL
+    assert work.has_work()
+    judge.go.set()
+    await adding
+    await work.finish()
+    assert (ticket.left, judge.most, work.has_work()) == (0, SLICES_A_CALL, False)
+
+
+async def test_what_goes_wrong_in_a_slice_is_heard_and_the_rest_is_ended():
+    judge, ticket = SlowJudge(), Ticket(256 * 10)
+    work = Slices(judge, None)
+    await work.add([task(n, 256) for n in range(10)], ticket)
+    judge.go.set()
+    with pytest.raises(ValueError, match="seven"):
+        await work.finish()
+    await work.cancel()
+    assert (ticket.left, judge.now) == (0, 0)
