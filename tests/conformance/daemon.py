@@ -19,6 +19,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 START_S = 60.0
 STOP_S = 20.0
+ZYGOTES_A_WORKER = 10  # four zygotes a worker at most, of two processes each, and one that is just being replaced
 SERVICE = "cruxbox.v1.Sandbox"
 
 
@@ -43,6 +44,13 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def filters_of(pid: int) -> int:
+    """How many system-call filters a process has; 0 when it is gone."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/status") as lines:
+        return next((int(line.split()[1]) for line in lines if line.startswith("Seccomp_filters:")), 0)
+    return 0
+
+
 def health_of(channel: grpc.Channel, timeout_s: float = 2.0) -> str:
     """The standard health service's word for the sandbox service, or the gRPC code's name."""
     try:
@@ -55,9 +63,13 @@ def health_of(channel: grpc.Channel, timeout_s: float = 2.0) -> str:
 
 @dataclass(frozen=True)
 class Footprint:
-    """What the daemon holds. `descriptors` is None where the kernel does not let us look."""
+    """What the daemon holds. `descriptors` is None where the kernel does not let us look.
 
-    descendants: int
+    `zygotes` are the processes below the daemon that are no workers: their number grows with slow work, to a bound.
+    """
+
+    workers: int
+    zygotes: int
     zombies: int
     descriptors: int | None
     threads: int
@@ -94,6 +106,7 @@ class Daemon:
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=surroundings, cwd=self.folder
             )
         self.pid = self.process.pid
+        self.most_zygotes = ZYGOTES_A_WORKER * workers
         self.watched = psutil.Process(self.pid)
         self.channel = grpc.insecure_channel(self.target, options=[("grpc.enable_retries", 0)])
         if wait:
@@ -124,15 +137,21 @@ class Daemon:
         except psutil.NoSuchProcess:
             return []
 
+    def workers(self) -> list[psutil.Process]:
+        """The descendants that run a task: they carry a system-call filter more than the daemon does."""
+        own = filters_of(self.pid)
+        return [process for process in self.descendants() if filters_of(process.pid) > own]
+
     def footprint(self) -> Footprint:
         """What it holds at this moment."""
-        below = self.descendants()
+        below, workers = self.descendants(), len(self.workers())
         zombies = 0
         for process in below:
             with contextlib.suppress(psutil.NoSuchProcess):
                 zombies += process.status() == psutil.STATUS_ZOMBIE
         return Footprint(
-            descendants=len(below),
+            workers=workers,
+            zygotes=max(0, len(below) - workers),
             zombies=zombies,
             descriptors=self._descriptors(),
             threads=self.watched.num_threads(),

@@ -107,10 +107,7 @@ class Lab:
         return self.stub.GetServerInfo(pb.GetServerInfoRequest(), timeout=GRACE_S)
 
     def calm(self, seconds: float = 10.0) -> None:
-        """Take the baseline: what the server holds when it has been as busy as it gets, and is idle again.
-
-        Zygotes are started as slow work piles up, to a bound; from then on, every process more is one too many.
-        """
+        """Take the baseline: what the server holds when it has been busy and is idle again."""
         for _ in range(2):
             futures = [self.start([task]) for task in (SLOW, BENIGN) for _ in range(32)]
             for task, future in zip([SLOW] * 32 + [BENIGN] * 32, futures, strict=True):
@@ -120,7 +117,7 @@ class Lab:
 
             def settled() -> bool:
                 seen.append(daemon.footprint())
-                last = {(one.descendants, one.zombies, one.threads) for one in seen[-STILL:]}
+                last = {(one.workers, one.zygotes, one.zombies, one.threads) for one in seen[-STILL:]}
                 return len(seen) > STILL and len(last) == 1
 
             until(settled, seconds)

@@ -131,12 +131,12 @@ def fork_fails(lab: Lab) -> list[Observation]:
 
 
 def started_nap(daemon: Daemon) -> tuple[grpc.Future, list[psutil.Process], list[psutil.Process]]:
-    """(the RPC, who was there before, who came with it): returns once a worker runs."""
-    before = daemon.descendants()
-    known = {process.pid for process in before}
+    """(the RPC, the zygotes, the workers): returns once a worker runs."""
     future = rpc.SandboxStub(daemon.channel).Check.future(request([NAP]), timeout=60)
-    until(lambda: any(process.pid not in known for process in daemon.descendants()), 20)
-    return future, before, [process for process in daemon.descendants() if process.pid not in known]
+    until(lambda: bool(daemon.workers()), 20)
+    workers = daemon.workers()
+    pids = {process.pid for process in workers}
+    return future, [process for process in daemon.descendants() if process.pid not in pids], workers
 
 
 def zygote_killed(lab: Lab) -> list[Observation]:

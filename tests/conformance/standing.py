@@ -34,16 +34,16 @@ def benign_after(lab: Lab, case: Case, replies: Sequence[Reply]) -> str | None:
 
 
 def nothing_left_running(lab: Lab, case: Case, replies: Sequence[Reply]) -> str | None:
-    """No descendant more than before, no zombie."""
-    daemon, base = lab.daemon, lab.baseline
-    if daemon is None or base is None:
+    """No worker, no zombie, not more zygotes than there may be."""
+    daemon = lab.daemon
+    if daemon is None:
         return None
 
     def back() -> bool:
         now = daemon.footprint()
-        return now.zombies == 0 and now.descendants <= base.descendants
+        return now.zombies == 0 and now.workers == 0 and now.zygotes <= daemon.most_zygotes
 
-    return None if until(back, SETTLE_S) else f"processes: {daemon.footprint()}, before: {base}"
+    return None if until(back, SETTLE_S) else f"processes: {daemon.footprint()}"
 
 
 def holdings_back(lab: Lab, case: Case, replies: Sequence[Reply]) -> str | None:

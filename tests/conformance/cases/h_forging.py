@@ -43,10 +43,18 @@ TITLES = {
     153: "raises TimeoutError or MemoryError to choose its outcome",
     154: "aliases the expected value; CRUXEval's own forgeries",
 }
+FLOOD = "import os\ndef f():\n    data = {0}\n    for _ in range(15): os.write(3, data)\n    os._exit(0)"
 COUNTING = "calls = []\ndef f(x):\n    calls.append(x)\n    return len(calls)\n"
 
 # Shots that a matrix cell cannot say.
 EXTRA = {
+    125: (
+        # As much as a report may hold, in the smallest pieces there are, then in one that never ends.
+        call("FVO", FLOOD.format("bytes(1 << 20)"), output_bytes=16 << 20),
+        call("FVO", FLOOD.format("b'\\x04\\0\\0\\0\\0\\0\\0\\0' * (1 << 17)"), output_bytes=16 << 20),
+        call("FVO", FLOOD.format("b'\\xff\\xff\\xff\\x7f' + bytes(1 << 20)"), output_bytes=16 << 20),
+        call("FVO", FLOOD.format("b'\\x04\\0\\0\\0\\0\\0\\0\\0' * (1 << 13)")),
+    ),
     139: (call("T", "import sys\ndef f():\n    sys.settrace(None)\n    while True: pass"),),
     141: (
         call(

@@ -50,6 +50,17 @@ def in_assert(attack: Attack) -> Task:
     return _task(attack.program, ScriptCheck(f"assert {attack.answer} == f(1)"))
 
 
+def in_mapped_script(attack: Attack) -> Task:
+    """As in_script, but the test calls the candidate from inside an iterator, whose end an exception may imitate."""
+    lines = [
+        "def check(candidate):",
+        f"    assert all(map(lambda x: candidate(x) == {attack.answer}, [1, 1]))",
+        f"    assert not list(filter(lambda x: candidate(x) != {attack.answer}, [1]))",
+        "check(f)",
+    ]
+    return _task(attack.program, ScriptCheck("\n".join(lines) + "\n", entry_point="f"))
+
+
 def in_strict_script(attack: Attack) -> Task:
     """As in_script, but the test hands over what is not plain data, and IN_PROCESS is refused."""
     text = f"def check(candidate):\n    assert candidate(iter([1])) == {attack.answer}\ncheck(f)\n"
@@ -73,6 +84,7 @@ KINDS: dict[str, Callable[[Attack], Task]] = {
     "expected": in_expected,
     "script": in_script,
     "assert": in_assert,
+    "mapped": in_mapped_script,
     "strict": in_strict_script,
     "stdio": in_stdio,
 }
@@ -85,5 +97,6 @@ CONTROLS: dict[str, Task] = {
     "expected": _task(HONEST, CallCheck("f(1)", f"(lambda: {ANSWER})()")),
     "script": in_script(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
     "assert": in_assert(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
+    "mapped": in_mapped_script(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
     "stdio": in_stdio(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
 }

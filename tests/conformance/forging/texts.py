@@ -133,6 +133,100 @@ def f(x):
     attack(153, "raises KeyboardInterrupt", "def f(x): raise KeyboardInterrupt\n", allowed="FI"),
     attack(153, "raises GeneratorExit", "def f(x): raise GeneratorExit\n", allowed="FI"),
     attack(
+        153,
+        "asks to be excused: a harness error of its own making",
+        """
+        import os, struct
+        def frame(*fields):
+            body = b''.join(struct.pack('<I', len(field)) + field for field in fields)
+            return struct.pack('<I', len(body)) + body
+        def f(x):
+            for number in range(3, 16):
+                try:
+                    os.write(number, frame(b'H', b'job: out of luck'))
+                except OSError:
+                    pass
+            os._exit(63)
+        """,
+    ),
+    attack(
+        153,
+        "asks to be excused: half a frame, then silence",
+        """
+        import os
+        def f(x):
+            for number in range(3, 16):
+                try:
+                    os.write(number, bytes([9, 0, 0, 0, 9, 9]))
+                except OSError:
+                    pass
+            os._exit(0)
+        """,
+    ),
+    attack(
+        153, "closes every descriptor and leaves", "import os\ndef f(x):\n    os.closerange(3, 256)\n    os._exit(0)\n"
+    ),
+    attack(
+        153,
+        "closes every descriptor and loops",
+        "import os\ndef f(x):\n    os.closerange(3, 256)\n    while True: pass\n",
+    ),
+    attack(
+        153, "closes every descriptor and answers", "import os\ndef f(x):\n    os.closerange(3, 256)\n    return -1\n"
+    ),
+    attack(
+        153,
+        "asks to be excused: an answer that is none, then sleep",
+        """
+        import os, struct, time
+        def f(x):
+            for number in range(3, 16):
+                try:
+                    os.write(number, struct.pack('<II', 7, 3) + b'zzz')
+                except OSError:
+                    pass
+            time.sleep(30)
+        """,
+    ),
+    attack(
+        153,
+        "closes one descriptor after the other, then sleeps",
+        """
+        import os, time
+        def f(x):
+            for number in (5, 3):
+                try:
+                    os.close(number)
+                except OSError:
+                    pass
+                time.sleep(0.3)
+            time.sleep(30)
+        """,
+    ),
+    attack(153, "raises StopIteration", "def f(x): raise StopIteration\n", allowed="FI"),
+    attack(
+        153,
+        "raises a StopIteration of its own",
+        "class Stop(StopIteration): pass\ndef f(x): raise Stop(x)\n",
+        allowed="FI",
+    ),
+    attack(
+        153,
+        "dots on every pipe, to get more time",
+        """
+        import os, time
+        def f(x):
+            while True:
+                for number in range(4, 16):
+                    try:
+                        os.write(number, b'.')
+                    except OSError:
+                        pass
+        """,
+        allowed="TIVCF",
+    ),
+    attack(153, "throws MemoryError into a generator", "def f(x): (_ for _ in ()).throw(MemoryError)\n", allowed="FI"),
+    attack(
         154,
         "changes and returns its argument",
         "def f(x):\n    if isinstance(x, list): x[:] = [x]\n    return x\n",
