@@ -54,5 +54,10 @@ manifests: .venv-deploy/.installed  ## render the Kubernetes manifests; schemas,
 image-test: setup  ## build the image and run it as a restricted pod would (root, podman, buildah, runc)
 	$(BIN)/python deploy/image_test.py
 
+proto-check:  ## are the committed stubs those of the committed .proto?
+	@git diff --quiet -- proto || (echo "proto/ has uncommitted changes" && exit 1)
+	$(MAKE) proto
+	git diff --exit-code -- proto
+
 clean:
 	rm -rf $(VENV) .venv-deploy .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
