@@ -32,8 +32,8 @@ def compile_text(source, filename, mode):
         return compile(source, filename, mode, 0, _DONT_INHERIT)
     except SyntaxError as error:
         raise Invalid("%s (line %s)" % (error.msg, error.lineno)) from None
-    except RecursionError:
-        raise Invalid("nested too deep to be parsed") from None
+    except (RecursionError, MemoryError):  # the parser runs out of its stack, or really of memory
+        raise Invalid("nested too deep, or too large, to be parsed") from None
     except (ValueError, UnicodeError, OverflowError) as error:
         raise Invalid("cannot be parsed: %s" % error) from None
 
@@ -45,8 +45,8 @@ def parse_text(source, mode):
         return compile(source, CHECK, mode, _ONLY_AST, _DONT_INHERIT)
     except SyntaxError as error:
         raise Invalid("%s (line %s)" % (error.msg, error.lineno)) from None
-    except RecursionError:
-        raise Invalid("nested too deep to be parsed") from None
+    except (RecursionError, MemoryError):  # the parser runs out of its stack, or really of memory
+        raise Invalid("nested too deep, or too large, to be parsed") from None
     except (ValueError, UnicodeError, OverflowError) as error:
         raise Invalid("cannot be parsed: %s" % error) from None
 
