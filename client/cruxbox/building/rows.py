@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Union
 
@@ -77,35 +78,38 @@ def read_rows(
 def row_source(path: str | os.PathLike[str], *, needs: Iterable[str] = ("code", "input", "output")) -> Iterator[Item]:
     """Rows one at a time, in file order, with constant memory. Rows without an id are called `sample_<index>`."""
     required = tuple(needs)
-    for index, (line, value) in enumerate(_records(Path(path))):
+    for index, (line, value) in enumerate(records(path)):
         if isinstance(value, str):
             yield BadRow(str(path), line, value)
         else:
             yield _row(value, line, index, required, str(path))
 
 
-def _records(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """(line, object) for each row; a str stands for the reason why there is none."""
+def records(path: str | os.PathLike[str], *, skip: int = 0) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    """(line, object) for each row, from row `skip` on; a str stands for the reason why there is no object."""
+    source = Path(path)
     try:
-        if path.suffix == ".parquet":
-            yield from _parquet_records(path)
-            return
-        with path.open("rb") as lines:
-            for number, raw in enumerate(lines, 1):
-                if raw.strip():
-                    yield number, _parse(raw)
+        yield from _parquet_records(source, skip) if source.suffix == ".parquet" else _jsonl_records(source, skip)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _parquet_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _jsonl_records(path: Path, skip: int) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    with path.open("rb") as file:
+        lines = ((number, raw) for number, raw in enumerate(file, 1) if raw.strip())
+        for number, raw in islice(lines, skip, None):
+            yield number, _parse(raw)
+
+
+def _parquet_records(path: Path, skip: int) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         from pyarrow import parquet
     except ImportError as error:
         raise DataError(f"{path}: reading Parquet needs pyarrow: pip install 'cruxbox[parquet]'") from error
     try:
         batches = parquet.ParquetFile(path).iter_batches(batch_size=1000)
-        for number, record in enumerate((one for batch in batches for one in batch.to_pylist()), 1):
+        rows = enumerate((one for batch in batches for one in batch.to_pylist()), 1)
+        for number, record in islice(rows, skip, None):
             # Parquet has a column for every row: an absent value is a null there.
             yield number, {key: value for key, value in record.items() if value is not None}
     except ValueError as error:  # pyarrow.ArrowInvalid is one
@@ -179,3 +183,45 @@ def _write_parquet(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
     columns = dict.fromkeys(key for row in rows for key in row)
     parquet.write_table(pyarrow.table({key: [row.get(key) for row in rows] for key in columns}), path)
     return len(rows)
+
+
+def write_records_in_parts(
+    path: str | os.PathLike[str], source: Callable[[], Iterable[Mapping[str, Any]]], *, part: int = 10_000
+) -> None:
+    """Writes Parquet of any length in flat memory. `source` is read twice: for the columns, then for the rows."""
+    target = Path(path)
+    partial = target.with_name(target.name + ".writing")
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise DataError(f"{path}: writing Parquet needs pyarrow: pip install 'cruxbox[parquet]'") from error
+
+    def tables(schema: Any = None) -> Iterator[Any]:
+        rows = iter(source())
+        while chunk := list(islice(rows, part)):
+            yield pyarrow.Table.from_pylist(chunk, schema=schema)
+
+    try:
+        schemas = [table.schema for table in tables()]
+        schema = pyarrow.unify_schemas(schemas, promote_options="permissive") if schemas else pyarrow.schema([])
+        with parquet.ParquetWriter(partial, schema) as writer:
+            for table in tables(schema):
+                writer.write_table(table)
+    except pyarrow.ArrowException as error:
+        raise DataError(f"{path}: these rows do not fit into columns: {error}") from None
+    os.replace(partial, target)
+
+
+def count_rows(path: str | os.PathLike[str]) -> int | None:
+    """How many rows a file has, without reading what they say; None where that cannot be told."""
+    source = Path(path)
+    try:
+        if source.suffix == ".parquet":
+            from pyarrow import parquet
+
+            return int(parquet.ParquetFile(source).metadata.num_rows)
+        with source.open("rb") as file:
+            return sum(1 for line in file if line.strip())
+    except (ImportError, OSError, ValueError):
+        return None

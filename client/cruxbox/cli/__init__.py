@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("cruxbox.cli.compare", "Compare scored models: intervals, significance, agreement, difficulty."),
     "prompts": ("cruxbox.cli.prompts", "Write prompts that ask for functions, inputs or outputs."),
     "extract": ("cruxbox.cli.extract", "Cut what is scored out of raw completions."),
+    "filter": ("cruxbox.cli.filter", "Run candidates for a data set and keep the pairs that fit."),
     "sample": ("cruxbox.cli.sample", "Select a benchmark at random out of filtered rows."),
     "anonymize": ("cruxbox.cli.anonymize", "Rename variables to x1, x2, … and check that nothing else changed."),
 }
@@ -92,9 +93,20 @@ def _app(called: str) -> Any:
     version = typer.Option(False, "--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
     app.callback()(_options(version))
     for name, (module, sentence) in COMMANDS.items():
-        function: Callable[..., Any] = importlib.import_module(module).command if name == called else _nothing
+        function: Callable[..., Any] = (
+            _annotated(importlib.import_module(module).command) if name == called else _nothing
+        )
         app.command(name, short_help=sentence, help=sentence if name != called else None)(function)
     return app
+
+
+def _annotated(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` with its annotations as objects: on Python 3.9 typer does not read them where they are text."""
+    if sys.version_info < (3, 10):
+        for name, text in function.__annotations__.items():
+            if isinstance(text, str):
+                function.__annotations__[name] = eval(text, function.__globals__)  # noqa: S307  (our own words)
+    return function
 
 
 def _options(version: Any) -> Callable[..., None]:

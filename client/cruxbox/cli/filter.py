@@ -1,0 +1,128 @@
+"""`cruxbox filter`: candidates in, the pairs that pass out, with their outputs."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from cruxbox.building.rows import count_rows
+from cruxbox.cli.connect import AsJson, Server, connect
+from cruxbox.cli.show import note, print_json, print_table
+from cruxbox.errors import InvalidRequest
+from cruxbox.filtering import SENTENCES, Plan, Rules, Summary, filter_file, load_rules
+
+# Bad rows that are reported one by one; all are counted, and all are in the file of refused rows.
+_REPORTED = 20
+
+
+def command(
+    candidates: Annotated[
+        Path, typer.Argument(metavar="CANDIDATES", help="JSONL or Parquet rows {code, input} or {code, inputs: [...]}.")
+    ],
+    *,
+    out: Annotated[Path, typer.Option(metavar="KEPT", help="Where the kept rows go; .parquet for Parquet.")],
+    rejects: Annotated[
+        Optional[Path], typer.Option(metavar="REJECTED", help="Where the refused rows go, with every reason.")
+    ] = None,
+    rules: Annotated[str, typer.Option(metavar="paper|released|FILE.toml", help="What is refused.")] = "paper",
+    cpu_limit: Annotated[
+        Optional[float], typer.Option(metavar="SECONDS", help="CPU time of a pair, instead of the rules' own.")
+    ] = None,
+    runtime: Annotated[str, typer.Option(metavar="NAME", help="Interpreter of the server to run on.")] = "",
+    server: Server = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was killed.")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Forget a run that was killed, and begin anew.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad row.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run every function on every input and keep the pairs that fit for a benchmark.
+
+    The exit code is 1 when the sandbox could not decide a pair (reason UNDECIDED), which then is not kept.
+    """
+    plan = Plan(candidates, out, rejects, _rules(rules, cpu_limit), runtime, strict, resume, restart)
+    reporter = _Reporter()
+    started = time.monotonic()
+    with connect(server) as client, _progress(candidates) as progress:
+        summary = filter_file(plan, client, on_bad_row=reporter, on_progress=progress)
+    reporter.finish()
+    elapsed_s = time.monotonic() - started
+    if as_json:
+        print_json({**summary.as_dict(), "rules": plan.rules.name, "elapsed_s": round(elapsed_s, 3), "out": str(out)})
+    else:
+        _show(summary, elapsed_s)
+    if summary.undecided:
+        raise typer.Exit(1)
+
+
+def _rules(name: str, cpu_limit: Optional[float]) -> Rules:
+    rules = load_rules(name)
+    if cpu_limit is None:
+        return rules
+    if not 0.001 <= cpu_limit < 1e6:
+        raise InvalidRequest(f"--cpu-limit must be a number of seconds above 0, not {cpu_limit:g}.")
+    return rules.with_seconds(cpu_limit)
+
+
+class _Reporter:
+    """Says what is wrong with rows, but not a million times."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def __call__(self, sentence: str) -> None:
+        self._count += 1
+        if self._count <= _REPORTED:
+            note(sentence)
+
+    def finish(self) -> None:
+        if self._count > _REPORTED:
+            note(f"{self._count - _REPORTED} more rows cannot be used")
+
+
+@contextmanager
+def _progress(candidates: Path) -> Iterator[Callable[[Summary], None]]:
+    """A function that moves a bar on stderr; it does nothing where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield lambda summary: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    rate = TextColumn("{task.fields[rate]:,.0f} pairs/s, {task.fields[kept]:,} kept")
+    columns = TextColumn("filtering"), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=4) as progress:
+        bar = progress.add_task("", total=count_rows(candidates), rate=0.0, kept=0)
+        started, before, shown = time.monotonic(), [-1], [0.0]
+
+        def move(summary: Summary) -> None:
+            now = time.monotonic()
+            if before[0] < 0:
+                before[0] = summary.pairs
+            if now - shown[0] >= 0.25:
+                shown[0] = now
+                rate = (summary.pairs - before[0]) / max(now - started, 1e-9)
+                progress.update(bar, completed=summary.rows, rate=rate, kept=summary.kept)
+
+        yield move
+
+
+def _show(summary: Summary, elapsed_s: float) -> None:
+    table = Table("why not", "", "pairs", show_footer=True)
+    table.columns[2].justify = "right"
+    table.columns[0].footer, table.columns[2].footer = "refused", f"{summary.rejected:,}"
+    for name, count in summary.reasons.most_common():
+        table.add_row(name, SENTENCES[name], f"{count:,}")
+    if summary.rejected:
+        print_table(table)
+    facts: list[Any] = [f"{summary.kept:,} of {summary.pairs:,} pairs kept, {summary.rows:,} rows"]
+    if summary.bad_rows:
+        facts.append(f"{summary.bad_rows:,} bad rows")
+    if summary.given_differs:
+        facts.append(f"{summary.given_differs:,} given outputs were wrong")
+    facts.append(f"{elapsed_s:.1f} s, {summary.pairs / max(elapsed_s, 1e-9):,.0f} pairs/s")
+    typer.echo(" · ".join(facts))

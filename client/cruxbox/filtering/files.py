@@ -1,0 +1,145 @@
+"""A file of candidates in, a file of kept rows and one of refused ones out."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cruxbox.errors import DataError
+from cruxbox.filtering.candidates import BadRow, read_candidates
+from cruxbox.filtering.judging import kept_row, rejected_row
+from cruxbox.filtering.outputs import Outputs, journal_of
+from cruxbox.filtering.pipeline import Checker, Result, filter_candidates
+from cruxbox.filtering.reasons import BAD_ROW
+from cruxbox.filtering.rules import PAPER, Rules
+from cruxbox.filtering.seen import Seen
+from cruxbox.filtering.summary import Summary, ends_row
+
+_HEAD_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run.
+
+    Args:
+        candidates: JSONL or Parquet rows `{code, input}` or `{code, inputs}`.
+        out: where the kept rows go; `.parquet` for Parquet.
+        rejects: where the refused rows and the bad ones go; None for nowhere.
+        rules: what is refused.
+        runtime: name of the server's interpreter; "" is its default.
+        strict: stop at the first bad row, with a DataError.
+        resume: go on with a run that was killed, if there is one.
+        restart: forget about it.
+    """
+
+    candidates: Path
+    out: Path
+    rejects: Path | None = None
+    rules: Rules = PAPER
+    runtime: str = ""
+    strict: bool = False
+    resume: bool = False
+    restart: bool = False
+
+
+def filter_file(
+    plan: Plan,
+    checker: Checker,
+    *,
+    on_bad_row: Callable[[str], None] = lambda sentence: None,
+    on_progress: Callable[[Summary], None] = lambda summary: None,
+) -> Summary:
+    """Run the plan; what was done, in numbers. The order of rows is that of the candidates.
+
+    Args:
+        plan: what to do.
+        checker: a sandbox, usually a `cruxbox.Client`.
+        on_bad_row: called with a sentence for each row that cannot be used.
+        on_progress: called after each row of the input.
+
+    Raises DataError for files that cannot be used, and what the sandbox's client raises.
+    """
+    _check_paths(plan)
+    memory = plan.out.with_name(plan.out.name + ".seen")
+    going_on = plan.resume and journal_of(plan.out).exists()
+    if journal_of(plan.out).exists() and not plan.resume and not plan.restart:
+        raise DataError(
+            f"{plan.out}: an unfinished run is here ({journal_of(plan.out).name}); "
+            f"--resume goes on with it, --restart begins anew"
+        )
+    if not going_on:
+        _remove(memory)
+    identity = _identity(plan)
+    seen = Seen(memory)
+    outputs = Outputs([plan.out, *([plan.rejects] if plan.rejects else [])], identity, seen.save)
+    try:
+        outputs.go_on() if going_on else outputs.start()
+        items = read_candidates(plan.candidates, skip=outputs.rows_done)
+        results = filter_candidates(items, checker, plan.rules, runtime=plan.runtime, seen=seen)
+        for result in results:
+            _take(plan, outputs, result, on_bad_row)
+            if ends_row(result):
+                outputs.rows_done += 1
+                outputs.checkpoint()
+                on_progress(outputs.summary)
+        outputs.finish()
+    finally:
+        outputs.close()
+        seen.close()
+    _remove(memory)
+    return outputs.summary
+
+
+def _take(plan: Plan, outputs: Outputs, result: Result, on_bad_row: Callable[[str], None]) -> None:
+    """Count a result and write its row."""
+    outputs.summary.add(result)
+    file = plan.candidates.name
+    if isinstance(result, BadRow):
+        sentence = f"{plan.candidates}, line {result.line}: {result.reason}"
+        if plan.strict:
+            raise DataError(sentence)
+        on_bad_row(sentence)
+        if plan.rejects is not None:
+            source = {"file": file, "line": result.line}
+            outputs.write(1, {"reasons": [BAD_ROW], "detail": result.reason, "source": source})
+    elif result.is_kept:
+        outputs.write(0, kept_row(result, file, plan.rules))
+    elif plan.rejects is not None:
+        outputs.write(1, rejected_row(result, file))
+
+
+def _check_paths(plan: Plan) -> None:
+    paths = [plan.candidates, plan.out, *([plan.rejects] if plan.rejects else [])]
+    for at, path in enumerate(paths):
+        if any(path.resolve() == other.resolve() for other in paths[:at]):
+            raise DataError(f"{path}: is named twice; candidates, kept and refused rows are three files")
+    if not plan.out.parent.is_dir():
+        raise DataError(f"{plan.out}: there is no folder {plan.out.parent}")
+
+
+def _identity(plan: Plan) -> dict[str, Any]:
+    """What must be the same for a run to be gone on with."""
+    try:
+        with plan.candidates.open("rb") as file:
+            head = hashlib.blake2b(file.read(_HEAD_BYTES), digest_size=16).hexdigest()
+            size = os.fstat(file.fileno()).st_size
+    except OSError as error:
+        raise DataError(f"{plan.candidates}: cannot be read: {error.strerror or error}") from None
+    return {
+        "candidates": {"name": plan.candidates.name, "bytes": size, "head": head},
+        "rejects": plan.rejects is not None,
+        "rules": plan.rules.as_dict(),
+        "runtime": plan.runtime,
+    }
+
+
+def _remove(memory: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        with suppress(FileNotFoundError):
+            memory.with_name(memory.name + suffix).unlink()

@@ -1,0 +1,165 @@
+"""The files of a run that may be killed at any moment and go on later without losing or doubling a row.
+
+Rows are appended to `NAME.partial` files. Every so often a checkpoint is made: the files are on the disk, then the
+journal says how long they are, how many rows of the input they stand for, and what was counted; it is replaced whole.
+A run that goes on cuts the files back to that length and begins with the row after. In the end they take their names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+from cruxbox.building.rows import write_records_in_parts
+from cruxbox.errors import DataError
+from cruxbox.filtering.summary import Summary
+
+_CHECKPOINT_S = 1.0
+
+
+class Outputs:
+    """Files that grow, and the journal that says how far they are good.
+
+    Args:
+        paths: where the rows go in the end; `.parquet` is made from the rows at the very end.
+        identity: what must be the same for a run to be gone on with (input, rules, ...).
+        save: called before each checkpoint: saves what is kept elsewhere.
+    """
+
+    def __init__(self, paths: list[Path], identity: Mapping[str, Any], save: Callable[[], None]) -> None:
+        self._paths, self._identity, self._save = paths, dict(identity), save
+        self._partials = [path.with_name(path.name + ".partial") for path in paths]
+        self._files: list[IO[bytes]] = []
+        self.journal = journal_of(paths[0])
+        self.rows_done = 0
+        self.summary = Summary()
+        self._saved_at = 0.0
+
+    def start(self) -> None:
+        """Begin anew."""
+        with self._complaining():
+            self._files = [path.open("wb") for path in self._partials]
+        self.checkpoint(force=True)
+
+    def go_on(self) -> None:
+        """Go on where the journal says. Raises DataError if that was another run."""
+        state = read_journal(self.journal)
+        for name, value in self._identity.items():
+            if state["identity"].get(name) != value:
+                raise DataError(
+                    f"{self.journal}: the unfinished run differs in {name}: "
+                    f"{state['identity'].get(name)!r:.200} there, {value!r:.200} now; use --restart to begin anew"
+                )
+        self.rows_done, self.summary = state["rows"], Summary.of_dict(state["summary"])
+        with self._complaining():
+            for path, size in zip(self._partials, state["sizes"]):
+                if path.stat().st_size < size:
+                    raise DataError(f"{path}: is shorter than {self.journal.name} says; use --restart to begin anew")
+                file = path.open("r+b")
+                self._files.append(file)
+                file.truncate(size)
+                file.seek(size)
+
+    def write(self, number: int, row: Mapping[str, Any]) -> None:
+        """Append a row to file `number`."""
+        self._files[number].write(json.dumps(row).encode() + b"\n")
+
+    def checkpoint(self, *, force: bool = False) -> None:
+        """What was written until now will not be done again; only ever between two rows of the input."""
+        now = time.monotonic()
+        if not force and now - self._saved_at < _CHECKPOINT_S:
+            return
+        self._saved_at = now
+        with self._complaining():
+            self._save()
+            for file in self._files:
+                file.flush()
+                os.fdatasync(file.fileno())
+            state = {
+                "identity": self._identity,
+                "rows": self.rows_done,
+                "sizes": [file.tell() for file in self._files],
+                "summary": self.summary.as_dict(),
+            }
+            _replace(self.journal, json.dumps(state).encode())
+
+    def finish(self) -> None:
+        """All is done: the files take their names, and the journal goes."""
+        self.checkpoint(force=True)
+        self.close()
+        with self._complaining():
+            for partial, path in zip(self._partials, self._paths):
+                if path.suffix == ".parquet":
+                    write_records_in_parts(path, lambda partial=partial: _rows_of(partial))  # type: ignore[misc]
+            for partial, path in zip(self._partials, self._paths):
+                if path.suffix != ".parquet":
+                    os.replace(partial, path)
+            self.journal.unlink()
+            for partial in self._partials:
+                with suppress(FileNotFoundError):
+                    partial.unlink()
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+        self._files = []
+
+    def _complaining(self) -> _Complaining:
+        return _Complaining(self._paths[0])
+
+
+class _Complaining:
+    """Turns an OSError into one sentence."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            name = error.filename or self._path
+            raise DataError(f"{name}: cannot be written: {error.strerror or error}") from None
+
+
+def journal_of(path: Path) -> Path:
+    """The journal of the run that makes `path`."""
+    return path.with_name(path.name + ".journal")
+
+
+def read_journal(path: Path) -> dict[str, Any]:
+    """What the journal says. Raises DataError if it cannot be read."""
+    try:
+        state = json.loads(path.read_bytes())
+        assert isinstance(state["identity"], dict)
+        assert isinstance(state["rows"], int)
+    except (OSError, ValueError, KeyError, TypeError, AssertionError):
+        raise DataError(f"{path}: is not the journal of a run; use --restart to begin anew") from None
+    return dict(state)
+
+
+def _rows_of(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open("rb") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write a file so that there is the old one or the new one, whatever happens."""
+    fresh = path.with_name(path.name + ".new")
+    with fresh.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(fresh, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

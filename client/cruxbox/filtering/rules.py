@@ -1,0 +1,166 @@
+"""Which pairs are kept: the rules of the paper, those of the released code, and those of a file of one's own."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from cruxbox.errors import DataError
+from cruxbox.filtering import reasons
+from cruxbox.model import Limits, StepCount
+
+FORBIDDEN = (
+    "import ", "__builtins__", "__builtin__", "globals()", "open(", "exec(", "eval(", "input(", "hash(", "set(",
+    "locals()",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is refused, and the numbers that go with it.
+
+    Args:
+        name: what the rules are called.
+        refuse: names of `reasons`; those that leave no output to keep are always refused.
+        forbidden: texts that neither function nor input may hold (FORBIDDEN_TEXT).
+        min_chars, max_chars: length of function and input together, as `code + "\\nassert f(" + input + ") =="`.
+        max_steps: steps a pair may take.
+        max_seconds: CPU time it may take.
+        count: what a step is.
+    """
+
+    name: str
+    refuse: frozenset[str]
+    forbidden: tuple[str, ...] = FORBIDDEN
+    min_chars: int = 75
+    max_chars: int = 300
+    max_steps: int = 100_000
+    max_seconds: float = 2.0
+    count: StepCount = StepCount.INSTRUCTIONS
+
+    @property
+    def repeat(self) -> int:
+        """How often a pair is run: under two hash seeds if it must be deterministic."""
+        return 2 if "NONDETERMINISTIC" in self.refuse else 1
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of one run."""
+        return Limits(cpu_ms=max(1, round(self.max_seconds * 1000)), steps=self.max_steps)
+
+    def with_seconds(self, seconds: float) -> Rules:
+        """The same rules with another limit of CPU time."""
+        return replace(self, max_seconds=seconds)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON: equal rules give equal objects."""
+        return {
+            **asdict(self),
+            "refuse": sorted(self.refuse),
+            "forbidden": list(self.forbidden),
+            "count": self.count.name,
+        }
+
+
+_SHARED = frozenset(["UNPRINTABLE", "FORBIDDEN_TEXT", "IMPORT_NAME", "CALL_SHAPE", "OUTPUT_SHAPE", "UNINSPECTED"])
+_SHARED |= frozenset(reasons.OPERANDS) | reasons.ALWAYS
+
+PAPER = Rules("paper", _SHARED | {"LENGTH", "UNUSED_ARGUMENT", "NONDETERMINISTIC", "DUPLICATE"})
+RELEASED = Rules("released", _SHARED | {"LIBRARY_CODE"}, count=StepCount.EVENTS)
+BUILT_IN: Mapping[str, Rules] = {rules.name: rules for rules in (PAPER, RELEASED)}
+
+
+def load_rules(name: str) -> Rules:
+    """The rules called "paper" or "released", or those of a TOML file.
+
+    A file says what differs from its `base`: `add` and `remove` (lists of reasons), and any of `forbidden`,
+    `min_chars`, `max_chars`, `max_steps`, `max_seconds` and `count` ("instructions" or "events").
+
+    Raises DataError with one sentence that names file and key.
+    """
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    if not name.endswith(".toml"):
+        raise DataError(f"rules {name!r} are not known; they are {', '.join(BUILT_IN)} or the name of a .toml file")
+    values = _read_toml(Path(name))
+    base = values.pop("base", "paper")
+    if base not in BUILT_IN:
+        raise DataError(f"{name}: base is {base!r}; allowed are {', '.join(BUILT_IN)}")
+    rules = replace(BUILT_IN[base], name=Path(name).stem)
+    added, removed = (_reasons(name, key, values.pop(key, [])) for key in ("add", "remove"))
+    rules = replace(rules, refuse=(rules.refuse | added) - removed | reasons.ALWAYS)
+    known = [item.name for item in fields(Rules) if item.name not in ("name", "refuse")]
+    for key, value in values.items():
+        if key not in known:
+            raise DataError(f"{name}: {key!r} is not a rule; known are base, add, remove, {', '.join(known)}")
+        changed: Any = {key: _READERS[key](name, key, value)}
+        rules = replace(rules, **changed)
+    if rules.count is not StepCount.EVENTS and rules.refuse & set(reasons.EVENTS):
+        raise DataError(f'{name}: {", ".join(sorted(reasons.EVENTS))} are only known with count = "events"')
+    if rules.min_chars > rules.max_chars:
+        raise DataError(f"{name}: min_chars is {rules.min_chars}, above max_chars, which is {rules.max_chars}")
+    return rules
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    values: dict[str, Any]
+    try:
+        values = _toml_reader(path).loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except ValueError as error:
+        raise DataError(f"{path}: is not TOML: {error}") from None
+    return values
+
+
+def _toml_reader(path: Path) -> Any:
+    """The module that reads TOML: the standard library's from 3.11 on."""
+    for module in ("tomllib", "tomli"):
+        with suppress(ImportError):
+            return importlib.import_module(module)
+    raise DataError(f"{path}: reading TOML on this Python needs tomli: pip install tomli")
+
+
+def _reasons(name: str, key: str, value: object) -> frozenset[str]:
+    texts = frozenset(_texts(name, key, value))
+    for text in sorted(texts - set(reasons.SENTENCES)):
+        raise DataError(f"{name}: {key} has {text!r}, which is no reason; known are {', '.join(reasons.SENTENCES)}")
+    return texts
+
+
+def _texts(name: str, key: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, Sequence) or isinstance(value, str) or not all(isinstance(item, str) for item in value):
+        raise DataError(f"{name}: {key} must be a list of strings, is {value!r:.60}")
+    return tuple(value)
+
+
+def _whole(name: str, key: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise DataError(f"{name}: {key} must be a whole number from 0 up, is {value!r:.60}")
+    return value
+
+
+def _number(name: str, key: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e6:
+        raise DataError(f"{name}: {key} must be a number of seconds above 0, is {value!r:.60}")
+    return float(value)
+
+
+def _count(name: str, key: str, value: object) -> StepCount:
+    if not isinstance(value, str) or value.upper() not in StepCount.__members__:
+        raise DataError(f"{name}: {key} is {value!r:.60}; allowed are instructions and events")
+    return StepCount[value.upper()]
+
+
+_READERS = {
+    "forbidden": _texts,
+    "min_chars": _whole,
+    "max_chars": _whole,
+    "max_steps": _whole,
+    "max_seconds": _number,
+    "count": _count,
+}

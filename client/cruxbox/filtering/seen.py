@@ -1,0 +1,59 @@
+"""Which pairs came before, for any number of them in flat memory: digests in a file, looked up by SQLite.
+
+A digest is stored with the place where it was first seen, and only what was seen at an *earlier* place came before. So
+doing a stretch of the input a second time, after a run was killed, gives the same answers as the first time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from pathlib import Path
+
+from cruxbox.errors import DataError
+
+_CACHE_KIB = 32 << 10
+_DIGEST_BYTES = 16
+
+
+class Seen:
+    """The pairs seen so far.
+
+    Args:
+        path: the file that remembers them; None keeps them in memory.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        try:
+            self._db = sqlite3.connect(":memory:" if path is None else str(path), isolation_level=None)
+            for setting in (
+                "locking_mode=EXCLUSIVE",
+                "journal_mode=WAL",
+                "synchronous=NORMAL",
+                f"cache_size=-{_CACHE_KIB}",
+            ):
+                self._db.execute(f"PRAGMA {setting}")
+            self._db.execute("CREATE TABLE IF NOT EXISTS seen (digest BLOB PRIMARY KEY, place INTEGER) WITHOUT ROWID")
+            self._db.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            raise DataError(f"{path}: cannot be used ({error}); is another run at work on the same output?") from None
+
+    def came_before(self, code: str, argument: str, place: int) -> bool:
+        """Was this pair seen before `place`? Places are numbers that grow along the input."""
+        text = f"{len(code)}:{code}{argument}".encode("utf-8", "surrogatepass")
+        digest = hashlib.blake2b(text, digest_size=_DIGEST_BYTES).digest()
+        if self._db.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (digest, place)).rowcount:
+            return False
+        first = self._db.execute("SELECT place FROM seen WHERE digest = ?", (digest,)).fetchone()[0]
+        if first > place:  # of a run that got further and was killed
+            self._db.execute("UPDATE seen SET place = ? WHERE digest = ?", (place, digest))
+        return bool(first < place)
+
+    def save(self) -> None:
+        """Everything seen so far will be known after a crash."""
+        self._db.execute("COMMIT")
+        self._db.execute("BEGIN IMMEDIATE")
+
+    def close(self) -> None:
+        self._db.close()
