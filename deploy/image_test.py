@@ -24,6 +24,7 @@ from image_tools import (
     IMAGE,
     OUT,
     ROOT,
+    SETTINGS,
     Container,
     Failed,
     Skipped,
@@ -33,6 +34,7 @@ from image_tools import (
     need_tools,
     overlay_arguments,
     play,
+    profile_without_landlock,
     restricted,
     run,
     secrets_of_the_overlay,
@@ -207,6 +209,18 @@ def tls() -> Iterator[str]:
             yield f"{who}: {said}"
 
 
+def without_landlock() -> Iterator[str]:
+    """A node without Landlock: refused, in a sentence, unless the gvisor overlay's arguments allow it."""
+    profile = profile_without_landlock()
+    done = call(*restricted(memory="2g", profile=profile), IMAGE, "preflight")
+    if done.returncode != 1 or "landlock" not in done.stdout + done.stderr:
+        raise Failed(f"preflight exits with {done.returncode} where Landlock is missing:\n{done.stdout}{done.stderr}")
+    yield "preflight: exits with 1 and names the layer"
+    with Container([SETTINGS], overlay_arguments("gvisor"), memory="4g", profile=profile) as container:
+        container.wait_until_serving("127.0.0.1:50051")
+    yield "the gvisor overlay's arguments: serves"
+
+
 def kube_play() -> Iterator[str]:
     """The rendered base Deployment and its ConfigMap by `podman kube play`, which knows no probes and no Services."""
     with play() as container:
@@ -226,6 +240,7 @@ STEPS: tuple[tuple[str, Callable[[], Iterator[str]]], ...] = (
     ("preflight", preflight),
     ("serving", serving),
     ("tls", tls),
+    ("without landlock", without_landlock),
     ("kube play", kube_play),
     ("conformance", conformance),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -24,6 +25,7 @@ BASE = os.environ.get("BASE") or LOCAL_BASE
 IMAGE = os.environ.get("IMAGE") or "localhost/cruxbox:image-test"
 MIRROR = [os.environ["DEBOOTSTRAP_MIRROR"]] if os.environ.get("DEBOOTSTRAP_MIRROR") else []
 CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
+SETTINGS = f"--volume={DEPLOY}/kustomize/base:/etc/cruxbox:ro"
 START_S = 60.0
 STOP_S = 60.0
 # Pure Python, so that the host's copy runs on the image's interpreter.
@@ -104,11 +106,21 @@ def build() -> str:
     return f"{IMAGE} built"
 
 
-def restricted(*options: str, memory: str = "1g", name: str = "") -> list[str]:
+def profile_without_landlock() -> Path:
+    """The seccomp profile, on a kernel that has no Landlock: as gVisor is, or an old node."""
+    profile = json.loads(SECCOMP.read_text())
+    names = ["landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"]
+    profile["syscalls"].append({"names": names, "action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS})
+    path = OUT / "seccomp-without-landlock.json"
+    path.write_text(json.dumps(profile))
+    return path
+
+
+def restricted(*options: str, memory: str = "1g", name: str = "", profile: Path = SECCOMP) -> list[str]:
     """`podman run` with what a restricted pod gets. `options` stand before the image."""
     words = ["podman", "--runtime", "runc", "run", "--network=none", "--cap-drop=ALL"]
     words += ["--ulimit=nofile=1024:1024", "--ulimit=nproc=4096:4096"]
-    words += ["--security-opt=no-new-privileges", f"--security-opt=seccomp={SECCOMP}"]
+    words += ["--security-opt=no-new-privileges", f"--security-opt=seccomp={profile}"]
     words += ["--read-only", "--user=65532:65532", f"--memory={memory}"]
     return [*words, *(["--detach", f"--name={name}"] if name else ["--rm"]), *options]
 
@@ -117,16 +129,22 @@ class Container:
     """A container that serves, removed at the end. Without words it is one that somebody else started."""
 
     def __init__(
-        self, options: Sequence[str] = (), words: Sequence[str] = (), name: str = "", memory: str = "1g"
+        self,
+        options: Sequence[str] = (),
+        words: Sequence[str] = (),
+        name: str = "",
+        memory: str = "1g",
+        profile: Path = SECCOMP,
     ) -> None:
         self.name = name or f"cruxbox-image-test-{os.getpid()}"
         self.words = words
         self.options = options
-        self.memory = memory
+        self.memory, self.profile = memory, profile
 
     def __enter__(self) -> Container:
         if self.words:
-            run(*restricted(*self.options, memory=self.memory, name=self.name), IMAGE, *self.words)
+            settings = restricted(*self.options, memory=self.memory, name=self.name, profile=self.profile)
+            run(*settings, IMAGE, *self.words)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -197,8 +215,7 @@ def secrets_of_the_overlay() -> Iterator[tuple[list[str], str]]:
             os.chown(path, 0, 65532)
             path.chmod(0o550 if path.is_dir() else 0o440)
         places = {root / "tls": "/etc/cruxbox-tls", root / "tokens": "/etc/cruxbox-tokens"}
-        places[DEPLOY / "kustomize" / "base"] = "/etc/cruxbox"
-        yield [f"--volume={source}:{target}:ro" for source, target in places.items()], token
+        yield [SETTINGS, *(f"--volume={source}:{target}:ro" for source, target in places.items())], token
 
 
 def _make_certificates(folder: Path) -> None:
