@@ -1,8 +1,9 @@
 /* The native helper of cruxcell: raw system calls, and a worker's confinement in one call. The step counter is in
- * _native_steps.c.
+ * _native_steps.c, the canonical encoder in _native_values.c, the report of a value in _native_reports.c.
  *
- * Everything here can only tighten or count, so it is harmless in a candidate's hands. _pure.py is its twin: the same
- * functions in Python, slower, for hosts without a compiler. Tests hold the two to the same behaviour.
+ * Everything here can only tighten, count, or write what any code may write, so it is harmless in a candidate's hands.
+ * _pure.py is its twin: the same functions in Python, slower, for hosts without a compiler. Tests hold the two to the
+ * same behaviour.
  */
 #include "_native.h"
 
@@ -248,6 +249,8 @@ static PyMethodDef methods[] = {
     {"enter", cell_enter, METH_VARARGS, enter_doc},
     {"run", cell_run, METH_VARARGS, cell_run_doc},
     {"steps", cell_steps, METH_NOARGS, cell_steps_doc},
+    {"canon", cell_canon, METH_VARARGS, cell_canon_doc},
+    {"report_value", cell_report_value, METH_VARARGS, cell_report_value_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,4 +1,4 @@
-/* What the two halves of the native helper share. */
+/* What the parts of the native helper share. */
 #ifndef CRUXCELL_NATIVE_H
 #define CRUXCELL_NATIVE_H
 
@@ -11,10 +11,36 @@
 /* Once, when the module is imported. 0, or -1 with an exception set. */
 int cell_prepare_counting(void);
 
+/* Bytes that grow, in `small` as long as they fit in there. Functions give -1, or NULL, when there is no memory. */
+struct bytes {
+    char *data;
+    size_t size, room;
+    char small[1000];
+};
+
+void bytes_begin(struct bytes *bytes);
+void bytes_end(struct bytes *bytes);
+/* Room for `more` bytes, to be filled in by the caller. */
+char *bytes_claim(struct bytes *bytes, size_t more);
+int bytes_put(struct bytes *bytes, const void *data, size_t size);
+/* The opening letter, the decimal number, the closing letter. */
+int bytes_put_number(struct bytes *bytes, char opening, long long number, char closing);
+/* The first `count` characters of a str in UTF-8, which takes `size` bytes; lone surrogates pass. */
+size_t bytes_utf8_size(PyObject *text, Py_ssize_t count);
+int bytes_put_utf8(struct bytes *bytes, PyObject *text, Py_ssize_t count, size_t size);
+
+/* Append the canonical encoding of a value of exact builtin types. -1, without an exception, if it is anything else,
+ * or nested too deep, or takes more than `budget` bytes. */
+int encode_plainly(struct bytes *bytes, PyObject *value, Py_ssize_t budget, int *has_nan);
+
 PyObject *cell_run(PyObject *module, PyObject *args);
 PyObject *cell_steps(PyObject *module, PyObject *none);
+PyObject *cell_canon(PyObject *module, PyObject *args);
+PyObject *cell_report_value(PyObject *module, PyObject *args);
 extern const char cell_run_doc[];
 extern const char cell_steps_doc[];
+extern const char cell_canon_doc[];
+extern const char cell_report_value_doc[];
 
 #pragma GCC visibility pop
 

@@ -1,4 +1,4 @@
-"""Chooses between the native helper and its pure twin. Both offer `syscall`, `enter`, `run`, `steps` and `NAME`.
+"""Chooses between the native helper and its pure twin. What both offer is `Kernel`.
 
 importlib stays out of it: whatever is imported here is memory that every fork pays for.
 """
@@ -19,6 +19,21 @@ if TYPE_CHECKING:
         def enter(self, rlimits: bytes, bpf: bytes, parent: int, /) -> None: ...
         def run(self, code: object, globals: "dict[str, object]", limit: int, fd: int, report: bytes, /) -> object: ...
         def steps(self) -> int: ...
+        def canon(self, value: object, budget: int, /) -> "tuple[bytes, bool] | None": ...
+        def report_value(  # noqa: PLR0917 - a wide call is a single one
+            self,
+            fd: int,
+            index: int,
+            steps: int,
+            cpu_ns: int,
+            wall_ns: int,
+            value: object,
+            budget: int,
+            text_limit: int,
+            stdout: bytes,
+            stderr: bytes,
+            /,
+        ) -> bool: ...
 
 
 _MODULE = "cruxcell._native"

@@ -21,6 +21,7 @@ class Workbench:
         self.kernel = kernel
         self.report, self.progress = report, progress
         self.step_limit, self.output_limit = step_limit, output_limit
+        self._budget = max(output_limit, 1 << 16)  # bytes of a value
         self.index = 0
         self.stdout = Capture(output_limit, self._overflow)
         self.stderr = Capture(output_limit, self._overflow)
@@ -58,10 +59,16 @@ class Workbench:
 
     def numbers(self, flags=0, steps=None):
         # type: (int, int | None) -> bytes
-        cpu, wall = self._started
         count = self.kernel.steps() if steps is None else steps  # type: ignore[attr-defined]
-        self.used_cpu_ns = max(_cpu_ns() - cpu, 0)
-        return reports.NUMBERS.pack(self.index, count, self.used_cpu_ns, max(_wall_ns() - wall, 0), flags)
+        return reports.NUMBERS.pack(self.index, count, *self._used(), flags)
+
+    def _used(self):
+        # type: () -> tuple[int, int]
+        """CPU and wall time since the check began, in ns."""
+        cpu, wall = self._started
+        cpu, wall = _cpu_ns() - cpu, _wall_ns() - wall
+        self.used_cpu_ns = cpu if cpu > 0 else 0
+        return self.used_cpu_ns, wall if wall > 0 else 0
 
     def output(self):
         # type: () -> tuple[bytes, bytes]
@@ -72,23 +79,15 @@ class Workbench:
     def send_value(self, value, steps=None):
         # type: (object, int | None) -> None
         """Report a value: canonically if it is plain data, by the name of its type if not."""
-        numbers = self.numbers(0, steps)
+        kernel = self.kernel
+        steps = kernel.steps() if steps is None else steps  # type: ignore[attr-defined]
+        cpu, wall = self._used()
         stdout, stderr = self.output()
-        try:
-            canonical, has_nan = canon(value, max(self.output_limit, 1 << 16))
-        except NotPlain as error:
-            shown = "<%s object>" % type_name(value)
-            self.send(reports.value(numbers, messages.OPAQUE, str(error).encode(), shown.encode(), stdout, stderr))
-        except TooLarge:
-            self.send(reports.limit(messages.OUTPUT_LIMIT, self.index, 0))
-        else:
-            shown, cut = short_repr(value, messages.MAX_TEXT)
-            kind = messages.HOLDS_NAN if has_nan else messages.PLAIN
-            self.send(
-                reports.value(
-                    numbers, kind, canonical, reports.text_bytes(shown) + (b"\0" if cut else b""), stdout, stderr
-                )
-            )
+        if not kernel.report_value(  # type: ignore[attr-defined]
+            self.report, self.index, steps, cpu, wall, value, self._budget, messages.MAX_TEXT, stdout, stderr
+        ):
+            numbers = reports.NUMBERS.pack(self.index, steps, cpu, wall, 0)
+            self.send(value_record(numbers, value, self._budget, stdout, stderr) or self._output_limit())
 
     def send_raised(self, error, steps=None):
         # type: (BaseException, int | None) -> None
@@ -102,10 +101,30 @@ class Workbench:
         """Leave. No atexit handler, destructor or buffered stream of the candidate gets another word."""
         os._exit(status)
 
+    def _output_limit(self):
+        # type: () -> bytes
+        return reports.limit(messages.OUTPUT_LIMIT, self.index, 0)
+
     def _overflow(self):
         # type: () -> None
-        self.send(reports.limit(messages.OUTPUT_LIMIT, self.index, 0))
+        self.send(self._output_limit())
         self.finish(messages.EXIT_OUTPUT)
+
+
+def value_record(numbers, value, budget, stdout, stderr):
+    # type: (bytes, object, int, bytes, bytes) -> bytes
+    """The record of any value: the definition of what `report_value` of the kernel writes. b"" if it is too large."""
+    try:
+        canonical, has_nan = canon(value, budget)
+    except NotPlain as error:
+        shown = "<%s object>" % type_name(value)
+        return reports.value(numbers, messages.OPAQUE, str(error).encode(), shown.encode(), stdout, stderr)
+    except TooLarge:
+        return b""
+    text, cut = short_repr(value, messages.MAX_TEXT)
+    kind = messages.HOLDS_NAN if has_nan else messages.PLAIN
+    shown_bytes = reports.text_bytes(text) + (b"\0" if cut else b"")
+    return reports.value(numbers, kind, canonical, shown_bytes, stdout, stderr)
 
 
 def fresh_namespace(name="__candidate__"):
