@@ -167,6 +167,7 @@ class Container:
                 return
             state = call("podman", "inspect", "--format", "{{.State.Status}}", self.name).stdout.strip()
             if state != "running" or time.monotonic() > end:
+                call("podman", "stop", "--time=1", self.name)  # its log is whole only then
                 raise Failed(f"it is {state or 'gone'} and does not serve; it said:\n{self.logs()}")
             time.sleep(0.2)
 
