@@ -91,7 +91,8 @@ def run_script(bench, fields):
     guard = Guard()
     try:
         if flags & COUNT_EVENTS:
-            steps = _count_events(program, namespace)
+            steps, found = _count_events(program, namespace)
+            bench.send(reports.findings(0, found))
         else:
             guard.raise_it()
             _run_both(bench, program, test, namespace, fields[3].decode())
@@ -113,14 +114,23 @@ def _run_both(bench, program, test, namespace, entry_point):
 
 
 def _count_events(code, namespace):
-    # type: (object, dict[str, object]) -> int
-    """numsteps of the released code: every call, line, opcode, return and exception event of every Python frame."""
+    # type: (object, dict[str, object]) -> tuple[int, set[str]]
+    """numsteps of the released code: every call, line, opcode, return and exception event of every Python frame.
+
+    Also whether there was an exception, and whether a frame was not the program's own (the import of a codec): the
+    released filter applied its rules to those frames, too.
+    """
     count = 0
+    found = set()  # type: set[str]
 
     def trace(frame, event, argument):
         # type: (object, str, object) -> object
         nonlocal count
         count += 1
+        if event == "exception":
+            found.add(messages.EXCEPTION_EVENT)
+        elif event == "call" and frame.f_code.co_filename != PROGRAM:  # type: ignore[attr-defined]
+            found.add(messages.LIBRARY_CODE)
         frame.f_trace_opcodes = True  # type: ignore[attr-defined]
         return trace
 
@@ -129,4 +139,4 @@ def _count_events(code, namespace):
         exec(code, namespace)  # type: ignore[arg-type]
     finally:
         sys.settrace(None)
-    return count
+    return count, found
