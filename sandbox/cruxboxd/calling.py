@@ -167,7 +167,7 @@ def _read_calls(result: Result, count: int, way: Way, task: TaskAsk) -> _Seen:
     """
     if result.error:
         return _Seen({at: _charged(result, sandbox_error(result.error)) for at in range(count)}, [])
-    report = verdict.parse_report(result.report)
+    report = verdict.parse_report(result.report, count)
     if report.plan is None or len(report.plan.classes) != count:
         return _Seen({0: _charged(result, of_missing_plan(report, result, task))}, [])
     plan = report.plan

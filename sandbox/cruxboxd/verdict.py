@@ -185,12 +185,21 @@ class Report:
     syscall: int | None = None  # the forbidden call that ended the worker, as its signal handler wrote it
 
 
-def parse_report(data: bytes) -> Report:
-    """Any bytes give a Report. Everything up to the first thing that is wrong is kept; what follows is not read."""
+# What an honest worker sends at most: a plan, two notes and a result for each check, how it ended; and fields in one.
+_MOST_RECORDS_A_CHECK, _MOST_OTHER_RECORDS, _MOST_FIELDS = 3, 4, 16
+
+
+def parse_report(data: bytes, checks: int = 1) -> Report:
+    """Any bytes give a Report. Everything up to the first thing that is wrong is kept; what follows is not read.
+
+    A hostile worker may fill its report with the smallest records there are: what no worker of so many `checks` sends
+    is not read either, so that reading takes no longer than the honest would.
+    """
     found: list[list[bytes]] = []
     garbled = ""
     try:
-        if frames.split(data, found)[1] != len(data):
+        most = _MOST_RECORDS_A_CHECK * checks + _MOST_OTHER_RECORDS
+        if frames.split(data, found, most, checks + _MOST_FIELDS)[1] != len(data):
             garbled = "its report ends in the middle of a record"
     except frames.FrameError as error:
         garbled = f"its report is garbled: {error}"

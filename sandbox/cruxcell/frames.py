@@ -28,9 +28,9 @@ def pack(fields):
     return b"".join(parts)
 
 
-def unpack(body):
-    # type: (bytes) -> list[bytes]
-    """The fields of `body`. Raises FrameError if the lengths do not add up."""
+def unpack(body, most=MAX_FIELDS):
+    # type: (bytes, int) -> list[bytes]
+    """The fields of `body`. Raises FrameError if the lengths do not add up or there are more than `most`."""
     fields = []
     at = 0
     end = len(body)
@@ -43,7 +43,7 @@ def unpack(body):
             raise FrameError("a field is longer than its frame")
         fields.append(body[at : at + size])
         at += size
-        if len(fields) > MAX_FIELDS:
+        if len(fields) > most:
             raise FrameError("too many fields")
     return fields
 
@@ -55,11 +55,12 @@ def frame(fields):
     return _pack_length(len(body)) + body
 
 
-def split(data, found=None):
-    # type: (bytes, list[list[bytes]] | None) -> tuple[list[list[bytes]], int]
+def split(data, found=None, most_frames=MAX_FIELDS, most_fields=MAX_FIELDS):
+    # type: (bytes, list[list[bytes]] | None, int, int) -> tuple[list[list[bytes]], int]
     """All whole frames at the start of `data`, unpacked, and the number of bytes they took.
 
-    They are appended to `found`, if given: after a FrameError it holds those in front of the one that was wrong.
+    They are appended to `found`, if given: after a FrameError it holds those in front of the one that was wrong. More
+    frames or fields than may be are a FrameError, so that the time this takes is bounded by more than the bytes.
     """
     found = [] if found is None else found
     at = 0
@@ -68,7 +69,9 @@ def split(data, found=None):
         size = _unpack_length(data, at)[0]
         if size > end - at - 4:
             break
-        found.append(unpack(data[at + 4 : at + 4 + size]))
+        if len(found) >= most_frames:
+            raise FrameError("too many frames")
+        found.append(unpack(data[at + 4 : at + 4 + size], most_fields))
         at += 4 + size
     return found, at
 
