@@ -5,11 +5,11 @@ import _ast
 from cruxcell import messages, plain, reports
 from cruxcell.frames import frame
 from cruxcell.texts import (
-    CHECK,
     PROGRAM,
     Invalid,
     compile_expression,
     compile_text,
+    compile_tree,
     is_constant,
     parse_text,
     split_assertion,
@@ -95,15 +95,12 @@ def run_arguments(bench, fields):
 
     The plan says INVALID when an argument uses a name the program binds: such a call cannot be taken apart.
     """
-    program = fields[0].decode("utf-8", "surrogatepass")
-    tree = parse_text(fields[1].decode("utf-8", "surrogatepass").strip(" \t\f\r\n"), "eval")
-    call = tree.body  # type: ignore[attr-defined]
-    code = compile(_arguments_of(call), CHECK, "eval", 0, True)  # type: ignore[call-overload]
-    shared = sorted(_names(code) & _bound_names(program))
-    if shared:
-        bench.send(reports.plan(False, messages.INVALID, ["the arguments use %r of the program" % shared[0]]))
+    try:
+        code, callee = _take_apart(*[field.decode("utf-8", "surrogatepass") for field in fields])
+    except Invalid as error:
+        bench.send(reports.plan(False, messages.INVALID, [str(error)]))
         return
-    bench.send(reports.plan(False, messages.ARGUED, [call.func.id]))
+    bench.send(reports.plan(False, messages.ARGUED, [callee]))
     bench.last_check()
     set_recursion_depth()
     bench.begin(0)
@@ -116,6 +113,17 @@ def run_arguments(bench, fields):
         bench.send_raised(error)
     else:
         bench.send(reports.value(bench.numbers(), messages.PLAIN, encoded, b""))
+
+
+def _take_apart(program, text):
+    # type: (str, str) -> tuple[object, str]
+    """(code of the call's arguments, name that is called). Invalid where the arguments need the program."""
+    call = parse_text(text.strip(" \t\f\r\n"), "eval").body  # type: ignore[attr-defined]
+    code = compile_tree(_arguments_of(call))
+    shared = sorted(_names(code) & _bound_names(program))
+    if shared:
+        raise Invalid("the arguments use %r of the program" % shared[0])
+    return code, call.func.id
 
 
 def _arguments_of(call):

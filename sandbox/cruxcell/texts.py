@@ -28,21 +28,25 @@ class Invalid(Exception):
 def compile_text(source, filename, mode):
     # type: (str, str, str) -> object
     """Compile, or raise Invalid with what is wrong and where."""
-    try:
-        return compile(source, filename, mode, 0, _DONT_INHERIT)
-    except SyntaxError as error:
-        raise Invalid("%s (line %s)" % (error.msg, error.lineno)) from None
-    except (RecursionError, MemoryError):  # the parser runs out of its stack, or really of memory
-        raise Invalid("nested too deep, or too large, to be parsed") from None
-    except (ValueError, UnicodeError, OverflowError) as error:
-        raise Invalid("cannot be parsed: %s" % error) from None
+    return _compile(source, filename, mode, 0)
 
 
 def parse_text(source, mode):
     # type: (str, str) -> object
     """The syntax tree of `source` (types of the `_ast` module), or raise Invalid."""
+    return _compile(source, CHECK, mode, _ONLY_AST)
+
+
+def compile_tree(tree):
+    # type: (object) -> object
+    """The code of an expression's tree; Invalid where it is too deep, which a text may not have been."""
+    return _compile(tree, CHECK, "eval", 0)
+
+
+def _compile(source, filename, mode, flags):
+    # type: (object, str, str, int) -> object
     try:
-        return compile(source, CHECK, mode, _ONLY_AST, _DONT_INHERIT)
+        return compile(source, filename, mode, flags, _DONT_INHERIT)  # type: ignore[call-overload]
     except SyntaxError as error:
         raise Invalid("%s (line %s)" % (error.msg, error.lineno)) from None
     except (RecursionError, MemoryError):  # the parser runs out of its stack, or really of memory
@@ -115,9 +119,8 @@ def classify_call(text, entry_point):
         return messages.ARGUED, "", code
     if is_constant(code):
         return messages.CONSTANT, "", code
-    if callee_of(parse_text(text.strip(" \t\f\r\n"), "eval")):
-        return messages.ARGUED, "", code
-    return messages.EXPRESSION, "", code
+    is_call = callee_of(parse_text(text.strip(" \t\f\r\n"), "eval"))
+    return messages.ARGUED if is_call else messages.EXPRESSION, "", code
 
 
 def split_assertion(script):
@@ -138,7 +141,10 @@ def split_assertion(script):
         return None
     sides = (test.left, test.comparators[0])
     for fixed, other in (sides, sides[::-1]):
-        code = compile(_ast.Expression(fixed), CHECK, "eval", 0, _DONT_INHERIT)
+        try:
+            code = compile_tree(_ast.Expression(fixed))
+        except Invalid:
+            return None
         if is_constant(code):
             return code, _segment(script, other)
     return None
