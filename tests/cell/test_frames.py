@@ -1,0 +1,82 @@
+"""Frames: what is cut where, and what is refused."""
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+
+import pytest
+from cruxcell import frames
+from cruxcell.frames import FrameError
+
+
+def u32(number: int) -> bytes:
+    return struct.pack("<I", number)
+
+
+@pytest.mark.parametrize("fields", [[], [b""], [b"a"], [b"a", b"", b"bc" * 1000]])
+def test_what_is_packed_is_unpacked(fields):
+    assert frames.unpack(frames.pack(fields)) == fields
+    assert frames.split(frames.frame(fields)) == ([fields], len(frames.frame(fields)))
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        (b"\1", "cut off"),
+        (u32(0) + b"\0\0\0", "cut off"),
+        (u32(2) + b"a", "longer than its frame"),
+        (u32(0xFFFFFFFF), "longer than its frame"),
+    ],
+)
+def test_lengths_that_do_not_add_up(body, sentence):
+    with pytest.raises(FrameError, match=sentence):
+        frames.unpack(body)
+
+
+def test_fields_are_bounded_in_number():
+    frames.unpack(u32(0) * frames.MAX_FIELDS)
+    with pytest.raises(FrameError, match="too many"):
+        frames.unpack(u32(0) * (frames.MAX_FIELDS + 1))
+
+
+def test_what_is_not_whole_yet_is_left():
+    whole = frames.frame([b"one"]) + frames.frame([b"two", b"3"])
+    for at in range(len(whole)):
+        found, used = frames.split(whole[:at])
+        assert whole[:used] == b"".join(map(frames.frame, found))
+        assert len(found) == (0 if at < 11 else 1)
+
+
+def test_frames_before_a_bad_one_are_kept():
+    found: list[list[bytes]] = []
+    with pytest.raises(FrameError):
+        frames.split(frames.frame([b"good"]) + u32(1) + b"\0" + frames.frame([b"unread"]), found)
+    assert found == [[b"good"]]
+
+
+def test_a_pipe_is_read_to_the_end_of_the_frame_and_no_further():
+    reading, writing = os.pipe()
+    large = [b"x" * 300_000, b"y"]  # more than a pipe holds: written and read in pieces
+    writer = threading.Thread(target=frames.write_all, args=(writing, frames.frame(large) + frames.frame([b"next"])))
+    writer.start()
+    assert frames.read_frame(reading, 1 << 20) == large
+    writer.join()
+    assert frames.read_frame(reading, 10) == [b"next"]
+    os.close(writing)
+    with pytest.raises(FrameError, match="closed"):
+        frames.read_frame(reading, 10)
+    os.close(reading)
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"), [(u32(11), "over the limit of 10"), (u32(3) + b"ab", "closed"), (b"\0\0", "closed")]
+)
+def test_a_frame_that_does_not_come(data, sentence):
+    reading, writing = os.pipe()
+    os.write(writing, data)
+    os.close(writing)
+    with pytest.raises(FrameError, match=sentence):
+        frames.read_frame(reading, 10)
+    os.close(reading)

@@ -1,0 +1,88 @@
+"""Which programs may share a worker: only those that can leave nothing behind, on every interpreter there is."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from cruxcell.hermetic import is_hermetic
+from interpreters import Twin, pairs
+
+HERMETIC = {
+    "arithmetic": "def f(x): return x + 1",
+    "global": "n = 0\ndef f(x):\n global n\n n += x\n return n",
+    "default": "def f(x, seen=[]):\n seen.append(x)\n return seen",
+    "closure": "def f(x):\n def g():\n  nonlocal x\n  x += 1\n  return x\n return g()",
+    "generator": "def g(n):\n while n:\n  yield n\n  n -= 1\ndef f(x): return sum(g(x)) + sum(i for i in range(x))",
+    "exceptions": "def f(x):\n try:\n  return 1 / x\n except TypeError as e:\n  return str(e)\n finally:\n  x = 0",
+    "own attribute": "def f(x):\n f.calls = x\n return f.calls",
+    "format": "def f(x): return '{:>{}}'.format(x, 9) + f'{x!r:^9}' + '%s' % x + '{a}'.format_map({'a': x})",
+    "comprehensions": "def f(x): return {a: [b for b in range(a)] for a in range(x)}, {c for c in 'abc'}",
+    "own exception": "def f(x):\n raise ValueError(x)",
+}  # fmt: skip
+NOT_HERMETIC = {
+    "import": "import os\ndef f(x): return x",
+    "import in a function": "def f(x):\n from sys import path\n return path",
+    "__import__": "def f(x): return __import__('os')",
+    "class": "class A: pass\ndef f(x): return A()",
+    "dunder attribute": "def f(x): return x.__class__",
+    "dunder local": "def f(x):\n __x = 1\n return __x",
+    "getattr": "def f(x): return getattr(x, 'real')",
+    "type": "def f(x): return type(x)",
+    "eval": "def f(x): return eval('x')",
+    "an alias": "e = exec\ndef f(x): return x",
+    "globals": "def f(x): return globals()",
+    "open": "def f(x): return open(x)",
+    "input": "def f(x): return input()",
+    "hash": "def f(x): return hash(x)",
+    "id": "def f(x): return id(x)",
+    "frame of a generator": "def f(x): return (y for y in x).gi_frame",
+    "traceback": "def f(x):\n try:\n  1/0\n except Exception as e:\n  return e.with_traceback(None).tb_frame",
+    "a generator that cleans up": "def g():\n try:\n  yield\n finally:\n  print(1)\ndef f(x): return next(g())",
+    "a generator that catches": "def g():\n try:\n  yield\n except BaseException:\n  print(1)\ndef f(x): return g()",
+    "a generator in a context": "def f(x):\n def g():\n  with x:\n   yield\n return g()",
+    "a coroutine that cleans up": "async def g():\n try:\n  await h\n finally:\n  print(1)\ndef f(x): return g()",
+    "a frame by way of a format string": "def f(x): return '{0.gi_frame}'.format(y for y in x)",
+    "a traceback by way of a format string": "def f(x):\n try:\n  1/0\n except Exception as e:\n  return x.format(e)",
+    "format_map beside a generator": "g = (y for y in [])\ndef f(x): return x.format_map({'g': g})",
+}  # fmt: skip
+
+
+def hermetic(source: str) -> bool:
+    return is_hermetic(source, compile(source, "<program>", "exec"))
+
+
+@pytest.mark.parametrize("name", HERMETIC)
+def test_these_may_share(name):
+    assert hermetic(HERMETIC[name])
+
+
+@pytest.mark.parametrize("name", NOT_HERMETIC)
+def test_these_may_not(name):
+    assert not hermetic(NOT_HERMETIC[name])
+
+
+ASK = """
+import json
+from cruxcell.hermetic import is_hermetic
+with open(sys.argv[1]) as file:
+    programs = json.load(file)
+print(json.dumps([is_hermetic(source, compile(source, "<program>", "exec")) for source in programs]))
+"""
+
+
+@pytest.mark.parametrize("python", [pure for _, pure in pairs()], ids=str)
+def test_every_interpreter_says_the_same(python: Twin, tmp_path: Path):
+    path = tmp_path / "programs.json"
+    path.write_text(json.dumps([*HERMETIC.values(), *NOT_HERMETIC.values()]))
+    assert python.ask(ASK, str(path)) == [True] * len(HERMETIC) + [False] * len(NOT_HERMETIC)
+
+
+@pytest.mark.data
+def test_almost_all_published_programs_may_share():
+    if "CRUXBOX_DATA" not in os.environ:
+        pytest.skip("CRUXBOX_DATA does not name a folder with the public data sets")
+    lines = (Path(os.environ["CRUXBOX_DATA"]) / "cruxeval" / "cruxeval.jsonl").read_text().splitlines()
+    assert sum(hermetic(json.loads(line)["code"]) for line in lines) == 797

@@ -1,0 +1,171 @@
+"""Canonical bytes: equal for equal values, different for different ones, and never by asking the candidate."""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter, OrderedDict, defaultdict, namedtuple
+
+import pytest
+from cruxcell import values
+from cruxcell.values import NotPlain, TooLarge
+
+BUDGET = 1 << 20
+NAN = float("nan")
+
+
+def canon(value: object) -> bytes:
+    data, has_nan = values.canon(value, BUDGET)
+    assert not has_nan
+    return data
+
+
+class Color(enum.IntEnum):
+    RED = 1
+
+
+class Words(str):
+    pass
+
+
+class Numbers(list):
+    def __iter__(self):
+        raise AssertionError("a method of the candidate was called")
+
+    __len__ = __getitem__ = __repr__ = __reduce__ = __iter__
+
+
+Point = namedtuple("Point", "x y")
+
+EQUAL = [
+    (True, 1),
+    (1, 1.0),
+    (0, -0.0),
+    (False, 0j),
+    (2**70, float(2**70)),
+    (1.5, 1.5 + 0j),
+    (b"a", bytearray(b"a")),
+    ({1, 2}, frozenset([2, 1])),
+    ({1: 2, "a": 3}, {"a": 3, 1.0: 2.0}),
+    ([1, [True, (2,)]], [1.0, [1, (2.0,)]]),
+    ({"b": {1}}, OrderedDict(b={1})),
+    ({"a": 2}, Counter("aa")),
+    ({"a": [1]}, defaultdict(list, a=[1])),
+    (Color.RED, 1),
+    ("a", Words("a")),
+    ((1, 2), Point(1, 2)),
+    (["a"], Numbers(["a"])),
+]
+DIFFERENT = [
+    (None, 0),
+    (0, ""),
+    ("", b""),
+    ("1", 1),
+    ([], ()),
+    ([], {}),
+    (set(), {}),
+    ([1], [[1]]),
+    ([1, 2], [2, 1]),
+    ([1, 23], [12, 3]),
+    (["a", "b"], ["ab", ""]),
+    (["a,b"], ["a", "b"]),
+    ([[], []], [[[]]]),
+    ({1: 2}, {2: 1}),
+    ({1, 2}, {1, 2, 3}),
+    (0.1 + 0.2, 0.3),
+    (2**53, 2**53 + 1),
+    (1e308 * 10, 10**400),
+    (1j, 1),
+    ("é", "e\u0301"),
+    ("\ud800", "\\ud800"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), EQUAL, ids=lambda value: type(value).__name__)
+def test_equal_values_are_one(one, other):
+    assert one == other
+    assert canon(one) == canon(other)
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT, ids=ascii)
+def test_different_values_are_two(one, other):
+    assert one != other
+    assert canon(one) != canon(other)
+
+
+@pytest.mark.parametrize("value", [NAN, [NAN], {1: (NAN,)}, {NAN}, complex(0, NAN)], ids=repr)
+def test_nan_is_marked_wherever_it_is(value):
+    assert values.canon(value, BUDGET)[1]
+
+
+class EqualsAll:
+    def __eq__(self, other):
+        return True
+
+    __hash__ = None
+
+
+class EqualList(list):
+    def __eq__(self, other):
+        return True
+
+    __hash__ = None
+
+
+class EqualInt(int):
+    def __eq__(self, other):
+        return True
+
+    def __hash__(self):
+        return 1
+
+
+class Inherits(EqualList):
+    pass
+
+
+@pytest.mark.parametrize(
+    "value",
+    [EqualsAll(), EqualList(), EqualInt(3), Inherits(), [EqualInt(3)], {EqualInt(3): 1}, object(), len, range(3), int],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_says_itself_what_it_equals_is_not_plain(value):
+    with pytest.raises(NotPlain):
+        values.canon(value, BUDGET)
+
+
+def test_a_class_cannot_lie_about_its_type():
+    class Liar:
+        __class__ = list
+
+        def __len__(self):
+            return 0
+
+    with pytest.raises(NotPlain, match="Liar"):
+        values.canon(Liar(), BUDGET)
+
+
+def test_the_budget_holds():
+    for value in ("x" * 100, [1] * 100, 1 << 1000, {n: n for n in range(50)}, [[[["x" * 30]]]]):
+        size = len(canon(value))
+        with pytest.raises(TooLarge):
+            values.canon(value, size // 2)
+
+
+def test_depth_is_bounded():
+    deep: list = []
+    for _ in range(values.MAX_DEPTH - 1):
+        deep = [deep]
+    canon(deep)
+    with pytest.raises(NotPlain, match="nested"):
+        canon([[deep]])
+    loop: list = []
+    loop.append(loop)
+    with pytest.raises(NotPlain, match="nested"):
+        canon(loop)
+
+
+def test_repr_is_for_people():
+    assert values.short_repr([1, "a"], 100) == ("[1, 'a']", False)
+    assert values.short_repr("a" * 100, 10) == ("'" + "a" * 9, True)
+    assert "int of 40001 bits" in values.short_repr(1 << 40_000, 100)[0]
+    assert values.short_repr([1 << 40_000], 100)[0].startswith("<a value with very long ints")
