@@ -91,6 +91,9 @@ def _of_pair(candidate: Result, test: Result, task: TaskAsk) -> Finding:
     if last[0] in _TEST_ENDS and len(last) == 3 and test.facts.is_clean:
         outcome, text = _TEST_ENDS[last[0]], verdict.text(last[2])
         if last[0] == messages.CANDIDATE_GONE:
+            # It cut or garbled the line and lived on: its doing, although it was we who ended it then.
+            if candidate.facts.killed == messages.KILLED_CANCEL:
+                return Finding(Outcome.CRASHED, text)
             return served if served.outcome is not None else Finding(Outcome.CRASHED, text)
         return served.but(outcome=outcome, detail=text)
     finding = _of_script(read_single(test, task))

@@ -160,8 +160,13 @@ class _Line:
 
 def _exception(name, message):
     # type: (str, str) -> BaseException
-    """The candidate's exception: of the builtin class of that name, or of a class made for it."""
+    """The candidate's exception: of the builtin class of that name, or of a class made for it.
+
+    One that ends an iteration would end one of the test's own, `all(map(candidate, ...))`, and leave it content.
+    """
     kind = getattr(builtins, name, None)
+    if kind in (StopIteration, StopAsyncIteration):
+        return RuntimeError("the candidate raised %s" % name)
     if not (isinstance(kind, type) and issubclass(kind, BaseException)):
         kind = type(str(name), (Exception,), {})
     try:
