@@ -173,8 +173,9 @@ async def run(place: Place, options: argparse.Namespace) -> dict[str, object]:
     await place.ready()
     clients = {name: max(1, int(options.clients * share)) for name, share in TENANTS.items()}
     quiet = Tally()
-    # One caller of `quick` alone: what it feels when nobody is there.
-    await one_client(place, "quick", quiet, time.monotonic() + QUIET_S, 10**6)
+    # The callers of `quick` alone: what they feel when nobody else is there.
+    until = time.monotonic() + QUIET_S
+    await asyncio.gather(*[one_client(place, "quick", quiet, until, 10**6 + n) for n in range(clients["quick"])])
     tallies = {name: Tally() for name in TENANTS}
     samples: list[dict[str, float]] = []
     state = {"kills": 0}

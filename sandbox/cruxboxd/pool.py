@@ -267,10 +267,12 @@ class Pool:
         if taken >= self._slots:
             return False
         idle = [keeper for keeper in self._keepers if keeper.load == 0]
-        for keeper in idle:
-            if keeper.key == job.key:
-                keeper.run(self._queue.take(job))
-                return True
+        is_full = len(self._keepers) + sum(self._starting.values()) >= self._max_keepers
+        for key in _keys_for(job.key, is_full):
+            for keeper in idle:
+                if keeper.key == key:
+                    keeper.run(self._queue.take(job))
+                    return True
         if self._starting.get(job.key, 0) + taken < self._slots:
             self._make_room(idle)
             if len(self._keepers) + sum(self._starting.values()) < self._max_keepers:
@@ -281,6 +283,7 @@ class Pool:
     def _make_room(self, idle: list[Keeper]) -> None:
         """Too many zygotes: end an idle one of another kind."""
         if len(self._keepers) >= self._max_keepers and idle:
+            self._keepers.remove(idle[0])  # asked for, so it does not count as a restart
             idle[0].kill("")
 
     def _fill_second_lane(self, job: Job) -> bool:
@@ -290,6 +293,12 @@ class Pool:
                 keeper.run(self._queue.take(job))
                 return True
         return False
+
+
+def _keys_for(key: ZygoteKey, is_full: bool) -> list[ZygoteKey]:
+    """The zygotes that may run a job. Where no more can be started, one with modules loaded does for a job that needs
+    none: its forks cost more, but not what ending it and starting another would."""
+    return [key, replace(key, preloaded=True)] if is_full and not key.preloaded else [key]
 
 
 class PoolObserver:

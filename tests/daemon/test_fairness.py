@@ -164,9 +164,12 @@ def test_nothing_is_lost_or_given_twice(steps):
         ([], 1, set()),
         (["a"] * 5, 1, set()),
         (["a"] * 6, 1, {"a"}),
-        (["a"], 2, set()),
-        (["a"] * 2 + ["b"], 2, {"a"}),
-        (["a", "b"], 9, {"a", "b"}),
+        (["a"] * 2, 2, set()),
+        (["a"] * 3 + ["b"], 2, {"a"}),
+        (["a"] * 3 + ["b"], 4, {"a"}),
+        (["a"] * 2 + ["b"], 4, set()),
+        (["a", "b"], 9, set()),
+        (list("abcdef"), 9, set("abcdef")),
     ],
 )
 def test_slow_workers_are_shared(slow, present, held_back):
