@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint bench proto clean manifests image-test conformance forging
+.PHONY: setup demo test lint bench proto clean manifests image-test conformance forging load
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml
@@ -58,6 +58,10 @@ proto-check:  ## are the committed stubs those of the committed .proto?
 	@git diff --quiet -- proto || (echo "proto/ has uncommitted changes" && exit 1)
 	$(MAKE) proto
 	git diff --exit-code -- proto
+
+MINUTES ?= 10
+load: setup  ## 64 clients of three tenants, honest, hostile and stalling work: nothing lost, nothing wrong
+	$(BIN)/python -m bench.load --minutes $(MINUTES)
 
 clean:
 	rm -rf $(VENV) .venv-deploy .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -40,6 +40,8 @@ LIMITS = Limits(cpu_ms=500, wall_ms=8_000)
 STALLING = Limits(cpu_ms=500, wall_ms=8_000, steps=10**12)
 TENANTS = {"quick": 0.25, "bulk": 0.5, "hog": 0.25}  # and their shares of the clients
 
+SIZES = {"quick": 1, "bulk": 16, "hog": 4}  # checks a call
+
 P, F = Outcome.PASSED, Outcome.FAILED
 # Program, call, expected, what must become of it, limits.
 HONEST = [
@@ -96,7 +98,7 @@ def batch(tenant: str, size: int, rng: random.Random) -> tuple[list[Task], list[
 async def one_client(place: Place, tenant: str, tally: Tally, until: float, number: int) -> None:
     """One client's life: batches, one after another, each with its latency."""
     rng = random.Random(number)
-    size = 1 if tenant == "quick" else 16
+    size = SIZES[tenant]
     client = AsyncClient(place.target, token=place.tokens[tenant], retries=30)
     async with client:
         while time.monotonic() < until:
@@ -127,7 +129,15 @@ class Place:
         self.target, self._metrics = f"127.0.0.1:{_free_port()}", _free_port()
         self.log = folder / "log"
         command = [sys.executable, "-m", "cruxboxd", "serve", "--listen", self.target, "--workers", str(workers)]
-        command += ["--tokens", str(folder / "tokens"), "--metrics-port", str(self._metrics), "--canary-s", "5"]
+        command += [
+            "--tokens",
+            str(folder / "tokens"),
+            "--metrics-port",
+            str(self._metrics),
+            "--canary-s",
+            "5",
+            "--exit-with-parent",
+        ]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(command, stderr=log, stdin=subprocess.DEVNULL)
         self.watched = psutil.Process(self.process.pid)
