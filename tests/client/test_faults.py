@@ -8,7 +8,7 @@ import signal
 import pytest
 from cruxbox import CallCheck, Client, Outcome, Task, Unavailable
 
-COUNT = 500
+COUNT = 250
 
 
 def sums() -> list[Task]:
@@ -28,7 +28,7 @@ def run(client: Client, disturb, at: int = 20) -> list[Outcome]:
 
 def test_a_daemon_that_is_killed_is_a_clear_error(daemons):
     daemon = daemons()
-    with Client(daemon.target, retries=2, window=64) as client:
+    with Client(daemon.target, retries=2, window=32) as client:
         outcomes = []
         with pytest.raises(Unavailable, match=daemon.target):
             outcomes = run(client, daemon.kill)
@@ -38,7 +38,7 @@ def test_a_daemon_that_is_killed_is_a_clear_error(daemons):
 def test_a_daemon_that_drains_answers_what_it_took_or_says_it_is_away(daemons):
     daemon = daemons()
     outcomes = []
-    with Client(daemon.target, retries=2, window=64) as client:
+    with Client(daemon.target, retries=2, window=32) as client:
         with contextlib.suppress(Unavailable):
             outcomes = run(client, lambda: daemon.process.send_signal(signal.SIGTERM))
         assert set(outcomes) <= {Outcome.PASSED}
@@ -59,7 +59,7 @@ def test_a_daemon_that_comes_back_gets_the_rest(daemons, tmp_path):
         second.append(Daemon(f"unix:{tmp_path}/s"))
 
     try:
-        with Client(first.target, window=64, on_event=events.append) as client:
+        with Client(first.target, window=32, on_event=events.append) as client:
             assert run(client, replace) == [Outcome.PASSED] * COUNT
     finally:
         for daemon in (first, *second):
@@ -71,7 +71,7 @@ def test_a_daemon_that_comes_back_gets_the_rest(daemons, tmp_path):
 def test_one_of_two_daemons_goes_and_nothing_is_lost(daemons, sign):
     both = [daemons(), daemons()]
     target = "ipv4:" + ",".join(daemon.target for daemon in both)
-    with Client(target, window=64) as client:
+    with Client(target, window=32) as client:
         outcomes = run(client, lambda: both[0].process.send_signal(sign))
     assert outcomes == [Outcome.PASSED] * COUNT
 
@@ -85,7 +85,7 @@ def test_work_reaches_every_daemon_behind_a_name(daemons):
 
 def test_a_small_queue_is_waited_for(daemons):
     """RESOURCE_EXHAUSTED, with the wait the server asks for, until everything has gone through."""
-    daemon = daemons("--queue-checks", "100")
+    daemon = daemons("--queue-checks", "50")
     events = []
     with Client(daemon.target, on_event=events.append, window=2000) as client:
         assert run(client, lambda: None) == [Outcome.PASSED] * COUNT
