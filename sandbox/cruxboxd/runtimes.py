@@ -83,7 +83,7 @@ def _ask(spec: RuntimeSpec, is_default: bool, is_own: bool) -> Runtime:
         raise ConfigError(f"runtime {spec.name!r}: {spec.path} is not a working Python: {error}") from None
     if said["implementation"] != "cpython" or tuple(map(int, said["version"].split(".")[:2])) < (3, 8):
         raise ConfigError(f"runtime {spec.name!r}: {spec.path} is not a CPython from 3.8 on")
-    path = tuple(entry for entry in said["path"] if Path(entry).is_dir())
+    path = tuple(said["path"])
     readable = [*path, said["stdlib"], *said["libraries"]]
     return Runtime(
         name=spec.name,

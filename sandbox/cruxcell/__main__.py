@@ -172,7 +172,11 @@ def _read_imports_without_stat():
         finally:
             os.close(number)
 
-    external._path_stat = stat_by_opening  # type: ignore[attr-defined]
+    # The module's own view of `posix` is replaced, not its function: a traced import keeps its number of events.
+    posix = type(sys)("posix")
+    posix.__dict__.update(external._os.__dict__)  # type: ignore[attr-defined]
+    posix.stat = stat_by_opening  # type: ignore[attr-defined]
+    external._os = posix  # type: ignore[attr-defined]
 
 
 def _forget_the_harness():

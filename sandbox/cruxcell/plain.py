@@ -6,11 +6,11 @@ The bytes come from a process that may be hostile, so decoding builds nothing bu
 
 import struct
 
+from cruxcell.values import NotPlain, TooLarge, type_name
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
-
-from cruxcell.values import NotPlain, TooLarge, type_name
 
 MAX_DEPTH = 100
 _double = struct.Struct(">d")

@@ -9,14 +9,14 @@ builtin class. What the candidate sends is hostile: it is only ever decoded to p
 import builtins
 import os
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any  # noqa: F401 - in type comments
-
 from cruxcell import frames, messages, plain, reports
 from cruxcell.texts import CHECK, PROGRAM, Invalid, compile_text
 from cruxcell.values import NotPlain, TooLarge, type_name
 from cruxcell.workbench import Workbench, fresh_namespace, set_recursion_depth  # noqa: F401 - in type comments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
 
 CHANNEL = 5
 _MAX_MESSAGE = 16 << 20
