@@ -49,8 +49,10 @@ def totals(results: list[Result]) -> int:
     print(
         f"\n{len(results)} cases as {who}: " + ", ".join(f"{number} {name}" for name, number in sorted(count.items()))
     )
-    in_process = sum(len(result.in_process) for result in results)
-    print(f"{in_process} checks were judged IN_PROCESS")
+    in_process = [name for result in results for name in result.in_process]
+    print(f"{len(in_process)} checks were judged IN_PROCESS" + (":" if in_process else ""))
+    for name in in_process:
+        print(f"  {name}")
     return count["FAILED"]
 
 

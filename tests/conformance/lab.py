@@ -88,11 +88,13 @@ class Lab:
         except grpc.RpcError as error:
             return [reply_to_error(error)] * max(1, sum(len(task.checks) for task in tasks))
 
-    def fire(self, shot: Shot) -> tuple[list[Reply], Reply]:
-        """Send a shot with a benign check beside it: (the shot's replies, the benign one's)."""
-        task = self.fill(shot.task)
-        future, beside = self.start([task]), self.start([BENIGN])
-        return self.answers([task], future), self.answers([BENIGN], beside)[0]
+    def fire(self, shots: Sequence[Shot]) -> tuple[list[list[Reply]], Reply]:
+        """Send shots at once with a benign check beside them: (the replies of each shot, the benign one's)."""
+        tasks = [self.fill(shot.task) for shot in shots]
+        futures = [self.start([task]) for task in tasks]
+        beside = self.start([BENIGN])
+        replies = [self.answers([task], future) for task, future in zip(tasks, futures, strict=True)]
+        return replies, self.answers([BENIGN], beside)[0]
 
     def benign(self) -> Reply:
         """A benign check's reply, now."""
