@@ -66,6 +66,7 @@ class Inspector:
         self.seen = set()  # type: set[str]
         self._source, self._code = source, code
         self._program = None  # type: object
+        self._names = {}  # type: dict[str, object]
         self._has_operations = has_operations(code)
 
     def watch(self, text, call):
@@ -81,7 +82,8 @@ class Inspector:
             return None
         if self._program is None:
             self._program = rewrite(self._source, "exec") if self._has_operations else self._code
-        return self._program, rewrite(text, "eval") if watched else call, operations(self.seen)
+            self._names = operations(self.seen)
+        return self._program, rewrite(text, "eval") if watched else call, dict(self._names)
 
     def look(self, text, call):
         # type: (str, object) -> set[str]
