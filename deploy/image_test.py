@@ -128,7 +128,7 @@ def conformance() -> Iterator[str]:
     """The hostile cases, run inside the container by a pytest that is mounted, against daemons they start there."""
     packages = test_packages()
     mounts = ("--volume", f"{ROOT}:/src:ro", "--volume", f"{packages}:/site:ro", "--env", "PYTHONPATH=/site")
-    command = ("-m", "pytest", "-p", "no:cacheprovider", "-q", "--rootdir", "/src", "/src/tests/conformance")
+    command = ("-m", "pytest", "-p", "no:cacheprovider", "--rootdir", "/src", "/src/tests/conformance")
     done = call(*restricted("--entrypoint", "python", *mounts, memory="2g"), IMAGE, *command)
     log = OUT / "conformance.log"
     log.write_text(done.stdout + done.stderr)
