@@ -66,6 +66,30 @@ def needle() -> str:
     return "needle-" + secrets.token_hex(12)
 
 
+ORACLE = """
+import os
+def said(path, flags):
+    try:
+        os.close(os.open(path, flags))
+    except OSError as refused:
+        return refused.errno
+    return 0
+def f():
+    there = [said('@{secret_file}', flags) for flags in (os.O_RDONLY, os.O_DIRECTORY)]
+    return there == [said('@{secret_file}-not', flags) for flags in (os.O_RDONLY, os.O_DIRECTORY)]
+"""
+
+
+def open_oracle(lab: Lab) -> list[Observation]:
+    """Case 67: opening must not tell either, where the worker has a file tree of its own.
+
+    Without namespaces it does: programs must be able to open what they import, and a filter sees no paths.
+    """
+    own_tree = any(layer.name == "namespaces" and layer.active for layer in lab.info().layers)
+    reply = lab.ask([lab.fill(Task(ORACLE, (CallCheck("f()", "True"),), limits=LIMITS))])[0]
+    return [(f"open, namespaces {'on' if own_tree else 'off'}", "P" if own_tree else "PF", reply.letter)]
+
+
 def server_killed(lab: Lab) -> list[Observation]:
     """Case 90: SIGKILL to the daemon while workers run; every process below it ends."""
     with Daemon() as daemon:
