@@ -244,7 +244,7 @@ def _count_monitored(code, globals, limit, fd, report):
             if count > limit > 0:
                 _stop(fd, report)
 
-    own = sys._getframe().f_code
+    own = _count_monitored.__code__  # looked up by name: asking for a frame is refused to guarded code
     if _monitoring.get_tool(_tool) != _TOOL_NAME:  # what ran before gave our number away
         _tool = _take_tool()
     _monitoring.register_callback(_tool, event, happened)

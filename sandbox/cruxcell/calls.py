@@ -44,7 +44,7 @@ def run_calls(bench, fields):
         reports.plan(bool(hermetic), "".join([item[0] for item in planned]), [item[1] for item in planned if item[1]])
     )
     inspector = _inspect_texts(bench, source, program, checks, planned) if flags & INSPECT else None
-    set_recursion_depth()
+    set_recursion_depth(2)
     for index, (kind, _, code) in enumerate(planned):
         if kind == messages.CONSTANT:
             _evaluate(bench, index, None, code)
@@ -144,7 +144,7 @@ def run_apply(bench, fields):
         return
     bench.send(reports.plan(False, messages.DIRECT, []))
     bench.last_check()
-    set_recursion_depth()
+    set_recursion_depth(1)
     namespace = fresh_namespace()
     bench.begin(0)
     try:

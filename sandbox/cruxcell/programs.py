@@ -46,7 +46,7 @@ def run_stdio(bench, fields):
         return
     bench.send(reports.plan(False, messages.DIRECT, []))
     bench.last_check()
-    set_recursion_depth()
+    set_recursion_depth(1)
     bench.begin(0)
     _open_streams()
     sys.argv = ["program.py"]
@@ -88,7 +88,7 @@ def run_script(bench, fields):
         return
     bench.send(reports.plan(False, messages.EXPRESSION, []))
     bench.last_check()
-    set_recursion_depth()
+    set_recursion_depth(2)
     namespace = fresh_namespace()
     bench.begin(0)
     steps = 0

@@ -79,7 +79,7 @@ def run_expression(bench, fields):
         return
     bench.send(reports.plan(False, messages.EXPRESSION, []))
     bench.last_check()
-    set_recursion_depth()
+    set_recursion_depth(1)
     bench.begin(0)
     try:
         value = bench.run(code, fresh_namespace())
@@ -102,7 +102,7 @@ def run_arguments(bench, fields):
         return
     bench.send(reports.plan(False, messages.ARGUED, [callee]))
     bench.last_check()
-    set_recursion_depth()
+    set_recursion_depth(1)
     bench.begin(0)
     try:
         pair = bench.run(code, fresh_namespace())

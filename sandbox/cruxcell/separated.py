@@ -41,7 +41,7 @@ def run_serve(bench, fields):
         return
     bench.send(reports.plan(False, messages.DIRECT, []))
     bench.last_check()
-    set_recursion_depth()
+    set_recursion_depth(2)
     namespace = fresh_namespace()
     bench.begin(0)
     try:
@@ -103,7 +103,7 @@ def run_test(bench, fields):
         return
     bench.send(reports.plan(False, messages.DIRECT, []))
     bench.last_check()
-    set_recursion_depth()
+    set_recursion_depth(1)
     bench.begin(0)
     line = _Line(bench)
     try:

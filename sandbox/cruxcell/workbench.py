@@ -132,10 +132,13 @@ def fresh_namespace(name="__candidate__"):
     return {"__builtins__": builtins, "__name__": name}
 
 
-def set_recursion_depth():
-    # type: () -> None
-    """Give the code that is run next a script's recursion depth, whatever the depth of the harness around it."""
+def set_recursion_depth(between):
+    # type: (int) -> None
+    """Give the code that is run next a script's recursion depth, whatever the depth of the harness around it.
+
+    `between` is the number of the harness's frames between the caller's and the code's.
+    """
     depth, frame = 0, sys._getframe(1)  # type: ignore[assignment]
     while frame is not None:
         depth, frame = depth + 1, frame.f_back  # type: ignore[assignment]
-    sys.setrecursionlimit(_PYTHON_DEPTH + depth + 2)
+    sys.setrecursionlimit(_PYTHON_DEPTH + depth + between)
