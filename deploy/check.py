@@ -41,7 +41,8 @@ class Missing(Exception):
 
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
     """Standard output of a command. Raises Failed with everything it said when it exits with another code than 0."""
-    environment = {**os.environ, "LOG_LEVEL": "ERROR"}
+    # Some builds of kubectl ask the current cluster for its version, even to render; here there is none to ask.
+    environment = {**os.environ, "LOG_LEVEL": "ERROR", "KUBECONFIG": os.devnull}
     done = subprocess.run(
         [str(word) for word in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False
     )

@@ -42,7 +42,7 @@ class Skipped(Exception):
 
 def call(*command: str | Path) -> subprocess.CompletedProcess[str]:
     """Run a command with our containers.conf; never raises for its exit code."""
-    environment = {**os.environ, "CONTAINERS_CONF": str(_containers_conf())}
+    environment = {**os.environ, "CONTAINERS_CONF": str(_containers_conf()), "KUBECONFIG": os.devnull}
     words = [str(word) for word in command]
     return subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
