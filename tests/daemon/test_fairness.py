@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import threading
 from collections import Counter
@@ -14,15 +13,12 @@ from cruxbox.errors import CruxboxError
 from cruxbox.retry import RETRY_INFO_KEY, parse_retry_info
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
-from cruxboxd.admission import Admission
-from cruxboxd.config import DEFAULT_LIMITS, Config
+from cruxboxd.config import DEFAULT_LIMITS
 from cruxboxd.fair import FairQueue
 from cruxboxd.identity import make_token
 from cruxboxd.jobs import Job, ZygoteKey
-from cruxboxd.refusal import Refused, retry_info, rich_status
 from cruxboxd.slowness import SlowShare
 from cruxboxd.tenants import Tenant
-from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, duration_pb2, message_factory
 from hypothesis import given
 from hypothesis import strategies as st
 from serving import HARMLESS, NAP, Served, spins, sums, until
@@ -174,88 +170,6 @@ def test_nothing_is_lost_or_given_twice(steps):
 )
 def test_slow_workers_are_shared(slow, present, held_back):
     assert SlowShare(slots=2, zygotes=8).crowders(slow, present) == held_back
-
-
-# ---- admission ---------------------------------------------------------------------------------------------------
-
-
-def admission(shared: bool = True, cpu_wait_s: float = 0.0) -> Admission:
-    return Admission(
-        Config(workers=1, queue_checks=100, queue_bytes=1000), shared, lambda: 1.0, lambda name: cpu_wait_s
-    )
-
-
-async def test_one_tenant_leaves_room_for_others():
-    rules = admission()
-    a, b = Tenant("a"), Tenant("b")
-    first = rules.take(a, 50, 10)
-    with pytest.raises(Refused) as caught:
-        rules.take(a, 1, 1)
-    assert (caught.value.code, caught.value.retry_s) == (grpc.StatusCode.RESOURCE_EXHAUSTED, 1.0)
-    rules.take(b, 25, 10)
-    first.give_back(49)
-    rules.take(a, 30, 10)
-    first.close()
-    first.close()
-    assert rules.checks == 55
-
-
-async def test_alone_a_tenant_may_fill_it_and_everything_is_given_back():
-    rules = admission(shared=False)
-    tickets = [rules.take(Tenant(""), 10, 100) for _ in range(10)]
-    with pytest.raises(Refused):
-        rules.take(Tenant(""), 1, 0)
-    for ticket in tickets:
-        ticket.give_back(10)
-    assert rules.checks == 0
-    rules.take(Tenant(""), 100, 1000)
-
-
-@pytest.mark.parametrize(
-    ("tenant", "checks", "size", "cpu_wait_s", "reason"),
-    [
-        (Tenant("a"), 101, 1, 0, "too_large"),
-        (Tenant("a"), 1, 1001, 0, "too_large"),
-        (Tenant("a", queued_checks=5), 6, 1, 0, "too_large"),
-        (Tenant("a", cpu_seconds_per_minute=1), 1, 1, 9, "cpu"),
-    ],
-)
-async def test_refusals_say_why(tenant, checks, size, cpu_wait_s, reason):
-    with pytest.raises(Refused) as caught:
-        admission(cpu_wait_s=cpu_wait_s).take(tenant, checks, size)
-    assert caught.value.reason == reason
-
-
-async def test_a_stream_waits_while_it_has_work_and_is_refused_when_it_has_none():
-    rules, tenant = admission(), Tenant("a", queued_checks=10)
-    ticket = rules.take(tenant, 10, 1)
-    waiting = asyncio.create_task(rules.take_when_possible(tenant, 5, 1, lambda: True))
-    await asyncio.sleep(0)
-    assert not waiting.done()
-    ticket.give_back(10)
-    (await waiting).close()
-    rules.take(tenant, 10, 1)
-    with pytest.raises(Refused, match="quota is 10"):
-        await rules.take_when_possible(tenant, 5, 1, lambda: False)
-
-
-def test_the_wait_travels_as_google_writes_it():
-    """Read back with messages built from google.rpc's own field numbers."""
-    assert parse_retry_info(retry_info(2.25)) == 2.25
-    file = descriptor_pb2.FileDescriptorProto(name="s.proto", package="t", dependency=["google/protobuf/any.proto"])
-    message = file.message_type.add(name="Status")
-    message.field.add(name="code", number=1, type=5, label=1)
-    message.field.add(name="message", number=2, type=9, label=1)
-    message.field.add(name="details", number=3, type=11, label=3, type_name=".google.protobuf.Any")
-    pool = descriptor_pool.DescriptorPool()
-    pool.AddSerializedFile(any_pb2.DESCRIPTOR.serialized_pb)
-    pool.AddSerializedFile(duration_pb2.DESCRIPTOR.serialized_pb)
-    pool.Add(file)
-    status = message_factory.GetMessageClass(pool.FindMessageTypeByName("t.Status"))()
-    status.ParseFromString(rich_status(8, "full " * 100, retry_info(0.5)))
-    assert (status.code, status.message) == (8, "full " * 100)
-    assert status.details[0].type_url == "type.googleapis.com/google.rpc.RetryInfo"
-    assert parse_retry_info(status.details[0].value) == 0.5
 
 
 # ---- a daemon with tenants ---------------------------------------------------------------------------------------
