@@ -14,6 +14,8 @@ from cruxboxd.pool import Pool
 from cruxboxd.verdict import parse_report
 
 ALLOWED = "ALLOWED"
+# What only one layer refuses: where that layer may be missing and is, the attempt may succeed.
+_REFUSED_BY = {"open_passwd": "landlock", "read_environment": "landlock"}
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,9 @@ class Preflight:
             if layer.required and not layer.active
         ]
         found += [
-            f"a worker was able to {name.replace('_', ' ')}" for name, result in self.attempts if result == ALLOWED
+            f"a worker was able to {name.replace('_', ' ')}"
+            for name, result in self.attempts
+            if result == ALLOWED and _REFUSED_BY.get(name) not in self.degraded
         ]
         return found
 
