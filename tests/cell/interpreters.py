@@ -67,7 +67,7 @@ def helper(python: Path) -> Path:
 @functools.cache
 def twins() -> list[Twin]:
     """Both twins of each supported interpreter on PATH or under pyenv; one interpreter for a version."""
-    return [Twin(name, python, version) for version, python in _found() for name in ("native", "pure")]
+    return [Twin(name, python, version) for version, python in found_interpreters() for name in ("native", "pure")]
 
 
 def pairs() -> list[tuple[Twin, Twin]]:
@@ -84,7 +84,8 @@ def programs(file_name: str) -> dict[str, str]:
 
 
 @functools.cache
-def _found() -> list[tuple[tuple[int, int], Path]]:
+def found_interpreters() -> list[tuple[tuple[int, int], Path]]:
+    """(version, interpreter) of each that is supported, on PATH or under pyenv."""
     found: dict[tuple[int, int], Path] = {}
     for python in _candidates():
         version = _version(python)
