@@ -36,6 +36,7 @@ class Plan:
         strict: stop at the first bad row, with a DataError.
         resume: go on with a run that was killed, if there is one.
         restart: forget about it.
+        checkpoint_s: seconds between two moments from which a killed run can go on.
     """
 
     candidates: Path
@@ -46,6 +47,7 @@ class Plan:
     strict: bool = False
     resume: bool = False
     restart: bool = False
+    checkpoint_s: float = 1.0
 
 
 def filter_file(
@@ -77,7 +79,7 @@ def filter_file(
         _remove(memory)
     identity = _identity(plan)
     seen = Seen(memory)
-    outputs = Outputs([plan.out, *([plan.rejects] if plan.rejects else [])], identity, seen.save)
+    outputs = Outputs([plan.out, *([plan.rejects] if plan.rejects else [])], identity, seen.save, plan.checkpoint_s)
     try:
         outputs.go_on() if going_on else outputs.start()
         items = read_candidates(plan.candidates, skip=outputs.rows_done)

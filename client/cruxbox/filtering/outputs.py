@@ -19,8 +19,6 @@ from cruxbox.building.rows import write_records_in_parts
 from cruxbox.errors import DataError
 from cruxbox.filtering.summary import Summary
 
-_CHECKPOINT_S = 1.0
-
 
 class Outputs:
     """Files that grow, and the journal that says how far they are good.
@@ -29,16 +27,19 @@ class Outputs:
         paths: where the rows go in the end; `.parquet` is made from the rows at the very end.
         identity: what must be the same for a run to be gone on with (input, rules, ...).
         save: called before each checkpoint: saves what is kept elsewhere.
+        every_s: seconds between checkpoints, at least.
     """
 
-    def __init__(self, paths: list[Path], identity: Mapping[str, Any], save: Callable[[], None]) -> None:
+    def __init__(
+        self, paths: list[Path], identity: Mapping[str, Any], save: Callable[[], None], every_s: float = 1.0
+    ) -> None:
         self._paths, self._identity, self._save = paths, dict(identity), save
         self._partials = [path.with_name(path.name + ".partial") for path in paths]
         self._files: list[IO[bytes]] = []
         self.journal = journal_of(paths[0])
         self.rows_done = 0
         self.summary = Summary()
-        self._saved_at = 0.0
+        self._every_s, self._saved_at = every_s, 0.0
 
     def start(self) -> None:
         """Begin anew."""
@@ -72,7 +73,7 @@ class Outputs:
     def checkpoint(self, *, force: bool = False) -> None:
         """What was written until now will not be done again; only ever between two rows of the input."""
         now = time.monotonic()
-        if not force and now - self._saved_at < _CHECKPOINT_S:
+        if not force and now - self._saved_at < self._every_s:
             return
         self._saved_at = now
         with self._complaining():

@@ -26,7 +26,7 @@ class Seen:
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         try:
-            self._db = sqlite3.connect(":memory:" if path is None else str(path), isolation_level=None)
+            self._db = sqlite3.connect(":memory:" if path is None else str(path), isolation_level=None, timeout=0.2)
             for setting in (
                 "locking_mode=EXCLUSIVE",
                 "journal_mode=WAL",
