@@ -95,6 +95,7 @@ class Session:
         self._held: dict[int, Verdict] = {}
         self._next = 0
         self._warm_at: float | None = None
+        self._looked_at = 0.0
         self._notify = on_event or _ignore
 
     # ---- in and out for the caller ----------------------------------------
@@ -139,6 +140,7 @@ class Session:
 
     def requests(self, now: float) -> Iterator[tuple[int, Any]]:
         """(lane, pb.CheckRequest) to send at `now`, in monotonic seconds."""
+        self._looked_at = now
         if self._warm_at is not None and now >= self._warm_at:
             self._warm_at = None
             self._notify(Event("resubmitted", self._batch.warm()))
@@ -172,7 +174,8 @@ class Session:
         """Seconds until `requests` has something new to say by itself; None if only an answer can change that."""
         times = [] if self._warm_at is None else [self._warm_at]
         if self._batch.waiting:
-            times.extend(lane.rests_until for lane in self._lanes if lane.rests_until > now)
+            # Those that rested when `requests` last looked: one whose rest ended meanwhile is due at once.
+            times.extend(lane.rests_until for lane in self._lanes if lane.rests_until > self._looked_at)
         return max(0.0, min(times) - now) if times else None
 
     # ---- back from the server -----------------------------------------------

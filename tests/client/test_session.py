@@ -116,6 +116,15 @@ def test_a_broken_lane_rests_and_only_what_has_no_verdict_goes_again():
     assert sizes(session.requests(10.0 + retry.delay_s)) == [(0, 3)]
 
 
+def test_a_rest_that_ends_between_looking_and_waiting_is_not_slept_over():
+    session = make()
+    fill(session, 1)
+    list(session.requests(0.0))
+    session.ended(0, GONE, 10.0)
+    assert list(session.requests(10.0)) == []
+    assert session.wait_s(1000.0) == 0.0
+
+
 def test_failures_in_a_row_end_it_and_a_verdict_in_between_forgives_them():
     session = make()
     fill(session, 3)
