@@ -74,6 +74,7 @@ class Config:
 
     listen: tuple[str, ...] = ()
     workers: int = field(default_factory=usable_cpus)
+    zygotes: int = 0  # at the most, slow workers' included; set by check_config from what fits into memory
     metrics_port: int | None = None
     default_limits: Limits = DEFAULT_LIMITS
     maximum_limits: Limits = MAXIMUM_LIMITS
@@ -141,9 +142,13 @@ def _check_service(config: Config) -> None:
         raise ConfigError("--tls-client-ca needs --tls-cert and --tls-key: certificates are shown over TLS only")
 
 
+# Slow workers give up their CPU slot but not their memory; so many zygotes a CPU slot there may be at the most.
+_ZYGOTES_A_WORKER = 4
+
+
 def _fit_memory(config: Config) -> Config:
-    """All workers at their limit at once must fit into this machine or container: the kernel kills a whole container
-    for one worker's excess (cgroup v2, memory.oom.group), and that would be our failure, not the candidate's."""
+    """All zygotes' workers at their limit at once must fit into this machine or container: the kernel kills a whole
+    container for one worker's excess (cgroup v2, memory.oom.group), and that would be our failure."""
     available = memory_limit_bytes()
     room = int(available * 0.9) - 256 * MIB
     if config.workers * config.default_limits.memory_bytes > room:
@@ -151,10 +156,10 @@ def _fit_memory(config: Config) -> Config:
             f"{config.workers} workers of {config.default_limits.memory_bytes // MIB} MiB each do not fit into "
             f"{available // MIB} MiB of memory; lower --workers or --default-memory-mib"
         )
-    if config.workers * config.maximum_limits.memory_bytes > room:
-        fitting = max(room // config.workers, config.default_limits.memory_bytes)
-        return replace(config, maximum_limits=replace(config.maximum_limits, memory_bytes=fitting))
-    return config
+    fitting = room // config.default_limits.memory_bytes
+    zygotes = max(config.workers, min(_ZYGOTES_A_WORKER * config.workers, fitting))
+    largest = min(config.maximum_limits.memory_bytes, max(room // zygotes, config.default_limits.memory_bytes))
+    return replace(config, zygotes=zygotes, maximum_limits=replace(config.maximum_limits, memory_bytes=largest))
 
 
 def environment_for_zygotes(hash_seed: str) -> dict[str, str]:

@@ -50,7 +50,7 @@ class Pool:
         terms_of: TenantOf = Tenant,
     ) -> None:  # fmt: skip
         self._slots = config.workers
-        self._max_keepers = 4 * config.workers
+        self._max_keepers = max(config.zygotes, config.workers)
         self._setup_of, self._observer = setup_of, observer
         self._queue = FairQueue(terms_of)
         self._slow_share = SlowShare(config.workers, self._max_keepers)
