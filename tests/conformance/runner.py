@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import grpc
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 
 from conformance.case import Case, Shot
+from conformance.daemon import DaemonError
 from conformance.lab import Lab
 from conformance.standing import STANDING
 from conformance.wire import Reply
@@ -82,7 +84,10 @@ def _judge(result: Result, shot: Shot, replies: list[Reply], name: str) -> None:
 
 def _play(lab: Lab, case: Case, result: Result) -> None:
     assert case.scenario is not None
-    seen = case.scenario(lab)
+    try:
+        seen = case.scenario(lab)
+    except (DaemonError, grpc.RpcError, OSError) as error:
+        seen = [(f"{type(error).__name__}: {error}", "ok", "no")]
     for what, letters, letter in seen:
         if letter not in letters or not letter:
             result.problems.append(f"{what}: allowed {letters}, got {letter}")
