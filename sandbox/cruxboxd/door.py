@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 import grpc.aio
+from google.protobuf.message import DecodeError
 
 from cruxboxd.admission import Admission
 from cruxboxd.identity import Identity, Shown, Unidentified, shown_by
@@ -85,7 +86,7 @@ class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         method = handler_call_details.method
         if handler is None or method.startswith(_OPEN_TO_ALL):
             return handler
-        ways = (handler.request_deserializer, handler.response_serializer)
+        ways = (_tolerant(handler.request_deserializer), handler.response_serializer)
         if handler.unary_unary is not None:
             return grpc.unary_unary_rpc_method_handler(self._single(method, handler.unary_unary), *ways)
         if handler.stream_stream is not None:
@@ -95,14 +96,14 @@ class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     def _single(self, method: str, behaviour: Callable[[Any, Context], Awaitable[Any]]) -> Any:
         async def answer(request: Any, context: Context) -> Any:
             async with self._pass(method, context):
-                return await behaviour(request, context)
+                return await behaviour(_read(request), context)
 
         return answer
 
     def _stream(self, method: str, behaviour: Callable[[Any, Context], AsyncIterator[Any]]) -> Any:
         async def answer(requests: AsyncIterator[Any], context: Context) -> AsyncIterator[Any]:
             async with self._pass(method, context):
-                responses = behaviour(requests, context)
+                responses = behaviour(_read_all(requests), context)
                 try:
                     async for response in responses:
                         yield response
@@ -182,6 +183,38 @@ class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
             call.is_ended_by_us = True
             if call.task is not None:
                 call.task.cancel()
+
+
+class _Unreadable:
+    """What stands for a message that could not be parsed, until the call has a place to be refused."""
+
+
+def _tolerant(deserialize: Callable[[bytes], Any] | None) -> Callable[[bytes], Any] | None:
+    """gRPC answers a message it cannot parse with UNKNOWN; a caller's mistake is INVALID_ARGUMENT."""
+    if deserialize is None:
+        return None
+
+    def read(data: bytes) -> Any:
+        try:
+            return deserialize(data)
+        except DecodeError:
+            return _Unreadable()
+
+    return read
+
+
+def _read(request: Any) -> Any:
+    if isinstance(request, _Unreadable):
+        sentence = (
+            "the request is no valid protobuf message: text that is not UTF-8, fields cut off, or nested too deep"
+        )
+        raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "invalid", sentence)
+    return request
+
+
+async def _read_all(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async for request in requests:
+        yield _read(request)
 
 
 def _request_id(context: Context) -> str:

@@ -155,9 +155,12 @@ class Pool:
 
     async def open(self, key: ZygoteKey) -> Keeper:
         """Start one keeper per slot for `key`; raises StartError if the first cannot be confined."""
-        keepers = await asyncio.gather(*[self._start(key) for _ in range(self._slots)])
+        started = await asyncio.gather(*[self._start(key) for _ in range(self._slots)], return_exceptions=True)
+        for one in started:
+            if isinstance(one, BaseException):
+                raise one
         self._spawn(self._sweep())
-        return keepers[0]
+        return self._keepers[0]
 
     async def close(self) -> None:
         """Kill everything; queued jobs end as our failure."""

@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 SERVICE = pb.DESCRIPTOR.services_by_name["Sandbox"].full_name
 # What is left for the transport once every call has been answered.
 _STOP_S = 1.0
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
+_PR_SET_PDEATHSIG, _PR_GET_DUMPABLE, _PR_SET_DUMPABLE = 1, 3, 4
 
 
 class RefusedToServe(Exception):
@@ -52,7 +52,10 @@ class Engine:
     def __init__(self, config: Config) -> None:
         self.config = check_config(config)
         self.runtimes = find_runtimes(self.config)
-        self.setups = ZygoteSetups(self.config, self.runtimes)
+        try:
+            self.setups = ZygoteSetups(self.config, self.runtimes)
+        except OSError as error:
+            raise RefusedToServe(f"the filter of system calls cannot be built: {error.strerror}") from None
         self.metrics = Metrics()
         self.identity = Identity(self.config)
         self.default_runtime = next(runtime.name for runtime in self.runtimes.values() if runtime.is_default)
@@ -202,5 +205,7 @@ def protect_process(exit_with_parent: bool) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0):
         raise RefusedToServe(f"cannot become undumpable: {os.strerror(ctypes.get_errno())}")
+    if libc.prctl(_PR_GET_DUMPABLE, 0, 0, 0, 0) != 0:
+        raise RefusedToServe("cannot become undumpable: the kernel took the call and did nothing")
     if exit_with_parent and libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0):
         raise RefusedToServe(f"cannot tie this process to its parent: {os.strerror(ctypes.get_errno())}")

@@ -26,38 +26,40 @@ NUMBERS = {
 }  # fmt: skip
 PRETEND = 0  # "success", and nothing was done
 
-# Name of a fault -> rules (system call, argument index and value it must have or None, errno given).
-# An index with the value "set" means: the argument (a pointer) is not null.
-FAULTS: dict[str, tuple[tuple[str, tuple[int, int | str] | None, int], ...]] = {
+# A rule: system call, the arguments it must have for the fault to show (index, value), errno given. The value "set"
+# means: the argument (a pointer) is not null. Loading a filter is told from asking what the kernel could load.
+Rule = tuple[str, tuple[tuple[int, "int | str"], ...], int]
+LOADS_FILTER = ((0, 1), (1, 0))
+FAULTS: dict[str, tuple[Rule, ...]] = {
     "none": (),
-    "landlock-missing": (("landlock_create_ruleset", None, errno.ENOSYS),),
-    "landlock-disabled": (("landlock_create_ruleset", None, errno.EOPNOTSUPP),),
-    "landlock-pretends": (("landlock_restrict_self", None, PRETEND),),
-    "seccomp-fails": (("seccomp", None, errno.EINVAL), ("prctl", (0, 22), errno.EINVAL)),
-    "seccomp-pretends": (("seccomp", None, PRETEND), ("prctl", (0, 22), PRETEND)),
-    "setrlimit-fails": (("prlimit64", (2, "set"), errno.EPERM), ("setrlimit", None, errno.EPERM)),
-    "no-new-privs-fails": (("prctl", (0, 38), errno.EINVAL),),
-    "undumpable-fails": (("prctl", (0, 4), errno.EPERM),),
-    "pdeathsig-fails": (("prctl", (0, 1), errno.EPERM),),
-    "undumpable-pretends": (("prctl", (0, 4), PRETEND),),
-    "setresuid-pretends": (("setresuid", None, PRETEND),),
+    "landlock-missing": (("landlock_create_ruleset", (), errno.ENOSYS),),
+    "landlock-disabled": (("landlock_create_ruleset", (), errno.EOPNOTSUPP),),
+    "landlock-pretends": (("landlock_restrict_self", (), PRETEND),),
+    "seccomp-missing": (("seccomp", (), errno.EINVAL), ("prctl", ((0, 22),), errno.EINVAL)),
+    "seccomp-fails": (("seccomp", LOADS_FILTER, errno.EINVAL), ("prctl", ((0, 22),), errno.EINVAL)),
+    "seccomp-pretends": (("seccomp", LOADS_FILTER, PRETEND), ("prctl", ((0, 22),), PRETEND)),
+    "setrlimit-fails": (("prlimit64", ((2, "set"),), errno.EPERM), ("setrlimit", (), errno.EPERM)),
+    "setrlimit-pretends": (("prlimit64", ((2, "set"),), PRETEND), ("setrlimit", (), PRETEND)),
+    "no-new-privs-fails": (("prctl", ((0, 38),), errno.EINVAL),),
+    "undumpable-fails": (("prctl", ((0, 4),), errno.EPERM),),
+    "undumpable-pretends": (("prctl", ((0, 4),), PRETEND),),
+    "pdeathsig-fails": (("prctl", ((0, 1),), errno.EPERM),),
+    "setresuid-pretends": (("setresuid", (), PRETEND),),
 }
 
 
-def program(rules: tuple[tuple[str, tuple[int, int | str] | None, int], ...]) -> bytes:
+def program(rules: tuple[Rule, ...]) -> bytes:
     """The classic BPF of some rules; what none names is allowed."""
     numbers, wanted = NUMBERS[platform.machine()], ARCHITECTURE[platform.machine()]
     code = [(LOAD, 0, 0, 4), (EQUAL, 1, 0, wanted), (RETURN, 0, 0, ALLOW)]
-    for name, condition, error in rules:
-        code.append((LOAD, 0, 0, 0))
-        if condition is None:
-            code += [(EQUAL, 0, 1, numbers[name]), (RETURN, 0, 0, ERRNO | error)]
-            continue
-        index, value = condition
-        low = 16 + 8 * index
-        code.append((EQUAL, 0, 3, numbers[name]))
-        code.append((LOAD, 0, 0, low))
-        code.append((EQUAL, 1, 0, 0) if value == "set" else (EQUAL, 0, 1, int(value)))
+    for name, conditions, error in rules:
+        # Each condition is two steps; a jump over the rest of the rule leads to the next one.
+        left = 2 * len(conditions) + 1
+        code += [(LOAD, 0, 0, 0), (EQUAL, 0, left, numbers[name])]
+        for index, value in conditions:
+            left -= 2
+            code.append((LOAD, 0, 0, 16 + 8 * index))
+            code.append((EQUAL, left, 0, 0) if value == "set" else (EQUAL, 0, left, int(value)))
         code.append((RETURN, 0, 0, ERRNO | error))
     code.append((RETURN, 0, 0, ALLOW))
     return b"".join(struct.pack("<HBBI", *step) for step in code)

@@ -79,7 +79,7 @@ def landlock_missing(lab: Lab) -> list[Observation]:
 
 def seccomp_fails(lab: Lab) -> list[Observation]:
     """Case 190."""
-    return [refuses("seccomp-fails")]
+    return [refuses("seccomp-missing"), refuses("seccomp-fails")]
 
 
 def limits_fail(lab: Lab) -> list[Observation]:
@@ -90,7 +90,7 @@ def limits_fail(lab: Lab) -> list[Observation]:
 
 def pretending_layers(lab: Lab) -> list[Observation]:
     """Case 195: kernels that claim success. The self-test tries the forbidden things and must see through it."""
-    names = ["seccomp-pretends", "landlock-pretends", "undumpable-pretends"]
+    names = ["seccomp-pretends", "landlock-pretends", "undumpable-pretends", "setrlimit-pretends"]
     if os.geteuid() == 0:
         names.append("setresuid-pretends")
     return [refuses(name) for name in names]
