@@ -15,7 +15,16 @@ from cruxboxd.verdict import parse_report
 
 ALLOWED = "ALLOWED"
 # What only one layer refuses: where that layer may be missing and is, the attempt may succeed.
-_REFUSED_BY = {"open_passwd": "landlock", "read_environment": "landlock"}
+_REFUSED_BY = {"open_passwd": "landlock", "open_root": "landlock", "read_environment": "landlock"}
+
+# Names that do not read as what a worker did.
+_SAID = {
+    "tcp_socket": "make a TCP socket",
+    "unix_socket": "make a unix socket",
+    "memory_file": "make a file in memory",
+    "many_descriptors": "open more files than its limit",
+    "much_address_space": "map more memory than its limit",
+}
 
 
 @dataclass(frozen=True)
@@ -46,7 +55,7 @@ class Preflight:
             if layer.required and not layer.active
         ]
         found += [
-            f"a worker was able to {name.replace('_', ' ')}"
+            f"a worker was able to {_SAID.get(name, name.replace('_', ' '))}"
             for name, result in self.attempts
             if result == ALLOWED and _REFUSED_BY.get(name) not in self.degraded
         ]

@@ -12,6 +12,11 @@ def _open_passwd():
     os.close(os.open("/etc/passwd", os.O_RDONLY))
 
 
+def _open_root():
+    # type: () -> None
+    os.close(os.open("/", os.O_RDONLY | os.O_DIRECTORY))
+
+
 def _write_file():
     # type: () -> None
     os.close(os.open("/tmp/cruxbox-probe", os.O_WRONLY | os.O_CREAT, 0o600))  # noqa: S108 - meant to be refused
@@ -76,9 +81,30 @@ def _memory_file():
     os.close(os.memfd_create("probe"))
 
 
+def _many_descriptors():
+    # type: () -> None
+    kept = []
+    try:
+        for _ in range(100):
+            kept.append(os.dup(0))
+    finally:
+        for number in kept:
+            os.close(number)
+
+
+def _much_address_space():
+    # type: () -> None
+    import mmap
+
+    reserve_nothing = 0x4000  # so that only the limit can refuse it, not the kernel's bookkeeping
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | reserve_nothing
+    mmap.mmap(-1, 1 << 40, flags=flags, prot=0).close()
+
+
 # What is tried: name -> attempt that must end in OSError.
 ATTEMPTS = {
     "open_passwd": _open_passwd,
+    "open_root": _open_root,
     "write_file": _write_file,
     "read_environment": _read_environment,
     "tcp_socket": _socket,
@@ -90,6 +116,8 @@ ATTEMPTS = {
     "raise_limit": _raise_limit,
     "stat": _stat,
     "memory_file": _memory_file,
+    "many_descriptors": _many_descriptors,
+    "much_address_space": _much_address_space,
 }
 
 
