@@ -30,7 +30,7 @@ def plan(hermetic, classes, details):
     )
 
 
-def value(numbers, kind, canonical, shown, stdout=b"", stderr=b""):
+def value(numbers, kind, canonical, shown, stdout=b"", stderr=b""):  # noqa: PLR0917 - the fields of the record, in order
     # type: (bytes, bytes, bytes, bytes, bytes, bytes) -> bytes
     return frames.frame([messages.VALUE, numbers, kind, canonical, shown, stdout, stderr])
 
