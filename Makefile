@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint bench proto clean manifests image-test conformance forging load
+.PHONY: setup demo test test-ray lint bench proto clean manifests image-test conformance forging load
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml
@@ -43,6 +43,15 @@ proto:  ## regenerate the committed stubs (grpcio-tools 1.49.1: the oldest outpu
 	cd proto && ../.venv-proto/bin/python -m grpc_tools.protoc -I. --python_out=. --grpc_python_out=. --pyi_out=. cruxbox_proto/v1/sandbox.proto
 	rm -rf .venv-proto
 
+.venv-ray/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-ray
+	.venv-ray/bin/python -m pip install --quiet --disable-pip-version-check -e '.[server,cli,ray]' pytest pytest-asyncio pytest-timeout
+	@touch $@
+
+test-ray: .venv-ray/.installed  ## filter a Parquet set on a local Ray, against two daemons
+	.venv-ray/bin/python -m pytest tests/filtering/test_filter_ray.py
+	.venv-ray/bin/python examples/ray_filter.py
+
 .venv-deploy/.installed: deploy/requirements-check.txt
 	$(PYTHON) -m venv .venv-deploy
 	.venv-deploy/bin/python -m pip install --quiet --disable-pip-version-check -r deploy/requirements-check.txt
@@ -64,4 +73,4 @@ load: setup  ## 64 clients of three tenants, honest, hostile and stalling work: 
 	$(BIN)/python -m bench.load --minutes $(MINUTES)
 
 clean:
-	rm -rf $(VENV) .venv-deploy .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-deploy .venv-ray .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
