@@ -34,6 +34,8 @@ MAXIMUM_LIMITS = Limits(
 )
 MINIMUM_LIMITS = Limits(cpu_ms=10, wall_ms=20, memory_bytes=16 * MIB, steps=1, output_bytes=64)
 
+LARGEST_HASH_SEED = 2**32 - 2  # the interpreter's largest is one more
+
 UNITS = {"cpu_ms": "ms", "wall_ms": "ms", "memory_bytes": "bytes", "steps": "steps", "output_bytes": "bytes"}
 
 
@@ -121,12 +123,32 @@ def check_config(config: Config) -> Config:
     for name in sorted(config.require | config.allow_degraded):
         if name not in LAYERS:
             raise ConfigError(f"{name!r} is not a confinement layer; known are {', '.join(LAYERS)}")
+    _check_runtimes(config)
     _check_service(config)
-    for item in fields(Limits):
-        low, high = getattr(config.default_limits, item.name), getattr(config.maximum_limits, item.name)
-        if low > high:
-            raise ConfigError(f"the default {item.name} ({low}) is above the maximum ({high})")
+    _check_limits(config)
     return _fit_memory(config)
+
+
+def _check_runtimes(config: Config) -> None:
+    """Names that are each given once, and a hash seed that has a successor: the one of a second run."""
+    names = [spec.name for spec in config.runtimes]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"--runtime names {name!r} twice; names are unique")
+    seed = config.hash_seed
+    if not (seed.isascii() and seed.isdigit() and int(seed) <= LARGEST_HASH_SEED):
+        raise ConfigError(f"--hash-seed is {seed!r}; it must be a whole number from 0 to {LARGEST_HASH_SEED}")
+
+
+def _check_limits(config: Config) -> None:
+    """Defaults that a request which asks for nothing can be given."""
+    for item in fields(Limits):
+        default, high = getattr(config.default_limits, item.name), getattr(config.maximum_limits, item.name)
+        low = getattr(MINIMUM_LIMITS, item.name)
+        if default < low:
+            raise ConfigError(f"the default {item.name} ({default}) is below what a worker needs ({low})")
+        if default > high:
+            raise ConfigError(f"the default {item.name} ({default}) is above the maximum ({high})")
 
 
 def _check_service(config: Config) -> None:
@@ -136,6 +158,8 @@ def _check_service(config: Config) -> None:
         value = getattr(config, name)
         if not low <= value <= 1e12:
             raise ConfigError(f"{name} is {value}; it must be at least {low}")
+    if config.metrics_port is not None and not 1 <= config.metrics_port <= 65535:
+        raise ConfigError(f"--metrics-port is {config.metrics_port}; it must be from 1 to 65535")
     if bool(config.tls_cert) != bool(config.tls_key):
         raise ConfigError("--tls-cert and --tls-key belong together; one of them is missing")
     if config.tls_client_ca and not config.tls_cert:

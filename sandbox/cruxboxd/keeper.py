@@ -134,11 +134,13 @@ class Keeper:
             theirs.close()
             for lane in self._lanes:
                 os.close(lane.report_theirs)
-        ours.send(frames.pack([*setup, os.fsencode(self._folder.name)]))
         try:
+            ours.send(frames.pack([*setup, os.fsencode(self._folder.name)]))
             answer = await asyncio.wait_for(self._loop.sock_recv(ours, 1 << 16), START_TIMEOUT_S)
         except asyncio.TimeoutError:
             raise StartError(f"{python}: the zygote was not ready within {START_TIMEOUT_S:.0f} s") from None
+        except ConnectionError:  # it ended
+            answer = b""
         self.started = _read_ready(answer, python)
         self.alive = True
         self._loop.add_reader(ours.fileno(), self._on_control)

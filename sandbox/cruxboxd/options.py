@@ -30,7 +30,17 @@ class Option:
 
 
 def _integer(text: str) -> int:
-    return int(text)
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError("a whole number") from None
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError("a number of seconds") from None
 
 
 def _names(text: str) -> frozenset[str]:
@@ -45,7 +55,7 @@ def _runtime(text: str) -> RuntimeSpec:
 
 
 def _mebibytes(text: str) -> int:
-    return int(text) * MIB
+    return _integer(text) * MIB
 
 
 def _switch(text: str) -> bool:
@@ -70,7 +80,7 @@ OPTIONS = (
     Option("max-message-mib", "max_message_bytes", _mebibytes, "largest request", "MIB"),
     Option("queue-checks", "queue_checks", _integer, "checks that may wait", "N"),
     Option("queue-mib", "queue_bytes", _mebibytes, "bytes of checks that may wait", "MIB"),
-    Option("drain-s", "drain_s", float, "seconds to finish accepted checks in after SIGTERM", "S"),
+    Option("drain-s", "drain_s", _seconds, "seconds to finish accepted checks in after SIGTERM", "S"),
     Option("tls-cert", "tls_cert", str, "serve TLS on TCP with this certificate chain (PEM; read anew when it changes)",
            "FILE"),
     Option("tls-key", "tls_key", str, "the key of --tls-cert", "FILE"),
@@ -79,7 +89,7 @@ OPTIONS = (
     Option("tokens", "tokens", str, "tenants, their quotas and hashes of their bearer tokens (TOML; read anew when it "
            "changes)", "FILE"),
     Option("insecure-listen", "insecure_listen", _switch, "allow plain text on addresses other hosts can reach"),
-    Option("canary-s", "canary_s", float, "seconds between canaries: checks with a known outcome (0: none)", "S"),
+    Option("canary-s", "canary_s", _seconds, "seconds between canaries: checks with a known outcome (0: none)", "S"),
     Option("exit-with-parent", "exit_with_parent", _switch, "end when the process that started this one ends"),
     Option("hash-seed", "hash_seed", str, "PYTHONHASHSEED of the candidates", "N"),
 )  # fmt: skip

@@ -79,8 +79,10 @@ def _ask(spec: RuntimeSpec, is_default: bool, is_own: bool) -> Runtime:
             check=True,
         )  # fmt: skip
         said = json.loads(done.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise ConfigError(f"runtime {spec.name!r}: {spec.path} is not a working Python: {error}") from None
+    except OSError as error:
+        raise ConfigError(f"runtime {spec.name!r}: cannot run {spec.path}: {error.strerror}") from None
+    except (subprocess.SubprocessError, ValueError):
+        raise ConfigError(f"runtime {spec.name!r}: {spec.path} is not a working Python") from None
     if said["implementation"] != "cpython" or tuple(map(int, said["version"].split(".")[:2])) < (3, 8):
         raise ConfigError(f"runtime {spec.name!r}: {spec.path} is not a CPython from 3.8 on")
     path = tuple(said["path"])
