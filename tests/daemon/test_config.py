@@ -1,0 +1,158 @@
+"""What the daemon is told: flag beats variable beats file beats default, and every mistake is one sentence."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cruxboxd import config as config_module
+from cruxboxd.config import (
+    DEFAULT_LIMITS,
+    MAXIMUM_LIMITS,
+    MIB,
+    Config,
+    ConfigError,
+    LimitError,
+    RuntimeSpec,
+    check_config,
+    environment_for_zygotes,
+    resolve_limits,
+)
+from cruxboxd.options import add_options, config_from
+
+
+def read(*arguments: str) -> Config:
+    parser = argparse.ArgumentParser()
+    add_options(parser, is_serve=True)
+    return config_from(parser.parse_args(arguments))
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CRUXBOXD_WORKERS", "CRUXBOXD_LISTEN", "CRUXBOXD_REQUIRE", "CRUXBOXD_PURE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_who_beats_whom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file = tmp_path / "cruxboxd.toml"
+    file.write_text('workers = 3\nlisten = ["unix:/a", "unix:/b"]\nrequire = ["seccomp", "landlock"]\npure = true\n'
+                    'default-cpu-ms = 100\n[runtime]\npy39 = "/usr/bin/python3.9"\n')  # fmt: skip
+    assert read().workers == Config().workers
+    found = read("--config", str(file))
+    assert found.workers == 3
+    assert found.listen == ("unix:/a", "unix:/b")
+    assert found.require == {"seccomp", "landlock"}
+    assert found.pure
+    assert found.runtimes == (RuntimeSpec("py39", "/usr/bin/python3.9"),)
+    assert found.default_limits == replace(DEFAULT_LIMITS, cpu_ms=100)
+    monkeypatch.setenv("CRUXBOXD_WORKERS", "4")
+    monkeypatch.setenv("CRUXBOXD_LISTEN", "unix:/c unix:/d")
+    found = read("--config", str(file))
+    assert (found.workers, found.listen) == (4, ("unix:/c", "unix:/d"))
+    found = read("--config", str(file), "--workers", "5", "--listen", "unix:/e")
+    assert (found.workers, found.listen) == (5, ("unix:/e",))
+
+
+def test_units_of_options():
+    found = read("--default-memory-mib", "100", "--maximum-cpu-ms", "70000", "--drain-s", "1.5", "--queue-mib", "7")
+    assert found.default_limits.memory_bytes == 100 * MIB
+    assert found.maximum_limits.cpu_ms == 70_000
+    assert (found.drain_s, found.queue_bytes) == (1.5, 7 * MIB)
+
+
+# ---- mistakes ---------------------------------------------------------------------
+
+LISTEN = "--listen 127.0.0.1:0"
+MISTAKES = [
+    ("serve", "--listen is missing"),
+    (f"serve {LISTEN} --workers 0", "--workers is 0; it must be at least 1"),
+    (f"serve {LISTEN} --workers many", "--workers is 'many'; it must be N (a whole number)"),
+    (f"serve {LISTEN} --workers 100000", "do not fit into"),
+    (f"serve {LISTEN} --hash-seed random", "--hash-seed is 'random'; it must be a whole number from 0"),
+    (f"serve {LISTEN} --hash-seed=-1", "--hash-seed is '-1'"),
+    (f"serve {LISTEN} --hash-seed 4294967295", "--hash-seed is '4294967295'"),
+    (f"serve {LISTEN} --default-cpu-ms 0", "the default cpu_ms (0) is below what a worker needs (10)"),
+    (f"serve {LISTEN} --default-memory-mib 1", "the default memory_bytes (1048576) is below what a worker needs"),
+    (f"serve {LISTEN} --default-cpu-ms 100000", "the default cpu_ms (100000) is above the maximum (60000)"),
+    (f"serve {LISTEN} --maximum-steps 5", "the default steps (100000000) is above the maximum (5)"),
+    (f"serve {LISTEN} --runtime a", "--runtime is 'a'; it must be NAME=PYTHON"),
+    (f"serve {LISTEN} --runtime a=/bin/true", "runtime 'a': /bin/true is not a working Python"),
+    (f"serve {LISTEN} --runtime a=/nowhere", "runtime 'a': cannot run /nowhere: No such file or directory"),
+    (f"serve {LISTEN} --runtime a=/x --runtime a=/y", "--runtime names 'a' twice"),
+    (f"serve {LISTEN} --require magic", "'magic' is not a confinement layer; known are rlimits,"),
+    (f"serve {LISTEN} --allow-degraded magic", "'magic' is not a confinement layer"),
+    (f"serve {LISTEN} --namespaces maybe", "--namespaces is 'maybe'; it must be BOOL"),
+    (f"serve {LISTEN} --drain-s soon", "--drain-s is 'soon'; it must be S (a number of seconds)"),
+    (f"serve {LISTEN} --drain-s nan", "drain_s is nan; it must be at least 0"),
+    (f"serve {LISTEN} --metrics-port 99999", "--metrics-port is 99999; it must be from 1 to 65535"),
+    (f"serve {LISTEN} --config /nowhere", "--config /nowhere: No such file or directory"),
+    (f"serve {LISTEN} --config unknown.toml", "--config unknown.toml: 'wokers' is not a setting; known are "),
+    (f"serve {LISTEN} --config wrong.toml", "--config wrong.toml: "),
+    (f"serve {LISTEN} --config value.toml", "workers is 'x'; it must be N"),
+    ("serve --listen 0.0.0.0:0", "0.0.0.0:0 can be reached from other hosts"),
+    (f"serve {LISTEN} --tls-cert a", "--tls-cert and --tls-key belong together"),
+    (f"preflight {LISTEN}", "unrecognized arguments"),
+    ("nonsense", "invalid choice"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "sentence"), MISTAKES)
+def test_a_mistake_is_one_sentence(tmp_path: Path, line: str, sentence: str):
+    (tmp_path / "unknown.toml").write_text("wokers = 1\n")
+    (tmp_path / "wrong.toml").write_text("workers = \n")
+    (tmp_path / "value.toml").write_text('workers = "x"\n')
+    command = [sys.executable, "-m", "cruxboxd", *line.split()]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    own = [text for text in done.stderr.splitlines() if text.startswith("cruxboxd: ")]
+    assert len(own) == 1
+    assert sentence in own[0]
+    assert "Traceback" not in done.stderr
+
+
+# ---- limits -----------------------------------------------------------------------
+
+
+def resolve(**asked: int) -> config_module.Limits:
+    return resolve_limits(asked, DEFAULT_LIMITS, MAXIMUM_LIMITS)
+
+
+def test_zero_is_the_default_and_too_much_is_refused():
+    assert resolve() == DEFAULT_LIMITS
+    assert resolve(cpu_ms=0, steps=7) == replace(DEFAULT_LIMITS, steps=7)
+    for name in ("cpu_ms", "wall_ms", "memory_bytes", "steps", "output_bytes"):
+        assert getattr(resolve(**{name: getattr(MAXIMUM_LIMITS, name)}), name) == getattr(MAXIMUM_LIMITS, name)
+        for value in (getattr(MAXIMUM_LIMITS, name) + 1, -1):
+            with pytest.raises(
+                LimitError, match=rf"limits.{name} is {value}; allowed are 0 \(the default\) and \d+ to"
+            ):
+                resolve(**{name: value})
+
+
+def test_more_cpu_time_brings_wall_time_with_it():
+    assert resolve(cpu_ms=20_000).wall_ms == 61_000
+    assert resolve(cpu_ms=100).wall_ms == DEFAULT_LIMITS.wall_ms
+    assert resolve(cpu_ms=20_000, wall_ms=500).wall_ms == 500
+    assert resolve(cpu_ms=MAXIMUM_LIMITS.cpu_ms).wall_ms <= MAXIMUM_LIMITS.wall_ms
+
+
+def test_workers_fit_into_memory(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(config_module, "memory_limit_bytes", lambda: 2048 * MIB)
+    fitting = check_config(Config(workers=3))
+    assert fitting.default_limits == DEFAULT_LIMITS
+    assert fitting.workers * fitting.maximum_limits.memory_bytes <= 2048 * MIB
+    with pytest.raises(ConfigError, match="4 workers of 512 MiB each do not fit into 2048 MiB"):
+        check_config(Config(workers=4))
+
+
+def test_a_zygote_inherits_nothing(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CRUXBOX_SECRET", "secret")
+    environment = environment_for_zygotes("7")
+    assert environment["PYTHONHASHSEED"] == "7"
+    assert "secret" not in str(environment)
+    assert "HOME" not in environment

@@ -1,0 +1,153 @@
+"""What a request may not be, in the words that say so; and options that override one another field by field."""
+
+from __future__ import annotations
+
+import pytest
+from cruxbox_proto.v1 import sandbox_pb2 as pb
+from cruxboxd import requests
+from cruxboxd.asks import CallAsk, ScriptAsk, StdioAsk, StepCount, TaskAsk
+from cruxboxd.config import DEFAULT_LIMITS, MAXIMUM_LIMITS
+from cruxboxd.requests import Caller, RequestError, Stamp, Terms, read_request, write_verdict
+from cruxboxd.verdict import Assurance, Finding, Outcome
+
+TERMS = Terms(frozenset({"default", "py39"}), "default", DEFAULT_LIMITS, MAXIMUM_LIMITS)
+CALL = pb.Check(call=pb.CallCheck(call="f(1)", expected="1"))
+
+
+def task(*checks: pb.Check, **fields: object) -> pb.Task:
+    return pb.Task(checks=checks or [CALL], **fields)
+
+
+def read(*tasks: pb.Task, interactive: bool = True, **options: object) -> list[TaskAsk]:
+    request = pb.CheckRequest(tasks=tasks, options=pb.Options(**options))
+    return read_request(request, TERMS, Caller("lab", interactive))
+
+
+def call(**fields: str) -> pb.Check:
+    return pb.Check(call=pb.CallCheck(**{"call": "f(1)", "expected": "1", **fields}))
+
+
+def stdio(expected: str) -> pb.Check:
+    return pb.Check(stdio=pb.StdioCheck(expected_stdout=expected))
+
+
+LARGE = "x" * (requests.MAX_TEXT_BYTES + 1)
+REFUSED = [
+    ([], {}, "tasks is empty"),
+    ([pb.Task()], {}, "tasks[0].checks is empty; nothing to check is never a pass"),
+    ([task(pb.Check())], {}, "tasks[0].checks[0] has no kind; it is one of call, stdio, script and evaluate"),
+    ([task(id="a"), task(id="a")], {}, "tasks[1].id is 'a' a second time"),
+    ([task(CALL, CALL)], {}, "tasks[0].checks[1].id is '' a second time"),
+    ([task(id="a\nb")], {}, "tasks[0].id holds a control character"),
+    ([task(id="x" * 257)], {}, "tasks[0].id is longer than 256 bytes"),
+    ([task(id="é" * 129)], {}, "tasks[0].id is longer than 256 bytes"),
+    ([task(call(call=""))], {}, "tasks[0].checks[0].call.call is empty"),
+    ([task(call(expected=" \n"))], {}, "tasks[0].checks[0].call.expected is empty"),
+    ([task(call(call="f(\0)"))], {}, "tasks[0].checks[0].call.call holds a NUL character"),
+    ([task(call(entry_point="f(1)"))], {}, "tasks[0].checks[0].call.entry_point is 'f(1)', which is not a Python name"),
+    ([task(program=LARGE)], {}, "tasks[0].program is over 4194304 bytes"),
+    ([task(program="é" * (1 << 21) + "é")], {}, "tasks[0].program is over 4194304 bytes"),
+    ([task(stdio("1"))], {}, "tasks[0].program is empty"),
+    ([task(stdio("\n"), program="x")], {}, "tasks[0].checks[0].stdio.expected_stdout is blank; silence never passes"),
+    ([task(pb.Check(script=pb.ScriptCheck()))], {}, "tasks[0].checks[0].script.script is empty"),
+    ([task(pb.Check(evaluate=pb.EvaluateCheck()))], {}, "tasks[0].checks[0].evaluate.call is empty"),
+    ([task()], {"runtime": "py27"}, "tasks[0].options.runtime is 'py27'; this server has default, py39"),
+    ([task()], {"isolation": 9}, "tasks[0].options.isolation is 9, which is not a known Isolation"),
+    ([task()], {"require_assurance": pb.ASSURANCE_LITERAL}, "require_assurance is LITERAL; allowed are SEPARATED and"),
+    ([task()], {"repeat": 3}, "tasks[0].options.repeat is 3; allowed are 0, 1 and 2"),
+    ([task()], {"step_count": 5}, "tasks[0].options.step_count is 5"),
+    ([task()], {"priority": -1}, "tasks[0].options.priority is -1"),
+    ([task()], {"limits": pb.Limits(cpu_ms=60_001)}, "tasks[0].options.limits.cpu_ms is 60001; allowed are 0"),
+    ([task(), task(id="b", options=pb.Options(limits=pb.Limits(steps=-1)))], {}, "tasks[1].options.limits.steps is -1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tasks", "options", "sentence"), REFUSED, ids=[case[2][:60] for case in REFUSED])
+def test_what_is_refused_is_named(tasks: list[pb.Task], options: dict[str, object], sentence: str):
+    with pytest.raises(RequestError) as caught:
+        read(*tasks, **options)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_too_many_checks(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(requests, "MAX_CHECKS", 1)
+    with pytest.raises(RequestError, match="at most 1 checks"):
+        read(task(), task(id="b"))
+
+
+def test_every_kind_is_read():
+    checks = [
+        pb.Check(id="a", call=pb.CallCheck(call="f(1)", expected="2", entry_point="f")),
+        pb.Check(id="b", stdio=pb.StdioCheck(stdin="x", expected_stdout="y")),
+        pb.Check(id="c", script=pb.ScriptCheck(script="s", entry_point="f")),
+        pb.Check(id="d", evaluate=pb.EvaluateCheck(call="f(1)", inspect=True)),
+    ]
+    (found,) = read(task(*checks, id="t", program="p"))
+    assert found.asks == [
+        CallAsk("a", "f(1)", "2", "f"),
+        StdioAsk("b", "x", "y"),
+        ScriptAsk("c", "s", "f"),
+        CallAsk("d", "f(1)", None, inspect=True),
+    ]
+    assert (found.id, found.program, found.tenant) == ("t", "p", "lab")
+
+
+def test_a_tasks_own_options_override_field_by_field():
+    own = pb.Options(limits=pb.Limits(steps=9), isolation=pb.ISOLATION_PROCESS, priority=pb.PRIORITY_BULK)
+    options = {"limits": pb.Limits(steps=5, cpu_ms=77), "runtime": "py39", "repeat": 2}
+    mine, plain = read(task(id="a", options=own), task(id="b"), **options)
+    assert (mine.limits.steps, mine.limits.cpu_ms, mine.runtime, mine.repeat) == (9, 77, "py39", 2)
+    assert (mine.share, mine.interactive) == (False, False)
+    assert (plain.limits.steps, plain.share, plain.interactive) == (5, True, True)
+
+
+def test_what_is_not_said_has_a_default():
+    (found,) = read(task(), interactive=False)
+    assert found.limits == DEFAULT_LIMITS
+    assert (found.runtime, found.share, found.require, found.repeat) == ("default", True, None, 1)
+    assert (found.step_count, found.interactive) == (StepCount.INSTRUCTIONS, False)
+
+
+# ---- answers ----------------------------------------------------------------------
+
+STAMP = Stamp({"default": "3.11.7"}, "digest", ("landlock",))
+
+
+def written(finding: Finding, second: Finding | None = None) -> pb.Verdict:
+    (asked,) = read(task(id="t"))
+    return write_verdict(asked, asked.asks[0], finding, second, STAMP)
+
+
+def test_a_verdict_says_where_it_was_made():
+    found = written(Finding(Outcome.PASSED, assurance=Assurance.SEPARATED, shown="1", steps=7))
+    assert (found.task_id, found.outcome, found.assurance) == ("t", pb.OUTCOME_PASSED, pb.ASSURANCE_SEPARATED)
+    assert (found.runtime_version, found.profile_digest, list(found.degraded)) == ("3.11.7", "digest", ["landlock"])
+    assert (found.value, found.steps, found.attempts) == ("1", 7, 1)
+
+
+def test_no_outcome_is_never_a_pass():
+    assert written(Finding(None)).outcome == pb.OUTCOME_SANDBOX_ERROR
+
+
+@pytest.mark.parametrize(
+    ("second", "differs", "shown"),
+    [
+        (None, False, ""),
+        (Finding(Outcome.PASSED, canonical=b"c", shown="[1, 2]"), False, ""),
+        (Finding(Outcome.PASSED, canonical=b"c", shown="[2, 1]"), True, "[2, 1]"),
+        (Finding(Outcome.FAILED, canonical=b"d", shown="[1, 2]"), True, "[1, 2]"),
+        (Finding(Outcome.RAISED), True, "RAISED"),
+    ],
+)
+def test_two_runs_that_differ(second: Finding | None, differs: bool, shown: str):
+    found = written(Finding(Outcome.PASSED, canonical=b"c", shown="[1, 2]"), second)
+    assert (found.nondeterministic, found.other_value) == (differs, shown)
+
+
+def test_the_numbers_of_the_wire_are_ours():
+    for outcome in Outcome:
+        assert pb.Outcome.Name(outcome.value) == f"OUTCOME_{outcome.name}"
+    for assurance in Assurance:
+        assert pb.Assurance.Name(assurance.value) == f"ASSURANCE_{assurance.name}"
