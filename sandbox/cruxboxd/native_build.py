@@ -18,7 +18,7 @@ from pathlib import Path
 _log = logging.getLogger(__name__)
 
 CELL = Path(__file__).resolve().parent.parent / "cruxcell"
-SOURCES = ("_native.c", "_native_steps.c", "_native_bytes.c", "_native_values.c", "_native_reports.c")
+SOURCES = tuple(f"_native{part}.c" for part in ("", "_steps", "_bytes", "_frames", "_values", "_reports"))
 HEADERS = ("_native.h",)
 
 # Symbols are bound at load time: binding at the first call would write to memory that each forked worker has to copy.

@@ -135,7 +135,7 @@ def _import(name):
 def _warm_up(native):
     # type: (object) -> None
     """Compile, run and encode something real, so that no worker pays for first uses."""
-    from cruxcell import frames, plain, texts, values, workbench
+    from cruxcell import frames, plain, texts, values, workbench, worker
     from cruxcell.hermetic import is_hermetic
 
     source = "def f(a, b=2):\n    out = {}\n    for x in sorted(a):\n        out[x] = [x * b, 1.5]\n    return out"
@@ -156,6 +156,7 @@ def _warm_up(native):
         from cruxcell import reports
 
         reports.raised(reports.NUMBERS.pack(0, 0, 0, 0, 0), error)
+    worker.rehearse(native)
 
 
 def _read_imports_without_stat():

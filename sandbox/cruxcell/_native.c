@@ -1,5 +1,6 @@
 /* The native helper of cruxcell: raw system calls, and a worker's confinement in one call. The step counter is in
- * _native_steps.c, the canonical encoder in _native_values.c, the report of a value in _native_reports.c.
+ * _native_steps.c, the reading of frames in _native_frames.c, the canonical encoder in _native_values.c, the report of a
+ * value in _native_reports.c.
  *
  * Everything here can only tighten, count, or write what any code may write, so it is harmless in a candidate's hands.
  * _pure.py is its twin: the same functions in Python, slower, for hosts without a compiler. Tests hold the two to the
@@ -249,6 +250,7 @@ static PyMethodDef methods[] = {
     {"enter", cell_enter, METH_VARARGS, enter_doc},
     {"run", cell_run, METH_VARARGS, cell_run_doc},
     {"steps", cell_steps, METH_NOARGS, cell_steps_doc},
+    {"read_frame", cell_read_frame, METH_VARARGS, cell_read_frame_doc},
     {"canon", cell_canon, METH_VARARGS, cell_canon_doc},
     {"report_value", cell_report_value, METH_VARARGS, cell_report_value_doc},
     {NULL, NULL, 0, NULL},

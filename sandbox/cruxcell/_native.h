@@ -35,10 +35,12 @@ int encode_plainly(struct bytes *bytes, PyObject *value, Py_ssize_t budget, int 
 
 PyObject *cell_run(PyObject *module, PyObject *args);
 PyObject *cell_steps(PyObject *module, PyObject *none);
+PyObject *cell_read_frame(PyObject *module, PyObject *args);
 PyObject *cell_canon(PyObject *module, PyObject *args);
 PyObject *cell_report_value(PyObject *module, PyObject *args);
 extern const char cell_run_doc[];
 extern const char cell_steps_doc[];
+extern const char cell_read_frame_doc[];
 extern const char cell_canon_doc[];
 extern const char cell_report_value_doc[];
 

@@ -14,6 +14,8 @@ import os
 import struct
 import sys
 
+from cruxcell import frames
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -95,7 +97,13 @@ def _libc_syscall(ctypes):
     return _libc
 
 
-# ---- values ----------------------------------------------------------------------------------------------------------
+# ---- frames and values -----------------------------------------------------------------------------------------------
+
+
+def read_frame(fd, limit):
+    # type: (int, int) -> list[bytes]
+    """The fields of one frame. Raises OSError, or ValueError for what is not a frame."""
+    return frames.read_frame(fd, limit)
 
 
 def canon(value, budget):

@@ -9,11 +9,15 @@ class Capture:
 
     encoding, errors, newlines, closed, mode, name = "utf-8", "surrogateescape", None, False, "w", "<captured>"
 
-    def __init__(self, limit, overflow):
-        # type: (int, object) -> None
-        self._limit, self._overflow = limit, overflow
+    def __init__(self, overflow):
+        # type: (object) -> None
+        self._overflow = overflow
         self._parts = []  # type: list[str]
-        self._room = limit
+        self._limit = self._room = 0
+
+    def set_limit(self, limit):
+        # type: (int) -> None
+        self._limit = self._room = limit
 
     def reset(self):
         # type: () -> None

@@ -14,19 +14,29 @@ _PYTHON_DEPTH = 1000  # frames a candidate may use: what a fresh interpreter giv
 
 
 class Workbench:
-    """One worker's tools. `report` and `progress` are file descriptors; the limits are those of one check."""
+    """One worker's tools. `report` and `progress` are file descriptors.
 
-    def __init__(self, kernel, report, progress, step_limit, output_limit):
-        # type: (object, int, int, int, int) -> None
+    Made before the fork, so that the worker only has to write down its limits.
+    """
+
+    def __init__(self, kernel, report, progress):
+        # type: (object, int, int) -> None
         self.kernel = kernel
         self.report, self.progress = report, progress
-        self.step_limit, self.output_limit = step_limit, output_limit
-        self._budget = max(output_limit, 1 << 16)  # bytes of a value
+        self.step_limit = self.output_limit = self._budget = 0
         self.index = 0
-        self.stdout = Capture(output_limit, self._overflow)
-        self.stderr = Capture(output_limit, self._overflow)
+        self.stdout = Capture(self._overflow)
+        self.stderr = Capture(self._overflow)
         self._started = (0, 0)
         self.used_cpu_ns = 0  # by the last check that was reported on
+
+    def set_limits(self, steps, output):
+        # type: (int, int) -> None
+        """The limits of one check: steps, and characters of output."""
+        self.step_limit, self.output_limit = steps, output
+        self._budget = max(output, 1 << 16)  # bytes of a value
+        self.stdout.set_limit(output)
+        self.stderr.set_limit(output)
 
     def send(self, record):
         # type: (bytes) -> None
@@ -48,7 +58,7 @@ class Workbench:
         self.index = index
         self.stdout.reset()
         self.stderr.reset()
-        sys.stdout, sys.stderr = self.stdout, self.stderr  # type: ignore[assignment]
+        sys.stdout, sys.stderr = self.stdout, self.stderr
         self._started = (_cpu_ns(), _wall_ns())
 
     def run(self, code, namespace):
@@ -138,7 +148,7 @@ def set_recursion_depth(between):
 
     `between` is the number of the harness's frames between the caller's and the code's.
     """
-    depth, frame = 0, sys._getframe(1)  # type: ignore[assignment]
+    depth, frame = 0, sys._getframe(1)
     while frame is not None:
         depth, frame = depth + 1, frame.f_back  # type: ignore[assignment]
     sys.setrecursionlimit(_PYTHON_DEPTH + depth + between)

@@ -15,6 +15,7 @@ from cruxcell import messages, worker
 from cruxcell.confine import confine_worker
 from cruxcell.separated import CHANNEL
 from cruxcell.watch import FAST_MS, Clock, Clocks
+from cruxcell.workbench import Workbench
 
 _NICE_OF_SLOW_WORKERS = 10
 _EXIT_CPU_NS = 500_000_000
@@ -56,6 +57,7 @@ class Zygote:
     def __init__(self, kernel, filters, pack_limits, control):
         # type: (object, dict[int, bytes], object, object) -> None
         self._kernel, self._filters, self._pack_limits = kernel, filters, pack_limits
+        self._bench = Workbench(kernel, worker.REPORT, worker.PROGRESS)  # of the workers, each of which has a copy
         self._control = control
         self._pid = os.getpid()
         self._waiting = []  # type: list[tuple[int, ...]]
@@ -179,7 +181,7 @@ class Zygote:
                 os.dup2(channel, CHANNEL)
             if order.seq in self._dropped:
                 worker.discard(payload)
-            worker.main(kernel, payload, channel >= 0, lambda: confine_worker(kernel, rlimits, bpf, parent))
+            worker.main(self._bench, payload, channel >= 0, lambda: confine_worker(kernel, rlimits, bpf, parent))
         finally:
             os._exit(messages.EXIT_HARNESS)
 
