@@ -1,0 +1,167 @@
+"""A keeper and its zygote, without a pool: starting, working, ending, and what becomes of the jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+
+import psutil
+import pytest
+import pytest_asyncio
+from cruxboxd.config import DEFAULT_LIMITS, Config, Limits, environment_for_zygotes
+from cruxboxd.jobs import Job, ZygoteKey
+from cruxboxd.keeper import Keeper, StartError
+from cruxboxd.runtimes import ZygoteSetups, find_runtimes
+from cruxboxd.verdict import Outcome, of_exit, of_records, parse_report
+from cruxcell import calls, messages
+
+pytestmark = pytest.mark.kernel
+
+KEY = ZygoteKey("default", False, "0")
+SETUPS = ZygoteSetups(Config(), find_runtimes(Config()))
+
+
+def job(program: str, *texts: str, limits: Limits = DEFAULT_LIMITS) -> Job:
+    fields = [calls.FLAGS.pack(calls.SHARE), program.encode()]
+    for text in texts:
+        fields += [b"", text.encode()]
+    return Job(key=KEY, kind=messages.JOB_CALLS, fields=fields, limits=limits, checks=len(texts))
+
+
+class Kept:
+    """A keeper under test, and the jobs it gave back."""
+
+    def __init__(self) -> None:
+        self.requeued: list[Job] = []
+        self.changes = 0
+        self.keeper = Keeper(KEY, self._changed, self.requeued.append)
+
+    def _changed(self, keeper: Keeper) -> None:
+        self.changes += 1
+
+    async def values(self, *jobs: Job) -> list[list[str]]:
+        """Run the jobs one after the other; the values of each."""
+        found = []
+        for one in jobs:
+            self.keeper.run(one)
+            result = await asyncio.wait_for(one.future, 20)
+            findings, forged = of_records(parse_report(result.report), one.checks, result.facts, 1 << 20)
+            assert forged == ""
+            found.append([findings[at].shown for at in sorted(findings)])
+        return found
+
+
+@pytest_asyncio.fixture
+async def kept() -> AsyncIterator[Kept]:
+    made = Kept()
+    setup = SETUPS(KEY)
+    await made.keeper.start(setup.python, setup.environment, setup.fields)
+    yield made
+    made.keeper.kill("")
+
+
+@pytest.mark.parametrize(
+    ("python", "sentence"),
+    [
+        ("/nowhere/python", "cannot execute /nowhere/python: No such file or directory"),
+        ("/bin/true", "/bin/true ended before it was ready"),
+    ],
+)
+async def test_what_does_not_start_is_named(python: str, sentence: str):
+    made = Kept()
+    with pytest.raises(StartError, match=sentence):
+        await made.keeper.start(python, environment_for_zygotes("0"), SETUPS(KEY).fields)
+    made.keeper.kill("")
+    assert made.keeper.pid == 0
+
+
+async def test_a_step_that_fails_is_named():
+    made = Kept()
+    fields = list(SETUPS(KEY).fields)
+    fields[7], fields[10] = b"0", b"namespaces"  # not wanted, and required
+    with pytest.raises(StartError, match="confinement step namespaces"):
+        await made.keeper.start(sys.executable, environment_for_zygotes("0"), fields)
+    made.keeper.kill("")
+
+
+async def test_it_says_what_it_is(kept: Kept):
+    started = kept.keeper.started
+    assert started is not None
+    assert started.python_version == sys.version.split()[0]
+    assert started.twin in ("native", "pure")
+    assert {name for name, active, _ in started.layers if active} >= {"landlock", "undumpable"}
+
+
+async def test_one_job_after_the_other(kept: Kept):
+    program = "n = []\ndef f(x):\n    n.append(x)\n    return n"
+    jobs = [job(f"{program}\n# {number}", f"f({number})", "f(7)") for number in range(5)]
+    assert await kept.values(*jobs) == [[f"[{number}]", "[7]"] for number in range(5)]
+    assert kept.keeper.load == 0
+    assert kept.requeued == []
+
+
+async def test_a_large_payload_travels_in_pieces(kept: Kept):
+    text = "'" + "x" * 3_000_000 + "'"
+    (shown,) = await kept.values(job(f"def f():\n    return len({text})", "f()"))
+    assert shown == ["3000000"]
+
+
+async def test_a_second_job_waits_ready(kept: Kept):
+    slow, quick = job("def f(x):\n    return sum(range(x))", "f(3 * 10**5)"), job("", "2")
+    kept.keeper.run(slow)
+    kept.keeper.run(quick)
+    assert kept.keeper.load == 2
+    assert (await asyncio.wait_for(slow.future, 20)).error == ""
+    if kept.requeued:  # the first one turned out to be slow, so the second was given to whoever is free
+        assert kept.requeued == [quick]
+    else:
+        assert (await asyncio.wait_for(quick.future, 20)).error == ""
+
+
+async def test_a_cancelled_job_is_killed_and_the_next_is_not_harmed(kept: Kept):
+    endless = job("import time\ndef f():\n    time.sleep(1000)", "f()")
+    kept.keeper.run(endless)
+    await _until(lambda: kept.keeper.slow)
+    endless.is_cancelled = True
+    kept.keeper.cancel(endless)
+    result = await asyncio.wait_for(endless.future, 20)
+    assert result.error == "cancelled"
+    assert result.facts.killed == messages.KILLED_CANCEL
+    assert await kept.values(job("", "1 + 1")) == [["2"]]
+
+
+async def test_a_killed_zygote_gives_its_jobs_back(kept: Kept):
+    endless = job("import time\ndef f():\n    time.sleep(1000)", "f()")
+    kept.keeper.run(endless)
+    await _until(lambda: kept.keeper.slow)
+    below = psutil.Process(kept.keeper.pid).children(recursive=True)
+    os.kill(kept.keeper.pid, signal.SIGKILL)
+    await _until(lambda: not kept.keeper.alive)
+    assert kept.requeued == [endless]
+    assert not endless.future.done()
+    assert kept.keeper.load == 0
+    _, alive = psutil.wait_procs(below, timeout=10)
+    assert alive == []
+
+
+async def test_a_killed_worker_is_our_failure_and_the_zygote_goes_on(kept: Kept):
+    endless = job("import time\ndef f():\n    time.sleep(1000)", "f()")
+    kept.keeper.run(endless)
+    await _until(lambda: kept.keeper.slow)
+    workers = [one for one in psutil.Process(kept.keeper.pid).children(recursive=True) if not one.children()]
+    for worker in workers:
+        worker.kill()
+    result = await asyncio.wait_for(endless.future, 20)
+    assert of_exit(result.facts, 10**12, 1 << 40).outcome is Outcome.SANDBOX_ERROR
+    assert await kept.values(job("", "1 + 1")) == [["2"]]
+
+
+async def _until(fact) -> None:
+    for _ in range(2000):
+        if fact():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not come true")
