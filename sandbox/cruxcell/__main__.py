@@ -46,7 +46,7 @@ def main():
     try:
         serve = _prepare(setup, control)
     except Exception as error:
-        text = "%s: %s" % (type(error).__name__, error)
+        text = str(error) if hasattr(error, "step") else "%s: %s" % (type(error).__name__, error)
         control.send(bytes([messages.FAILED_TO_START]) + text.encode("utf-8", "backslashreplace"))
         os._exit(1)
     serve()  # type: ignore[operator]
