@@ -14,6 +14,7 @@ from cruxcell.texts import (
     parse_text,
     split_assertion,
 )
+from cruxcell.vacuous import refuse_vacuous
 from cruxcell.values import NotPlain, TooLarge, canon
 from cruxcell.workbench import Workbench, fresh_namespace, set_recursion_depth  # noqa: F401 - in type comments
 
@@ -29,7 +30,7 @@ def run_read(bench, fields):
 
     Constants are evaluated here and then; nothing that has a name or a call in it is. An expected value comes back as
     READ_CONSTANT, READ_EXPRESSION or READ_INVALID; a script that only asserts that an expression equals a constant as
-    READ_ASSERTION with the expression's text, any other script as READ_EXPRESSION.
+    READ_ASSERTION with the expression's text, one that tests nothing as READ_INVALID, any other as READ_EXPRESSION.
     """
     budget = max(bench.output_limit, 1 << 16)
     for index, (kind, text) in enumerate(zip(fields[0::2], fields[1::2])):
@@ -57,6 +58,7 @@ def _read_script(source, budget):
     # type: (str, int) -> list[bytes]
     found = split_assertion(source)
     if found is None:
+        refuse_vacuous(source)
         return [messages.READ_EXPRESSION, b"", b""]
     code, other = found
     return [messages.READ_ASSERTION, _canonical(code, budget), reports.text_bytes(other, messages.MAX_PAYLOAD)]
