@@ -150,6 +150,7 @@ class Zygote:
         streams = [os.memfd_create(name) for name in ("out", "err")] if order.flags & messages.STDIO else []
         rlimits = self._rlimits_of(order.rlimits_key)
         progress, progress_end = os.pipe()
+        os.fchmod(progress_end, 0)  # as confine.seal: else the worker could open the other end and eat its own dots
         started = time.monotonic_ns()
         try:
             pid = os.fork()

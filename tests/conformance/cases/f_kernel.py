@@ -12,8 +12,8 @@ REFUSED = "PFV"
 # No memory of its own can be executable, so the two bytes of `int 0x80` are looked for in the C library and jumped to.
 I386_ENTRY = """
 import ctypes
-NAMES = ('printf qsort strtol getaddrinfo regexec fopen glob wordexp syslog mktime inet_ntop tsearch ftw popen getpwnam '
-         'scandir strftime getgrnam fgets execvp').split()
+NAMES = ('printf qsort strtol getaddrinfo regexec fopen glob wordexp syslog mktime inet_ntop tsearch ftw popen '
+         'getpwnam scandir strftime getgrnam fgets execvp').split()
 def f():
     libc = ctypes.CDLL('libc.so.6')
     places = sorted(ctypes.cast(getattr(libc, name), ctypes.c_void_p).value for name in NAMES)
