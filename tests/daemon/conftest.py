@@ -16,8 +16,8 @@ from interpreters import found_interpreters
 
 def runtimes() -> dict[str, Path]:
     """Name -> interpreter; the one the tests run on is the default."""
-    found = {f"py{major}{minor}": python for (major, minor), python in found_interpreters()}
-    return {"default": Path(sys.executable), **found}
+    others = [(version, python) for version, python in found_interpreters() if version != sys.version_info[:2]]
+    return {"default": Path(sys.executable), **{f"py{major}{minor}": python for (major, minor), python in others}}
 
 
 def _serve(*arguments: str) -> Iterator[Client]:
