@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 # The same examples in every run: a suite that fails once must fail again. CRUXBOX_EXAMPLES asks for more of them.
 budget = settings(
-    max_examples=int(os.environ.get("CRUXBOX_EXAMPLES", "80")), derandomize=True, deadline=None, database=None
+    max_examples=int(os.environ.get("CRUXBOX_EXAMPLES", "150")), derandomize=True, deadline=None, database=None
 )
 
 lengths = st.integers(0, 40).map(struct.Struct("<I").pack)
