@@ -34,6 +34,9 @@ class BrokenKernel:
         self._whole.enter(rlimits, bpf, parent)
 
 
+_EXIT_VIOLATION = 64
+
+
 def main():
     config = json.loads(sys.argv[1])
     native = BrokenKernel(kernel.load(config.get("pure", True)), config.get("broken", {}))
@@ -74,6 +77,8 @@ def run(name, enter, facts):
     status = os.waitpid(child, 0)[1]
     if os.WIFSIGNALED(status):
         return f"signal {signal.Signals(os.WTERMSIG(status)).name}"
+    if os.WEXITSTATUS(status) == _EXIT_VIOLATION:
+        return "signal SIGSYS"  # the native helper's handler named the call and ended the worker in its stead
     return text
 
 
