@@ -6,7 +6,9 @@ both twins.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from cruxbox import (
@@ -21,6 +23,10 @@ from cruxbox import (
     StdioCheck,
     Task,
 )
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "cell"))
+
+from interpreters import found_interpreters
 
 LITERAL, SEPARATED, IN_PROCESS = Assurance.LITERAL, Assurance.SEPARATED, Assurance.IN_PROCESS
 
@@ -131,3 +137,9 @@ def differences(verdicts: list[Any]) -> list[str]:
 def alone(task: Task) -> Task:
     """The task with a worker for each check."""
     return Task(task.program, task.checks, limits=task.limits, runtime=task.runtime, isolation=Isolation.PROCESS)
+
+
+def runtimes() -> dict[str, Path]:
+    """Name -> interpreter; the one the tests run on is the default."""
+    others = [(version, python) for version, python in found_interpreters() if version != sys.version_info[:2]]
+    return {"default": Path(sys.executable), **{f"py{major}{minor}": python for (major, minor), python in others}}

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from behaviours import runtimes
 from cruxbox import Client
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "cell"))
-
-from interpreters import found_interpreters
-
-
-def runtimes() -> dict[str, Path]:
-    """Name -> interpreter; the one the tests run on is the default."""
-    others = [(version, python) for version, python in found_interpreters() if version != sys.version_info[:2]]
-    return {"default": Path(sys.executable), **{f"py{major}{minor}": python for (major, minor), python in others}}
 
 
 def _serve(*arguments: str) -> Iterator[Client]:

@@ -9,8 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from behaviours import BEHAVIOURS, alone, differences
-from conftest import runtimes
+from behaviours import BEHAVIOURS, alone, differences, runtimes
 from cruxbox import (
     Assurance,
     CallCheck,
