@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from conftest import wait_until
+from client_daemons import wait_until
 from cruxbox import (
     Assurance,
     CallCheck,

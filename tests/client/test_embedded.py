@@ -11,7 +11,7 @@ import weakref
 from pathlib import Path
 
 import pytest
-from conftest import is_alive, wait_until
+from client_daemons import is_alive, wait_until
 from cruxbox import CallCheck, Client, EmbeddedServerError, Outcome, Task
 
 

@@ -6,6 +6,7 @@ import contextlib
 import signal
 
 import pytest
+from client_daemons import Daemon
 from cruxbox import CallCheck, Client, Outcome, Task, Unavailable
 
 COUNT = 250
@@ -48,7 +49,6 @@ def test_a_daemon_that_drains_answers_what_it_took_or_says_it_is_away(daemons):
 
 
 def test_a_daemon_that_comes_back_gets_the_rest(daemons, tmp_path):
-    from conftest import Daemon
 
     first = Daemon(f"unix:{tmp_path}/s")
     second = []
