@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -123,6 +124,7 @@ def test_it_dies_with_its_process(end):
     wait_until(lambda: not is_alive(int(pid)))
     if end in ("sys.exit()", "raise KeyboardInterrupt"):
         assert not Path(folder).exists()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_it_outlives_the_thread_that_first_used_it():
