@@ -13,6 +13,7 @@ import asyncio
 import logging
 import os
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -284,10 +285,13 @@ class Pool:
         return False
 
     def _make_room(self, idle: list[Keeper]) -> None:
-        """Too many zygotes: end an idle one of another kind."""
+        """Too many zygotes: end an idle one, of the kind there are most of, so that no kind has to be started again and
+        again."""
         if len(self._keepers) >= self._max_keepers and idle:
-            self._keepers.remove(idle[0])  # asked for, so it does not count as a restart
-            idle[0].kill("")
+            count = Counter(keeper.key for keeper in self._keepers)
+            victim = max(idle, key=lambda keeper: count[keeper.key])
+            self._keepers.remove(victim)  # asked for, so it does not count as a restart
+            victim.kill("")
 
     def _fill_second_lane(self, job: Job) -> bool:
         """All slots are taken: let the job wait ready behind a running one of its kind."""
