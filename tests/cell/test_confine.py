@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -352,11 +353,18 @@ def test_confined_processes_are_closed_to_their_own_user(held: Any) -> None:
         assert "PermissionError" in subprocess.run(look, capture_output=True, text=True, check=False).stderr
 
 
+def _limits_of(pid: int) -> dict[str, list[str]]:
+    lines = Path(f"/proc/{pid}/limits").read_text().splitlines()
+    return {line[:26].strip(): line[26:].split()[:2] for line in lines}
+
+
 def test_limits_of_a_worker(held: Any) -> None:
     cell = held("user")
-    lines = Path(f"/proc/{cell.processes[-1].pid}/limits").read_text().splitlines()
-    limits = {line[:26].strip(): line[26:].split()[:2] for line in lines}
     none = ["0", "0"]
+    limits = _limits_of(cell.processes[-1].pid)
+    deadline = time.monotonic() + 30
+    while limits["Max file size"] != none and time.monotonic() < deadline:  # the worker is on its way there
+        limits = _limits_of(cell.processes[-1].pid)
     for name in ("core file size", "file size", "processes", "locked memory", "msgqueue size", "pending signals"):
         assert limits[f"Max {name}"] == none, name
     assert limits["Max open files"] == ["32", "32"]

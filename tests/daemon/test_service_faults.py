@@ -136,7 +136,8 @@ def test_one_of_three_daemons_is_killed(tmp_path):
                 if number == 20:
                     three[0].kill()
         assert seen == outcomes
-        assert all(each.metric("cruxbox_verdicts_total", outcome="PASSED") for each in three[1:])
+        # Streams go round those that were connected when they began: who is left did the rest, not each a share of it.
+        assert any(each.metric("cruxbox_verdicts_total", outcome="PASSED") for each in three[1:])
 
 
 def test_sigterm_under_load(tmp_path):
