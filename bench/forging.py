@@ -31,6 +31,7 @@ from rich.table import Table
 ROOT = Path(__file__).resolve().parents[1]
 # A descriptor attack writes to whatever is open; the judge's own answers are among that.
 ONE_BY_ONE_SECONDS = 20.0
+AT_ONCE = 8
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,11 @@ def through_cruxbox(tasks: list[Task]) -> list[tuple[str, bool]]:
     lab = Lab()
     try:
         refuse_unless_confined(lab)
-        replies = [lab.ask([task])[0] for task in tasks]
+        replies = []
+        for start in range(0, len(tasks), AT_ONCE):
+            part = tasks[start : start + AT_ONCE]
+            futures = [lab.start([task]) for task in part]
+            replies += [lab.answers([task], future)[0] for task, future in zip(part, futures)]
     finally:
         lab.close()
     return [(reply.letter, reply.verdict is not None and reply.verdict.assurance == 1) for reply in replies]

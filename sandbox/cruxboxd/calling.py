@@ -119,7 +119,9 @@ class Caller:
             return finding.but(assurance=Assurance.SEPARATED)
         record = report.records[0]
         if record[2] != messages.PLAIN:
-            return await self.evaluate_beside(ask, f"an argument is not plain data ({verdict.text(record[4])})")
+            why = f"an argument is not plain data ({verdict.text(record[4])})"
+            # Beside the program nothing keeps the arguments from its names, which an entry point promises.
+            return invalid(why) if ask.entry_point else await self.evaluate_beside(ask, why)
         fields = [self._program, (report.plan.details or ("",))[0].encode(), record[3]]
         result = await self._pool.run(self._job(messages.JOB_APPLY, fields, 1, False))
         _, finding = _single(result, self._task)

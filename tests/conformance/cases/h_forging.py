@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from cruxbox.model import ScriptCheck
+from dataclasses import replace
 
-from conformance.case import Case, call, calls, case, script, shot, stdio
+from cruxbox.model import Assurance, CallCheck, ScriptCheck
+
+from conformance.case import Case, Shot, call, calls, case, script, shot, stdio
+from conformance.forging.attack import ANSWER
+from conformance.forging.kinds import HONEST
 from conformance.forging.matrix import cells
 
+SEPARATED = Assurance.SEPARATED
 TITLES = {
     119: "sys.exit(0), exit(), SystemExit",
     120: "os._exit(0)",
@@ -44,6 +49,12 @@ TITLES = {
     154: "aliases the expected value; CRUXEval's own forgeries",
 }
 FLOOD = "import os\ndef f():\n    data = {0}\n    for _ in range(15): os.write(3, data)\n    os._exit(0)"
+FORGED = str(int(ANSWER) + 5)
+# Alone it does nothing; beside the program it changes f. What it returns asks for being run there.
+TWO_FACED = (
+    "f((lambda g: (g and g.__setattr__('__code__', (lambda x: " + FORGED + ").__code__), lambda: 0)[1])"
+    "(__import__('sys')._getframe(0).f_globals.get('f')))"
+)
 COUNTING = "calls = []\ndef f(x):\n    calls.append(x)\n    return len(calls)\n"
 
 # Shots that a matrix cell cannot say.
@@ -73,6 +84,8 @@ EXTRA = {
         call("F", "class MemoryError(Exception): pass\ndef f(): raise MemoryError"),
     ),
     154: (
+        shot(HONEST, [CallCheck(TWO_FACED, FORGED, entry_point="f")], ["I"]),
+        Shot(replace(shot(HONEST, [CallCheck(TWO_FACED, FORGED)], ["I"]).task, require_assurance=SEPARATED), ("I",)),
         call("F", "def f(x):\n    x.append(3)\n    return x", "f([1, 2])", "[1, 2]"),
         script("F", "def f(x):\n    x.clear()\n    return [0]", "a = [1, 2]\nassert f(a) == [1, 2]"),
         script("F", "def f(x):\n    x.append(9)\n    return x", "a = [1]\nassert f(a) == [1]"),
