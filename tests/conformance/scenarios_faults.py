@@ -26,7 +26,7 @@ FAULT = str(Path(__file__).with_name("fault.py"))
 NAP = Task(
     "import time\ndef f():\n    time.sleep(1.5)\n    return 1\n",
     (CallCheck("f()", "1"),),
-    limits=replace(LIMITS, wall_ms=8_000),
+    limits=replace(LIMITS, wall_ms=4_000),
 )
 
 
