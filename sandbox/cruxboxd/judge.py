@@ -17,6 +17,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
+from cruxcell.messages import SEEDLESS
+
 from cruxboxd import verdict
 from cruxboxd.asks import Ask, CallAsk, ScriptAsk, StdioAsk, StepCount, TaskAsk
 from cruxboxd.calling import Caller
@@ -135,8 +137,9 @@ class Judge:
     async def _evaluate_and_repeat(
         self, task: TaskAsk, asks: list[CallAsk], values: list[Finding]
     ) -> tuple[list[Finding], list[Finding | None]]:
-        """A filter asks whether a value is the same again: so only calls that gave one are repeated, and plainly."""
-        valued = [at for at, value in enumerate(values) if value.outcome is None]
+        """A filter asks whether a value is the same again: so only calls that gave one are repeated, and plainly; and
+        not those whose program was found, before it ran, to be blind to the hash seed."""
+        valued = [at for at, value in enumerate(values) if value.outcome is None and SEEDLESS not in value.findings]
         others: list[Finding | None] = [None] * len(asks)
         if valued:
             caller = Caller(self._pool, task, self._seeds[1], inspects=False)
@@ -210,6 +213,9 @@ def settle_expression(value: Finding, expected: Finding) -> Finding:
 
 
 def _evaluated(value: Finding) -> Finding:
+    """The answer to a question for a value, without what was noted for us alone."""
+    if SEEDLESS in value.findings:
+        value = value.but(findings=tuple(name for name in value.findings if name != SEEDLESS))
     return value if value.outcome is not None else value.but(outcome=Outcome.EVALUATED)
 
 

@@ -43,4 +43,4 @@ def _places(record: list[bytes]) -> bytes | None:
 
 def attach(finding: Finding, names: tuple[str, ...]) -> Finding:
     """The finding, with what was noted."""
-    return replace(finding, findings=names) if names else finding
+    return finding.but(findings=names) if names else finding

@@ -7,6 +7,7 @@ import sys
 from cruxcell import messages, plain, reports
 from cruxcell.hermetic import is_hermetic
 from cruxcell.inspecting import Inspector, call_findings, is_literal
+from cruxcell.seedless import has_sets, is_seedless
 from cruxcell.texts import PROGRAM, Invalid, classify_call, compile_text
 from cruxcell.workbench import Workbench, fresh_namespace, set_recursion_depth  # noqa: F401 - in type comments
 
@@ -89,10 +90,13 @@ def _inspect_texts(bench, source, program, checks, planned):
     if program is None:
         return None
     inspector = Inspector(source, program)
+    blind = is_hermetic(source, program) and is_seedless(program)
     for index, (kind, _, code) in enumerate(planned):
         if kind != messages.INVALID:
-            shape = call_findings(checks[index][1], code, kind == messages.DIRECT)
-            bench.send(reports.findings(index, inspector.static | shape))
+            found = inspector.static | call_findings(checks[index][1], code, kind == messages.DIRECT)
+            if blind and kind == messages.DIRECT and not has_sets(code):
+                found.add(messages.SEEDLESS)
+            bench.send(reports.findings(index, found))
     return inspector
 
 
