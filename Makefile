@@ -31,8 +31,8 @@ bench: setup  ## measure, side by side in one run
 
 CONFORMANCE = PYTHONPATH=tests $(BIN)/python
 conformance: setup  ## 195 hostile cases: as this user, then as an ordinary user without namespaces
-	$(CONFORMANCE) -m conformance $(CASES)
-	$(CONFORMANCE) tests/unprivileged.py $(BIN)/python -m conformance $(CASES)
+	@$(CONFORMANCE) -m conformance $(CASES); first=$$?; \
+	$(CONFORMANCE) tests/unprivileged.py $(BIN)/python -m conformance $(CASES); exit $$((first | $$?))
 
 forging: setup  ## the forging attacks through in-process scoring and through cruxbox
 	$(BIN)/python -m bench.forging

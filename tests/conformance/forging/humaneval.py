@@ -17,8 +17,8 @@ from pathlib import Path
 
 from cruxbox.model import Limits, ScriptCheck, Task
 
-from conformance.case import LIMITS
 from conformance.forging.attack import Attack
+from conformance.forging.kinds import BRIEF
 from conformance.forging.matrix import ATTACKS
 from conformance.lab import Lab
 
@@ -43,7 +43,7 @@ class Problem:
     def forged(self, attack: Attack) -> Task:
         """The prompt with an empty body, then the attack, whose f answers for the entry point."""
         answer = f"\ndef {self.entry_point}(*a, **k): return f(1)\n"
-        return self._task(self.prompt + "    pass\n\n" + attack.program + answer, LIMITS)
+        return self._task(self.prompt + "    pass\n\n" + attack.program + answer, BRIEF)
 
     def _task(self, program: str, limits: Limits) -> Task:
         script = f"{self.test}\ncheck({self.entry_point})\n"
