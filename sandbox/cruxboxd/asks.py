@@ -58,3 +58,4 @@ class TaskAsk:
     step_count: StepCount
     tenant: str = ""
     interactive: bool = False
+    call: int = 0  # which of the open calls asked for it

@@ -45,7 +45,7 @@ class Caller:
 
     async def evaluate(self, asks: Sequence[CallAsk]) -> list[Finding]:
         """A finding for each call, in order: a value, or an outcome other than PASSED and FAILED."""
-        if len(asks) == 1 or not self._task.share:
+        if not self._task.share:
             return list(await asyncio.gather(*[self._evaluate_alone(ask) for ask in asks]))
         slices = [asks[at : at + SHARED_CHECKS] for at in range(0, len(asks), SHARED_CHECKS)]
         parts = await asyncio.gather(*[self._evaluate_shared(part) for part in slices])
@@ -62,8 +62,15 @@ class Caller:
             result = await self._run_calls([asks[at] for at in waiting], _SHARED)
             seen = _read_calls(result, len(waiting), _SHARED, self._task)
             findings.update({waiting[at]: finding for at, finding in seen.findings.items()})
-            alone = [waiting[at] for at in seen.to_run_alone]
-            findings.update(zip(alone, await asyncio.gather(*[self._evaluate_alone(asks[at]) for at in alone])))
+            # Without a program there is nothing an expression could not be evaluated beside.
+            elsewhere = {
+                waiting[at]: seen.classes[at] if self._task.program else messages.DIRECT for at in seen.to_run_alone
+            }
+            if not result.error:  # our own failures are tried again
+                broken = [at for at, finding in seen.findings.items() if finding.outcome is Outcome.SANDBOX_ERROR]
+                elsewhere.update({waiting[at]: messages.DIRECT for at in broken})
+            found = await asyncio.gather(*[self._evaluate_elsewhere(asks[at], kind) for at, kind in elsewhere.items()])
+            findings.update(zip(elsewhere, found))
             waiting = [at for at in waiting if at not in findings]
         return [findings[at] for at in range(len(asks))]
 
@@ -71,8 +78,12 @@ class Caller:
         """One call, one worker (or two, where its arguments have to be computed first)."""
         way = _ALONE if self._task.program else _NO_PROGRAM
         finding, kind = await self._attempt(ask, way)
-        if finding is not None:
-            return finding
+        return finding if finding is not None else await self._evaluate_elsewhere(ask, kind)
+
+    async def _evaluate_elsewhere(self, ask: CallAsk, kind: str) -> Finding:
+        """A call of a class that does not run where it was asked."""
+        if kind == messages.DIRECT:
+            return await self._evaluate_alone(ask)
         if kind == messages.ARGUED and not ask.inspect:  # nothing is compared with what a filter asks for
             return await self._apply(ask)
         return await self.evaluate_beside(ask, "the call is not one call of a name")
@@ -103,7 +114,9 @@ class Caller:
         for ask in asks:
             fields += [ask.entry_point.encode(), ask.call.encode("utf-8", "surrogatepass")]
         imports = any("import" in ask.call for ask in asks)
-        return await self._pool.run(self._job(messages.JOB_CALLS, fields, len(asks), imports))
+        job = self._job(messages.JOB_CALLS, fields, len(asks), imports)
+        job.may_share = bool(way.flags & calls.SHARE)
+        return await self._pool.run(job)
 
     # ---- calls with expressions for arguments ------------------------------------------------------------------
 
@@ -148,6 +161,7 @@ class Caller:
             limits=task.limits,
             tenant=task.tenant,
             interactive=task.interactive,
+            call=task.call,
             checks=checks,
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import re
 import secrets
@@ -50,6 +51,7 @@ class Call:
     checks: int = 0
     is_ended_by_us: bool = False
     task: asyncio.Task[Any] | None = None
+    number: int = field(default_factory=itertools.count(1).__next__)
 
 
 current_call: ContextVar[Call] = ContextVar("current_call")

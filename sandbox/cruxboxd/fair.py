@@ -15,6 +15,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from cruxboxd.jobs import Job
 from cruxboxd.tenants import Tenant, TenantOf
@@ -23,6 +24,8 @@ from cruxboxd.tenants import Tenant, TenantOf
 _CHECK_S = 0.001
 # How long a tenant that has nothing to do still counts as present.
 _PRESENT_S = 10.0
+# How many of a tenant's jobs are looked at for company.
+_LOOK_AHEAD = 64
 
 
 @dataclass
@@ -126,6 +129,17 @@ class FairQueue:
         line.out.add(job)
         self._drop(line, job)
         return job
+
+    def take_more(self, head: Job, goes_along: Callable[[Job], bool]) -> list[Job]:
+        """Hand out jobs that are to go with `head`, which was taken: of its tenant and priority, in their order."""
+        line = self._lines[head.tenant]
+        taken = []
+        for job in list(islice(line.of(head), _LOOK_AHEAD)):
+            if line.is_at_quota:
+                break
+            if goes_along(job):
+                taken.append(self.take(job))
+        return taken
 
     def done(self, job: Job, cpu_ns: int = 0) -> None:
         """A job is over, whether it was handed out or not; `cpu_ns` is what it really cost."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from cruxcell import frames, messages
 from cruxcell.worker import LIMITS as LIMIT_FIELDS
 
 from cruxboxd.config import Limits
 from cruxboxd.verdict import Exit
+
+if TYPE_CHECKING:
+    from cruxboxd.bundles import Bundle
 
 _MS = 1_000_000
 
@@ -35,7 +39,8 @@ class Result:
     attempts: int = 1
     streams: tuple[bytes, bytes] = (b"", b"")
     over_cap: bool = False
-    violation: str = ""
+    # CPU time to be charged to the tenant, where it is not all that the worker used.
+    charged_ns: int | None = None
 
 
 @dataclass(eq=False)
@@ -54,6 +59,10 @@ class Job:
     queued_at: int = field(default_factory=time.monotonic_ns)
     started_at: int = 0
     is_cancelled: bool = False
+    # May other jobs of the same call (a number) share its worker? The bundle that carries it now, if one does.
+    may_share: bool = False
+    call: int = 0
+    carrier: Bundle | None = None
     # The other half of a pair: the candidate's job carries the test's, which is never queued by itself.
     partner: Job | None = None
     is_partner: bool = False

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 from cruxcell import messages
 
+from cruxboxd.bundles import Bundle, bundle, companions
 from cruxboxd.config import Config
 from cruxboxd.fair import FairQueue
 from cruxboxd.jobs import Job, Result, ZygoteKey
@@ -31,6 +32,8 @@ log = logging.getLogger(__name__)
 MAX_ATTEMPTS = 3
 _SWEEP_S = 1.0
 _RESTART_PAUSE_S = 0.2
+_WORTH_A_FORK = 16  # checks; fewer are not worth a worker of their own, even if one could start at once
+_LANES = 2  # of a zygote: jobs it has at the same time
 _WIDE_WALL = 4  # a starved wall timeout is run again with this many times the wall limit
 
 
@@ -60,7 +63,7 @@ class Pool:
         self._tasks: set[asyncio.Task[None]] = set()
         self._running: set[Job] = set()
         self._is_closed = False
-        self._is_pumping = False
+        self._is_pumping = self._is_pump_due = False
         self._start_failures: dict[ZygoteKey, int] = {}
 
     # ---- for the judge -----------------------------------------------------------------------------------------
@@ -69,7 +72,7 @@ class Pool:
         """Queue the job and wait for its result. Cancelling the caller kills the worker."""
         self._running.add(job)
         self._queue.put(job)
-        self._pump()
+        self._pump_soon()
         result = Result()
         try:
             result = await job.future
@@ -113,7 +116,7 @@ class Pool:
 
     def _over(self, job: Job, result: Result) -> None:
         """The tenant pays for what the job cost; if that makes room under its quota, its next job may start."""
-        self._queue.done(job, result.facts.cpu_ns)
+        self._queue.done(job, result.facts.cpu_ns if result.charged_ns is None else result.charged_ns)
         if not self._is_closed:
             self._pump()
 
@@ -121,8 +124,14 @@ class Pool:
         job.is_cancelled = True
         if self._queue.remove(job):
             return
+        carrier: Job = job
+        if job.carrier is not None:
+            if job.carrier.is_wanted:
+                return  # others go on; what becomes of this one, nobody waits for
+            carrier = job.carrier
+            carrier.is_cancelled = True
         for keeper in self._keepers:
-            keeper.cancel(job)
+            keeper.cancel(carrier)
 
     # ---- figures -----------------------------------------------------------------------------------------------
 
@@ -234,6 +243,11 @@ class Pool:
 
     def _requeue(self, job: Job) -> None:
         """A job that a keeper could not finish: again, or our failure when it was tried often enough."""
+        if isinstance(job, Bundle):
+            for member in reversed(job.put_down()):
+                member.attempts += job.attempts
+                self._requeue(member)
+            return
         if job.is_cancelled or self._is_closed:
             job.finish(Result(error="cancelled", attempts=job.attempts))
         elif job.attempts >= MAX_ATTEMPTS:
@@ -242,8 +256,15 @@ class Pool:
         else:
             self._queue.put_first(job)
 
+    def _pump_soon(self) -> None:
+        """Hand out jobs once everything that is about to be queued has been: then what can share a worker shows."""
+        if not self._is_pump_due:
+            self._is_pump_due = True
+            asyncio.get_running_loop().call_soon(self._pump)
+
     def _pump(self) -> None:
         """Hand out jobs while there is somewhere to run them."""
+        self._is_pump_due = False
         if self._is_pumping:  # ending a zygote to make room for another comes back here
             return
         self._is_pumping = True
@@ -275,7 +296,7 @@ class Pool:
         for key in _keys_for(job.key, is_full):
             for keeper in idle:
                 if keeper.key == key:
-                    keeper.run(self._queue.take(job))
+                    keeper.run(self._take(job))
                     return True
         if self._starting.get(job.key, 0) + taken < self._slots:
             self._make_room(idle)
@@ -297,9 +318,24 @@ class Pool:
         """All slots are taken: let the job wait ready behind a running one of its kind."""
         for keeper in self._keepers:
             if keeper.load == 1 and not keeper.slow and keeper.key == job.key and job.partner is None:
-                keeper.run(self._queue.take(job))
+                keeper.run(self._take(job))
                 return True
         return False
+
+    def _take(self, job: Job) -> Job:
+        """Take the job out of the queue; if it may share a worker, with as many others as leave work for all slots."""
+        share = max(_WORTH_A_FORK, self._queue.checks // (_LANES * self._slots))
+        jobs = [self._queue.take(job)]
+        if job.may_share and share > job.checks:
+            jobs += self._queue.take_more(job, companions(job, share))
+        return bundle(jobs, self._run_again)
+
+    def _run_again(self, job: Job) -> None:
+        """A job that shared a worker and has to run once more, through no fault of anybody."""
+        if job.is_cancelled or self._is_closed:
+            job.finish(Result(error="cancelled", attempts=job.attempts))
+        else:
+            self._queue.put_first(job)
 
 
 def _keys_for(key: ZygoteKey, is_full: bool) -> list[ZygoteKey]:

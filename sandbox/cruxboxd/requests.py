@@ -36,6 +36,7 @@ class Caller:
 
     tenant: str = ""
     interactive: bool = True
+    call: int = 0
 
 
 def read_request(request: pb.CheckRequest, terms: Terms, caller: Caller) -> list[TaskAsk]:
@@ -89,6 +90,7 @@ def _read_task(task: pb.Task, request: pb.CheckRequest, where: str, terms: Terms
         step_count=_read_step_count(options, where),
         tenant=caller.tenant,
         interactive=_read_priority(options, where, caller),
+        call=caller.call,
     )
 
 

@@ -114,7 +114,7 @@ class SandboxService(pb_grpc.SandboxServicer):
 
     def _read(self, request: pb.CheckRequest, call: Call, interactive: bool) -> list[TaskAsk]:
         try:
-            tasks = read_request(request, self._terms, Caller(call.tenant.name, interactive))
+            tasks = read_request(request, self._terms, Caller(call.tenant.name, interactive, call.number))
         except RequestError as error:
             raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "invalid", str(error)) from None
         call.checks += _count(tasks)

@@ -4,7 +4,7 @@ import gc
 import struct
 import sys
 
-from cruxcell import messages, plain, reports
+from cruxcell import frames, messages, plain, reports
 from cruxcell.hermetic import is_hermetic
 from cruxcell.inspecting import Inspector, call_findings, is_literal
 from cruxcell.seedless import has_sets, is_seedless
@@ -15,6 +15,7 @@ from cruxcell.workbench import Workbench, fresh_namespace, set_recursion_depth  
 SHARE = 1  # calls on a hermetic program may be evaluated one after the other in this worker
 RUN_EXPRESSIONS = 2  # expressions and calls with expressions for arguments may run here, beside the program
 INSPECT = 4  # report what a filter of data sets asks about each check
+BUNDLED = 8  # other jobs share this worker: where the program is not hermetic, none of it may run here
 
 FLAGS = struct.Struct("<B")
 _APPLY = compile("f(*a, **k)", "<check>", "eval")
@@ -23,16 +24,33 @@ _CODECS = sys.modules["encodings"]._cache
 _COSTLY_NS = 1_000_000
 
 
-def run_calls(bench, fields):
+def run_bundle(bench, fields):
     # type: (Workbench, list[bytes]) -> None
-    """fields: flags, program, then entry point and call for each check.
+    """fields: the packed fields of a JOB_CALLS each, of which every one is done as if it were alone here.
+
+    Only hermetic programs run. What a job leaves to the garbage collector is collected before the next; after a check
+    that may have left more (costly, or something was imported for it), the rest is left to another worker.
+    """
+    depth = sys.getrecursionlimit() + 1  # as deep as the compiler may go in a worker without this frame
+    for place, packed in enumerate(fields):
+        bench.send(reports.section(place))
+        sys.setrecursionlimit(depth)
+        bench.used_cpu_ns = 0
+        if not run_calls(bench, frames.unpack(packed), BUNDLED):
+            return
+        gc.collect()
+
+
+def run_calls(bench, fields, more_flags=0):
+    # type: (Workbench, list[bytes], int) -> bool
+    """fields: flags, program, then entry point and call for each check. Is the worker as good as new afterwards?
 
     Everything is parsed and the plan sent before the first line of the program runs. Constants are evaluated first,
     while nothing of the candidate has run; then the calls. If the program is not hermetic, only the first call is
     evaluated: the daemon sees it in the plan and gives each of the others a worker of its own. The same holds once the
     interpreter has imported something for a check (a codec, say): the next would find it there and take fewer steps.
     """
-    flags = FLAGS.unpack(fields[0])[0]
+    flags = FLAGS.unpack(fields[0])[0] | more_flags
     source = fields[1].decode("utf-8", "surrogatepass")
     checks = [
         (entry_point.decode(), call.decode("utf-8", "surrogatepass"))
@@ -50,16 +68,21 @@ def run_calls(bench, fields):
         if kind == messages.CONSTANT:
             _evaluate(bench, index, None, code)
     if not hermetic:
+        if flags & BUNDLED:
+            return True
         bench.last_check()
     loaded = _loaded()
+    costly = False
     for index, (kind, _, code) in enumerate(planned):
         if kind in runnable:
             look = inspector and _looker(inspector, checks[index][1], code)
             _evaluate(bench, index, program, code, look)
             if not hermetic or _loaded() != loaded:
-                break
+                return False
             if bench.used_cpu_ns > _COSTLY_NS:
+                costly = True
                 gc.collect()
+    return not costly
 
 
 def _loaded():

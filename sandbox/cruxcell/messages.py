@@ -32,6 +32,7 @@ NOT_KILLED, KILLED_CPU, KILLED_WALL, KILLED_CANCEL, KILLED_SILENT = 0, 1, 2, 3, 
 
 JOB_READ = b"read"  # constants and scripts to be read: texts
 JOB_CALLS = b"calls"  # a program and calls on it
+JOB_BUNDLE = b"bundle"  # several JOB_CALLS, one after the other
 JOB_EXPRESSION = b"expression"  # an expression that needs no program -> canonical value
 JOB_ARGUMENTS = b"arguments"  # the arguments of a call -> encoded values
 JOB_APPLY = b"apply"  # a program, a name and encoded arguments
@@ -43,6 +44,7 @@ JOB_PROBE = b"probe"  # preflight: try what is forbidden
 
 # ---- report: records --------------------------------------------------------------------------------------------
 
+SECTION = b"B"  # of a JOB_BUNDLE: the records of one of its jobs begin; holds its place
 PLAN = b"P"  # what parsing found; always the first record, written before any code of the task runs
 VALUE = b"V"
 RAISED = b"E"

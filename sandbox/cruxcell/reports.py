@@ -30,6 +30,12 @@ def plan(hermetic, classes, details):
     )
 
 
+def section(place):
+    # type: (int) -> bytes
+    """What stands before the records of one job of a bundle."""
+    return frames.frame([messages.SECTION, struct.pack("<I", place)])
+
+
 def value(numbers, kind, canonical, shown, stdout=b"", stderr=b""):  # noqa: PLR0917 - the fields of the record, in order
     # type: (bytes, bytes, bytes, bytes, bytes, bytes) -> bytes
     return frames.frame([messages.VALUE, numbers, kind, canonical, shown, stdout, stderr])

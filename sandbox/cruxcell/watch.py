@@ -1,8 +1,9 @@
 """Clocks of workers. They live here, outside the candidate, and survive whatever it does to its own.
 
-Watching has two phases. Most workers end within FAST_MS; until then the zygote sleeps on the hang-up of the progress
-pipe alone, so that dots do not wake it. After that it tells the daemon (SLOW: drain the report pipe, give the CPU slot
-to others), lowers the worker's priority, and wakes for each dot to start the clocks of the next check.
+Watching has two phases. Most workers end within FAST_MS, or get a check done in each FAST_MS; meanwhile the zygote
+sleeps on the hang-up of the progress pipe alone, so that dots do not wake it. After that it tells the daemon (SLOW:
+drain the report pipe, give the CPU slot to others), lowers the worker's priority, and wakes for each dot to start the
+clocks of the next check.
 
 A single-threaded worker cannot use CPU time faster than wall time passes, so sleeping for the rest of the CPU budget
 and looking again is exact.
@@ -69,6 +70,16 @@ class Clocks:
             return messages.KILLED_WALL
         return messages.NOT_KILLED
 
+    def ends_fast(self):
+        # type: () -> bool
+        """Sleep until the one worker hangs up, or gets nothing done for FAST_MS: then it is slow, and False."""
+        [(progress, clock)] = self._clocks.items()
+        while not hangs_up(progress, FAST_MS):
+            if not _has_dots(progress):
+                return False
+            self._take(clock)
+        return True
+
     def wait(self, control):
         # type: (int) -> bool
         """Sleep until something happens or a clock may have run out; True if the daemon has something to say."""
@@ -95,3 +106,18 @@ class Clocks:
     def _wall_left(self):
         # type: () -> int
         return self._started + self._wall_ns - time.monotonic_ns()
+
+
+def hangs_up(progress, timeout_ms):
+    # type: (int, int) -> bool
+    """Does the other end of the progress pipe close within the time? Dots alone do not wake this process."""
+    poll = select.poll()
+    poll.register(progress, 0)
+    return bool(poll.poll(timeout_ms))
+
+
+def _has_dots(progress):
+    # type: (int) -> bool
+    poll = select.poll()
+    poll.register(progress, select.POLLIN)
+    return any(event & select.POLLIN for _, event in poll.poll(0))

@@ -11,7 +11,7 @@ import struct
 import sys
 
 from cruxcell import frames, messages, reports
-from cruxcell.calls import FLAGS, SHARE, run_apply, run_calls
+from cruxcell.calls import FLAGS, SHARE, run_apply, run_bundle, run_calls
 from cruxcell.probe import run_probe
 from cruxcell.programs import prepare_stdio, run_script, run_stdio
 from cruxcell.reading import run_arguments, run_expression, run_read
@@ -24,6 +24,7 @@ LIMITS = struct.Struct("<QQ")
 _JOBS = {
     messages.JOB_READ: run_read,
     messages.JOB_CALLS: run_calls,
+    messages.JOB_BUNDLE: run_bundle,
     messages.JOB_APPLY: run_apply,
     messages.JOB_EXPRESSION: run_expression,
     messages.JOB_ARGUMENTS: run_arguments,

@@ -8,13 +8,12 @@ and facts of the kernel: exit status, CPU clock, resource usage. How it watches 
 
 import _socket
 import os
-import select
 import time
 
 from cruxcell import messages, worker
 from cruxcell.confine import confine_worker
 from cruxcell.separated import CHANNEL
-from cruxcell.watch import FAST_MS, Clock, Clocks
+from cruxcell.watch import Clock, Clocks, hangs_up
 from cruxcell.workbench import Workbench
 
 _NICE_OF_SLOW_WORKERS = 10
@@ -93,16 +92,16 @@ class Zygote:
     def _run(self, order):
         # type: (_Order) -> None
         child = self._fork(order, order.lane, -1)
-        if not _hangs_up(child.progress, FAST_MS):
+        clocks = Clocks(order.wall_ns, child.started, [Clock(child.pid, child.progress, order.cpu_ns)])
+        if not clocks.ends_fast():
             self._send(messages.SLOW, child, order.seq)
             os.setpriority(os.PRIO_PROCESS, child.pid, _NICE_OF_SLOW_WORKERS)
-            child.killed = self._watch(order, child)
+            child.killed = self._watch(order, clocks)
         self._finish(order, child)
 
-    def _watch(self, order, child):
-        # type: (_Order, _Child) -> int
+    def _watch(self, order, clocks):
+        # type: (_Order, Clocks) -> int
         """Wait until the worker hangs up or a clock runs out; the reason to kill it, if any."""
-        clocks = Clocks(order.wall_ns, child.started, [Clock(child.pid, child.progress, order.cpu_ns)])
         while True:
             reason = clocks.expired()
             if reason:
@@ -138,7 +137,7 @@ class Zygote:
                 child.killed = messages.KILLED_CANCEL
             elif reason:
                 child.killed = reason
-            elif not _hangs_up(child.progress, _PARTNER_GRACE_MS):
+            elif not hangs_up(child.progress, _PARTNER_GRACE_MS):
                 child.killed = messages.KILLED_CANCEL
         for child in pair:
             self._finish(order, child)
@@ -222,14 +221,6 @@ class Zygote:
     def _send(self, kind, child, seq):
         # type: (int, _Child, int) -> None
         self._control.send(messages.EVENT.pack(kind, child.lane, 0, 0, seq, 0, 0, 0, 0))  # type: ignore[attr-defined]
-
-
-def _hangs_up(progress, timeout_ms):
-    # type: (int, int) -> bool
-    """Does the other end of the progress pipe close within the time? Dots alone do not wake this process."""
-    poll = select.poll()
-    poll.register(progress, 0)
-    return bool(poll.poll(timeout_ms))
 
 
 def _reap(child, patience_ns):

@@ -1,0 +1,171 @@
+"""Jobs that share a worker: who goes along, whose end it was, and that nobody can tell from a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from cruxbox import Client, EvaluateCheck, Isolation, Limits, Outcome, Task
+from cruxboxd.bundles import MOST_CHECKS, Bundle, bundle, companions
+from cruxboxd.config import DEFAULT_LIMITS
+from cruxboxd.jobs import Job, Result, ZygoteKey
+from cruxboxd.verdict import Exit
+from cruxcell import frames, messages, reports
+from test_grouping import LEAKS, differing
+
+KEY = ZygoteKey("default", False, "0")
+HARMLESS = "def f(x):\n    return [x] * 3"
+LIMITS = Limits(cpu_ms=400, steps=2_000_000, output_bytes=2000, memory_bytes=128 << 20)
+
+# ---- for real --------------------------------------------------------------------
+
+# Hermetic programs that end their worker, or leave it less than new, in every way such programs have.
+BAD_ENDS = {
+    "endless": "def f(x):\n    while x == 2: pass\n    return x",
+    "a stall in C": "def f(x):\n    return sum(range(10 ** 13)) if x == 2 else x",
+    "memory": "def f(x):\n    return len([0] * (10 ** 9 if x == 2 else 1))",
+    "memory caught": "def f(x):\n    try:\n        return len([0] * (10 ** 9 if x == 2 else 1))\n"
+    "    except MemoryError:\n        return 'caught'",
+    "memory in cycles": "def f(x):\n    kept = [bytearray(1 << 24) for _ in range(x)]\n    kept.append(kept)\n"
+    "    return x",
+    "output": "def f(x):\n    print('z' * (9999 if x == 2 else 1))\n    return x",
+    "depth": "def f(x):\n    return f(x + 1)",
+    "a codec": "def f(x):\n    return 'é'.encode('cp1252' if x == 2 else 'utf-8')",
+    "a large value": "def f(x):\n    return 'z' * 10 ** 7 if x == 2 else x",
+    "nested too deep": "def f(x):\n    return " + "(" * 300 + "x" + ")" * 300,
+    "not a program": "def f(x:\n",
+    "one that is not hermetic": "class C:\n    n = 0\ndef f(x):\n    C.n += x\n    return C.n",
+}
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("name", BAD_ENDS)
+def test_an_end_is_charged_to_nobody_else(native: Client, name: str):
+    programs = [BAD_ENDS[name], *[f"{HARMLESS}  # {at}" for at in range(6)], BAD_ENDS[name] + "\n# again", HARMLESS]
+    calls = [EvaluateCheck(call, id=call) for call in ("f(1)", "f(2)", "f(3)")]
+    assert differing(native, [Task(program, calls, limits=LIMITS) for program in programs]) == []
+
+
+@pytest.mark.kernel
+def test_what_programs_leave_behind_stays_with_them(native: Client):
+    calls = [EvaluateCheck(call, id=call) for call in ("f(1)", "f(2)", "f(x=3)")]
+    assert differing(native, [Task(program, calls, limits=LIMITS) for program in LEAKS.values()]) == []
+
+
+@pytest.mark.kernel
+def test_the_workers_peak_is_no_checks_own(native: Client):
+    """Many tasks with one check each end as they would alone, in the order they were given."""
+    tasks = [Task(f"def f(x):\n    return x + {at}", [EvaluateCheck("f(1)")], limits=LIMITS) for at in range(300)]
+    verdicts = native.check(tasks)
+    assert [verdict.value for verdict in verdicts] == [str(1 + at) for at in range(300)]
+    alone = native.check([replace(task, isolation=Isolation.PROCESS) for task in tasks[:5]])
+    assert [verdict.steps for verdict in alone] == [verdict.steps for verdict in verdicts[:5]]
+    assert {verdict.outcome for verdict in verdicts} == {Outcome.EVALUATED}
+
+
+# ---- who goes along ----------------------------------------------------------------
+
+
+def job(checks: int = 1, **options: object) -> Job:
+    return Job(**{"key": KEY, "kind": messages.JOB_CALLS, "fields": [b"x"], "limits": DEFAULT_LIMITS,
+                  "checks": checks, "may_share": True, **options})  # type: ignore[arg-type]  # fmt: skip
+
+
+async def test_company_has_the_same_call_zygote_and_limits():
+    head = job()
+    others = [
+        job(may_share=False),
+        job(call=2),
+        job(key=replace(KEY, hash_seed="1")),
+        job(limits=replace(DEFAULT_LIMITS, cpu_ms=7)),
+        job(fields=[b"x" * (1 << 18)]),
+        job(),
+    ]
+    goes_along = companions(head, 100)
+    assert [other for other in others if goes_along(other)] == others[-1:]
+
+
+@pytest.mark.parametrize(("asked", "given"), [(10, 10), (10_000, MOST_CHECKS)])
+async def test_company_is_bounded_in_checks(asked: int, given: int):
+    goes_along = companions(job(2), asked)
+    assert 2 + 2 * sum(goes_along(job(2)) for _ in range(1000)) == given
+
+
+async def test_one_job_alone_is_no_bundle():
+    only = job()
+    assert bundle([only], lambda job: None) is only
+
+
+# ---- whose end it was --------------------------------------------------------------
+
+PLAN = reports.plan(True, "d", [])
+NUMBERS = reports.NUMBERS.pack(0, 1, 1, 1, 0)
+GOOD = PLAN + reports.value(NUMBERS, messages.PLAIN, b"i1", b"1")
+NO_MEMORY = PLAN + reports.raised(reports.NUMBERS.pack(0, 1, 1, 1, reports.OUT_OF_MEMORY), MemoryError())
+KILLED_BY_CLOCK = Exit(status=9, cpu_ns=900, killed=messages.KILLED_CPU)
+SEGFAULT = Exit(status=11, cpu_ns=900)
+OUT_OF_STEPS = Exit(status=messages.EXIT_STEPS << 8, cpu_ns=900)
+
+
+def said(*sections: bytes) -> bytes:
+    return b"".join(reports.section(at) + section for at, section in enumerate(sections))
+
+
+@pytest.mark.parametrize(
+    ("report", "facts", "ended", "alone"),
+    [
+        (said(GOOD, GOOD, GOOD), Exit(), "yyy", "..."),
+        (said(GOOD, GOOD), Exit(), "yyn", "..n"),
+        (said(GOOD, PLAN), KILLED_BY_CLOCK, "yyn", "..n"),
+        (said(GOOD, PLAN), OUT_OF_STEPS, "yyn", "..n"),
+        (said(GOOD, PLAN), SEGFAULT, "ynn", ".yn"),
+        (said(PLAN), SEGFAULT, "nnn", "ynn"),
+        (said(GOOD, b""), KILLED_BY_CLOCK, "ynn", ".yn"),
+        (said(GOOD, NO_MEMORY, GOOD), Exit(), "yny", ".y."),
+        (said(GOOD, reports.plan(False, "d", []), GOOD), Exit(), "yny", ".y."),
+        (said(GOOD, GOOD, GOOD), Exit(status=9, killed=messages.KILLED_SILENT), "yyn", "..y"),
+        # Out of turn, out of order, one too many, nothing, and what no honest worker sends: nobody is charged.
+        (GOOD, Exit(), "nnn", "yyy"),
+        (b"", Exit(status=messages.EXIT_HARNESS << 8), "nnn", "yyy"),
+        (GOOD + said(GOOD), Exit(), "nnn", "yyy"),
+        (said(GOOD) + said(GOOD), Exit(), "nnn", "yyy"),
+        (said(GOOD, GOOD, GOOD, GOOD), Exit(), "nnn", "yyy"),
+        (reports.section(1) + GOOD, Exit(), "nnn", "yyy"),
+        (frames.frame([messages.SECTION, b"\0\0\0\0", b""]) + GOOD, Exit(), "nnn", "yyy"),
+    ],
+)
+async def test_who_is_settled_and_who_runs_again(report: bytes, facts: Exit, ended: str, alone: str):
+    """`ended`: has the job its result? `alone`: if it runs again, does it have a worker to itself?"""
+    again: list[Job] = []
+    jobs = [job() for _ in range(3)]
+    carrier = bundle(jobs, again.append)
+    carrier.finish(Result(report=report, facts=facts))
+    assert "".join("y" if one.future.done() else "n" for one in jobs) == ended
+    assert again == [one for one in reversed(jobs) if not one.future.done()]
+    assert "".join("." if one.future.done() else "ny"[not one.may_share] for one in jobs) == alone
+    assert all(one.carrier is None for one in jobs)
+
+
+async def test_a_job_gets_its_part_and_the_last_one_the_end():
+    jobs = [job(checks=3), job()]
+    bundle(jobs, lambda job: None).finish(Result(report=said(GOOD, PLAN), facts=KILLED_BY_CLOCK))
+    first, last = [one.future.result() for one in jobs]
+    assert (first.report, first.facts.is_clean, first.charged_ns) == (GOOD, True, 675)
+    assert (last.report, last.facts, last.charged_ns) == (PLAN, KILLED_BY_CLOCK, 225)
+
+
+async def test_a_bundle_is_wanted_as_long_as_one_of_it_is():
+    jobs = [job(), job()]
+    carrier = bundle(jobs, lambda job: None)
+    assert isinstance(carrier, Bundle)
+    assert carrier.is_wanted
+    jobs[0].is_cancelled = True
+    assert carrier.is_wanted
+    jobs[1].is_cancelled = True
+    assert not carrier.is_wanted
+
+
+async def test_our_failure_is_everybodys():
+    jobs = [job(), job()]
+    bundle(jobs, lambda job: None).finish(Result(error="cancelled"))
+    assert [one.future.result().error for one in jobs] == ["cancelled"] * 2
