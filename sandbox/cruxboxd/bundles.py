@@ -3,8 +3,8 @@
 A fork costs as much as dozens of small checks, so under load whatever may share a worker does. The rules that keep a
 verdict independent of who shared the worker:
 
-* only jobs of one call of one client, with the same limits, runtime and hash seed, and only programs that the worker finds to be
-  hermetic before it runs them (`cruxcell.hermetic`); any other runs again, alone;
+* only jobs of one call of one client, with the same limits, runtime and hash seed, and only programs that the worker
+  finds to be hermetic before it runs them (`cruxcell.hermetic`); any other runs again, alone;
 * an end that what ran before may have had a part in (a crash, out of memory, a report too large) is charged to nobody:
   the job it came upon runs again, alone. Clocks and step limits begin anew for each check, so what they say stands;
 * what the worker did not come to goes back to the front of the queue.
