@@ -18,6 +18,10 @@ from cruxcell.reading import run_arguments, run_expression, run_read
 from cruxcell.separated import CHANNEL, run_serve, run_test
 from cruxcell.workbench import Workbench
 
+MYPY = False
+if MYPY:
+    from collections.abc import Callable  # noqa: F401 - in type comments
+
 # The first fields of every payload: the kind of job, and step limit, output limit.
 LIMITS = struct.Struct("<QQ")
 
@@ -33,7 +37,7 @@ _JOBS = {
     messages.JOB_SERVE: run_serve,
     messages.JOB_TEST: run_test,
     messages.JOB_PROBE: run_probe,
-}
+}  # type: dict[bytes, Callable[[Workbench, list[bytes]], object]]
 
 _REHEARSALS = 16  # 3.11 looks for a faster form at the eighth call
 
