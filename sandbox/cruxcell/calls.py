@@ -22,28 +22,33 @@ _APPLY = compile("f(*a, **k)", "<check>", "eval")
 _CODECS = sys.modules["encodings"]._cache
 # A check that took this long may have left reference cycles that hold much memory.
 _COSTLY_NS = 1_000_000
+# After so much CPU time of candidates a worker is not as good as new: memory may lie in pieces.
+_SPENT_NS = 20_000_000
 
 
 def run_bundle(bench, fields):
     # type: (Workbench, list[bytes]) -> None
     """fields: the packed fields of a JOB_CALLS each, of which every one is done as if it were alone here.
 
-    Only hermetic programs run. What a job leaves to the garbage collector is collected before the next; after a check
-    that may have left more (costly, or something was imported for it), the rest is left to another worker.
+    Only hermetic programs run. What a job leaves to the garbage collector is collected before the next; when more may
+    have been left (candidates took long, or something was imported for one), the rest is left to another worker.
     """
+    spent = 0
     depth = sys.getrecursionlimit() + 1  # as deep as the compiler may go in a worker without this frame
     for place, packed in enumerate(fields):
         bench.send(reports.section(place))
         sys.setrecursionlimit(depth)
-        bench.used_cpu_ns = 0
-        if not run_calls(bench, frames.unpack(packed), BUNDLED):
+        used = run_calls(bench, frames.unpack(packed), BUNDLED)
+        spent += used
+        if used < 0 or spent > _SPENT_NS:
             return
         gc.collect()
 
 
 def run_calls(bench, fields, more_flags=0):
-    # type: (Workbench, list[bytes], int) -> bool
-    """fields: flags, program, then entry point and call for each check. Is the worker as good as new afterwards?
+    # type: (Workbench, list[bytes], int) -> int
+    """fields: flags, program, then entry point and call for each check. CPU ns of the calls; -1 if nothing else may run
+    in this worker.
 
     Everything is parsed and the plan sent before the first line of the program runs. Constants are evaluated first,
     while nothing of the candidate has run; then the calls. If the program is not hermetic, only the first call is
@@ -69,20 +74,20 @@ def run_calls(bench, fields, more_flags=0):
             _evaluate(bench, index, None, code)
     if not hermetic:
         if flags & BUNDLED:
-            return True
+            return 0
         bench.last_check()
     loaded = _loaded()
-    costly = False
+    spent = 0
     for index, (kind, _, code) in enumerate(planned):
         if kind in runnable:
             look = inspector and _looker(inspector, checks[index][1], code)
             _evaluate(bench, index, program, code, look)
             if not hermetic or _loaded() != loaded:
-                return False
+                return -1
+            spent += bench.used_cpu_ns
             if bench.used_cpu_ns > _COSTLY_NS:
-                costly = True
                 gc.collect()
-    return not costly
+    return spent
 
 
 def _loaded():
@@ -145,6 +150,7 @@ def _evaluate(bench, index, program, code, look=None):
     except BaseException as error:
         raised = error
     if look is not None:
+        bench.end()
         bench.next_check()
         found = look()  # type: ignore[operator]
         if raised is None and not is_literal(value):

@@ -3,7 +3,8 @@
 A program is *hermetic* when it cannot change anything that outlives its own namespace, so that executing it anew in a
 fresh namespace is as good as a fresh process. The rule is conservative; what it does not understand is not hermetic:
 
-* no import statement (the text does not hold the word `import`);
+* no import but of IMPORTABLE, modules that hold pure functions and constants and were loaded beforehand; and beside an
+  import no attribute is assigned to, or has a name that begins with an underscore: modules outlive the namespace;
 * no name that begins with two underscores: no dunder attributes, so also no class statements, which compile to them;
 * no attribute that leads to frames or code (`gi_frame`, `tb_frame`, `f_globals`, ...); nor a format string, which reads
   any attribute, beside something that has a frame (a generator, a caught exception); f-strings name theirs in the code;
@@ -40,6 +41,16 @@ _INSPECTED = frozenset(
         "f_trace_lines", "f_trace_opcodes", "with_traceback", "add_note", "mro",
     ]
 )  # fmt: skip
+# Module -> names in it that reach further than they should: string.Formatter reads any attribute, for one.
+IMPORTABLE = {
+    "math": (),
+    "itertools": (),
+    "bisect": (),
+    "string": ("Formatter", "Template", "capwords"),
+}  # type: dict[str, tuple[str, ...]]
+_OPMAP = opcode.opmap
+_IMPORT_NAME, _EXTENDED_ARG = _OPMAP["IMPORT_NAME"], _OPMAP["EXTENDED_ARG"]
+_ATTRIBUTE_CHANGES = frozenset([_OPMAP["STORE_ATTR"], _OPMAP["DELETE_ATTR"]])
 _FORMATS = frozenset(["format", "format_map"])
 _SUSPENDED = 0x20 | 0x80 | 0x200  # flags of a generator's, coroutine's or asynchronous generator's code
 # What stands at the beginning of every exception handler: SETUP_… up to 3.10, PUSH_EXC_INFO from 3.11 on.
@@ -54,9 +65,9 @@ _Code = type((lambda: None).__code__)
 def is_hermetic(source, code):
     # type: (str, object) -> bool
     """True when executing `code` (compiled from `source`) again in a new namespace is as good as a new process."""
-    if "import" in source:
-        return False
     codes = _with_inner(code)
+    if "import" in source and not _imports_are_pure(codes):
+        return False
     if not all(_names_are_safe(item) for item in codes):
         return False
     suspended = [item for item in codes if item.co_flags & _SUSPENDED]  # type: ignore[attr-defined]
@@ -64,6 +75,33 @@ def is_hermetic(source, code):
         return False
     formats = any(not _FORMATS.isdisjoint(item.co_names) for item in codes)  # type: ignore[attr-defined]
     return not formats or not (suspended or any(_has_handler(item) for item in codes))
+
+
+def _imports_are_pure(codes):
+    # type: (list[object]) -> bool
+    """Is nothing imported but what is IMPORTABLE, and can nothing of that be changed, or lead further?"""
+    modules = {name for code in codes for name in _imported(code)}
+    if not modules.issubset(IMPORTABLE):
+        return False
+    names = {name for code in codes for name in code.co_names}  # type: ignore[attr-defined]
+    if modules and any(name[:1] == "_" for name in names):
+        return False
+    if any(not names.isdisjoint(IMPORTABLE[module]) for module in modules):
+        return False
+    return not modules or not any(_ATTRIBUTE_CHANGES.intersection(code.co_code[0::2]) for code in codes)  # type: ignore[attr-defined]
+
+
+def _imported(code):
+    # type: (object) -> list[str]
+    """The modules its import statements name; "*" where names come along that are not written down."""
+    found = ["*"] if ("*",) in code.co_consts else []  # type: ignore[attr-defined]
+    more = 0
+    for operation, argument in zip(code.co_code[0::2], code.co_code[1::2]):  # type: ignore[attr-defined]
+        number = more << 8 | argument
+        more = number if operation == _EXTENDED_ARG else 0
+        if operation == _IMPORT_NAME:
+            found.append(code.co_names[number])  # type: ignore[attr-defined]
+    return found
 
 
 def _with_inner(code):

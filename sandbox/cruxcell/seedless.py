@@ -4,6 +4,7 @@ Asked only of hermetic programs: those have no clock, no random numbers, no `has
 differs from process to process is the order of sets, and addresses in the text of objects that have no text of their
 own. The rule is conservative; what it does not understand may see the seed:
 
+* no import: modules have functions and classes, whose text holds an address;
 * no set: no display, comprehension or constant, not the names `set` and `frozenset`, and no operation beside `keys` or
   `items`, whose views give sets when they are subtracted or united;
 * no attribute but methods that are called: a method is an object, and an exception's message may hold an address;
@@ -41,6 +42,7 @@ _REMAINDERS = (6, 19)
 _ITERATORS = frozenset(["map", "filter", "zip", "enumerate", "reversed", "iter"])
 _COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>")
 _SUSPENDED = 0x20 | 0x80 | 0x200  # flags of a generator's, coroutine's or asynchronous generator's code
+_IMPORT_NAME = _OPMAP["IMPORT_NAME"]
 _LOAD_ATTR, _LOAD_NAME = _OPMAP["LOAD_ATTR"], _OPMAP["LOAD_NAME"]
 _ATTR_MAY_CALL = "LOAD_METHOD" not in _OPMAP or _OPMAP["LOAD_METHOD"] > 255  # from 3.12 on, in the lowest bit
 
@@ -52,6 +54,8 @@ def is_seedless(program):
     names = set()  # type: set[str]
     for code in codes:
         names.update(code.co_names)
+    if any(_IMPORT_NAME in code.co_code[0::2] for code in codes):
+        return False
     if has_sets(program) or not names.isdisjoint(_SET_NAMES):
         return False
     if not names.isdisjoint(_VIEWS) and any(not _OPERATIONS.isdisjoint(code.co_code[0::2]) for code in codes):

@@ -20,10 +20,23 @@ HERMETIC = {
     "own attribute": "def f(x):\n f.calls = x\n return f.calls",
     "format": "def f(x): return '{:>{}}'.format(x, 9) + f'{x!r:^9}' + '%s' % x + '{a}'.format_map({'a': x})",
     "comprehensions": "def f(x): return {a: [b for b in range(a)] for a in range(x)}, {c for c in 'abc'}",
+    "pure modules": "import math\nfrom string import digits as d\ndef f(x):\n import bisect, itertools as i\n"
+    " return math.pi, d, bisect.bisect, i.chain",
+    "the word import": "def f(x): return 'import os'",
     "own exception": "def f(x):\n raise ValueError(x)",
 }  # fmt: skip
 NOT_HERMETIC = {
     "import": "import os\ndef f(x): return x",
+    "an import among many names": "".join(f"n{i} = {i}\n" for i in range(300)) + "import os",
+    "a pure module, then another": "import math\ndef f(x):\n import sys\n return x",
+    "a part of a module": "import os.path\ndef f(x): return x",
+    "all of a module": "from math import *\ndef f(x): return pi",
+    "a module that is changed": "import math\nmath.pi = 3\ndef f(x): return x",
+    "a module that loses something": "import math\ndel math.pi\ndef f(x): return x",
+    "a module's module": "import string\ndef f(x): return string._re",
+    "from a module, its module": "from string import _re as r\ndef f(x): return r",
+    "a reader of attributes": "import string\ndef f(x): return string.Formatter().get_field('0.real', [x], {})",
+    "imported, a reader of attributes": "from string import Formatter as F\ndef f(x): return F()",
     "import in a function": "def f(x):\n from sys import path\n return path",
     "__import__": "def f(x): return __import__('os')",
     "class": "class A: pass\ndef f(x): return A()",

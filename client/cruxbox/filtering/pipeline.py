@@ -72,6 +72,7 @@ def _tasks(items: Iterable[Item], rules: Rules, runtime: str, seen: Seen, line: 
     unchecked = 0
     for item in items:
         checks = []
+        is_refused = True
         if isinstance(item, BadRow):
             line.append(item)
         else:
@@ -81,13 +82,16 @@ def _tasks(items: Iterable[Item], rules: Rules, runtime: str, seen: Seen, line: 
                 else:
                     line.append(pair)
                     checks.append(EvaluateCheck(f"f({pair.input})", True))
+                    is_refused = is_refused and bool(pair.reasons)
         unchecked = 0 if checks else unchecked + 1
         if checks:
-            yield _task(item.code, checks, rules, runtime)  # type: ignore[union-attr]
+            # A second run could only tell one reason more of what is refused already.
+            repeat = 1 if is_refused else rules.repeat
+            yield _task(item.code, checks, rules, runtime, repeat)  # type: ignore[union-attr]
         elif unchecked >= _WAITING:
             unchecked = 0
             line.append(None)
-            yield _task("", [EvaluateCheck("0")], rules, runtime)
+            yield _task("", [EvaluateCheck("0")], rules, runtime, 1)
 
 
 def _pairs(candidate: Candidate, rules: Rules, seen: Seen) -> Iterator[Pair]:
@@ -99,8 +103,8 @@ def _pairs(candidate: Candidate, rules: Rules, seen: Seen) -> Iterator[Pair]:
         yield Pair(candidate, at, found)
 
 
-def _task(code: str, checks: list[EvaluateCheck], rules: Rules, runtime: str) -> Task:
-    return Task(code, checks, limits=rules.limits, runtime=runtime, repeat=rules.repeat, priority=Priority.BULK)
+def _task(code: str, checks: list[EvaluateCheck], rules: Rules, runtime: str, repeat: int) -> Task:
+    return Task(code, checks, limits=rules.limits, runtime=runtime, repeat=repeat, priority=Priority.BULK)
 
 
 def _with_events(results: Iterator[Result], checker: Checker, rules: Rules, runtime: str) -> Iterator[Result]:
