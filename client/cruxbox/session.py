@@ -21,6 +21,8 @@ from cruxbox.retry import Backoff, Failure
 # Positions that may be open for each distinct check that may be: duplicates are cheap, not free.
 _DUPLICATES = 8
 _OPEN_BYTES = 64 << 20
+# Checks that go by a single call: a stream takes threads, and a round trip more.
+_SMALL = 4
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,11 @@ class Session:
     def has_full_request(self) -> bool:
         """Whether enough waits to fill a request, so that it is time to send."""
         return self._batch.waiting >= self._policy.sizes.checks
+
+    @property
+    def is_small(self) -> bool:
+        """Whether what waits is so little that one answer holds it, and a stream would cost more than it."""
+        return 0 < self._batch.waiting <= _SMALL
 
     @property
     def finished(self) -> bool:

@@ -99,6 +99,7 @@ class Keeper:
         self._lanes: list[_Lane] = []
         self._line: list[_Lane] = []  # lanes with a job, in the order of the zygote
         self._seq = 0
+        self._heard_ns = 0  # when the zygote last said something
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._loop = asyncio.get_running_loop()
@@ -232,14 +233,19 @@ class Keeper:
                 self._cancel_lane(lane)
                 self._requeue(job)
 
+    def ping(self) -> None:
+        """Ask for a sign of life, if the zygote has something to do: it answers between two looks at its worker."""
+        if self._line:
+            self._order(messages.ORDER.pack(messages.PING, 0, 0, 0, 0, 0, 0, 0, 0))
+
     def is_hung(self, now_ns: int) -> bool:
-        """Has the zygote not answered although the worker's clocks must have run out?"""
+        """Has the zygote been silent for so long that it cannot be well?"""
         if not self._line or self._line[0].job is None:
             return False
         job = self._line[0].job
-        # Until it says SLOW, which it does within milliseconds, the worker's own limits do not matter.
-        allowed = int(_HANG_GRACE_S * 1e9) + (job.limits.wall_ms * 1_000_000 * job.checks if self.slow else 0)
-        return now_ns - job.started_at > allowed
+        # A worker that cut its line and lives on is waited for, and meanwhile nothing is answered.
+        allowed = int(_HANG_GRACE_S * 1e9) + (job.limits.wall_ms * 1_000_000 if self.slow else 0)
+        return now_ns - max(job.started_at, self._heard_ns) > allowed
 
     def _order(self, data: bytes) -> None:
         try:
@@ -279,6 +285,9 @@ class Keeper:
             self.kill("it died")
             return
         event = messages.EVENT.unpack(data)
+        self._heard_ns = time.monotonic_ns()
+        if event[0] == messages.PONG:
+            return
         if event[0] == messages.SLOW:
             self._on_slow()
         elif event[0] == messages.DONE:

@@ -230,6 +230,8 @@ class Pool:
                 if keeper.is_hung(now):
                     self._observer.sandbox_error("zygote_hung")
                     keeper.kill("it hangs")
+                else:
+                    keeper.ping()
             self._pump()
 
     # ---- scheduling --------------------------------------------------------------------------------------------

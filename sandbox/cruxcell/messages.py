@@ -8,7 +8,7 @@ import struct
 
 # ---- control: orders to the zygote ------------------------------------------------------------------------------
 
-RUN, CANCEL, STOP = 1, 2, 3
+RUN, CANCEL, STOP, PING = 1, 2, 3, 4  # a PING is answered with a PONG as soon as orders are looked at
 
 # op, lane, flags, seq, cpu ns a check, wall ns a check, memory bytes, file bytes, CPU seconds in all (backstop)
 ORDER = struct.Struct("<BBHIQQQQI")
@@ -20,7 +20,7 @@ PAIR = 4  # two workers joined by a socket: the candidate on lane 0 and the test
 
 # ---- control: events from the zygote ----------------------------------------------------------------------------
 
-READY, SLOW, DONE, FAILED_TO_START, FORK_FAILED = 1, 2, 3, 4, 5
+READY, SLOW, DONE, FAILED_TO_START, FORK_FAILED, PONG = 1, 2, 3, 4, 5, 6
 
 # op, lane, killed, 0, seq, wait status, cpu ns, wall ns, peak memory bytes
 EVENT = struct.Struct("<BBBBIiQQQ")

@@ -85,6 +85,8 @@ class Zygote:
         fields = messages.ORDER.unpack(data)
         if fields[0] == messages.CANCEL:
             self._dropped.add(fields[3])
+        elif fields[0] == messages.PING:
+            self._control.send(messages.EVENT.pack(messages.PONG, *[0] * 8))  # type: ignore[attr-defined]
         return fields
 
     # ---- one worker --------------------------------------------------------------------------------------------

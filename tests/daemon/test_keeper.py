@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -131,6 +132,26 @@ async def test_a_cancelled_job_is_killed_and_the_next_is_not_harmed(kept: Kept):
     assert result.error == "cancelled"
     assert result.facts.killed == messages.KILLED_CANCEL
     assert await kept.values(job("", "1 + 1")) == [["2"]]
+
+
+async def test_a_zygote_that_watches_for_long_gives_signs_of_life(kept: Kept):
+    """So one that is stopped is noticed long before the clocks of all its checks have run out."""
+    limits = replace(DEFAULT_LIMITS, wall_ms=20_000)
+    endless = job("import time\ndef f():\n    time.sleep(1000)", *["f()"] * 64, limits=limits)
+    kept.keeper.run(endless)
+    await _until(lambda: kept.keeper.slow)
+    heard = kept.keeper._heard_ns
+    late = heard + 30 * 10**9 + 1
+    assert kept.keeper.is_hung(late)
+    assert not kept.keeper.is_hung(heard + 29 * 10**9)
+    await _until(lambda: kept.keeper.ping() or kept.keeper._heard_ns > heard)
+    heard = kept.keeper._heard_ns
+    assert not kept.keeper.is_hung(late)
+    for one in psutil.Process(kept.keeper.pid).children(recursive=True):
+        one.suspend()
+    kept.keeper.ping()
+    await asyncio.sleep(0.3)
+    assert kept.keeper._heard_ns == heard
 
 
 async def test_a_killed_zygote_gives_its_jobs_back(kept: Kept):
