@@ -101,7 +101,7 @@ def test_workers_are_killed(daemon):
 
 
 def test_a_zygote_is_stopped(daemon):
-    """It still exists and answers nothing: noticed when it gives no sign of life for longer than a worker may keep it."""
+    """It still exists and answers nothing: noticed when it is silent for longer than a worker may keep it."""
     with daemon.client() as client:
         client.check(sums(1))
         kill([process for process in daemon.children() if process not in daemon.workers()], signal.SIGSTOP)
