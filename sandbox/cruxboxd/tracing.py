@@ -18,9 +18,8 @@ class Tracer:
     def __init__(self) -> None:
         self._trace: Any = None
         if importlib.util.find_spec("opentelemetry") is not None:
-            from opentelemetry import propagate, trace
-
-            self._trace, self._propagate = trace, propagate
+            self._trace = importlib.import_module("opentelemetry.trace")
+            self._propagate = importlib.import_module("opentelemetry.propagate")
 
     @contextlib.contextmanager
     def span(self, method: str, metadata: Iterable[tuple[str, Any]]) -> Iterator[None]:
