@@ -35,12 +35,13 @@ class Bundle(Job):
     """The job that carries others; `again` queues one of them that has to run once more."""
 
     members: Sequence[Job] = ()
+    size_at_first: int = 0
     again: Callable[[Job], None] = lambda job: None
 
     def finish(self, result: Result) -> None:
         """Deal the result out to the jobs it belongs to."""
         self.put_down()
-        sections = _sections(result.report, len(self.members))
+        sections = _sections(result.report, self.size_at_first)
         unsettled = []
         for at, job in enumerate(self.members):
             if result.error:
@@ -52,6 +53,16 @@ class Bundle(Job):
                 unsettled.append(job)
         for job in reversed(unsettled):
             self.again(job)
+
+    def stuck(self, report: bytes) -> None:
+        """What the worker has not come to goes elsewhere; the job it is stuck on may have more of the kind."""
+        begun = _sections(report, len(self.members))
+        if begun:
+            behind, self.members = self.members[len(begun) :], self.members[: len(begun)]
+            for job in reversed(behind):
+                job.carrier = None
+                self.again(job)
+            self.members[-1].stuck(begun[-1])
 
     def put_down(self) -> Sequence[Job]:
         """The jobs, carried no longer."""
@@ -91,6 +102,7 @@ def bundle(jobs: Sequence[Job], again: Callable[[Job], None]) -> Job:
         checks=sum(job.checks for job in jobs),
         queued_at=head.queued_at,
         members=jobs,
+        size_at_first=len(jobs),
         again=again,
     )
     for job in jobs:

@@ -13,7 +13,7 @@ from cruxboxd.asks import CallAsk, TaskAsk
 from cruxboxd.jobs import Job, Result, ZygoteKey
 from cruxboxd.policy import syscall_name
 from cruxboxd.pool import MAX_ATTEMPTS, Pool
-from cruxboxd.verdict import Assurance, Finding, Outcome, Plan, Report, invalid, sandbox_error
+from cruxboxd.verdict import Assurance, Exit, Finding, Outcome, Plan, Report, invalid, sandbox_error
 
 # At most so many checks share a worker: tenants take turns at this grain.
 SHARED_CHECKS = 64
@@ -59,20 +59,38 @@ class Caller:
         findings: dict[int, Finding] = {}
         waiting = list(range(len(asks)))
         while waiting:
-            result = await self._run_calls([asks[at] for at in waiting], _SHARED)
-            seen = _read_calls(result, len(waiting), _SHARED, self._task)
-            findings.update({waiting[at]: finding for at, finding in seen.findings.items()})
-            # Without a program there is nothing an expression could not be evaluated beside.
-            elsewhere = {
-                waiting[at]: seen.classes[at] if self._task.program else messages.DIRECT for at in seen.to_run_alone
-            }
-            if not result.error:  # our own failures are tried again
-                broken = [at for at, finding in seen.findings.items() if finding.outcome is Outcome.SANDBOX_ERROR]
-                elsewhere.update({waiting[at]: messages.DIRECT for at in broken})
-            found = await asyncio.gather(*[self._evaluate_elsewhere(asks[at], kind) for at, kind in elsewhere.items()])
-            findings.update(zip(elsewhere, found))
+            found, elsewhere = await self._run_shared([asks[at] for at in waiting])
+            findings.update({waiting[at]: finding for at, finding in found.items()})
+            alone = [self._evaluate_elsewhere(asks[waiting[at]], kind) for at, kind in elsewhere.items()]
+            findings.update(zip([waiting[at] for at in elsewhere], await asyncio.gather(*alone)))
             waiting = [at for at in waiting if at not in findings]
         return [findings[at] for at in range(len(asks))]
+
+    async def _run_shared(self, asks: Sequence[CallAsk]) -> tuple[dict[int, Finding], dict[int, str]]:
+        """(findings, class of what has to go another way), by place. If the worker gets stuck on a call, those behind
+        it are evaluated by others meanwhile."""
+        behind: dict[int, asyncio.Task[list[Finding]]] = {}
+
+        def take_over(report: bytes) -> None:
+            for at in _behind(report, len(asks)):
+                behind[at] = asyncio.ensure_future(self._evaluate_shared([asks[at]]))
+
+        job = self._calls_job(asks, _SHARED)
+        job.on_stuck = take_over
+        try:
+            result = await self._pool.run(job)
+            taken_over = {at: (await task)[0] for at, task in behind.items()}
+        finally:
+            for task in behind.values():
+                task.cancel()
+        seen = _read_calls(result, len(asks), _SHARED, self._task)
+        # Without a program there is nothing an expression could not be evaluated beside.
+        elsewhere = {at: seen.classes[at] if self._task.program else messages.DIRECT for at in seen.to_run_alone}
+        if not result.error:  # our own failures are tried again
+            broken = [at for at, finding in seen.findings.items() if finding.outcome is Outcome.SANDBOX_ERROR]
+            elsewhere.update(dict.fromkeys(broken, messages.DIRECT))
+        found = {at: finding for at, finding in seen.findings.items() if at not in elsewhere} | taken_over
+        return found, {at: kind for at, kind in elsewhere.items() if at not in taken_over}
 
     async def _evaluate_alone(self, ask: CallAsk) -> Finding:
         """One call, one worker (or two, where its arguments have to be computed first)."""
@@ -109,6 +127,9 @@ class Caller:
         return finding, ""
 
     async def _run_calls(self, asks: Sequence[CallAsk], way: Way) -> Result:
+        return await self._pool.run(self._calls_job(asks, way))
+
+    def _calls_job(self, asks: Sequence[CallAsk], way: Way) -> Job:
         inspect = calls.INSPECT if self._inspects and any(ask.inspect for ask in asks) else 0
         fields = [calls.FLAGS.pack(way.flags | inspect), self._program]
         for ask in asks:
@@ -116,7 +137,7 @@ class Caller:
         imports = any("import" in ask.call for ask in asks)
         job = self._job(messages.JOB_CALLS, fields, len(asks), imports)
         job.may_share = bool(way.flags & calls.SHARE)
-        return await self._pool.run(job)
+        return job
 
     # ---- calls with expressions for arguments ------------------------------------------------------------------
 
@@ -189,7 +210,7 @@ def _read_calls(result: Result, count: int, way: Way, task: TaskAsk) -> _Seen:
     plan = report.plan
     report, notes = noting.split(report)
     found, forged = verdict.of_records(report, count, result.facts, task.limits.output_bytes)
-    findings = {at: finding.but(assurance=_assurance(plan.classes[at], way)) for at, finding in found.items()}
+    findings = dict(found)
     findings.update(
         {at: invalid(plan.detail_of(at)) for at, kind in enumerate(plan.classes) if kind == messages.INVALID}
     )
@@ -201,8 +222,19 @@ def _read_calls(result: Result, count: int, way: Way, task: TaskAsk) -> _Seen:
     elif unreached and not _ended_by_limit(report) and not (found and result.facts.is_clean):
         findings[unreached[0]] = verdict.of_exit(result.facts, *_bounds(task))
     elsewhere = [at for at in range(count) if at not in findings and at not in turns]
-    findings = {at: noting.attach(_charged(result, finding), notes.get(at, ())) for at, finding in findings.items()}
+    for at, finding in findings.items():
+        assurance = _assurance(plan.classes[at], way) if found.get(at) is finding else finding.assurance
+        findings[at] = noting.attach(_charged(result, finding, assurance), notes.get(at, ()))
     return _Seen(findings, elsewhere, plan.classes)
+
+
+def _behind(report: bytes, count: int) -> list[int]:
+    """The calls behind the one that a shared worker is at, by what it has said so far."""
+    said = verdict.parse_report(report, count)
+    if said.plan is None or not said.plan.hermetic or len(said.plan.classes) != count:
+        return []
+    found, _ = verdict.of_records(noting.split(said)[0], count, Exit(), 0)
+    return [at for at in _turns(said.plan, _SHARED) if at not in found][1:]
 
 
 def _turns(plan: Plan, way: Way) -> list[int]:
@@ -281,5 +313,10 @@ def _bounds(task: TaskAsk) -> tuple[int, int]:
     return task.limits.cpu_ms * _MS, task.limits.memory_bytes
 
 
-def _charged(result: Result, finding: Finding) -> Finding:
-    return finding.but(queue_ns=max(result.queue_ns, 0), attempts=result.attempts, peak_bytes=result.facts.peak_bytes)
+def _charged(result: Result, finding: Finding, assurance: Assurance | None = None) -> Finding:
+    return finding.but(
+        queue_ns=max(result.queue_ns, 0),
+        attempts=result.attempts,
+        peak_bytes=result.facts.peak_bytes,
+        assurance=assurance or finding.assurance,
+    )

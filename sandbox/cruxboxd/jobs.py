@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,8 @@ class Job:
     # May other jobs of the same call (a number) share its worker? The bundle that carries it now, if one does.
     may_share: bool = False
     call: int = 0
+    # Called with the report so far when its worker gets nothing done for long: what is behind can go elsewhere.
+    on_stuck: Callable[[bytes], None] | None = None
     carrier: Bundle | None = None
     # The other half of a pair: the candidate's job carries the test's, which is never queued by itself.
     partner: Job | None = None
@@ -97,6 +100,11 @@ class Job:
     def report_cap(self) -> int:
         """Bytes of report the daemon reads from this job's worker before it kills it."""
         return (1 << 18) + self.checks * (4 * max(self.limits.output_bytes, 1 << 16) + (1 << 16))
+
+    def stuck(self, report: bytes) -> None:
+        """Its worker gets nothing done; `report` is what it has said until now."""
+        if self.on_stuck is not None and not self.is_cancelled:
+            self.on_stuck(report)
 
     def finish(self, result: Result) -> None:
         if not self.future.done():

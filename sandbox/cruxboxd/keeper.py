@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import array
 import asyncio
-import fcntl
 import logging
 import os
 import socket
-import struct
 import subprocess
 import tempfile
-import termios
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,14 +22,15 @@ from pathlib import Path
 from cruxcell import frames, messages
 
 from cruxboxd.jobs import Job, Result, ZygoteKey
+from cruxboxd.lane import Lane
 from cruxboxd.verdict import Exit
 
 log = logging.getLogger(__name__)
 
 START_TIMEOUT_S = 30.0
 _HANG_GRACE_S = 10.0
+_STUCK_S = 0.05
 _CHUNK = 1 << 16
-_PIPE_BYTES = 1 << 20
 _BOOT = (
     "import sys; sys.path[:] = [p for p in sys.path if p] + [sys.argv.pop(1)]; "
     "from cruxcell.__main__ import main; main()"
@@ -52,38 +50,6 @@ class Started:
     layers: tuple[tuple[str, bool, str], ...]
 
 
-class _Lane:
-    """One lane's two pipes, and the job on it. The daemon keeps the payload's reading end too, to clear it."""
-
-    def __init__(self) -> None:
-        self.payload_theirs, self.payload = os.pipe2(os.O_CLOEXEC)
-        self.report, self.report_theirs = os.pipe2(os.O_CLOEXEC)
-        os.set_blocking(self.payload, False)
-        os.set_blocking(self.report, False)
-        for fd in (self.payload, self.report):
-            try:
-                fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-            except OSError:  # the user's pipe budget is used up: smaller pipes work, with more turns
-                log.debug("pipe size stays at its default")
-        self.job: Job | None = None
-        self.seq = 0
-        self.unsent = b""
-        self.received: list[bytes] = []
-        self.received_bytes = 0
-        self.is_over_cap = False
-        self.is_watched = False
-
-    def close(self) -> None:
-        for fd in (self.payload, self.payload_theirs, self.report):
-            os.close(fd)
-
-    def clear(self) -> None:
-        """Drop what a worker that was killed early left of its payload: the next one must not read it."""
-        self.unsent = b""
-        while waiting := struct.unpack("<i", fcntl.ioctl(self.payload, termios.FIONREAD, b"\0\0\0\0"))[0]:
-            os.read(self.payload_theirs, waiting)
-
-
 class Keeper:
     """One zygote and the jobs it has. `on_change` is called whenever a lane or the CPU slot becomes free.
 
@@ -96,8 +62,8 @@ class Keeper:
         self.alive = False
         self.started: Started | None = None
         self._on_change, self._requeue = on_change, requeue
-        self._lanes: list[_Lane] = []
-        self._line: list[_Lane] = []  # lanes with a job, in the order of the zygote
+        self._lanes: list[Lane] = []
+        self._line: list[Lane] = []  # lanes with a job, in the order of the zygote
         self._seq = 0
         self._heard_ns = 0  # when the zygote last said something
         self._process: subprocess.Popen[bytes] | None = None
@@ -112,7 +78,7 @@ class Keeper:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
         self._control = ours
-        self._lanes = [_Lane(), _Lane()]
+        self._lanes = [Lane(), Lane()]
         numbers = [theirs.fileno()]
         for lane in self._lanes:
             numbers += [lane.payload_theirs, lane.report_theirs]
@@ -205,7 +171,7 @@ class Keeper:
             self._load(self._lanes[1], job.partner)
         self._order(job.order(lane.seq, self._lanes.index(lane)))
 
-    def _load(self, lane: _Lane, job: Job) -> None:
+    def _load(self, lane: Lane, job: Job) -> None:
         lane.job, lane.seq = job, self._seq
         lane.received, lane.received_bytes, lane.is_over_cap = [], 0, False
         job.attempts += 1
@@ -220,7 +186,7 @@ class Keeper:
             if lane.job is job:
                 self._cancel_lane(lane)
 
-    def _cancel_lane(self, lane: _Lane) -> None:
+    def _cancel_lane(self, lane: Lane) -> None:
         self._order(messages.ORDER.pack(messages.CANCEL, 0, 0, lane.seq, 0, 0, 0, 0, 0))
 
     def give_up_waiting(self) -> None:
@@ -254,7 +220,7 @@ class Keeper:
         except OSError as error:
             self._loop.call_soon(self.kill, f"control: {error.strerror}")
 
-    def _send(self, lane: _Lane, data: bytes) -> None:
+    def _send(self, lane: Lane, data: bytes) -> None:
         try:
             sent = os.write(lane.payload, data)
         except BlockingIOError:
@@ -266,7 +232,7 @@ class Keeper:
         if lane.unsent:
             self._loop.add_writer(lane.payload, self._send_rest, lane)
 
-    def _send_rest(self, lane: _Lane) -> None:
+    def _send_rest(self, lane: Lane) -> None:
         self._loop.remove_writer(lane.payload)
         self._send(lane, lane.unsent)
 
@@ -300,8 +266,16 @@ class Keeper:
             if lane is self._line[0] or (lane.job is not None and lane.job.is_partner):
                 self._watch(lane)
         self.slow = True
+        if self._line:
+            self._loop.call_later(_STUCK_S, self._on_stuck, self._line[0].seq)
         self.give_up_waiting()
         self._on_change(self)
+
+    def _on_stuck(self, seq: int) -> None:
+        """The worker in front is still the one that was slow."""
+        lane = self._line[0] if self._line else None
+        if lane is not None and lane.seq == seq and lane.job is not None:
+            lane.job.stuck(b"".join(lane.received))
 
     def _on_done(self, event: tuple[int, ...], streams: list[int]) -> None:
         _, number, killed, _, seq, status, cpu_ns, wall_ns, peak_bytes = event
@@ -329,7 +303,7 @@ class Keeper:
             self._finish(job, lane, report, facts, contents)
         self._on_change(self)
 
-    def _finish(self, job: Job, lane: _Lane, report: bytes, facts: Exit, streams: tuple[bytes, bytes]) -> None:
+    def _finish(self, job: Job, lane: Lane, report: bytes, facts: Exit, streams: tuple[bytes, bytes]) -> None:
         result = Result(
             report=report,
             facts=facts,
@@ -343,17 +317,17 @@ class Keeper:
 
     # ---- reports -----------------------------------------------------------------------------------------------
 
-    def _watch(self, lane: _Lane) -> None:
+    def _watch(self, lane: Lane) -> None:
         if not lane.is_watched:
             lane.is_watched = True
             self._loop.add_reader(lane.report, self._drain, lane)
 
-    def _unwatch(self, lane: _Lane) -> None:
+    def _unwatch(self, lane: Lane) -> None:
         if lane.is_watched:
             lane.is_watched = False
             self._loop.remove_reader(lane.report)
 
-    def _drain(self, lane: _Lane) -> None:
+    def _drain(self, lane: Lane) -> None:
         """Take what is in the report pipe; beyond the cap it is read and dropped, and the worker killed."""
         while True:
             try:

@@ -6,13 +6,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+from prometheus_client import CollectorRegistry, Counter, Gauge, start_http_server
 
 from cruxboxd import door, service
 from cruxboxd.asks import TaskAsk
 from cruxboxd.config import ConfigError
 from cruxboxd.pool import Pool, PoolObserver
 from cruxboxd.syscalls_table import TABLE
+from cruxboxd.tally import Tally
 from cruxboxd.verdict import Finding, Outcome
 
 _SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
@@ -29,13 +30,8 @@ class Metrics(PoolObserver, service.Observer, door.Observer):
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._tenants: set[str] = set()
-        labels = ("outcome", "tenant", "runtime")
-        self._verdicts = self._counter("cruxbox_verdicts", "Verdicts given", labels)
-        self._queue = Histogram(
-            "cruxbox_queue_seconds", "Time a check waited for a worker", buckets=_SECONDS, registry=self.registry
-        )
-        self._run = Histogram("cruxbox_run_seconds", "Wall time of a check", buckets=_SECONDS, registry=self.registry)
-        self._cpu = self._counter("cruxbox_cpu_seconds", "CPU time of checks", ("tenant",))
+        self._tally = Tally(_SECONDS)
+        self.registry.register(self._tally)
         self._restarts = self._counter("cruxbox_zygote_restarts", "Zygotes that ended unasked")
         self._errors = self._counter("cruxbox_sandbox_errors", "Our own failures", ("reason",))
         self._violations = self._counter("cruxbox_violations", "Forbidden system calls, forged reports", ("syscall",))
@@ -71,11 +67,7 @@ class Metrics(PoolObserver, service.Observer, door.Observer):
 
     def verdict(self, task: TaskAsk, finding: Finding) -> None:
         outcome = finding.outcome or Outcome.SANDBOX_ERROR
-        tenant = self._tenant(task.tenant)
-        self._verdicts.labels(outcome.name, tenant, task.runtime).inc()
-        self._queue.observe(finding.queue_ns / 1e9)
-        self._run.observe(finding.wall_ns / 1e9)
-        self._cpu.labels(tenant).inc(finding.cpu_ns / 1e9)
+        self._tally.add(outcome.name, self._tenant(task.tenant), task.runtime, finding)
         if outcome is Outcome.VIOLATION:
             self._violations.labels(violated(finding.detail)).inc()
         elif outcome is Outcome.SANDBOX_ERROR:

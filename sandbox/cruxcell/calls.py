@@ -22,7 +22,8 @@ _APPLY = compile("f(*a, **k)", "<check>", "eval")
 _CODECS = sys.modules["encodings"]._cache
 # A check that took this long may have left reference cycles that hold much memory.
 _COSTLY_NS = 1_000_000
-# After so much CPU time of candidates a worker is not as good as new: memory may lie in pieces.
+# After so much CPU time of candidates a worker is not as good as new: memory may lie in pieces. When a check takes far
+# longer, the daemon has others do the rest meanwhile, so this one must not.
 _SPENT_NS = 20_000_000
 
 
@@ -53,7 +54,8 @@ def run_calls(bench, fields, more_flags=0):
     Everything is parsed and the plan sent before the first line of the program runs. Constants are evaluated first,
     while nothing of the candidate has run; then the calls. If the program is not hermetic, only the first call is
     evaluated: the daemon sees it in the plan and gives each of the others a worker of its own. The same holds once the
-    interpreter has imported something for a check (a codec, say): the next would find it there and take fewer steps.
+    interpreter has imported something for a check (a codec, say): the next would find it there and take fewer steps;
+    and after a check that took long, beside which a new worker costs nothing.
     """
     flags = FLAGS.unpack(fields[0])[0] | more_flags
     source = fields[1].decode("utf-8", "surrogatepass")
@@ -85,6 +87,8 @@ def run_calls(bench, fields, more_flags=0):
             if not hermetic or _loaded() != loaded:
                 return -1
             spent += bench.used_cpu_ns
+            if bench.used_cpu_ns > _SPENT_NS:
+                return -1
             if bench.used_cpu_ns > _COSTLY_NS:
                 gc.collect()
     return spent

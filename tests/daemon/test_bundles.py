@@ -63,6 +63,27 @@ def test_the_workers_peak_is_no_checks_own(native: Client):
     assert {verdict.outcome for verdict in verdicts} == {Outcome.EVALUATED}
 
 
+@pytest.mark.kernel
+def test_nobody_waits_for_a_stall_of_others(native: Client):
+    """The stall comes first in its worker, and its verdict last of all."""
+    stall = Task(BAD_ENDS["a stall in C"], [EvaluateCheck("f(2)")], id="stall", limits=LIMITS)
+    others = [Task(f"{HARMLESS}  # {at}", [EvaluateCheck("f(1)")], limits=LIMITS) for at in range(40)]
+    verdicts = list(native.stream([stall, *others], ordered=False))
+    assert [verdict.task_id for verdict in verdicts].index("stall") == 40
+    assert verdicts[40].outcome is Outcome.TIMED_OUT
+    assert {verdict.value for verdict in verdicts[:40]} == {"[1, 1, 1]"}
+
+
+@pytest.mark.kernel
+def test_stalls_of_one_task_do_not_wait_for_each_other(native: Client):
+    """All of them end as they would alone, also where each is met by a worker that took over from another."""
+    calls = [EvaluateCheck(f"f({at})", id=str(at)) for at in (1, 2, 3, 6, 4, 5)]
+    program = "def f(x):\n    return sum(range(10 ** 13)) if x % 2 == 0 else x"
+    assert differing(native, [Task(program, calls, limits=LIMITS)]) == []
+    outcomes = [verdict.outcome for verdict in native.check([Task(program, calls, limits=LIMITS)])]
+    assert [outcome is Outcome.TIMED_OUT for outcome in outcomes] == [False, True, False, True, True, False]
+
+
 # ---- who goes along ----------------------------------------------------------------
 
 
@@ -152,6 +173,23 @@ async def test_a_job_gets_its_part_and_the_last_one_the_end():
     first, last = [one.future.result() for one in jobs]
     assert (first.report, first.facts.is_clean, first.charged_ns) == (GOOD, True, 675)
     assert (last.report, last.facts, last.charged_ns) == (PLAN, KILLED_BY_CLOCK, 225)
+
+
+async def test_what_is_behind_a_stuck_job_goes_elsewhere():
+    again: list[Job] = []
+    seen: list[bytes] = []
+    jobs = [job() for _ in range(4)]
+    jobs[1].on_stuck = seen.append
+    carrier = bundle(jobs, again.append)
+    assert isinstance(carrier, Bundle)
+    carrier.stuck(b"")
+    assert again == []
+    carrier.stuck(said(GOOD, PLAN))
+    assert (again, seen) == ([jobs[3], jobs[2]], [PLAN])
+    assert jobs[2].carrier is None
+    # If the worker gets there after all, what it says of them counts for nothing.
+    carrier.finish(Result(report=said(GOOD, GOOD, GOOD), facts=SEGFAULT))
+    assert [one.future.done() for one in jobs] == [True, True, False, False]
 
 
 async def test_a_bundle_is_wanted_as_long_as_one_of_it_is():
