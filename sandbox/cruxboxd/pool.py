@@ -338,6 +338,7 @@ class Pool:
             job.finish(Result(error="cancelled", attempts=job.attempts))
         else:
             self._queue.put_first(job)
+            self._pump_soon()
 
 
 def _keys_for(key: ZygoteKey, is_full: bool) -> list[ZygoteKey]:

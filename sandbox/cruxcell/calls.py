@@ -20,8 +20,6 @@ BUNDLED = 8  # other jobs share this worker: where the program is not hermetic, 
 FLAGS = struct.Struct("<B")
 _APPLY = compile("f(*a, **k)", "<check>", "eval")
 _CODECS = sys.modules["encodings"]._cache
-# A check that took this long may have left reference cycles that hold much memory.
-_COSTLY_NS = 1_000_000
 # After so much CPU time of candidates a worker is not as good as new: memory may lie in pieces. When a check takes far
 # longer, the daemon has others do the rest meanwhile, so this one must not.
 _SPENT_NS = 20_000_000
@@ -31,8 +29,8 @@ def run_bundle(bench, fields):
     # type: (Workbench, list[bytes]) -> None
     """fields: the packed fields of a JOB_CALLS each, of which every one is done as if it were alone here.
 
-    Only hermetic programs run. What a job leaves to the garbage collector is collected before the next; when more may
-    have been left (candidates took long, or something was imported for one), the rest is left to another worker.
+    Only hermetic programs run. When one may have left more than the garbage collector takes away (candidates took long,
+    or something was imported for one), the rest is left to another worker.
     """
     spent = 0
     depth = sys.getrecursionlimit() + 1  # as deep as the compiler may go in a worker without this frame
@@ -43,7 +41,6 @@ def run_bundle(bench, fields):
         spent += used
         if used < 0 or spent > _SPENT_NS:
             return
-        gc.collect()
 
 
 def run_calls(bench, fields, more_flags=0):
@@ -89,8 +86,6 @@ def run_calls(bench, fields, more_flags=0):
             spent += bench.used_cpu_ns
             if bench.used_cpu_ns > _SPENT_NS:
                 return -1
-            if bench.used_cpu_ns > _COSTLY_NS:
-                gc.collect()
     return spent
 
 
@@ -143,6 +138,7 @@ def _evaluate(bench, index, program, code, look=None):
     """One check. With `look`, it is run again to see its operands; nothing is reported before that is done, so that
     whatever ends the worker meanwhile is put down to this check."""
     namespace = fresh_namespace()
+    gc.collect()  # what the check before left; and the collector counts from the same beginning for each
     bench.begin(index)
     value = raised = None
     steps = 0

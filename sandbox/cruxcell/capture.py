@@ -21,9 +21,9 @@ class Capture:
 
     def reset(self):
         # type: () -> None
+        self._room = self._limit  # also where nothing was kept: what was over the limit took from it
         if self._parts:
             self._parts = []
-            self._room = self._limit
 
     def take(self):
         # type: () -> str

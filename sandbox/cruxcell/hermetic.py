@@ -6,17 +6,25 @@ fresh namespace is as good as a fresh process. The rule is conservative; what it
 * no import but of IMPORTABLE, modules that hold pure functions and constants and were loaded beforehand; and beside an
   import no attribute is assigned to, or has a name that begins with an underscore: modules outlive the namespace;
 * no name that begins with two underscores: no dunder attributes, so also no class statements, which compile to them;
-* no attribute that leads to frames or code (`gi_frame`, `tb_frame`, `f_globals`, ...); nor a format string, which reads
-  any attribute, beside something that has a frame (a generator, a caught exception); f-strings name theirs in the code;
+* no attribute that leads to frames or code (`gi_frame`, `tb_frame`, `f_globals`, ...), and none that the code does not
+  name: no class patterns of `match`, and no `format` but of a constant whose fields name no attribute or item, because
+  one that does reaches everything there is (f-strings name theirs in the code);
 * no generator with an exception handler: its `finally` runs when it is thrown away, which may be during a later check;
+* no coroutine: one that is thrown away without having run makes the interpreter import things for a warning;
 * every builtin that is named is one of SAFE_BUILTINS: pure functions and plain types.
 
 Left over: arithmetic, calls of the program's own functions, methods of plain data, closures, generators, exceptions,
 `global` (the globals are the fresh namespace). Plain types cannot be changed from Python, so nothing is left behind.
 """
 
+import _ast
+import _string  # type: ignore[import-not-found]
 import builtins
 import opcode
+
+MYPY = False
+if MYPY:
+    from typing import Any  # noqa: F401 - in type comments
 
 SAFE_BUILTINS = frozenset(
     [
@@ -51,7 +59,10 @@ IMPORTABLE = {
 _OPMAP = opcode.opmap
 _IMPORT_NAME, _EXTENDED_ARG = _OPMAP["IMPORT_NAME"], _OPMAP["EXTENDED_ARG"]
 _ATTRIBUTE_CHANGES = frozenset([_OPMAP["STORE_ATTR"], _OPMAP["DELETE_ATTR"]])
+_CLASS_PATTERNS = frozenset([_OPMAP["MATCH_CLASS"]] if "MATCH_CLASS" in _OPMAP else [])
 _FORMATS = frozenset(["format", "format_map"])
+_COROUTINES = 0x80 | 0x100 | 0x200  # flags of coroutines, generators that count as such, asynchronous generators
+_ONLY_AST, _DONT_INHERIT = 0x400, True
 _SUSPENDED = 0x20 | 0x80 | 0x200  # flags of a generator's, coroutine's or asynchronous generator's code
 # What stands at the beginning of every exception handler: SETUP_… up to 3.10, PUSH_EXC_INFO from 3.11 on.
 _HANDLERS = frozenset(
@@ -73,8 +84,10 @@ def is_hermetic(source, code):
     suspended = [item for item in codes if item.co_flags & _SUSPENDED]  # type: ignore[attr-defined]
     if any(_has_handler(item) for item in suspended):
         return False
+    if any(item.co_flags & _COROUTINES or _CLASS_PATTERNS.intersection(item.co_code[0::2]) for item in codes):  # type: ignore[attr-defined]
+        return False
     formats = any(not _FORMATS.isdisjoint(item.co_names) for item in codes)  # type: ignore[attr-defined]
-    return not formats or not (suspended or any(_has_handler(item) for item in codes))
+    return not formats or _formats_are_plain(source)
 
 
 def _imports_are_pure(codes):
@@ -120,6 +133,38 @@ def _names_are_safe(code):
             return False
     local = code.co_varnames + code.co_cellvars  # type: ignore[attr-defined]
     return all(name[:2] != "__" for name in local)
+
+
+def _formats_are_plain(source):
+    # type: (str) -> bool
+    """Is every `format` the method of a constant whose fields are numbers and names alone, or the builtin?"""
+    try:
+        pending = [compile(source, "<program>", "exec", _ONLY_AST, _DONT_INHERIT)]  # type: list[Any]
+        for node in pending:
+            if isinstance(node, _ast.Attribute) and node.attr in _FORMATS and not _is_plain_format(node):
+                return False
+            for name in node._fields:
+                value = getattr(node, name, None)
+                items = value if type(value) is list else [value]
+                pending.extend([item for item in items if isinstance(item, _ast.AST)])
+    except (RecursionError, MemoryError, ValueError):
+        return False
+    return True
+
+
+def _is_plain_format(node):
+    # type: (Any) -> bool
+    text = getattr(node.value, "value", None)
+    return node.attr == "format" and isinstance(node.value, _ast.Constant) and type(text) is str and _is_plain(text)
+
+
+def _is_plain(text):
+    # type: (str) -> bool
+    """Do the replacement fields of a format string, those in its specifications too, reach for nothing?"""
+    for _, field, spec, _ in _string.formatter_parser(text):
+        if field is not None and ("." in field or "[" in field or not _is_plain(spec or "")):
+            return False
+    return True
 
 
 def _has_handler(code):

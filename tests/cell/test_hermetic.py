@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,9 @@ HERMETIC = {
     "generator": "def g(n):\n while n:\n  yield n\n  n -= 1\ndef f(x): return sum(g(x)) + sum(i for i in range(x))",
     "exceptions": "def f(x):\n try:\n  return 1 / x\n except TypeError as e:\n  return str(e)\n finally:\n  x = 0",
     "own attribute": "def f(x):\n f.calls = x\n return f.calls",
-    "format": "def f(x): return '{:>{}}'.format(x, 9) + f'{x!r:^9}' + '%s' % x + '{a}'.format_map({'a': x})",
+    "format": "def f(x): return '{:>{}}'.format(x, 9) + f'{x!r:^9}' + '%s' % x + '{a:.2f}'.format(a=1)",
+    "the builtin format": "def f(x): return format(x, '5')",
+    "format beside a generator": "g = (y for y in [])\ndef f(x): return '{0!r} {1}'.format(g, x)",
     "comprehensions": "def f(x): return {a: [b for b in range(a)] for a in range(x)}, {c for c in 'abc'}",
     "pure modules": "import math\nfrom string import digits as d\ndef f(x):\n import bisect, itertools as i\n"
     " return math.pi, d, bisect.bisect, i.chain",
@@ -59,8 +62,23 @@ NOT_HERMETIC = {
     "a coroutine that cleans up": "async def g():\n try:\n  await h\n finally:\n  print(1)\ndef f(x): return g()",
     "a frame by way of a format string": "def f(x): return '{0.gi_frame}'.format(y for y in x)",
     "a traceback by way of a format string": "def f(x):\n try:\n  1/0\n except Exception as e:\n  return x.format(e)",
+    "format of a text that is computed": "def f(x): return ('{0' + '.real}').format(x)",
+    "format of one of two texts": "def f(x): return ('{}' if x else x).format(f)",
+    "format of another type's method": "def f(x): return str.format('{0.real}', x)",
+    "format of an item": "def f(x): return '{0[0]}'.format(x)",
+    "format of an attribute in a width": "def f(x): return '{:{0.real}}'.format(x)",
+    "format_map": "def f(x): return '{a}'.format_map({'a': x})",
+    "a coroutine": "async def g(): pass\ndef f(x): return g()",
+    "an asynchronous generator": "async def g():\n yield 1\ndef f(x): return g()",
     "format_map beside a generator": "g = (y for y in [])\ndef f(x): return x.format_map({'g': g})",
 }  # fmt: skip
+
+
+if sys.version_info >= (3, 10):
+    NOT_HERMETIC |= {
+        "an attribute in a pattern": "def f(x):\n match x:\n  case int(real=r): return r",
+        "a format in a pattern": "def f(x):\n match '{0.real}':\n  case str(format=r): return r(x)",
+    }
 
 
 def hermetic(source: str) -> bool:
@@ -89,8 +107,9 @@ print(json.dumps([is_hermetic(source, compile(source, "<program>", "exec")) for 
 @pytest.mark.parametrize("python", [pure for _, pure in pairs()], ids=str)
 def test_every_interpreter_says_the_same(python: Twin, tmp_path: Path):
     path = tmp_path / "programs.json"
-    path.write_text(json.dumps([*HERMETIC.values(), *NOT_HERMETIC.values()]))
-    assert python.ask(ASK, str(path)) == [True] * len(HERMETIC) + [False] * len(NOT_HERMETIC)
+    asked = [source for source in [*HERMETIC.values(), *NOT_HERMETIC.values()] if " match " not in source]
+    path.write_text(json.dumps(asked))
+    assert python.ask(ASK, str(path)) == [True] * len(HERMETIC) + [False] * (len(asked) - len(HERMETIC))
 
 
 @pytest.mark.data
@@ -98,4 +117,4 @@ def test_almost_all_published_programs_may_share():
     if "CRUXBOX_DATA" not in os.environ:
         pytest.skip("CRUXBOX_DATA does not name a folder with the public data sets")
     lines = (Path(os.environ["CRUXBOX_DATA"]) / "cruxeval" / "cruxeval.jsonl").read_text().splitlines()
-    assert sum(hermetic(json.loads(line)["code"]) for line in lines) == 797
+    assert sum(hermetic(json.loads(line)["code"]) for line in lines) == 792

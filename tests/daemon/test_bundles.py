@@ -84,6 +84,52 @@ def test_stalls_of_one_task_do_not_wait_for_each_other(native: Client):
     assert [outcome is Outcome.TIMED_OUT for outcome in outcomes] == [False, True, False, True, True, False]
 
 
+TAKEOVER = """
+def g():
+    match '{0.gi_frame.f_builtins.nope}':
+        case str(format=fm):
+            yield fm(k[0])
+k = []
+def f(x):
+    k.append(g())
+    try:
+        next(k[0])
+    except AttributeError as e:
+        e.obj['abs'] = lambda o: 'owned'
+"""
+LATE_OUTPUT = """
+def p(d):
+    if d:
+        return p(d - 1)
+    print('x' * 3000)
+def f(x):
+    try:
+        p(x)
+    except RecursionError:
+        return 'r'
+"""
+LATE_WARNING = "async def g(): pass\ndef f(x):\n    l = [g()]\n    l.append(l)\n    return 1"
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize(
+    ("attack", "calls", "victim"),
+    [
+        (TAKEOVER, ["f(1)"], "def f(x):\n    return abs(x)"),
+        (LATE_OUTPUT, [f"f({depth})" for depth in range(985, 998)], "def f(x):\n    print('hello', x)\n    return x"),
+        (LATE_WARNING, ["f(1)"], "async def g(): pass\ndef f(x):\n    g()\n    return x"),
+    ],
+    ids=["takeover", "late output", "late warning"],
+)
+def test_what_once_reached_a_neighbour(native: Client, attack: str, calls: list[str], victim: str):
+    """Found by attack: each changed what its neighbours in a worker came to."""
+    tasks = []
+    for at, call in enumerate(calls * (20 // len(calls))):
+        tasks.append(Task(f"{attack}\n# {at}", [EvaluateCheck(call)], limits=LIMITS))
+        tasks.append(Task(f"{victim}\n# {at}", [EvaluateCheck("f(1)")], limits=LIMITS))
+    assert differing(native, tasks) == []
+
+
 # ---- who goes along ----------------------------------------------------------------
 
 
