@@ -22,8 +22,8 @@ import _string  # type: ignore[import-not-found]
 import builtins
 import opcode
 
-MYPY = False
-if MYPY:
+TYPE_CHECKING = False
+if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 SAFE_BUILTINS = frozenset(
