@@ -117,8 +117,7 @@ class Pool:
     def _over(self, job: Job, result: Result) -> None:
         """The tenant pays for what the job cost; if that makes room under its quota, its next job may start."""
         self._queue.done(job, result.facts.cpu_ns if result.charged_ns is None else result.charged_ns)
-        if not self._is_closed:
-            self._pump()
+        self._pump()
 
     def _cancel(self, job: Job) -> None:
         job.is_cancelled = True
@@ -240,8 +239,7 @@ class Pool:
         if not keeper.alive and keeper in self._keepers:
             self._keepers.remove(keeper)
             self._observer.zygote_ended()
-        if not self._is_closed:
-            self._pump()
+        self._pump()
 
     def _requeue(self, job: Job) -> None:
         """A job that a keeper could not finish: again, or our failure when it was tried often enough."""
@@ -267,7 +265,7 @@ class Pool:
     def _pump(self) -> None:
         """Hand out jobs while there is somewhere to run them."""
         self._is_pump_due = False
-        if self._is_pumping:  # ending a zygote to make room for another comes back here
+        if self._is_pumping or self._is_closed:  # ending a zygote to make room for another comes back here
             return
         self._is_pumping = True
         try:
