@@ -292,12 +292,10 @@ class Pool:
         if taken >= self._slots:
             return False
         idle = [keeper for keeper in self._keepers if keeper.load == 0]
-        is_full = len(self._keepers) + sum(self._starting.values()) >= self._max_keepers
-        for key in _keys_for(job.key, is_full):
-            for keeper in idle:
-                if keeper.key == key:
-                    keeper.run(self._take(job))
-                    return True
+        for keeper in idle:
+            if keeper.key == job.key:
+                keeper.run(self._take(job))
+                return True
         if self._starting.get(job.key, 0) + taken < self._slots:
             self._make_room(idle)
             if len(self._keepers) + sum(self._starting.values()) < self._max_keepers:
@@ -337,12 +335,6 @@ class Pool:
         else:
             self._queue.put_first(job)
             self._pump_soon()
-
-
-def _keys_for(key: ZygoteKey, is_full: bool) -> list[ZygoteKey]:
-    """The zygotes that may run a job. Where no more can be started, one with modules loaded does for a job that needs
-    none: its forks cost more, but not what ending it and starting another would."""
-    return [key, replace(key, preloaded=True)] if is_full and not key.preloaded else [key]
 
 
 class PoolObserver:
