@@ -72,7 +72,7 @@ class Caller:
         behind: dict[int, asyncio.Task[list[Finding]]] = {}
 
         def take_over(report: bytes) -> None:
-            for at in _behind(report, len(asks)):
+            for at in set(_behind(report, len(asks))) - set(behind):  # it may run once more, and be stuck once more
                 behind[at] = asyncio.ensure_future(self._evaluate_shared([asks[at]]))
 
         job = self._calls_job(asks, _SHARED)

@@ -4,8 +4,10 @@ A program is *hermetic* when it cannot change anything that outlives its own nam
 fresh namespace is as good as a fresh process. The rule is conservative; what it does not understand is not hermetic:
 
 * no import but of IMPORTABLE, modules that hold pure functions and constants and were loaded beforehand; and beside an
-  import no attribute is assigned to, or has a name that begins with an underscore: modules outlive the namespace;
-* no name that begins with two underscores: no dunder attributes, so also no class statements, which compile to them;
+  import no attribute is assigned to: modules outlive the namespace;
+* an interpreter that this rule was tried on (up to 3.13), and none of its operations that make types or templates;
+* no name that begins with an underscore and has more to it: no dunder attributes, so also no class statements, which
+  compile to them, and no attribute that a library keeps for itself;
 * no attribute that leads to frames or code (`gi_frame`, `tb_frame`, `f_globals`, ...), and none that the code does not
   name: no class patterns of `match`, and no `format` but of a constant whose fields name no attribute or item, because
   one that does reaches everything there is (f-strings name theirs in the code);
@@ -21,6 +23,7 @@ import _ast
 import _string  # type: ignore[import-not-found]
 import builtins
 import opcode
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +63,14 @@ _OPMAP = opcode.opmap
 _IMPORT_NAME, _EXTENDED_ARG = _OPMAP["IMPORT_NAME"], _OPMAP["EXTENDED_ARG"]
 _ATTRIBUTE_CHANGES = frozenset([_OPMAP["STORE_ATTR"], _OPMAP["DELETE_ATTR"]])
 _CLASS_PATTERNS = frozenset([_OPMAP["MATCH_CLASS"]] if "MATCH_CLASS" in _OPMAP else [])
+# Operations with a number for a name, and the numbers that are harmless: not those of type parameters, whose objects
+# lead into `typing`. StopIteration from a generator, unary plus, a list to a tuple; the end of `except*`.
+_INTRINSICS = {
+    _OPMAP[name]: numbers
+    for name, numbers in (("CALL_INTRINSIC_1", (3, 5, 6)), ("CALL_INTRINSIC_2", (1,)))
+    if name in _OPMAP
+}  # type: dict[int, tuple[int, ...]]
+_TRIED = (3, 8) <= sys.version_info[:2] <= (3, 13)
 _FORMATS = frozenset(["format", "format_map"])
 _COROUTINES = 0x80 | 0x100 | 0x200  # flags of coroutines, generators that count as such, asynchronous generators
 _ONLY_AST, _DONT_INHERIT = 0x400, True
@@ -77,6 +88,8 @@ def is_hermetic(source, code):
     # type: (str, object) -> bool
     """True when executing `code` (compiled from `source`) again in a new namespace is as good as a new process."""
     codes = _with_inner(code)
+    if not _TRIED or not all(_intrinsics_are_harmless(item) for item in codes):
+        return False
     if "import" in source and not _imports_are_pure(codes):
         return False
     if not all(_names_are_safe(item) for item in codes):
@@ -97,8 +110,6 @@ def _imports_are_pure(codes):
     if not modules.issubset(IMPORTABLE):
         return False
     names = {name for code in codes for name in code.co_names}  # type: ignore[attr-defined]
-    if modules and any(name[:1] == "_" for name in names):
-        return False
     if any(not names.isdisjoint(IMPORTABLE[module]) for module in modules):
         return False
     return not modules or not any(_ATTRIBUTE_CHANGES.intersection(code.co_code[0::2]) for code in codes)  # type: ignore[attr-defined]
@@ -129,7 +140,7 @@ def _with_inner(code):
 def _names_are_safe(code):
     # type: (object) -> bool
     for name in code.co_names:  # type: ignore[attr-defined]
-        if name in _UNSAFE_BUILTINS or name[:2] == "__" or name in _INSPECTED:
+        if name in _UNSAFE_BUILTINS or (name[0] == "_" and name != "_") or name in _INSPECTED:
             return False
     local = code.co_varnames + code.co_cellvars  # type: ignore[attr-defined]
     return all(name[:2] != "__" for name in local)
@@ -165,6 +176,14 @@ def _is_plain(text):
         if field is not None and ("." in field or "[" in field or not _is_plain(spec or "")):
             return False
     return True
+
+
+def _intrinsics_are_harmless(code):
+    # type: (object) -> bool
+    if not _INTRINSICS:
+        return True
+    pairs = zip(code.co_code[0::2], code.co_code[1::2])  # type: ignore[attr-defined]
+    return all(number in _INTRINSICS[operation] for operation, number in pairs if operation in _INTRINSICS)
 
 
 def _has_handler(code):

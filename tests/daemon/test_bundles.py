@@ -130,6 +130,57 @@ def test_what_once_reached_a_neighbour(native: Client, attack: str, calls: list[
     assert differing(native, tasks) == []
 
 
+FREED = """
+def f(x):
+    a = bytes(30 << 20)
+    a = 0
+    b = [bytes(1 << 20) for _ in range(29)]
+    return x
+"""
+TIGHT = """
+def f(x):
+    try:
+        y = list(range(1000, 1000 + x))
+    except MemoryError:
+        return 'caught'
+    return 'fine'
+"""
+
+
+@pytest.mark.kernel
+def test_memory_that_was_freed_is_there_again(native: Client):
+    limits = replace(LIMITS, memory_bytes=32 << 20)
+    tasks = []
+    for at in range(8):
+        tasks.append(Task(f"{FREED}# {at}", [EvaluateCheck("f(1)")], limits=limits))
+        tasks.append(Task(f"{TIGHT}# {at}", [EvaluateCheck(f"f({600_000 + at * 20_000})")], limits=limits))
+    assert differing(native, tasks) == []
+
+
+DEEP = """
+def p(d):
+    return p(d - 1) if d else 0 + len([d + 0])
+def f(x):
+    try:
+        p(x)
+    except RecursionError:
+        return 9 ** x
+    return 1
+"""
+
+
+@pytest.mark.kernel
+def test_operands_are_seen_alike_in_company(native: Client):
+    """However often the harness has looked before, a program has the same depth of recursion for it."""
+    checks = [EvaluateCheck(f"f({depth})", True, id=str(depth)) for depth in range(990, 998)]
+    tasks = [Task(f"{DEEP}# {at}", checks, limits=LIMITS) for at in range(6)]
+    together = native.check(tasks)
+    alone = native.check([replace(task, isolation=Isolation.PROCESS) for task in tasks[:1]]) * len(tasks)
+    assert [(one.value, one.steps, one.findings) for one in together] == [
+        (one.value, one.steps, one.findings) for one in alone
+    ]
+
+
 # ---- who goes along ----------------------------------------------------------------
 
 
