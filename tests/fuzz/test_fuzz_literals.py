@@ -1,0 +1,74 @@
+"""What the daemon reads by itself is what Python reads; and whatever it does not read is left to a worker."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from cruxboxd.literals import read_literal
+from cruxcell.values import canon
+from hypothesis import given
+from hypothesis import strategies as st
+from plain_data import budget
+
+READ = [
+    "0", "-0", "12", "-7", "123456789012345678", "1.5", "-0.0", "0.1", "100.0", "''", '""', "'a b'", '"it\'s"', "True",
+    "None", "[]", "[ ]", "()", "{}", "[1, 2]", "[1,2,]", "(1,)", "( 1 , 2 )", "{'a': 1, 'b': [1, (2, 3)]}",
+    "{1: 2, True: 3, 1.0: 4,}", " 1 ", "{'a': {'b': {}}}", "['[', ',', ':']", "((),)", "{(1, 2): 3}",
+]  # fmt: skip
+LEFT = [
+    "", " ", "0123", "1_000", "1e5", "1.", ".5", "1j", "- 1", "--1",
+    "+1", "1 2", "1, 2", "(1)", "(1", "1)", "[1", "[,]",
+    "(,)", "[1 2]",
+    "{1}", "{1, 2}", "{1: 2, 3}", "{: 1}", "{1:}", "{[]: 1}", "'a' 'b'", "'a''b'", "'\\n'", "'a", "b'a'",
+    "f'a'",
+    "'é'", "'\t'", "1\n", "\t1", "Truex", "true", "x", "f(1)", "1 + 1", "1 if 1 else 2", "...", "'''a'''", "1#",
+    "[*a]",
+    "[" * 30 + "]" * 30, "1" * 19, "'" + "a" * 3000 + "'", "{**{}}", "[1:2]", "(1:2)", "{1,: 2}", "[1,,2]", "1;",
+]  # fmt: skip
+
+
+def by_python(text: str) -> bytes:
+    return canon(ast.literal_eval(text.strip(" ")), 1 << 20)[0]
+
+
+@pytest.mark.parametrize("text", READ)
+def test_these_are_read_as_python_reads_them(text):
+    assert read_literal(text) == by_python(text)
+
+
+@pytest.mark.parametrize("text", LEFT)
+def test_these_are_left_to_a_worker(text):
+    assert read_literal(text) is None
+
+
+atoms = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6) | st.text("ab'\\\"{[(,: ", max_size=6)
+)
+values = st.recursive(
+    atoms,
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.lists(inner, max_size=3).map(tuple) | st.dictionaries(atoms, inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+def agrees(text: str) -> None:
+    """Whatever is read is read alike; what Python refuses is not read."""
+    read = read_literal(text)
+    if read is not None:
+        assert read == by_python(text)
+
+
+@budget
+@given(values)
+def test_what_python_writes_is_read_as_python_reads_it(value):
+    agrees(repr(value))
+
+
+@budget
+@given(values, st.integers(0, 60), st.integers(0, 3), st.text("01.-e_'\"[](){},: \\xTN", max_size=3))
+def test_what_is_nearly_a_literal_is_read_as_python_reads_it_or_not_at_all(value, at, cut, more):
+    text = repr(value)
+    agrees(text[:at] + more + text[at + cut :])
