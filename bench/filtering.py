@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("--candidates", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rules", default="paper")
-    parser.add_argument("--cpu-limit", type=float, default=0.1, help="seconds a pair; the rules say 2")
+    parser.add_argument("--cpu-limit", type=float, default=0.3, help="seconds a pair; the rules say 2")
     parser.add_argument("--kills", type=int, default=0, help="run it again, killed so often, and compare the files")
     parser.add_argument("--child", nargs=3, metavar=("FOLDER", "TARGET", "ROW"), help=argparse.SUPPRESS)
     asked = parser.parse_args()

@@ -100,6 +100,7 @@ def bundle(jobs: Sequence[Job], again: Callable[[Job], None]) -> Job:
         tenant=head.tenant,
         interactive=head.interactive,
         checks=sum(job.checks for job in jobs),
+        flags=head.flags,
         queued_at=head.queued_at,
         members=jobs,
         size_at_first=len(jobs),

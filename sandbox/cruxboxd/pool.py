@@ -323,6 +323,8 @@ class Pool:
     def _take(self, job: Job) -> Job:
         """Take the job out of the queue; if it may share a worker, with as many others as leave work for all slots."""
         share = max(_WORTH_A_FORK, self._queue.checks // (_LANES * self._slots))
+        if self._queue.present > 1:
+            job.flags |= messages.MODEST
         jobs = [self._queue.take(job)]
         if job.may_share and share > job.checks:
             jobs += self._queue.take_more(job, companions(job, share))

@@ -16,6 +16,7 @@ ORDER = struct.Struct("<BBHIQQQQI")
 # Flags of a RUN order.
 COMPUTE_PROFILE = 1  # the job only reads constants: not even opening files is allowed
 STDIO = 2  # standard output and error are memory files, handed to the daemon with DONE
+MODEST = 8  # others have work here: once it is slow, the worker leaves some CPUs to them
 PAIR = 4  # two workers joined by a socket: the candidate on lane 0 and the test on lane 1
 
 # ---- control: events from the zygote ----------------------------------------------------------------------------

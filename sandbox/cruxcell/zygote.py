@@ -97,7 +97,7 @@ class Zygote:
         clocks = Clocks(order.wall_ns, child.started, [Clock(child.pid, child.progress, order.cpu_ns)])
         if not clocks.ends_fast():
             self._send(messages.SLOW, child, order.seq)
-            os.setpriority(os.PRIO_PROCESS, child.pid, _NICE_OF_SLOW_WORKERS)
+            _step_back(child.pid, order.flags & messages.MODEST)
             child.killed = self._watch(order, clocks)
         self._finish(order, child)
 
@@ -223,6 +223,19 @@ class Zygote:
     def _send(self, kind, child, seq):
         # type: (int, _Child, int) -> None
         self._control.send(messages.EVENT.pack(kind, child.lane, 0, 0, seq, 0, 0, 0, 0))  # type: ignore[attr-defined]
+
+
+def _step_back(pid, modest):
+    # type: (int, int) -> None
+    """A slow worker has a lower priority; and where others have work, some CPUs are not for it at all.
+
+    Without the second, each hand-over of somebody else's check waits until the worker's turn is played to its end,
+    which on a kernel without preemption is up to a tick, whatever the priorities.
+    """
+    os.setpriority(os.PRIO_PROCESS, pid, _NICE_OF_SLOW_WORKERS)
+    cpus = sorted(os.sched_getaffinity(0))
+    if modest and len(cpus) > 1:
+        os.sched_setaffinity(pid, cpus[(len(cpus) + 3) // 4 :])
 
 
 def _reap(child, patience_ns):
