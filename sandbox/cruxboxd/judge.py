@@ -121,7 +121,7 @@ class Judge:
             reading = next(read)
             finding = await self._settle(caller, ask, value, reading)
             second = other and await self._settle(caller, ask, other, reading)
-            await emit(task, ask, _differing(finding, value, other), second)
+            await emit(task, ask, finding, second)
 
     async def _evaluate(self, task: TaskAsk, asks: list[CallAsk]) -> tuple[list[Finding], list[Finding | None]]:
         """The values of the calls, and with repeat = 2 those under another hash seed."""
@@ -217,10 +217,6 @@ def _evaluated(value: Finding) -> Finding:
     if SEEDLESS in value.findings:
         value = value.but(findings=tuple(name for name in value.findings if name != SEEDLESS))
     return value if value.outcome is not None else value.but(outcome=Outcome.EVALUATED)
-
-
-def _differing(finding: Finding, value: Finding, other: Finding | None) -> Finding:
-    return finding
 
 
 def _deal(
