@@ -63,11 +63,10 @@ def run_calls(bench, fields, more_flags=0):
     ]
     program, planned = _parse(source, checks)
     runnable = messages.DIRECT + (messages.ARGUED + messages.EXPRESSION if flags & RUN_EXPRESSIONS else "")
-    hermetic = program is None or (flags & SHARE and is_hermetic(source, program))
-    bench.send(
-        reports.plan(bool(hermetic), "".join([item[0] for item in planned]), [item[1] for item in planned if item[1]])
-    )
-    inspector = _inspect_texts(bench, source, program, checks, planned) if flags & INSPECT else None
+    pure = bool(program is not None and flags & (SHARE | INSPECT) and is_hermetic(source, program))
+    hermetic = program is None or bool(flags & SHARE and pure)
+    bench.send(reports.plan(hermetic, "".join([item[0] for item in planned]), [item[1] for item in planned if item[1]]))
+    inspector = _inspect_texts(bench, source, program, checks, planned, pure) if flags & INSPECT else None
     set_recursion_depth(2)
     for index, (kind, _, code) in enumerate(planned):
         if kind == messages.CONSTANT:
@@ -112,13 +111,13 @@ def _parse(source, checks):
     return program, planned
 
 
-def _inspect_texts(bench, source, program, checks, planned):
-    # type: (Workbench, str, object, list[tuple[str, str]], list[tuple[str, str, object]]) -> Inspector | None
+def _inspect_texts(bench, source, program, checks, planned, pure):  # noqa: PLR0917 - all that parsing found
+    # type: (Workbench, str, object, list[tuple[str, str]], list[tuple[str, str, object]], bool) -> Inspector | None
     """Report what the texts alone say, before any of them runs."""
     if program is None:
         return None
     inspector = Inspector(source, program)
-    blind = is_hermetic(source, program) and is_seedless(program)
+    blind = pure and is_seedless(program)
     for index, (kind, _, code) in enumerate(planned):
         if kind != messages.INVALID:
             found = inspector.static | call_findings(checks[index][1], code, kind == messages.DIRECT)

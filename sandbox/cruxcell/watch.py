@@ -75,9 +75,8 @@ class Clocks:
         """Sleep until the one worker hangs up, or gets nothing done for FAST_MS: then it is slow, and False."""
         [(progress, clock)] = self._clocks.items()
         while not hangs_up(progress, FAST_MS):
-            if not _has_dots(progress):
+            if not _has_dots(progress) or not self._take(clock):
                 return False
-            self._take(clock)
         return True
 
     def wait(self, control):
@@ -99,9 +98,12 @@ class Clocks:
         return is_ordered
 
     def _take(self, clock):
-        # type: (Clock) -> None
-        if clock.take(os.read(clock.progress, 4096)):
+        # type: (Clock) -> bool
+        """Read progress; True if a new check began. Dots that may be a candidate's own begin none."""
+        begins = clock.take(os.read(clock.progress, 4096))
+        if begins:
             self._started = time.monotonic_ns()
+        return begins
 
     def _wall_left(self):
         # type: () -> int

@@ -134,6 +134,15 @@ async def test_a_cancelled_job_is_killed_and_the_next_is_not_harmed(kept: Kept):
     assert await kept.values(job("", "1 + 1")) == [["2"]]
 
 
+async def test_dots_of_a_candidate_do_not_keep_it_from_its_clocks(kept: Kept):
+    """What it writes to the progress pipe itself is not a check done, neither for its time nor for being fast."""
+    program = "import os, time\ndef f():\n    while True:\n        os.write(4, b'.')\n        time.sleep(0.001)"
+    dotting = job(program, "f()", limits=replace(DEFAULT_LIMITS, wall_ms=500))
+    kept.keeper.run(dotting)
+    result = await asyncio.wait_for(dotting.future, 20)
+    assert result.facts.killed == messages.KILLED_WALL
+
+
 async def test_a_zygote_that_watches_for_long_gives_signs_of_life(kept: Kept):
     """So one that is stopped is noticed long before the clocks of all its checks have run out."""
     limits = replace(DEFAULT_LIMITS, wall_ms=20_000)
