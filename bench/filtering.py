@@ -18,6 +18,7 @@ from pathlib import Path
 
 import psutil
 from cruxbox import Client
+from cruxbox.cli.filter import spare_the_collector
 from cruxbox.filtering import Plan, Summary, filter_file, load_rules
 
 from bench.daemon import family, running
@@ -36,6 +37,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=0, help="run it again, killed so often, and compare the files")
     parser.add_argument("--child", nargs=3, metavar=("FOLDER", "TARGET", "ROW"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
+    spare_the_collector()  # as `cruxbox filter` does
     if asked.child:
         _run(Path(asked.child[0]), asked.child[1], asked, _kill_at(int(asked.child[2])))
         return

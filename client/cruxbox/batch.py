@@ -150,7 +150,7 @@ class Batch:
             if item is None:
                 continue
             if item.body is not None:
-                self._answers.append((self.positions, Verdict(task.id, check.id, *item.body)))
+                self._answers.append((self.positions, wire.verdict(task.id, check.id, item.body)))
             else:
                 item.positions.append((self.positions, task.id, check.id))
                 self.open_positions += 1
@@ -200,7 +200,7 @@ class Batch:
     def _refuse(self, task: Task, checks: Any, detail: str) -> None:
         body = wire.invalid_body(detail)
         for check in checks:
-            self._answers.append((self.positions, Verdict(task.id, check.id, *body)))
+            self._answers.append((self.positions, wire.verdict(task.id, check.id, body)))
             self.positions += 1
 
     # ---- out ------------------------------------------------------------
@@ -288,7 +288,7 @@ class Batch:
             self._cooling.append(item)
             return 0
         for position, task_id, check_id in item.positions:
-            self._answers.append((position, Verdict(task_id, check_id, *body)))
+            self._answers.append((position, wire.verdict(task_id, check_id, body)))
         self.open_positions -= len(item.positions)
         item.positions = []
         group = item.group

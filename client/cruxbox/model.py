@@ -34,10 +34,13 @@ class Assurance(enum.Enum):
 
 
 class Isolation(enum.Enum):
-    """AUTO lets literal calls on a hermetic program share a worker; PROCESS gives every check a worker of its own."""
+    """AUTO lets literal calls on a hermetic program share a worker; PROCESS gives every check a worker of its own; TASK
+    lets all checks of a task share one, whatever the program is: only for `EvaluateCheck`s whose values nobody relies
+    on, because what a call leaves behind (a module, say, that it changed) the next one finds."""
 
     AUTO = "AUTO"
     PROCESS = "PROCESS"
+    TASK = "TASK"
 
 
 class StepCount(enum.Enum):

@@ -157,7 +157,17 @@ def decode_body(verdict: Any, attempts: int) -> VerdictBody:
     )
 
 
+def verdict(task_id: str, check_id: str, body: VerdictBody) -> Verdict:
+    """The Verdict of its parts, at a third of what `Verdict(...)` costs: a frozen class sets its fields one by one."""
+    made = object.__new__(Verdict)
+    made.__dict__.update(zip(_FIELDS, (task_id, check_id, *body)))
+    return made
+
+
+_FIELDS = tuple(Verdict.__dataclass_fields__)
+
+
 def invalid_body(detail: str) -> VerdictBody:
     """The fields of an INVALID that is decided here, because the check cannot even be sent."""
     local = Verdict("", "", Outcome.INVALID, detail=detail, attempts=0)
-    return tuple(getattr(local, name) for name in Verdict.__dataclass_fields__)[2:]
+    return tuple(getattr(local, name) for name in _FIELDS)[2:]

@@ -52,10 +52,11 @@ class TaskAsk:
     asks: list[Ask]
     limits: Limits
     runtime: str
-    share: bool
+    share: bool  # hermetic programs: among their checks, and with others
     require: Assurance | None
     repeat: int
     step_count: StepCount
     tenant: str = ""
     interactive: bool = False
     call: int = 0  # which of the open calls asked for it
+    together: bool = False  # its checks share a worker whatever the program is, and may see traces of each other

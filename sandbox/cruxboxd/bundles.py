@@ -176,6 +176,8 @@ def _is_settled(section: bytes, result: Result, is_last: bool) -> bool:
 
 
 def _is_out_of_memory(section: bytes) -> bool:
+    if _NO_MEMORY not in section and _RAISED not in section:
+        return False
     for start, end in _records(section):
         if section.startswith(_NO_MEMORY, start):
             return True

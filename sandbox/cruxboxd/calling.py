@@ -29,6 +29,7 @@ class Way:
 
 
 _SHARED = Way(calls.SHARE, Assurance.SEPARATED)
+_TOGETHER = Way(calls.SHARE | calls.TOGETHER, Assurance.IN_PROCESS)
 _ALONE = Way(0, Assurance.SEPARATED)
 _BESIDE_PROGRAM = Way(calls.RUN_EXPRESSIONS, Assurance.IN_PROCESS)
 _NO_PROGRAM = Way(calls.RUN_EXPRESSIONS, Assurance.SEPARATED)  # an expression that has no program to share with
@@ -47,6 +48,8 @@ class Caller:
         """A finding for each call, in order: a value, or an outcome other than PASSED and FAILED."""
         if not self._task.share:
             return list(await asyncio.gather(*[self._evaluate_alone(ask) for ask in asks]))
+        if len(asks) <= SHARED_CHECKS:
+            return await self._evaluate_shared(asks)
         slices = [asks[at : at + SHARED_CHECKS] for at in range(0, len(asks), SHARED_CHECKS)]
         parts = await asyncio.gather(*[self._evaluate_shared(part) for part in slices])
         return [finding for part in parts for finding in part]
@@ -61,8 +64,9 @@ class Caller:
         while waiting:
             found, elsewhere = await self._run_shared([asks[at] for at in waiting])
             findings.update({waiting[at]: finding for at, finding in found.items()})
-            alone = [self._evaluate_elsewhere(asks[waiting[at]], kind) for at, kind in elsewhere.items()]
-            findings.update(zip([waiting[at] for at in elsewhere], await asyncio.gather(*alone)))
+            if elsewhere:
+                alone = [self._evaluate_elsewhere(asks[waiting[at]], kind) for at, kind in elsewhere.items()]
+                findings.update(zip([waiting[at] for at in elsewhere], await asyncio.gather(*alone)))
             waiting = [at for at in waiting if at not in findings]
         return [findings[at] for at in range(len(asks))]
 
@@ -75,7 +79,8 @@ class Caller:
             for at in set(_behind(report, len(asks))) - set(behind):  # it may run once more, and be stuck once more
                 behind[at] = asyncio.ensure_future(self._evaluate_shared([asks[at]]))
 
-        job = self._calls_job(asks, _SHARED)
+        way = _TOGETHER if self._task.together else _SHARED
+        job = self._calls_job(asks, way)
         job.on_stuck = take_over
         try:
             result = await self._pool.run(job)
@@ -83,7 +88,7 @@ class Caller:
         finally:
             for task in behind.values():
                 task.cancel()
-        seen = _read_calls(result, len(asks), _SHARED, self._task)
+        seen = _read_calls(result, len(asks), way, self._task)
         # Without a program there is nothing an expression could not be evaluated beside.
         elsewhere = {at: seen.classes[at] if self._task.program else messages.DIRECT for at in seen.to_run_alone}
         if not result.error:  # our own failures are tried again
@@ -216,15 +221,22 @@ def _read_calls(result: Result, count: int, way: Way, task: TaskAsk) -> _Seen:
     )
     turns = _turns(plan, way)
     unreached = [at for at in turns if at not in findings]
+    elsewhere = [at for at in range(count) if at not in findings and at not in turns]
+    doubtful = [at for at, finding in found.items() if finding.outcome is Outcome.MEMORY_LIMIT]
     if forged or result.over_cap or not _ends_well(report, result):
         charged = unreached[0] if unreached else max(found, default=0)
         findings[charged] = _of_bad_end(report, result, forged, task)
+        doubtful.append(charged)
     elif unreached and not _ended_by_limit(report) and not (found and result.facts.is_clean):
         findings[unreached[0]] = verdict.of_exit(result.facts, *_bounds(task))
-    elsewhere = [at for at in range(count) if at not in findings and at not in turns]
+    if way is _TOGETHER and not plan.hermetic:
+        # Those before it may have had a part in how a check ended that was not the first.
+        again = set(doubtful).difference(turns[:1])
+        elsewhere += sorted(again)
+        findings = {at: finding for at, finding in findings.items() if at not in again}
     for at, finding in findings.items():
-        assurance = _assurance(plan.classes[at], way) if found.get(at) is finding else finding.assurance
-        findings[at] = noting.attach(_charged(result, finding, assurance), notes.get(at, ()))
+        assurance = _assurance(plan, at, way) if found.get(at) is finding else finding.assurance
+        findings[at] = _charged(result, finding, assurance, notes.get(at, ()))
     return _Seen(findings, elsewhere, plan.classes)
 
 
@@ -244,11 +256,13 @@ def _turns(plan: Plan, way: Way) -> list[int]:
         runnable += messages.ARGUED + messages.EXPRESSION
     constants = [at for at, kind in enumerate(plan.classes) if kind == messages.CONSTANT]
     others = [at for at, kind in enumerate(plan.classes) if kind in runnable]
-    return constants + (others if plan.hermetic else others[:1])
+    return constants + (others if plan.hermetic or way is _TOGETHER else others[:1])
 
 
-def _assurance(kind: str, way: Way) -> Assurance:
-    return Assurance.LITERAL if kind == messages.CONSTANT else way.assurance
+def _assurance(plan: Plan, at: int, way: Way) -> Assurance:
+    if plan.classes[at] == messages.CONSTANT:
+        return Assurance.LITERAL
+    return Assurance.SEPARATED if way is _TOGETHER and plan.hermetic else way.assurance
 
 
 _LIMIT_EXITS = {messages.STEP_LIMIT: messages.EXIT_STEPS, messages.OUTPUT_LIMIT: messages.EXIT_OUTPUT}
@@ -301,7 +315,7 @@ def _single(result: Result, task: TaskAsk) -> tuple[Report, Finding]:
         if not found and not forged and result.facts.is_clean:
             return report, _charged(result, verdict.of_exit(result.facts, *_bounds(task)))
         return report, _charged(result, _of_bad_end(report, result, forged, task))
-    return report, noting.attach(_charged(result, found[0]), notes.get(0, ()))
+    return report, _charged(result, found[0], notes=notes.get(0, ()))
 
 
 def read_single(result: Result, task: TaskAsk) -> Finding:
@@ -313,8 +327,11 @@ def _bounds(task: TaskAsk) -> tuple[int, int]:
     return task.limits.cpu_ms * _MS, task.limits.memory_bytes
 
 
-def _charged(result: Result, finding: Finding, assurance: Assurance | None = None) -> Finding:
+def _charged(
+    result: Result, finding: Finding, assurance: Assurance | None = None, notes: tuple[str, ...] = ()
+) -> Finding:
     return finding.but(
+        findings=notes,
         queue_ns=max(result.queue_ns, 0),
         attempts=result.attempts,
         peak_bytes=result.facts.peak_bytes,

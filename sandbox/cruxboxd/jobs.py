@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from cruxcell import frames, messages
@@ -91,7 +92,7 @@ class Job:
             min((limits.cpu_ms // 1000 + 2) * self.checks, 1 << 31),
         )
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Bytes this job holds in the queue."""
         return sum(map(len, self.fields)) + (self.partner.size if self.partner else 0)

@@ -113,7 +113,7 @@ class Judge:
     ) -> None:
         caller = Caller(self._pool, task, self._seeds[0])
         values, others = await self._evaluate(task, asks)
-        read = iter(await asyncio.shield(readings))
+        read = iter(readings.result() if readings.done() else await asyncio.shield(readings))
         for ask, value, other in zip(asks, values, others):
             if ask.expected is None:
                 await emit(task, ask, _evaluated(value), other and _evaluated(other))
@@ -214,9 +214,8 @@ def settle_expression(value: Finding, expected: Finding) -> Finding:
 
 def _evaluated(value: Finding) -> Finding:
     """The answer to a question for a value, without what was noted for us alone."""
-    if SEEDLESS in value.findings:
-        value = value.but(findings=tuple(name for name in value.findings if name != SEEDLESS))
-    return value if value.outcome is not None else value.but(outcome=Outcome.EVALUATED)
+    findings = tuple([name for name in value.findings if name != SEEDLESS]) if value.findings else ()
+    return value.but(outcome=value.outcome or Outcome.EVALUATED, findings=findings)
 
 
 def _deal(

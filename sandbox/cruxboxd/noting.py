@@ -5,12 +5,10 @@ Notes decide nothing: they are the worker's word about its own candidate, in a v
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from cruxcell import messages
 from cruxcell.reports import NUMBERS
 
-from cruxboxd.verdict import Finding, Report
+from cruxboxd.verdict import Report
 
 Notes = dict[int, tuple[str, ...]]
 
@@ -31,7 +29,7 @@ def split(report: Report) -> tuple[Report, Notes]:
         notes[index] = known + tuple(
             name for name in map(messages.FINDING_NAMES.__getitem__, places) if name not in known
         )
-    return replace(report, records=rest), notes
+    return Report(report.plan, rest, report.garbled, report.harness_error, report.syscall), notes
 
 
 def _places(record: list[bytes]) -> bytes | None:
@@ -39,8 +37,3 @@ def _places(record: list[bytes]) -> bytes | None:
         return None
     is_known = len(record[2]) <= len(messages.FINDING_NAMES) and max(record[2], default=0) < len(messages.FINDING_NAMES)
     return record[2] if is_known else None
-
-
-def attach(finding: Finding, names: tuple[str, ...]) -> Finding:
-    """The finding, with what was noted."""
-    return finding.but(findings=names) if names else finding

@@ -117,7 +117,7 @@ class Pool:
     def _over(self, job: Job, result: Result) -> None:
         """The tenant pays for what the job cost; if that makes room under its quota, its next job may start."""
         self._queue.done(job, result.facts.cpu_ns if result.charged_ns is None else result.charged_ns)
-        self._pump()
+        self._pump_soon()
 
     def _cancel(self, job: Job) -> None:
         job.is_cancelled = True

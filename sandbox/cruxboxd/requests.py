@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 
@@ -47,10 +48,14 @@ def read_request(request: pb.CheckRequest, terms: Terms, caller: Caller) -> list
         raise RequestError(f"a request holds at most {MAX_CHECKS} checks; send more of them, or use CheckStream")
     seen: set[str] = set()
     tasks = []
+    known: dict[bytes, dict[str, Any]] = {}  # options that were read before: most tasks have those of their neighbours
     for position, task in enumerate(request.tasks):
         where = f"tasks[{position}]"
         check_id(task.id, f"{where}.id", seen)
-        tasks.append(_read_task(task, request, where, terms, caller))
+        key = task.options.SerializeToString() if task.HasField("options") else b""
+        if key not in known:
+            known[key] = _read_options(task, request, where, terms, caller)
+        tasks.append(_read_task(task, known[key], where, caller))
     return tasks
 
 
@@ -64,11 +69,28 @@ def check_id(value: str, where: str, seen: set[str]) -> None:
     seen.add(value)
 
 
-def _read_task(task: pb.Task, request: pb.CheckRequest, where: str, terms: Terms, caller: Caller) -> TaskAsk:
+def _read_options(task: pb.Task, request: pb.CheckRequest, where: str, terms: Terms, caller: Caller) -> dict[str, Any]:
+    """Fields of a TaskAsk: the task's options over the request's."""
     options = pb.Options()
     options.CopyFrom(request.options)
     if task.HasField("options"):
         options.MergeFrom(task.options)
+    isolation = _enum(options.isolation, pb.Isolation, f"{where}.options.isolation")
+    if isolation == pb.ISOLATION_TASK and options.require_assurance == pb.ASSURANCE_SEPARATED:
+        raise RequestError(f"{where}.options.isolation is TASK, which does not go with require_assurance SEPARATED")
+    return {
+        "limits": _read_limits(options, where, terms),
+        "runtime": _one_of(options.runtime or terms.default_runtime, terms.runtimes, f"{where}.options.runtime"),
+        "share": isolation != pb.ISOLATION_PROCESS,
+        "together": isolation == pb.ISOLATION_TASK,
+        "require": _read_require(options, where),
+        "repeat": _read_repeat(options.repeat, where),
+        "step_count": _read_step_count(options, where),
+        "interactive": _read_priority(options, where, caller),
+    }
+
+
+def _read_task(task: pb.Task, options: dict[str, Any], where: str, caller: Caller) -> TaskAsk:
     if not task.checks:
         raise RequestError(f"{where}.checks is empty; nothing to check is never a pass")
     _check_text(task.program, f"{where}.program", may_be_empty=True)
@@ -78,20 +100,11 @@ def _read_task(task: pb.Task, request: pb.CheckRequest, where: str, terms: Terms
         inside = f"{where}.checks[{number}]"
         check_id(check.id, f"{inside}.id", seen)
         asks.append(_read_check(check, task.program, inside))
-    return TaskAsk(
-        id=task.id,
-        program=task.program,
-        asks=asks,
-        limits=_read_limits(options, where, terms),
-        runtime=_one_of(options.runtime or terms.default_runtime, terms.runtimes, f"{where}.options.runtime"),
-        share=_enum(options.isolation, pb.Isolation, f"{where}.options.isolation") != pb.ISOLATION_PROCESS,
-        require=_read_require(options, where),
-        repeat=_read_repeat(options.repeat, where),
-        step_count=_read_step_count(options, where),
-        tenant=caller.tenant,
-        interactive=_read_priority(options, where, caller),
-        call=caller.call,
-    )
+        if options["together"] and check.WhichOneof("kind") != "evaluate":
+            raise RequestError(
+                f"{where}.options.isolation is TASK, but {inside} is no evaluate; nothing else may share"
+            )
+    return TaskAsk(id=task.id, program=task.program, asks=asks, tenant=caller.tenant, call=caller.call, **options)
 
 
 def _read_limits(options: pb.Options, where: str, terms: Terms) -> Limits:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
+import gc
 import logging
 import os
 import secrets
@@ -39,6 +40,7 @@ log = logging.getLogger(__name__)
 SERVICE = pb.DESCRIPTOR.services_by_name["Sandbox"].full_name
 # What is left for the transport once every call has been answered.
 _STOP_S = 1.0
+_YOUNG_OBJECTS = 20_000
 _PR_SET_PDEATHSIG, _PR_GET_DUMPABLE, _PR_SET_DUMPABLE = 1, 3, 4
 
 
@@ -185,6 +187,7 @@ async def serve(config: Config) -> None:
         if config.metrics_port is not None:
             engine.metrics.serve(config.metrics_port)
         await server.start()
+        _spare_the_collector()
         log.info("serving", extra={"workers": config.workers, "version": __version__})
         await stop.wait()
         await server.drain()
@@ -193,6 +196,14 @@ async def serve(config: Config) -> None:
         with contextlib.suppress(asyncio.CancelledError):
             await canaries
         await engine.close()
+
+
+def _spare_the_collector() -> None:
+    """What is there now stays; and work in flight is thousands of objects that outlive a young generation of 700 by
+    milliseconds. Looking through them again and again was an eighth of the daemon's CPU time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_YOUNG_OBJECTS)
 
 
 async def _keep_canaries(engine: Engine) -> None:

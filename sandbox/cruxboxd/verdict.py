@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -245,61 +246,63 @@ def _of_record(record: list[bytes], facts: Exit) -> Finding | None:
     if reader is None or len(record) != reader[0] or len(record[1]) != NUMBERS.size:
         return None
     _, steps, cpu_ns, wall_ns, flags = NUMBERS.unpack(record[1])
-    base = _BLANK.but(
+    return _BLANK.but(
         steps=steps,
         cpu_ns=min(cpu_ns, facts.cpu_ns) if facts.cpu_ns else cpu_ns,
         wall_ns=min(wall_ns, facts.wall_ns) if facts.wall_ns else wall_ns,
         peak_bytes=facts.peak_bytes,
         output_cut=bool(flags & CUT_OUTPUT),
+        **reader[1](record, flags),
     )
-    finding: Finding = reader[1](base, record, flags)
-    return finding
 
 
-def _read_value(base: Finding, record: list[bytes], flags: int) -> Finding:
+Fields = dict[str, Any]  # of a Finding
+
+
+def _read_value(record: list[bytes], flags: int) -> Fields:
     _, _, kind, canonical, shown, stdout, stderr = record
-    cut = shown.endswith(b"\0")
-    base = base.but(shown=text(shown.rstrip(b"\0")), shown_cut=cut, stdout=text(stdout), stderr=text(stderr))
+    fields: Fields = {"shown": text(shown.rstrip(b"\0")), "shown_cut": shown.endswith(b"\0")}
     if kind == messages.PLAIN:
-        return base.but(canonical=canonical)
-    why = "the value holds NaN, which equals nothing" if kind == messages.HOLDS_NAN else "the value is not plain data"
-    return base.but(detail=why)
+        fields["canonical"] = canonical
+    elif kind == messages.HOLDS_NAN:
+        fields["detail"] = "the value holds NaN, which equals nothing"
+    else:
+        fields["detail"] = "the value is not plain data"
+    return fields | _printed(stdout, stderr)
 
 
-def _read_raised(base: Finding, record: list[bytes], flags: int) -> Finding:
+def _read_raised(record: list[bytes], flags: int) -> Fields:
     _, _, kind, message, line, stdout, stderr = record
     number = int.from_bytes(line[:4], "little", signed=True)
-    base = base.but(stdout=text(stdout), stderr=text(stderr), exception=(text(kind), text(message), number))
-    if flags & OUT_OF_MEMORY:
-        return base.but(outcome=Outcome.MEMORY_LIMIT, detail="out of memory")
-    return base.but(outcome=Outcome.RAISED)
+    ending = _OUT_OF_MEMORY if flags & OUT_OF_MEMORY else {"outcome": Outcome.RAISED}
+    return {"exception": (text(kind), text(message), number), **ending, **_printed(stdout, stderr)}
 
 
 # The detail of a finding that says "it came to its end"; the token is in `canonical`.
 ENDED = "ended"
 
 
-def _read_ended(base: Finding, record: list[bytes], flags: int) -> Finding:
-    return base.but(detail=ENDED, stdout=text(record[2]), stderr=text(record[3]), canonical=record[4])
+def _read_ended(record: list[bytes], flags: int) -> Fields:
+    return {"detail": ENDED, "canonical": record[4], **_printed(record[2], record[3])}
 
 
+def _printed(stdout: bytes, stderr: bytes) -> Fields:
+    return {"stdout": text(stdout), "stderr": text(stderr)} if stdout or stderr else {}
+
+
+def _ends(outcome: Outcome, detail: str) -> Callable[[list[bytes], int], Fields]:
+    return lambda record, flags: {"outcome": outcome, "detail": detail}
+
+
+_OUT_OF_MEMORY: Fields = {"outcome": Outcome.MEMORY_LIMIT, "detail": "out of memory"}
 # Kind of record -> (number of fields, reader).
-_READERS = {
+_READERS: dict[bytes, tuple[int, Callable[[list[bytes], int], Fields]]] = {
     messages.VALUE: (7, _read_value),
     messages.RAISED: (7, _read_raised),
     messages.ENDED: (5, _read_ended),
-    messages.STEP_LIMIT: (
-        2,
-        lambda base, record, flags: base.but(outcome=Outcome.STEP_LIMIT, detail="out of steps"),
-    ),
-    messages.OUTPUT_LIMIT: (
-        2,
-        lambda base, record, flags: base.but(outcome=Outcome.OUTPUT_LIMIT, detail="over its output limit"),
-    ),
-    messages.MEMORY_LIMIT: (
-        2,
-        lambda base, record, flags: base.but(outcome=Outcome.MEMORY_LIMIT, detail="out of memory"),
-    ),
+    messages.STEP_LIMIT: (2, _ends(Outcome.STEP_LIMIT, "out of steps")),
+    messages.OUTPUT_LIMIT: (2, _ends(Outcome.OUTPUT_LIMIT, "over its output limit")),
+    messages.MEMORY_LIMIT: (2, lambda record, flags: _OUT_OF_MEMORY),
 }
 
 

@@ -15,7 +15,12 @@ from cruxcell.workbench import Workbench, fresh_namespace, set_recursion_depth  
 SHARE = 1  # calls on a hermetic program may be evaluated one after the other in this worker
 RUN_EXPRESSIONS = 2  # expressions and calls with expressions for arguments may run here, beside the program
 INSPECT = 4  # report what a filter of data sets asks about each check
+TOGETHER = 16  # the calls share this worker even if the program is not hermetic, for better or worse
 BUNDLED = 8  # other jobs share this worker: where the program is not hermetic, none of it may run here
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable  # noqa: F401 - in type comments
 
 FLAGS = struct.Struct("<B")
 _APPLY = compile("f(*a, **k)", "<check>", "eval")
@@ -51,7 +56,8 @@ def run_calls(bench, fields, more_flags=0):
 
     Everything is parsed and the plan sent before the first line of the program runs. Constants are evaluated first,
     while nothing of the candidate has run; then the calls. If the program is not hermetic, only the first call is
-    evaluated: the daemon sees it in the plan and gives each of the others a worker of its own. The same holds once the
+    evaluated: the daemon sees it in the plan and gives each of the others a worker of its own, unless they are to be
+    evaluated TOGETHER: one after the other until the worker ends, within the time of one. The same holds once the
     interpreter has imported something for a check (a codec, say): the next would find it there and take fewer steps;
     and after a check that took long, beside which a new worker costs nothing.
     """
@@ -77,11 +83,17 @@ def run_calls(bench, fields, more_flags=0):
         bench.last_check()
     loaded = _loaded()
     spent = 0
+    gc.freeze()  # what is ours need not be looked through for what a check left
     for index, (kind, _, code) in enumerate(planned):
         if kind in runnable:
-            look = inspector and _looker(inspector, checks[index][1], code)
+            look = _looker(inspector, checks[index][1], code, bench.next_check) if inspector is not None else None
             _evaluate(bench, index, program, code, look)
-            if not hermetic or _loaded() != loaded:
+            gc.collect()  # what it left; and the collector counts from the same beginning for each
+            if not hermetic:
+                if flags & TOGETHER:
+                    continue
+                return -1
+            if _loaded() != loaded:
                 return -1
             spent += bench.used_cpu_ns
             if bench.used_cpu_ns > _SPENT_NS:
@@ -117,28 +129,29 @@ def _inspect_texts(bench, source, program, checks, planned, pure):  # noqa: PLR0
     if program is None:
         return None
     inspector = Inspector(source, program)
-    blind = pure and is_seedless(program)
+    blind = pure and is_seedless(source, program)
+    records = []
     for index, (kind, _, code) in enumerate(planned):
         if kind != messages.INVALID:
             found = inspector.static | call_findings(checks[index][1], code, kind == messages.DIRECT)
-            if blind and kind == messages.DIRECT and not has_sets(code):
+            if blind and kind == messages.DIRECT and not ("{" in checks[index][1] and has_sets(code)):
                 found.add(messages.SEEDLESS)
-            bench.send(reports.findings(index, found))
+            records.append(reports.findings(index, found))
+    bench.send(b"".join(records))
     return inspector
 
 
-def _looker(inspector, call, code):
-    # type: (Inspector, str, object) -> object
+def _looker(inspector, call, code, begin):
+    # type: (Inspector, str, object, Callable[[], None]) -> Callable[[], set[str]]
     """A function that has a look at the operands of the call."""
-    return lambda: inspector.look(call, code)
+    return lambda: inspector.look(call, code, begin)
 
 
 def _evaluate(bench, index, program, code, look=None):
-    # type: (Workbench, int, object, object, object) -> None
+    # type: (Workbench, int, object, object, Callable[[], set[str]] | None) -> None
     """One check. With `look`, it is run again to see its operands; nothing is reported before that is done, so that
     whatever ends the worker meanwhile is put down to this check."""
     namespace = fresh_namespace()
-    gc.collect()  # what the check before left; and the collector counts from the same beginning for each
     bench.begin(index)
     value = raised = None
     steps = 0
@@ -151,11 +164,11 @@ def _evaluate(bench, index, program, code, look=None):
         raised = error
     if look is not None:
         bench.end()
-        bench.next_check()
-        found = look()  # type: ignore[operator]
+        found = look()
         if raised is None and not is_literal(value):
             found.add(messages.OUTPUT_SHAPE)
-        bench.send(reports.findings(index, found))
+        if found:
+            bench.send(reports.findings(index, found))
     if raised is None:
         bench.send_value(value, steps)
     else:

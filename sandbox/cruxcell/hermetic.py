@@ -13,7 +13,8 @@ fresh namespace is as good as a fresh process. The rule is conservative; what it
   one that does reaches everything there is (f-strings name theirs in the code);
 * no generator with an exception handler: its `finally` runs when it is thrown away, which may be during a later check;
 * no coroutine: one that is thrown away without having run makes the interpreter import things for a warning;
-* every builtin that is named is one of SAFE_BUILTINS: pure functions and plain types.
+* every builtin that is named is one of SAFE_BUILTINS: pure functions and plain types (`hash` is one of them: what it
+  shows of addresses and the hash seed differs from one process to the next as well).
 
 Left over: arithmetic, calls of the program's own functions, methods of plain data, closures, generators, exceptions,
 `global` (the globals are the fresh namespace). Plain types cannot be changed from Python, so nothing is left behind.
@@ -25,17 +26,21 @@ import builtins
 import opcode
 import sys
 
+from cruxcell.anatomy import dissect
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
+    from cruxcell.anatomy import Anatomy  # noqa: F401 - in type comments
+
 SAFE_BUILTINS = frozenset(
     [
         "abs", "all", "any", "ascii", "bin", "bool", "bytearray", "bytes", "callable", "chr", "complex", "dict",
-        "divmod", "enumerate", "filter", "float", "format", "frozenset", "hex", "int", "isinstance", "issubclass",
-        "iter", "len", "list", "map", "max", "min", "next", "oct", "ord", "pow", "print", "range", "repr", "reversed",
-        "round", "set", "slice", "sorted", "str", "sum", "tuple", "zip", "True", "False", "None", "Ellipsis",
-        "NotImplemented",
+        "divmod", "enumerate", "filter", "float", "format", "frozenset", "hash", "hex", "int", "isinstance",
+        "issubclass", "iter", "len", "list", "map", "max", "min", "next", "oct", "ord", "pow", "print", "range", "repr",
+        "reversed", "round", "set", "slice", "sorted", "str", "sum", "tuple", "zip", "True", "False", "None",
+        "Ellipsis", "NotImplemented",
     ]
     + [
         name
@@ -43,7 +48,6 @@ SAFE_BUILTINS = frozenset(
         if isinstance(getattr(builtins, name), type) and issubclass(getattr(builtins, name), BaseException)
     ]
 )  # fmt: skip
-_UNSAFE_BUILTINS = frozenset(vars(builtins)) - SAFE_BUILTINS
 _INSPECTED = frozenset(
     [
         "gi_frame", "gi_code", "gi_running", "gi_yieldfrom", "gi_suspended", "cr_frame", "cr_code", "cr_await",
@@ -52,6 +56,8 @@ _INSPECTED = frozenset(
         "f_trace_lines", "f_trace_opcodes", "with_traceback", "add_note", "mro",
     ]
 )  # fmt: skip
+# Names that lead further than a program's own data.
+_REACHING = _INSPECTED | (frozenset(vars(builtins)) - SAFE_BUILTINS)
 # Module -> names in it that reach further than they should: string.Formatter reads any attribute, for one.
 IMPORTABLE = {
     "math": (),
@@ -81,69 +87,57 @@ _HANDLERS = frozenset(
     for name, number in opcode.opmap.items()
     if name in ("SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH", "PUSH_EXC_INFO")
 )
-_Code = type((lambda: None).__code__)
 
 
 def is_hermetic(source, code):
     # type: (str, object) -> bool
     """True when executing `code` (compiled from `source`) again in a new namespace is as good as a new process."""
-    codes = _with_inner(code)
-    if not _TRIED or not all(_intrinsics_are_harmless(item) for item in codes):
+    parts = dissect(code)
+    if not _TRIED or not _intrinsics_are_harmless(parts):
         return False
-    if "import" in source and not _imports_are_pure(codes):
+    if _IMPORT_NAME in parts.all_operations and not _imports_are_pure(parts):
         return False
-    if not all(_names_are_safe(item) for item in codes):
+    if not _names_are_safe(parts):
         return False
-    suspended = [item for item in codes if item.co_flags & _SUSPENDED]  # type: ignore[attr-defined]
-    if any(_has_handler(item) for item in suspended):
+    flags = [item.co_flags for item in parts.codes]
+    if any(flag & _SUSPENDED and not _HANDLERS.isdisjoint(own) for flag, own in zip(flags, parts.operations)):
         return False
-    if any(item.co_flags & _COROUTINES or _CLASS_PATTERNS.intersection(item.co_code[0::2]) for item in codes):  # type: ignore[attr-defined]
+    if any(flag & _COROUTINES for flag in flags) or not _CLASS_PATTERNS.isdisjoint(parts.all_operations):
         return False
-    formats = any(not _FORMATS.isdisjoint(item.co_names) for item in codes)  # type: ignore[attr-defined]
-    return not formats or _formats_are_plain(source)
+    return _FORMATS.isdisjoint(parts.all_names) or _formats_are_plain(source)
 
 
-def _imports_are_pure(codes):
-    # type: (list[object]) -> bool
+def _imports_are_pure(parts):
+    # type: (Anatomy) -> bool
     """Is nothing imported but what is IMPORTABLE, and can nothing of that be changed, or lead further?"""
-    modules = {name for code in codes for name in _imported(code)}
+    modules = {name for code, bytecode in zip(parts.codes, parts.bytecodes) for name in _imported(code, bytecode)}
     if not modules.issubset(IMPORTABLE):
         return False
-    names = {name for code in codes for name in code.co_names}  # type: ignore[attr-defined]
-    if any(not names.isdisjoint(IMPORTABLE[module]) for module in modules):
+    if any(not parts.all_names.isdisjoint(IMPORTABLE[module]) for module in modules):
         return False
-    return not modules or not any(_ATTRIBUTE_CHANGES.intersection(code.co_code[0::2]) for code in codes)  # type: ignore[attr-defined]
+    return _ATTRIBUTE_CHANGES.isdisjoint(parts.all_operations)
 
 
-def _imported(code):
-    # type: (object) -> list[str]
+def _imported(code, bytecode):
+    # type: (Any, bytes) -> list[str]
     """The modules its import statements name; "*" where names come along that are not written down."""
-    found = ["*"] if ("*",) in code.co_consts else []  # type: ignore[attr-defined]
+    found = ["*"] if ("*",) in code.co_consts else []
     more = 0
-    for operation, argument in zip(code.co_code[0::2], code.co_code[1::2]):  # type: ignore[attr-defined]
+    for operation, argument in zip(bytecode[0::2], bytecode[1::2]):
         number = more << 8 | argument
         more = number if operation == _EXTENDED_ARG else 0
         if operation == _IMPORT_NAME:
-            found.append(code.co_names[number])  # type: ignore[attr-defined]
+            found.append(code.co_names[number])
     return found
 
 
-def _with_inner(code):
-    # type: (object) -> list[object]
-    """The code object and all that are nested in it."""
-    codes = [code]
-    for item in codes:
-        codes.extend([const for const in item.co_consts if type(const) is _Code])  # type: ignore[attr-defined]
-    return codes
-
-
-def _names_are_safe(code):
-    # type: (object) -> bool
-    for name in code.co_names:  # type: ignore[attr-defined]
-        if name in _UNSAFE_BUILTINS or (name[0] == "_" and name != "_") or name in _INSPECTED:
-            return False
-    local = code.co_varnames + code.co_cellvars  # type: ignore[attr-defined]
-    return all(name[:2] != "__" for name in local)
+def _names_are_safe(parts):
+    # type: (Anatomy) -> bool
+    if not _REACHING.isdisjoint(parts.all_names):
+        return False
+    if any(name[0] == "_" and name != "_" for name in parts.all_names):
+        return False
+    return all(name[:2] != "__" for code in parts.codes for name in code.co_varnames + code.co_cellvars)
 
 
 def _formats_are_plain(source):
@@ -178,15 +172,9 @@ def _is_plain(text):
     return True
 
 
-def _intrinsics_are_harmless(code):
-    # type: (object) -> bool
-    if not _INTRINSICS:
+def _intrinsics_are_harmless(parts):
+    # type: (Anatomy) -> bool
+    if parts.all_operations.isdisjoint(_INTRINSICS):
         return True
-    pairs = zip(code.co_code[0::2], code.co_code[1::2])  # type: ignore[attr-defined]
+    pairs = [pair for bytecode in parts.bytecodes for pair in zip(bytecode[0::2], bytecode[1::2])]
     return all(number in _INTRINSICS[operation] for operation, number in pairs if operation in _INTRINSICS)
-
-
-def _has_handler(code):
-    # type: (object) -> bool
-    """Does it catch exceptions, or clean up after them?"""
-    return not _HANDLERS.isdisjoint(code.co_code[0::2])  # type: ignore[attr-defined]

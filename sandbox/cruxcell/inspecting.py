@@ -15,21 +15,28 @@ import opcode
 import sys
 
 from cruxcell import messages
+from cruxcell.anatomy import Anatomy, dissect
 from cruxcell.workbench import fresh_namespace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
 _ONLY_AST, _DONT_INHERIT = 0x400, True
-_Code = type((lambda: None).__code__)
+_VARARGS, _VARKEYWORDS = 0x4, 0x8
 _OPMAP = opcode.opmap
 _BINARY = frozenset(
     number
     for name, number in _OPMAP.items()
     if name.startswith(("BINARY_", "INPLACE_")) and name not in ("BINARY_SUBSCR", "BINARY_SLICE")
 )
-_IMPORT = _OPMAP["IMPORT_NAME"]
+_IMPORT, _LOAD_FAST, _EXTENDED_ARG = _OPMAP["IMPORT_NAME"], _OPMAP["LOAD_FAST"], _OPMAP["EXTENDED_ARG"]
+# Where a variable may be loaded that the text does not read: in-place operations, comprehensions without a frame.
+_LOADING = frozenset(
+    number for name, number in _OPMAP.items() if name.startswith("INPLACE_") or name == "LOAD_FAST_AND_CLEAR"
+)
+_BINARY_OP, _FIRST_IN_PLACE = _OPMAP.get("BINARY_OP", -1), 13  # from 3.11 on
 _NUMBERS, _SEQUENCES = (int, float), (list, str)
 _INF = float("inf")
 
@@ -67,7 +74,7 @@ class Inspector:
         self._source, self._code = source, code
         self._program = None  # type: object
         self._names = {}  # type: dict[str, object]
-        self._has_operations = has_operations(code)
+        self._has_operations = not dissect(code).all_operations.isdisjoint(_BINARY)
 
     def watch(self, text, call):
         # type: (str, object) -> tuple[object, object, dict[str, object]] | None
@@ -85,10 +92,11 @@ class Inspector:
             self._names = operations(self.seen)
         return self._program, rewrite(text, "eval") if watched else call, dict(self._names)
 
-    def look(self, text, call):
-        # type: (str, object) -> set[str]
-        """What is seen in a run of its own, under the names of `messages`. Its value and errors count for nothing:
-        the run without rewriting has given those, and this one has the clocks for limits."""
+    def look(self, text, call, begin):
+        # type: (str, object, Callable[[], None]) -> set[str]
+        """What is seen in a run of its own, under the names of `messages`; `begin` is called before it, if there is
+        one. Its value and errors count for nothing: the run without rewriting has given those, and this one has the
+        clocks for limits."""
         try:
             watched = self.watch(text, call)
         except Exception:  # nested too deep to be rewritten
@@ -98,6 +106,7 @@ class Inspector:
         program, call, namespace = watched
         self.seen.clear()
         sys.stdout = sys.stderr = _Nowhere()
+        begin()
         try:
             namespace.update(fresh_namespace())
             exec(program, namespace)  # type: ignore[arg-type]
@@ -126,14 +135,44 @@ def static_findings(source, code):
     # type: (str, object) -> set[str]
     """IMPORT_NAME, UNUSED_ARGUMENT: what the text alone says; UNINSPECTED where that is too deep to see."""
     found = set()
-    if any(_IMPORT in item.co_code[0::2] for item in _codes(code)):  # type: ignore[attr-defined]
+    if _IMPORT in dissect(code).all_operations:
         found.add(messages.IMPORT_NAME)
     try:
-        if has_unused_argument(source):
+        if not _reads_all_arguments(source, code) and has_unused_argument(source):
             found.add(messages.UNUSED_ARGUMENT)
     except RecursionError:
         found.add(messages.UNINSPECTED)
     return found
+
+
+def _reads_all_arguments(source, code):
+    # type: (str, object) -> bool
+    """Does the bytecode of the one function `f` load each parameter for reading? False where that takes a closer look:
+    `has_unused_argument` knows, at ten times the price."""
+    parts = dissect(code)
+    functions = [at for at, item in enumerate(parts.codes) if item.co_name == "f"]
+    if len(functions) != 1 or source.count("def") != 1 or "class" in source:
+        return False
+    function, bytecode = parts.codes[functions[0]], parts.bytecodes[functions[0]]
+    operations, arguments = bytecode[0::2], bytecode[1::2]
+    if not _LOADING.isdisjoint(operations) or function.co_cellvars:
+        return False
+    loaded = set()
+    previous = 0
+    for operation, argument in zip(operations, arguments):
+        if operation == _LOAD_FAST and previous != _EXTENDED_ARG:
+            loaded.add(argument)
+        elif operation == _BINARY_OP and argument >= _FIRST_IN_PLACE:
+            return False
+        previous = operation
+    return loaded.issuperset(range(_number_of_arguments(function)))
+
+
+def _number_of_arguments(function):
+    # type: (Any) -> int
+    """The first so many of its local variables are parameters, those with stars included."""
+    count = function.co_argcount + function.co_kwonlyargcount  # type: int
+    return count + bool(function.co_flags & _VARARGS) + bool(function.co_flags & _VARKEYWORDS)
 
 
 def has_unused_argument(source):
@@ -198,15 +237,7 @@ def is_literal(value):
 def has_operations(code):
     # type: (object) -> bool
     """Does the code hold a binary or in-place operation that happens at run time?"""
-    return any(_BINARY.intersection(item.co_code[0::2]) for item in _codes(code))  # type: ignore[attr-defined]
-
-
-def _codes(code):
-    # type: (object) -> list[object]
-    found = [code]
-    for item in found:
-        found.extend([const for const in item.co_consts if type(const) is _Code])  # type: ignore[attr-defined]
-    return found
+    return not Anatomy(code).all_operations.isdisjoint(_BINARY)
 
 
 def operations(seen):

@@ -27,6 +27,7 @@ HERMETIC = {
     "pure modules": "import math\nfrom string import digits as d\ndef f(x):\n import bisect, itertools as i\n"
     " return math.pi, d, bisect.bisect, i.chain",
     "the word import": "def f(x): return 'import os'",
+    "hash": "def f(x): return hash(x)",
     "own exception": "def f(x):\n raise ValueError(x)",
 }  # fmt: skip
 NOT_HERMETIC = {
@@ -53,7 +54,6 @@ NOT_HERMETIC = {
     "globals": "def f(x): return globals()",
     "open": "def f(x): return open(x)",
     "input": "def f(x): return input()",
-    "hash": "def f(x): return hash(x)",
     "id": "def f(x): return id(x)",
     "frame of a generator": "def f(x): return (y for y in x).gi_frame",
     "traceback": "def f(x):\n try:\n  1/0\n except Exception as e:\n  return e.with_traceback(None).tb_frame",

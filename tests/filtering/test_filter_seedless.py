@@ -33,6 +33,25 @@ SEEING = [
     "x = [].append\ndef f(a):\n    return str(x)",
     "def f(a):\n    pass\ng = f\ndef f(a):\n    return str(g)",
     "def f(a):\n    return '{}'.format(iter(a))",
+    "def f(a):\n    return hash(a)",
+    "def f(a):\n    return [str(b) for b in [map]]",
+    "def f(a):\n    return [str(b) for b in [map(len, a)]]",
+    "def f(a):\n    return max((b for b in a), 3, key=str)",
+    "def f(a):\n    return str(max([a], default=lambda: 1))",
+    "def f(a):\n    return str(dict(key=lambda: 1))",
+    "def f(a):\n    return str(list(lambda: 1 for b in a))",
+    "def f(a):\n    return str(sum((b for b in a), a))if a else str(sum([], (b for b in a)))",
+    "def f(a):\n    return str(sorted(*[[lambda: 1]]))",
+    "def f(a, sorted=str):\n    return sorted(b for b in a)",
+    "def sorted(a):\n    return str(a)\ndef f(a):\n    return sorted(b for b in a)",
+    "def f(a):\n    global list\n    list = str\n    return list(b for b in a)",
+    "def f(a):\n    for list in [str]:\n        return list(map(len, a))",
+    "def f(a):\n    return [list for list in [str]][0](b for b in a)",
+    "def f(a):\n    try:\n        return a.index(map)\n    except ValueError as error:\n        return str(error)",
+    "def f(a):\n    e = ValueError()\n    e.join = str\n    return e.join(b for b in a)",
+    "def f(a):\n    b = map(len, a)\n    return str(b)",
+    "def f(a):\n    a.sort(key=lambda b: (c for c in b))\n    return str(a)",
+    "def f(a):\n    return str([*map(len, a), *[b for b in [zip(a)]]])",
 ]
 BLIND = [
     "def f(a):\n    return a[::-1].title()",
@@ -43,17 +62,22 @@ BLIND = [
     "def g(a):\n    return a + 1\ndef f(a):\n    return [g(b) for b in a]",
     "def f(a):\n    return list(zip(a, map(len, a)))",
     "def f(a):\n    return [k for k in a.keys() if a.get(k)]",
+    "def f(a):\n    return ''.join(str(b) for b in a)",
+    "def f(a):\n    return sorted(map(str, a), key=lambda b: (len(b), b))",
+    "def f(a):\n    for i, b in enumerate(a):\n        a[i] = f'{b}'\n    return a",
+    "def f(a):\n    a.sort(key=lambda b: str(b))\n    return dict(zip(a, reversed(a)))",
+    "def f(a):\n    return str(sum(b for b in a)) + str(all(map(str, filter(None, a))))",
 ]
 
 
 @pytest.mark.parametrize("source", SEEING)
 def test_what_may_see_the_seed(source):
-    assert not is_seedless(compile(source, "<program>", "exec"))
+    assert not is_seedless(source, compile(source, "<program>", "exec"))
 
 
 @pytest.mark.parametrize("source", BLIND)
 def test_what_cannot_see_the_seed(source):
-    assert is_seedless(compile(source, "<program>", "exec"))
+    assert is_seedless(source, compile(source, "<program>", "exec"))
 
 
 def test_sets_in_a_call():
@@ -77,4 +101,4 @@ def _is_blind(code):
     if "10 **" in code:  # hogs and stalls
         return False
     compiled = compile(code, "<program>", "exec")
-    return is_hermetic(code, compiled) and is_seedless(compiled)
+    return is_hermetic(code, compiled) and is_seedless(code, compiled)

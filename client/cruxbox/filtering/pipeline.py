@@ -15,7 +15,7 @@ from cruxbox.filtering.candidates import BadRow, Candidate, Item
 from cruxbox.filtering.judging import Judged, Pair, judge, judge_events, text_reasons
 from cruxbox.filtering.rules import PAPER, Rules
 from cruxbox.filtering.seen import Seen
-from cruxbox.model import EvaluateCheck, Priority, ScriptCheck, StepCount, Task, Verdict
+from cruxbox.model import EvaluateCheck, Isolation, Priority, ScriptCheck, StepCount, Task, Verdict
 
 # So many results that need no check may wait for one that does; then a check is made up, to keep the line moving.
 _WAITING = 1024
@@ -85,13 +85,11 @@ def _tasks(items: Iterable[Item], rules: Rules, runtime: str, seen: Seen, line: 
                     is_refused = is_refused and bool(pair.reasons)
         unchecked = 0 if checks else unchecked + 1
         if checks:
-            # A second run could only tell one reason more of what is refused already.
-            repeat = 1 if is_refused else rules.repeat
-            yield _task(item.code, checks, rules, runtime, repeat)  # type: ignore[union-attr]
+            yield _task(item.code, checks, rules, runtime, is_refused)  # type: ignore[union-attr]
         elif unchecked >= _WAITING:
             unchecked = 0
             line.append(None)
-            yield _task("", [EvaluateCheck("0")], rules, runtime, 1)
+            yield _task("", [EvaluateCheck("0")], rules, runtime)
 
 
 def _pairs(candidate: Candidate, rules: Rules, seen: Seen) -> Iterator[Pair]:
@@ -103,8 +101,18 @@ def _pairs(candidate: Candidate, rules: Rules, seen: Seen) -> Iterator[Pair]:
         yield Pair(candidate, at, found)
 
 
-def _task(code: str, checks: list[EvaluateCheck], rules: Rules, runtime: str, repeat: int) -> Task:
-    return Task(code, checks, limits=rules.limits, runtime=runtime, repeat=repeat, priority=Priority.BULK)
+def _task(code: str, checks: list[EvaluateCheck], rules: Rules, runtime: str, is_refused: bool = False) -> Task:
+    """`is_refused`: the texts alone refuse all of it, so nothing it gives is kept. A second run could only tell one
+    reason more, and that its checks might see traces of each other does no harm."""
+    return Task(
+        code,
+        checks,
+        limits=rules.limits,
+        runtime=runtime,
+        isolation=Isolation.TASK if is_refused else Isolation.AUTO,
+        repeat=1 if is_refused else rules.repeat,
+        priority=Priority.BULK,
+    )
 
 
 def _with_events(results: Iterator[Result], checker: Checker, rules: Rules, runtime: str) -> Iterator[Result]:

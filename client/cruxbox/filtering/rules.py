@@ -30,6 +30,7 @@ class Rules:
         min_chars, max_chars: length of function and input together, as `code + "\\nassert f(" + input + ") =="`.
         max_steps: steps a pair may take.
         max_seconds: CPU time it may take.
+        max_megabytes: memory it may take, in MiB. The paper says nothing of memory.
         count: what a step is.
     """
 
@@ -40,6 +41,7 @@ class Rules:
     max_chars: int = 300
     max_steps: int = 100_000
     max_seconds: float = 2.0
+    max_megabytes: int = 128
     count: StepCount = StepCount.INSTRUCTIONS
 
     @property
@@ -50,7 +52,11 @@ class Rules:
     @property
     def limits(self) -> Limits:
         """The limits of one run."""
-        return Limits(cpu_ms=max(1, round(self.max_seconds * 1000)), steps=self.max_steps)
+        return Limits(
+            cpu_ms=max(1, round(self.max_seconds * 1000)),
+            memory_bytes=self.max_megabytes << 20,
+            steps=self.max_steps,
+        )
 
     def with_seconds(self, seconds: float) -> Rules:
         """The same rules with another limit of CPU time."""
@@ -78,7 +84,7 @@ def load_rules(name: str) -> Rules:
     """The rules called "paper" or "released", or those of a TOML file.
 
     A file says what differs from its `base`: `add` and `remove` (lists of reasons), and any of `forbidden`,
-    `min_chars`, `max_chars`, `max_steps`, `max_seconds` and `count` ("instructions" or "events").
+    `min_chars`, `max_chars`, `max_steps`, `max_seconds`, `max_megabytes` and `count` ("instructions" or "events").
 
     Raises DataError with one sentence that names file and key.
     """
@@ -162,5 +168,6 @@ _READERS = {
     "max_chars": _whole,
     "max_steps": _whole,
     "max_seconds": _number,
+    "max_megabytes": _whole,
     "count": _count,
 }

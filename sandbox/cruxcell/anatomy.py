@@ -1,0 +1,40 @@
+"""Compiled code, taken apart: what the rules about programs look at. Nothing of it has run.
+
+Kept for the code that was asked about last, since several rules look at the same: from Python 3.11 on `co_code` is put
+together anew by every look at it.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_Code = type((lambda: None).__code__)
+
+
+class Anatomy:
+    """`codes` are the code object and all that are nested in it; `bytecodes`, `operations` (numbers) and `names` are
+    those of each of them, `all_operations` and `all_names` those of all."""
+
+    __slots__ = ("all_names", "all_operations", "bytecodes", "codes", "names", "operations")
+
+    def __init__(self, code):
+        # type: (Any) -> None
+        self.codes = [code]  # type: list[Any]
+        for item in self.codes:
+            self.codes.extend([const for const in item.co_consts if type(const) is _Code])
+        self.bytecodes = [item.co_code for item in self.codes]  # type: list[bytes]
+        self.operations = [frozenset(bytecode[0::2]) for bytecode in self.bytecodes]
+        self.names = [item.co_names for item in self.codes]  # type: list[tuple[str, ...]]
+        self.all_operations = frozenset().union(*self.operations)  # type: frozenset[int]
+        self.all_names = frozenset().union(*self.names)  # type: frozenset[str]
+
+
+_last = [None, None]  # type: list[Any]
+
+
+def dissect(code):
+    # type: (object) -> Anatomy
+    """The anatomy of a code object."""
+    if _last[0] is not code:
+        _last[:] = [code, Anatomy(code)]
+    return _last[1]  # type: ignore[no-any-return]
