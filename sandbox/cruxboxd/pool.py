@@ -33,6 +33,9 @@ MAX_ATTEMPTS = 3
 _SWEEP_S = 1.0
 _RESTART_PAUSE_S = 0.2
 _WORTH_A_FORK = 16  # checks; fewer are not worth a worker of their own, even if one could start at once
+# Zygotes that may wait for work of their kind, beside all that may have work at once: they hold little memory, and to
+# start another costs as much as a hundred forks.
+_SPARE_A_SLOT = 3
 _LANES = 2  # of a zygote: jobs it has at the same time
 _WIDE_WALL = 4  # a starved wall timeout is run again with this many times the wall limit
 
@@ -54,10 +57,11 @@ class Pool:
         terms_of: TenantOf = Tenant,
     ) -> None:  # fmt: skip
         self._slots = config.workers
-        self._max_keepers = max(config.zygotes, config.workers)
+        self._most_busy = max(config.zygotes, config.workers)
+        self._most_keepers = self._most_busy + _SPARE_A_SLOT * config.workers
         self._setup_of, self._observer = setup_of, observer
         self._queue = FairQueue(terms_of)
-        self._slow_share = SlowShare(config.workers, self._max_keepers)
+        self._slow_share = SlowShare(config.workers, self._most_busy)
         self._keepers: list[Keeper] = []
         self._starting: dict[ZygoteKey, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -288,8 +292,9 @@ class Pool:
 
     def _fill_slot(self, job: Job) -> bool:
         """Start the job on an idle zygote, if a CPU slot is free; start such a zygote if there is none."""
-        taken = sum(1 for keeper in self._keepers if keeper.load and not keeper.slow)
-        if taken >= self._slots:
+        busy = [keeper for keeper in self._keepers if keeper.load]
+        taken = sum(not keeper.slow for keeper in busy)
+        if taken >= self._slots or len(busy) >= self._most_busy:
             return False
         idle = [keeper for keeper in self._keepers if keeper.load == 0]
         for keeper in idle:
@@ -298,7 +303,7 @@ class Pool:
                 return True
         if self._starting.get(job.key, 0) + taken < self._slots:
             self._make_room(idle)
-            if len(self._keepers) + sum(self._starting.values()) < self._max_keepers:
+            if len(self._keepers) + sum(self._starting.values()) < self._most_keepers:
                 self._starting[job.key] = self._starting.get(job.key, 0) + 1
                 self._spawn(self._start_more(job.key))
         return False
@@ -306,7 +311,7 @@ class Pool:
     def _make_room(self, idle: list[Keeper]) -> None:
         """Too many zygotes: end an idle one, of the kind there are most of, so that no kind has to be started again and
         again."""
-        if len(self._keepers) >= self._max_keepers and idle:
+        if len(self._keepers) >= self._most_keepers and idle:
             count = Counter(keeper.key for keeper in self._keepers)
             victim = max(idle, key=lambda keeper: count[keeper.key])
             self._keepers.remove(victim)  # asked for, so it does not count as a restart

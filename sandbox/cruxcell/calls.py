@@ -87,7 +87,7 @@ def run_calls(bench, fields, more_flags=0):
     for index, (kind, _, code) in enumerate(planned):
         if kind in runnable:
             look = _looker(inspector, checks[index][1], code, bench.next_check) if inspector is not None else None
-            _evaluate(bench, index, program, code, look)
+            _evaluate(bench, index, program, code, look, is_final=not flags & BUNDLED)
             gc.collect()  # what it left; and the collector counts from the same beginning for each
             if not hermetic:
                 if flags & TOGETHER:
@@ -147,10 +147,11 @@ def _looker(inspector, call, code, begin):
     return lambda: inspector.look(call, code, begin)
 
 
-def _evaluate(bench, index, program, code, look=None):
-    # type: (Workbench, int, object, object, Callable[[], set[str]] | None) -> None
+def _evaluate(bench, index, program, code, look=None, is_final=True):  # noqa: PLR0917 - a check and how to take it
+    # type: (Workbench, int, object, object, Callable[[], set[str]] | None, bool) -> None
     """One check. With `look`, it is run again to see its operands; nothing is reported before that is done, so that
-    whatever ends the worker meanwhile is put down to this check."""
+    whatever ends the worker meanwhile is put down to this check. If that is not final, what ran out of memory will run
+    again, alone, and is looked at then."""
     namespace = fresh_namespace()
     bench.begin(index)
     value = raised = None
@@ -162,7 +163,7 @@ def _evaluate(bench, index, program, code, look=None):
         steps = bench.kernel.steps()  # type: ignore[attr-defined]
     except BaseException as error:
         raised = error
-    if look is not None:
+    if look is not None and (is_final or raised is None or not reports.is_out_of_memory(raised)):
         bench.end()
         found = look()
         if raised is None and not is_literal(value):

@@ -84,8 +84,9 @@ def filter_file(
         outputs.go_on() if going_on else outputs.start()
         items = read_candidates(plan.candidates, skip=outputs.rows_done)
         results = filter_candidates(items, checker, plan.rules, runtime=plan.runtime, seen=seen)
+        name = plan.candidates.name
         for result in results:
-            _take(plan, outputs, result, on_bad_row)
+            _take(plan, name, outputs, result, on_bad_row)
             if ends_row(result):
                 outputs.rows_done += 1
                 outputs.checkpoint()
@@ -98,10 +99,9 @@ def filter_file(
     return outputs.summary
 
 
-def _take(plan: Plan, outputs: Outputs, result: Result, on_bad_row: Callable[[str], None]) -> None:
+def _take(plan: Plan, file: str, outputs: Outputs, result: Result, on_bad_row: Callable[[str], None]) -> None:
     """Count a result and write its row."""
     outputs.summary.add(result)
-    file = plan.candidates.name
     if isinstance(result, BadRow):
         sentence = f"{plan.candidates}, line {result.line}: {result.reason}"
         if plan.strict:

@@ -67,8 +67,11 @@ def _character_reasons(text: str, rules: Rules) -> tuple[str, ...]:
     found = []
     if "UNPRINTABLE" in rules.refuse and not text.replace("\t", "").replace("\n", "").isprintable():
         found.append("UNPRINTABLE")
-    if "FORBIDDEN_TEXT" in rules.refuse and any(part in text for part in rules.forbidden):
-        found.append("FORBIDDEN_TEXT")
+    if "FORBIDDEN_TEXT" in rules.refuse:
+        for part in rules.forbidden:
+            if part in text:
+                found.append("FORBIDDEN_TEXT")
+                break
     return tuple(found)
 
 

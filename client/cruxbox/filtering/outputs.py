@@ -19,6 +19,8 @@ from cruxbox.building.rows import write_records_in_parts
 from cruxbox.errors import DataError
 from cruxbox.filtering.summary import Summary
 
+_BUFFER_BYTES = 1 << 18
+
 
 class Outputs:
     """Files that grow, and the journal that says how far they are good.
@@ -44,7 +46,7 @@ class Outputs:
     def start(self) -> None:
         """Begin anew."""
         with self._complaining():
-            self._files = [path.open("wb") for path in self._partials]
+            self._files = [path.open("wb", buffering=_BUFFER_BYTES) for path in self._partials]
         self.checkpoint(force=True)
 
     def go_on(self) -> None:
@@ -61,7 +63,7 @@ class Outputs:
             for path, size in zip(self._partials, state["sizes"]):
                 if path.stat().st_size < size:
                     raise DataError(f"{path}: is shorter than {self.journal.name} says; use --restart to begin anew")
-                file = path.open("r+b")
+                file = path.open("r+b", buffering=_BUFFER_BYTES)
                 self._files.append(file)
                 file.truncate(size)
                 file.seek(size)
@@ -106,9 +108,10 @@ class Outputs:
                     partial.unlink()
 
     def close(self) -> None:
-        for file in self._files:
-            file.close()
-        self._files = []
+        files, self._files = self._files, []
+        with self._complaining():
+            for file in files:
+                file.close()
 
     def _complaining(self) -> _Complaining:
         return _Complaining(self._paths[0])

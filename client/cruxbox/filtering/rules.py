@@ -41,7 +41,7 @@ class Rules:
     max_chars: int = 300
     max_steps: int = 100_000
     max_seconds: float = 2.0
-    max_megabytes: int = 128
+    max_megabytes: int = 64
     count: StepCount = StepCount.INSTRUCTIONS
 
     @property

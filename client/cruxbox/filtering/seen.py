@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cruxbox.errors import DataError
 
-_CACHE_KIB = 32 << 10
+_CACHE_KIB = 8 << 10
 _DIGEST_BYTES = 16
 
 
