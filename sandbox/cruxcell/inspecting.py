@@ -10,12 +10,12 @@ Only ever used inside a worker, and only the tree's own module `_ast` is needed:
 
 import _ast
 import _operator
-import _symtable  # type: ignore[import-not-found]
 import opcode
 import sys
 
 from cruxcell import messages
 from cruxcell.anatomy import Anatomy, dissect
+from cruxcell.arguments import has_unused_argument
 from cruxcell.workbench import fresh_namespace
 
 TYPE_CHECKING = False
@@ -24,19 +24,13 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 _ONLY_AST, _DONT_INHERIT = 0x400, True
-_VARARGS, _VARKEYWORDS = 0x4, 0x8
 _OPMAP = opcode.opmap
 _BINARY = frozenset(
     number
     for name, number in _OPMAP.items()
     if name.startswith(("BINARY_", "INPLACE_")) and name not in ("BINARY_SUBSCR", "BINARY_SLICE")
 )
-_IMPORT, _LOAD_FAST, _EXTENDED_ARG = _OPMAP["IMPORT_NAME"], _OPMAP["LOAD_FAST"], _OPMAP["EXTENDED_ARG"]
-# Where a variable may be loaded that the text does not read: in-place operations, comprehensions without a frame.
-_LOADING = frozenset(
-    number for name, number in _OPMAP.items() if name.startswith("INPLACE_") or name == "LOAD_FAST_AND_CLEAR"
-)
-_BINARY_OP, _FIRST_IN_PLACE = _OPMAP.get("BINARY_OP", -1), 13  # from 3.11 on
+_IMPORT = _OPMAP["IMPORT_NAME"]
 _NUMBERS, _SEQUENCES = (int, float), (list, str)
 _INF = float("inf")
 
@@ -138,62 +132,11 @@ def static_findings(source, code):
     if _IMPORT in dissect(code).all_operations:
         found.add(messages.IMPORT_NAME)
     try:
-        if not _reads_all_arguments(source, code) and has_unused_argument(source):
+        if has_unused_argument(source, code):
             found.add(messages.UNUSED_ARGUMENT)
     except RecursionError:
         found.add(messages.UNINSPECTED)
     return found
-
-
-def _reads_all_arguments(source, code):
-    # type: (str, object) -> bool
-    """Does the bytecode of the one function `f` load each parameter for reading? False where that takes a closer look:
-    `has_unused_argument` knows, at ten times the price."""
-    parts = dissect(code)
-    functions = [at for at, item in enumerate(parts.codes) if item.co_name == "f"]
-    if len(functions) != 1 or source.count("def") != 1 or "class" in source:
-        return False
-    function, bytecode = parts.codes[functions[0]], parts.bytecodes[functions[0]]
-    operations, arguments = bytecode[0::2], bytecode[1::2]
-    if not _LOADING.isdisjoint(operations) or function.co_cellvars:
-        return False
-    loaded = set()
-    previous = 0
-    for operation, argument in zip(operations, arguments):
-        if operation == _LOAD_FAST and previous != _EXTENDED_ARG:
-            loaded.add(argument)
-        elif operation == _BINARY_OP and argument >= _FIRST_IN_PLACE:
-            return False
-        previous = operation
-    return loaded.issuperset(range(_number_of_arguments(function)))
-
-
-def _number_of_arguments(function):
-    # type: (Any) -> int
-    """The first so many of its local variables are parameters, those with stars included."""
-    count = function.co_argcount + function.co_kwonlyargcount  # type: int
-    return count + bool(function.co_flags & _VARARGS) + bool(function.co_flags & _VARKEYWORDS)
-
-
-def has_unused_argument(source):
-    # type: (str) -> bool
-    """Does the last module-level function `f` have a parameter that it, and what it holds, never reads?"""
-    tables = [table for table in _symtable.symtable(source, "<program>", "exec").children if table.name == "f"]
-    if not tables:
-        return False
-    symbols = tables[-1].symbols
-    return any(flags & _symtable.DEF_PARAM and not _is_read(name, tables[-1]) for name, flags in symbols.items())
-
-
-def _is_read(name, table):
-    # type: (str, object) -> bool
-    """Is `name` read in this scope, or in one inside that does not bind it anew?"""
-    if table.symbols.get(name, 0) & _symtable.USE:  # type: ignore[attr-defined]
-        return True
-    return any(
-        name in inner.symbols and not inner.symbols[name] & _symtable.DEF_BOUND and _is_read(name, inner)
-        for inner in table.children  # type: ignore[attr-defined]
-    )
 
 
 def call_findings(text, code, is_direct):

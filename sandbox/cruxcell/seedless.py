@@ -30,7 +30,7 @@ def _numbers(*names):
     return frozenset([_OPMAP[name] for name in names if name in _OPMAP])
 
 
-_SET_OPERATIONS = _numbers("BUILD_SET", "SET_ADD", "SET_UPDATE")
+_SET_OPERATIONS = _numbers("BUILD_SET", "BUILD_SET_UNPACK", "SET_ADD", "SET_UPDATE")
 _SEEING_NAMES = frozenset(["set", "frozenset", "hash"])
 _VIEWS = frozenset(["keys", "items"])
 _OPERATIONS = frozenset(
