@@ -32,6 +32,7 @@ _SHARED = Way(calls.SHARE, Assurance.SEPARATED)
 _TOGETHER = Way(calls.SHARE | calls.TOGETHER, Assurance.IN_PROCESS)
 _ALONE = Way(0, Assurance.SEPARATED)
 _BESIDE_PROGRAM = Way(calls.RUN_EXPRESSIONS, Assurance.IN_PROCESS)
+_BLANK = Finding(None)
 _NO_PROGRAM = Way(calls.RUN_EXPRESSIONS, Assurance.SEPARATED)  # an expression that has no program to share with
 
 
@@ -214,7 +215,8 @@ def _read_calls(result: Result, count: int, way: Way, task: TaskAsk) -> _Seen:
         return _Seen({0: _charged(result, of_missing_plan(report, result, task))}, [])
     plan = report.plan
     report, notes = noting.split(report)
-    found, forged = verdict.of_records(report, count, result.facts, task.limits.output_bytes)
+    base = _charged(result, _BLANK, _assurance(plan, way))
+    found, forged = verdict.of_records(report, count, result.facts, task.limits.output_bytes, base)
     findings = dict(found)
     findings.update(
         {at: invalid(plan.detail_of(at)) for at, kind in enumerate(plan.classes) if kind == messages.INVALID}
@@ -235,8 +237,12 @@ def _read_calls(result: Result, count: int, way: Way, task: TaskAsk) -> _Seen:
         elsewhere += sorted(again)
         findings = {at: finding for at, finding in findings.items() if at not in again}
     for at, finding in findings.items():
-        assurance = _assurance(plan, at, way) if found.get(at) is finding else finding.assurance
-        findings[at] = _charged(result, finding, assurance, notes.get(at, ()))
+        if found.get(at) is not finding:
+            findings[at] = _charged(result, finding, notes=notes.get(at, ()))
+        elif plan.classes[at] == messages.CONSTANT:
+            findings[at] = finding.but(assurance=Assurance.LITERAL, findings=notes.get(at, ()))
+        elif at in notes:
+            findings[at] = finding.but(findings=notes[at])
     return _Seen(findings, elsewhere, plan.classes)
 
 
@@ -259,9 +265,8 @@ def _turns(plan: Plan, way: Way) -> list[int]:
     return constants + (others if plan.hermetic or way is _TOGETHER else others[:1])
 
 
-def _assurance(plan: Plan, at: int, way: Way) -> Assurance:
-    if plan.classes[at] == messages.CONSTANT:
-        return Assurance.LITERAL
+def _assurance(plan: Plan, way: Way) -> Assurance:
+    """That of calls; constants are LITERAL."""
     return Assurance.SEPARATED if way is _TOGETHER and plan.hermetic else way.assurance
 
 

@@ -186,8 +186,9 @@ class Report:
     syscall: int | None = None  # the forbidden call that ended the worker, as its signal handler wrote it
 
 
-# What an honest worker sends at most: a plan, two notes and a result for each check, how it ended; and fields in one.
-_MOST_RECORDS_A_CHECK, _MOST_OTHER_RECORDS, _MOST_FIELDS = 3, 4, 16
+# What an honest worker sends at most: a plan, a note on all, a note and a result for each check, how it ended; and the
+# fields of one.
+_MOST_RECORDS_A_CHECK, _MOST_OTHER_RECORDS, _MOST_FIELDS = 2, 5, 16
 
 
 def parse_report(data: bytes, checks: int = 1) -> Report:
@@ -226,37 +227,37 @@ def text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def of_records(report: Report, count: int, facts: Exit, output_limit: int) -> tuple[dict[int, Finding], str]:
-    """({index: finding} of the checks reported on, what was forged or garbled or "")."""
+def of_records(
+    report: Report, count: int, facts: Exit, output_limit: int, base: Finding = _BLANK
+) -> tuple[dict[int, Finding], str]:
+    """({index: finding} of the checks reported on, what was forged or garbled or ""); `base` holds what is common to
+    all of them."""
     found: dict[int, Finding] = {}
     for record in report.records:
-        finding = _of_record(record, facts)
-        if finding is None:
+        reader = _READERS.get(record[0] if record else b"")
+        if reader is None or len(record) != reader[0] or len(record[1]) != NUMBERS.size:
             return found, "its report holds a record no worker writes"
-        index = NUMBERS.unpack(record[1])[0]
+        index, finding = _of_record(record, reader[1], facts, base)
         if index >= count or index in found:
             return found, "its report answers a check twice or one that was not asked"
         found[index] = finding
     return found, report.garbled
 
 
-def _of_record(record: list[bytes], facts: Exit) -> Finding | None:
-    """The finding of one record, None if it is malformed."""
-    reader = _READERS.get(record[0] if record else b"")
-    if reader is None or len(record) != reader[0] or len(record[1]) != NUMBERS.size:
-        return None
-    _, steps, cpu_ns, wall_ns, flags = NUMBERS.unpack(record[1])
-    return _BLANK.but(
-        steps=steps,
-        cpu_ns=min(cpu_ns, facts.cpu_ns) if facts.cpu_ns else cpu_ns,
-        wall_ns=min(wall_ns, facts.wall_ns) if facts.wall_ns else wall_ns,
-        peak_bytes=facts.peak_bytes,
-        output_cut=bool(flags & CUT_OUTPUT),
-        **reader[1](record, flags),
-    )
+def _of_record(record: list[bytes], read: Reader, facts: Exit, base: Finding) -> tuple[int, Finding]:
+    """Which check a well-formed record is about, and its finding."""
+    index, steps, cpu_ns, wall_ns, flags = NUMBERS.unpack(record[1])
+    fields = read(record, flags)
+    fields["steps"] = steps
+    fields["cpu_ns"] = min(cpu_ns, facts.cpu_ns) if facts.cpu_ns else cpu_ns
+    fields["wall_ns"] = min(wall_ns, facts.wall_ns) if facts.wall_ns else wall_ns
+    fields["peak_bytes"] = facts.peak_bytes
+    fields["output_cut"] = bool(flags & CUT_OUTPUT)
+    return index, base.but(**fields)
 
 
 Fields = dict[str, Any]  # of a Finding
+Reader = Callable[[list[bytes], int], Fields]
 
 
 def _read_value(record: list[bytes], flags: int) -> Fields:
@@ -290,19 +291,19 @@ def _printed(stdout: bytes, stderr: bytes) -> Fields:
     return {"stdout": text(stdout), "stderr": text(stderr)} if stdout or stderr else {}
 
 
-def _ends(outcome: Outcome, detail: str) -> Callable[[list[bytes], int], Fields]:
+def _ends(outcome: Outcome, detail: str) -> Reader:
     return lambda record, flags: {"outcome": outcome, "detail": detail}
 
 
 _OUT_OF_MEMORY: Fields = {"outcome": Outcome.MEMORY_LIMIT, "detail": "out of memory"}
 # Kind of record -> (number of fields, reader).
-_READERS: dict[bytes, tuple[int, Callable[[list[bytes], int], Fields]]] = {
+_READERS: dict[bytes, tuple[int, Reader]] = {
     messages.VALUE: (7, _read_value),
     messages.RAISED: (7, _read_raised),
     messages.ENDED: (5, _read_ended),
     messages.STEP_LIMIT: (2, _ends(Outcome.STEP_LIMIT, "out of steps")),
     messages.OUTPUT_LIMIT: (2, _ends(Outcome.OUTPUT_LIMIT, "over its output limit")),
-    messages.MEMORY_LIMIT: (2, lambda record, flags: _OUT_OF_MEMORY),
+    messages.MEMORY_LIMIT: (2, _ends(Outcome.MEMORY_LIMIT, "out of memory")),
 }
 
 

@@ -130,14 +130,15 @@ def _inspect_texts(bench, source, program, checks, planned, pure):  # noqa: PLR0
         return None
     inspector = Inspector(source, program)
     blind = pure and is_seedless(source, program)
-    records = []
+    every = []
     for index, (kind, _, code) in enumerate(planned):
+        found = set()  # type: set[str]
         if kind != messages.INVALID:
             found = inspector.static | call_findings(checks[index][1], code, kind == messages.DIRECT)
             if blind and kind == messages.DIRECT and not ("{" in checks[index][1] and has_sets(code)):
                 found.add(messages.SEEDLESS)
-            records.append(reports.findings(index, found))
-    bench.send(b"".join(records))
+        every.append(found)
+    bench.send(reports.findings(0, every))
     return inspector
 
 
@@ -169,7 +170,7 @@ def _evaluate(bench, index, program, code, look=None, is_final=True):  # noqa: P
         if raised is None and not is_literal(value):
             found.add(messages.OUTPUT_SHAPE)
         if found:
-            bench.send(reports.findings(index, found))
+            bench.send(reports.findings(index, [found]))
     if raised is None:
         bench.send_value(value, steps)
     else:

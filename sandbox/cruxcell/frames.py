@@ -31,18 +31,21 @@ def pack(fields):
 def unpack(body, most=MAX_FIELDS):
     # type: (bytes, int) -> list[bytes]
     """The fields of `body`. Raises FrameError if the lengths do not add up or there are more than `most`."""
+    return _fields(body, 0, len(body), most)
+
+
+def _fields(data, at, end, most):
+    # type: (bytes, int, int, int) -> list[bytes]
+    """The fields of the body that stands in `data` from `at` to `end`."""
     fields = []
-    at = 0
-    end = len(body)
     while at < end:
         if end - at < 4:
             raise FrameError("a field's length is cut off")
-        size = _unpack_length(body, at)[0]
-        at += 4
-        if size > end - at:
+        stop = at + 4 + _unpack_length(data, at)[0]
+        if stop > end:
             raise FrameError("a field is longer than its frame")
-        fields.append(body[at : at + size])
-        at += size
+        fields.append(data[at + 4 : stop])
+        at = stop
         if len(fields) > most:
             raise FrameError("too many fields")
     return fields
@@ -71,7 +74,7 @@ def split(data, found=None, most_frames=MAX_FIELDS, most_fields=MAX_FIELDS):
             break
         if len(found) >= most_frames:
             raise FrameError("too many frames")
-        found.append(unpack(data[at + 4 : at + 4 + size], most_fields))
+        found.append(_fields(data, at + 4, at + 4 + size, most_fields))
         at += 4 + size
     return found, at
 

@@ -31,6 +31,7 @@ _BINARY = frozenset(
     if name.startswith(("BINARY_", "INPLACE_")) and name not in ("BINARY_SUBSCR", "BINARY_SLICE")
 )
 _IMPORT = _OPMAP["IMPORT_NAME"]
+_ATOMS = frozenset([int, str, bool, bytes, type(None)])
 _NUMBERS, _SEQUENCES = (int, float), (list, str)
 _INF = float("inf")
 
@@ -158,6 +159,8 @@ def is_literal(value):
     while pending:
         item = pending.pop()
         kind = type(item)
+        if kind in _ATOMS:
+            continue
         if kind in (list, tuple) or (kind is set and item):
             pending.extend(item)  # type: ignore[arg-type]
         elif kind is dict:
@@ -169,7 +172,7 @@ def is_literal(value):
         elif kind is complex:
             if str(item)[0] == "(" or not -_INF < item.imag < _INF:  # type: ignore[attr-defined]
                 return False
-        elif item is not None and kind not in (int, str, bool, bytes):
+        else:
             return False
     return True
 

@@ -57,7 +57,7 @@ CANDIDATE_GONE = b"G"  # the test's half: the other half died; its own end says 
 CANNOT_CROSS = b"X"  # the test's half: the script hands over what is not plain data
 NOT_PLAIN = b"F"  # the test's half: the candidate returned what is not plain data
 VIOLATED = b"Y"  # written by the native helper's signal handler: the number of a forbidden system call
-FINDINGS = b"I"  # what a filter asked about a check, as places in FINDING_NAMES; before the check's own record
+FINDINGS = b"I"  # what a filter asked about checks from one on, as places in FINDING_NAMES; before their own records
 HARNESS_ERROR = b"H"  # our own code failed: a SANDBOX_ERROR, whatever else was said
 
 # What a filter may find (FINDINGS): in the texts, in the value, in the operands, in the events of a whole script.

@@ -96,7 +96,7 @@ def run_script(bench, fields):
     try:
         if flags & COUNT_EVENTS:
             steps, found = _count_events(program, namespace)
-            bench.send(reports.findings(0, found))
+            bench.send(reports.findings(0, [found]))
         else:
             guard.raise_it()
             _run_both(bench, program, test, namespace, fields[3].decode())

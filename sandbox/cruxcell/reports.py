@@ -79,13 +79,15 @@ def ended(numbers, stdout=b"", stderr=b"", token=b""):
     return frames.frame([messages.ENDED, numbers, stdout, stderr, token])
 
 
-def findings(index, names):
-    # type: (int, set[str]) -> bytes
-    """The record of what was found, or nothing if nothing was."""
-    if not names:
-        return b""
-    places = bytes([place for place, name in enumerate(messages.FINDING_NAMES) if name in names])
-    return frames.frame([messages.FINDINGS, NUMBERS.pack(index, 0, 0, 0, 0), places])
+def findings(index, found):
+    # type: (int, list[set[str]]) -> bytes
+    """The record of what was found of check `index` and those behind it."""
+    return frames.frame([messages.FINDINGS, struct.pack("<I", index)] + [_places(names) for names in found])
+
+
+def _places(names):
+    # type: (set[str]) -> bytes
+    return bytes([place for place, name in enumerate(messages.FINDING_NAMES) if name in names])
 
 
 def harness_error(text):
