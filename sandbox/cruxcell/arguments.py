@@ -8,12 +8,12 @@ import _ast
 import opcode
 
 from cruxcell.anatomy import dissect
+from cruxcell.tree import children, tree_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-_ONLY_AST, _DONT_INHERIT = 0x400, True
 _OPMAP = opcode.opmap
 _LOAD_FAST, _EXTENDED_ARG = _OPMAP["LOAD_FAST"], _OPMAP["EXTENDED_ARG"]
 # Where a variable may be loaded that the text does not read: in-place operations, comprehensions without a frame.
@@ -69,7 +69,7 @@ def _number_of_arguments(function):
 
 def _leaves_one_unread(source):
     # type: (str) -> bool
-    module = _Scope([compile(source, "<program>", "exec", _ONLY_AST, _DONT_INHERIT)])
+    module = _Scope([tree_of(source)])
     named = [node for node in module.inner if getattr(node, "name", "") == "f"]
     if not named or not isinstance(named[-1], _FUNCTIONS):
         return False
@@ -109,7 +109,7 @@ class _Scope:
                 self.inner.append(node)
                 pending.extend(_outside(node))
             if not isinstance(node, _SCOPES):
-                pending.extend(_children(node))
+                pending.extend(children(node))
             self._bind(node)
         self.bound -= outer
 
@@ -125,7 +125,7 @@ class _Scope:
 def _inside(node):
     # type: (Any) -> _Scope
     outside = _outside(node)
-    nodes = [child for child in _children(node) if not any(child is item for item in outside)]
+    nodes = [child for child in children(node) if not any(child is item for item in outside)]
     if isinstance(node, _COMPREHENSIONS):
         first = node.generators[0]
         nodes = [child for child in nodes if child is not first] + [first.target, *first.ifs]
@@ -161,12 +161,3 @@ def _arguments(function):
     every = function.args
     stars = [item for item in (every.vararg, every.kwarg) if item is not None]
     return [*every.posonlyargs, *every.args, *every.kwonlyargs, *stars]
-
-
-def _children(node):
-    # type: (Any) -> list[Any]
-    found = []  # type: list[Any]
-    for name in node._fields:
-        value = getattr(node, name, None)
-        found.extend(value if type(value) is list else [value])
-    return [item for item in found if isinstance(item, _ast.AST)]

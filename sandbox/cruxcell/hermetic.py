@@ -27,6 +27,7 @@ import opcode
 import sys
 
 from cruxcell.anatomy import dissect
+from cruxcell.tree import tree_of, walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +80,6 @@ _INTRINSICS = {
 _TRIED = (3, 8) <= sys.version_info[:2] <= (3, 13)
 _FORMATS = frozenset(["format", "format_map"])
 _COROUTINES = 0x80 | 0x100 | 0x200  # flags of coroutines, generators that count as such, asynchronous generators
-_ONLY_AST, _DONT_INHERIT = 0x400, True
 _SUSPENDED = 0x20 | 0x80 | 0x200  # flags of a generator's, coroutine's or asynchronous generator's code
 # What stands at the beginning of every exception handler: SETUP_… up to 3.10, PUSH_EXC_INFO from 3.11 on.
 _HANDLERS = frozenset(
@@ -144,17 +144,12 @@ def _formats_are_plain(source):
     # type: (str) -> bool
     """Is every `format` the method of a constant whose fields are numbers and names alone, or the builtin?"""
     try:
-        pending = [compile(source, "<program>", "exec", _ONLY_AST, _DONT_INHERIT)]  # type: list[Any]
-        for node in pending:
-            if isinstance(node, _ast.Attribute) and node.attr in _FORMATS and not _is_plain_format(node):
-                return False
-            for name in node._fields:
-                value = getattr(node, name, None)
-                items = value if type(value) is list else [value]
-                pending.extend([item for item in items if isinstance(item, _ast.AST)])
+        nodes = walk(tree_of(source))
+        return all(
+            _is_plain_format(node) for node in nodes if isinstance(node, _ast.Attribute) and node.attr in _FORMATS
+        )
     except (RecursionError, MemoryError, ValueError):
         return False
-    return True
 
 
 def _is_plain_format(node):

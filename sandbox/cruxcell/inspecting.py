@@ -16,6 +16,7 @@ import sys
 from cruxcell import messages
 from cruxcell.anatomy import Anatomy, dissect
 from cruxcell.arguments import has_unused_argument
+from cruxcell.tree import tree_of, walk
 from cruxcell.workbench import fresh_namespace
 
 TYPE_CHECKING = False
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
-_ONLY_AST, _DONT_INHERIT = 0x400, True
+_DONT_INHERIT = True
 _OPMAP = opcode.opmap
 _BINARY = frozenset(
     number
@@ -148,7 +149,7 @@ def call_findings(text, code, is_direct):
     body = _parse(text, "eval").body
     if not isinstance(body, _ast.Call) or not isinstance(body.func, _ast.Name) or body.func.id != "f":
         return {messages.CALL_SHAPE}
-    names = sum(isinstance(node, _ast.Name) and node.id == "f" for node in _walk(body))
+    names = sum(isinstance(node, _ast.Name) and node.id == "f" for node in walk(body))
     return {messages.CALL_SHAPE} if names > 1 else set()
 
 
@@ -226,21 +227,7 @@ def _watched(operate, operator, seen):
 
 def _parse(text, mode):
     # type: (str, str) -> Any
-    return compile(text.strip(" \t\f\r\n") if mode == "eval" else text, "<check>", mode, _ONLY_AST, _DONT_INHERIT)
-
-
-def _walk(node):
-    # type: (Any) -> list[Any]
-    """The node and all below it."""
-    found = [node]
-    for item in found:
-        for name in item._fields:
-            value = getattr(item, name, None)
-            if type(value) is list:
-                found.extend([each for each in value if isinstance(each, _ast.AST)])
-            elif isinstance(value, _ast.AST):
-                found.append(value)
-    return found
+    return tree_of(text.strip(" \t\f\r\n") if mode == "eval" else text, "<check>", mode)
 
 
 def rewrite(text, mode):
@@ -322,7 +309,7 @@ def _is_folded(node):
         isinstance(side, (_ast.Constant, _ast.UnaryOp, _ast.BinOp, _ast.Tuple)) for side in (node.left, node.right)
     ):
         return False
-    if any(isinstance(item, (_ast.Name, _ast.Call)) for item in _walk(node)):
+    if any(isinstance(item, (_ast.Name, _ast.Call)) for item in walk(node)):
         return False
     code = compile(_ast.Expression(body=node), "<check>", "eval", 0, _DONT_INHERIT)
     return not has_operations(code)

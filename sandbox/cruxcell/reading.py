@@ -14,6 +14,7 @@ from cruxcell.texts import (
     parse_text,
     split_assertion,
 )
+from cruxcell.tree import walk
 from cruxcell.vacuous import refuse_vacuous
 from cruxcell.values import NotPlain, TooLarge, canon
 from cruxcell.workbench import Workbench, fresh_namespace, set_recursion_depth  # noqa: F401 - in type comments
@@ -157,18 +158,7 @@ def _bound_names(program):
     """The names a program's module level mentions, and those its functions declare global."""
     code = compile_text(program, PROGRAM, "exec")
     found = set(code.co_names)  # type: ignore[attr-defined]
-    pending = [parse_text(program, "exec")]
-    while pending:
-        node = pending.pop()
+    for node in walk(parse_text(program, "exec")):
         if isinstance(node, _ast.Global):
             found.update(node.names)
-        for name in node._fields:  # type: ignore[attr-defined]
-            child = getattr(node, name, None)
-            pending.extend(
-                [item for item in child if isinstance(item, _ast.AST)]
-                if isinstance(child, list)
-                else [child]
-                if isinstance(child, _ast.AST)
-                else []
-            )
     return found

@@ -17,6 +17,7 @@ import _ast
 import opcode
 
 from cruxcell.anatomy import Anatomy, dissect
+from cruxcell.tree import tree_of, walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +54,6 @@ _METHODS = frozenset(["join", "extend", "sort"])
 _REBINDING = _numbers("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR")
 _COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>")
 _EXPRESSIONS = ("<lambda>", "<genexpr>")
-_ONLY_AST, _DONT_INHERIT = 0x400, True
 _SUSPENDED = 0x20 | 0x80 | 0x200  # flags of a generator's, coroutine's or asynchronous generator's code
 _IMPORT_NAME = _OPMAP["IMPORT_NAME"]
 _LOAD_ATTR, _LOAD_NAME = _OPMAP["LOAD_ATTR"], _OPMAP["LOAD_NAME"]
@@ -132,22 +132,17 @@ def _all_is_used_up(source):
     # type: (str) -> bool
     """Does each lambda, generator expression and iterator stand where it is used up, and never seen?"""
     try:
-        pending = [compile(source, "<program>", "exec", _ONLY_AST, _DONT_INHERIT)]  # type: list[Any]
+        nodes = walk(tree_of(source))
     except (RecursionError, MemoryError, ValueError):
         return False
     used_up = set()  # type: set[int]
-    for node in pending:
+    for node in nodes:
         if isinstance(node, _ast.Call):
             used_up.update(map(id, _taken(node)))
         elif isinstance(node, (_ast.For, _ast.comprehension)):
             used_up.add(id(node.iter))
-        for name in node._fields:
-            value = getattr(node, name, None)
-            for child in value if type(value) is list else [value]:
-                if isinstance(child, _ast.AST):
-                    if _has_address(child) and id(child) not in used_up:
-                        return False
-                    pending.append(child)
+        if _has_address(node) and id(node) not in used_up:
+            return False
     return True
 
 

@@ -1,0 +1,38 @@
+"""Syntax trees, with the tree's own module `_ast` alone: `ast` would cost every fork its memory."""
+
+import _ast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator  # noqa: F401 - in type comments
+    from typing import Any  # noqa: F401 - in type comments
+
+_ONLY_AST, _DONT_INHERIT = 0x400, True
+
+
+def tree_of(source, filename="<program>", mode="exec"):
+    # type: (str, str, str) -> Any
+    """The tree of a text; raises what the compiler raises."""
+    return compile(source, filename, mode, _ONLY_AST, _DONT_INHERIT)
+
+
+def children(node):
+    # type: (Any) -> list[Any]
+    """The nodes right below a node, in the order of its fields."""
+    found = []  # type: list[Any]
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if type(value) is list:
+            found.extend([item for item in value if isinstance(item, _ast.AST)])
+        elif isinstance(value, _ast.AST):
+            found.append(value)
+    return found
+
+
+def walk(node):
+    # type: (Any) -> Iterator[Any]
+    """The node and all below it, each before what is below it."""
+    pending = [node]
+    for item in pending:
+        yield item
+        pending.extend(children(item))
