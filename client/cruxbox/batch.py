@@ -20,7 +20,7 @@ from cruxbox_proto.v1 import sandbox_pb2 as pb
 
 from cruxbox import wire
 from cruxbox.errors import InvalidRequest, ServerError
-from cruxbox.model import Check, Outcome, Task, Verdict
+from cruxbox.model import Check, Isolation, Outcome, Task, Verdict
 
 Answer = tuple[int, Verdict]
 
@@ -39,7 +39,7 @@ class _Group:
 
     __slots__ = ("items", "key", "open", "options", "program", "size", "waiting")
 
-    def __init__(self, key: tuple[str, int], task: Task, options: Any | None) -> None:
+    def __init__(self, key: tuple[str, int, int], task: Task, options: Any | None) -> None:
         self.key = key
         self.program = task.program
         self.options = options
@@ -116,7 +116,7 @@ class Batch:
         self._sandbox_retries = sandbox_retries
         self._remember = remember
         self._interactive = interactive
-        self._groups: dict[tuple[str, int], _Group] = {}
+        self._groups: dict[tuple[str, int, int], _Group] = {}
         self._options = _OptionSets()
         self._ready: deque[_Group] = deque()
         self._slices: dict[str, _Slice] = {}
@@ -160,7 +160,8 @@ class Batch:
 
     def _group(self, task: Task) -> _Group:
         number, options = self._options.find(task)
-        key = (task.program, number)
+        # Checks of one task that may see traces of each other are not to see those of another.
+        key = (task.program, number, self.positions if task.isolation is Isolation.TASK else -1)
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = _Group(key, task, options)

@@ -18,6 +18,8 @@ from cruxboxd.verdict import Assurance, Exit, Finding, Outcome, Plan, Report, in
 # At most so many checks share a worker: tenants take turns at this grain.
 SHARED_CHECKS = 64
 _MS = 1_000_000
+# Where every check ends its worker, those that share it whatever the program is would wait for each other.
+_TURNS_TOGETHER = 2
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,12 @@ class Caller:
         """
         findings: dict[int, Finding] = {}
         waiting = list(range(len(asks)))
+        turns = 0
         while waiting:
+            turns += 1
+            if self._task.together and turns > _TURNS_TOGETHER:
+                findings.update(zip(waiting, await asyncio.gather(*[self._evaluate_alone(asks[at]) for at in waiting])))
+                break
             found, elsewhere = await self._run_shared([asks[at] for at in waiting])
             findings.update({waiting[at]: finding for at, finding in found.items()})
             if elsewhere:
@@ -77,7 +84,9 @@ class Caller:
         behind: dict[int, asyncio.Task[list[Finding]]] = {}
 
         def take_over(report: bytes) -> None:
-            for at in set(_behind(report, len(asks))) - set(behind):  # it may run once more, and be stuck once more
+            for at in set(_behind(report, len(asks), self._task)) - set(
+                behind
+            ):  # it may run once more, and be stuck once more
                 behind[at] = asyncio.ensure_future(self._evaluate_shared([asks[at]]))
 
         way = _TOGETHER if self._task.together else _SHARED
@@ -92,6 +101,7 @@ class Caller:
         seen = _read_calls(result, len(asks), way, self._task)
         # Without a program there is nothing an expression could not be evaluated beside.
         elsewhere = {at: seen.classes[at] if self._task.program else messages.DIRECT for at in seen.to_run_alone}
+        elsewhere = {at: messages.DIRECT if kind == messages.CONSTANT else kind for at, kind in elsewhere.items()}
         if not result.error:  # our own failures are tried again
             broken = [at for at, finding in seen.findings.items() if finding.outcome is Outcome.SANDBOX_ERROR]
             elsewhere.update(dict.fromkeys(broken, messages.DIRECT))
@@ -215,6 +225,8 @@ def _read_calls(result: Result, count: int, way: Way, task: TaskAsk) -> _Seen:
         return _Seen({0: _charged(result, of_missing_plan(report, result, task))}, [])
     plan = report.plan
     report, notes = noting.split(report)
+    if not plan.hermetic:
+        notes = {at: tuple(name for name in names if name != messages.SEEDLESS) for at, names in notes.items()}
     base = _charged(result, _BLANK, _assurance(plan, way))
     found, forged = verdict.of_records(report, count, result.facts, task.limits.output_bytes, base)
     findings = dict(found)
@@ -226,12 +238,12 @@ def _read_calls(result: Result, count: int, way: Way, task: TaskAsk) -> _Seen:
     elsewhere = [at for at in range(count) if at not in findings and at not in turns]
     doubtful = [at for at, finding in found.items() if finding.outcome is Outcome.MEMORY_LIMIT]
     if forged or result.over_cap or not _ends_well(report, result):
-        charged = unreached[0] if unreached else max(found, default=0)
+        charged = (unreached or [at for at in turns if at in found][-1:] or [0])[0]
         findings[charged] = _of_bad_end(report, result, forged, task)
         doubtful.append(charged)
     elif unreached and not _ended_by_limit(report) and not (found and result.facts.is_clean):
         findings[unreached[0]] = verdict.of_exit(result.facts, *_bounds(task))
-    if way is _TOGETHER and not plan.hermetic:
+    if result.over_cap or (way is _TOGETHER and not plan.hermetic):
         # Those before it may have had a part in how a check ended that was not the first.
         again = set(doubtful).difference(turns[:1])
         elsewhere += sorted(again)
@@ -246,12 +258,12 @@ def _read_calls(result: Result, count: int, way: Way, task: TaskAsk) -> _Seen:
     return _Seen(findings, elsewhere, plan.classes)
 
 
-def _behind(report: bytes, count: int) -> list[int]:
+def _behind(report: bytes, count: int, task: TaskAsk) -> list[int]:
     """The calls behind the one that a shared worker is at, by what it has said so far."""
     said = verdict.parse_report(report, count)
     if said.plan is None or not said.plan.hermetic or len(said.plan.classes) != count:
         return []
-    found, _ = verdict.of_records(noting.split(said)[0], count, Exit(), 0)
+    found, _ = verdict.of_records(noting.split(said)[0], count, Exit(), task.limits.output_bytes)
     return [at for at in _turns(said.plan, _SHARED) if at not in found][1:]
 
 

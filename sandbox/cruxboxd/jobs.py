@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cruxboxd.bundles import Bundle
 
 _MS = 1_000_000
+_MORE_BYTES = 32 << 20
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,10 @@ class Job:
 
     @property
     def report_cap(self) -> int:
-        """Bytes of report the daemon reads from this job's worker before it kills it."""
-        return (1 << 18) + self.checks * (4 * max(self.limits.output_bytes, 1 << 16) + (1 << 16))
+        """Bytes of report the daemon reads from this job's worker before it kills it: enough for any one check, and
+        for what others are likely to say. What goes over it with others in front of it runs again, alone."""
+        a_check = 4 * max(self.limits.output_bytes, 1 << 16) + (1 << 16)
+        return (1 << 18) + a_check + min((self.checks - 1) * a_check, _MORE_BYTES)
 
     def stuck(self, report: bytes) -> None:
         """Its worker gets nothing done; `report` is what it has said until now."""

@@ -12,6 +12,7 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 from cruxcell import frames, messages
@@ -237,11 +238,28 @@ def of_records(
         reader = _READERS.get(record[0] if record else b"")
         if reader is None or len(record) != reader[0] or len(record[1]) != NUMBERS.size:
             return found, "its report holds a record no worker writes"
+        if any(len(field) > most for field, most in zip(record, _sizes(record[0], output_limit))):
+            return found, "its report holds a record larger than any worker writes"
         index, finding = _of_record(record, reader[1], facts, base)
         if index >= count or index in found:
             return found, "its report answers a check twice or one that was not asked"
         found[index] = finding
     return found, report.garbled
+
+
+_TEXT_BYTES = 6  # of a character at the most: a surrogate, escaped
+
+
+@lru_cache(maxsize=256)
+def _sizes(kind: bytes, output_limit: int) -> tuple[int, ...]:
+    """How large the fields of a record may be: nothing larger is looked at, copied or passed on."""
+    value, text_, printed = max(output_limit, 1 << 16), _TEXT_BYTES * messages.MAX_TEXT, _TEXT_BYTES * output_limit
+    sizes = {
+        messages.VALUE: (1, value, text_ + 1, printed, printed),
+        messages.RAISED: (_TEXT_BYTES * 200, text_, 4, printed, printed),
+        messages.ENDED: (printed, printed, 256),
+    }
+    return (1, NUMBERS.size, *sizes.get(kind, ()))
 
 
 def _of_record(record: list[bytes], read: Reader, facts: Exit, base: Finding) -> tuple[int, Finding]:

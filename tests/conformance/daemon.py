@@ -19,7 +19,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 START_S = 60.0
 STOP_S = 20.0
-ZYGOTES_A_WORKER = 10  # four zygotes a worker at most, of two processes each, and one that is just being replaced
+# Four zygotes at work and three that wait, a worker, of two processes each; and one that is just being replaced.
+ZYGOTES_A_WORKER = 16
 SERVICE = "cruxbox.v1.Sandbox"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -92,6 +93,63 @@ def test_a_worker_cannot_prolong_its_time(native: Client):
     verdicts = evaluated(native, statement, CALLS, limits=replace(LIMITS, steps=10**9))
     assert [verdict.outcome for verdict in verdicts][1] is Outcome.TIMED_OUT
     assert sum(verdict.cpu_ns for verdict in verdicts) < 5e9
+
+
+def test_tasks_that_are_alike_see_nothing_of_each_other(native: Client):
+    task = Task(COUNTS.format(""), [EvaluateCheck("f(0)")], isolation=Isolation.TASK)
+    assert [verdict.value for verdict in native.check([task, replace(task, id="b")])] == ["1", "1"]
+
+
+def test_sleepers_do_not_wait_for_each_other(native: Client):
+    """After two workers that a check has ended, the rest go side by side."""
+    limits = replace(LIMITS, wall_ms=1500)
+    program = "import time\ndef f(x):\n    time.sleep(60)\n"
+    task = Task(program, [EvaluateCheck(f"f({n})") for n in range(5)], limits=limits, isolation=Isolation.TASK)
+    began = time.monotonic()
+    assert {verdict.outcome for verdict in native.check([task])} == {Outcome.TIMED_OUT}
+    assert time.monotonic() - began < 30
+
+
+# What a candidate that is not hermetic writes to its report pipe, and how its checks end.
+FRAME = """
+import os, struct
+def pack(*fields):
+    body = b"".join(struct.pack("<I", len(field)) + field for field in fields)
+    return struct.pack("<I", len(body)) + body
+def numbers(index):
+    return struct.pack("<IQQQB", index, 1, 1, 1, 0)
+"""
+
+
+def test_a_record_of_any_size_costs_only_its_own_check(native: Client):
+    program = FRAME + (
+        "def f(x):\n    os.write(3, pack(b'V', numbers(0), b'p', b'i1;', b'\\xff' * (12 << 20), b'', b''))\n"
+        "    os._exit(0)"
+    )
+    checks = [EvaluateCheck(f"f({n})") for n in range(30)]
+    honest = Task("def f(x):\n    return x", [CallCheck("f(1)", "1")])
+    for isolation in (Isolation.AUTO, Isolation.TASK):
+        *evil, good = native.check([Task(program, checks, isolation=isolation), honest])
+        assert good.outcome is Outcome.PASSED
+        assert {verdict.outcome for verdict in evil} <= {Outcome.VIOLATION, Outcome.OUTPUT_LIMIT}
+        assert max(len(verdict.value) for verdict in evil) < 100_000
+
+
+def test_an_end_is_never_charged_to_a_constant(native: Client):
+    program = FRAME + (
+        "def f(x):\n    os.write(3, pack(b'V', numbers(0), b'p', b'i1;', b'1', b'', b''))\n    os._exit(3)"
+    )
+    _, constant = native.check([Task(program, [EvaluateCheck("f(0)"), EvaluateCheck("6 * 7")])])
+    assert (constant.outcome, constant.value) == (Outcome.EVALUATED, "42")
+
+
+def test_a_candidate_cannot_say_that_it_is_blind_to_the_hash_seed(native: Client):
+    program = FRAME + (
+        "def f(x):\n    os.write(3, pack(b'I', struct.pack('<I', 0), b'\\x0c'))\n"
+        "    return list({'a', 'b', 'c', 'd', 'e', 'f'})"
+    )
+    (verdict,) = native.check([Task(program, [EvaluateCheck("f(0)", inspect=True)], repeat=2)])
+    assert verdict.nondeterministic
 
 
 @pytest.mark.parametrize("check", [CallCheck("f(1)", "1"), EvaluateCheck("f(1)")], ids=["call", "separated"])

@@ -69,6 +69,25 @@ def findings(*records: bytes) -> tuple[dict[int, Finding], str]:
     return of_records(parse_report(PLAN + b"".join(records)), 2, CLEAN, MIB)
 
 
+# Records with a field that no worker makes so large, for an output limit of 1,000 characters.
+LARGE = {
+    "canonical": reports.value(numbers(), messages.PLAIN, b"z" * 65_537, b"1"),
+    "shown": reports.value(numbers(), messages.PLAIN, b"i1;", b"z" * (6 * messages.MAX_TEXT + 2)),
+    "kind": reports.value(numbers(), b"pp", b"i1;", b"1"),
+    "stdout": reports.value(numbers(), messages.PLAIN, b"i1;", b"1", b"z" * 6_001),
+    "stderr": reports.value(numbers(), messages.PLAIN, b"i1;", b"1", b"", b"z" * 6_001),
+    "message": frame([messages.RAISED, numbers(), b"E", b"z" * (6 * messages.MAX_TEXT + 1), b"\0" * 4, b"", b""]),
+    "line": frame([messages.RAISED, numbers(), b"E", b"", b"\0" * 5, b"", b""]),
+    "token": frame([messages.ENDED, numbers(), b"", b"", b"z" * 257]),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_record_larger_than_any_worker_writes(name: str):
+    found, forged = of_records(parse_report(PLAN + LARGE[name]), 2, CLEAN, 1_000)
+    assert (found, "larger" in forged) == ({}, True)
+
+
 def test_an_honest_report():
     found, forged = findings(value(0), value(1, b"i2;"))
     assert forged == ""
