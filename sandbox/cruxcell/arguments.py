@@ -21,6 +21,7 @@ _LOADING = frozenset(
     number for name, number in _OPMAP.items() if name.startswith("INPLACE_") or name == "LOAD_FAST_AND_CLEAR"
 )
 _BINARY_OP, _FIRST_IN_PLACE = _OPMAP.get("BINARY_OP", -1), 13  # from 3.11 on
+_ODD = ("class", "super", "type ")  # words with which names are bound or read without showing
 _VARARGS, _VARKEYWORDS = 0x4, 0x8
 _FUNCTIONS = (_ast.FunctionDef, _ast.AsyncFunctionDef)
 _COMPREHENSIONS = (_ast.ListComp, _ast.SetComp, _ast.DictComp, _ast.GeneratorExp)
@@ -40,7 +41,7 @@ def _loads_all(source, code):
     which costs ten times as much."""
     parts = dissect(code)
     functions = [at for at, item in enumerate(parts.codes) if item.co_name == "f"]
-    if len(functions) != 1 or source.count("def") != 1 or "class" in source:
+    if len(functions) != 1 or source.count("def") != 1 or any(word in source for word in _ODD):
         return False
     function, bytecode = parts.codes[functions[0]], parts.bytecodes[functions[0]]
     operations, arguments = bytecode[0::2], bytecode[1::2]
@@ -93,8 +94,8 @@ class _Scope:
     """What one scope reads and binds, and the scopes that stand in it. Nodes of those that are evaluated out here (the
     defaults of a function, the first iterable of a comprehension) count here."""
 
-    def __init__(self, nodes):
-        # type: (list[Any]) -> None
+    def __init__(self, nodes, is_comprehension=False):
+        # type: (list[Any], bool) -> None
         self.read = set()  # type: set[str]
         self.bound = set()  # type: set[str]
         self.inner = []  # type: list[Any]
@@ -105,6 +106,8 @@ class _Scope:
                 (self.read if isinstance(node.ctx, _ast.Load) else self.bound).add(node.id)
             elif isinstance(node, _ast.Nonlocal):
                 outer.update(node.names)
+            elif isinstance(node, _ast.NamedExpr) and is_comprehension:
+                outer.add(node.target.id)
             elif isinstance(node, _SCOPES):
                 self.inner.append(node)
                 pending.extend(_outside(node))
@@ -131,7 +134,7 @@ def _inside(node):
         nodes = [child for child in nodes if child is not first] + [first.target, *first.ifs]
     elif not isinstance(node, _ast.ClassDef):
         nodes = [child for child in nodes if not isinstance(child, _ast.arguments)]
-    return _Scope(nodes)
+    return _Scope(nodes, isinstance(node, _COMPREHENSIONS))
 
 
 def _outside(node):

@@ -1,5 +1,7 @@
 """Can a program see the hash seed, or where its objects lie in memory? If not, running it again shows nothing new.
 
+Values are meant: the text of an exception that ends a call may hold an address all the same.
+
 Asked only of hermetic programs: those have no clock, no random numbers and no `id`. What is left that
 differs from process to process is the order of sets, and addresses in the text of objects that have no text of their
 own. The rule is conservative; what it does not understand may see the seed:
@@ -56,7 +58,8 @@ _COMPREHENSIONS = ("<listcomp>", "<dictcomp>", "<setcomp>")
 _EXPRESSIONS = ("<lambda>", "<genexpr>")
 _SUSPENDED = 0x20 | 0x80 | 0x200  # flags of a generator's, coroutine's or asynchronous generator's code
 _IMPORT_NAME = _OPMAP["IMPORT_NAME"]
-_LOAD_ATTR, _LOAD_NAME = _OPMAP["LOAD_ATTR"], _OPMAP["LOAD_NAME"]
+_LOAD_ATTR = _OPMAP["LOAD_ATTR"]
+_LOADING = _numbers("LOAD_NAME", "LOAD_GLOBAL")  # at module level, where `global` makes the one of the other
 _ATTR_MAY_CALL = "LOAD_METHOD" not in _OPMAP or _OPMAP["LOAD_METHOD"] > 255  # from 3.12 on, in the lowest bit
 
 
@@ -108,10 +111,12 @@ def _has_no_addresses(source, parts):
     """Is there nothing whose text holds an address, but for what is used up at once?"""
     inner = [code for code in parts.codes[1:] if code.co_name not in _COMPREHENSIONS]
     functions = [code for code in inner if code.co_name not in _EXPRESSIONS]
-    top = parts.codes[0]
-    if len(functions) != sum(type(const) is type(top) for const in top.co_consts) or _LOAD_NAME in parts.operations[0]:
+    outermost = set(map(id, parts.codes[0].co_consts))
+    if any(id(code) not in outermost for code in functions) or not _LOADING.isdisjoint(parts.operations[0]):
         return False
-    if any(code.co_name[0] == "<" or code.co_flags & _SUSPENDED for code in functions):
+    if any(code.co_name[0] == "<" for code in functions):
+        return False
+    if any(code.co_flags & _SUSPENDED and code.co_name != "<genexpr>" for code in inner):
         return False
     if any(code.co_name in names for code in functions for names in parts.names[1:]):
         return False  # it may be named without a call
@@ -157,20 +162,20 @@ def _has_address(node):
 
 def _taken(call):
     # type: (Any) -> list[Any]
-    """The parts of a call that are used up by it."""
+    """The parts of a call that are used up by it; never a bare name, which would be called and give iterators."""
     function, arguments = call.func, call.args
     is_method = isinstance(function, _ast.Attribute) and function.attr in _METHODS
     name = function.attr if is_method else getattr(function, "id", "")
     if name in _METHODS and not is_method:
         return []
-    taken = [function] if name in _TAKERS else []  # type: list[Any]
+    taken = []  # type: list[Any]
     if name in _TAKE_KEY:
         taken += [keyword.value for keyword in call.keywords if keyword.arg == "key"]
     if name in _TAKE_ALL:
         taken += arguments
     if (name in _TAKE_ONE and len(arguments) == 1) or (name in _TAKE_FIRST and arguments):
         taken.append(arguments[0])
-    return taken
+    return [item for item in taken if not isinstance(item, _ast.Name)] + ([function] if name in _TAKERS else [])
 
 
 def _has_bare_attribute(bytecode):
