@@ -34,6 +34,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rules", default="paper")
     parser.add_argument("--cpu-limit", type=float, default=0.3, help="seconds a pair; the rules say 2")
+    parser.add_argument("--without-stalls", action="store_true", help="no candidates that stall in C")
     parser.add_argument("--kills", type=int, default=0, help="run it again, killed so often, and compare the files")
     parser.add_argument("--child", nargs=3, metavar=("FOLDER", "TARGET", "ROW"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -55,7 +56,7 @@ def main() -> None:
 
 def _generate(folder: Path, asked: argparse.Namespace) -> None:
     with (folder / "in.jsonl").open("w") as out:
-        for candidate in candidates(asked.seed, asked.candidates):
+        for candidate in candidates(asked.seed, asked.candidates, stalls=not asked.without_stalls):
             out.write(json.dumps(candidate) + "\n")
 
 

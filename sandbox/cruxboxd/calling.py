@@ -84,10 +84,9 @@ class Caller:
         behind: dict[int, asyncio.Task[list[Finding]]] = {}
 
         def take_over(report: bytes) -> None:
-            for at in set(_behind(report, len(asks), self._task)) - set(
-                behind
-            ):  # it may run once more, and be stuck once more
-                behind[at] = asyncio.ensure_future(self._evaluate_shared([asks[at]]))
+            for at in _behind(report, len(asks), self._task):
+                if at not in behind:  # it may run once more, and be stuck once more
+                    behind[at] = asyncio.ensure_future(self._evaluate_shared([asks[at]]))
 
         way = _TOGETHER if self._task.together else _SHARED
         job = self._calls_job(asks, way)
