@@ -281,9 +281,13 @@ class Pool:
     def _place_one(self) -> bool:
         """Place the first job, in the order of fairness, that has somewhere to go."""
         crowders = self._crowders()
+        is_first = True
         for job in self._queue.heads(lambda tenant: tenant not in crowders):
-            if self._fill_slot(job) or self._fill_second_lane(job):
+            # Only the first may wait behind a running one: else the work of later tenants would follow upon itself for
+            # ever, and no slot become free for the kind of zygote that the first one needs.
+            if self._fill_slot(job) or (is_first and self._fill_second_lane(job)):
                 return True
+            is_first = False
         return False
 
     def _crowders(self) -> frozenset[str]:
