@@ -160,7 +160,7 @@ class Caller:
         """Arguments computed in a worker without the program, then applied in another."""
         fields = [self._program, ask.call.encode("utf-8", "surrogatepass")]
         result = await self._pool.run(self._job(messages.JOB_ARGUMENTS, fields, 1, "import" in ask.call))
-        report, finding = _single(result, self._task)
+        report, finding = _single(result, self._task, messages.MAX_ARGUMENTS)
         if report.plan is not None and report.plan.classes == messages.INVALID:
             detail = report.plan.detail_of(0)
             return invalid(detail) if ask.entry_point else await self.evaluate_beside(ask, detail)
@@ -227,7 +227,7 @@ def _read_calls(result: Result, count: int, way: Way, task: TaskAsk) -> _Seen:
     if not plan.hermetic:
         notes = {at: tuple(name for name in names if name != messages.SEEDLESS) for at, names in notes.items()}
     base = _charged(result, _BLANK, _assurance(plan, way))
-    found, forged = verdict.of_records(report, count, result.facts, task.limits.output_bytes, base)
+    found, forged = verdict.of_records(report, count, result.facts, task.limits.output_bytes, base=base)
     findings = dict(found)
     findings.update(
         {at: invalid(plan.detail_of(at)) for at, kind in enumerate(plan.classes) if kind == messages.INVALID}
@@ -316,8 +316,8 @@ def of_missing_plan(report: Report, result: Result, task: TaskAsk) -> Finding:
     return verdict.of_exit(result.facts, *_bounds(task))
 
 
-def _single(result: Result, task: TaskAsk) -> tuple[Report, Finding]:
-    """The report and the finding of a job that answers one check."""
+def _single(result: Result, task: TaskAsk, value_bytes: int = 1 << 16) -> tuple[Report, Finding]:
+    """The report and the finding of a job that answers one check with a value of so many bytes or the output limit."""
     report = verdict.parse_report(result.report)
     if result.error:
         return report, _charged(result, sandbox_error(result.error))
@@ -326,7 +326,8 @@ def _single(result: Result, task: TaskAsk) -> tuple[Report, Finding]:
     if report.plan.classes == messages.INVALID:
         return report, _charged(result, invalid(report.plan.detail_of(0)))
     report, notes = noting.split(report)
-    found, forged = verdict.of_records(report, 1, result.facts, task.limits.output_bytes)
+    output_limit = task.limits.output_bytes
+    found, forged = verdict.of_records(report, 1, result.facts, output_limit, value_bytes=value_bytes)
     if forged or result.over_cap or not found or not _ends_well(report, result):
         if not found and not forged and result.facts.is_clean:
             return report, _charged(result, verdict.of_exit(result.facts, *_bounds(task)))

@@ -229,16 +229,16 @@ def text(data: bytes) -> str:
 
 
 def of_records(
-    report: Report, count: int, facts: Exit, output_limit: int, base: Finding = _BLANK
+    report: Report, count: int, facts: Exit, output_limit: int, *, base: Finding = _BLANK, value_bytes: int = 1 << 16
 ) -> tuple[dict[int, Finding], str]:
     """({index: finding} of the checks reported on, what was forged or garbled or ""); `base` holds what is common to
-    all of them."""
+    all of them. A value may be as large as the output, and at least `value_bytes`."""
     found: dict[int, Finding] = {}
     for record in report.records:
         reader = _READERS.get(record[0] if record else b"")
         if reader is None or len(record) != reader[0] or len(record[1]) != NUMBERS.size:
             return found, "its report holds a record no worker writes"
-        if any(len(field) > most for field, most in zip(record, _sizes(record[0], output_limit))):
+        if any(len(field) > most for field, most in zip(record, _sizes(record[0], output_limit, value_bytes))):
             return found, "its report holds a record larger than any worker writes"
         index, finding = _of_record(record, reader[1], facts, base)
         if index >= count or index in found:
@@ -251,9 +251,9 @@ _TEXT_BYTES = 6  # of a character at the most: a surrogate, escaped
 
 
 @lru_cache(maxsize=256)
-def _sizes(kind: bytes, output_limit: int) -> tuple[int, ...]:
+def _sizes(kind: bytes, output_limit: int, value_bytes: int) -> tuple[int, ...]:
     """How large the fields of a record may be: nothing larger is looked at, copied or passed on."""
-    value, text_, printed = max(output_limit, 1 << 16), _TEXT_BYTES * messages.MAX_TEXT, _TEXT_BYTES * output_limit
+    value, text_, printed = max(output_limit, value_bytes), _TEXT_BYTES * messages.MAX_TEXT, _TEXT_BYTES * output_limit
     sizes = {
         messages.VALUE: (1, value, text_ + 1, printed, printed),
         messages.RAISED: (_TEXT_BYTES * 200, text_, 4, printed, printed),

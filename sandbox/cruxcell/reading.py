@@ -109,7 +109,7 @@ def run_arguments(bench, fields):
     bench.begin(0)
     try:
         pair = bench.run(code, fresh_namespace())
-        encoded = plain.encode(pair, messages.MAX_PAYLOAD >> 3)
+        encoded = plain.encode(pair, messages.MAX_ARGUMENTS)
     except (NotPlain, TooLarge) as error:
         bench.send(reports.value(bench.numbers(), messages.OPAQUE, b"", reports.text_bytes(str(error))))
     except BaseException as error:

@@ -157,3 +157,10 @@ def test_nothing_that_is_relied_on_may_share_like_that(native: Client, check: Ca
     require = Assurance.SEPARATED if isinstance(check, EvaluateCheck) else None
     with pytest.raises(InvalidRequest, match="isolation is TASK"):
         native.check([Task("def f(x): return x", [check], isolation=Isolation.TASK, require_assurance=require)])
+
+
+def test_arguments_may_be_larger_than_any_output(native: Client):
+    """They are computed in a worker of their own, and what may be printed is no limit for them."""
+    task = Task("def f(x):\n    return len(x)", [CallCheck("f('a' * 300_000)", "300_000")], limits=LIMITS)
+    (verdict,) = native.check([task])
+    assert verdict.outcome is Outcome.PASSED
