@@ -13,11 +13,11 @@ from collections.abc import Callable
 from cruxboxd.asks import Ask, CallAsk, StepCount, TaskAsk
 from cruxboxd.config import Limits
 from cruxboxd.judge import Judge
+from cruxboxd.tenants import HOUSE
 from cruxboxd.verdict import Finding, Outcome
 
 log = logging.getLogger(__name__)
 
-TENANT = "canary"
 _ANSWER_WITHIN_S = 30.0
 _LIMITS = Limits(cpu_ms=2_000, wall_ms=10_000, memory_bytes=256 << 20, steps=1_000_000, output_bytes=1 << 16)
 _FORGER = """\
@@ -91,6 +91,6 @@ def _task(name: str, program: str, call: str, expected: str, runtime: str) -> Ta
         require=None,
         repeat=1,
         step_count=StepCount.INSTRUCTIONS,
-        tenant=TENANT,
+        tenant=HOUSE,
         interactive=True,
     )

@@ -18,12 +18,14 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from cruxboxd.jobs import Job
-from cruxboxd.tenants import Tenant, TenantOf
+from cruxboxd.tenants import HOUSE, Tenant, TenantOf
 
 # What a check is taken to cost when it is handed out; the rest of its CPU time is charged when it is over.
 _CHECK_S = 0.001
 # How long a tenant that has nothing to do still counts as present.
 _PRESENT_S = 10.0
+# What the daemon asks of itself: canaries, and the probes before it serves.
+_NOBODY = (HOUSE, "")
 # How many of a tenant's jobs are looked at for company.
 _LOOK_AHEAD = 64
 
@@ -181,9 +183,10 @@ class FairQueue:
 
     @property
     def present(self) -> int:
-        """Tenants that have work here, or had some a moment ago."""
+        """Tenants that have work here, or had some a moment ago; the daemon's own checks of itself are none of them."""
         since = time.monotonic() - _PRESENT_S
-        return sum(1 for line in self._lines.values() if line.out or line.head or line.left_at > since)
+        lines = [line for name, line in self._lines.items() if name not in _NOBODY]
+        return sum(1 for line in lines if line.out or line.head or line.left_at > since)
 
     def cpu_wait_s(self, name: str) -> float:
         """Seconds until a tenant that has used up its CPU time may start something again; 0 if it may now."""

@@ -38,6 +38,8 @@ class Tenant:
     cpu_seconds_per_minute: float = 0.0
 
 
+# The daemon's own checks of itself; no name that a tenant could have.
+HOUSE = "(canary)"
 # Whoever calls a server that asks nobody who they are.
 EVERYBODY = Tenant("default")
 TenantOf = Callable[[str], Tenant]

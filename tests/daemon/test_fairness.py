@@ -18,7 +18,7 @@ from cruxboxd.fair import FairQueue
 from cruxboxd.identity import make_token
 from cruxboxd.jobs import Job, ZygoteKey
 from cruxboxd.slowness import SlowShare
-from cruxboxd.tenants import Tenant
+from cruxboxd.tenants import HOUSE, Tenant
 from hypothesis import given
 from hypothesis import strategies as st
 from serving import HARMLESS, NAP, Served, spins, sums, until
@@ -119,6 +119,17 @@ def test_cpu_quota_is_spent_and_comes_back():
     queue._lines["a"].refilled_at -= 4
     assert take(queue) is not None
     assert queue.cpu_wait_s("a") == 0.0 == queue.cpu_wait_s("nobody")
+
+
+def test_the_daemons_own_checks_are_nobodys_work():
+    """Slow workers keep off some CPUs where another tenant is present: a canary is none."""
+    queue = FairQueue()
+    queue.put(job("a"))
+    queue.put(job(HOUSE))
+    queue.put(job(""))
+    assert queue.present == 1
+    queue.put(job("b"))
+    assert queue.present == 2
 
 
 def test_crowders_are_passed_over():
