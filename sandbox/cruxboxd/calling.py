@@ -34,7 +34,6 @@ _SHARED = Way(calls.SHARE, Assurance.SEPARATED)
 _TOGETHER = Way(calls.SHARE | calls.TOGETHER, Assurance.IN_PROCESS)
 _ALONE = Way(0, Assurance.SEPARATED)
 _BESIDE_PROGRAM = Way(calls.RUN_EXPRESSIONS, Assurance.IN_PROCESS)
-_BLANK = Finding(None)
 _NO_PROGRAM = Way(calls.RUN_EXPRESSIONS, Assurance.SEPARATED)  # an expression that has no program to share with
 
 
@@ -226,7 +225,7 @@ def _read_calls(result: Result, count: int, way: Way, task: TaskAsk) -> _Seen:
     report, notes = noting.split(report)
     if not plan.hermetic:
         notes = {at: tuple(name for name in names if name != messages.SEEDLESS) for at, names in notes.items()}
-    base = _charged(result, _BLANK, _assurance(plan, way))
+    base = _charged(result, verdict.BLANK, _assurance(plan, way))
     found, forged = verdict.of_records(report, count, result.facts, task.limits.output_bytes, base=base)
     findings = dict(found)
     findings.update(
@@ -316,7 +315,7 @@ def of_missing_plan(report: Report, result: Result, task: TaskAsk) -> Finding:
     return verdict.of_exit(result.facts, *_bounds(task))
 
 
-def _single(result: Result, task: TaskAsk, value_bytes: int = 1 << 16) -> tuple[Report, Finding]:
+def _single(result: Result, task: TaskAsk, value_bytes: int = messages.VALUE_BYTES) -> tuple[Report, Finding]:
     """The report and the finding of a job that answers one check with a value of so many bytes or the output limit."""
     report = verdict.parse_report(result.report)
     if result.error:

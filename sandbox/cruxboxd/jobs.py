@@ -102,7 +102,7 @@ class Job:
     def report_cap(self) -> int:
         """Bytes of report the daemon reads from this job's worker before it kills it: enough for any one check, and
         for what others are likely to say. What goes over it with others in front of it runs again, alone."""
-        a_check = 4 * max(self.limits.output_bytes, 1 << 16) + (1 << 16)
+        a_check = 4 * max(self.limits.output_bytes, messages.VALUE_BYTES) + (1 << 16)
         return (1 << 18) + a_check + min((self.checks - 1) * a_check, _MORE_BYTES)
 
     def stuck(self, report: bytes) -> None:

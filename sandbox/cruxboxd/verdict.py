@@ -98,7 +98,7 @@ class Finding:
         return copy
 
 
-_BLANK = Finding(None)
+BLANK = Finding(None)  # nothing is known yet
 
 
 def sandbox_error(detail: str) -> Finding:
@@ -229,7 +229,13 @@ def text(data: bytes) -> str:
 
 
 def of_records(
-    report: Report, count: int, facts: Exit, output_limit: int, *, base: Finding = _BLANK, value_bytes: int = 1 << 16
+    report: Report,
+    count: int,
+    facts: Exit,
+    output_limit: int,
+    *,
+    base: Finding = BLANK,
+    value_bytes: int = messages.VALUE_BYTES,
 ) -> tuple[dict[int, Finding], str]:
     """({index: finding} of the checks reported on, what was forged or garbled or ""); `base` holds what is common to
     all of them. A value may be as large as the output, and at least `value_bytes`."""
@@ -321,7 +327,7 @@ _READERS: dict[bytes, tuple[int, Reader]] = {
     messages.ENDED: (5, _read_ended),
     messages.STEP_LIMIT: (2, _ends(Outcome.STEP_LIMIT, "out of steps")),
     messages.OUTPUT_LIMIT: (2, _ends(Outcome.OUTPUT_LIMIT, "over its output limit")),
-    messages.MEMORY_LIMIT: (2, _ends(Outcome.MEMORY_LIMIT, "out of memory")),
+    messages.MEMORY_LIMIT: (2, lambda record, flags: dict(_OUT_OF_MEMORY)),
 }
 
 

@@ -56,10 +56,10 @@ def run_calls(bench, fields, more_flags=0):
 
     Everything is parsed and the plan sent before the first line of the program runs. Constants are evaluated first,
     while nothing of the candidate has run; then the calls. If the program is not hermetic, only the first call is
-    evaluated: the daemon sees it in the plan and gives each of the others a worker of its own, unless they are to be
-    evaluated TOGETHER: one after the other until the worker ends, within the time of one. The same holds once the
+    evaluated: the daemon sees it in the plan and gives each of the others a worker of its own. The same holds once the
     interpreter has imported something for a check (a codec, say): the next would find it there and take fewer steps;
-    and after a check that took long, beside which a new worker costs nothing.
+    and after a check that took long, beside which a new worker costs nothing. Calls that are to be evaluated TOGETHER
+    on such a program follow each other until the worker ends, within the time of one.
     """
     flags = FLAGS.unpack(fields[0])[0] | more_flags
     source = fields[1].decode("utf-8", "surrogatepass")

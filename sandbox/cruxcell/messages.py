@@ -85,5 +85,6 @@ READ_CONSTANT, READ_EXPRESSION, READ_INVALID, READ_ASSERTION = b"c", b"e", b"i",
 EXIT_DONE, EXIT_STEPS, EXIT_OUTPUT, EXIT_HARNESS, EXIT_VIOLATION = 0, 61, 62, 63, 64
 
 MAX_PAYLOAD = 64 << 20
+VALUE_BYTES = 1 << 16  # of a value that may always be reported; more if the output limit is larger
 MAX_ARGUMENTS = 8 << 20  # bytes of a call's arguments that are computed in a worker of their own
 MAX_TEXT = 4000  # characters of a repr or exception message that travel

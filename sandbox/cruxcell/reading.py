@@ -33,7 +33,7 @@ def run_read(bench, fields):
     READ_CONSTANT, READ_EXPRESSION or READ_INVALID; a script that only asserts that an expression equals a constant as
     READ_ASSERTION with the expression's text, one that tests nothing as READ_INVALID, any other as READ_EXPRESSION.
     """
-    budget = max(bench.output_limit, 1 << 16)
+    budget = max(bench.output_limit, messages.VALUE_BYTES)
     for index, (kind, text) in enumerate(zip(fields[0::2], fields[1::2])):
         source = text.decode("utf-8", "surrogatepass")
         bench.begin(index)

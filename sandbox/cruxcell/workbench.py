@@ -35,7 +35,7 @@ class Workbench:
         # type: (int, int) -> None
         """The limits of one check: steps, and characters of output."""
         self.step_limit, self.output_limit = steps, output
-        self._budget = max(output, 1 << 16)  # bytes of a value
+        self._budget = max(output, messages.VALUE_BYTES)  # bytes of a value
         self.stdout.set_limit(output)
         self.stderr.set_limit(output)
 
