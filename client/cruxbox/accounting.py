@@ -1,11 +1,13 @@
-"""What a CRUXEval generation is asked, and what its verdicts add up to: strict, or as the released scorer does it.
+"""What a CRUXEval generation is asked, and what its verdicts add up to: strict, or as either released scorer does it.
 
 *Strict*: a generation is one expression. In input mode it calls `f`, and its arguments call nothing of the program; in
 output mode it uses no name of the program, since a prediction that runs `f` predicts nothing. Whatever is not that, or
 raises, or runs out of something, has not passed and stays in n. A fault of the sandbox is masked: it leaves n.
 
-*Reference*: the released scorer, quirks included. It splices text (`assert <output> == <generation>` after the
-program), drops a generation by looking for a piece of text in it, and counts pass@k with `reference_pass_at_k`.
+The release has two scorers. Both splice text (`assert <output> == <generation>` after the program), do not run a
+generation by looking for a piece of text in it, and count pass@k with `reference_pass_at_k`. *Published* is the first
+one: what it does not run is wrong and stays in n. *Released* is the later one: what it does not run leaves n, unless
+nothing of the task is right; then all of it is there, and all of it is wrong.
 """
 
 from __future__ import annotations
@@ -83,7 +85,8 @@ def _strict_task(row: Row, generation: str, mode: str, limits: Limits) -> Task:
     return Task("", [CallCheck(generation, row.output)], limits=limits, require_assurance=Assurance.SEPARATED)
 
 
-def _strict_marks(verdicts: Sequence[Verdict | None]) -> list[Mark]:
+def _all_marks(verdicts: Sequence[Verdict | None]) -> list[Mark]:
+    """One for each generation: what was not run is wrong, and what the sandbox could not decide is not known."""
     return [False if verdict is None else verdict.passed for verdict in verdicts]
 
 
@@ -93,39 +96,41 @@ def _strict_pass_at_k(marks: Sequence[Mark], k: int) -> float | None:
     return pass_at_k(len(known), sum(known), k) if len(known) >= k else None
 
 
-STRICT = Accounting("strict", _strict_task, _strict_marks, _strict_pass_at_k)
+STRICT = Accounting("strict", _strict_task, _all_marks, _strict_pass_at_k)
 
 
-# ---- reference ------------------------------------------------------------------
+# ---- as the release does it -------------------------------------------------------
 
 
-def reference_skips(row: Row, generation: str, mode: str) -> bool:
-    """Whether the released scorer does not even run this generation."""
+def released_skips(row: Row, generation: str, mode: str) -> bool:
+    """Whether the released scorers do not even run this generation."""
     return "f(" not in generation if mode == "input" else f"f({row.input})" in generation
 
 
-def _reference_task(row: Row, generation: str, mode: str, limits: Limits) -> Task | None:
-    if reference_skips(row, generation, mode):
+def _spliced_task(row: Row, generation: str, mode: str, limits: Limits) -> Task | None:
+    if released_skips(row, generation, mode):
         return None
     return Task(row.code, [ScriptCheck(f"assert {row.output} == {generation}")], limits=limits)
 
 
-def _reference_marks(verdicts: Sequence[Verdict | None]) -> list[Mark]:
+def _released_marks(verdicts: Sequence[Verdict | None]) -> list[Mark]:
     """Skipped ones are dropped, unless nothing is right: then all are there, and all are wrong."""
     marks = [verdict.passed for verdict in verdicts if verdict is not None]
-    if True in marks:
-        return marks
-    return [None if verdict is not None and verdict.passed is None else False for verdict in verdicts]
+    return marks if True in marks else _all_marks(verdicts)
 
 
-def _reference_pass_at_k(marks: Sequence[Mark], k: int) -> float:
+def _released_pass_at_k(marks: Sequence[Mark], k: int) -> float:
     known = [mark for mark in marks if mark is not None]
     return reference_pass_at_k(len(known), sum(known), k)
 
 
-REFERENCE = Accounting("reference", _reference_task, _reference_marks, _reference_pass_at_k)
+PUBLISHED = Accounting("published", _spliced_task, _all_marks, _released_pass_at_k)
+RELEASED = Accounting("released", _spliced_task, _released_marks, _released_pass_at_k)
 
-ACCOUNTINGS: Mapping[str, Accounting] = {accounting.name: accounting for accounting in (STRICT, REFERENCE)}
+ACCOUNTINGS: Mapping[str, Accounting] = {
+    **{accounting.name: accounting for accounting in (STRICT, PUBLISHED, RELEASED)},
+    "reference": RELEASED,  # its name before there were two
+}
 
 
 # ---- where the two differ -------------------------------------------------------
@@ -153,7 +158,7 @@ def may_splice(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Difference:
-    """What reference accounting would have said of the same generations, and why it is not the same.
+    """What released accounting would have said of the same generations, and why it is not the same.
 
     `reasons` counts generations: "skipped" ones it drops, "spliced" ones that pass only as spliced text, "refused" ones
     that pass strictly and not there.

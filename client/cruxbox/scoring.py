@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Optional, Protocol
 
-from cruxbox.accounting import REFERENCE, STRICT, Accounting, Difference, Scored, may_splice, reference_skips
+from cruxbox.accounting import RELEASED, STRICT, Accounting, Difference, Scored, may_splice, released_skips
 from cruxbox.cruxeval import Dataset, Generations
 from cruxbox.model import Assurance, Limits, Outcome, Task, Verdict
 
@@ -39,7 +39,7 @@ class Job:
 
 @dataclass(frozen=True)
 class FileReport:
-    """One file: its account, each generation's verdict, and what reference accounting would say (strict only)."""
+    """One file: its account, each generation's verdict, and what released accounting would say (strict only)."""
 
     generations: Generations
     scored: Scored
@@ -104,11 +104,11 @@ def _ask(
     return answers
 
 
-# ---- strict against reference ---------------------------------------------------
+# ---- strict against released ----------------------------------------------------
 
 
 def _with_differences(client: Streams, job: Job, reports: Sequence[FileReport]) -> list[FileReport]:
-    """Ask again, the reference's way, what could end otherwise there; all else is known to be the same."""
+    """Ask again, as the released scorer does, what could end otherwise there; all else is known to be the same."""
     open_questions = {
         (name, text): None
         for report in reports
@@ -117,13 +117,13 @@ def _with_differences(client: Streams, job: Job, reports: Sequence[FileReport]) 
         if _is_open(job, name, text, verdict)
     }
     quiet = replace(job, progress=lambda done, total: None)
-    second = _ask(client, quiet, REFERENCE, open_questions)
+    second = _ask(client, quiet, RELEASED, open_questions)
     return [replace(report, difference=_difference(job, report, second)) for report in reports]
 
 
 def _is_open(job: Job, name: str, text: str, verdict: Verdict | None) -> bool:
-    """Whether the reference's mark does not follow from the strict verdict."""
-    if verdict is None or reference_skips(job.dataset[name], text, job.mode):
+    """Whether the released scorer's mark does not follow from the strict verdict."""
+    if verdict is None or released_skips(job.dataset[name], text, job.mode):
         return False
     if verdict.outcome is Outcome.INVALID or may_splice(text):
         return True
@@ -140,7 +140,7 @@ def _difference(job: Job, report: FileReport, second: Mapping[Question, Verdict 
     for name, texts in report.generations.items():
         row = verdicts[name] = []
         for number, (text, strict) in enumerate(zip(texts, report.verdicts[name])):
-            skipped = reference_skips(job.dataset[name], text, job.mode)
+            skipped = released_skips(job.dataset[name], text, job.mode)
             there = None if skipped else second.get((name, text), strict)
             row.append(there)
             reason = "skipped" if skipped else _reason(strict, there)
@@ -148,7 +148,7 @@ def _difference(job: Job, report: FileReport, second: Mapping[Question, Verdict 
                 reasons[reason] += 1
                 if reason != "skipped" and len(examples) < _EXAMPLES:
                     examples.append(f"{name}[{number}]")
-    scored = REFERENCE.score(report.generations, verdicts, job.ks)
+    scored = RELEASED.score(report.generations, verdicts, job.ks)
     return Difference(scored.pass_at_k, _sorted(reasons), examples)
 
 

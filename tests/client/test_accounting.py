@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from cruxbox.accounting import REFERENCE, STRICT, reference_skips
+from cruxbox.accounting import ACCOUNTINGS, PUBLISHED, RELEASED, STRICT, released_skips
 from cruxbox.building.rows import Row
 from cruxbox.model import Assurance, CallCheck, Limits, Outcome, ScriptCheck, Verdict
 
@@ -36,31 +36,31 @@ def test_strict_output_mode_knows_no_name_of_the_program():
 
 
 @pytest.mark.parametrize("mode", ["input", "output"])
-def test_reference_splices_text(mode):
+def test_released_splices_text(mode):
     generation = {"input": "f(2), 'why'", "output": "3, 'why'"}[mode]
-    task = REFERENCE.task(ROW, generation, mode, LIMITS)
+    task = RELEASED.task(ROW, generation, mode, LIMITS)
     assert task.program == ROW.code
     assert task.checks == [ScriptCheck(f"assert 3 == {generation}")]
     assert task.require_assurance is None
 
 
-def test_reference_guards_look_for_text():
-    assert reference_skips(ROW, "3", "input")
-    assert not reference_skips(ROW, "3  # f(", "input")
-    assert reference_skips(ROW, "3 if f(2) else 3", "output")
-    assert not reference_skips(ROW, "f( 2)", "output")
-    assert REFERENCE.task(ROW, "f(2)", "output", LIMITS) is None
+def test_released_guards_look_for_text():
+    assert released_skips(ROW, "3", "input")
+    assert not released_skips(ROW, "3  # f(", "input")
+    assert released_skips(ROW, "3 if f(2) else 3", "output")
+    assert not released_skips(ROW, "f( 2)", "output")
+    assert RELEASED.task(ROW, "f(2)", "output", LIMITS) is None
 
 
 def test_strict_keeps_everything_but_faults_of_the_sandbox():
     assert marks(STRICT, "PFRX") == [True, False, False, None]
 
 
-def test_reference_drops_what_it_skips_unless_nothing_is_right():
-    assert marks(REFERENCE, "PF-R") == [True, False, False]
-    assert marks(REFERENCE, "FF-R") == [False] * 4
-    assert marks(REFERENCE, "---") == [False] * 3
-    assert marks(REFERENCE, "FX-") == [False, None, False]
+def test_released_drops_what_it_skips_unless_nothing_is_right():
+    assert marks(RELEASED, "PF-R") == [True, False, False]
+    assert marks(RELEASED, "FF-R") == [False] * 4
+    assert marks(RELEASED, "---") == [False] * 3
+    assert marks(RELEASED, "FX-") == [False, None, False]
 
 
 def scored(accounting, rows: dict[str, str], ks=(1, 2)):
@@ -89,6 +89,29 @@ def test_everything_masked_is_no_figure():
     assert scored(STRICT, {"a": "XX"}).pass_at_k == {1: None, 2: None}
 
 
-def test_reference_pass_at_k_with_its_quirks():
-    assert scored(REFERENCE, {"a": "F"}, ks=(1, 5)).pass_at_k == {1: 0.0, 5: 100.0}
-    assert scored(REFERENCE, {"a": ""}, ks=(1,)).pass_at_k == {1: 100.0}
+def test_released_pass_at_k_with_its_quirks():
+    assert scored(RELEASED, {"a": "F"}, ks=(1, 5)).pass_at_k == {1: 0.0, 5: 100.0}
+    assert scored(RELEASED, {"a": ""}, ks=(1,)).pass_at_k == {1: 100.0}
+
+
+def test_published_keeps_what_it_skips_as_wrong():
+    assert marks(PUBLISHED, "PF-R") == [True, False, False, False]
+    assert marks(PUBLISHED, "---") == [False] * 3
+    assert marks(PUBLISHED, "PX-") == [True, None, False]
+    assert PUBLISHED.task(ROW, "f(2)", "output", LIMITS) is None
+
+
+def test_published_pass_at_k_counts_as_the_released_one_does():
+    assert scored(PUBLISHED, {"a": "P-"}, ks=(1, 5)).pass_at_k == {1: 50.0, 5: 100.0}
+    assert scored(RELEASED, {"a": "P-"}, ks=(1, 5)).pass_at_k == {1: 100.0, 5: 100.0}
+
+
+def test_an_empty_generation_is_wrong_and_leaves_n_only_where_skipping_does():
+    empty_input, empty_output = (RELEASED.task(ROW, "", mode, LIMITS) for mode in ("input", "output"))
+    assert empty_input is None
+    assert empty_output.checks == [ScriptCheck("assert 3 == ")]
+
+
+def test_reference_is_the_released_scorer():
+    assert ACCOUNTINGS["reference"] is RELEASED
+    assert list(ACCOUNTINGS) == ["strict", "published", "released", "reference"]

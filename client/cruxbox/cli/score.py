@@ -37,6 +37,8 @@ class AccountingName(str, enum.Enum):
     """How verdicts are counted."""
 
     strict = "strict"
+    published = "published"
+    released = "released"
     reference = "reference"
 
 
@@ -47,7 +49,10 @@ def command(
     dataset: Annotated[Path, typer.Option(metavar="DATA.jsonl", help="The rows the generations are for.")],
     mode: Annotated[Mode, typer.Option(help="What the generations predict.")],
     accounting: Annotated[
-        AccountingName, typer.Option(help="Strict, or exactly as the released scorer counts.")
+        AccountingName,
+        typer.Option(
+            help="Strict; as most published files were counted; as the released scorer counts (also: reference)."
+        ),
     ] = AccountingName.strict,
     out: Annotated[
         Optional[Path],
@@ -79,7 +84,7 @@ def command(
     if as_json:
         print_json(summary)
     else:
-        show(summary, accounting.value)
+        show(summary, ACCOUNTINGS[accounting.value].name)
 
 
 # ---- what is asked ----------------------------------------------------------------
@@ -145,7 +150,7 @@ def _names_in(out: Path, inputs: Sequence[Path]) -> list[Path]:
 
 
 def _scored(report: FileReport) -> dict[str, Any]:
-    """The reference's scored format, and the verdicts."""
+    """The released scored format, and the verdicts."""
     return {
         "raw_generations": report.generations,
         "raw_scored_generations": report.scored.marks,
