@@ -20,29 +20,33 @@ from cruxbox_proto.v1 import sandbox_pb2 as pb
 
 from cruxbox import wire
 from cruxbox.errors import InvalidRequest, ServerError
-from cruxbox.model import Check, Isolation, Outcome, Task, Verdict
+from cruxbox.model import Assurance, Check, EvaluateCheck, Isolation, Outcome, Task, Verdict
 
 Answer = tuple[int, Verdict]
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large a request may be: `checks` and `bytes` for an ordinary one, `message_bytes` for a single huge check."""
+    """How large a request may be: `checks` and `bytes` for an ordinary one, `message_bytes` for a single huge check.
+
+    `message_bytes` is what a server takes by default, less some room for what stands around the texts.
+    """
 
     checks: int = 256
     bytes: int = 1 << 20
-    message_bytes: int = 4_000_000
+    message_bytes: int = (16 << 20) - (1 << 12)
 
 
 class _Group:
     """The items of one program under one set of options."""
 
-    __slots__ = ("items", "key", "open", "options", "program", "size", "waiting")
+    __slots__ = ("items", "key", "open", "options", "program", "separated", "size", "waiting")
 
     def __init__(self, key: tuple[str, int, int], task: Task, options: Any | None) -> None:
         self.key = key
         self.program = task.program
         self.options = options
+        self.separated = task.require_assurance is Assurance.SEPARATED
         self.size = 64 + wire.text_size(task.program)
         self.items: dict[tuple[Any, ...], _Item] = {}
         self.waiting: deque[_Item] = deque()
@@ -88,8 +92,9 @@ class _OptionSets:
         """The number of the options of `task`, and their pb.Options (None for the defaults)."""
         key = wire.options_key(task)
         if key != self._last:
+            options = wire.encode_options(task)
+            self._found = self._numbers.setdefault(key, len(self._numbers)), options
             self._last = key
-            self._found = self._numbers.setdefault(key, len(self._numbers)), wire.encode_options(task)
         return self._found
 
 
@@ -140,13 +145,19 @@ class Batch:
         try:
             group = self._group(task)
         except UnicodeEncodeError as error:
-            self._refuse(task, task.checks, _surrogate("program", error))
+            for check in task.checks:
+                self._refuse(task, check, Outcome.INVALID, _surrogate("program", error))
             return
         except AttributeError:
             raise InvalidRequest(f"{_name(task)}: program must be a string, not {task.program!r:.60}.") from None
+        except InvalidRequest as error:
+            raise InvalidRequest(f"{_name(task)}: {error}") from None
         for check in task.checks:
-            key = wire.check_key(check)
-            item = group.items.get(key) or self._new_item(task, group, key, check)
+            try:
+                key = wire.check_key(check)
+                item = group.items.get(key) or self._new_item(task, group, key, check)
+            except TypeError:  # a text that cannot even be a key
+                raise InvalidRequest(_no_text(task, check)) from None
             if item is None:
                 continue
             if item.body is not None:
@@ -177,13 +188,15 @@ class Batch:
         try:
             item = _Item(group, key, check)
         except UnicodeEncodeError as error:
-            self._refuse(task, [check], _surrogate("check", error))
+            self._refuse(task, check, Outcome.INVALID, _surrogate("check", error))
             return None
         except AttributeError:
-            raise InvalidRequest(f"{_name(task)}: the texts of a check must be strings: {check!r:.120}") from None
+            raise InvalidRequest(_no_text(task, check)) from None
         size = item.size + group.size
         if size > self._sizes.message_bytes:
-            self._refuse(task, [check], f"{size} bytes are more than a request may hold ({self._sizes.message_bytes})")
+            # A bound of ours says nothing about the candidate: the verdict is masked, never a False.
+            why = f"program and check are {size:,} bytes, a request holds at most {self._sizes.message_bytes:,}"
+            self._refuse(task, check, Outcome.SANDBOX_ERROR, why)
             return None
         group.items[key] = item
         group.open += 1
@@ -198,11 +211,13 @@ class Batch:
         item.group.waiting.append(item)
         self.waiting += 1
 
-    def _refuse(self, task: Task, checks: Any, detail: str) -> None:
-        body = wire.invalid_body(detail)
-        for check in checks:
-            self._answers.append((self.positions, wire.verdict(task.id, check.id, body)))
-            self.positions += 1
+    def _refuse(self, task: Task, check: Check, outcome: Outcome, why: str) -> None:
+        """Answer `check` here: it cannot be sent, which is no other check's affair."""
+        where = _name(task) + (f", check {check.id!r:.80}" if check.id else "")
+        self._answers.append(
+            (self.positions, wire.verdict(task.id, check.id, wire.local_body(outcome, f"{where}: {why}")))
+        )
+        self.positions += 1
 
     # ---- out ------------------------------------------------------------
 
@@ -259,7 +274,7 @@ class Batch:
     # ---- back -----------------------------------------------------------
 
     def accept(self, response: Any) -> int:
-        """Take in a pb.CheckResponse; how many items it settled. ServerError if it answers what was never asked."""
+        """Take in a pb.CheckResponse; how many items it settled. ServerError if no sound server says that."""
         settled = 0
         for verdict in response.verdicts:
             part = self._slices.get(verdict.task_id)
@@ -273,13 +288,15 @@ class Batch:
             if part is None or item is None:
                 # A second answer to a question whose first answer already counts.
                 continue
+            body = wire.decode_body(verdict, item.attempts)
+            _believe(item, body)
             part.items[number] = None
             part.left -= 1
             if not part.left:
                 del self._slices[verdict.task_id]
             self.in_flight[part.lane] -= 1
             self.flying -= 1
-            settled += self._settle(item, wire.decode_body(verdict, item.attempts))
+            settled += self._settle(item, body)
         return settled
 
     def _settle(self, item: _Item, body: wire.VerdictBody) -> int:
@@ -347,8 +364,28 @@ class Batch:
 _ATTEMPTS = list(Verdict.__dataclass_fields__).index("attempts") - 2
 
 
+_DECIDED = frozenset([Outcome.PASSED, Outcome.FAILED])
+_APART = frozenset([Assurance.SEPARATED, Assurance.LITERAL])
+
+
+def _believe(item: _Item, body: wire.VerdictBody) -> None:
+    """ServerError for an answer that cannot be one to what was asked: a broken server gives no verdicts."""
+    outcome, assurance = body[0], body[1]
+    evaluates = type(item.check) is EvaluateCheck
+    if (outcome is Outcome.EVALUATED and not evaluates) or (outcome in _DECIDED and evaluates):
+        kind = type(item.check).__name__
+        raise ServerError(f"The server is broken: {outcome.name} is no answer to {kind}.")
+    if outcome is Outcome.PASSED and item.group.separated and assurance not in _APART:
+        word = "no assurance" if assurance is None else assurance.name
+        raise ServerError(f"The server is broken: it passed a check with {word} where SEPARATED was required.")
+
+
+def _no_text(task: Task, check: Check) -> str:
+    return f"{_name(task)}: the texts of a check must be strings: {check!r:.120}"
+
+
 def _name(task: Task) -> str:
-    return f"Task {task.id!r}" if task.id else "A task without id"
+    return f"Task {task.id!r:.80}" if task.id else "A task without id"
 
 
 def _surrogate(where: str, error: UnicodeEncodeError) -> str:

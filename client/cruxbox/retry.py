@@ -15,6 +15,7 @@ from cruxbox.errors import (
     Unauthenticated,
     Unavailable,
 )
+from cruxbox.printable import printable
 
 RETRYABLE = frozenset({"UNAVAILABLE", "RESOURCE_EXHAUSTED"})
 RETRY_INFO_KEY = "google.rpc.retryinfo-bin"
@@ -35,6 +36,11 @@ _ERRORS: dict[str, tuple[type[CruxboxError], str]] = {
 }
 _OTHER = (ServerError, "{server} failed with {code}: {details}")
 
+# A wait longer than this is not one that a sound server asks for: seconds.
+_MAX_WAIT_S = 3600.0
+# Of a stranger's words, so much is kept: characters.
+_MAX_DETAILS = 1000
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -45,16 +51,27 @@ class Failure:
     retry_after_s: float | None = None
 
     @property
+    def absurd_wait(self) -> bool:
+        """Whether the server asks for a wait that nobody would ask for."""
+        return self.retry_after_s is not None and not 0 <= self.retry_after_s <= _MAX_WAIT_S
+
+    @property
     def retryable(self) -> bool:
         """Whether the same work may succeed when it is sent again."""
-        return self.code in RETRYABLE and _TOO_LARGE not in self.details
+        return self.code in RETRYABLE and _TOO_LARGE not in self.details and not self.absurd_wait
 
     def error(self, server: str) -> CruxboxError:
         """The exception a caller gets when `server` (as a sentence calls it) failed like this and that is that."""
         if self.code == "RESOURCE_EXHAUSTED" and _TOO_LARGE in self.details:
-            return InvalidRequest(f"A message to {server} is too large: {self.details}")
+            return InvalidRequest(f"A message to {server} is too large: {printable(self.details[:_MAX_DETAILS])}")
+        if self.absurd_wait and self.code in RETRYABLE:
+            return ServerError(
+                f"{server[:1].upper()}{server[1:]} is broken: it asks to wait {self.retry_after_s:.3g} s before "
+                f"the next try; at most {_MAX_WAIT_S:.0f} s are believed."
+            )
         kind, text = _ERRORS.get(self.code, _OTHER)
-        sentence = text.format(server=server, code=self.code, details=self.details or "no reason given")
+        details = printable(self.details[:_MAX_DETAILS]) or "no reason given"
+        sentence = text.format(server=server, code=self.code, details=details)
         return kind(sentence[:1].upper() + sentence[1:])
 
 
@@ -91,7 +108,7 @@ def parse_retry_info(data: bytes) -> float | None:
     except (IndexError, ValueError):
         return None
     seconds, nanos = parts.get(1, 0), parts.get(2, 0)
-    if not isinstance(seconds, int) or not isinstance(nanos, int) or seconds >= 1 << 63:
+    if not isinstance(seconds, int) or not isinstance(nanos, int) or max(seconds, nanos) >= 1 << 63:
         return None
     return seconds + nanos / 1e9
 

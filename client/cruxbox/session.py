@@ -16,6 +16,7 @@ from typing import Any
 from cruxbox.batch import Batch, Sizes
 from cruxbox.errors import CruxboxError, DeadlineExceeded
 from cruxbox.model import Task, Verdict
+from cruxbox.printable import printable
 from cruxbox.retry import Backoff, Failure
 
 # Positions that may be open for each distinct check that may be: duplicates are cheap, not free.
@@ -219,7 +220,7 @@ class Session:
         lane.rests_until = now + delay_s
         if overloaded:
             lane.window = max(1, lane.window // 2)
-        self._notify(Event("retry", carried, delay_s, f"{failure.code}: {failure.details}"))
+        self._notify(Event("retry", carried, delay_s, f"{failure.code}: {printable(failure.details)}"))
 
     def _error(self, failure: Failure) -> CruxboxError:
         return self.late() if failure.code == "DEADLINE_EXCEEDED" else failure.error(self._server)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from cruxbox_proto.v1 import sandbox_pb2 as pb
@@ -64,6 +65,8 @@ def check_size(check: Check) -> int:
 
 def text_size(text: str) -> int:
     """Bytes of `text` in UTF-8; UnicodeEncodeError for a lone surrogate, AttributeError for what is not text."""
+    if not isinstance(text, str):
+        raise AttributeError("not text")  # bytes have an isascii of their own
     return len(text) if text.isascii() else len(text.encode())
 
 
@@ -84,24 +87,47 @@ def encode_options(task: Task) -> Any | None:
     """The pb.Options of `task`, or None when every one is the default."""
     if options_key(task) == _DEFAULT_OPTIONS:
         return None
-    options: Any = pb.Options(
-        runtime=task.runtime,
-        repeat=task.repeat,
-    )
-    options.isolation = _ISOLATIONS[task.isolation]
-    options.step_count = _STEP_COUNTS[task.step_count]
+    options: Any = pb.Options(runtime=_runtime(task.runtime), repeat=_whole("repeat", task.repeat, 2))
+    options.isolation = _member("isolation", task.isolation, _ISOLATIONS)
+    options.step_count = _member("step_count", task.step_count, _STEP_COUNTS)
     for name in ("cpu_ms", "wall_ms", "memory_bytes", "steps", "output_bytes"):
         value = getattr(task.limits, name)
-        if value:
-            setattr(options.limits, name, value)
+        if value != 0:
+            setattr(options.limits, name, _whole(f"limits.{name}", value, _MAX_LIMIT))
     if task.require_assurance is not None:
-        options.require_assurance = _ASSURANCE_NUMBERS[task.require_assurance]
+        options.require_assurance = _member("require_assurance", task.require_assurance, _ASSURANCE_NUMBERS)
     if task.priority is not None:
-        options.priority = _PRIORITIES[task.priority]
+        options.priority = _member("priority", task.priority, _PRIORITIES)
     return options
 
 
+def _runtime(name: Any) -> str:
+    try:
+        text_size(name)
+    except (AttributeError, UnicodeEncodeError):
+        raise InvalidRequest(f"runtime must be the name of one of the server's, not {name!r:.60}") from None
+    return str(name)
+
+
+def _whole(name: str, value: Any, most: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+        shown = f"a number of {value.bit_length()} bits" if isinstance(value, int) else f"{value!r:.40}"
+        shown = str(value) if isinstance(value, int) and abs(value) < 1 << 100 else shown
+        raise InvalidRequest(f"{name} must be a whole number from 0 to {most}, not {shown}")
+    return value
+
+
+def _member(name: str, value: Any, numbers: Mapping[Any, int]) -> int:
+    if value not in numbers:
+        kind = type(next(iter(numbers)))
+        raise InvalidRequest(
+            f"{name} must be one of {', '.join(f'{kind.__name__}.{m.name}' for m in kind)}, not {value!r:.40}"
+        )
+    return numbers[value]
+
+
 _DEFAULT_OPTIONS = options_key(Task("", ()))
+_MAX_LIMIT = (1 << 63) - 1  # int64 on the wire
 
 
 def encode_check(message: Any, check: Check) -> None:
@@ -114,7 +140,7 @@ def encode_check(message: Any, check: Check) -> None:
             call.entry_point = check.entry_point
     elif type(check) is EvaluateCheck:
         message.evaluate.call = check.call
-        message.evaluate.inspect = check.inspect
+        message.evaluate.inspect = bool(check.inspect)
     elif type(check) is ScriptCheck:
         message.script.script = check.script
         message.script.entry_point = check.entry_point
@@ -167,7 +193,7 @@ def verdict(task_id: str, check_id: str, body: VerdictBody) -> Verdict:
 _FIELDS = tuple(Verdict.__dataclass_fields__)
 
 
-def invalid_body(detail: str) -> VerdictBody:
-    """The fields of an INVALID that is decided here, because the check cannot even be sent."""
-    local = Verdict("", "", Outcome.INVALID, detail=detail, attempts=0)
+def local_body(outcome: Outcome, detail: str) -> VerdictBody:
+    """The fields of a verdict that is given here, because the check cannot even be sent."""
+    local = Verdict("", "", outcome, detail=detail, attempts=0)
     return tuple(getattr(local, name) for name in _FIELDS)[2:]

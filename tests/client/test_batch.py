@@ -7,7 +7,7 @@ import random
 import pytest
 from cruxbox.batch import Batch, Sizes
 from cruxbox.errors import InvalidRequest, ServerError
-from cruxbox.model import CallCheck, EvaluateCheck, Limits, Outcome, ScriptCheck, StdioCheck, Task
+from cruxbox.model import Assurance, CallCheck, EvaluateCheck, Limits, Outcome, ScriptCheck, StdioCheck, Task
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,7 +31,7 @@ def answer(request: pb.CheckRequest) -> list[pb.Verdict]:
         pb.Verdict(
             task_id=task.id,
             check_id=check.id,
-            outcome=pb.OUTCOME_PASSED,
+            outcome=pb.OUTCOME_EVALUATED if check.WhichOneof("kind") == "evaluate" else pb.OUTCOME_PASSED,
             value=fingerprint(task.program, task.options.limits.steps, check),
             attempts=1,
         )
@@ -97,7 +97,7 @@ def test_every_position_gets_its_own_verdict(tasks, seed, remember, size):
     for position, (task, check) in enumerate(asked):
         verdict = got[position]
         assert (verdict.task_id, verdict.check_id) == (task.id, check.id)
-        assert verdict.outcome is Outcome.PASSED
+        assert verdict.outcome is (Outcome.EVALUATED if isinstance(check, EvaluateCheck) else Outcome.PASSED)
         assert verdict.value == told(task, check)
     assert batch.open_positions == batch.flying == batch.waiting == 0
     if not remember:
@@ -140,11 +140,19 @@ def test_what_cannot_be_sent_is_invalid_at_once():
     batch.add(Task("\udfff", [CallCheck("1", "1")]))
     assert not batch.unanswered
     verdicts = [verdict for _, verdict in sorted(batch.answers(), key=lambda pair: pair[0])]
-    assert [verdict.outcome for verdict in verdicts] == [Outcome.INVALID] * 3
+    assert [verdict.outcome for verdict in verdicts] == [Outcome.INVALID, Outcome.SANDBOX_ERROR, Outcome.INVALID]
     assert [verdict.check_id for verdict in verdicts] == ["a", "b", ""]
-    assert "U+D800" in verdicts[0].detail
-    assert "more than a request may hold (1000)" in verdicts[1].detail
+    assert verdicts[0].detail.startswith("Task 't', check 'a': the check holds a lone surrogate (U+D800)")
+    assert verdicts[1].detail == "Task 't', check 'b': program and check are 2,082 bytes, a request holds at most 1,000"
+    assert verdicts[1].passed is None  # a bound of ours is not its fault
     assert "program" in verdicts[2].detail
+
+
+def test_what_a_server_takes_is_sent():
+    batch = Batch()
+    batch.add(Task("p", [StdioCheck("1" * 4_800_000, "2" * 4_800_000)]))
+    assert batch.request(0, 1).tasks[0].checks[0].stdio.stdin == "1" * 4_800_000
+    assert not batch.answers()
 
 
 @pytest.mark.parametrize(
@@ -154,6 +162,16 @@ def test_what_cannot_be_sent_is_invalid_at_once():
         (Task(None, [CallCheck("1", "1")], id="t"), "Task 't': program must be a string, not None"),
         (Task("p", [CallCheck(1, "1")], id="t"), "the texts of a check must be strings"),
         (Task("p", ["f(1)"], id="t"), "must be one of CallCheck"),
+        (Task("p", [CallCheck(b"1", "1")], id="t"), "the texts of a check must be strings"),
+        (Task("p", [CallCheck([], "1")], id="t"), "the texts of a check must be strings"),
+        (Task("p", [CallCheck("1", "1")], id="t", limits=Limits(cpu_ms=-1)), "Task 't': limits.cpu_ms must be a whole"),
+        (Task("p", [CallCheck("1", "1")], limits=Limits(steps=2**63)), "limits.steps must be a whole number from 0 to"),
+        (Task("p", [CallCheck("1", "1")], limits=Limits(steps=10**5000)), "not a number of 16610 bits"),
+        (Task("p", [CallCheck("1", "1")], limits=Limits(cpu_ms=0.5)), "limits.cpu_ms must be a whole number"),
+        (Task("p", [CallCheck("1", "1")], repeat=2**40), "repeat must be a whole number from 0 to 2"),
+        (Task("p", [CallCheck("1", "1")], runtime=None), "runtime must be the name"),
+        (Task("p", [CallCheck("1", "1")], runtime="\udc80"), "runtime must be the name"),
+        (Task("p", [CallCheck("1", "1")], isolation="PROCESS"), "isolation must be one of Isolation.AUTO"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_with_a_sentence(task, sentence):
@@ -185,6 +203,24 @@ def test_an_outcome_of_the_future_is_no_pass_and_no_fail():
     ((_, got),) = batch.answers()
     assert got.outcome is Outcome.SANDBOX_ERROR
     assert "77" in got.detail
+
+
+@pytest.mark.parametrize(
+    ("check", "outcome", "assurance", "sentence"),
+    [
+        (CallCheck("f()", "1"), pb.OUTCOME_EVALUATED, pb.ASSURANCE_SEPARATED, "EVALUATED is no answer to CallCheck"),
+        (EvaluateCheck("f()"), pb.OUTCOME_PASSED, pb.ASSURANCE_SEPARATED, "PASSED is no answer to EvaluateCheck"),
+        (CallCheck("f()", "1"), pb.OUTCOME_PASSED, pb.ASSURANCE_IN_PROCESS, "passed a check with IN_PROCESS"),
+        (CallCheck("f()", "1"), pb.OUTCOME_PASSED, pb.ASSURANCE_UNSPECIFIED, "passed a check with no assurance"),
+    ],
+)
+def test_an_answer_that_cannot_be_one_is_the_servers_fault(check, outcome, assurance, sentence):
+    batch = Batch()
+    batch.add(Task("p", [check], require_assurance=Assurance.SEPARATED))
+    (verdict,) = answer(batch.request(0, 10))
+    verdict.outcome, verdict.assurance = outcome, assurance
+    with pytest.raises(ServerError, match=sentence):
+        batch.accept(pb.CheckResponse(verdicts=[verdict]))
 
 
 @pytest.mark.parametrize("check_id", ["x", "9", ""])

@@ -39,6 +39,13 @@ def test_any_bytes_give_seconds_or_none(data):
     assert seconds is None or seconds >= 0
 
 
+def test_a_servers_words_do_not_steer_a_terminal_and_are_bounded():
+    text = str(Failure("INTERNAL", "\x1b]0;owned\x07\u202e" + "x" * 10_000).error("the server"))
+    assert text.isprintable()
+    assert "\\x1b]0;owned\\x07\\u202e" in text
+    assert len(text) < 1200
+
+
 @pytest.mark.parametrize(
     ("code", "kind"),
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cruxbox.batch import Sizes
-from cruxbox.errors import DeadlineExceeded, InvalidRequest, Overloaded, Unavailable
+from cruxbox.errors import DeadlineExceeded, InvalidRequest, Overloaded, ServerError, Unavailable
 from cruxbox.model import CallCheck, Task
 from cruxbox.retry import Backoff, Failure
 from cruxbox.session import Policy, Session
@@ -31,6 +31,14 @@ def sizes(sent) -> list[tuple[int, int]]:
 def response(request, *, take: int = 10**9) -> pb.CheckResponse:
     names = [(task.id, check.id) for task in request.tasks for check in task.checks]
     return pb.CheckResponse(verdicts=[pb.Verdict(task_id=t, check_id=c, outcome=1) for t, c in names[:take]])
+
+
+def test_a_wait_that_nobody_would_ask_for_is_a_broken_server():
+    session = make()
+    fill(session, 1)
+    list(session.requests(0.0))
+    with pytest.raises(ServerError, match="is broken: it asks to wait 1e\\+10 s"):
+        session.ended(0, Failure("UNAVAILABLE", "busy", 1e10), 0.0)
 
 
 def test_the_window_bounds_what_is_in_flight_and_answers_open_it():

@@ -1,0 +1,15 @@
+"""Text of others for a terminal: a candidate's, a server's or a file's words must not steer it."""
+
+from __future__ import annotations
+
+
+def printable(text: str, *, lines: bool = False) -> str:
+    """`text` with everything escaped that is no visible character: controls, escape sequences, what turns the direction
+    of writing, lone surrogates, line breaks (kept with `lines`). Plain text stays as it is.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() or (lines and each == "\n") else each.encode("unicode_escape").decode()
+        for each in text
+    )
