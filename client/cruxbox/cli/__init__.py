@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "steps": ("cruxbox.cli.steps", "Count the steps each row of a data set takes."),
     "stats": ("cruxbox.cli.stats", "Show what a data set is made of: lengths, steps, methods."),
     "compare": ("cruxbox.cli.compare", "Compare scored models: intervals, significance, agreement, difficulty."),
+    "leaderboard": ("cruxbox.cli.leaderboard", "Make one table of scored files, by model and temperature."),
     "prompts": ("cruxbox.cli.prompts", "Write prompts that ask for functions, inputs or outputs."),
     "extract": ("cruxbox.cli.extract", "Cut what is scored out of raw completions."),
     "filter": ("cruxbox.cli.filter", "Run candidates for a data set and keep the pairs that fit."),
