@@ -33,7 +33,7 @@ COPY sandbox sandbox
 # The native helper is compiled here; without it the daemon still works, slower, so its absence fails the build.
 RUN /build/bin/python -m pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels . \
  && /build/bin/python -m pip --python /opt/cruxbox/bin/python install --no-cache-dir --no-deps /wheels/*.whl \
- && /opt/cruxbox/bin/python -c 'import cruxcell._native, pyseccomp'
+ && /opt/cruxbox/bin/python -c 'import cruxcell.native._native, pyseccomp'
 
 # ---- final: the base, the virtual environment, nothing else ------------------------------------------------------
 FROM ${BASE}

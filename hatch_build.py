@@ -23,9 +23,9 @@ class NativeHelper(BuildHookInterface):
         if not sys.platform.startswith("linux"):
             self.app.display_warning("cruxcell runs on Linux only: built without its native helper.")
             return
-        native_build = _load(Path(self.root) / "sandbox" / "cruxboxd" / "native_build.py")
+        native_build = _load(Path(self.root) / "sandbox" / "cruxboxd" / "zygotes" / "native_build.py")
         try:
-            built = native_build.build(Path(sys.executable), native_build.CELL)
+            built = native_build.build(Path(sys.executable), native_build.NATIVE)
         except native_build.BuildError as error:
             self.app.display_warning(f"cruxcell is built without its native helper, its pure twin serves: {error}.")
             return

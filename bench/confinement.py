@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 
 import cruxcell
-from cruxboxd import policy
+from cruxboxd.seccomp import compiler
 
 from bench.figures import Figure
 from bench.methods import CORES, PEERS, Result, answer_of, lines
@@ -48,7 +48,7 @@ def _loop(checks: list[tuple[str, str, str]], confine: bool) -> Result:
 def _setup() -> dict[str, object]:
     """What the daemon would tell a zygote: the filter, and what may be read."""
     return {
-        "bpf": policy.compile(policy.Profile.COMPUTE).bpf,
+        "bpf": compiler.compile(compiler.Profile.COMPUTE).bpf,
         "sandbox": str(Path(cruxcell.__file__).resolve().parent.parent),
         "readable": [str(Path(sys.base_prefix) / "lib")],
     }

@@ -16,10 +16,10 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cruxboxd.asks import Ask, CallAsk, StepCount, TaskAsk
-from cruxboxd.config import Config
+from cruxboxd.judging.outcomes import Finding, Outcome
+from cruxboxd.judging.tasks import Ask, CallAsk, StepCount, TaskAsk
 from cruxboxd.server import Engine
-from cruxboxd.verdict import Finding, Outcome
+from cruxboxd.settings.config import Config
 
 from bench.daemon import family_cpu
 from bench.peers import wire

@@ -66,10 +66,10 @@ def _seconds(run: Callable[[], object], repeats: int) -> float:
 
 
 def main() -> None:
-    from cruxcell import kernel
+    from cruxcell import native
 
-    twins = {"pure": kernel.load(pure=True)}
-    native = kernel.load(pure=False)
+    twins = {"pure": native.load(pure=True)}
+    native = native.load(pure=False)
     if native is not twins["pure"]:
         twins["native"] = native
     print(json.dumps({name: _measure(twin) for name, twin in twins.items()}))

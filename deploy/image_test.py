@@ -99,7 +99,7 @@ def contents() -> Iterator[str]:
     set_id = run(*restricted("--entrypoint", "sh"), IMAGE, "-c", "find / -xdev -type f -perm /6000 2>/dev/null || true")
     if set_id.strip():
         raise Failed(f"set-id files: {', '.join(set_id.split())}")
-    run(*restricted("--entrypoint", "python"), IMAGE, "-I", "-c", "import cruxcell._native, pyseccomp")
+    run(*restricted("--entrypoint", "python"), IMAGE, "-I", "-c", "import cruxcell.native._native, pyseccomp")
     (told,) = json.loads(run("podman", "image", "inspect", IMAGE))
     if told["Config"]["User"] != "65532:65532" or told.get("HealthCheck"):
         raise Failed(f"user is {told['Config']['User']!r}, health check is {told.get('HealthCheck')}")

@@ -31,10 +31,11 @@ def nothing():
 
 def confinement(message, answer):
     """Confine this process as a zygote; gives the function that confines a child as a worker."""
-    from cruxcell import confine, kernel, limits
+    from cruxcell import native
+    from cruxcell.confinement import confine, rlimits
 
-    native = kernel.load(False)
-    rlimits = limits.pack(limits.address_space() + MEMORY_BYTES, 0, 10_000_000_000)
+    native = native.load(False)
+    rlimits = rlimits.pack(rlimits.address_space() + MEMORY_BYTES, 0, 10_000_000_000)
     bpf = message["bpf"]
     if not message["confine"]:
         return nothing

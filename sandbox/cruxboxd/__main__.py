@@ -9,11 +9,11 @@ import sys
 from collections.abc import Sequence
 
 from cruxboxd import __version__
-from cruxboxd.config import Config, ConfigError
-from cruxboxd.identity import make_token
-from cruxboxd.logs import configure_logging
-from cruxboxd.options import add_options, config_from
 from cruxboxd.server import Engine, RefusedToServe, protect_process, serve
+from cruxboxd.settings.cli_options import add_options, config_from
+from cruxboxd.settings.config import Config, ConfigError
+from cruxboxd.telemetry.logs import configure_logging
+from cruxboxd.tenancy.identity import make_token
 
 USAGE = 2
 

@@ -18,22 +18,22 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from cruxboxd import __version__
-from cruxboxd.admission import Admission
-from cruxboxd.canary import Canaries
-from cruxboxd.config import UNITS, Config, Limits, check_config
-from cruxboxd.door import Door
-from cruxboxd.identity import Identity
-from cruxboxd.jobs import ZygoteKey
-from cruxboxd.judge import Judge
-from cruxboxd.keeper import StartError
-from cruxboxd.listening import listen
-from cruxboxd.metrics import Metrics
-from cruxboxd.pool import Pool
-from cruxboxd.preflight import Preflight, run_preflight
-from cruxboxd.requests import Stamp, Terms
-from cruxboxd.runtimes import Runtime, ZygoteSetups, find_runtimes
-from cruxboxd.service import SandboxService
-from cruxboxd.tracing import Tracer
+from cruxboxd.judging.judge import Judge
+from cruxboxd.rpc.codec import Stamp, Terms
+from cruxboxd.rpc.interceptor import Door
+from cruxboxd.rpc.listeners import listen
+from cruxboxd.rpc.service import SandboxService
+from cruxboxd.rpc.tracing import Tracer
+from cruxboxd.scheduling.scheduler import Pool
+from cruxboxd.selftest.canary import Canaries
+from cruxboxd.selftest.preflight import Preflight, run_preflight
+from cruxboxd.settings.config import UNITS, Config, Limits, check_config
+from cruxboxd.telemetry.metrics import Metrics
+from cruxboxd.tenancy.admission import Admission
+from cruxboxd.tenancy.identity import Identity
+from cruxboxd.zygotes.runtimes import Runtime, ZygoteSetups, find_runtimes
+from cruxboxd.zygotes.setup import ZygoteKey
+from cruxboxd.zygotes.zygote_process import StartError
 
 log = logging.getLogger(__name__)
 

@@ -7,23 +7,20 @@ the candidate runs.
 
 import gc
 import os
-import struct
 import sys
 
-from cruxcell import frames, messages, reports
-from cruxcell.calls import FLAGS, INSPECT, SHARE, run_apply, run_bundle, run_calls
-from cruxcell.probe import run_probe
-from cruxcell.programs import prepare_stdio, run_script, run_stdio
-from cruxcell.reading import run_arguments, run_expression, run_read
-from cruxcell.separated import CHANNEL, run_serve, run_test
-from cruxcell.workbench import Workbench
+from cruxcell.jobs.calls import run_apply, run_bundle, run_calls
+from cruxcell.jobs.context import Workbench
+from cruxcell.jobs.expressions import run_arguments, run_expression, run_read
+from cruxcell.jobs.probe import run_probe
+from cruxcell.jobs.programs import prepare_stdio, run_script, run_stdio
+from cruxcell.jobs.separated import CHANNEL, run_serve, run_test
+from cruxcell.protocol import frames, messages, records
+from cruxcell.protocol.payloads import CALLS_FLAGS, INSPECT, LIMITS, SHARE
 
 MYPY = False
 if MYPY:
     from collections.abc import Callable  # noqa: F401 - in type comments
-
-# The first fields of every payload: the kind of job, and step limit, output limit.
-LIMITS = struct.Struct("<QQ")
 
 _JOBS = {
     messages.JOB_READ: run_read,
@@ -72,7 +69,7 @@ def main(bench, payload, has_channel, confine):
     try:
         job(bench, fields)
     except MemoryError:
-        bench.send(reports.limit(messages.MEMORY_LIMIT, bench.index, 0))
+        bench.send(records.limit(messages.MEMORY_LIMIT, bench.index, 0))
     except BaseException as error:
         _fail("job", error)
     os._exit(messages.EXIT_DONE)
@@ -87,7 +84,7 @@ def rehearse(kernel):
     before = sys.getrecursionlimit(), sys.stdout, sys.stderr
     for turn in range(_REHEARSALS):
         flags = SHARE * (turn & 1) + INSPECT * (turn >> 1 & 1)
-        checks = [FLAGS.pack(flags), b"def f(x):\n    return [x, x * 2]\n", b"f", b"f(3)"]
+        checks = [CALLS_FLAGS.pack(flags), b"def f(x):\n    return [x, x * 2]\n", b"f", b"f(3)"]
         os.write(writing, frames.frame([messages.JOB_CALLS, LIMITS.pack(1000, 1000), *checks]))
         fields = kernel.read_frame(reading, messages.MAX_PAYLOAD)  # type: ignore[attr-defined]
         bench.set_limits(*LIMITS.unpack(fields[1]))
@@ -104,7 +101,7 @@ def discard(payload):
     """Take a payload off the pipe and do nothing with it: its order was called back. Never returns."""
     try:
         frames.read_frame(payload, messages.MAX_PAYLOAD)
-        frames.write_all(REPORT, reports.plan(False, "", []))
+        frames.write_all(REPORT, records.plan(False, "", []))
     finally:
         os._exit(messages.EXIT_DONE)
 
@@ -112,6 +109,6 @@ def discard(payload):
 def _fail(step, error):
     # type: (str, BaseException) -> None
     try:
-        frames.write_all(REPORT, reports.harness_error("%s: %s: %s" % (step, type(error).__name__, error)))
+        frames.write_all(REPORT, records.harness_error("%s: %s: %s" % (step, type(error).__name__, error)))
     finally:
         os._exit(messages.EXIT_HARNESS)

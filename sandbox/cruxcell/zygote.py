@@ -10,11 +10,12 @@ import _socket
 import os
 import time
 
-from cruxcell import messages, worker
-from cruxcell.confine import confine_worker
-from cruxcell.separated import CHANNEL
-from cruxcell.watch import Clock, Clocks, hangs_up
-from cruxcell.workbench import Workbench
+from cruxcell import worker
+from cruxcell.clocks import Clock, Clocks, hangs_up
+from cruxcell.confinement.confine import confine_worker
+from cruxcell.jobs.context import Workbench
+from cruxcell.jobs.separated import CHANNEL
+from cruxcell.protocol import messages
 
 _NICE_OF_SLOW_WORKERS = 10
 _EXIT_CPU_NS = 500_000_000

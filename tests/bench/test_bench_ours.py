@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 from cruxbox import Client, Isolation, Limits
-from cruxcell import kernel
+from cruxcell import native
 
 from bench import busy, confinement, daemon, latency, memory, ours, stepcount
 from bench.rounds import run
@@ -83,7 +83,7 @@ def test_verdicts_beside_busy_loops(client):
 
 
 def test_step_counter_is_measured():
-    if kernel.load(pure=False).NAME == "pure":
+    if native.load(pure=False).NAME == "pure":
         with pytest.raises(RuntimeError, match="no native helper"):
             list(stepcount.figures())
     else:

@@ -14,14 +14,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "..", "sandbox"), HERE]
 
 import attempts  # noqa: E402
-from cruxcell import abi, confine, kernel, limits  # noqa: E402
+from cruxcell import native  # noqa: E402
+from cruxcell.confinement import confine, linux, rlimits  # noqa: E402
 
 
 class BrokenKernel:
     """The kernel, with some system calls that fail."""
 
     def __init__(self, whole, broken):
-        machine = abi._MACHINES[os.uname().machine]
+        machine = linux._MACHINES[os.uname().machine]
         self._whole = whole
         self._broken = {machine[name]: code for name, code in broken.items()}
 
@@ -39,18 +40,18 @@ _EXIT_VIOLATION = 64
 
 def main():
     config = json.loads(sys.argv[1])
-    native = BrokenKernel(kernel.load(config.get("pure", True)), config.get("broken", {}))
-    inherited = limits.address_space()
+    helper = BrokenKernel(native.load(config.get("pure", True)), config.get("broken", {}))
+    inherited = rlimits.address_space()
     try:
-        layers = confine.confine_zygote(native, confine.Settings(**config["settings"]))
+        layers = confine.confine_zygote(helper, confine.Settings(**config["settings"]))
     except confine.ConfineError as error:
         print(json.dumps({"step": error.step, "errno": error.errno, "text": error.text}))
         return
     import_without_stat()
-    rlimits = limits.pack(inherited + config.get("memory_bytes", 256 << 20), config.get("file_bytes", 0), 10**9)
+    packed = rlimits.pack(inherited + config.get("memory_bytes", 256 << 20), config.get("file_bytes", 0), 10**9)
 
     def enter():
-        confine.confine_worker(native, rlimits, bytes.fromhex(config["bpf"]), os.getppid())
+        confine.confine_worker(helper, packed, bytes.fromhex(config["bpf"]), os.getppid())
 
     results = {name: run(name, enter, config.get("facts", {})) for name in config.get("attempts", ())}
     print(json.dumps({"layers": layers, "results": results}), flush=True)

@@ -22,7 +22,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import unprivileged
-from cruxboxd import policy
+from cruxboxd.seccomp import compiler
 
 SANDBOX = Path(__file__).resolve().parents[2] / "sandbox"
 DRIVER = Path(__file__).parent / "cell_driver.py"
@@ -61,10 +61,10 @@ def command(situation: str, config: dict[str, Any], python: str = sys.executable
     return prefix[situation] + driver
 
 
-def config(world: World, profile: policy.Profile = policy.Profile.STDLIB, **more: Any) -> dict[str, Any]:
+def config(world: World, profile: compiler.Profile = compiler.Profile.STDLIB, **more: Any) -> dict[str, Any]:
     """What the driver is told; `settings` in `more` are added to the usual ones."""
     settings = {"readable": readable(sys.executable), "empty_dir": str(world.empty), **more.pop("settings", {})}
-    return {"settings": settings, "bpf": policy.compile(profile).bpf.hex(), "facts": world.facts, **more}
+    return {"settings": settings, "bpf": compiler.compile(profile).bpf.hex(), "facts": world.facts, **more}
 
 
 @cache

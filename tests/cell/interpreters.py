@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cruxboxd import native_build
+from cruxboxd.zygotes import native_build
 
 SANDBOX = Path(__file__).resolve().parents[2] / "sandbox"
 MINORS = range(8, 15)
@@ -36,8 +36,8 @@ class Twin:
         folder = str(helper(self.python).parent) if self.name == "native" else ""
         prelude = (
             f"import sys; sys.path.insert(0, {str(SANDBOX)!r})\n"
-            "from cruxcell import kernel\n"
-            f"k = kernel.load({self.name == 'pure'}, {folder!r})\n"
+            "from cruxcell import native\n"
+            f"k = native.load({self.name == 'pure'}, {folder!r})\n"
             f"assert k.NAME == {self.name!r}, k.NAME\n"
         )
         return subprocess.run(

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cruxcell import kernel, reports, values, workbench
+from cruxcell import native
+from cruxcell.jobs import context
+from cruxcell.protocol import records
+from cruxcell.values import canonical
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from interpreters import Twin, helper, twins
@@ -21,7 +24,9 @@ every_pure = pytest.mark.parametrize("twin", [twin for twin in twins() if twin.n
 # The definition as `expected(value, budget)`: None where the encoder in C may leave the value to it.
 DEFINITION = """
 import json
-from cruxcell import reports, values, workbench
+from cruxcell.jobs import context as workbench
+from cruxcell.protocol import records as reports
+from cruxcell.values import canonical as values
 
 def expected(value, budget):
     try:
@@ -258,8 +263,8 @@ plain = st.recursive(
 
 
 @functools.cache
-def native() -> Any:
-    return kernel.load(False, str(helper(Path(sys.executable)).parent))
+def native_helper() -> Any:
+    return native.load(False, str(helper(Path(sys.executable)).parent))
 
 
 def holds_long(encoded: bytes) -> bool:
@@ -272,11 +277,11 @@ def holds_long(encoded: bytes) -> bool:
 def test_any_plain_value(value: object, budget: int) -> None:
     for most in (1 << 20, budget):
         try:
-            expected = values.canon(value, most)
-        except values.TooLarge:
-            assert native().canon(value, most) is None
+            expected = canonical.canon(value, most)
+        except canonical.TooLarge:
+            assert native_helper().canon(value, most) is None
             continue
-        given_ = native().canon(value, most)
+        given_ = native_helper().canon(value, most)
         assert given_ == expected or (given_ is None and holds_long(expected[0]))
 
 
@@ -284,9 +289,9 @@ def test_any_plain_value(value: object, budget: int) -> None:
 @given(plain, st.binary(), st.binary())
 def test_any_record(value: object, out: bytes, err: bytes) -> None:
     with tempfile.TemporaryFile() as file:
-        limit = workbench.messages.MAX_TEXT
-        if native().report_value(file.fileno(), 1, 2, 3, 4, value, 1 << 20, limit, out, err):
-            numbers = reports.NUMBERS.pack(1, 2, 3, 4, 0)
-            assert os.pread(file.fileno(), 1 << 22, 0) == workbench.value_record(numbers, value, 1 << 20, out, err)
+        limit = context.messages.MAX_TEXT
+        if native_helper().report_value(file.fileno(), 1, 2, 3, 4, value, 1 << 20, limit, out, err):
+            numbers = records.NUMBERS.pack(1, 2, 3, 4, 0)
+            assert os.pread(file.fileno(), 1 << 22, 0) == context.value_record(numbers, value, 1 << 20, out, err)
         else:
-            assert native().canon(value, 1 << 20) is None
+            assert native_helper().canon(value, 1 << 20) is None

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import attempts
 import cells
 from cells import SITUATIONS, World
-from cruxboxd.policy import Profile
+from cruxboxd.seccomp.compiler import Profile
 
 pytestmark = pytest.mark.kernel
 
@@ -236,9 +236,10 @@ def test_a_worker_that_cannot_be_confined_names_the_step(limits: str, filter: st
     code = f"""
 import sys
 sys.path.insert(0, {str(cells.SANDBOX)!r})
-from cruxcell import confine, kernel
+from cruxcell import native
+from cruxcell.confinement import confine
 try:
-    confine.confine_worker(kernel.load({pure}), bytes.fromhex({limits!r}), bytes.fromhex({filter!r}), 0)
+    confine.confine_worker(native.load({pure}), bytes.fromhex({limits!r}), bytes.fromhex({filter!r}), 0)
 except confine.ConfineError as error:
     print(error.step, error.errno)
 """

@@ -7,8 +7,8 @@ import struct
 import threading
 
 import pytest
-from cruxcell import frames
-from cruxcell.frames import FrameError
+from cruxcell.protocol import frames
+from cruxcell.protocol.frames import FrameError
 
 
 def u32(number: int) -> bytes:

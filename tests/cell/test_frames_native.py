@@ -10,7 +10,7 @@ every_twin = pytest.mark.parametrize("twin", twins(), ids=str)
 # Seeded: frames with random fields, then the same cut short, lengthened or with one byte changed.
 READ = """
 import json, os, random
-from cruxcell import frames
+from cruxcell.protocol import frames
 source = random.Random(3)
 
 def read(data, limit, reader):

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cruxcell.hermetic import is_hermetic
+from cruxcell.analysis.hermetic import is_hermetic
 from interpreters import Twin, pairs
 
 HERMETIC = {
@@ -114,7 +114,7 @@ def test_these_may_not(name):
 
 ASK = """
 import json
-from cruxcell.hermetic import is_hermetic
+from cruxcell.analysis.hermetic import is_hermetic
 with open(sys.argv[1]) as file:
     programs = json.load(file)
 print(json.dumps([is_hermetic(source, compile(source, "<program>", "exec")) for source in programs]))

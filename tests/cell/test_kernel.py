@@ -9,7 +9,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from cruxboxd import native_build
+from cruxboxd.zygotes import native_build
 from interpreters import SANDBOX, Twin, helper, twins
 
 every_twin = pytest.mark.parametrize("twin", twins(), ids=str)
@@ -248,8 +248,8 @@ def test_the_native_helper_imports_next_to_nothing(twin: Twin) -> None:
     assert not names & heavy
     assert {name for name in names if name.startswith("cruxcell")} == {
         "cruxcell",
-        "cruxcell.kernel",
-        "cruxcell._native",
+        "cruxcell.native",
+        "cruxcell.native._native",
     }
 
 
@@ -259,9 +259,9 @@ def test_without_a_helper_the_twin_serves(twin: Twin, tmp_path: Path) -> None:
     suffix = helper(twin.python).name[len("_native") :]
     (tmp_path / f"_native{suffix}").write_bytes(b"not a shared object")
     empty = tmp_path / "empty"
-    program = f"import sys; sys.path.insert(0, {str(SANDBOX)!r})\nfrom cruxcell import kernel\n"
+    program = f"import sys; sys.path.insert(0, {str(SANDBOX)!r})\nfrom cruxcell import native\n"
     for folder in (tmp_path, empty):
-        asked = f"k = kernel.load(False, {str(folder)!r}); print(k.NAME)"
+        asked = f"k = native.load(False, {str(folder)!r}); print(k.NAME)"
         done = subprocess.run(
             [str(twin.python), "-I", "-S", "-c", program + asked], capture_output=True, text=True, timeout=60
         )
@@ -279,8 +279,9 @@ def test_a_helper_is_built_once_and_again_when_its_sources_change(
     cell = tmp_path / "cruxcell"
     cell.mkdir()
     for name in (*native_build.SOURCES, *native_build.HEADERS):
-        (cell / name).write_bytes((native_build.CELL / name).read_bytes())
-    monkeypatch.setattr(native_build, "CELL", cell)
+        (cell / name).write_bytes((native_build.SOURCE_FOLDER / name).read_bytes())
+    monkeypatch.setattr(native_build, "NATIVE", cell)
+    monkeypatch.setattr(native_build, "SOURCE_FOLDER", cell)
     cache = tmp_path / "cache"
     built = native_build.ensure(twin.python, cache)
     assert built is not None
@@ -288,7 +289,7 @@ def test_a_helper_is_built_once_and_again_when_its_sources_change(
     first = built.stat().st_ino
     assert native_build.ensure(twin.python, cache) == built
     assert built.stat().st_ino == first
-    with (cell / "_native.c").open("a") as file:
+    with (cell / "module.c").open("a") as file:
         file.write("/* newer */\n")
     assert native_build.ensure(twin.python, cache) == built
     assert built.stat().st_ino != first

@@ -6,9 +6,9 @@ import struct
 from collections import Counter, OrderedDict, defaultdict
 
 import pytest
-from cruxcell import plain
-from cruxcell.plain import Garbled
-from cruxcell.values import NotPlain, TooLarge
+from cruxcell.values import transfer
+from cruxcell.values.canonical import NotPlain, TooLarge
+from cruxcell.values.transfer import Garbled
 
 ROOM = 1 << 20
 VALUES = [
@@ -21,7 +21,7 @@ VALUES = [
 
 @pytest.mark.parametrize("value", VALUES, ids=ascii)
 def test_types_and_order_are_kept(value):
-    again = plain.decode(plain.encode(value, ROOM))
+    again = transfer.decode(transfer.encode(value, ROOM))
     assert again == value
     assert type(again) is type(value)
     assert repr(again) == repr(value)
@@ -31,7 +31,7 @@ def test_types_and_order_are_kept(value):
 
 @pytest.mark.parametrize("kept", [int, list, dict, set, str, float, bool, tuple])
 def test_a_defaultdict_keeps_a_factory_of_a_plain_type(kept):
-    assert plain.decode(plain.encode(defaultdict(kept), ROOM))["missing"] == kept()
+    assert transfer.decode(transfer.encode(defaultdict(kept), ROOM))["missing"] == kept()
 
 
 class Meddler(list):
@@ -45,18 +45,18 @@ class Meddler(list):
 )
 def test_what_is_not_plain_stays(value):
     with pytest.raises(NotPlain):
-        plain.encode(value, ROOM)
+        transfer.encode(value, ROOM)
 
 
 def test_size_and_depth_are_bounded():
     with pytest.raises(TooLarge):
-        plain.encode("x" * 100, 50)
+        transfer.encode("x" * 100, 50)
     deep: list = []
-    for _ in range(plain.MAX_DEPTH - 1):
+    for _ in range(transfer.MAX_DEPTH - 1):
         deep = [deep]
-    assert plain.decode(plain.encode(deep, ROOM)) == deep
+    assert transfer.decode(transfer.encode(deep, ROOM)) == deep
     with pytest.raises(NotPlain, match="nested"):
-        plain.encode([[deep]], ROOM)
+        transfer.encode([[deep]], ROOM)
 
 
 def u32(number: int) -> bytes:
@@ -85,4 +85,4 @@ GARBLED = {
 @pytest.mark.parametrize("name", GARBLED)
 def test_anything_else_is_garbled(name):
     with pytest.raises(Garbled):
-        plain.decode(GARBLED[name])
+        transfer.decode(GARBLED[name])

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from cruxcell import arguments
-from cruxcell.seedless import has_sets, is_seedless
+from cruxcell.analysis import unused_parameters
+from cruxcell.analysis.determinism import has_sets, is_seedless
 from interpreters import Twin, pairs
 
 SEEING = [
@@ -123,8 +123,8 @@ ARGUMENTS = {
 }
 ASK = """
 import json
-from cruxcell import arguments
-from cruxcell.seedless import is_seedless
+from cruxcell.analysis import unused_parameters as arguments
+from cruxcell.analysis.determinism import is_seedless
 with open(sys.argv[1]) as file:
     seeing, programs = json.load(file)
 def compiled(source):
@@ -148,5 +148,5 @@ def test_every_interpreter_says_the_same(python: Twin, tmp_path: Path):
 
 def test_the_quick_look_at_arguments_is_worth_it():
     plain = [source for source, is_unused in ARGUMENTS.items() if not is_unused and source.count("def") == 1]
-    seen = [source for source in plain if arguments._loads_all(source, compile(source, "<p>", "exec"))]
+    seen = [source for source in plain if unused_parameters._loads_all(source, compile(source, "<p>", "exec"))]
     assert len(seen) >= 4

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from cruxcell import messages, texts
-from cruxcell.texts import Invalid, classify_call, compile_expression, is_constant, split_assertion
+from cruxcell.analysis import parsing
+from cruxcell.analysis.parsing import Invalid, classify_call, compile_expression, is_constant, split_assertion
+from cruxcell.protocol import messages
 
 # text, entry point -> class
 CALLS = [
@@ -112,6 +113,6 @@ def test_any_other_script_runs_as_it_stands(script):
 @pytest.mark.parametrize("text", ["(", "1 +", "\0", "if", "'a", "f(" * 5000, "-" * 100_000 + "1", "\ud800", "é = "])
 def test_what_does_not_parse_is_said_in_one_sentence(text):
     with pytest.raises(Invalid) as caught:
-        texts.compile_text(text, texts.CHECK, "eval")
+        parsing.compile_text(text, parsing.CHECK, "eval")
     assert str(caught.value)
     assert "\n" not in str(caught.value)

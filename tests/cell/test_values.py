@@ -6,15 +6,15 @@ import enum
 from collections import Counter, OrderedDict, defaultdict, namedtuple
 
 import pytest
-from cruxcell import values
-from cruxcell.values import NotPlain, TooLarge
+from cruxcell.values import canonical
+from cruxcell.values.canonical import NotPlain, TooLarge
 
 BUDGET = 1 << 20
 NAN = float("nan")
 
 
 def canon(value: object) -> bytes:
-    data, has_nan = values.canon(value, BUDGET)
+    data, has_nan = canonical.canon(value, BUDGET)
     assert not has_nan
     return data
 
@@ -94,7 +94,7 @@ def test_different_values_are_two(one, other):
 
 @pytest.mark.parametrize("value", [NAN, [NAN], {1: (NAN,)}, {NAN}, complex(0, NAN)], ids=repr)
 def test_nan_is_marked_wherever_it_is(value):
-    assert values.canon(value, BUDGET)[1]
+    assert canonical.canon(value, BUDGET)[1]
 
 
 class EqualsAll:
@@ -130,7 +130,7 @@ class Inherits(EqualList):
 )
 def test_what_says_itself_what_it_equals_is_not_plain(value):
     with pytest.raises(NotPlain):
-        values.canon(value, BUDGET)
+        canonical.canon(value, BUDGET)
 
 
 def test_a_class_cannot_lie_about_its_type():
@@ -141,19 +141,19 @@ def test_a_class_cannot_lie_about_its_type():
             return 0
 
     with pytest.raises(NotPlain, match="Liar"):
-        values.canon(Liar(), BUDGET)
+        canonical.canon(Liar(), BUDGET)
 
 
 def test_the_budget_holds():
     for value in ("x" * 100, [1] * 100, 1 << 1000, {n: n for n in range(50)}, [[[["x" * 30]]]]):
         size = len(canon(value))
         with pytest.raises(TooLarge):
-            values.canon(value, size // 2)
+            canonical.canon(value, size // 2)
 
 
 def test_depth_is_bounded():
     deep: list = []
-    for _ in range(values.MAX_DEPTH - 1):
+    for _ in range(canonical.MAX_DEPTH - 1):
         deep = [deep]
     canon(deep)
     with pytest.raises(NotPlain, match="nested"):
@@ -165,7 +165,7 @@ def test_depth_is_bounded():
 
 
 def test_repr_is_for_people():
-    assert values.short_repr([1, "a"], 100) == ("[1, 'a']", False)
-    assert values.short_repr("a" * 100, 10) == ("'" + "a" * 9, True)
-    assert "int of 40001 bits" in values.short_repr(1 << 40_000, 100)[0]
-    assert values.short_repr([1 << 40_000], 100)[0].startswith("<a value with very long ints")
+    assert canonical.short_repr([1, "a"], 100) == ("[1, 'a']", False)
+    assert canonical.short_repr("a" * 100, 10) == ("'" + "a" * 9, True)
+    assert "int of 40001 bits" in canonical.short_repr(1 << 40_000, 100)[0]
+    assert canonical.short_repr([1 << 40_000], 100)[0].startswith("<a value with very long ints")

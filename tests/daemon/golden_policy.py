@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from bpf import X32_BIT, decide
-from cruxboxd import policy
+from cruxboxd.seccomp import compiler
 
 HIGHEST = 470
 GOLDEN = Path(__file__).parent / "golden"
@@ -29,9 +29,9 @@ _PROBES = (
 )
 
 
-def render(arch: str, profile: policy.Profile) -> str:
+def render(arch: str, profile: compiler.Profile) -> str:
     """The golden table of one profile on one architecture, as text."""
-    bpf = policy.compile(profile, arch).bpf
+    bpf = compiler.compile(profile, arch).bpf
     names = _names(arch)
     lines = [f"# {arch}, profile {profile.value}: number, name, decision"]
     lines += [f"{number} {names.get(number, '-')} {_decision(bpf, arch, number)}" for number in range(HIGHEST + 1)]
@@ -43,7 +43,7 @@ def render(arch: str, profile: policy.Profile) -> str:
     return "\n".join(lines) + "\n"
 
 
-def path(arch: str, profile: policy.Profile) -> Path:
+def path(arch: str, profile: compiler.Profile) -> Path:
     """Where the table is kept."""
     return GOLDEN / f"{arch}-{profile.value}.txt"
 
@@ -55,16 +55,16 @@ def _decision(bpf: bytes, arch: str, number: int) -> str:
 
 def _names(arch: str) -> dict[int, str]:
     """Names of the calls that the policy's table has a row for."""
-    binding = policy._binding()
-    target = policy._architecture(binding, arch)
-    return {binding.resolve_syscall(target, row.name): row.name for row in policy.TABLE}
+    binding = compiler._binding()
+    target = compiler._architecture(binding, arch)
+    return {binding.resolve_syscall(target, row.name): row.name for row in compiler.TABLE}
 
 
 def main() -> None:
     """Writes all tables."""
     GOLDEN.mkdir(exist_ok=True)
     for arch in ARCHES:
-        for profile in policy.Profile:
+        for profile in compiler.Profile:
             path(arch, profile).write_text(render(arch, profile))
 
 

@@ -7,10 +7,10 @@ import asyncio
 import grpc
 import pytest
 from cruxbox.retry import parse_retry_info
-from cruxboxd.admission import Admission
-from cruxboxd.config import Config
-from cruxboxd.refusal import Refused, retry_info, rich_status
-from cruxboxd.tenants import Tenant
+from cruxboxd.settings.config import Config
+from cruxboxd.tenancy.admission import Admission
+from cruxboxd.tenancy.refusal import Refused, retry_info, rich_status
+from cruxboxd.tenancy.tenants import Tenant
 from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, duration_pb2, message_factory
 
 

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 from cruxbox import Client, EvaluateCheck, Isolation, Limits, Outcome, Task
-from cruxboxd.bundles import MOST_CHECKS, Bundle, bundle, companions
-from cruxboxd.config import DEFAULT_LIMITS
-from cruxboxd.jobs import Job, Result, ZygoteKey
-from cruxboxd.verdict import Exit
-from cruxcell import frames, messages, reports
+from cruxboxd.scheduling.bundles import MOST_CHECKS, Bundle, bundle, companions
+from cruxboxd.settings.config import DEFAULT_LIMITS
+from cruxboxd.zygotes.exit import Exit
+from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.setup import ZygoteKey
+from cruxcell.protocol import frames, messages, records
 from test_grouping import LEAKS, differing
 
 KEY = ZygoteKey("default", False, "0")
@@ -216,17 +217,17 @@ async def test_one_job_alone_is_no_bundle():
 
 # ---- whose end it was --------------------------------------------------------------
 
-PLAN = reports.plan(True, "d", [])
-NUMBERS = reports.NUMBERS.pack(0, 1, 1, 1, 0)
-GOOD = PLAN + reports.value(NUMBERS, messages.PLAIN, b"i1", b"1")
-NO_MEMORY = PLAN + reports.raised(reports.NUMBERS.pack(0, 1, 1, 1, reports.OUT_OF_MEMORY), MemoryError())
+PLAN = records.plan(True, "d", [])
+NUMBERS = records.NUMBERS.pack(0, 1, 1, 1, 0)
+GOOD = PLAN + records.value(NUMBERS, messages.PLAIN, b"i1", b"1")
+NO_MEMORY = PLAN + records.raised(records.NUMBERS.pack(0, 1, 1, 1, records.OUT_OF_MEMORY), MemoryError())
 KILLED_BY_CLOCK = Exit(status=9, cpu_ns=900, killed=messages.KILLED_CPU)
 SEGFAULT = Exit(status=11, cpu_ns=900)
 OUT_OF_STEPS = Exit(status=messages.EXIT_STEPS << 8, cpu_ns=900)
 
 
 def said(*sections: bytes) -> bytes:
-    return b"".join(reports.section(at) + section for at, section in enumerate(sections))
+    return b"".join(records.section(at) + section for at, section in enumerate(sections))
 
 
 @pytest.mark.parametrize(
@@ -240,7 +241,7 @@ def said(*sections: bytes) -> bytes:
         (said(PLAN), SEGFAULT, "nnn", "ynn"),
         (said(GOOD, b""), KILLED_BY_CLOCK, "ynn", ".yn"),
         (said(GOOD, NO_MEMORY, GOOD), Exit(), "yny", ".y."),
-        (said(GOOD, reports.plan(False, "d", []), GOOD), Exit(), "yny", ".y."),
+        (said(GOOD, records.plan(False, "d", []), GOOD), Exit(), "yny", ".y."),
         (said(GOOD, GOOD, GOOD), Exit(status=9, killed=messages.KILLED_SILENT), "yyn", "..y"),
         # Out of turn, out of order, one too many, nothing, and what no honest worker sends: nobody is charged.
         (GOOD, Exit(), "nnn", "yyy"),
@@ -248,7 +249,7 @@ def said(*sections: bytes) -> bytes:
         (GOOD + said(GOOD), Exit(), "nnn", "yyy"),
         (said(GOOD) + said(GOOD), Exit(), "nnn", "yyy"),
         (said(GOOD, GOOD, GOOD, GOOD), Exit(), "nnn", "yyy"),
-        (reports.section(1) + GOOD, Exit(), "nnn", "yyy"),
+        (records.section(1) + GOOD, Exit(), "nnn", "yyy"),
         (frames.frame([messages.SECTION, b"\0\0\0\0", b""]) + GOOD, Exit(), "nnn", "yyy"),
     ],
 )

@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from cruxboxd.asks import TaskAsk
-from cruxboxd.canary import Canaries
-from cruxboxd.verdict import Finding, Outcome
+from cruxboxd.judging.outcomes import Finding, Outcome
+from cruxboxd.judging.tasks import TaskAsk
+from cruxboxd.selftest.canary import Canaries
 from serving import Served, until
 
 NAMES = ("pass", "fail", "forgery")

@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cruxboxd import config as config_module
-from cruxboxd.config import (
+from cruxboxd.settings import config as config_module
+from cruxboxd.settings.cli_options import add_options, config_from
+from cruxboxd.settings.config import (
     DEFAULT_LIMITS,
     MAXIMUM_LIMITS,
     MIB,
@@ -22,7 +23,6 @@ from cruxboxd.config import (
     environment_for_zygotes,
     resolve_limits,
 )
-from cruxboxd.options import add_options, config_from
 
 
 def read(*arguments: str) -> Config:

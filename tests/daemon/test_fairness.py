@@ -13,12 +13,13 @@ from cruxbox.errors import CruxboxError
 from cruxbox.retry import RETRY_INFO_KEY, parse_retry_info
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
-from cruxboxd.config import DEFAULT_LIMITS
-from cruxboxd.fair import FairQueue
-from cruxboxd.identity import make_token
-from cruxboxd.jobs import Job, ZygoteKey
-from cruxboxd.slowness import SlowShare
-from cruxboxd.tenants import HOUSE, Tenant
+from cruxboxd.scheduling.fair_queue import FairQueue
+from cruxboxd.scheduling.slow_share import SlowShare
+from cruxboxd.settings.config import DEFAULT_LIMITS
+from cruxboxd.tenancy.identity import make_token
+from cruxboxd.tenancy.tenants import HOUSE, Tenant
+from cruxboxd.zygotes.jobs import Job
+from cruxboxd.zygotes.setup import ZygoteKey
 from hypothesis import given
 from hypothesis import strategies as st
 from serving import HARMLESS, NAP, Served, spins, sums, until

@@ -12,9 +12,9 @@ import grpc
 import pytest
 from cruxbox import Client, Outcome, Tls
 from cruxbox.errors import Unauthenticated, Unavailable
-from cruxboxd.config import Config, ConfigError
-from cruxboxd.identity import Identity, Unidentified, make_token
-from cruxboxd.tenants import read_tenants
+from cruxboxd.settings.config import Config, ConfigError
+from cruxboxd.tenancy.identity import Identity, Unidentified, make_token
+from cruxboxd.tenancy.tenants import read_tenants
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from serving import Authority, Served, sums, until
 

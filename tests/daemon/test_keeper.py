@@ -12,12 +12,13 @@ from dataclasses import replace
 import psutil
 import pytest
 import pytest_asyncio
-from cruxboxd.config import DEFAULT_LIMITS, Config, Limits, environment_for_zygotes
-from cruxboxd.jobs import Job, ZygoteKey
-from cruxboxd.keeper import Keeper, StartError
-from cruxboxd.runtimes import ZygoteSetups, find_runtimes
-from cruxboxd.verdict import Outcome, of_exit, of_records, parse_report
-from cruxcell import calls, messages
+from cruxboxd.judging.outcomes import Outcome, of_exit, of_records, parse_report
+from cruxboxd.settings.config import DEFAULT_LIMITS, Config, Limits, environment_for_zygotes
+from cruxboxd.zygotes.jobs import Job
+from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
+from cruxboxd.zygotes.setup import ZygoteKey
+from cruxboxd.zygotes.zygote_process import Keeper, StartError
+from cruxcell.protocol import messages, payloads
 
 pytestmark = pytest.mark.kernel
 
@@ -26,7 +27,7 @@ SETUPS = ZygoteSetups(Config(), find_runtimes(Config()))
 
 
 def job(program: str, *texts: str, limits: Limits = DEFAULT_LIMITS) -> Job:
-    fields = [calls.FLAGS.pack(calls.SHARE), program.encode()]
+    fields = [payloads.CALLS_FLAGS.pack(payloads.SHARE), program.encode()]
     for text in texts:
         fields += [b"", text.encode()]
     return Job(key=KEY, kind=messages.JOB_CALLS, fields=fields, limits=limits, checks=len(texts))

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from cruxbox import CallCheck, Outcome, Task
-from cruxboxd.asks import StepCount, TaskAsk
-from cruxboxd.config import DEFAULT_LIMITS
-from cruxboxd.metrics import Metrics, violated
-from cruxboxd.verdict import Finding
-from cruxboxd.verdict import Outcome as Ended
+from cruxboxd.judging.outcomes import Finding
+from cruxboxd.judging.outcomes import Outcome as Ended
+from cruxboxd.judging.tasks import StepCount, TaskAsk
+from cruxboxd.settings.config import DEFAULT_LIMITS
+from cruxboxd.telemetry.metrics import Metrics, violated
 from serving import Served, sums
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "operations.md"

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
-from cruxboxd.asks import CallAsk, StepCount, TaskAsk
-from cruxboxd.config import DEFAULT_LIMITS
-from cruxboxd.outbox import Outbox
-from cruxboxd.slices import SLICES_A_CALL, Slices, slices
+from cruxboxd.judging.tasks import CallAsk, StepCount, TaskAsk
+from cruxboxd.rpc.call_work import SLICES_A_CALL, Slices, slices
+from cruxboxd.rpc.response_stream import Outbox
+from cruxboxd.settings.config import DEFAULT_LIMITS
 from hypothesis import given
 from hypothesis import strategies as st
 

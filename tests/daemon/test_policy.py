@@ -13,9 +13,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import golden_policy
 from bpf import X32_BIT, decide
-from cruxboxd import policy, syscalls_table
-from cruxboxd.policy import PolicyError, Profile
-from cruxboxd.syscalls_table import TABLE, Action, Row, Where
+from cruxboxd.seccomp import compiler, table
+from cruxboxd.seccomp.compiler import PolicyError, Profile
+from cruxboxd.seccomp.table import TABLE, Action, Row, Where
 
 GARBAGE = 0xDEADBEEF00000000
 WHERE = [row.name for row in TABLE if isinstance(row.stdlib, Where) or isinstance(row.compute, Where)]
@@ -105,14 +105,14 @@ def test_every_number_answers_as_the_golden_table_says(profile: Profile, arch: s
 @pytest.mark.parametrize(("call", "args", "compute", "stdlib"), ARGUMENTS)
 def test_arguments_decide(call: str, args: tuple[int, ...], compute: str, stdlib: str) -> None:
     number = number_of(call, "x86_64")
-    assert decide(policy.compile(Profile.COMPUTE, "x86_64").bpf, "x86_64", number, args) == compute
-    assert decide(policy.compile(Profile.STDLIB, "x86_64").bpf, "x86_64", number, args) == stdlib
+    assert decide(compiler.compile(Profile.COMPUTE, "x86_64").bpf, "x86_64", number, args) == compute
+    assert decide(compiler.compile(Profile.STDLIB, "x86_64").bpf, "x86_64", number, args) == stdlib
 
 
 @pytest.mark.parametrize(("call", "args"), [case[:2] for case in ARGUMENTS])
 @pytest.mark.parametrize("profile", Profile)
 def test_the_high_half_of_an_argument_changes_nothing(profile: Profile, call: str, args: tuple[int, ...]) -> None:
-    bpf, number = policy.compile(profile, "x86_64").bpf, number_of(call, "x86_64")
+    bpf, number = compiler.compile(profile, "x86_64").bpf, number_of(call, "x86_64")
     loud = tuple((value & 0xFFFFFFFF) | GARBAGE for value in args)
     assert decide(bpf, "x86_64", number, loud) == decide(bpf, "x86_64", number, args)
 
@@ -126,18 +126,18 @@ def test_every_conditional_row_has_argument_cases() -> None:
 )
 def test_open_flags_are_those_of_the_architecture(flags: int, expected: str) -> None:
     """O_DIRECTORY is 0o40000 on aarch64, where 0o200000 is O_DIRECT."""
-    bpf = policy.compile(Profile.STDLIB, "aarch64").bpf
+    bpf = compiler.compile(Profile.STDLIB, "aarch64").bpf
     assert decide(bpf, "aarch64", number_of("openat", "aarch64"), (0, 0, flags)) == expected
 
 
 def test_the_other_architecture_is_killed() -> None:
     for arch, other in (("x86_64", "aarch64"), ("aarch64", "x86_64")):
-        bpf = policy.compile(Profile.STDLIB, arch).bpf
+        bpf = compiler.compile(Profile.STDLIB, arch).bpf
         assert {decide(bpf, other, number) for number in range(golden_policy.HIGHEST)} == {"kill"}
 
 
 def test_x32_numbers_are_killed() -> None:
-    bpf = policy.compile(Profile.STDLIB, "x86_64").bpf
+    bpf = compiler.compile(Profile.STDLIB, "x86_64").bpf
     assert {decide(bpf, "x86_64", X32_BIT | number) for number in range(600)} == {"kill"}
 
 
@@ -153,33 +153,33 @@ def test_compute_allows_nothing_that_stdlib_refuses() -> None:
 
 
 def test_an_unknown_name_that_would_be_allowed_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy, "TABLE", (Row("frobnicate", Action.ALLOW, Action.ALLOW, "no such call"),))
-    policy.compile.cache_clear()
+    monkeypatch.setattr(compiler, "TABLE", (Row("frobnicate", Action.ALLOW, Action.ALLOW, "no such call"),))
+    compiler.compile.cache_clear()
     with pytest.raises(PolicyError, match="frobnicate"):
-        policy.compile(Profile.COMPUTE)
-    policy.compile.cache_clear()
+        compiler.compile(Profile.COMPUTE)
+    compiler.compile.cache_clear()
 
 
 def test_an_unknown_name_that_is_refused_anyway_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     row = Row("frobnicate", Action.KILL, Action.KILL, "an older libseccomp does not know it")
-    monkeypatch.setattr(policy, "TABLE", (*syscalls_table.TABLE, row))
-    policy.compile.cache_clear()
-    longer = policy.compile(Profile.COMPUTE)
-    policy.compile.cache_clear()
+    monkeypatch.setattr(compiler, "TABLE", (*table.TABLE, row))
+    compiler.compile.cache_clear()
+    longer = compiler.compile(Profile.COMPUTE)
+    compiler.compile.cache_clear()
     monkeypatch.undo()
-    assert longer.bpf == policy.compile(Profile.COMPUTE).bpf
-    assert longer.digest != policy.compile(Profile.COMPUTE).digest
+    assert longer.bpf == compiler.compile(Profile.COMPUTE).bpf
+    assert longer.digest != compiler.compile(Profile.COMPUTE).digest
 
 
 def test_an_unknown_architecture_is_named() -> None:
     with pytest.raises(PolicyError, match=r"'sparc'.*x86_64, aarch64"):
-        policy.compile(Profile.COMPUTE, "sparc")
+        compiler.compile(Profile.COMPUTE, "sparc")
 
 
 def test_the_digest_tells_profiles_apart_and_is_stable() -> None:
-    first = {profile: policy.compile(profile).digest for profile in Profile}
-    policy.compile.cache_clear()
-    assert {profile: policy.compile(profile).digest for profile in Profile} == first
+    first = {profile: compiler.compile(profile).digest for profile in Profile}
+    compiler.compile.cache_clear()
+    assert {profile: compiler.compile(profile).digest for profile in Profile} == first
     assert len(set(first.values())) == len(Profile)
 
 
@@ -218,7 +218,7 @@ def _golden(profile: Profile) -> dict[int, tuple[str, str]]:
 
 def _sweep(profile: Profile, folder: Path, words: list[str]) -> dict[str, str]:
     filter_file = folder / "filter"
-    filter_file.write_bytes(policy.compile(profile).bpf)
+    filter_file.write_bytes(compiler.compile(profile).bpf)
     script = Path(__file__).parent / "sweep_syscalls.py"
     command = [sys.executable, str(script), str(filter_file), *words]
     output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100).stdout

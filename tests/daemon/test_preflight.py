@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 from cruxbox import CallCheck, Client, EmbeddedServerError, Outcome, Task
-from cruxboxd.config import LAYERS, Config
-from cruxboxd.preflight import LayerState, Preflight
-from cruxcell.probe import ATTEMPTS
+from cruxboxd.selftest.preflight import LayerState, Preflight
+from cruxboxd.settings.config import LAYERS, Config
+from cruxcell.jobs.probe import ATTEMPTS
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -95,7 +95,7 @@ def test_what_is_a_problem(found: Preflight, problems: list[str], degraded: tupl
 
 
 def test_every_layer_but_namespaces_is_required_by_default():
-    from cruxboxd.preflight import _is_required
+    from cruxboxd.selftest.preflight import _is_required
 
     assert {name for name in LAYERS if not _is_required(name, Config())} == {"namespaces"}
     told = Config(require=frozenset({"namespaces"}), allow_degraded=frozenset({"landlock"}))

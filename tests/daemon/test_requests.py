@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
-from cruxboxd import requests
-from cruxboxd.asks import CallAsk, ScriptAsk, StdioAsk, StepCount, TaskAsk
-from cruxboxd.config import DEFAULT_LIMITS, MAXIMUM_LIMITS
-from cruxboxd.requests import Caller, RequestError, Stamp, Terms, read_request, write_verdict
-from cruxboxd.verdict import Assurance, Finding, Outcome
+from cruxboxd.judging.outcomes import Assurance, Finding, Outcome
+from cruxboxd.judging.tasks import CallAsk, ScriptAsk, StdioAsk, StepCount, TaskAsk
+from cruxboxd.rpc import codec
+from cruxboxd.rpc.codec import Caller, RequestError, Stamp, Terms, read_request, write_verdict
+from cruxboxd.settings.config import DEFAULT_LIMITS, MAXIMUM_LIMITS
 
 TERMS = Terms(frozenset({"default", "py39"}), "default", DEFAULT_LIMITS, MAXIMUM_LIMITS)
 CALL = pb.Check(call=pb.CallCheck(call="f(1)", expected="1"))
@@ -31,7 +31,7 @@ def stdio(expected: str) -> pb.Check:
     return pb.Check(stdio=pb.StdioCheck(expected_stdout=expected))
 
 
-LARGE = "x" * (requests.MAX_TEXT_BYTES + 1)
+LARGE = "x" * (codec.MAX_TEXT_BYTES + 1)
 REFUSED = [
     ([], {}, "tasks is empty"),
     ([pb.Task()], {}, "tasks[0].checks is empty; nothing to check is never a pass"),
@@ -72,7 +72,7 @@ def test_what_is_refused_is_named(tasks: list[pb.Task], options: dict[str, objec
 
 
 def test_too_many_checks(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(requests, "MAX_CHECKS", 1)
+    monkeypatch.setattr(codec, "MAX_CHECKS", 1)
     with pytest.raises(RequestError, match="at most 1 checks"):
         read(task(), task(id="b"))
 

@@ -8,9 +8,9 @@ import grpc
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxbox_proto.v1 import sandbox_pb2_grpc as pb_grpc
-from cruxboxd.config import Config
+from cruxboxd.rpc.tracing import Tracer
 from cruxboxd.server import Engine, Server
-from cruxboxd.tracing import Tracer
+from cruxboxd.settings.config import Config
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor

@@ -6,10 +6,11 @@ import signal
 import struct
 
 import pytest
-from cruxboxd import verdict
-from cruxboxd.verdict import Clock, Exit, Finding, Outcome, of_exit, of_records, parse_report
-from cruxcell import messages, reports
-from cruxcell.frames import frame
+from cruxboxd.judging import outcomes
+from cruxboxd.judging.outcomes import Clock, Finding, Outcome, of_exit, of_records, parse_report
+from cruxboxd.zygotes.exit import Exit
+from cruxcell.protocol import messages, records
+from cruxcell.protocol.frames import frame
 
 S = 1_000_000_000
 MIB = 1 << 20
@@ -53,16 +54,16 @@ def test_an_end_without_an_answer(name: str):
 
 # ---- what a worker says -----------------------------------------------------------
 
-PLAN = reports.plan(True, "dd", [])
+PLAN = records.plan(True, "dd", [])
 CLEAN = Exit(0, 5 * S, 7 * S, 3 * MIB)
 
 
 def numbers(index: int = 0, steps: int = 10, cpu_ns: int = 1, wall_ns: int = 2, flags: int = 0) -> bytes:
-    return reports.NUMBERS.pack(index, steps, cpu_ns, wall_ns, flags)
+    return records.NUMBERS.pack(index, steps, cpu_ns, wall_ns, flags)
 
 
 def value(index: int = 0, canonical: bytes = b"i1;", kind: bytes = messages.PLAIN, **facts: int) -> bytes:
-    return reports.value(numbers(index, **facts), kind, canonical, b"1")
+    return records.value(numbers(index, **facts), kind, canonical, b"1")
 
 
 def findings(*records: bytes) -> tuple[dict[int, Finding], str]:
@@ -71,11 +72,11 @@ def findings(*records: bytes) -> tuple[dict[int, Finding], str]:
 
 # Records with a field that no worker makes so large, for an output limit of 1,000 characters.
 LARGE = {
-    "canonical": reports.value(numbers(), messages.PLAIN, b"z" * 65_537, b"1"),
-    "shown": reports.value(numbers(), messages.PLAIN, b"i1;", b"z" * (6 * messages.MAX_TEXT + 2)),
-    "kind": reports.value(numbers(), b"pp", b"i1;", b"1"),
-    "stdout": reports.value(numbers(), messages.PLAIN, b"i1;", b"1", b"z" * 6_001),
-    "stderr": reports.value(numbers(), messages.PLAIN, b"i1;", b"1", b"", b"z" * 6_001),
+    "canonical": records.value(numbers(), messages.PLAIN, b"z" * 65_537, b"1"),
+    "shown": records.value(numbers(), messages.PLAIN, b"i1;", b"z" * (6 * messages.MAX_TEXT + 2)),
+    "kind": records.value(numbers(), b"pp", b"i1;", b"1"),
+    "stdout": records.value(numbers(), messages.PLAIN, b"i1;", b"1", b"z" * 6_001),
+    "stderr": records.value(numbers(), messages.PLAIN, b"i1;", b"1", b"", b"z" * 6_001),
     "message": frame([messages.RAISED, numbers(), b"E", b"z" * (6 * messages.MAX_TEXT + 1), b"\0" * 4, b"", b""]),
     "line": frame([messages.RAISED, numbers(), b"E", b"", b"\0" * 5, b"", b""]),
     "token": frame([messages.ENDED, numbers(), b"", b"", b"z" * 257]),
@@ -101,14 +102,14 @@ def test_what_is_claimed_is_cut_to_what_the_kernel_measured():
 
 
 RAISED = frame([messages.RAISED, numbers(), b"KeyError", b"'x'", struct.pack("<i", 3), b"out", b"err"])
-OUT_OF_MEMORY = frame([messages.RAISED, numbers(flags=reports.OUT_OF_MEMORY), b"MemoryError", b"", b"\0" * 4, b"", b""])
+OUT_OF_MEMORY = frame([messages.RAISED, numbers(flags=records.OUT_OF_MEMORY), b"MemoryError", b"", b"\0" * 4, b"", b""])
 KINDS = {
     "raised": (RAISED, Outcome.RAISED),
     "out of memory": (OUT_OF_MEMORY, Outcome.MEMORY_LIMIT),
-    "step limit": (reports.limit(messages.STEP_LIMIT, 0, 5), Outcome.STEP_LIMIT),
-    "output limit": (reports.limit(messages.OUTPUT_LIMIT, 0, 5), Outcome.OUTPUT_LIMIT),
-    "memory limit": (reports.limit(messages.MEMORY_LIMIT, 0, 5), Outcome.MEMORY_LIMIT),
-    "ended": (reports.ended(numbers()), None),
+    "step limit": (records.limit(messages.STEP_LIMIT, 0, 5), Outcome.STEP_LIMIT),
+    "output limit": (records.limit(messages.OUTPUT_LIMIT, 0, 5), Outcome.OUTPUT_LIMIT),
+    "memory limit": (records.limit(messages.MEMORY_LIMIT, 0, 5), Outcome.MEMORY_LIMIT),
+    "ended": (records.ended(numbers()), None),
 }
 
 
@@ -153,8 +154,8 @@ def test_what_was_said_before_is_kept(name: str):
 
 
 def test_a_failure_of_ours_counts_only_before_anything_ran():
-    assert parse_report(reports.harness_error("confine: x")).harness_error == "confine: x"
-    late = parse_report(PLAN + reports.harness_error("confine: x"))
+    assert parse_report(records.harness_error("confine: x")).harness_error == "confine: x"
+    late = parse_report(PLAN + records.harness_error("confine: x"))
     assert late.harness_error == ""
     assert of_records(late, 2, CLEAN, MIB)[1]
 
@@ -167,10 +168,10 @@ def test_without_a_plan_nothing_is_believed(data: bytes):
 
 
 def test_sentences_belong_to_the_invalid_ones():
-    plan = parse_report(reports.plan(False, "dixi", ["first", "second"])).plan
+    plan = parse_report(records.plan(False, "dixi", ["first", "second"])).plan
     assert plan is not None
     assert [plan.detail_of(at) for at in (1, 3)] == ["first", "second"]
-    short = parse_report(reports.plan(False, "ii", ["only"])).plan
+    short = parse_report(records.plan(False, "ii", ["only"])).plan
     assert short is not None
     assert short.detail_of(1) == ""
 
@@ -190,12 +191,12 @@ def test_sentences_belong_to_the_invalid_ones():
     ],
 )
 def test_only_equal_bytes_pass(canonical: bytes | None, expected: bytes | None, outcome: Outcome):
-    assert verdict.compare(Finding(None, canonical=canonical), expected).outcome is outcome
+    assert outcomes.compare(Finding(None, canonical=canonical), expected).outcome is outcome
 
 
 @pytest.mark.parametrize("outcome", Outcome)
 def test_what_is_decided_stays(outcome: Outcome):
-    assert verdict.compare(Finding(outcome, canonical=b"i1;"), b"i1;").outcome is outcome
+    assert outcomes.compare(Finding(outcome, canonical=b"i1;"), b"i1;").outcome is outcome
 
 
 @pytest.mark.parametrize(
@@ -211,4 +212,4 @@ def test_what_is_decided_stays(outcome: Outcome):
     ],
 )
 def test_output(printed: bytes, expected: bytes, same: bool):
-    assert verdict.same_output(printed, expected) is same
+    assert outcomes.same_output(printed, expected) is same

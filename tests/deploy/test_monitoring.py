@@ -6,7 +6,7 @@ import json
 import re
 from types import SimpleNamespace
 
-from cruxboxd.metrics import Metrics
+from cruxboxd.telemetry.metrics import Metrics
 from rendering import DEPLOY, MONITORING, alert_rules, yaml
 
 # The daemon's metrics and their labels (`le` and what a scrape adds apart).

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from cruxboxd import config as daemon_config
 from cruxboxd.__main__ import _parser
-from cruxboxd.config import MIB, Config, check_config
-from cruxboxd.options import config_from
+from cruxboxd.settings import config as daemon_config
+from cruxboxd.settings.cli_options import config_from
+from cruxboxd.settings.config import MIB, Config, check_config
 from rendering import KUSTOMIZE, RENDERED, arguments, container, one
 
 every_overlay = pytest.mark.parametrize("name", RENDERED)

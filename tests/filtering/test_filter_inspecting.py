@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cruxbox import EvaluateCheck, Outcome, ScriptCheck, StepCount, Task
-from cruxcell import inspecting, texts
+from cruxcell.analysis import operands, parsing
 
 # (program, call, findings): each rule, just over and just under its line.
 CASES = [
@@ -223,9 +223,9 @@ except ZeroDivisionError as error:
 
 @pytest.mark.parametrize("source", ORDERS, ids=range(len(ORDERS)))
 def test_rewriting_changes_nothing(source):
-    plain, watched = {}, inspecting.operations(set())
+    plain, watched = {}, operands.operations(set())
     exec(source, plain)
-    exec(inspecting.rewrite(source, "exec"), watched)
+    exec(operands.rewrite(source, "exec"), watched)
     assert watched["out"] == plain["out"]
 
 
@@ -235,17 +235,17 @@ def test_rewriting_changes_nothing_in_the_benchmark(rows):
 
 
 def _watched_output(row):
-    names = inspecting.operations(set())
-    exec(inspecting.rewrite(row["code"], "exec"), names)
-    return repr(eval(inspecting.rewrite(f"f({row['input']})", "eval"), names))
+    names = operands.operations(set())
+    exec(operands.rewrite(row["code"], "exec"), names)
+    return repr(eval(operands.rewrite(f"f({row['input']})", "eval"), names))
 
 
 def test_only_operations_that_happen_at_run_time_are_rewritten():
-    assert inspecting.has_operations(compile("a + 1", "", "eval"))
-    assert inspecting.has_operations(compile("a += 1", "", "exec"))
-    assert not inspecting.has_operations(compile("2 * 3 + 4", "", "eval"))
-    assert not inspecting.has_operations(compile("a < b and not c, -a, a[1:2]", "", "eval"))
-    code = inspecting.rewrite("x = 2 * 3 + y", "exec")
+    assert operands.has_operations(compile("a + 1", "", "eval"))
+    assert operands.has_operations(compile("a += 1", "", "exec"))
+    assert not operands.has_operations(compile("2 * 3 + 4", "", "eval"))
+    assert not operands.has_operations(compile("a < b and not c, -a, a[1:2]", "", "eval"))
+    code = operands.rewrite("x = 2 * 3 + y", "exec")
     assert "@Mult" not in code.co_names
     assert "@Add" in code.co_names
 
@@ -258,5 +258,5 @@ def test_what_cannot_be_seen_is_said(client):
 
 
 def test_every_interpreter_agrees_on_what_is_an_operation():
-    program = texts.compile_text("def f(a):\n    a[0] += 1\n    return a", texts.PROGRAM, "exec")
-    assert inspecting.has_operations(program)
+    program = parsing.compile_text("def f(a):\n    a[0] += 1\n    return a", parsing.PROGRAM, "exec")
+    assert operands.has_operations(program)

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from cruxbox import EvaluateCheck, Outcome, Task
-from cruxcell.hermetic import is_hermetic
-from cruxcell.seedless import is_seedless
+from cruxcell.analysis.determinism import is_seedless
+from cruxcell.analysis.hermetic import is_hermetic
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 
-from cruxboxd import verdict
-from cruxboxd.verdict import Exit, Finding, Outcome
-from cruxcell import frames, messages, plain
-from cruxcell.reports import NUMBERS
+from cruxboxd.judging import outcomes
+from cruxboxd.judging.outcomes import Finding, Outcome
+from cruxboxd.zygotes.exit import Exit
+from cruxcell.protocol import frames, messages
+from cruxcell.protocol.records import NUMBERS
+from cruxcell.values import transfer
 from hypothesis import given
 from hypothesis import strategies as st
 from plain_data import budget, encodable, lengths
@@ -63,21 +65,21 @@ _PIECES = st.lists(st.tuples(_TAGS, lengths).map(b"".join) | st.binary(max_size=
 @given(st.binary() | _PIECES)
 def test_any_bytes_are_a_value_or_garbled(data):
     try:
-        value = plain.decode(data)
-    except plain.Garbled:
+        value = transfer.decode(data)
+    except transfer.Garbled:
         return
-    assert repr(plain.decode(plain.encode(value, 1 << 20))) == repr(value)
+    assert repr(transfer.decode(transfer.encode(value, 1 << 20))) == repr(value)
 
 
 @budget
 @given(encodable)
 def test_an_encoded_value_cut_or_changed_is_a_value_or_garbled(value):
-    data = plain.encode(value, 1 << 20)
+    data = transfer.encode(value, 1 << 20)
     for at in range(0, len(data), 1 + len(data) // 20):
         for damaged in (data[:at], data[:at] + bytes([data[at] ^ 0x41]) + data[at + 1 :]):
             try:
-                plain.decode(damaged)
-            except plain.Garbled:
+                transfer.decode(damaged)
+            except transfer.Garbled:
                 continue
 
 
@@ -104,8 +106,8 @@ _EXITS = st.builds(
 @budget
 @given(st.binary() | _REPORT, _EXITS)
 def test_any_bytes_are_a_report_and_findings(data, facts):
-    report = verdict.parse_report(data)
-    findings, forged = verdict.of_records(report, 3, facts, 1 << 20)
+    report = outcomes.parse_report(data)
+    findings, forged = outcomes.of_records(report, 3, facts, 1 << 20)
     assert set(findings) <= {0, 1, 2}
     assert isinstance(forged, str)
     for finding in findings.values():
@@ -118,7 +120,7 @@ def test_any_bytes_are_a_report_and_findings(data, facts):
 @budget
 @given(_EXITS, st.integers(1, 10**11), st.integers(1, 2**40))
 def test_any_end_without_an_answer_has_an_outcome_that_is_not_a_pass(facts, cpu_limit_ns, memory_bytes):
-    finding = verdict.of_exit(facts, cpu_limit_ns, memory_bytes)
+    finding = outcomes.of_exit(facts, cpu_limit_ns, memory_bytes)
     assert finding.outcome not in (None, Outcome.PASSED, Outcome.FAILED, Outcome.EVALUATED)
     assert finding.detail
 
@@ -126,7 +128,7 @@ def test_any_end_without_an_answer_has_an_outcome_that_is_not_a_pass(facts, cpu_
 @budget
 @given(st.binary(max_size=30), st.binary(max_size=30) | st.none(), st.sampled_from([None, *Outcome]))
 def test_only_equal_bytes_pass(canonical, expected, outcome):
-    settled = verdict.compare(Finding(outcome, canonical=canonical), expected)
+    settled = outcomes.compare(Finding(outcome, canonical=canonical), expected)
     if outcome is None:
         assert (settled.outcome is Outcome.PASSED) == (canonical == expected)
     else:
@@ -137,5 +139,5 @@ def test_only_equal_bytes_pass(canonical, expected, outcome):
 @given(st.lists(st.text("ab \t", max_size=5), max_size=5), st.text(" \t\n", max_size=4))
 def test_white_space_at_the_end_of_lines_does_not_count(lines, end):
     text = "\n".join(lines)
-    assert verdict.same_output("\n".join(line + " " for line in lines).encode() + end.encode(), text.encode())
-    assert not verdict.same_output(f"x{text}".encode(), text.encode())
+    assert outcomes.same_output("\n".join(line + " " for line in lines).encode() + end.encode(), text.encode())
+    assert not outcomes.same_output(f"x{text}".encode(), text.encode())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 import pytest
-from cruxboxd.literals import read_literal
-from cruxcell.values import canon
+from cruxboxd.judging.literals import read_literal
+from cruxcell.values.canonical import canon
 from hypothesis import given
 from hypothesis import strategies as st
 from plain_data import budget

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
-from cruxboxd.config import DEFAULT_LIMITS, MAXIMUM_LIMITS, MINIMUM_LIMITS, UNITS, LimitError, resolve_limits
-from cruxboxd.requests import Caller, RequestError, Stamp, Terms, read_request, write_verdict
-from cruxboxd.verdict import Assurance, Clock, Finding, Outcome
+from cruxboxd.judging.outcomes import Assurance, Clock, Finding, Outcome
+from cruxboxd.rpc.codec import Caller, RequestError, Stamp, Terms, read_request, write_verdict
+from cruxboxd.settings.config import DEFAULT_LIMITS, MAXIMUM_LIMITS, MINIMUM_LIMITS, UNITS, LimitError, resolve_limits
 from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st

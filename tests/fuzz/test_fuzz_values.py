@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 
-from cruxcell import plain, values
+from cruxcell.values import canonical, transfer
 from hypothesis import example, given
 from hypothesis import strategies as st
 from plain_data import budget, encodable, plain_data
@@ -13,7 +13,7 @@ ROOM = 1 << 20
 
 
 def canon(value: object) -> bytes:
-    data, has_nan = values.canon(value, ROOM)
+    data, has_nan = canonical.canon(value, ROOM)
     assert not has_nan
     return data
 
@@ -56,8 +56,8 @@ def test_equal_values_in_other_words_have_the_same_bytes(value):
 @given(plain_data, st.integers(0, 60))
 def test_the_budget_is_never_overrun(value, room):
     try:
-        data, _ = values.canon(value, room)
-    except values.TooLarge:
+        data, _ = canonical.canon(value, room)
+    except canonical.TooLarge:
         return
     assert len(data) <= room
 
@@ -65,7 +65,7 @@ def test_the_budget_is_never_overrun(value, room):
 @budget
 @given(encodable)
 def test_what_is_encoded_is_decoded_with_its_types(value):
-    again = plain.decode(plain.encode(value, ROOM))
+    again = transfer.decode(transfer.encode(value, ROOM))
     assert again == value
     assert type(again) is type(value)
     if not isinstance(value, Counter):  # which shows its items by count
@@ -87,14 +87,14 @@ def _shape(value: object) -> object:
 @given(encodable)
 def test_what_is_encoded_equals_itself_canonically(value):
     try:
-        before = values.canon(value, ROOM)
-    except values.NotPlain:
+        before = canonical.canon(value, ROOM)
+    except canonical.NotPlain:
         return
-    assert values.canon(plain.decode(plain.encode(value, ROOM)), ROOM) == before
+    assert canonical.canon(transfer.decode(transfer.encode(value, ROOM)), ROOM) == before
 
 
 @budget
 @given(st.text(st.characters(codec=None)))
 def test_any_text_travels(text):
-    assert plain.decode(plain.encode(text, ROOM)) == text
+    assert transfer.decode(transfer.encode(text, ROOM)) == text
     assert canon(text) == canon(text[:1] + text[1:])

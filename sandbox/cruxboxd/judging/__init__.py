@@ -1,0 +1,1 @@
+"""From a check to its result."""

@@ -1,0 +1,238 @@
+"""The judge: turns tasks into findings.
+
+Theory of operation. Every text that says what is *expected* is read by workers that run no program (`reader`); at the
+same time each task's calls are run by workers that never see what is expected (`calling`). The two meet here, as
+canonical bytes, and `verdict.compare` decides. An assertion `assert <constant> == <expression>` is taken apart into
+the same two sides; other scripts, and stdio checks, run as programs of their own (`running`).
+
+    CONSTANT     nothing ran but the constant: LITERAL if the other side is a constant too
+    DIRECT       name(<constants>): on the program; several share a worker if the program is hermetic
+    ARGUED       name(<expressions>): arguments computed without the program, then applied in another worker
+    EXPRESSION   anything else: beside the program, IN_PROCESS
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from cruxcell.protocol.messages import SEEDLESS
+from cruxcell.protocol.payloads import EXPECTED, SCRIPT
+
+from cruxboxd.judging import outcomes
+from cruxboxd.judging.calls import Caller
+from cruxboxd.judging.expected import Kind, Reader, Reading
+from cruxboxd.judging.outcomes import Assurance, Finding, Outcome, invalid, sandbox_error
+from cruxboxd.judging.scripts import run_script, run_stdio
+from cruxboxd.judging.tasks import Ask, CallAsk, ScriptAsk, StdioAsk, StepCount, TaskAsk
+from cruxboxd.scheduling.scheduler import Pool
+from cruxboxd.zygotes.setup import ZygoteKey
+
+log = logging.getLogger(__name__)
+
+SECOND_SEED_OFFSET = 1
+
+Emit = Callable[[TaskAsk, Ask, Finding, "Finding | None"], Awaitable[None]]
+
+
+class Judge:
+    """Judges batches of tasks on a pool."""
+
+    def __init__(self, pool: Pool, hash_seed: str) -> None:
+        self._pool = pool
+        self._seeds = (hash_seed, str(int(hash_seed) + SECOND_SEED_OFFSET))
+
+    async def judge(self, tasks: Sequence[TaskAsk], emit: Emit) -> None:
+        """Judge every check of every task; `emit(task, ask, finding, second run's finding)` as they are known."""
+        readings, reading = self._read_all(tasks)
+        running = [asyncio.create_task(self._judge_task(task, readings[at], emit)) for at, task in enumerate(tasks)]
+        try:
+            await asyncio.gather(*running)
+        except BaseException:
+            for item in running:
+                item.cancel()
+            for work in reading:
+                work.cancel()
+            await asyncio.gather(*running, *reading, return_exceptions=True)
+            raise
+
+    def _read_all(
+        self, tasks: Sequence[TaskAsk]
+    ) -> tuple[list[asyncio.Future[list[Reading]]], list[asyncio.Future[list[Reading]]]]:
+        """For each task, a future of the readings of its asks that have a text to be read, in order; and the work."""
+        loop = asyncio.get_running_loop()
+        futures: list[asyncio.Future[list[Reading]]] = [loop.create_future() for _ in tasks]
+        by_runtime: dict[tuple[str, str, bool], list[int]] = {}
+        for at, task in enumerate(tasks):
+            if texts_of(task):
+                by_runtime.setdefault((task.runtime, task.tenant, task.interactive), []).append(at)
+            else:
+                futures[at].set_result([])
+        works: list[asyncio.Future[list[Reading]]] = []
+        for (runtime, tenant, interactive), places in by_runtime.items():
+            reader = Reader(self._pool, ZygoteKey(runtime, False, self._seeds[0]), tenant, interactive)
+            work = asyncio.ensure_future(reader.read([text for at in places for text in texts_of(tasks[at])]))
+            works.append(work)
+            work.add_done_callback(_deal(places, [len(texts_of(tasks[at])) for at in places], futures))
+        return futures, works
+
+    async def _judge_task(self, task: TaskAsk, readings: asyncio.Future[list[Reading]], emit: Emit) -> None:
+        """Every check of the task gets exactly one finding; after a fault of ours, a SANDBOX_ERROR if it has none."""
+        unanswered = {ask.id: ask for ask in task.asks}
+
+        async def emit_once(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
+            unanswered.pop(ask.id, None)
+            await emit(task, ask, finding, second)
+
+        try:
+            await self._judge_kinds(task, readings, emit_once)
+        except Exception:
+            log.exception("a task could not be judged", extra={"task": task.id})
+            for ask in list(unanswered.values()):
+                await emit(task, ask, sandbox_error("an internal error of the server"), None)
+
+    async def _judge_kinds(self, task: TaskAsk, readings: asyncio.Future[list[Reading]], emit: Emit) -> None:
+        """The calls of a task together, everything else one by one; all at once."""
+        call_asks = [ask for ask in task.asks if isinstance(ask, CallAsk)]
+        work: list[Awaitable[None]] = []
+        if call_asks:
+            work.append(self._judge_calls(task, call_asks, readings, emit))
+        scripts = [ask for ask in task.asks if isinstance(ask, ScriptAsk)]
+        if scripts:
+            work.append(self._judge_scripts(task, scripts, readings, len(texts_of(task)) - len(scripts), emit))
+        work += [self._judge_stdio(task, ask, emit) for ask in task.asks if isinstance(ask, StdioAsk)]
+        if len(work) == 1:
+            await work[0]
+        else:
+            await asyncio.gather(*work)
+
+    # ---- calls -------------------------------------------------------------------------------------------------
+
+    async def _judge_calls(
+        self, task: TaskAsk, asks: list[CallAsk], readings: asyncio.Future[list[Reading]], emit: Emit
+    ) -> None:
+        caller = Caller(self._pool, task, self._seeds[0])
+        values, others = await self._evaluate(task, asks)
+        read = iter(readings.result() if readings.done() else await asyncio.shield(readings))
+        for ask, value, other in zip(asks, values, others):
+            if ask.expected is None:
+                await emit(task, ask, _evaluated(value), other and _evaluated(other))
+                continue
+            reading = next(read)
+            finding = await self._settle(caller, ask, value, reading)
+            second = other and await self._settle(caller, ask, other, reading)
+            await emit(task, ask, finding, second)
+
+    async def _evaluate(self, task: TaskAsk, asks: list[CallAsk]) -> tuple[list[Finding], list[Finding | None]]:
+        """The values of the calls, and with repeat = 2 those under another hash seed."""
+        first = Caller(self._pool, task, self._seeds[0]).evaluate(asks)
+        if task.repeat < 2:
+            return await first, [None] * len(asks)
+        if any(ask.inspect for ask in asks):
+            return await self._evaluate_and_repeat(task, asks, await first)
+        second = Caller(self._pool, task, self._seeds[1]).evaluate(asks)
+        values, others = await asyncio.gather(first, second)
+        return values, list(others)
+
+    async def _evaluate_and_repeat(
+        self, task: TaskAsk, asks: list[CallAsk], values: list[Finding]
+    ) -> tuple[list[Finding], list[Finding | None]]:
+        """A filter asks whether a value is the same again: so only calls that gave one are repeated, and plainly; and
+        not those whose program was found, before it ran, to be blind to the hash seed."""
+        valued = [at for at, value in enumerate(values) if value.outcome is None and SEEDLESS not in value.findings]
+        others: list[Finding | None] = [None] * len(asks)
+        if valued:
+            caller = Caller(self._pool, task, self._seeds[1], inspects=False)
+            for at, other in zip(valued, await caller.evaluate([asks[at] for at in valued])):
+                others[at] = other
+        return values, others
+
+    async def _settle(self, caller: Caller, ask: CallAsk, value: Finding, reading: Reading) -> Finding:
+        """A value and what was expected, brought together."""
+        if value.outcome is not None:
+            return value
+        if reading.kind is Kind.UNREAD:
+            return sandbox_error(reading.text)
+        if reading.kind is Kind.INVALID:
+            return invalid(f"the expected value: {reading.text}")
+        if reading.kind is Kind.CONSTANT:
+            return outcomes.compare(value, reading.canonical)
+        expected = await caller.evaluate_expected(ask.expected or "")
+        return settle_expression(value, expected)
+
+    # ---- scripts -----------------------------------------------------------------------------------------------
+
+    async def _judge_scripts(
+        self, task: TaskAsk, asks: list[ScriptAsk], readings: asyncio.Future[list[Reading]], skip: int, emit: Emit
+    ) -> None:
+        """Assertions about one call are judged as calls, together; what else there is, each by itself."""
+        read = (await asyncio.shield(readings))[skip:] if task.step_count is StepCount.INSTRUCTIONS else []
+        kinds = dict(zip(range(len(asks)), read))
+        # `candidate` is a name that only scripts have.
+        simple = [
+            at for at, reading in kinds.items() if reading.kind is Kind.ASSERTION and "candidate" not in reading.text
+        ]
+        calls = [CallAsk(asks[at].id, kinds[at].text, None) for at in simple]
+        if calls:
+            values = await Caller(self._pool, task, self._seeds[0]).evaluate(calls)
+            for at, value in zip(simple, values):
+                await emit(task, asks[at], outcomes.compare(value, kinds[at].canonical), None)
+        rest = [at for at in range(len(asks)) if at not in simple]
+        await asyncio.gather(*[self._judge_script(task, asks[at], kinds.get(at), emit) for at in rest])
+
+    async def _judge_script(self, task: TaskAsk, ask: ScriptAsk, reading: Reading | None, emit: Emit) -> None:
+        if reading is not None and reading.kind is Kind.INVALID:
+            finding = invalid(f"the script: {reading.text}")
+        elif reading is not None and reading.kind is Kind.UNREAD:
+            finding = sandbox_error(reading.text)
+        else:
+            finding = await run_script(self._pool, task, ask, self._seeds[0])
+        await emit(task, ask, finding, None)
+
+    async def _judge_stdio(self, task: TaskAsk, ask: StdioAsk, emit: Emit) -> None:
+        await emit(task, ask, await run_stdio(self._pool, task, ask, self._seeds[0]), None)
+
+
+def texts_of(task: TaskAsk) -> list[tuple[bytes, str]]:
+    """The texts of a task that have to be read: those of calls first, then those of scripts."""
+    texts = [(EXPECTED, ask.expected) for ask in task.asks if isinstance(ask, CallAsk) and ask.expected is not None]
+    if task.step_count is StepCount.INSTRUCTIONS:
+        texts += [(SCRIPT, ask.script) for ask in task.asks if isinstance(ask, ScriptAsk)]
+    return texts
+
+
+def settle_expression(value: Finding, expected: Finding) -> Finding:
+    """A value against an expected value that had to be computed. The weaker of the two assurances counts."""
+    if expected.outcome is not None:
+        return expected.but(detail=f"the expected value: {expected.detail or expected.outcome.name}")
+    if expected.canonical is None:
+        return invalid(f"the expected value: {expected.detail}")
+    settled = outcomes.compare(value, expected.canonical)
+    sides = [side.assurance for side in (value, expected) if side.assurance is not None]
+    return settled.but(assurance=min(sides, key=lambda assurance: assurance.value, default=Assurance.SEPARATED))
+
+
+def _evaluated(value: Finding) -> Finding:
+    """The answer to a question for a value, without what was noted for us alone."""
+    findings = tuple([name for name in value.findings if name != SEEDLESS]) if value.findings else ()
+    return value.but(outcome=value.outcome or Outcome.EVALUATED, findings=findings)
+
+
+def _deal(
+    places: list[int], counts: list[int], futures: list[asyncio.Future[list[Reading]]]
+) -> Callable[[asyncio.Future[list[Reading]]], None]:
+    """A callback that hands the readings of a whole batch to the tasks they belong to."""
+
+    def deal(done: asyncio.Future[list[Reading]]) -> None:
+        at = 0
+        for place, count in zip(places, counts):
+            if futures[place].done():
+                continue
+            if done.cancelled() or done.exception() is not None:
+                futures[place].set_result([Reading(Kind.UNREAD, text="the texts could not be read")] * count)
+            else:
+                futures[place].set_result(done.result()[at : at + count])
+            at += count
+
+    return deal

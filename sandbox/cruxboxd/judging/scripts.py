@@ -1,0 +1,144 @@
+"""Checks that run a whole program: stdio, and scripts that cannot be taken apart."""
+
+from __future__ import annotations
+
+import secrets
+
+from cruxcell.protocol import messages
+from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS
+
+from cruxboxd.judging import outcomes
+from cruxboxd.judging.calls import read_single
+from cruxboxd.judging.outcomes import Assurance, Finding, Outcome, invalid
+from cruxboxd.judging.tasks import ScriptAsk, StdioAsk, StepCount, TaskAsk
+from cruxboxd.scheduling.scheduler import MAX_ATTEMPTS, Pool
+from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.setup import ZygoteKey
+
+
+async def run_stdio(pool: Pool, task: TaskAsk, ask: StdioAsk, hash_seed: str) -> Finding:
+    """The program with `stdin`; what it printed is read from memory files after its death and compared here."""
+    fields = [_bytes(task.program), _bytes(ask.stdin)]
+    job = _job(task, messages.JOB_STDIO, fields, hash_seed)
+    job.flags = messages.STDIO
+    result = await pool.run(job)
+    finding = _of_stdio(result, task).but(assurance=Assurance.SEPARATED)
+    limit = task.limits.output_bytes
+    out, err = (stream[:limit] for stream in result.streams)
+    finding = finding.but(
+        stdout=outcomes.text(out), stderr=outcomes.text(err), output_cut=len(result.streams[0]) > limit
+    )
+    if finding.outcome is not None:
+        return finding
+    same = outcomes.same_output(out, ask.expected_stdout.encode("utf-8", "surrogatepass"))
+    return finding.but(outcome=Outcome.PASSED if same else Outcome.FAILED, detail="" if same else "the output differs")
+
+
+def _of_stdio(result: Result, task: TaskAsk) -> Finding:
+    """The finding, with outcome None if the program came to its end: also by os._exit(0), as its output is judged."""
+    if any(len(stream) >= task.limits.output_bytes for stream in result.streams):
+        return Finding(Outcome.OUTPUT_LIMIT, "printed more than its output limit", steps=0)
+    finding = read_single(result, task)
+    silent = finding.outcome is Outcome.CRASHED and result.facts.is_clean
+    return finding.but(outcome=None, detail="") if silent else finding
+
+
+async def run_script(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
+    """The script: in two processes if it names what it tests, in the candidate's own where that cannot be."""
+    why = "the script names no entry point"
+    if ask.entry_point and task.step_count is StepCount.INSTRUCTIONS:
+        finding = await _run_separated(pool, task, ask, hash_seed)
+        if finding.outcome is not None:
+            return finding
+        why = finding.detail
+    if task.require is not None and task.require is not Assurance.IN_PROCESS:
+        return invalid(f"{why}, so it can only be checked IN_PROCESS")
+    return (await _run_together(pool, task, ask, hash_seed)).but(assurance=Assurance.IN_PROCESS)
+
+
+async def _run_together(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
+    """Script and program in one namespace."""
+    events = task.step_count is StepCount.EVENTS
+    fields = [
+        SCRIPT_FLAGS.pack(COUNT_EVENTS if events else 0),
+        _bytes(task.program),
+        _bytes(ask.script),
+        ask.entry_point.encode(),
+        token := secrets.token_bytes(16),
+    ]
+    finding = read_single(await pool.run(_job(task, messages.JOB_SCRIPT, fields, hash_seed)), task)
+    return _of_script(finding, token)
+
+
+async def _run_separated(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
+    """The candidate serves, the test calls. Outcome None: values cannot cross, and the detail says which."""
+    for _ in range(MAX_ATTEMPTS):
+        job = _job(task, messages.JOB_SERVE, [_bytes(task.program)], hash_seed)
+        job.flags = messages.PAIR
+        job.partner = _job(task, messages.JOB_TEST, [_bytes(ask.script), ask.entry_point.encode()], hash_seed)
+        job.partner.is_partner = True
+        finding = _of_pair(*await pool.run_pair(job), task)
+        if finding.outcome is not Outcome.SANDBOX_ERROR:
+            break
+    return finding.but(assurance=Assurance.SEPARATED)
+
+
+def _of_pair(candidate: Result, test: Result, task: TaskAsk) -> Finding:
+    """The test's word counts, unless the candidate ended first: then the kernel's word on the candidate does."""
+    served = read_single(candidate, task)
+    if served.outcome is Outcome.INVALID or candidate.error:
+        return served
+    if candidate.facts.killed in (messages.KILLED_CPU, messages.KILLED_WALL):
+        return served
+    report = outcomes.parse_report(test.report)
+    last = report.records[-1] if report.records else [b""]
+    if last[0] in _TEST_ENDS and len(last) == 3 and test.facts.is_clean:
+        outcome, text = _TEST_ENDS[last[0]], outcomes.text(last[2])
+        if last[0] == messages.CANDIDATE_GONE:
+            # It cut or garbled the line and lived on: its doing, although it was we who ended it then.
+            if candidate.facts.killed == messages.KILLED_CANCEL:
+                return Finding(Outcome.CRASHED, text)
+            return served if served.outcome is not None else Finding(Outcome.CRASHED, text)
+        return served.but(outcome=outcome, detail=text)
+    finding = _of_script(read_single(test, task))
+    return finding.but(
+        steps=served.steps,
+        cpu_ns=served.cpu_ns,
+        peak_bytes=max(candidate.facts.peak_bytes, test.facts.peak_bytes),
+        stdout=served.stdout or finding.stdout,
+        stderr=served.stderr or finding.stderr,
+    )
+
+
+# How a test ends that neither came to its end nor raised: the outcome, None for "another way must be taken".
+_TEST_ENDS = {
+    messages.CANDIDATE_GONE: Outcome.CRASHED,
+    messages.NOT_PLAIN: Outcome.FAILED,
+    messages.CANNOT_CROSS: None,
+}
+
+
+def _of_script(finding: Finding, token: bytes = b"") -> Finding:
+    """A script that came to its end has PASSED; an assertion of it that failed is FAILED."""
+    if finding.outcome is None:
+        if finding.detail == outcomes.ENDED and finding.canonical == token:
+            return finding.but(outcome=Outcome.PASSED, detail="")
+        return finding.but(outcome=Outcome.VIOLATION, detail="its report says what only the sandbox may say")
+    if finding.outcome is Outcome.RAISED and finding.exception is not None and finding.exception[0] == "AssertionError":
+        return finding.but(outcome=Outcome.FAILED, detail="an assertion of the script does not hold")
+    return finding
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _job(task: TaskAsk, kind: bytes, fields: list[bytes], hash_seed: str) -> Job:
+    return Job(
+        key=ZygoteKey(task.runtime, any(b"import" in field for field in fields), hash_seed),
+        kind=kind,
+        fields=fields,
+        limits=task.limits,
+        tenant=task.tenant,
+        interactive=task.interactive,
+    )

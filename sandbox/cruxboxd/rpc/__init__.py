@@ -1,0 +1,1 @@
+"""gRPC: requests in, verdicts out."""

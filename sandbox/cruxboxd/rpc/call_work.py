@@ -1,0 +1,89 @@
+"""One call's work, in slices: none so large that it holds up the loop, few enough at a time to keep memory bounded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from cruxboxd.judging.judge import Emit, Judge
+from cruxboxd.judging.tasks import TaskAsk
+from cruxboxd.tenancy.admission import Ticket
+
+CHECKS_A_SLICE = 256
+SLICES_A_CALL = 16
+
+
+def slices(tasks: Sequence[TaskAsk], most: int = CHECKS_A_SLICE) -> Iterator[list[TaskAsk]]:
+    """The tasks in groups of at most `most` checks; a larger task is cut, as its checks know nothing of each other."""
+    group: list[TaskAsk] = []
+    room = most
+    for task in tasks:
+        asks = task.asks
+        while asks:
+            part, asks = asks[:room], asks[room:]
+            group.append(task if len(part) == len(task.asks) else replace(task, asks=part))
+            room -= len(part)
+            if room == 0:
+                yield group
+                group, room = [], most
+    if group:
+        yield group
+
+
+class Slices:
+    """The slices of one call that are being judged."""
+
+    def __init__(self, judge: Judge, emit: Emit) -> None:
+        self._judge, self._emit = judge, emit
+        self._room = asyncio.Semaphore(SLICES_A_CALL)
+        self._running: set[asyncio.Task[None]] = set()
+        self._tickets: set[Ticket] = set()
+        self._error: BaseException | None = None
+
+    def has_work(self) -> bool:
+        """Is anything of this call still without a verdict?"""
+        return bool(self._running)
+
+    async def add(self, tasks: Sequence[TaskAsk], ticket: Ticket) -> None:
+        """Start on the tasks that `ticket` was given for; waits while enough is under way."""
+        self._tickets.add(ticket)
+        for part in slices(tasks):
+            await self._room.acquire()
+            self._raise()
+            work = asyncio.create_task(self._run(part, ticket))
+            self._running.add(work)
+            work.add_done_callback(self._ended)
+
+    async def finish(self) -> None:
+        """Wait until everything has its verdict; raises what went wrong."""
+        while self._running and self._error is None:
+            await asyncio.wait(self._running, return_when=asyncio.FIRST_EXCEPTION)
+            await asyncio.sleep(0)  # the callbacks that take the error
+        self._raise()
+
+    async def cancel(self) -> None:
+        """Nobody waits any more: kill the workers and give everything back. Does nothing after `finish`."""
+        for work in list(self._running):
+            work.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        for ticket in self._tickets:
+            ticket.close()
+        self._tickets.clear()
+
+    async def _run(self, part: list[TaskAsk], ticket: Ticket) -> None:
+        try:
+            await self._judge.judge(part, self._emit)
+        finally:
+            if ticket.give_back(sum(len(task.asks) for task in part)):
+                self._tickets.discard(ticket)
+            self._room.release()
+
+    def _ended(self, work: asyncio.Task[None]) -> None:
+        self._running.discard(work)
+        if not work.cancelled() and work.exception() is not None:
+            self._error = self._error or work.exception()
+
+    def _raise(self) -> None:
+        if self._error is not None:
+            raise self._error

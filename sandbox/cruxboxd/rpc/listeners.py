@@ -1,0 +1,114 @@
+"""Addresses and credentials: where the server listens, and with which certificates."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import ssl
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from cruxboxd.settings.config import Config, ConfigError
+from cruxboxd.tenancy.identity import WatchedFiles
+
+log = logging.getLogger(__name__)
+
+
+def listen(server: grpc.aio.Server, config: Config) -> None:
+    """Bind every address of the config. Raises ConfigError for one that cannot or must not be listened on."""
+    certificates = Certificates(config) if config.tls_cert else None
+    for address in config.listen:
+        if is_unix(address) or certificates is None:
+            _refuse_open_plain_text(address, config)
+            port = _bind(address, server.add_insecure_port)
+        else:
+            credentials = certificates.credentials()
+            port = _bind(address, partial(server.add_secure_port, server_credentials=credentials))
+        if is_unix(address):
+            Path(address[len("unix:") :].removeprefix("//")).chmod(0o600)
+        log.info(
+            "listening", extra={"address": address, "port": port, "tls": not is_unix(address) and bool(certificates)}
+        )
+
+
+def _bind(address: str, bind: Callable[[str], int]) -> int:
+    try:
+        port = bind(address)
+    except RuntimeError:
+        port = 0
+    if not port:
+        raise ConfigError(f"cannot listen on {address}: in use, not permitted or not an address")
+    return port
+
+
+def _refuse_open_plain_text(address: str, config: Config) -> None:
+    if not (is_unix(address) or is_loopback(address) or config.insecure_listen):
+        raise ConfigError(
+            f"--listen {address} can be reached from other hosts and would speak plain text; give --tls-cert and "
+            "--tls-key, or --insecure-listen where the network itself is trusted"
+        )
+
+
+def is_unix(address: str) -> bool:
+    return address.startswith(("unix:", "unix-abstract:"))
+
+
+def is_loopback(address: str) -> bool:
+    """Is HOST:PORT an address of this host's own loopback?"""
+    host = address.rpartition(":")[0].removeprefix("ipv4:").removeprefix("ipv6:").strip("[]")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class Certificates:
+    """The certificate files: checked at the start, looked at with each handshake, taken anew when they change.
+
+    A change that is not whole (a key that does not fit yet) is reported in the log, and the last good files stay.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._cert, self._key = Path(config.tls_cert), Path(config.tls_key)
+        self._client_ca = Path(config.tls_client_ca) if config.tls_client_ca else None
+        self._files = WatchedFiles([path for path in (self._cert, self._key, self._client_ca) if path])
+        self._current = self._read()
+
+    def credentials(self) -> grpc.ServerCredentials:
+        """Credentials that follow the files."""
+        fetch: Any = self._fetch  # may return None, which the stubs do not know
+        return grpc.dynamic_ssl_server_credentials(
+            self._current, fetch, require_client_authentication=self._client_ca is not None
+        )
+
+    def _fetch(self) -> grpc.ServerCertificateConfiguration | None:
+        """Called by gRPC with each handshake; None keeps what it has."""
+        if not self._files.changed():
+            return None
+        try:
+            self._current = self._read()
+        except ConfigError as error:
+            log.error("the certificates are wrong; the last good ones stay in force", extra={"reason": str(error)})
+            return None
+        log.info("certificates read anew")
+        return self._current
+
+    def _read(self) -> grpc.ServerCertificateConfiguration:
+        try:
+            check = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            check.load_cert_chain(self._cert, self._key, password="")  # asks nobody: a key under a password is an error
+            if self._client_ca is not None:
+                check.load_verify_locations(self._client_ca)
+            ca = self._client_ca.read_bytes() if self._client_ca is not None else None
+            pair = (self._key.read_bytes(), self._cert.read_bytes())
+        except ssl.SSLError as error:
+            raise ConfigError(f"--tls-cert {self._cert} and --tls-key {self._key}: {error.reason or error}") from None
+        except OSError as error:
+            names = ", ".join(str(path) for path in (self._cert, self._key, self._client_ca) if path)
+            raise ConfigError(f"cannot read the certificates ({names}): {error.strerror}") from None
+        return grpc.ssl_server_certificate_configuration([pair], root_certificates=ca)

@@ -1,0 +1,1 @@
+"""Which job runs next, on which zygote, in whose company."""

@@ -1,0 +1,210 @@
+"""Whose job is next: weighted fair queueing between tenants.
+
+Theory of operation. Each tenant has a line, and each line a *tag*: the work it has been given, divided by its weight.
+The tenant with the smallest tag goes next. Work is counted in checks when a job is handed out, and what it cost beyond
+a millisecond of CPU time a check is added when it is over: so a tenant pays for checks that hang. A tenant that comes
+back from a pause starts where the others are, without credit for the time it was away (start-time fair queueing).
+
+Inside a line interactive jobs go before bulk ones, and jobs that come back (a zygote died) before all others of their
+priority. A tenant at its quota is passed over; what it holds back is handed out when something of its own has ended.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from cruxboxd.tenancy.tenants import HOUSE, Tenant, TenantOf
+from cruxboxd.zygotes.jobs import Job
+
+# What a check is taken to cost when it is handed out; the rest of its CPU time is charged when it is over.
+_CHECK_S = 0.001
+# How long a tenant that has nothing to do still counts as present.
+_PRESENT_S = 10.0
+# What the daemon asks of itself: canaries, and the probes before it serves.
+_NOBODY = (HOUSE, "")
+# How many of a tenant's jobs are looked at for company.
+_LOOK_AHEAD = 64
+
+
+@dataclass
+class _Line:
+    """One tenant's jobs: those that wait by priority, and those handed out."""
+
+    tenant: Tenant
+    interactive: OrderedDict[Job, None] = field(default_factory=OrderedDict)
+    bulk: OrderedDict[Job, None] = field(default_factory=OrderedDict)
+    out: set[Job] = field(default_factory=set)
+    tag: float = 0.0
+    cpu_left_s: float = 0.0
+    refilled_at: float = field(default_factory=time.monotonic)
+    left_at: float = 0.0
+
+    def of(self, job: Job) -> OrderedDict[Job, None]:
+        return self.interactive if job.interactive else self.bulk
+
+    @property
+    def head(self) -> Job | None:
+        return next(iter(self.interactive or self.bulk), None)
+
+    def refill(self, now: float) -> None:
+        """Give the CPU time that has accrued; a minute's worth may be saved up."""
+        a_minute = self.tenant.cpu_seconds_per_minute
+        self.cpu_left_s = min(a_minute, self.cpu_left_s + (now - self.refilled_at) * a_minute / 60)
+        self.refilled_at = now
+
+    @property
+    def is_at_quota(self) -> bool:
+        tenant = self.tenant
+        if tenant.concurrent_checks and len(self.out) >= tenant.concurrent_checks:
+            return True
+        if tenant.cpu_seconds_per_minute:
+            self.refill(time.monotonic())
+            return self.cpu_left_s <= 0
+        return False
+
+
+class FairQueue:
+    """Jobs of many tenants, bounded by whoever puts them in. `checks` and `bytes` say what waits.
+
+    Args:
+        terms_of: the weight and quotas of a tenant by name, asked again whenever the tenant comes back.
+    """
+
+    def __init__(self, terms_of: TenantOf = Tenant) -> None:
+        self._terms_of = terms_of
+        self._lines: dict[str, _Line] = {}
+        self._waiting: dict[str, _Line] = {}
+        self._clock = 0.0  # the tag of the line served last
+        self.checks = 0
+        self.bytes = 0
+
+    # ---- in ----------------------------------------------------------------------------------------------------
+
+    def put(self, job: Job) -> None:
+        """Add a job at the end of its tenant's line."""
+        line = self._join(job)
+        line.of(job)[job] = None
+        self._count(job, 1)
+
+    def put_first(self, job: Job) -> None:
+        """A job that was handed out and comes back: it goes before the others of its priority."""
+        line = self._join(job)
+        if job in line.out:
+            line.out.discard(job)
+            line.tag -= job.checks / line.tenant.weight
+        line.of(job)[job] = None
+        line.of(job).move_to_end(job, last=False)
+        self._count(job, 1)
+
+    def _join(self, job: Job) -> _Line:
+        """The tenant's line; one that was empty takes its place among the others."""
+        line = self._lines.get(job.tenant)
+        if line is None:
+            self._forget_absent()
+            line = self._lines[job.tenant] = _Line(self._terms_of(job.tenant))
+            line.cpu_left_s = line.tenant.cpu_seconds_per_minute
+        if line.head is None:
+            line.tag = max(line.tag, self._clock)
+            self._waiting[job.tenant] = line
+        return line
+
+    # ---- out ---------------------------------------------------------------------------------------------------
+
+    def heads(self, may_start: Callable[[str], bool] | None = None) -> Iterator[Job]:
+        """The next job of each tenant that may have one now, in the order of fairness. Take one, then ask again."""
+        lines = self._waiting.values()
+        for line in sorted(lines, key=lambda line: line.tag) if len(lines) > 1 else list(lines):
+            job = line.head
+            if job is not None and not line.is_at_quota and (may_start is None or may_start(job.tenant)):
+                yield job
+
+    def take(self, job: Job) -> Job:
+        """Hand a head out; its tenant pays for it."""
+        line = self._lines[job.tenant]
+        line.tenant = self._terms_of(job.tenant)
+        self._clock = max(self._clock, line.tag)
+        line.tag += job.checks / line.tenant.weight
+        line.out.add(job)
+        self._drop(line, job)
+        return job
+
+    def take_more(self, head: Job, goes_along: Callable[[Job], bool]) -> list[Job]:
+        """Hand out jobs that are to go with `head`, which was taken: of its tenant and priority, in their order."""
+        line = self._lines[head.tenant]
+        taken = []
+        for job in list(islice(line.of(head), _LOOK_AHEAD)):
+            if line.is_at_quota:
+                break
+            if goes_along(job):
+                taken.append(self.take(job))
+        return taken
+
+    def done(self, job: Job, cpu_ns: int = 0) -> None:
+        """A job is over, whether it was handed out or not; `cpu_ns` is what it really cost."""
+        line = self._lines.get(job.tenant)
+        if line is None or job not in line.out:
+            return
+        line.out.discard(job)
+        line.left_at = time.monotonic()
+        line.tag += max(0.0, cpu_ns / 1e9 / _CHECK_S - job.checks) / line.tenant.weight
+        line.cpu_left_s -= cpu_ns / 1e9
+
+    def remove(self, job: Job) -> bool:
+        """Take a job out wherever it stands; False if it is not here."""
+        line = self._lines.get(job.tenant)
+        if line is None or job not in line.of(job):
+            return False
+        self._drop(line, job)
+        return True
+
+    def take_all(self, matches: Callable[[Job], bool]) -> list[Job]:
+        """Take out every waiting job that `matches`."""
+        waiting = [job for line in self._waiting.values() for job in (*line.interactive, *line.bulk)]
+        return [job for job in waiting if matches(job) and self.remove(job)]
+
+    def _drop(self, line: _Line, job: Job) -> None:
+        del line.of(job)[job]
+        self._count(job, -1)
+        if line.head is None:
+            del self._waiting[job.tenant]
+
+    # ---- figures -----------------------------------------------------------------------------------------------
+
+    @property
+    def age_s(self) -> float:
+        """How long the oldest waiting job has waited."""
+        lines = self._waiting.values()
+        heads = [next(iter(jobs)) for line in lines for jobs in (line.interactive, line.bulk) if jobs]
+        return (time.monotonic_ns() - min(job.queued_at for job in heads)) / 1e9 if heads else 0.0
+
+    @property
+    def present(self) -> int:
+        """Tenants that have work here, or had some a moment ago; the daemon's own checks of itself are none of them."""
+        since = time.monotonic() - _PRESENT_S
+        lines = [line for name, line in self._lines.items() if name not in _NOBODY]
+        return sum(1 for line in lines if line.out or line.head or line.left_at > since)
+
+    def cpu_wait_s(self, name: str) -> float:
+        """Seconds until a tenant that has used up its CPU time may start something again; 0 if it may now."""
+        line = self._lines.get(name)
+        if line is None or not line.tenant.cpu_seconds_per_minute:
+            return 0.0
+        line.refill(time.monotonic())
+        return max(0.0, -line.cpu_left_s * 60 / line.tenant.cpu_seconds_per_minute)
+
+    def _forget_absent(self) -> None:
+        """Drop lines nobody has used for so long that forgetting changes nothing."""
+        if len(self._lines) < 1_000:
+            return
+        since = time.monotonic() - 60
+        for name, line in list(self._lines.items()):
+            if not line.out and line.head is None and line.left_at < since:
+                del self._lines[name]
+
+    def _count(self, job: Job, sign: int) -> None:
+        self.checks += sign * job.checks
+        self.bytes += sign * job.size

@@ -1,0 +1,1 @@
+"""The system call filter: its table, and the compiler that makes a program of it."""

@@ -1,0 +1,1 @@
+"""The daemon tries itself: before it serves, and while it does."""

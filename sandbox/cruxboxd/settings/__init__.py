@@ -1,0 +1,1 @@
+"""What the operator and the host say: configuration, flags, CPUs and memory."""

@@ -1,0 +1,178 @@
+"""The command line, the environment and the configuration file, made into a Config.
+
+A flag beats its environment variable (CRUXBOXD_ and the flag's name), which beats the file, which beats the default.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from cruxboxd.settings.config import MIB, Config, ConfigError, RuntimeSpec
+from cruxboxd.settings.tomlfile import read_toml
+
+
+@dataclass(frozen=True)
+class Option:
+    """One setting: its flag, the Config field it sets, how its text is read, and what it means."""
+
+    flag: str
+    field: str
+    read: Callable[[str], Any]
+    help: str
+    metavar: str = ""
+    repeats: bool = False
+    preflight: bool = False
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError("a whole number") from None
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError("a number of seconds") from None
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(name.strip() for name in text.split(",") if name.strip())
+
+
+def _runtime(text: str) -> RuntimeSpec:
+    name, sign, path = text.partition("=")
+    if not sign or not name or not path:
+        raise ValueError("NAME=/path/to/python")
+    return RuntimeSpec(name, str(Path(path).expanduser().absolute()))
+
+
+def _mebibytes(text: str) -> int:
+    return _integer(text) * MIB
+
+
+def _switch(text: str) -> bool:
+    if text.lower() not in ("1", "0", "true", "false", "yes", "no"):
+        raise ValueError("true or false")
+    return text.lower() in ("1", "true", "yes")
+
+
+OPTIONS = (
+    Option("listen", "listen", str, "where to serve; may be given several times", "HOST:PORT|unix:PATH", repeats=True),
+    Option("workers", "workers", _integer, "workers at the same time (default: usable CPUs)", "N", preflight=True),
+    Option("metrics-port", "metrics_port", _integer, "serve Prometheus figures on this port", "P"),
+    Option("runtime", "runtimes", _runtime, "an interpreter checks may name; the first is the default",
+           "NAME=PYTHON", repeats=True, preflight=True),
+    Option("require", "require", _names, "layers that must hold although they are optional", "LAYER,...",
+           preflight=True),
+    Option("allow-degraded", "allow_degraded", _names, "layers that may be missing; verdicts then say so", "LAYER,...",
+           preflight=True),
+    Option("pure", "pure", _switch, "use the pure-Python twin of the native helper", preflight=True),
+    Option("namespaces", "namespaces", _switch, "use namespaces where the host allows (default: true)", "BOOL",
+           preflight=True),
+    Option("max-message-mib", "max_message_bytes", _mebibytes, "largest request", "MIB"),
+    Option("queue-checks", "queue_checks", _integer, "checks that may wait", "N"),
+    Option("queue-mib", "queue_bytes", _mebibytes, "bytes of checks that may wait", "MIB"),
+    Option("drain-s", "drain_s", _seconds, "seconds to finish accepted checks in after SIGTERM", "S"),
+    Option("tls-cert", "tls_cert", str, "serve TLS on TCP with this certificate chain (PEM; read anew when it changes)",
+           "FILE"),
+    Option("tls-key", "tls_key", str, "the key of --tls-cert", "FILE"),
+    Option("tls-client-ca", "tls_client_ca", str, "only callers with a certificate signed by one of these; it names "
+           "the tenant", "FILE"),
+    Option("tokens", "tokens", str, "tenants, their quotas and hashes of their bearer tokens (TOML; read anew when it "
+           "changes)", "FILE"),
+    Option("insecure-listen", "insecure_listen", _switch, "allow plain text on addresses other hosts can reach"),
+    Option("canary-s", "canary_s", _seconds, "seconds between canaries: checks with a known outcome (0: none)", "S"),
+    Option("exit-with-parent", "exit_with_parent", _switch, "end when the process that started this one ends"),
+    Option("hash-seed", "hash_seed", str, "PYTHONHASHSEED of the candidates", "N"),
+)  # fmt: skip
+_LIMITS = tuple(
+    Option(f"{kind}-{flag}", f"{kind}.{name}", read, f"{kind} of a check's {what}", unit)
+    for kind in ("default", "maximum")
+    for flag, name, read, what, unit in (
+        ("cpu-ms", "cpu_ms", _integer, "CPU time", "MS"),
+        ("wall-ms", "wall_ms", _integer, "wall time", "MS"),
+        ("memory-mib", "memory_bytes", _mebibytes, "memory", "MIB"),
+        ("steps", "steps", _integer, "steps", "N"),
+        ("output-bytes", "output_bytes", _integer, "output", "BYTES"),
+    )
+)
+
+
+def add_options(parser: argparse.ArgumentParser, is_serve: bool) -> None:
+    """Offer the settings that make sense for `serve`, or for `preflight`."""
+    for option in OPTIONS + _LIMITS:
+        if not (is_serve or option.preflight):
+            continue
+        if option.read is _switch and not option.metavar:
+            parser.add_argument(f"--{option.flag}", action="store_const", const="true", help=option.help)
+        else:
+            action = "append" if option.repeats else "store"
+            parser.add_argument(f"--{option.flag}", action=action, metavar=option.metavar, help=option.help)
+    parser.add_argument("--config", metavar="FILE.toml", help="settings by the names of the flags")
+    parser.add_argument("--log-level", default="info", choices=("debug", "info", "warning", "error"))
+
+
+def config_from(options: argparse.Namespace) -> Config:
+    """The Config. Raises ConfigError that names the flag, variable or key and what is allowed."""
+    file = _read_file(options.config) if options.config else {}
+    config = Config()
+    changes: dict[str, Any] = {}
+    limits: dict[str, dict[str, int]] = {"default": {}, "maximum": {}}
+    for option in OPTIONS + _LIMITS:
+        found = _find(option, options, file)
+        if found is None:
+            continue
+        kind, _, name = option.field.partition(".")
+        if name:
+            limits[kind][name] = found
+        else:
+            changes[option.field] = found
+    changes["default_limits"] = replace(config.default_limits, **limits["default"])
+    changes["maximum_limits"] = replace(config.maximum_limits, **limits["maximum"])
+    return replace(config, **changes)
+
+
+def _find(option: Option, options: argparse.Namespace, file: dict[str, Any]) -> Any:
+    """The value of one setting, None if nobody says anything about it."""
+    given = getattr(options, option.flag.replace("-", "_"), None)
+    variable = "CRUXBOXD_" + option.flag.upper().replace("-", "_")
+    if given is not None:
+        return _read(option, given, f"--{option.flag}")
+    if os.environ.get(variable):
+        words = os.environ[variable]
+        return _read(option, words.split() if option.repeats else words, variable)
+    if option.flag in file:
+        value = file[option.flag]
+        if isinstance(value, list):
+            value = [str(item) for item in value] if option.repeats else ",".join(map(str, value))
+        elif isinstance(value, dict) and option.repeats:
+            value = [f"{name}={path}" for name, path in value.items()]
+        return _read(option, value if isinstance(value, list) else str(value), option.flag)
+    return None
+
+
+def _read(option: Option, value: str | list[str], where: str) -> Any:
+    texts = value if isinstance(value, list) else [value]
+    try:
+        values = [option.read(text) for text in texts]
+    except ValueError as error:
+        wanted = option.metavar or "true or false"
+        raise ConfigError(f"{where} is {', '.join(texts)!r}; it must be {wanted} ({error})") from None
+    return tuple(values) if option.repeats else values[0]
+
+
+def _read_file(path: str) -> dict[str, Any]:
+    settings = read_toml(Path(path), "--config")
+    known = {option.flag for option in OPTIONS + _LIMITS}
+    for name in settings:
+        if name not in known:
+            raise ConfigError(f"--config {path}: {name!r} is not a setting; known are {', '.join(sorted(known))}")
+    return settings

@@ -1,0 +1,206 @@
+"""What the daemon was told: limits, runtimes, addresses. Defaults, environment, one TOML file and flags, in this order.
+
+Every value that is wrong is refused at the start with one sentence that names it (ConfigError).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, fields, replace
+
+from cruxboxd.settings.host import memory_limit_bytes, usable_cpus
+
+MIB = 1 << 20
+
+
+class ConfigError(Exception):
+    """A setting that cannot be; the message is one sentence for people."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one check may use. Times in ms, sizes in bytes, steps in bytecode instructions."""
+
+    cpu_ms: int
+    wall_ms: int
+    memory_bytes: int
+    steps: int
+    output_bytes: int
+
+
+DEFAULT_LIMITS = Limits(cpu_ms=3_000, wall_ms=10_000, memory_bytes=512 * MIB, steps=100_000_000, output_bytes=MIB)
+MAXIMUM_LIMITS = Limits(
+    cpu_ms=60_000, wall_ms=300_000, memory_bytes=2_048 * MIB, steps=1_000_000_000_000, output_bytes=16 * MIB
+)
+MINIMUM_LIMITS = Limits(cpu_ms=10, wall_ms=20, memory_bytes=16 * MIB, steps=1, output_bytes=64)
+
+LARGEST_HASH_SEED = 2**32 - 2  # the interpreter's largest is one more
+
+UNITS = {"cpu_ms": "ms", "wall_ms": "ms", "memory_bytes": "bytes", "steps": "steps", "output_bytes": "bytes"}
+
+
+class LimitError(ValueError):
+    """A limit that a request asks for and this server does not give; one sentence."""
+
+
+def resolve_limits(asked: dict[str, int], default: Limits, maximum: Limits) -> Limits:
+    """The limits of a check: `asked` values over `default`, 0 meaning the default. Raises LimitError, never clamps.
+
+    A request that raises the CPU limit but says nothing of wall time gets the default's proportion of wall time.
+    """
+    chosen: dict[str, int] = {}
+    for name, unit in UNITS.items():
+        value = asked.get(name, 0)
+        if value == 0:
+            value = getattr(default, name)
+            if name == "wall_ms" and asked.get("cpu_ms"):
+                value = min(max(value, 3 * asked["cpu_ms"] + 1_000), maximum.wall_ms)
+        low, high = getattr(MINIMUM_LIMITS, name), getattr(maximum, name)
+        if not low <= value <= high:
+            raise LimitError(f"limits.{name} is {value}; allowed are 0 (the default) and {low} to {high} {unit}")
+        chosen[name] = value
+    return Limits(**chosen)
+
+
+@dataclass(frozen=True)
+class RuntimeSpec:
+    """A runtime: a name that checks use, and the interpreter behind it."""
+
+    name: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything the daemon is told. See `cruxboxd serve --help` for the meaning of each."""
+
+    listen: tuple[str, ...] = ()
+    workers: int = field(default_factory=usable_cpus)
+    zygotes: int = 0  # at the most, slow workers' included; set by check_config from what fits into memory
+    metrics_port: int | None = None
+    default_limits: Limits = DEFAULT_LIMITS
+    maximum_limits: Limits = MAXIMUM_LIMITS
+    runtimes: tuple[RuntimeSpec, ...] = ()
+    require: frozenset[str] = frozenset()
+    allow_degraded: frozenset[str] = frozenset()
+    pure: bool = False
+    namespaces: bool = True
+    uid: int = 65534
+    gid: int = 65534
+    max_message_bytes: int = 16 * MIB
+    queue_checks: int = 200_000
+    queue_bytes: int = 512 * MIB
+    drain_s: float = 30.0
+    tls_cert: str = ""
+    tls_key: str = ""
+    tls_client_ca: str = ""
+    tokens: str = ""
+    insecure_listen: bool = False
+    canary_s: float = 30.0
+    exit_with_parent: bool = False
+    hash_seed: str = "0"
+
+
+LAYERS = (
+    "rlimits",
+    "no_new_privs",
+    "seccomp",
+    "landlock",
+    "namespaces",
+    "uid_drop",
+    "capabilities",
+    "undumpable",
+    "pdeathsig",
+)
+# Layers that a restricted pod cannot give and cruxbox does without.
+OPTIONAL_LAYERS = frozenset({"namespaces"})
+
+
+def check_config(config: Config) -> Config:
+    """Refuse what cannot work, with one sentence; return the config."""
+    if config.workers < 1:
+        raise ConfigError(f"--workers is {config.workers}; it must be at least 1")
+    for name in sorted(config.require | config.allow_degraded):
+        if name not in LAYERS:
+            raise ConfigError(f"{name!r} is not a confinement layer; known are {', '.join(LAYERS)}")
+    _check_runtimes(config)
+    _check_service(config)
+    _check_limits(config)
+    return _fit_memory(config)
+
+
+def _check_runtimes(config: Config) -> None:
+    """Names that are each given once, and a hash seed that has a successor: the one of a second run."""
+    names = [spec.name for spec in config.runtimes]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"--runtime names {name!r} twice; names are unique")
+    seed = config.hash_seed
+    if not (seed.isascii() and seed.isdigit() and int(seed) <= LARGEST_HASH_SEED):
+        raise ConfigError(f"--hash-seed is {seed!r}; it must be a whole number from 0 to {LARGEST_HASH_SEED}")
+
+
+def _check_limits(config: Config) -> None:
+    """Defaults that a request which asks for nothing can be given."""
+    for item in fields(Limits):
+        default, high = getattr(config.default_limits, item.name), getattr(config.maximum_limits, item.name)
+        low = getattr(MINIMUM_LIMITS, item.name)
+        if default < low:
+            raise ConfigError(f"the default {item.name} ({default}) is below what a worker needs ({low})")
+        if default > high:
+            raise ConfigError(f"the default {item.name} ({default}) is above the maximum ({high})")
+
+
+def _check_service(config: Config) -> None:
+    """What the network side was told: numbers in range, and TLS that is whole."""
+    least = {"queue_checks": 1, "queue_bytes": MIB, "max_message_bytes": MIB, "drain_s": 0, "canary_s": 0}
+    for name, low in least.items():
+        value = getattr(config, name)
+        if not low <= value <= 1e12:
+            raise ConfigError(f"{name} is {value}; it must be at least {low}")
+    if config.metrics_port is not None and not 1 <= config.metrics_port <= 65535:
+        raise ConfigError(f"--metrics-port is {config.metrics_port}; it must be from 1 to 65535")
+    if bool(config.tls_cert) != bool(config.tls_key):
+        raise ConfigError("--tls-cert and --tls-key belong together; one of them is missing")
+    if config.tls_client_ca and not config.tls_cert:
+        raise ConfigError("--tls-client-ca needs --tls-cert and --tls-key: certificates are shown over TLS only")
+
+
+# Slow workers give up their CPU slot but not their memory; so many zygotes a CPU slot there may be at the most.
+_ZYGOTES_A_WORKER = 4
+
+
+def _fit_memory(config: Config) -> Config:
+    """All zygotes' workers at their limit at once must fit into this machine or container: the kernel kills a whole
+    container for one worker's excess (cgroup v2, memory.oom.group), and that would be our failure."""
+    available = memory_limit_bytes()
+    room = int(available * 0.9) - 256 * MIB
+    if config.workers * config.default_limits.memory_bytes > room:
+        raise ConfigError(
+            f"{config.workers} workers of {config.default_limits.memory_bytes // MIB} MiB each do not fit into "
+            f"{available // MIB} MiB of memory; lower --workers or --default-memory-mib"
+        )
+    fitting = room // config.default_limits.memory_bytes
+    zygotes = max(config.workers, min(_ZYGOTES_A_WORKER * config.workers, fitting))
+    largest = min(config.maximum_limits.memory_bytes, max(room // zygotes, config.default_limits.memory_bytes))
+    return replace(config, zygotes=zygotes, maximum_limits=replace(config.maximum_limits, memory_bytes=largest))
+
+
+def environment_for_zygotes(hash_seed: str) -> dict[str, str]:
+    """All of a zygote's environment: what makes Python deterministic, and nothing of the daemon's."""
+    return {
+        "PYTHONHASHSEED": hash_seed,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUTF8": "1",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "PATH": os.defpath,
+        # Else a large block that was freed moves these, and what later checks can allocate depends on earlier ones.
+        "MALLOC_MMAP_THRESHOLD_": "131072",
+        "MALLOC_TRIM_THRESHOLD_": "131072",
+        "LD_BIND_NOW": "1",  # else every worker looks symbols up by itself, and writes them down on pages of its own
+        # One thread a worker: numeric libraries would otherwise start as many as there are CPUs, and are refused.
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+    }

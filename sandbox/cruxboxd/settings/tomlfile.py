@@ -1,0 +1,25 @@
+"""TOML files, read with one sentence for whoever wrote them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from cruxboxd.settings.config import ConfigError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:  # pragma: no cover - the same library under its older name
+    import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
+
+
+def read_toml(path: Path, flag: str) -> dict[str, Any]:
+    """The tables of a file that `flag` named. Raises ConfigError."""
+    try:
+        content: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{flag} {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{flag} {path}: {error}") from None
+    return content

@@ -1,0 +1,110 @@
+"""Figures for Prometheus, kept by an observer that the engine knows only as an interface. docs/operations.md has the
+table of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, start_http_server
+
+from cruxboxd.judging.outcomes import Finding, Outcome
+from cruxboxd.judging.tasks import TaskAsk
+from cruxboxd.rpc import interceptor, service
+from cruxboxd.scheduling.scheduler import Pool, PoolObserver
+from cruxboxd.seccomp.table import TABLE
+from cruxboxd.settings.config import ConfigError
+from cruxboxd.telemetry.verdict_counts import Tally
+
+_SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
+# Each tenant is a label value; certificates could name any number of them.
+_MOST_TENANTS = 200
+OTHER = "other"
+_SYSCALLS = frozenset(row.name for row in TABLE)
+_WORD = re.compile(r"\w+")
+
+
+class Metrics(PoolObserver, service.Observer, interceptor.Observer):
+    """All figures of one daemon, in a registry of its own. Labels are bounded: outcomes, runtimes, so many tenants."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._tenants: set[str] = set()
+        self._tally = Tally(_SECONDS)
+        self.registry.register(self._tally)
+        self._restarts = self._counter("cruxbox_zygote_restarts", "Zygotes that ended unasked")
+        self._errors = self._counter("cruxbox_sandbox_errors", "Our own failures", ("reason",))
+        self._violations = self._counter("cruxbox_violations", "Forbidden system calls, forged reports", ("syscall",))
+        self._refused = self._counter("cruxbox_refused", "Calls refused", ("tenant", "reason"))
+        self._canaries = Gauge(
+            "cruxbox_canary_ok", "1 if the canary got the right verdict", ("canary",), registry=self.registry
+        )
+
+    def _counter(self, name: str, text: str, labels: tuple[str, ...] = ()) -> Counter:
+        return Counter(name, text, labels, registry=self.registry)
+
+    def watch(self, pool: Pool, workers: int) -> None:
+        """Gauges that are read off the pool whenever somebody asks."""
+        self._gauge("cruxbox_busy_workers", "Workers that run now", lambda: pool.busy)
+        self._gauge("cruxbox_workers", "CPU slots", lambda: workers)
+        self._gauge("cruxbox_queue_depth", "Checks that wait", lambda: pool.depth)
+        self._gauge("cruxbox_queue_age_seconds", "How long the oldest of them has waited", lambda: pool.queue_age_s)
+
+    def watch_accepted(self, accepted: Callable[[], float]) -> None:
+        self._gauge("cruxbox_accepted_checks", "Checks accepted that have no verdict yet", accepted)
+
+    def _gauge(self, name: str, text: str, read: Callable[[], float]) -> None:
+        Gauge(name, text, registry=self.registry).set_function(lambda: _steady(read))
+
+    def serve(self, port: int) -> None:
+        """Answer /metrics on every address. Raises ConfigError when the port cannot be had."""
+        try:
+            start_http_server(port, registry=self.registry)
+        except OSError as error:
+            raise ConfigError(f"--metrics-port {port}: {error.strerror}") from None
+
+    # ---- what is told ------------------------------------------------------------------------------------------
+
+    def verdict(self, task: TaskAsk, finding: Finding) -> None:
+        outcome = finding.outcome or Outcome.SANDBOX_ERROR
+        self._tally.add(outcome.name, self._tenant(task.tenant), task.runtime, finding)
+        if outcome is Outcome.VIOLATION:
+            self._violations.labels(violated(finding.detail)).inc()
+        elif outcome is Outcome.SANDBOX_ERROR:
+            self._errors.labels("verdict").inc()
+
+    def refused(self, tenant: str, reason: str) -> None:
+        self._refused.labels(self._tenant(tenant), reason).inc()
+
+    def canary(self, name: str, is_right: bool) -> None:
+        self._canaries.labels(name).set(is_right)
+
+    def zygote_ended(self) -> None:
+        self._restarts.inc()
+
+    def sandbox_error(self, reason: str) -> None:
+        self._errors.labels(reason).inc()
+
+    def _tenant(self, name: str) -> str:
+        if name not in self._tenants:
+            if len(self._tenants) >= _MOST_TENANTS:
+                return OTHER
+            self._tenants.add(name)
+        return name
+
+
+def _steady(read: Callable[[], float]) -> float:
+    """A figure of the engine read from the exporter's thread: again, if the engine was just changing it."""
+    for _ in range(5):
+        try:
+            return read()
+        except (RuntimeError, StopIteration, KeyError):
+            continue
+    return float("nan")
+
+
+def violated(detail: str) -> str:
+    """The system call that a verdict's sentence names; "report" where it was a forged report, else "unknown"."""
+    if "report" in detail:
+        return "report"
+    return next((word for word in _WORD.findall(detail) if word in _SYSCALLS), "unknown")

@@ -1,0 +1,174 @@
+"""Who may leave how much work here: bounds in checks, in bytes and in open calls, for all and for each tenant.
+
+One tenant never fills the house: it may hold as much as it leaves free for others, so there is always room for the
+next to come. Refusals are decided at once, before anything is queued, and say when to come back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cruxboxd.settings.config import MIB, Config
+from cruxboxd.tenancy.refusal import Refused, full
+from cruxboxd.tenancy.tenants import Tenant
+
+CALLS = 4_096
+CALLS_A_TENANT = 1_024
+_LEAST_WAIT_S, _MOST_WAIT_S = 0.2, 5.0
+_MOST_QUOTA_WAIT_S = 60.0
+
+
+@dataclass
+class _Held:
+    """What one tenant has here."""
+
+    checks: int = 0
+    bytes: int = 0
+    calls: int = 0
+
+
+class Ticket:
+    """Work that was let in. It is given back part by part; whoever holds it closes it in the end."""
+
+    def __init__(self, admission: Admission, tenant: str, checks: int, size: int) -> None:
+        self._admission, self._tenant = admission, tenant
+        self._checks, self._bytes = checks, size
+
+    def give_back(self, checks: int) -> bool:
+        """So many checks have their verdicts; True if those were the last."""
+        self._checks -= checks
+        self._admission.free(self._tenant, checks, 0)
+        if self._checks > 0:
+            return False
+        self.close()
+        return True
+
+    def close(self) -> None:
+        """Give back what is left, as nobody waits for it any more."""
+        self._admission.free(self._tenant, self._checks, self._bytes)
+        self._checks = self._bytes = 0
+
+
+class Admission:
+    """The bounds, and what is held against them.
+
+    Args:
+        shared: whether several tenants share the server; else whoever calls may fill all of it.
+        queue_age_s: how long the oldest waiting check has waited, for a guess when to come back.
+        cpu_wait_s: seconds until a tenant has CPU time again, by name.
+    """
+
+    def __init__(
+        self, config: Config, shared: bool, queue_age_s: Callable[[], float], cpu_wait_s: Callable[[str], float]
+    ) -> None:
+        self._most = _Held(config.queue_checks, config.queue_bytes, CALLS)
+        self._shared = shared
+        self._queue_age_s, self._cpu_wait_s = queue_age_s, cpu_wait_s
+        self._all = _Held()
+        self._of: dict[str, _Held] = {}
+        self._freed = asyncio.Event()
+
+    @property
+    def checks(self) -> int:
+        """Checks that were accepted and have no verdict yet."""
+        return self._all.checks
+
+    # ---- calls -------------------------------------------------------------------------------------------------
+
+    def enter(self, tenant: Tenant) -> None:
+        """Count a call in; raises Refused when too many are open."""
+        held = self._held(tenant.name)
+        if self._all.calls >= self._most.calls or (self._shared and held.calls >= CALLS_A_TENANT):
+            raise full("calls", f"{held.calls} calls of yours are open", self._wait_s())
+        held.calls += 1
+        self._all.calls += 1
+
+    def leave(self, tenant: Tenant) -> None:
+        held = self._held(tenant.name)
+        held.calls -= 1
+        self._all.calls -= 1
+        self._forget(tenant.name, held)
+
+    # ---- work --------------------------------------------------------------------------------------------------
+
+    def take(self, tenant: Tenant, checks: int, size: int) -> Ticket:
+        """Let work in; raises Refused when there is no room."""
+        refused = self.refusal(tenant, checks, size) or self._overspent(tenant)
+        if refused is not None:
+            raise refused
+        return self._let_in(tenant, checks, size)
+
+    async def take_when_possible(self, tenant: Tenant, checks: int, size: int, has_work: Callable[[], bool]) -> Ticket:
+        """Let work of a stream in, waiting for room as long as the stream `has_work` whose end makes some.
+
+        Not reading on is how a stream is slowed down: it costs the client nothing. A stream that has nothing under
+        way is refused at once, as nothing would be lost with it.
+        """
+        while has_work():
+            refused = self.refusal(tenant, checks, size)
+            if refused is None:
+                return self._let_in(tenant, checks, size)
+            if refused.reason == "too_large":
+                raise refused
+            await self._freed.wait()
+        return self.take(tenant, checks, size)
+
+    def _let_in(self, tenant: Tenant, checks: int, size: int) -> Ticket:
+        for held in (self._all, self._held(tenant.name)):
+            held.checks += checks
+            held.bytes += size
+        return Ticket(self, tenant.name, checks, size)
+
+    def free(self, name: str, checks: int, size: int) -> None:
+        """Room becomes free: used by tickets."""
+        held = self._held(name)
+        for each in (self._all, held):
+            each.checks -= checks
+            each.bytes -= size
+        self._forget(name, held)
+        self._freed.set()
+        self._freed = asyncio.Event()
+
+    def refusal(self, tenant: Tenant, checks: int, size: int) -> Refused | None:
+        """Why this work cannot be let in now; None if it can."""
+        most, held = self._most_of(tenant), self._held(tenant.name)
+        if checks > most.checks or size > most.bytes:
+            sentence = f"{checks} checks in {size} bytes never fit; send at most {most.checks} in {most.bytes} bytes"
+            return full("too_large", sentence, self._wait_s())
+        if tenant.queued_checks and held.checks + checks > tenant.queued_checks:
+            quota = tenant.queued_checks
+            return full("quota", f"{held.checks} checks of yours wait, and your quota is {quota}", self._wait_s())
+        spare = _Held(self._most.checks - self._all.checks, self._most.bytes - self._all.bytes)
+        if self._shared:
+            spare = _Held(spare.checks - held.checks, spare.bytes - held.bytes)
+        # Whoever has nothing here may use whatever is left, so that no share can be too small for one request.
+        if not held.checks:
+            spare = _Held(self._most.checks - self._all.checks, self._most.bytes - self._all.bytes)
+        if checks > spare.checks:
+            return full("queue", f"{self._all.checks} checks wait already, {held.checks} of them yours", self._wait_s())
+        if size > spare.bytes:
+            return full("bytes", f"{self._all.bytes // MIB} MiB of checks wait already", self._wait_s())
+        return None
+
+    def _overspent(self, tenant: Tenant) -> Refused | None:
+        wait_s = self._cpu_wait_s(tenant.name)
+        if not wait_s:
+            return None
+        sentence = f"your quota of {tenant.cpu_seconds_per_minute:g} CPU seconds a minute is used up"
+        return full("cpu", sentence, min(max(wait_s, _LEAST_WAIT_S), _MOST_QUOTA_WAIT_S))
+
+    def _most_of(self, tenant: Tenant) -> _Held:
+        checks = min(self._most.checks, tenant.queued_checks or self._most.checks)
+        return _Held(checks, self._most.bytes)
+
+    def _wait_s(self) -> float:
+        return min(max(self._queue_age_s(), _LEAST_WAIT_S), _MOST_WAIT_S)
+
+    def _held(self, name: str) -> _Held:
+        return self._of.setdefault(name, _Held())
+
+    def _forget(self, name: str, held: _Held) -> None:
+        if not (held.checks or held.calls or held.bytes):
+            self._of.pop(name, None)

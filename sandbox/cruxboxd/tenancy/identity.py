@@ -1,0 +1,162 @@
+"""Who is calling: a tenant, from the bearer token or from the client's certificate.
+
+Tokens are long and random, so one SHA-256 is a sufficient hash at rest. In memory they are looked up under a key of
+this process: how long a look-up takes says nothing about the tokens that exist.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import grpc.aio
+
+from cruxboxd.settings.config import Config, ConfigError
+from cruxboxd.tenancy.tenants import EVERYBODY, Tenant, Tenants, is_tenant_name, read_tenants
+
+if TYPE_CHECKING:
+    Context = grpc.aio.ServicerContext[Any, Any]
+
+log = logging.getLogger(__name__)
+
+_LOOK_S = 1.0
+_TOKEN_BYTES = 32
+_MAX_TOKEN = 512
+
+
+class Unidentified(Exception):
+    """Nobody we know; the message is one sentence for the caller and names no secret."""
+
+
+def make_token() -> tuple[str, str]:
+    """A new random token, and its hash as the tokens file holds it."""
+    token = f"crux_{secrets.token_urlsafe(_TOKEN_BYTES)}"
+    return token, f"sha256:{hashlib.sha256(token.encode()).hexdigest()}"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a caller showed of itself. Taken when the call begins: gRPC's own record of it ends with the call."""
+
+    authorization: str | None = None
+    names: tuple[str, ...] = ()
+
+
+def shown_by(context: Context) -> Shown:
+    """The authorization header, and the names in the certificate that the client proved to own: the common name
+    first, then alternative names."""
+    token = next((value for key, value in context.invocation_metadata() or () if key == "authorization"), None)
+    found = context.auth_context()
+    names = [*found.get("x509_common_name", ()), *found.get("x509_subject_alternative_name", ())]
+    return Shown(None if token is None else str(token), tuple(name.decode("utf-8", "replace") for name in names))
+
+
+class WatchedFiles:
+    """Files that may be replaced while we run. Looked at once a second at most, and only when somebody asks."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = paths
+        self._seen = self._stamps()
+        self._looked_at = time.monotonic()
+
+    def changed(self) -> bool:
+        """True once after each change; a file that is being replaced counts when it is there again."""
+        now = time.monotonic()
+        if now - self._looked_at < _LOOK_S:
+            return False
+        self._looked_at = now
+        stamps = self._stamps()
+        if None in stamps or stamps == self._seen:
+            return False
+        self._seen = stamps
+        return True
+
+    def _stamps(self) -> list[tuple[int, int, int] | None]:
+        return [_stamp(path) for path in self._paths]
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ino, found.st_size
+
+
+class Identity:
+    """Maps a call to its tenant. Raises ConfigError when the tokens file is wrong at the start; a file that is wrong
+    later is reported in the log, and the last good one stays in force."""
+
+    def __init__(self, config: Config) -> None:
+        self._path = Path(config.tokens) if config.tokens else None
+        self._by_certificate = bool(config.tls_client_ca)
+        self._key = secrets.token_bytes(32)
+        self._files = WatchedFiles([self._path] if self._path else [])
+        self._take(read_tenants(self._path) if self._path else Tenants())
+
+    @property
+    def is_required(self) -> bool:
+        """Must a caller say who it is?"""
+        return self._path is not None or self._by_certificate
+
+    def terms_of(self, name: str) -> Tenant:
+        """The share and quotas of a tenant by name, as they are now."""
+        return self._tenants.by_name.get(name) or Tenant(name)
+
+    def tenant_of(self, shown: Shown) -> Tenant:
+        """The tenant of a caller, as things are now; raises Unidentified."""
+        return self.find(shown.authorization, shown.names) if self.is_required else EVERYBODY
+
+    def find(self, authorization: str | None, names: Sequence[str]) -> Tenant:
+        """The tenant of an `authorization` header, else of the names in a verified certificate. Raises Unidentified.
+
+        A header counts alone: a wrong token is refused even beside a good certificate.
+        """
+        self._refresh()
+        if authorization is not None and self._path is not None:
+            return self._of_token(authorization)
+        if self._by_certificate and names:
+            return self._of_certificate(names)
+        raise Unidentified("send a bearer token in the metadata: authorization: Bearer TOKEN")
+
+    def _of_token(self, authorization: str) -> Tenant:
+        scheme, _, token = authorization.partition(" ")
+        if scheme.lower() == "bearer" and 0 < len(token) <= _MAX_TOKEN:
+            digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+            tenant = self._by_key.get(self._keyed(digest))
+            if tenant is not None:
+                return tenant
+        raise Unidentified("the bearer token is not one of this server's")
+
+    def _of_certificate(self, names: Sequence[str]) -> Tenant:
+        for name in names:
+            tenant = self._tenants.by_certificate.get(name)
+            if tenant is not None:
+                return tenant
+        # Without a tokens file whoever the authority vouches for is a tenant, by the first name of the certificate.
+        if self._path is None and is_tenant_name(names[0]):
+            return Tenant(names[0])
+        raise Unidentified("the client certificate names no tenant of this server")
+
+    def _refresh(self) -> None:
+        if self._path is None or not self._files.changed():
+            return
+        try:
+            self._take(read_tenants(self._path))
+            log.info("tokens read anew", extra={"tenants": len(self._tenants.by_name)})
+        except ConfigError as error:
+            log.error("the tokens file is wrong; the last good one stays in force", extra={"reason": str(error)})
+
+    def _take(self, tenants: Tenants) -> None:
+        self._tenants = tenants
+        self._by_key = {self._keyed(digest): tenant for digest, tenant in tenants.by_hash.items()}
+
+    def _keyed(self, digest: bytes) -> bytes:
+        return hmac.digest(self._key, digest, "sha256")

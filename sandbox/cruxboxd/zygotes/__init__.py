@@ -1,0 +1,1 @@
+"""Zygote processes: how they are set up, started, given jobs, and ended."""

@@ -1,0 +1,108 @@
+"""A job: what one worker is asked to do, and what came of it. Built here, carried by the pool, done by a keeper."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from cruxcell.protocol import frames, messages
+from cruxcell.protocol.payloads import LIMITS as LIMIT_FIELDS
+
+from cruxboxd.settings.config import Limits
+from cruxboxd.zygotes.exit import Exit
+from cruxboxd.zygotes.setup import ZygoteKey
+
+_MS = 1_000_000
+_MORE_BYTES = 32 << 20
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a job: the worker's report and the kernel's facts; or `error`, and then it is our failure."""
+
+    report: bytes = b""
+    facts: Exit = field(default_factory=Exit)
+    error: str = ""
+    queue_ns: int = 0
+    attempts: int = 1
+    streams: tuple[bytes, bytes] = (b"", b"")
+    over_cap: bool = False
+    # CPU time to be charged to the tenant, where it is not all that the worker used.
+    charged_ns: int | None = None
+
+
+@dataclass(eq=False)
+class Job:
+    """One worker's work. `checks` is how many checks it answers, each with the limits for itself."""
+
+    key: ZygoteKey
+    kind: bytes
+    fields: list[bytes]
+    limits: Limits
+    tenant: str = ""
+    interactive: bool = False
+    checks: int = 1
+    flags: int = 0
+    attempts: int = 0
+    queued_at: int = field(default_factory=time.monotonic_ns)
+    started_at: int = 0
+    is_cancelled: bool = False
+    # May other jobs of the same call (a number) share its worker? The job that carries it now, if one does.
+    may_share: bool = False
+    call: int = 0
+    # Called with the report so far when its worker gets nothing done for long: what is behind can go elsewhere.
+    on_stuck: Callable[[bytes], None] | None = None
+    carrier: Job | None = None
+    # The other half of a pair: the candidate's job carries the test's, which is never queued by itself.
+    partner: Job | None = None
+    is_partner: bool = False
+    future: asyncio.Future[Result] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    @property
+    def is_wanted(self) -> bool:
+        """Does anybody still wait for what comes of it?"""
+        return not self.is_cancelled
+
+    def payload(self) -> bytes:
+        """The frame the worker reads."""
+        limits = LIMIT_FIELDS.pack(self.limits.steps, self.limits.output_bytes)
+        return frames.frame([self.kind, limits, *self.fields])
+
+    def order(self, seq: int, lane: int) -> bytes:
+        """The datagram the zygote reads."""
+        limits = self.limits
+        return messages.ORDER.pack(
+            messages.RUN,
+            lane,
+            self.flags,
+            seq,
+            limits.cpu_ms * _MS,
+            limits.wall_ms * _MS,
+            limits.memory_bytes,
+            limits.output_bytes if self.flags & messages.STDIO else 0,
+            min((limits.cpu_ms // 1000 + 2) * self.checks, 1 << 31),
+        )
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes this job holds in the queue."""
+        return sum(map(len, self.fields)) + (self.partner.size if self.partner else 0)
+
+    @property
+    def report_cap(self) -> int:
+        """Bytes of report the daemon reads from this job's worker before it kills it: enough for any one check, and
+        for what others are likely to say. What goes over it with others in front of it runs again, alone."""
+        a_check = 4 * max(self.limits.output_bytes, messages.VALUE_BYTES) + (1 << 16)
+        return (1 << 18) + a_check + min((self.checks - 1) * a_check, _MORE_BYTES)
+
+    def stuck(self, report: bytes) -> None:
+        """Its worker gets nothing done; `report` is what it has said until now."""
+        if self.on_stuck is not None and not self.is_cancelled:
+            self.on_stuck(report)
+
+    def finish(self, result: Result) -> None:
+        if not self.future.done():
+            self.future.set_result(result)

@@ -1,0 +1,47 @@
+"""A lane of a zygote: two pipes, one for what a worker is to do and one for what it says, and the job that has them."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import struct
+import termios
+
+from cruxboxd.zygotes.jobs import Job
+
+log = logging.getLogger(__name__)
+
+_PIPE_BYTES = 1 << 20
+
+
+class Lane:
+    """The daemon keeps the payload's reading end too, to clear it."""
+
+    def __init__(self) -> None:
+        self.payload_theirs, self.payload = os.pipe2(os.O_CLOEXEC)
+        self.report, self.report_theirs = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(self.payload, False)
+        os.set_blocking(self.report, False)
+        for fd in (self.payload, self.report):
+            try:
+                fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+            except OSError:  # the user's pipe budget is used up: smaller pipes work, with more turns
+                log.debug("pipe size stays at its default")
+        self.job: Job | None = None
+        self.seq = 0
+        self.unsent = b""
+        self.received: list[bytes] = []
+        self.received_bytes = 0
+        self.is_over_cap = False
+        self.is_watched = False
+
+    def close(self) -> None:
+        for fd in (self.payload, self.payload_theirs, self.report):
+            os.close(fd)
+
+    def clear(self) -> None:
+        """Drop what a worker that was killed early left of its payload: the next one must not read it."""
+        self.unsent = b""
+        while waiting := struct.unpack("<i", fcntl.ioctl(self.payload, termios.FIONREAD, b"\0\0\0\0"))[0]:
+            os.read(self.payload_theirs, waiting)

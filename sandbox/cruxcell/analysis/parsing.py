@@ -1,0 +1,163 @@
+"""Reading the texts of a task: programs, calls, expected values, assertions. Always before any code of the task runs.
+
+Only ever used inside a worker: CPython's parser may crash on hostile text, and then only that worker dies.
+"""
+
+import opcode
+
+from cruxcell.protocol import messages
+
+PROGRAM, CHECK = "<program>", "<check>"
+_ONLY_AST, _DONT_INHERIT = 0x400, True
+_Code = type((lambda: None).__code__)
+_OPMAP = opcode.opmap
+_CALLS = frozenset(
+    number
+    for name, number in _OPMAP.items()
+    if name in ("CALL", "CALL_KW", "CALL_FUNCTION", "CALL_FUNCTION_KW", "CALL_FUNCTION_EX")
+)
+_LOAD_NAME = _OPMAP["LOAD_NAME"]
+_RETURN = _OPMAP["RETURN_VALUE"]
+_QUIET = frozenset(_OPMAP[name] for name in ("RESUME", "PUSH_NULL", "NOP", "EXTENDED_ARG", "CACHE") if name in _OPMAP)
+
+
+class Invalid(Exception):
+    """The text is not what was asked for. The message is one sentence for people."""
+
+
+def compile_text(source, filename, mode):
+    # type: (str, str, str) -> object
+    """Compile, or raise Invalid with what is wrong and where."""
+    return _compile(source, filename, mode, 0)
+
+
+def parse_text(source, mode):
+    # type: (str, str) -> object
+    """The syntax tree of `source` (types of the `_ast` module), or raise Invalid."""
+    return _compile(source, CHECK, mode, _ONLY_AST)
+
+
+def compile_tree(tree):
+    # type: (object) -> object
+    """The code of an expression's tree; Invalid where it is too deep, which a text may not have been."""
+    return _compile(tree, CHECK, "eval", 0)
+
+
+def _compile(source, filename, mode, flags):
+    # type: (object, str, str, int) -> object
+    try:
+        return compile(source, filename, mode, flags, _DONT_INHERIT)  # type: ignore[call-overload]
+    except SyntaxError as error:
+        raise Invalid("%s (line %s)" % (error.msg, error.lineno)) from None
+    except (RecursionError, MemoryError):  # the parser runs out of its stack, or really of memory
+        raise Invalid("nested too deep, or too large, to be parsed") from None
+    except (ValueError, UnicodeError, OverflowError) as error:
+        raise Invalid("cannot be parsed: %s" % error) from None
+
+
+def compile_expression(text):
+    # type: (str) -> object
+    """A code object for `text`, one expression; surrounding white space and newlines inside brackets are fine."""
+    return compile_text(text.strip(" \t\f\r\n"), CHECK, "eval")
+
+
+def is_constant(code):
+    # type: (object) -> bool
+    """Does the expression use no name, call, attribute, function or comprehension: only literals and operators?"""
+    if code.co_names or code.co_varnames or code.co_cellvars:  # type: ignore[attr-defined]
+        return False
+    if any(type(const) is _Code for const in code.co_consts):  # type: ignore[attr-defined]
+        return False
+    return not _CALLS.intersection(code.co_code[0::2])  # type: ignore[attr-defined]
+
+
+def direct_callee(code):
+    # type: (object) -> str
+    """The name, if the expression is `name(<constants>)`; else "".
+
+    Read off the bytecode, which costs a tenth of building the tree: the one name is loaded first and once, and the one
+    call comes last. So nothing but constants and operators on them can stand between.
+    """
+    names = code.co_names  # type: ignore[attr-defined]
+    if len(names) != 1 or code.co_varnames or code.co_cellvars:  # type: ignore[attr-defined]
+        return ""
+    if any(type(const) is _Code for const in code.co_consts):  # type: ignore[attr-defined]
+        return ""
+    operations = [op for op in code.co_code[0::2] if op not in _QUIET]  # type: ignore[attr-defined]
+    if len(operations) < 3 or operations[0] != _LOAD_NAME or operations[-1] != _RETURN:
+        return ""
+    if operations[-2] not in _CALLS or operations.count(_LOAD_NAME) != 1:
+        return ""
+    return names[0] if sum(op in _CALLS for op in operations) == 1 else ""
+
+
+def callee_of(tree):
+    # type: (object) -> str
+    """The name, if the expression tree is a call of a plain name with whatever arguments; else ""."""
+    import _ast
+
+    body = tree.body  # type: ignore[attr-defined]
+    if isinstance(body, _ast.Call) and isinstance(body.func, _ast.Name):
+        return body.func.id
+    return ""
+
+
+def classify_call(text, entry_point):
+    # type: (str, str) -> tuple[str, str, object]
+    """(class, detail, code) of a call's text; the classes are messages.CONSTANT … INVALID."""
+    try:
+        code = compile_expression(text)
+    except Invalid as error:
+        return messages.INVALID, "the call: %s" % error, None
+    name = direct_callee(code)
+    if name and entry_point in ("", name):
+        return messages.DIRECT, "", code
+    if entry_point:
+        name = name or callee_of(parse_text(text.strip(" \t\f\r\n"), "eval"))
+        if name != entry_point:
+            return messages.INVALID, "the call must be one call of %s" % entry_point, None
+        return messages.ARGUED, "", code
+    if is_constant(code):
+        return messages.CONSTANT, "", code
+    is_call = callee_of(parse_text(text.strip(" \t\f\r\n"), "eval"))
+    return messages.ARGUED if is_call else messages.EXPRESSION, "", code
+
+
+def split_assertion(script):
+    # type: (str) -> tuple[object, str] | None
+    """(code of one side, text of the other), if `script` is nothing but `assert <constant> == <expression>`.
+
+    Either side may be the constant; the left one is taken first. A message, a chain of comparisons or any other shape
+    gives None: such a script has to be run as it stands.
+    """
+    import _ast
+
+    tree = parse_text(script, "exec")
+    body = tree.body  # type: ignore[attr-defined]
+    if len(body) != 1 or not isinstance(body[0], _ast.Assert) or body[0].msg is not None:
+        return None
+    test = body[0].test
+    if not isinstance(test, _ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], _ast.Eq):
+        return None
+    sides = (test.left, test.comparators[0])
+    for fixed, other in (sides, sides[::-1]):
+        try:
+            code = compile_tree(_ast.Expression(fixed))
+        except Invalid:
+            return None
+        if is_constant(code):
+            return code, _segment(script, other)
+    return None
+
+
+def _segment(source, node):
+    # type: (str, object) -> str
+    """The text of a node. Columns of the tree count UTF-8 bytes; lines end where the tokenizer ends them."""
+    lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    first, last = node.lineno - 1, node.end_lineno - 1  # type: ignore[attr-defined]
+    rows = [line.encode() for line in lines[first : last + 1]]
+    rows[-1] = rows[-1][: node.end_col_offset]  # type: ignore[attr-defined]
+    rows[0] = rows[0][node.col_offset :]  # type: ignore[attr-defined]
+    text = b"\n".join(rows).decode()
+    # A parenthesised expression over several lines loses its brackets here, so they are put back.
+    return "(%s)" % text if len(rows) > 1 else text

@@ -1,0 +1,46 @@
+"""Scripts that cannot fail: what is never tested must not pass.
+
+Read off the syntax tree, in a worker that runs nothing of the task.
+"""
+
+import _ast
+
+from cruxcell.analysis.parsing import Invalid, parse_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator  # noqa: F401 - in type comments
+    from typing import Any  # noqa: F401 - in type comments
+
+_CAN_FAIL = (_ast.Assert, _ast.Raise, _ast.Call)
+_RUN_LATER = (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.Lambda)
+
+
+def refuse_vacuous(script):
+    # type: (str) -> None
+    """Raises Invalid if an assertion of the script always holds, or if it asserts, raises and calls nothing at all."""
+    tree = parse_text(script, "exec")
+    for node in _below(tree, ()):
+        if isinstance(node, _ast.Assert) and isinstance(node.test, _ast.Tuple) and node.test.elts:
+            raise Invalid(
+                "the assertion on line %d is on a tuple, which always holds; leave out its parentheses" % node.lineno
+            )
+    if not any(isinstance(node, _CAN_FAIL) for node in _below(tree, _RUN_LATER)):
+        raise Invalid("the script tests nothing: outside of the functions it defines it has no assertion and no call")
+
+
+def _below(tree, closed):
+    # type: (object, tuple[type, ...]) -> Iterator[Any]
+    """Every node below `tree`, but not what stands in those of the `closed` types. No recursion: trees are deep."""
+    todo = [tree]  # type: list[Any]
+    while todo:
+        node = todo.pop()
+        yield node
+        if isinstance(node, closed):
+            continue
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                todo.extend([item for item in value if isinstance(item, _ast.AST)])
+            elif isinstance(value, _ast.AST):
+                todo.append(value)

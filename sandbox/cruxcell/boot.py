@@ -1,0 +1,194 @@
+"""Start of a zygote: `python -S -c "…; cruxcell.boot.main()"`, executed by the daemon with pipes in place.
+
+The first datagram on the control socket is the setup: settings as fields, see `_Setup`. The answer is READY with what
+was confined, or FAILED_TO_START with the step that failed.
+"""
+
+import _socket
+import gc
+import os
+import sys
+
+from cruxcell.protocol import frames, messages
+
+
+class _Setup:
+    """The fields of the setup datagram, in order; lists are NUL-separated, numbers decimal."""
+
+    def __init__(self, fields):
+        # type: (list[bytes]) -> None
+        self.compute_bpf, self.stdlib_bpf = fields[0], fields[1]
+        self.path = _list(fields[2])
+        self.readable = _list(fields[3])
+        self.preload = _list(fields[4])
+        self.uid, self.gid = int(fields[5]), int(fields[6])
+        self.namespaces = fields[7] == b"1"
+        self.pure = fields[8] == b"1"
+        self.native_folder = os.fsdecode(fields[9])
+        self.require = _list(fields[10])
+        self.may_lack = _list(fields[11])
+        self.empty_folder = os.fsdecode(fields[12])
+
+
+def _list(field):
+    # type: (bytes) -> list[str]
+    return [os.fsdecode(item) for item in field.split(b"\0") if item]
+
+
+def main():
+    # type: () -> None
+    """argv: control, then payload and report of each of two lanes, all as file descriptor numbers."""
+    from cruxcell.zygote import CONTROL
+
+    place_descriptors([int(argument) for argument in sys.argv[1:6]])
+    control = _socket.socket(fileno=CONTROL)
+    setup = _Setup(frames.unpack(control.recv(1 << 20)))
+    try:
+        serve = _prepare(setup, control)
+    except Exception as error:
+        text = str(error) if hasattr(error, "step") else "%s: %s" % (type(error).__name__, error)
+        control.send(bytes([messages.FAILED_TO_START]) + text.encode("utf-8", "backslashreplace"))
+        os._exit(1)
+    serve()  # type: ignore[operator]
+
+
+def _prepare(setup, control):
+    # type: (_Setup, object) -> object
+    """Confine this process for good; gives the function that serves."""
+    from cruxcell import native, zygote
+    from cruxcell.confinement import confine, rlimits
+
+    helper = native.load(setup.pure, setup.native_folder)
+    sys.path[:] = setup.path
+    _quiet()
+    for name in setup.preload:
+        _import(name)
+    _warm_up(helper)
+    baseline = rlimits.address_space()
+    settings = confine.Settings(
+        uid=setup.uid,
+        gid=setup.gid,
+        readable=setup.readable,
+        keep_fds=(0, 1, 2, *zygote.KEPT),
+        want_namespaces=setup.namespaces,
+        empty_dir=setup.empty_folder,
+        require=setup.require,
+        allow_degraded=setup.may_lack,
+        parent=os.getppid(),
+    )
+    layers = confine.confine_zygote(helper, settings)
+    _read_imports_without_stat()
+    _forget_the_harness()
+    gc.collect()
+    gc.disable()
+    gc.freeze()
+
+    def pack(memory, file_size, cpu_seconds):
+        # type: (int, int, int) -> bytes
+        return rlimits.pack(baseline + memory, file_size, cpu_seconds * 1_000_000_000)
+
+    filters = {messages.COMPUTE_PROFILE: setup.compute_bpf, 0: setup.stdlib_bpf}
+    ready = [sys.version.split()[0].encode(), helper.NAME.encode()]
+    for layer, active, detail in layers:
+        ready += [layer.encode(), b"1" if active else b"0", detail.encode()]
+    server = zygote.Zygote(helper, filters, pack, control)
+    return lambda: server.serve(frames.pack(ready))
+
+
+def place_descriptors(numbers):
+    # type: (list[int]) -> None
+    """Move control and lanes to the numbers zygote.py keeps them at, out of the way of a worker's own."""
+    from cruxcell import zygote
+
+    safe = [fcntl_dup(number) for number in numbers]
+    for number, place in zip(safe, zygote.KEPT):
+        os.dup2(number, place, inheritable=False)
+    for number in safe:
+        os.close(number)
+
+
+def fcntl_dup(number):
+    # type: (int) -> int
+    """A duplicate numbered 32 or more."""
+    import fcntl
+
+    return fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 32)
+
+
+def _quiet():
+    # type: () -> None
+    """No warning of the compiler is ever printed (to /dev/null) or turned into an import of `warnings`."""
+    import _warnings
+
+    _warnings.filters.insert(0, ("ignore", None, Warning, None, 0))
+    if hasattr(_warnings, "_filters_mutated"):
+        _warnings._filters_mutated()
+
+
+def _import(name):
+    # type: (str) -> None
+    try:
+        __import__(name)
+    except ImportError:
+        pass  # not every runtime has every module; a candidate that needs it gets the same ImportError
+
+
+def _warm_up(helper):
+    # type: (object) -> None
+    """Compile, run and encode something real, so that no worker pays for first uses."""
+    from cruxcell import worker
+    from cruxcell.analysis import parsing
+    from cruxcell.analysis.hermetic import is_hermetic
+    from cruxcell.namespace import fresh_namespace
+    from cruxcell.protocol import frames
+    from cruxcell.values import canonical, transfer
+
+    source = "def f(a, b=2):\n    out = {}\n    for x in sorted(a):\n        out[x] = [x * b, 1.5]\n    return out"
+    program = parsing.compile_text(source, parsing.PROGRAM, "exec")
+    is_hermetic(source, program)
+    call = parsing.classify_call("f([3, 1, 2], b=-1)", "f")[2]
+    namespace = fresh_namespace()
+    helper.run(program, namespace, 1000, -1, b"-")  # type: ignore[attr-defined]
+    value = helper.run(call, namespace, 1000, -1, b"-")  # type: ignore[attr-defined]
+    canonical.canon([value, ("a", None, {1}, b"", 2**70)], 10_000)
+    canonical.short_repr(value, 100)
+    transfer.decode(transfer.encode([value, ("a", None, 1.5)], 10_000))
+    frames.unpack(frames.pack([b"", b"1"]))
+    parsing.split_assertion("assert [1, (2, 'x')] == f(1)")
+    try:
+        helper.run(parsing.compile_text("1/0", parsing.CHECK, "eval"), namespace, 1000, -1, b"-")  # type: ignore[attr-defined]
+    except ZeroDivisionError as error:
+        from cruxcell.protocol import records
+
+        records.raised(records.NUMBERS.pack(0, 0, 0, 0, 0), error)
+    worker.rehearse(helper)
+
+
+def _read_imports_without_stat():
+    # type: () -> None
+    """Let the import system learn about files by opening them: stat by path is refused to workers, because it would
+    tell which files exist outside of what they may open."""
+    import _frozen_importlib_external as external
+
+    def stat_by_opening(path):
+        # type: (str) -> os.stat_result
+        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            return os.fstat(number)
+        finally:
+            os.close(number)
+
+    # The module's own view of `posix` is replaced, not its function: a traced import keeps its number of events.
+    posix = type(sys)("posix")
+    posix.__dict__.update(external._os.__dict__)  # type: ignore[attr-defined]
+    posix.stat = stat_by_opening  # type: ignore[attr-defined]
+    external._os = posix  # type: ignore[attr-defined]
+
+
+def _forget_the_harness():
+    # type: () -> None
+    """Nothing of the harness can be found through the module table or an import."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "cruxcell"]:
+        del sys.modules[name]
+    sys.argv[:] = [""]
+    sys.modules["__main__"].__dict__.clear()

@@ -1,0 +1,86 @@
+"""Landlock: the zygote and all its workers may read below the given paths, and nothing else in the file tree.
+
+What it does not hide: opening a forbidden path fails with EACCES and a missing one with ENOENT, so whoever may open
+files at all can find out which exist. Only the file tree that `namespaces` builds hides that. Pipes can be opened anew
+through /proc/self/fd whatever Landlock says; see `confine.seal`.
+"""
+
+import os
+import stat
+import struct
+
+from cruxcell.confinement import linux
+
+_READ_FILE = 1 << 2
+_READ_DIR = 1 << 3
+_PATH_BENEATH = 1
+_VERSION_QUERY = 1
+_LOG_NOTHING = 1  # version 7; else a candidate could fill the audit log of the host
+
+# Rights that each version of the interface can deny. Everything it can deny is denied.
+_FILE_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
+_BIND_AND_CONNECT_TCP = 0b11  # version 4
+_SCOPE_ABSTRACT_UNIX_AND_SIGNAL = 0b11  # version 6
+
+
+def version(kernel):
+    # type: (object) -> int
+    """The kernel's Landlock version; raises OSError where it has none (ENOSYS) or it is switched off (EOPNOTSUPP)."""
+    return linux.call(kernel, "landlock_create_ruleset", None, 0, _VERSION_QUERY)
+
+
+def open_readable(paths):
+    # type: (list[str]) -> list[int]
+    """Opens every readable path, while the process still may, as handles for `restrict`.
+
+    Returns:
+        A list of descriptors. Raises OSError naming the path that cannot be opened.
+    """
+    return [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths]
+
+
+def restrict(kernel, handles):
+    # type: (object, list[int]) -> str
+    """Restricts this process, for good, to reading below `handles`; needs no_new_privs.
+
+    Returns:
+        A sentence saying what is denied. Raises OSError.
+    """
+    abi_version = version(kernel)
+    ruleset = linux.call(kernel, "landlock_create_ruleset", *_attributes(abi_version), 0)
+    try:
+        for handle in handles:
+            rule = bytearray(struct.pack("<Qi", _rights(handle), handle))
+            linux.call(kernel, "landlock_add_rule", ruleset, _PATH_BENEATH, rule, 0)
+        linux.call(kernel, "landlock_restrict_self", ruleset, _LOG_NOTHING if abi_version >= 7 else 0)
+    finally:
+        os.close(ruleset)
+    return "version %d: %s" % (abi_version, _describe(abi_version))
+
+
+def _attributes(abi_version):
+    # type: (int) -> tuple[bytearray, int]
+    files = _FILE_RIGHTS[max(known for known in _FILE_RIGHTS if known <= abi_version)]
+    fields = [files]
+    if abi_version >= 4:
+        fields.append(_BIND_AND_CONNECT_TCP)
+    if abi_version >= 6:
+        fields.append(_SCOPE_ABSTRACT_UNIX_AND_SIGNAL)
+    packed = struct.pack("<%dQ" % len(fields), *fields)
+    return bytearray(packed), len(packed)
+
+
+def _rights(handle):
+    # type: (int) -> int
+    is_directory = stat.S_ISDIR(os.fstat(handle).st_mode)
+    return _READ_FILE | _READ_DIR if is_directory else _READ_FILE
+
+
+def _describe(abi_version):
+    # type: (int) -> str
+    parts = ["read-only below the readable paths"]
+    if abi_version >= 4:
+        parts.append("no TCP")
+    if abi_version >= 6:
+        parts.append("no signals or abstract sockets outwards")
+    return ", ".join(parts)

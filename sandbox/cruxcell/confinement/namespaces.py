@@ -1,0 +1,188 @@
+"""Namespaces: no network at all, own process numbers, and a file tree that holds nothing but the readable paths."""
+
+import _signal  # type: ignore[import-not-found]  # `signal` would bring `enum`: 0.5 MB more in every fork
+import errno
+import os
+
+from cruxcell.confinement import linux
+
+_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = (
+    0x00020000,
+    0x02000000,
+    0x04000000,
+    0x08000000,
+    0x10000000,
+    0x20000000,
+    0x40000000,
+)
+_ALL = _NEWNS | _NEWCGROUP | _NEWUTS | _NEWIPC | _NEWPID | _NEWNET
+
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
+_MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 0x20, 0x1000, 0x4000, 0x40000
+_MNT_DETACH = 2
+_MAXIMUM_LINKS = 40
+_SIGKILL = 9
+
+HOSTNAME = b"cruxbox"
+
+
+def unshare_as_root(kernel):
+    # type: (object) -> None
+    """Leaves all namespaces but the user's; needs CAP_SYS_ADMIN. Raises OSError."""
+    linux.call(kernel, "unshare", _ALL)
+
+
+def unshare_as_user(kernel):
+    # type: (object) -> None
+    """Leaves all namespaces by way of a user namespace in which this user is itself. Raises OSError."""
+    uid, gid = os.getuid(), os.getgid()
+    linux.prctl(kernel, linux.PR_SET_DUMPABLE, 1)  # /proc/self belongs to root after a change of user
+    linux.call(kernel, "unshare", _NEWUSER | _ALL)
+    _write("/proc/self/setgroups", "deny")
+    _write("/proc/self/uid_map", "%d %d 1" % (uid, uid))
+    _write("/proc/self/gid_map", "%d %d 1" % (gid, gid))
+
+
+def furnish(kernel, readable, empty_dir):
+    # type: (object, list[str], str) -> str
+    """Makes the new namespaces a place of our own: mounts private, a neutral host name, a minimal file tree.
+
+    Returns:
+        A sentence saying what the file tree is. Raises OSError when the mounts cannot be made private.
+    """
+    linux.call(kernel, "mount", None, b"/\0", None, _MS_REC | _MS_PRIVATE, None)
+    linux.call(kernel, "sethostname", HOSTNAME, len(HOSTNAME))
+    mask = os.umask(0o022)  # the tree's folders must be passable for the user we become
+    try:
+        _minimal_tree(kernel, readable, empty_dir)
+    except OSError as error:
+        _give_up_tree(kernel, empty_dir)
+        return "own network, processes and mounts; the file tree stays visible (%s)" % error
+    finally:
+        os.umask(mask)
+    return "own network, processes and mounts; the file tree holds the readable paths only"
+
+
+def _minimal_tree(kernel, readable, empty_dir):
+    # type: (object, list[str], str) -> None
+    """Moves into a new root that holds the readable paths at their own places. What is not there cannot be found."""
+    root = empty_dir
+    flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
+    linux.call(kernel, "mount", b"cruxbox\0", _text(root), b"tmpfs\0", flags, b"mode=755,size=1m\0")
+    bound = []  # type: list[str]
+    for path in sorted(readable, key=os.path.realpath):
+        _plant(kernel, root, path, bound)
+    os.makedirs(root + empty_dir, 0o755, exist_ok=True)
+    linux.call(kernel, "mount", None, _text(root), None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | flags, None)
+    os.chdir(root)
+    linux.call(kernel, "pivot_root", b".\0", b".\0")
+    linux.call(kernel, "umount2", b".\0", _MNT_DETACH)
+    os.chdir(empty_dir)
+
+
+def _give_up_tree(kernel, empty_dir):
+    # type: (object, str) -> None
+    """Goes back to the tree as it was."""
+    os.chdir("/")
+    try:
+        linux.call(kernel, "umount2", _text(empty_dir), _MNT_DETACH)
+    except OSError:
+        pass  # it was never mounted
+    os.chdir(empty_dir)
+
+
+def _plant(kernel, root, path, bound):
+    # type: (object, str, str, list[str]) -> None
+    """Binds what `path` leads to below `root`, and copies the symbolic links on the way."""
+    path = os.path.normpath(path)
+    for _ in range(_MAXIMUM_LINKS):
+        link, rest = _first_link(path)
+        if not link:
+            break
+        target = os.readlink(link)
+        if not _covered(link, bound):
+            os.makedirs(root + os.path.dirname(link), 0o755, exist_ok=True)
+            if not os.path.lexists(root + link):
+                os.symlink(target, root + link)
+        path = os.path.normpath(os.path.join(os.path.dirname(link), target, rest))
+    else:
+        raise OSError(errno.ELOOP, "too many symbolic links", path)
+    if _covered(path, bound):
+        return
+    _make_place(path, root + path)
+    linux.call(kernel, "mount", _text(path), _text(root + path), None, _MS_BIND | _MS_REC, None)
+    bound.append(path)
+
+
+def _first_link(path):
+    # type: (str) -> tuple[str, str]
+    """The first symbolic link on the way along `path` and what comes after it, or ("", "")."""
+    parts = path.split("/")
+    for count in range(2, len(parts) + 1):
+        prefix = "/".join(parts[:count])
+        if os.path.islink(prefix):
+            return prefix, "/".join(parts[count:])
+    return "", ""
+
+
+def _covered(path, bound):
+    # type: (str, list[str]) -> bool
+    return any(path == above or path.startswith(above.rstrip("/") + "/") for above in bound)
+
+
+def _make_place(path, place):
+    # type: (str, str) -> None
+    if os.path.isdir(path):
+        os.makedirs(place, 0o755, exist_ok=True)
+        return
+    os.makedirs(os.path.dirname(place), 0o755, exist_ok=True)
+    os.close(os.open(place, os.O_CREAT | os.O_WRONLY, 0o444))
+
+
+def split(kernel):
+    # type: (object) -> None
+    """Forks, because a new process-number namespace begins with the next child.
+
+    The child returns, as process 1 of its namespace. The parent gives up every descriptor, waits for it, and ends as
+    it ended. When the parent dies, the child dies, and with process 1 every worker.
+    """
+    alive, held = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(alive)
+        _wait_and_end_alike(child, held)
+    os.close(held)
+    linux.prctl(kernel, linux.PR_SET_PDEATHSIG, 9)
+    os.set_blocking(alive, False)
+    try:
+        os.read(alive, 1)
+    except BlockingIOError:
+        os.close(alive)
+        return
+    os._exit(1)  # the parent died before the death signal was set
+
+
+def _wait_and_end_alike(child, held):
+    # type: (int, int) -> None
+    os.closerange(0, held)
+    os.closerange(held + 1, held + 4096)
+    status = os.waitpid(child, 0)[1]
+    if os.WIFSIGNALED(status):
+        if os.WTERMSIG(status) != _SIGKILL:
+            _signal.signal(os.WTERMSIG(status), _signal.SIG_DFL)
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    os._exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 1)
+
+
+def _text(text):
+    # type: (str) -> bytes
+    return os.fsencode(text) + b"\0"
+
+
+def _write(path, text):
+    # type: (str, str) -> None
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,213 @@
+"""Jobs about calls: evaluate them on a program, or apply a name to arguments that another worker computed."""
+
+import gc
+import sys
+
+from cruxcell.analysis.determinism import has_sets, is_seedless
+from cruxcell.analysis.hermetic import is_hermetic
+from cruxcell.analysis.operands import Inspector, call_findings, is_literal
+from cruxcell.analysis.parsing import PROGRAM, Invalid, classify_call, compile_text
+from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
+from cruxcell.namespace import fresh_namespace, set_recursion_depth
+from cruxcell.protocol import frames, messages, records
+from cruxcell.protocol.payloads import BUNDLED, CALLS_FLAGS, INSPECT, RUN_EXPRESSIONS, SHARE, TOGETHER
+from cruxcell.values import transfer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable  # noqa: F401 - in type comments
+
+_APPLY = compile("f(*a, **k)", "<check>", "eval")
+_CODECS = sys.modules["encodings"]._cache
+# After so much CPU time of candidates a worker is not as good as new: memory may lie in pieces. When a check takes far
+# longer, the daemon has others do the rest meanwhile, so this one must not.
+_SPENT_NS = 20_000_000
+
+
+def run_bundle(bench, fields):
+    # type: (Workbench, list[bytes]) -> None
+    """fields: the packed fields of a JOB_CALLS each, of which every one is done as if it were alone here.
+
+    Only hermetic programs run. When one may have left more than the garbage collector takes away (candidates took long,
+    or something was imported for one), the rest is left to another worker.
+    """
+    spent = 0
+    depth = sys.getrecursionlimit() + 1  # as deep as the compiler may go in a worker without this frame
+    for place, packed in enumerate(fields):
+        bench.send(records.section(place))
+        sys.setrecursionlimit(depth)
+        bench.next_check()  # the time that others' texts took is not this job's
+        used = run_calls(bench, frames.unpack(packed), BUNDLED)
+        spent += used
+        if used < 0 or spent > _SPENT_NS:
+            return
+
+
+def run_calls(bench, fields, more_flags=0):
+    # type: (Workbench, list[bytes], int) -> int
+    """fields: flags, program, then entry point and call for each check. CPU ns of the calls; -1 if nothing else may run
+    in this worker.
+
+    Everything is parsed and the plan sent before the first line of the program runs. Constants are evaluated first,
+    while nothing of the candidate has run; then the calls. If the program is not hermetic, only the first call is
+    evaluated: the daemon sees it in the plan and gives each of the others a worker of its own. The same holds once the
+    interpreter has imported something for a check (a codec, say): the next would find it there and take fewer steps;
+    and after a check that took long, beside which a new worker costs nothing. Calls that are to be evaluated TOGETHER
+    on such a program follow each other until the worker ends, within the time of one.
+    """
+    flags = CALLS_FLAGS.unpack(fields[0])[0] | more_flags
+    source = fields[1].decode("utf-8", "surrogatepass")
+    checks = [
+        (entry_point.decode(), call.decode("utf-8", "surrogatepass"))
+        for entry_point, call in zip(fields[2::2], fields[3::2])
+    ]
+    program, planned = _parse(source, checks)
+    runnable = messages.DIRECT + (messages.ARGUED + messages.EXPRESSION if flags & RUN_EXPRESSIONS else "")
+    pure = bool(program is not None and flags & (SHARE | INSPECT) and is_hermetic(source, program))
+    hermetic = program is None or bool(flags & SHARE and pure)
+    bench.send(records.plan(hermetic, "".join([item[0] for item in planned]), [item[1] for item in planned if item[1]]))
+    inspector = _inspect_texts(bench, source, program, checks, planned, pure) if flags & INSPECT else None
+    set_recursion_depth(2)
+    for index, (kind, _, code) in enumerate(planned):
+        if kind == messages.CONSTANT:
+            _evaluate(bench, index, None, code)
+    if not hermetic:
+        if flags & BUNDLED:
+            return 0
+        bench.last_check()
+    loaded = _loaded()
+    spent = 0
+    gc.freeze()  # what is ours need not be looked through for what a check left
+    for index, (kind, _, code) in enumerate(planned):
+        if kind in runnable:
+            look = _looker(inspector, checks[index][1], code, bench.next_check) if inspector is not None else None
+            _evaluate(bench, index, program, code, look, is_final=not flags & BUNDLED)
+            gc.collect()  # what it left; and the collector counts from the same beginning for each
+            if not hermetic:
+                if flags & TOGETHER:
+                    continue
+                return -1
+            if _loaded() != loaded:
+                return -1
+            spent += bench.used_cpu_ns
+            if bench.used_cpu_ns > _SPENT_NS:
+                return -1
+    return spent
+
+
+def _loaded():
+    # type: () -> int
+    """How much the interpreter has imported or looked up for itself."""
+    return len(sys.modules) + len(_CODECS)
+
+
+def _parse(source, checks):
+    # type: (str, list[tuple[str, str]]) -> tuple[object, list[tuple[str, str, object]]]
+    """(code of the program or None, [(class, detail, code) of each check])."""
+    try:
+        program = compile_text(source, PROGRAM, "exec") if source else None
+    except Invalid as error:
+        return None, [(messages.INVALID, "the program: %s" % error, None)] * len(checks)
+    planned = []
+    for entry_point, call in checks:
+        try:
+            planned.append(classify_call(call, entry_point))
+        except Invalid as error:
+            planned.append((messages.INVALID, "the call: %s" % error, None))
+    return program, planned
+
+
+def _inspect_texts(bench, source, program, checks, planned, pure):  # noqa: PLR0917 - all that parsing found
+    # type: (Workbench, str, object, list[tuple[str, str]], list[tuple[str, str, object]], bool) -> Inspector | None
+    """Report what the texts alone say, before any of them runs."""
+    if program is None:
+        return None
+    inspector = Inspector(source, program)
+    blind = pure and is_seedless(source, program)
+    every = []
+    for index, (kind, _, code) in enumerate(planned):
+        found = set()  # type: set[str]
+        if kind != messages.INVALID:
+            found = inspector.static | call_findings(checks[index][1], code, kind == messages.DIRECT)
+            if blind and kind == messages.DIRECT and not ("{" in checks[index][1] and has_sets(code)):
+                found.add(messages.SEEDLESS)
+        every.append(found)
+    bench.send(records.findings(0, every))
+    return inspector
+
+
+def _looker(inspector, call, code, begin):
+    # type: (Inspector, str, object, Callable[[], None]) -> Callable[[], set[str]]
+    """A function that has a look at the operands of the call."""
+    return lambda: inspector.look(call, code, begin)
+
+
+def _evaluate(bench, index, program, code, look=None, is_final=True):  # noqa: PLR0917 - a check and how to take it
+    # type: (Workbench, int, object, object, Callable[[], set[str]] | None, bool) -> None
+    """One check. With `look`, it is run again to see its operands; nothing is reported before that is done, so that
+    whatever ends the worker meanwhile is put down to this check. If that is not final, what ran out of memory will run
+    again, alone, and is looked at then."""
+    namespace = fresh_namespace()
+    bench.begin(index)
+    value = raised = None
+    steps = 0
+    try:
+        if program is not None:
+            bench.run(program, namespace)
+        value = bench.run(code, namespace)
+        steps = bench.kernel.steps()  # type: ignore[attr-defined]
+    except BaseException as error:
+        raised = error
+    if look is not None and (is_final or raised is None or not records.is_out_of_memory(raised)):
+        bench.end()
+        found = look()
+        if raised is None and not is_literal(value):
+            found.add(messages.OUTPUT_SHAPE)
+        if found:
+            bench.send(records.findings(index, [found]))
+    if raised is None:
+        bench.send_value(value, steps)
+    else:
+        bench.send_raised(raised)
+        raised = None  # it holds this frame, and with it all that the check made
+    bench.next_check()
+
+
+def run_apply(bench, fields):
+    # type: (Workbench, list[bytes]) -> None
+    """fields: program, name, encoded (arguments, keyword arguments). Decoded before the program runs."""
+    source = fields[0].decode("utf-8", "surrogatepass")
+    name = fields[1].decode()
+    try:
+        program = compile_text(source, PROGRAM, "exec")
+        positional, keywords = _arguments(fields[2])
+    except (Invalid, transfer.Garbled) as error:
+        bench.send(records.plan(False, messages.INVALID, ["the program: %s" % error]))
+        return
+    bench.send(records.plan(False, messages.DIRECT, []))
+    bench.last_check()
+    set_recursion_depth(1)
+    namespace = fresh_namespace()
+    bench.begin(0)
+    try:
+        bench.run(program, namespace)
+        function = bench.run(compile_text(name, "<check>", "eval"), namespace)
+        value = bench.run(_APPLY, {"f": function, "a": positional, "k": keywords})
+    except BaseException as error:
+        bench.send_raised(error)
+    else:
+        bench.send_value(value)
+
+
+def _arguments(data):
+    # type: (bytes) -> tuple[tuple[object, ...], dict[str, object]]
+    pair = transfer.decode(data)
+    if (
+        type(pair) is not tuple
+        or len(pair) != 2
+        or type(pair[0]) is not tuple
+        or type(pair[1]) is not dict
+        or any(type(key) is not str for key in pair[1])
+    ):
+        raise transfer.Garbled("not a pair of arguments and keyword arguments")
+    return pair

@@ -1,0 +1,144 @@
+"""The bench a worker works at: everything a job needs to run code of a task and to report on it."""
+
+import os
+import sys
+import time
+
+from cruxcell.jobs.capture import Capture
+from cruxcell.protocol import frames, messages, records
+from cruxcell.values.canonical import NotPlain, TooLarge, canon, short_repr, type_name
+
+_cpu_ns, _wall_ns = time.process_time_ns, time.perf_counter_ns
+
+
+class Workbench:
+    """One worker's tools. `report` and `progress` are file descriptors.
+
+    Made before the fork, so that the worker only has to write down its limits.
+    """
+
+    def __init__(self, kernel, report, progress):
+        # type: (object, int, int) -> None
+        self.kernel = kernel
+        self.report, self.progress = report, progress
+        self.step_limit = self.output_limit = self._budget = 0
+        self.index = 0
+        self.stdout = Capture(self._overflow)
+        self.stderr = Capture(self._overflow)
+        self._started = (0, 0)
+        self._ended = None  # type: tuple[int, int] | None
+        self.used_cpu_ns = 0  # by the last check that was reported on
+
+    def set_limits(self, steps, output):
+        # type: (int, int) -> None
+        """The limits of one check: steps, and characters of output."""
+        self.step_limit, self.output_limit = steps, output
+        self._budget = max(output, messages.VALUE_BYTES)  # bytes of a value
+        self.stdout.set_limit(output)
+        self.stderr.set_limit(output)
+
+    def send(self, record):
+        # type: (bytes) -> None
+        frames.write_all(self.report, record)
+
+    def next_check(self):
+        # type: () -> None
+        """Tell the zygote that one check is done, so that its clocks start anew for the next."""
+        os.write(self.progress, b".")
+
+    def last_check(self):
+        # type: () -> None
+        """Tell the zygote that what runs now gets no more time by saying so: it could write dots by itself."""
+        os.write(self.progress, b"!")
+
+    def begin(self, index):
+        # type: (int) -> None
+        """A check begins: streams are empty, clocks at zero, and the candidate has a script's recursion depth."""
+        self.index = index
+        self.stdout.reset()
+        self.stderr.reset()
+        sys.stdout, sys.stderr = self.stdout, self.stderr
+        self._ended = None
+        self._started = (_cpu_ns(), _wall_ns())
+
+    def end(self):
+        # type: () -> None
+        """The check is over; what is done before it is reported on is not its own time."""
+        self._ended = self._used()
+
+    def run(self, code, namespace):
+        # type: (object, dict[str, object]) -> object
+        """Evaluate `code` under the step limit, which ends the worker with a report and cannot be caught."""
+        report = records.limit(messages.STEP_LIMIT, self.index, self.step_limit)
+        return self.kernel.run(code, namespace, self.step_limit, self.report, report)  # type: ignore[attr-defined]
+
+    def numbers(self, flags=0, steps=None):
+        # type: (int, int | None) -> bytes
+        count = self.kernel.steps() if steps is None else steps  # type: ignore[attr-defined]
+        return records.NUMBERS.pack(self.index, count, *self._used(), flags)
+
+    def _used(self):
+        # type: () -> tuple[int, int]
+        """CPU and wall time since the check began, until now or its end, in ns."""
+        if self._ended is not None:
+            return self._ended
+        cpu, wall = self._started
+        cpu, wall = _cpu_ns() - cpu, _wall_ns() - wall
+        self.used_cpu_ns = cpu if cpu > 0 else 0
+        return self.used_cpu_ns, wall if wall > 0 else 0
+
+    def output(self):
+        # type: () -> tuple[bytes, bytes]
+        out, err = self.stdout.take(), self.stderr.take()
+        limit = self.output_limit
+        return (records.text_bytes(out, limit) if out else b""), (records.text_bytes(err, limit) if err else b"")
+
+    def send_value(self, value, steps=None):
+        # type: (object, int | None) -> None
+        """Report a value: canonically if it is plain data, by the name of its type if not."""
+        kernel = self.kernel
+        steps = kernel.steps() if steps is None else steps  # type: ignore[attr-defined]
+        cpu, wall = self._used()
+        stdout, stderr = self.output()
+        if not kernel.report_value(  # type: ignore[attr-defined]
+            self.report, self.index, steps, cpu, wall, value, self._budget, messages.MAX_TEXT, stdout, stderr
+        ):
+            numbers = records.NUMBERS.pack(self.index, steps, cpu, wall, 0)
+            self.send(value_record(numbers, value, self._budget, stdout, stderr) or self._output_limit())
+
+    def send_raised(self, error, steps=None):
+        # type: (BaseException, int | None) -> None
+        flags = records.OUT_OF_MEMORY if records.is_out_of_memory(error) else 0
+        numbers = self.numbers(flags, steps)
+        stdout, stderr = self.output()
+        self.send(records.raised(numbers, error, stdout, stderr))
+
+    def finish(self, status=messages.EXIT_DONE):
+        # type: (int) -> None
+        """Leave. No atexit handler, destructor or buffered stream of the candidate gets another word."""
+        os._exit(status)
+
+    def _output_limit(self):
+        # type: () -> bytes
+        return records.limit(messages.OUTPUT_LIMIT, self.index, 0)
+
+    def _overflow(self):
+        # type: () -> None
+        self.send(self._output_limit())
+        self.finish(messages.EXIT_OUTPUT)
+
+
+def value_record(numbers, value, budget, stdout, stderr):
+    # type: (bytes, object, int, bytes, bytes) -> bytes
+    """The record of any value: the definition of what `report_value` of the kernel writes. b"" if it is too large."""
+    try:
+        canonical, has_nan = canon(value, budget)
+    except NotPlain as error:
+        shown = "<%s object>" % type_name(value)
+        return records.value(numbers, messages.OPAQUE, str(error).encode(), shown.encode(), stdout, stderr)
+    except TooLarge:
+        return b""
+    text, cut = short_repr(value, messages.MAX_TEXT)
+    kind = messages.HOLDS_NAN if has_nan else messages.PLAIN
+    shown_bytes = records.text_bytes(text) + (b"\0" if cut else b"")
+    return records.value(numbers, kind, canonical, shown_bytes, stdout, stderr)

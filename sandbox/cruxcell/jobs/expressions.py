@@ -1,0 +1,164 @@
+"""Jobs that run no program: reading constants and assertions, evaluating free expressions and a call's arguments."""
+
+import _ast
+
+from cruxcell.analysis.parsing import (
+    PROGRAM,
+    Invalid,
+    compile_expression,
+    compile_text,
+    compile_tree,
+    is_constant,
+    parse_text,
+    split_assertion,
+)
+from cruxcell.analysis.syntax import walk
+from cruxcell.analysis.vacuous import refuse_vacuous
+from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
+from cruxcell.namespace import fresh_namespace, set_recursion_depth
+from cruxcell.protocol import messages, records
+from cruxcell.protocol.frames import frame
+from cruxcell.protocol.payloads import EXPECTED
+from cruxcell.values import transfer
+from cruxcell.values.canonical import NotPlain, TooLarge, canon
+
+_Code = type((lambda: None).__code__)
+
+
+def run_read(bench, fields):
+    # type: (Workbench, list[bytes]) -> None
+    """fields: kind and text, in turn. One record a text, in order: [class, canonical value or sentence, other text].
+
+    Constants are evaluated here and then; nothing that has a name or a call in it is. An expected value comes back as
+    READ_CONSTANT, READ_EXPRESSION or READ_INVALID; a script that only asserts that an expression equals a constant as
+    READ_ASSERTION with the expression's text, one that tests nothing as READ_INVALID, any other as READ_EXPRESSION.
+    """
+    budget = max(bench.output_limit, messages.VALUE_BYTES)
+    for index, (kind, text) in enumerate(zip(fields[0::2], fields[1::2])):
+        source = text.decode("utf-8", "surrogatepass")
+        bench.begin(index)
+        try:
+            record = (_read_expected if kind == EXPECTED else _read_script)(source, budget)
+        except Invalid as error:
+            record = [messages.READ_INVALID, records.text_bytes(str(error)), b""]
+        except Exception:  # evaluating a constant failed (1/0, too large): it is judged like any expression
+            record = [messages.READ_EXPRESSION, b"", b""]
+        bench.send(frame(record))
+        bench.next_check()
+
+
+def _read_expected(source, budget):
+    # type: (str, int) -> list[bytes]
+    code = compile_expression(source)
+    if not is_constant(code):
+        return [messages.READ_EXPRESSION, b"", b""]
+    return [messages.READ_CONSTANT, _canonical(code, budget), b""]
+
+
+def _read_script(source, budget):
+    # type: (str, int) -> list[bytes]
+    found = split_assertion(source)
+    if found is None:
+        refuse_vacuous(source)
+        return [messages.READ_EXPRESSION, b"", b""]
+    code, other = found
+    return [messages.READ_ASSERTION, _canonical(code, budget), records.text_bytes(other, messages.MAX_PAYLOAD)]
+
+
+def _canonical(code, budget):
+    # type: (object, int) -> bytes
+    """Canonical bytes of a constant, with NaN marked by an empty string: it equals nothing."""
+    data, has_nan = canon(eval(code, {"__builtins__": {}}), budget)  # type: ignore[arg-type]
+    return b"" if has_nan else data
+
+
+def run_expression(bench, fields):
+    # type: (Workbench, list[bytes]) -> None
+    """fields: text. Its value, computed with the builtins and nothing of any program."""
+    try:
+        code = compile_expression(fields[0].decode("utf-8", "surrogatepass"))
+    except Invalid as error:
+        bench.send(records.plan(False, messages.INVALID, [str(error)]))
+        return
+    bench.send(records.plan(False, messages.EXPRESSION, []))
+    bench.last_check()
+    set_recursion_depth(1)
+    bench.begin(0)
+    try:
+        value = bench.run(code, fresh_namespace())
+    except BaseException as error:
+        bench.send_raised(error)
+    else:
+        bench.send_value(value)
+
+
+def run_arguments(bench, fields):
+    # type: (Workbench, list[bytes]) -> None
+    """fields: program (parsed, never run), call. The call's arguments as an encoded (tuple, dict), and its callee.
+
+    The plan says INVALID when an argument uses a name the program binds: such a call cannot be taken apart.
+    """
+    try:
+        code, callee = _take_apart(*[field.decode("utf-8", "surrogatepass") for field in fields])
+    except Invalid as error:
+        bench.send(records.plan(False, messages.INVALID, [str(error)]))
+        return
+    bench.send(records.plan(False, messages.ARGUED, [callee]))
+    bench.last_check()
+    set_recursion_depth(1)
+    bench.begin(0)
+    try:
+        pair = bench.run(code, fresh_namespace())
+        encoded = transfer.encode(pair, messages.MAX_ARGUMENTS)
+    except (NotPlain, TooLarge) as error:
+        bench.send(records.value(bench.numbers(), messages.OPAQUE, b"", records.text_bytes(str(error))))
+    except BaseException as error:
+        bench.send_raised(error)
+    else:
+        bench.send(records.value(bench.numbers(), messages.PLAIN, encoded, b""))
+
+
+def _take_apart(program, text):
+    # type: (str, str) -> tuple[object, str]
+    """(code of the call's arguments, name that is called). Invalid where the arguments need the program."""
+    call = parse_text(text.strip(" \t\f\r\n"), "eval").body  # type: ignore[attr-defined]
+    code = compile_tree(_arguments_of(call))
+    shared = sorted(_names(code) & _bound_names(program))
+    if shared:
+        raise Invalid("the arguments use %r of the program" % shared[0])
+    return code, call.func.id
+
+
+def _arguments_of(call):
+    # type: (object) -> object
+    """The tree of `((positional, ...), {"keyword": ...})`; stars keep their meaning in both displays."""
+    load = _ast.Load()
+    positional = _ast.Tuple(elts=call.args, ctx=load)  # type: ignore[attr-defined]
+    keys = [item.arg and _ast.Constant(value=item.arg, kind=None) for item in call.keywords]  # type: ignore[attr-defined]
+    keywords = _ast.Dict(keys=keys, values=[item.value for item in call.keywords])  # type: ignore[attr-defined]
+    body = _ast.Tuple(elts=[positional, keywords], ctx=load)
+    for node in [positional, keywords, body] + [key for key in keys if key]:
+        node.lineno = node.end_lineno = 1
+        node.col_offset = node.end_col_offset = 0
+    return _ast.Expression(body=body)
+
+
+def _names(code):
+    # type: (object) -> set[str]
+    """Every name the code looks up outside itself (and attribute names: more than needed is safe)."""
+    found = set(code.co_names)  # type: ignore[attr-defined]
+    for const in code.co_consts:  # type: ignore[attr-defined]
+        if type(const) is _Code:
+            found |= _names(const)
+    return found
+
+
+def _bound_names(program):
+    # type: (str) -> set[str]
+    """The names a program's module level mentions, and those its functions declare global."""
+    code = compile_text(program, PROGRAM, "exec")
+    found = set(code.co_names)  # type: ignore[attr-defined]
+    for node in walk(parse_text(program, "exec")):
+        if isinstance(node, _ast.Global):
+            found.update(node.names)
+    return found

@@ -1,0 +1,139 @@
+"""Preflight's attempts: what must be refused is tried, in a worker confined like any other."""
+
+import os
+
+from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
+from cruxcell.protocol import messages, records
+from cruxcell.protocol.frames import frame
+
+
+def _open_passwd():
+    # type: () -> None
+    os.close(os.open("/etc/passwd", os.O_RDONLY))
+
+
+def _open_root():
+    # type: () -> None
+    os.close(os.open("/", os.O_RDONLY | os.O_DIRECTORY))
+
+
+def _write_file():
+    # type: () -> None
+    os.close(os.open("/tmp/cruxbox-probe", os.O_WRONLY | os.O_CREAT, 0o600))  # noqa: S108 - meant to be refused
+
+
+def _read_environment():
+    # type: () -> None
+    os.close(os.open("/proc/self/environ", os.O_RDONLY))
+
+
+def _socket():
+    # type: () -> None
+    import _socket
+
+    _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM).close()
+
+
+def _unix_socket():
+    # type: () -> None
+    import _socket
+
+    _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM).close()
+
+
+def _fork():
+    # type: () -> None
+    if os.fork() == 0:
+        os._exit(0)
+
+
+def _execute():
+    # type: () -> None
+    os.execv("/bin/true", ["true"])  # noqa: S606 - meant to be refused
+
+
+def _kill_parent():
+    # type: () -> None
+    os.kill(os.getppid(), 0)
+
+
+def _map_executable():
+    # type: () -> None
+    import mmap
+
+    mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC).close()
+
+
+def _raise_limit():
+    # type: () -> None
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_NOFILE, resource.getrlimit(resource.RLIMIT_NOFILE))
+
+
+def _stat():
+    # type: () -> None
+    os.stat("/")
+
+
+def _memory_file():
+    # type: () -> None
+    os.close(os.memfd_create("probe"))
+
+
+def _many_descriptors():
+    # type: () -> None
+    kept = []
+    try:
+        for _ in range(100):
+            kept.append(os.dup(0))
+    finally:
+        for number in kept:
+            os.close(number)
+
+
+def _much_address_space():
+    # type: () -> None
+    import mmap
+
+    reserve_nothing = 0x4000  # so that only the limit can refuse it, not the kernel's bookkeeping
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | reserve_nothing
+    mmap.mmap(-1, 1 << 40, flags=flags, prot=0).close()
+
+
+# What is tried: name -> attempt that must end in OSError.
+ATTEMPTS = {
+    "open_passwd": _open_passwd,
+    "open_root": _open_root,
+    "write_file": _write_file,
+    "read_environment": _read_environment,
+    "tcp_socket": _socket,
+    "unix_socket": _unix_socket,
+    "fork": _fork,
+    "exec": _execute,
+    "kill_parent": _kill_parent,
+    "map_executable": _map_executable,
+    "raise_limit": _raise_limit,
+    "stat": _stat,
+    "memory_file": _memory_file,
+    "many_descriptors": _many_descriptors,
+    "much_address_space": _much_address_space,
+}
+
+
+def run_probe(bench, fields):
+    # type: (Workbench, list[bytes]) -> None
+    """fields: none. One record: name and b"refused …" or b"ALLOWED" for each attempt."""
+    bench.send(records.plan(False, messages.DIRECT, []))
+    record = []
+    for name, attempt in ATTEMPTS.items():
+        try:
+            attempt()
+        except OSError as error:
+            result = "refused (errno %s)" % error.errno
+        except ImportError as error:
+            result = "not tried: %s" % error
+        else:
+            result = "ALLOWED"
+        record += [name.encode(), result.encode()]
+    bench.send(frame(record))

@@ -1,0 +1,149 @@
+"""Jobs that run a whole program: with standard input (stdio checks), or with a script beside it (script checks)."""
+
+import os
+import sys
+
+from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, compile_text
+from cruxcell.jobs.audit_guard import Guard
+from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
+from cruxcell.namespace import fresh_namespace, set_recursion_depth
+from cruxcell.protocol import messages, records
+from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS
+
+
+def prepare_stdio(stdin):
+    # type: (bytes) -> None
+    """Make `stdin` file descriptor 0. Before confinement: creating memory files is forbidden afterwards."""
+    memory = os.memfd_create("stdin", os.MFD_CLOEXEC)
+    at = 0
+    while at < len(stdin):
+        at += os.write(memory, stdin[at : at + (1 << 20)])
+    os.lseek(memory, 0, os.SEEK_SET)
+    os.dup2(memory, 0)
+    os.close(memory)
+
+
+def _open_streams():
+    # type: () -> None
+    """The three standard streams on the file descriptors as they are now. They end with the process."""
+    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
+    for name in ("stdin", "stdout", "stderr"):
+        setattr(sys, "__%s__" % name, getattr(sys, name))
+
+
+def run_stdio(bench, fields):
+    # type: (Workbench, list[bytes]) -> None
+    """fields: program, standard input. Output goes to real file descriptors, which the daemon reads afterwards."""
+    try:
+        program = compile_text(fields[0].decode("utf-8", "surrogatepass"), PROGRAM, "exec")
+    except Invalid as error:
+        bench.send(records.plan(False, messages.INVALID, ["the program: %s" % error]))
+        return
+    bench.send(records.plan(False, messages.DIRECT, []))
+    bench.last_check()
+    set_recursion_depth(1)
+    bench.begin(0)
+    _open_streams()
+    sys.argv = ["program.py"]
+    try:
+        try:
+            bench.run(program, fresh_namespace("__main__"))
+        finally:
+            steps = bench.kernel.steps()  # type: ignore[attr-defined]
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+    except SystemExit as error:
+        if error.code in (None, 0):
+            bench.send(records.ended(bench.numbers(0, steps)))
+        else:
+            bench.send_raised(error, steps)
+    except BaseException as error:
+        bench.send_raised(error, steps)
+    else:
+        bench.send(records.ended(bench.numbers(0, steps)))
+
+
+_HARNESS = __file__.rpartition("/jobs/")[0] + "/boot.py"
+_FOLDER_OF_A_SCRIPT = os.__file__.rpartition("/")[0] + "/json"
+
+
+def run_script(bench, fields):
+    # type: (Workbench, list[bytes]) -> None
+    """fields: flags, program, script, entry point, token. Both in this process and one namespace: IN_PROCESS."""
+    token = fields.pop()
+    flags = SCRIPT_FLAGS.unpack(fields[0])[0]
+    source, script = [field.decode("utf-8", "surrogatepass") for field in fields[1:3]]
+    if flags & COUNT_EVENTS:
+        source, script = source + "\n" + script, ""
+    try:
+        program = compile_text(source, PROGRAM, "exec")
+        test = compile_text(script, CHECK, "exec")
+    except Invalid as error:
+        bench.send(records.plan(False, messages.INVALID, [str(error)]))
+        return
+    bench.send(records.plan(False, messages.EXPRESSION, []))
+    bench.last_check()
+    set_recursion_depth(2)
+    namespace = fresh_namespace()
+    bench.begin(0)
+    steps = 0
+    guard = Guard()
+    try:
+        if flags & COUNT_EVENTS:
+            steps, found = _count_events(program, namespace)
+            bench.send(records.findings(0, [found]))
+        else:
+            guard.raise_it()
+            _run_both(bench, program, test, namespace, fields[3].decode())
+            steps = bench.kernel.steps()  # type: ignore[attr-defined]
+    except BaseException as error:
+        guard.lower_it()
+        bench.send_raised(error)
+    else:
+        guard.lower_it()
+        bench.send(records.ended(bench.numbers(0, steps), *bench.output(), token))
+
+
+def _run_both(bench, program, test, namespace, entry_point):
+    # type: (Workbench, object, object, dict[str, object], str) -> None
+    bench.run(program, namespace)
+    if entry_point:
+        namespace["candidate"] = namespace[entry_point]
+    bench.run(test, namespace)
+
+
+def _count_events(code, namespace):
+    # type: (object, dict[str, object]) -> tuple[int, set[str]]
+    """numsteps of the released code: every call, line, opcode, return and exception event of every Python frame.
+
+    Also whether there was an exception, and whether a frame was not the program's own (the import of a codec): the
+    released filter applied its rules to those frames, too.
+    """
+    count = 0
+    found = set()  # type: set[str]
+
+    def trace(frame, event, argument):
+        # type: (object, str, object) -> object
+        nonlocal count
+        if frame.f_code.co_filename == _HARNESS:  # type: ignore[attr-defined]
+            return None  # opening instead of stat: to the released code that is one call of C
+        count += 1
+        if event == "exception":
+            found.add(messages.EXCEPTION_EVENT)
+        elif event == "call" and frame.f_code.co_filename != PROGRAM:  # type: ignore[attr-defined]
+            found.add(messages.LIBRARY_CODE)
+        frame.f_trace_opcodes = True  # type: ignore[attr-defined]
+        return trace
+
+    # An import looks into the script's own folder first; a folder of the runtime that holds no such module stands in.
+    # A look for what is not there lets the import system know all folders, as a script's own imports would have.
+    sys.path.insert(0, _FOLDER_OF_A_SCRIPT)
+    sys.meta_path[-1].find_spec("no_such_module", None)
+    sys.settrace(trace)  # type: ignore[arg-type]
+    try:
+        exec(code, namespace)  # type: ignore[arg-type]
+    finally:
+        sys.settrace(None)
+    return count, found

@@ -1,0 +1,285 @@
+"""The pure twin of the native helper: the same functions without a compiler, slower.
+
+Confinement goes through ctypes, which costs memory and a few hundred microseconds in each worker; steps are counted by
+a Python function, which costs about 70 ns each. What is counted is the same as in `_native`, instruction for
+instruction, except where the interpreter runs the program's code inside or instead of that function:
+
+* A program that exhausts the recursion limit. There the function finds no room either, and up to 3.11 the interpreter
+  stops tracing altogether when it fails: the clocks remain as limits.
+* Finalizers run by the garbage collector, when a collection starts inside the function.
+* Up to 3.10, finalizers of what a local variable lets go: tracing in Python keeps it alive until the next call.
+"""
+
+import os
+import struct
+import sys
+
+from cruxcell.protocol import frames
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Taken now: what a candidate puts in their place later changes nothing.
+_exit, _write = os._exit, os.write
+
+NAME = "pure"
+
+EXIT_STEPS = 61  # the worker's exit status at the step limit; steps.c has it too
+
+_RECORD = struct.Struct("<IIQQ")  # resource, padding, soft, hard
+_INSTRUCTION_BYTES, _MOST_INSTRUCTIONS = 8, 4096
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
+_SECCOMP_SET_MODE_FILTER = 1
+_SIGKILL, _ESRCH = 9, 3
+_MOST_ARGUMENTS = 6
+_WORD = (1 << 64) - 1
+
+# The numbers of the three calls that `enter` makes, by machine.
+_NUMBERS = {
+    "x86_64": {"prctl": 157, "setrlimit": 160, "seccomp": 317},
+    "aarch64": {"prctl": 167, "setrlimit": 164, "seccomp": 277},
+}
+
+_TOOL_NAME = "cruxcell"
+_CodeType = type((lambda: None).__code__)
+_monitoring: "Any" = vars(sys).get("monitoring")  # from 3.12 on
+
+_steps = 0
+_running = False
+_libc = None  # type: object
+
+
+# ---- system calls ----------------------------------------------------------------------------------------------------
+
+
+def syscall(number, *args):
+    # type: (int, int | bytes | bytearray | None) -> int
+    """One raw system call; buffers pass their address, None is NULL. Raises OSError(errno, text)."""
+    if len(args) > _MOST_ARGUMENTS:
+        raise TypeError(
+            "syscall takes a number and up to %d arguments, not %d values" % (_MOST_ARGUMENTS, 1 + len(args))
+        )
+    if not isinstance(number, int):
+        raise TypeError("the number of a system call must be an int")
+    import ctypes
+
+    words = [_argument(ctypes, value) for value in args]
+    words += [ctypes.c_ulong(0)] * (_MOST_ARGUMENTS - len(words))
+    result = _libc_syscall(ctypes)(ctypes.c_long(number), *words)  # type: ignore[operator]
+    if result == -1:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+    return int(result)
+
+
+def _argument(ctypes, value):
+    # type: (object, object) -> object
+    """One argument: an int as it is, a buffer as its address, None as NULL."""
+    if value is None:
+        return ctypes.c_ulong(0)  # type: ignore[attr-defined]
+    if isinstance(value, bytes):
+        return ctypes.c_char_p(value)  # type: ignore[attr-defined]
+    if isinstance(value, bytearray):
+        return (ctypes.c_char * len(value)).from_buffer(value)  # type: ignore[attr-defined]
+    if isinstance(value, int):
+        return ctypes.c_ulong(value & _WORD)  # type: ignore[attr-defined]
+    raise TypeError("syscall takes int, bytes, bytearray or None, not %s" % type(value).__name__)
+
+
+def _libc_syscall(ctypes):
+    # type: (object) -> object
+    global _libc
+    if _libc is None:
+        function = ctypes.CDLL(None, use_errno=True).syscall  # type: ignore[attr-defined]
+        function.restype = ctypes.c_long  # type: ignore[attr-defined]
+        _libc = function
+    return _libc
+
+
+# ---- frames and values -----------------------------------------------------------------------------------------------
+
+
+def read_frame(fd, limit):
+    # type: (int, int) -> list[bytes]
+    """The fields of one frame. Raises OSError, or ValueError for what is not a frame."""
+    return frames.read_frame(fd, limit)
+
+
+def canon(value, budget):
+    # type: (object, int) -> tuple[bytes, bool] | None
+    """None for every value: values.canon is to decide."""
+    return None  # noqa: RET501
+
+
+def report_value(fd, index, steps, cpu_ns, wall_ns, value, budget, text_limit, stdout, stderr):  # noqa: PLR0917
+    # type: (int, int, int, int, int, object, int, int, bytes, bytes) -> bool
+    """False, and nothing written: the workbench does it."""
+    return False
+
+
+# ---- confinement of a worker -----------------------------------------------------------------------------------------
+
+
+def enter(rlimits, bpf, parent):
+    # type: (bytes, bytes, int) -> None
+    """Confine this process for good: pdeathsig, limits, no new privileges, undumpable, and the seccomp filter last.
+
+    Args:
+        rlimits: '<IIQQ' records: resource, padding, soft, hard.
+        bpf: an array of struct sock_filter, never empty.
+        parent: the process to die with; 0 does not check who it is.
+
+    Raises OSError(errno, step) for the step that failed, ValueError for what cannot be records or a filter.
+    """
+    if len(rlimits) % _RECORD.size:
+        raise ValueError("rlimits has %d bytes, not a whole number of 24-byte records" % len(rlimits))
+    if not bpf or len(bpf) % _INSTRUCTION_BYTES or len(bpf) // _INSTRUCTION_BYTES > _MOST_INSTRUCTIONS:
+        raise ValueError("bpf has %d bytes, not 1 to 4096 instructions of 8 bytes" % len(bpf))
+    numbers = _NUMBERS[os.uname().machine]
+    prctl = numbers["prctl"]
+    program, _kept = _filter_program(bpf)
+    _step("pdeathsig", prctl, _PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+    if parent and os.getppid() != parent:
+        raise OSError(_ESRCH, "pdeathsig")
+    for resource, _, soft, hard in _RECORD.iter_unpack(rlimits):
+        _step("setrlimit:%d" % resource, numbers["setrlimit"], resource, struct.pack("<QQ", soft, hard))
+    _step("no_new_privs", prctl, _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    _step("dumpable", prctl, _PR_SET_DUMPABLE, 0, 0, 0, 0)
+    _step("seccomp", numbers["seccomp"], _SECCOMP_SET_MODE_FILTER, 0, program)
+
+
+def _step(name, number, *args):
+    # type: (str, int, int | bytes) -> None
+    try:
+        syscall(number, *args)
+    except OSError as error:
+        raise OSError(error.errno, name) from None
+
+
+def _filter_program(bpf):
+    # type: (bytes) -> tuple[bytes, object]
+    """A struct sock_fprog (length, address), and what must stay alive as long as it is used."""
+    import ctypes
+
+    buffer = ctypes.create_string_buffer(bpf, len(bpf))
+    return struct.pack("@HxxxxxxQ", len(bpf) // _INSTRUCTION_BYTES, ctypes.addressof(buffer)), buffer
+
+
+# ---- the step counter ------------------------------------------------------------------------------------------------
+
+
+def run(code, globals, limit, fd, report):
+    # type: (object, dict[str, object], int, int, bytes) -> object
+    """Evaluate a code object and count the steps of the frames it starts.
+
+    Args:
+        code: what to evaluate, without free variables.
+        globals: its namespace; gets `__builtins__` when it has none.
+        limit: the most steps allowed; 0 means no limit. One more writes the report and ends the process.
+        fd: where the report goes.
+        report: what is written before the process ends with status 61, which nothing can catch.
+    """
+    global _running
+    if not isinstance(code, _CodeType):
+        raise TypeError("run takes a code object, not %s" % type(code).__name__)
+    if code.co_freevars:
+        raise TypeError("run takes a code object without free variables")
+    if _running:  # or a candidate could start its count anew
+        raise RuntimeError("run is already running")
+    _running = True
+    try:
+        return _count(code, globals, limit, fd, report)
+    finally:
+        _running = False
+
+
+def steps():
+    # type: () -> int
+    """The count of the last `run`."""
+    return _steps
+
+
+def _stop(fd, report):
+    # type: (int, bytes) -> None
+    """The step limit: nothing of the candidate runs after this, not even an exception handler."""
+    try:
+        while report:
+            report = report[_write(fd, report) :]
+    finally:
+        _exit(EXIT_STEPS)
+
+
+def _count_traced(code, globals, limit, fd, report):
+    # type: (object, dict[str, object], int, int, bytes) -> object
+    """Up to 3.11: opcode events of sys.settrace."""
+    count = 0
+
+    def started(frame, event, arg):  # type: ignore[no-untyped-def]
+        frame.f_trace_opcodes = True
+        frame.f_trace_lines = False
+        return happened
+
+    def happened(frame, event, arg):  # type: ignore[no-untyped-def]
+        nonlocal count
+        if event == "opcode":
+            count += 1
+            if count > limit > 0:
+                _stop(fd, report)
+        return happened
+
+    global _steps
+    sys.settrace(started)
+    try:
+        return eval(code, globals)  # type: ignore[arg-type]
+    finally:
+        sys.settrace(None)
+        sys.setprofile(None)  # one that the candidate set must not watch what comes after it
+        _steps = count
+
+
+def _count_monitored(code, globals, limit, fd, report):
+    # type: (object, dict[str, object], int, int, bytes) -> object
+    """From 3.12 on: INSTRUCTION events of sys.monitoring, without the ones of this function."""
+    global _steps, _tool
+    event = _monitoring.events.INSTRUCTION
+    count = 0
+
+    def happened(code, offset):  # type: ignore[no-untyped-def]
+        nonlocal count
+        if code is not own:
+            count += 1
+            if count > limit > 0:
+                _stop(fd, report)
+
+    own = _count_monitored.__code__  # looked up by name: asking for a frame is refused to guarded code
+    if _monitoring.get_tool(_tool) != _TOOL_NAME:  # what ran before gave our number away
+        _tool = _take_tool()
+    _monitoring.register_callback(_tool, event, happened)
+    _monitoring.set_events(_tool, event)
+    try:
+        return eval(code, globals)  # type: ignore[arg-type]
+    finally:
+        if _monitoring.get_tool(_tool) is not None:
+            _monitoring.set_events(_tool, 0)
+        if sys.gettrace() is not None:
+            sys.settrace(None)
+        if sys.getprofile() is not None:
+            sys.setprofile(None)
+        _steps = count
+
+
+def _take_tool():
+    # type: () -> int
+    """A free tool number of sys.monitoring, from the end that debuggers and profilers do not use by convention."""
+    for number in (4, 3, 5, 2, 1, 0):
+        try:
+            _monitoring.use_tool_id(number, _TOOL_NAME)
+        except ValueError:
+            continue
+        return number
+    raise ImportError("every tool number of sys.monitoring is taken")
+
+
+_tool = _take_tool() if _monitoring else -1
+_count = _count_monitored if _monitoring else _count_traced

@@ -1,0 +1,21 @@
+"""The layouts of payloads beyond plain fields: what the daemon packs for a job, and its worker unpacks."""
+
+import struct
+
+# The first fields of every payload: the kind of job, and step limit, output limit.
+LIMITS = struct.Struct("<QQ")
+
+# Flags of a JOB_CALLS.
+CALLS_FLAGS = struct.Struct("<B")
+SHARE = 1  # calls on a hermetic program may be evaluated one after the other in this worker
+RUN_EXPRESSIONS = 2  # expressions and calls with expressions for arguments may run here, beside the program
+INSPECT = 4  # report what a filter of data sets asks about each check
+BUNDLED = 8  # other jobs share this worker: where the program is not hermetic, none of it may run here
+TOGETHER = 16  # the calls share this worker even if the program is not hermetic, for better or worse
+
+# Flags of a JOB_SCRIPT.
+SCRIPT_FLAGS = struct.Struct("<B")
+COUNT_EVENTS = 1  # steps are trace events of program and script, spliced into one module (the paper's numsteps)
+
+# What a text of a JOB_READ is meant to be.
+EXPECTED, SCRIPT = b"e", b"s"

@@ -1,0 +1,129 @@
+"""What a worker tells the daemon: each record is written whole, at once, to the report pipe.
+
+Nothing here is believed by the daemon beyond "this is what the worker says": see the verdict table there.
+"""
+
+import struct
+
+from cruxcell.protocol import frames, messages
+from cruxcell.values.canonical import type_name
+
+# index, steps, cpu ns, wall ns, flags
+NUMBERS = struct.Struct("<IQQQB")
+CUT_VALUE, CUT_OUTPUT, OUT_OF_MEMORY = 1, 2, 4
+
+_RAISE = frozenset(
+    number for name, number in __import__("opcode").opmap.items() if name in ("RAISE_VARARGS", "RERAISE")
+)
+
+
+def text_bytes(text, limit=messages.MAX_TEXT):
+    # type: (str, int) -> bytes
+    return text[:limit].encode("utf-8", "backslashreplace")
+
+
+def plan(hermetic, classes, details):
+    # type: (bool, str, list[str]) -> bytes
+    """The first record: what parsing found. `details` are the sentences of the invalid checks, in order."""
+    return frames.frame(
+        [messages.PLAN, b"1" if hermetic else b"0", classes.encode()] + [text_bytes(detail) for detail in details]
+    )
+
+
+def section(place):
+    # type: (int) -> bytes
+    """What stands before the records of one job of a bundle."""
+    return frames.frame([messages.SECTION, struct.pack("<I", place)])
+
+
+def value(numbers, kind, canonical, shown, stdout=b"", stderr=b""):  # noqa: PLR0917 - the fields of the record, in order
+    # type: (bytes, bytes, bytes, bytes, bytes, bytes) -> bytes
+    return frames.frame([messages.VALUE, numbers, kind, canonical, shown, stdout, stderr])
+
+
+def raised(numbers, error, stdout=b"", stderr=b""):
+    # type: (bytes, BaseException, bytes, bytes) -> bytes
+    line = line_of(error)
+    return frames.frame(
+        [
+            messages.RAISED,
+            numbers,
+            text_bytes(type_name(error), 200),
+            text_bytes(message_of(error)),
+            struct.pack("<i", line if 0 <= line < 1 << 31 else 0),
+            stdout,
+            stderr,
+        ]
+    )
+
+
+def limit(kind, index, steps):
+    # type: (bytes, int, int) -> bytes
+    return _head(kind) + NUMBERS.pack(index, steps, 0, 0, 0)
+
+
+def _head(kind):
+    # type: (bytes) -> bytes
+    """How a record that consists of numbers begins: there is one for each run of each check, and nobody reads most."""
+    if kind not in _HEADS:
+        _HEADS[kind] = frames.frame([kind, bytes(NUMBERS.size)])[: -NUMBERS.size]
+    return _HEADS[kind]
+
+
+_HEADS = {}  # type: dict[bytes, bytes]
+
+
+def ended(numbers, stdout=b"", stderr=b"", token=b""):
+    # type: (bytes, bytes, bytes, bytes) -> bytes
+    """`token` proves, as far as that goes in one process, that the harness says so and not the candidate."""
+    return frames.frame([messages.ENDED, numbers, stdout, stderr, token])
+
+
+def findings(index, found):
+    # type: (int, list[set[str]]) -> bytes
+    """The record of what was found of check `index` and those behind it."""
+    return frames.frame([messages.FINDINGS, struct.pack("<I", index)] + [_places(names) for names in found])
+
+
+def _places(names):
+    # type: (set[str]) -> bytes
+    return bytes([place for place, name in enumerate(messages.FINDING_NAMES) if name in names])
+
+
+def harness_error(text):
+    # type: (str) -> bytes
+    return frames.frame([messages.HARNESS_ERROR, text_bytes(text)])
+
+
+def message_of(error):
+    # type: (BaseException) -> str
+    """str(error), which may run the candidate's code: still inside its limits, and whatever it does it is only text."""
+    try:
+        text = str(error)
+    except BaseException:
+        return "<no message>"
+    return text if type(text) is str else "<no message>"
+
+
+def line_of(error):
+    # type: (BaseException) -> int
+    """The line of the program or check that raised: the innermost frame whose file is one of ours to name."""
+    line, trace = 0, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename in ("<program>", "<check>"):
+            line = trace.tb_lineno or 0
+        trace = trace.tb_next
+    return line
+
+
+def is_out_of_memory(error):
+    # type: (BaseException) -> bool
+    """A MemoryError that the interpreter raised, not one that a `raise` statement made up."""
+    if type(error) is not MemoryError:
+        return False
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or trace.tb_lasti < 0:
+        return True
+    return trace.tb_frame.f_code.co_code[trace.tb_lasti] not in _RAISE
