@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psutil
-from cruxbox import Client
+from cruxbox import Client, Limits
 from cruxbox.cli.filter import spare_the_collector
 from cruxbox.filtering import Plan, Summary, filter_file, load_rules
 
@@ -83,7 +83,7 @@ def _measured(folder: Path, target: str, asked: argparse.Namespace) -> dict:
 
 
 def _run(folder: Path, target: str, asked: argparse.Namespace, look: Callable[[Summary], None]) -> Summary:
-    rules = load_rules(asked.rules).with_seconds(asked.cpu_limit)
+    rules = load_rules(asked.rules).with_limits(Limits(cpu_ms=round(asked.cpu_limit * 1000)))
     plan = Plan(folder / "in.jsonl", folder / "kept.jsonl", folder / "refused.jsonl", rules, resume=True)
     with Client(target) as client:
         return filter_file(plan, client, on_progress=look)

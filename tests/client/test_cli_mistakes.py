@@ -60,6 +60,19 @@ MISTAKES = [
     ("steps nocode.jsonl", "nocode.jsonl, line 1"),
     ("steps data.jsonl --count thoughts", "'thoughts' is not one of"),
     ("nonsense", "nonsense"),
+    (
+        f"{SCORE} --max-steps {10**30}",
+        "--max-steps must be at least 1 and at most 9223372036854775807, not a number of",
+    ),
+    (f"{SCORE} --wall-limit inf", "--wall-limit must be a number of seconds above 0"),
+    (f"{SCORE} --memory-limit lots", "--memory-limit must be a size such as 512M or 2G, not 'lots'"),
+    (f"{SCORE} --memory-limit 0", "--memory-limit must be a size"),
+    (f"{SCORE} --memory-limit 99999999T", "--memory-limit must be a size"),
+    (f"{SCORE} --python nope/python", "--python must be the path of a Python interpreter, not 'nope/python'"),
+    (f"{SCORE} --python data.jsonl", "--python must be the path of a Python interpreter"),
+    (f"{SCORE} --python /bin/sh --server {NOBODY}", "--python is for a server of its own"),
+    (f"{SCORE} --require gold", "'gold' is not"),
+    (f"runtimes --server {NOBODY}", "Cannot reach the server"),
 ]
 
 

@@ -12,6 +12,7 @@ import pytest
 from cruxbox.cli import main
 from cruxbox.errors import DataError
 from cruxbox.filtering import PAPER, RELEASED, Plan, Rules, candidate, filter_candidates, filter_file
+from cruxbox.model import Limits
 from filter_interpreters import python39
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -138,11 +139,11 @@ def test_empty_input_gives_empty_output(tmp_path, client):
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from cruxbox import Client
+from cruxbox import Client, Limits
 from cruxbox.filtering import PAPER, Plan, filter_file
 folder, target, row = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-plan = Plan(folder / "in.jsonl", folder / "kept.jsonl", folder / "refused.jsonl", PAPER.with_seconds(0.2), resume=True,
-            checkpoint_s=float(sys.argv[4]))
+plan = Plan(folder / "in.jsonl", folder / "kept.jsonl", folder / "refused.jsonl", PAPER.with_limits(Limits(cpu_ms=200)),
+            resume=True, checkpoint_s=float(sys.argv[4]))
 with Client(target) as client:
     filter_file(plan, client, on_progress=lambda all: os.kill(os.getpid(), signal.SIGKILL) if all.rows == row else None)
 """
@@ -160,7 +161,7 @@ def test_a_run_that_is_killed_twice_loses_and_repeats_nothing(tmp_path, server, 
         assert done.returncode == (-signal.SIGKILL if row else 0), done.stderr
         assert (tmp_path / "killed" / "kept.jsonl.journal").exists() == bool(row)
     whole = tmp_path / "whole"
-    rules = PAPER.with_seconds(0.2)
+    rules = PAPER.with_limits(Limits(cpu_ms=200))
     summary = filter_file(Plan(whole / "in.jsonl", whole / "kept.jsonl", whole / "refused.jsonl", rules), client)
     assert summary.rows == len(items)
     assert summary.bad_rows == 1

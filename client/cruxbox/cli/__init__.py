@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "humaneval": ("cruxbox.cli.humaneval", "Run samples against HumanEval's tests, candidate and test apart."),
     "check": ("cruxbox.cli.check", "Run one check: does this call of this program give that value?"),
     "info": ("cruxbox.cli.info", "Show what a server is: version, runtimes, limits, layers of confinement."),
+    "runtimes": ("cruxbox.cli.runtimes", "List the interpreters of a server, by the names that --runtime takes."),
     "steps": ("cruxbox.cli.steps", "Count the steps each row of a data set takes."),
     "stats": ("cruxbox.cli.stats", "Show what a data set is made of: lengths, steps, methods."),
     "compare": ("cruxbox.cli.compare", "Compare scored models: intervals, significance, agreement, difficulty."),

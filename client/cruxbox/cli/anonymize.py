@@ -1,26 +1,27 @@
 """`cruxbox anonymize`: the same programs with variables called x1, x2, …"""
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
 from cruxbox.building.anonymize import Anonymized, AnonymizeError, anonymize
 from cruxbox.building.rows import Row, read_rows, write_records
 from cruxbox.building.running import compare_behaviour
-from cruxbox.cli.connect import AsJson, Server, connect
+from cruxbox.cli.connect import AsJson
+from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.show import note, print_json
 
 
+@runs_programs()
 def command(
     data: Annotated[Path, typer.Argument(help="JSONL or Parquet rows {code, input, output, id}.", metavar="DATA")],
     *,
     out: Annotated[Path, typer.Option(help="Where the renamed rows go; .parquet for Parquet.", metavar="FILE")],
-    server: Server = None,
     verify: Annotated[bool, typer.Option("--verify/--no-verify", help="Run both forms and compare.")] = True,
-    runtime: Annotated[str, typer.Option(help="Interpreter to run on; the server's default if empty.")] = "",
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad row.")] = False,
     as_json: AsJson = False,
+    running: Running,
 ) -> None:
     """Renames variables, arguments and local functions; `f`, attributes and builtins stay.
 
@@ -36,7 +37,7 @@ def command(
         except AnonymizeError as error:
             problems.append(f"{data}, line {row.line} ({row.id}): {error}")
     if verify and done:
-        done = _alike(done, problems, data, server, runtime)
+        done = _alike(done, problems, data, running)
     written = write_records(out, (_renamed(row, form) for row, form in done))
     summary = {"rows": len(rows) + len(bad), "written": written, "verified": verify, "problems": problems}
     if as_json:
@@ -51,11 +52,11 @@ def command(
 
 
 def _alike(
-    done: list[tuple[Row, Anonymized]], problems: list[str], data: Path, server: Optional[str], runtime: str
+    done: list[tuple[Row, Anonymized]], problems: list[str], data: Path, running: Running
 ) -> list[tuple[Row, Anonymized]]:
     rows, forms = [row for row, _ in done], [form for _, form in done]
-    with connect(server) as client:
-        differences = compare_behaviour(rows, forms, client, runtime=runtime)
+    with running.connect() as client:
+        differences = compare_behaviour(rows, forms, client)
     problems += [
         f"{data}, line {row.line} ({row.id}): {difference}" for row, difference in zip(rows, differences) if difference
     ]

@@ -10,25 +10,28 @@ from typing import Annotated, Any
 
 import typer
 
-from cruxbox.cli.connect import AsJson, Server, connect
+from cruxbox.cli.connect import AsJson
+from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.show import print_json
 from cruxbox.errors import DataError
 from cruxbox.model import CallCheck, Outcome, Task, Verdict
 
 
+@runs_programs()
 def command(
     program: Annotated[str, typer.Option(metavar="FILE|-", help="The program's source; - is stdin.")],
     call: Annotated[str, typer.Option(metavar="EXPR", help="What to evaluate, such as f(3).")],
     expected: Annotated[str, typer.Option(metavar="EXPR", help="The value it must have.")],
-    server: Server = None,
     as_json: AsJson = False,
+    *,
+    running: Running,
 ) -> None:
     """Run one check: does this call of this program give that value?
 
     The exit code is 0 for PASSED, 1 for any other outcome and 2 when the question could not be asked.
     """
     task = Task(_read(program), [CallCheck(call, expected)], id="check")
-    with connect(server) as client:
+    with running.connect() as client:
         verdict = client.check([task])[0]
     if as_json:
         print_json(verdict_json(verdict))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Annotated, Any, Optional
 
 import typer
@@ -22,20 +23,20 @@ Server = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout instead of a table.")]
 
 
-def connect(server: str | None, **more: Any) -> Client:
-    """A client of `server`, or of an embedded daemon.
+def connect(server: str | None, make: Callable[..., Client] = Client, **more: Any) -> Client:
+    """A client (made by `make`) of `server`, or of an embedded daemon.
 
     The environment may hold what does not belong on a command line: CRUXBOX_TOKEN, and CRUXBOX_TLS_CA,
     CRUXBOX_TLS_CERT, CRUXBOX_TLS_KEY (PEM files), CRUXBOX_TLS_SERVER_NAME; CRUXBOX_TLS=1 is TLS with the system's
     roots; CRUXBOX_PLAINTEXT_TOKEN=1 sends the token without TLS.
     """
     if server is None:
-        return Client(None, **more)
+        return make(None, **more)
     names = {"ca": "CRUXBOX_TLS_CA", "cert": "CRUXBOX_TLS_CERT", "key": "CRUXBOX_TLS_KEY"}
     files = {name: os.environ[key] for name, key in names.items() if os.environ.get(key)}
     server_name = os.environ.get("CRUXBOX_TLS_SERVER_NAME") or None
     wanted = bool(files) or os.environ.get("CRUXBOX_TLS") == "1"
-    return Client(
+    return make(
         server,
         token=os.environ.get("CRUXBOX_TOKEN") or None,
         tls=Tls(**files, server_name=server_name) if wanted else None,

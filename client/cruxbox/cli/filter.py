@@ -13,16 +13,17 @@ from rich.console import Console
 from rich.table import Table
 
 from cruxbox.building.rows import count_rows
-from cruxbox.cli.connect import AsJson, Server, connect
+from cruxbox.cli.connect import AsJson
+from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.show import note, print_json, print_table
-from cruxbox.errors import InvalidRequest
-from cruxbox.filtering import SENTENCES, Plan, Rules, Summary, filter_file, load_rules
+from cruxbox.filtering import SENTENCES, Plan, Summary, filter_file, load_rules
 
 # Bad rows that are reported one by one; all are counted, and all are in the file of refused rows.
 _REPORTED = 20
 _YOUNG_OBJECTS = 20_000
 
 
+@runs_programs()
 def command(
     candidates: Annotated[
         Path, typer.Argument(metavar="CANDIDATES", help="JSONL or Parquet rows {code, input} or {code, inputs: [...]}.")
@@ -33,25 +34,31 @@ def command(
         Optional[Path], typer.Option(metavar="REJECTED", help="Where the refused rows go, with every reason.")
     ] = None,
     rules: Annotated[str, typer.Option(metavar="paper|released|FILE.toml", help="What is refused.")] = "paper",
-    cpu_limit: Annotated[
-        Optional[float], typer.Option(metavar="SECONDS", help="CPU time of a pair, instead of the rules' own.")
-    ] = None,
-    runtime: Annotated[str, typer.Option(metavar="NAME", help="Interpreter of the server to run on.")] = "",
-    server: Server = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was killed.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Forget a run that was killed, and begin anew.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad row.")] = False,
     as_json: AsJson = False,
+    running: Running,
 ) -> None:
     """Run every function on every input and keep the pairs that fit for a benchmark.
 
-    The exit code is 1 when the sandbox could not decide a pair (reason UNDECIDED), which then is not kept.
+    The limits are those of the rules unless an option says otherwise. The exit code is 1 when the sandbox could not
+    decide a pair (reason UNDECIDED), which then is not kept.
     """
-    plan = Plan(candidates, out, rejects, _rules(rules, cpu_limit), runtime, strict, resume, restart)
+    plan = Plan(
+        candidates,
+        out,
+        rejects,
+        load_rules(rules).with_limits(running.limits),
+        running.runtime,
+        strict,
+        resume,
+        restart,
+    )
     reporter = _Reporter()
     started = time.monotonic()
     spare_the_collector()
-    with connect(server) as client, _progress(candidates) as progress:
+    with running.connect() as client, _progress(candidates) as progress:
         summary = filter_file(plan, client, on_bad_row=reporter, on_progress=progress)
     reporter.finish()
     elapsed_s = time.monotonic() - started
@@ -68,15 +75,6 @@ def spare_the_collector() -> None:
     that the client does. For a process that does nothing else."""
     gc.freeze()
     gc.set_threshold(_YOUNG_OBJECTS)
-
-
-def _rules(name: str, cpu_limit: Optional[float]) -> Rules:
-    rules = load_rules(name)
-    if cpu_limit is None:
-        return rules
-    if not 0.001 <= cpu_limit < 1e6:
-        raise InvalidRequest(f"--cpu-limit must be a number of seconds above 0, not {cpu_limit:g}.")
-    return rules.with_seconds(cpu_limit)
 
 
 class _Reporter:

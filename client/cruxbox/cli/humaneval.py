@@ -12,7 +12,8 @@ import typer
 from rich.table import Table
 
 from cruxbox.building.rows import write_records
-from cruxbox.cli.connect import AsJson, Server, connect
+from cruxbox.cli.connect import AsJson
+from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.show import note, print_json, print_table, progress_bar
 from cruxbox.client import Client
 from cruxbox.errors import DataError, InvalidRequest
@@ -32,6 +33,7 @@ _CPU_LIMIT_S = 10.0
 _KS = (1, 10, 100)
 
 
+@runs_programs(cpu_limit_s=_CPU_LIMIT_S)
 def command(
     samples: Annotated[
         Path, typer.Argument(metavar="SAMPLES.jsonl", help="Lines {task_id, completion} or {task_id, solution}.")
@@ -41,22 +43,22 @@ def command(
         Optional[Path],
         typer.Option(metavar="RESULTS.jsonl", help="Where results go; the name of the samples and _results.jsonl."),
     ] = None,
-    server: Server = None,
-    cpu_limit: Annotated[float, typer.Option(metavar="SECONDS", help="CPU time of one sample.")] = _CPU_LIMIT_S,
     k: Annotated[Optional[list[int]], typer.Option("--k", help="The k of pass@k; may be repeated.")] = None,
     as_json: AsJson = False,
+    *,
+    running: Running,
 ) -> None:
     """Run samples against HumanEval's tests: pass@k, and a result line for each sample.
 
     Candidate and test run in two processes wherever plain data is all they exchange; `assurance` says where.
     """
-    ks, limits = _checked_ks(k or _KS), _limits(cpu_limit)
+    ks = _checked_ks(k or _KS)
     known = read_problems(problems)
     read = read_samples(samples, known)
     target = _checked_out(out or default_out(samples), samples, problems)
     started = time.monotonic()
-    with connect(server) as client:
-        verdicts = _run(client, read, known, limits)
+    with running.connect() as client:
+        verdicts = _run(client, read, known)
     elapsed_s = time.monotonic() - started
     write_records(target, [result_line(sample, verdict) for sample, verdict in zip(read, verdicts)])
     summary = {
@@ -76,10 +78,10 @@ def command(
         _show(summary)
 
 
-def _run(client: Client, samples: Sequence[Sample], problems: Problems, limits: Limits) -> list[Verdict]:
+def _run(client: Client, samples: Sequence[Sample], problems: Problems) -> list[Verdict]:
     verdicts = []
     with progress_bar("samples") as progress:
-        tasks = (task_of(sample, problems[sample.task_id], limits) for sample in samples)
+        tasks = (task_of(sample, problems[sample.task_id], Limits()) for sample in samples)
         for verdict in client.stream(tasks):
             verdicts.append(verdict)
             progress(len(verdicts), len(samples))
@@ -91,12 +93,6 @@ def _checked_ks(ks: Sequence[int]) -> list[int]:
         if k < 1:
             raise InvalidRequest(f"--k must be at least 1, not {k}.")
     return sorted(set(ks))
-
-
-def _limits(cpu_limit_s: float) -> Limits:
-    if not 0.001 <= cpu_limit_s < 1e6:
-        raise InvalidRequest(f"--cpu-limit must be a number of seconds above 0, not {cpu_limit_s:g}.")
-    return Limits(cpu_ms=round(cpu_limit_s * 1000))
 
 
 def _checked_out(out: Path, *sources: Path) -> Path:

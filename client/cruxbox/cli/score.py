@@ -13,12 +13,13 @@ import typer
 
 from cruxbox.accounting import ACCOUNTINGS
 from cruxbox.cli.check import error_of
-from cruxbox.cli.connect import AsJson, Server, connect
+from cruxbox.cli.connect import AsJson
+from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.score_table import show
 from cruxbox.cli.show import note, print_json, progress_bar
 from cruxbox.cruxeval import OutputFile, read_dataset, read_generations
 from cruxbox.errors import DataError, InvalidRequest
-from cruxbox.model import Limits, Verdict
+from cruxbox.model import Verdict
 from cruxbox.scoring import FileReport, Job, score
 
 # A pure-Python infinite loop ends here within milliseconds; honest programs of the benchmark take a few thousand.
@@ -42,6 +43,7 @@ class AccountingName(str, enum.Enum):
     reference = "reference"
 
 
+@runs_programs(cpu_limit_s=_CPU_LIMIT_S, max_steps=_MAX_STEPS)
 def command(
     generations: Annotated[
         list[Path], typer.Argument(metavar="GENERATIONS.json", help="What a model wrote: {id: [text, ...]}.")
@@ -58,15 +60,13 @@ def command(
         Optional[Path],
         typer.Option(metavar="SCORED.json", help="Where to write marks and verdicts; a folder for several."),
     ] = None,
-    server: Server = None,
-    cpu_limit: Annotated[float, typer.Option(metavar="SECONDS", help="CPU time of one check.")] = _CPU_LIMIT_S,
-    max_steps: Annotated[int, typer.Option(metavar="N", help="Bytecode instructions of one check.")] = _MAX_STEPS,
     k: Annotated[Optional[list[int]], typer.Option("--k", help="The k of pass@k; may be repeated.")] = None,
     as_json: AsJson = False,
+    *,
+    running: Running,
 ) -> None:
     """Score CRUXEval generations: pass@k and a verdict for each generation."""
     ks = _checked_ks(k or [1, 5])
-    limits = _limits(cpu_limit, max_steps)
     rows = read_dataset(dataset)
     files = [read_generations(path, rows) for path in generations]
     for path, each in zip(generations, files):
@@ -74,8 +74,8 @@ def command(
             note(f"{path} has generations for {len(each)} of the {len(rows)} tasks; the others are not counted.")
     with _outputs(out, generations) as outputs:
         started = time.monotonic()
-        with connect(server) as client, progress_bar("checks") as progress:
-            job = Job(rows, mode.value, ACCOUNTINGS[accounting.value], limits, ks, progress)
+        with running.connect() as client, progress_bar("checks") as progress:
+            job = Job(rows, mode.value, ACCOUNTINGS[accounting.value], running.limits, ks, progress)
             reports, distinct = score(client, job, files)
         elapsed_s = time.monotonic() - started
         for output, report in zip(outputs, reports):
@@ -95,14 +95,6 @@ def _checked_ks(ks: Sequence[int]) -> list[int]:
         if k < 1:
             raise InvalidRequest(f"--k must be at least 1, not {k}.")
     return sorted(set(ks))
-
-
-def _limits(cpu_limit_s: float, max_steps: int) -> Limits:
-    if not 0.001 <= cpu_limit_s < 1e6:
-        raise InvalidRequest(f"--cpu-limit must be a number of seconds above 0, not {cpu_limit_s:g}.")
-    if max_steps < 1:
-        raise InvalidRequest(f"--max-steps must be at least 1, not {max_steps}.")
-    return Limits(cpu_ms=round(cpu_limit_s * 1000), steps=max_steps)
 
 
 @contextlib.contextmanager

@@ -2,13 +2,14 @@
 
 import enum
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
 from cruxbox.building.rows import Row, read_rows
 from cruxbox.building.running import Steps, measure_steps
-from cruxbox.cli.connect import AsJson, Server, connect
+from cruxbox.cli.connect import AsJson
+from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.show import note, print_json
 from cruxbox.errors import CruxboxError, Unavailable
 from cruxbox.model import StepCount
@@ -21,19 +22,19 @@ class Count(str, enum.Enum):
     EVENTS = "events"
 
 
+@runs_programs()
 def command(
     data: Annotated[Path, typer.Argument(help="JSONL or Parquet rows {code, input, output, id}.", metavar="DATA")],
     *,
-    server: Server = None,
     run: Annotated[
         bool, typer.Option("--run/--no-run", help="Run the rows that bring no 'steps', to count them.")
     ] = True,
     count: Annotated[Count, typer.Option(help="Instructions of the call, or the paper's trace events.")] = (
         Count.INSTRUCTIONS
     ),
-    runtime: Annotated[str, typer.Option(help="Interpreter to count steps on; the server's default if empty.")] = "",
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad row.")] = False,
     as_json: AsJson = False,
+    running: Running,
 ) -> None:
     """Characters, lines and steps of a data set, with quartiles, and the methods its programs use."""
     from cruxbox.stats.dataset import describe
@@ -42,7 +43,7 @@ def command(
     rows, bad = read_rows(data, needs=("code",), strict=strict)
     for problem in bad:
         note(str(problem))
-    steps, source = _steps(rows, server, run, count, runtime)
+    steps, source = _steps(rows, running, run, count)
     stats = describe(rows, steps.counts)
     if as_json:
         known = {**to_json(stats), "steps_source": source, "problems": steps.problems, "bad_rows": len(bad)}
@@ -60,7 +61,7 @@ def command(
         note(f"no steps: {len(steps.problems) - 10} more rows")
 
 
-def _steps(rows: list[Row], server: Optional[str], run: bool, count: Count, runtime: str) -> tuple[Steps, str]:
+def _steps(rows: list[Row], running: Running, run: bool, count: Count) -> tuple[Steps, str]:
     """The steps of all rows, and a phrase that says where they come from."""
     own = Steps(tuple(row.steps for row in rows), ())
     missing = [at for at, row in enumerate(rows) if row.steps is None]
@@ -69,11 +70,11 @@ def _steps(rows: list[Row], server: Optional[str], run: bool, count: Count, runt
     if not run:
         return own, "from the rows" if len(missing) < len(rows) else "not counted (--no-run)"
     try:
-        with connect(server) as client:
-            measured = measure_steps([rows[at] for at in missing], client, count=StepCount[count.name], runtime=runtime)
-            version = runtime or next((one.version for one in client.info().runtimes if one.is_default), "")
+        with running.connect() as client:
+            measured = measure_steps([rows[at] for at in missing], client, count=StepCount[count.name])
+            version = running.runtime or next((one.version for one in client.info().runtimes if one.is_default), "")
     except Unavailable as error:
-        if server:
+        if running.server:
             raise
         return own, f"not counted: {error}"
     except CruxboxError as error:

@@ -12,7 +12,8 @@ from rich.table import Table
 
 from cruxbox.building.rows import Row
 from cruxbox.cli.check import error_of
-from cruxbox.cli.connect import AsJson, Server, connect
+from cruxbox.cli.connect import AsJson
+from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.show import note, print_json, print_table, progress_bar
 from cruxbox.cruxeval import Dataset, read_dataset
 from cruxbox.model import EvaluateCheck, Outcome, ScriptCheck, StepCount, Task, Verdict
@@ -27,24 +28,25 @@ class Count(str, enum.Enum):
     events = "events"
 
 
+@runs_programs()
 def command(
     dataset: Annotated[Path, typer.Argument(metavar="DATA.jsonl", help="Rows of code, input and output.")],
-    runtime: Annotated[str, typer.Option(metavar="NAME", help="Interpreter of the server to count on.")] = "",
     count: Annotated[
         Count,
         typer.Option(help="Bytecode instructions of the call, or every trace event (the paper's numsteps)."),
     ] = Count.instructions,
-    server: Server = None,
     as_json: AsJson = False,
+    *,
+    running: Running,
 ) -> None:
     """Count the steps each row of a data set takes.
 
     The exit code is 1 when a row has no count, because it does not run to its end.
     """
     rows = read_dataset(dataset)
-    with connect(server) as client, progress_bar("counting") as progress:
+    with running.connect() as client, progress_bar("counting") as progress:
         verdicts = []
-        for verdict in client.stream(_tasks(rows, runtime, count)):
+        for verdict in client.stream(_tasks(rows, count)):
             verdicts.append(verdict)
             progress(len(verdicts), len(rows))
     counted = [verdict.steps for verdict in verdicts if verdict.outcome in _COUNTED]
@@ -60,13 +62,13 @@ def command(
         raise typer.Exit(1)
 
 
-def _tasks(rows: Dataset, runtime: str, count: Count) -> Iterator[Task]:
+def _tasks(rows: Dataset, count: Count) -> Iterator[Task]:
     for row in rows.values():
         if count is Count.instructions:
-            yield Task(row.code, [EvaluateCheck(f"f({row.input})")], id=row.id, runtime=runtime)
+            yield Task(row.code, [EvaluateCheck(f"f({row.input})")], id=row.id)
         else:
             script = ScriptCheck(_assertion(row))
-            yield Task(row.code, [script], id=row.id, runtime=runtime, step_count=StepCount.EVENTS)
+            yield Task(row.code, [script], id=row.id, step_count=StepCount.EVENTS)
 
 
 def _assertion(row: Row) -> str:

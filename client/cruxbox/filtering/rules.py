@@ -58,9 +58,14 @@ class Rules:
             steps=self.max_steps,
         )
 
-    def with_seconds(self, seconds: float) -> Rules:
-        """The same rules with another limit of CPU time."""
-        return replace(self, max_seconds=seconds)
+    def with_limits(self, limits: Limits) -> Rules:
+        """The same rules with the limits of CPU time, memory and steps that `limits` has (0: the rules' own)."""
+        return replace(
+            self,
+            max_seconds=limits.cpu_ms / 1000 if limits.cpu_ms else self.max_seconds,
+            max_megabytes=-(-limits.memory_bytes // (1 << 20)) if limits.memory_bytes else self.max_megabytes,
+            max_steps=limits.steps or self.max_steps,
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON: equal rules give equal objects."""
