@@ -22,6 +22,7 @@ from cruxbox.building import (
     write_records,
 )
 from cruxbox.building.completions import read_completions
+from cruxbox.building.extraction import Rules
 from cruxbox.building.prompts import _INPUT_COT, _INPUT_SHOTS, _OUTPUT_COT, _OUTPUT_SHOTS
 from cruxbox.building.recipe import Schedule
 from cruxbox.building.shots import LIST_SHOTS, STRING_SHOTS
@@ -225,7 +226,11 @@ def test_the_assert_style_goes_on_in_the_line_of_the_assertion():
         ("f(16) == 17", False, "f(16)"),
         ("f(16)", False, "f(16)"),
         ("  assert f('a == b') == 'x'", False, "f('a"),
-        ("assert g(1) == 2", False, "assert g(1)"),
+        ("assert g(1) == 2", False, "g(1)"),
+        ("assert  my_sum (n = 2, k = 3) == 2", False, "my_sum(n = 2, k = 3)"),
+        ("assert (f(1) == 2)", False, "assert (f(1)"),
+        ("assert f ([1]) == 1", False, "f([1])"),
+        ("assert f(1), 'why'\nassert f(2) == 3", False, "f(1), 'why'"),
         ("", False, ""),
         ("Well.\n[/THOUGHT]\n[ANSWER]\nassert f(16) == 17\n[/ANSWER]", True, "f(16)"),
         ("[ANSWER]assert f(1) == 2[/ANSWER] or [ANSWER]assert f(2) == 2", True, "f(1)"),
@@ -254,6 +259,35 @@ def test_output_generations(completion, cot, generation):
     assert extract_output(completion, cot=cot) == generation
 
 
+# (completion, generation by the rules of: openai, hf, lenient); the release's two paths, line by line.
+DIFFERING = [
+    ("input", "So:\nassert f(5) == 6", ["assert f(5) == 6", "f(5)", "f(5)"]),
+    ("input", "It is f(5)\n", ["", "It is f(5)", "It is f(5)"]),
+    ("input", "x == 1, so\nf(2)", ["f(2)", "x", "f(2)"]),
+    ("input", "[ANSWER]\nassert f (5) == 6\n[/ANSWER]", ["f(5)"] * 3),
+    ("input", "[ANSWER] f(1) [ANSWER] f(2)", ["f(1)"] * 3),
+    ("input", "No [/ANSWER] yet. [ANSWER] f(1)", ["No", "No", "f(1)"]),
+    ("input", "assert g(1) == 2", ["assert g(1) == 2", "assert g(1)", "g(1)"]),
+    ("output", "So:\nassert f(5) == 6", ["assert f(5) == 6", "6", "6"]),
+    ("output", "It is\n6\n", ["", "It is\n6", "6"]),
+    ("output", "if x == 1:\n6", ["6", "1:\n6", "6"]),
+    ("output", "[ANSWER]\nassert f(5) == 6\n[/ANSWER]", ["6"] * 3),
+]
+
+
+@pytest.mark.parametrize(("mode", "completion", "generations"), DIFFERING)
+def test_three_rules_for_a_chain_of_thought(mode, completion, generations):
+    extract = {"input": extract_input, "output": extract_output}[mode]
+    assert [extract(completion, cot=True, rules=Rules(name)) for name in ("openai", "hf", "lenient")] == generations
+
+
+@pytest.mark.parametrize("rules", Rules)
+def test_without_a_chain_of_thought_the_rules_agree(rules):
+    assert extract_input("assert f ([1]) == 1", rules=rules) == "f([1])"
+    assert extract_input("f(1)\nassert f(2)\nassert f(3) == 4", rules=rules) == "f(2)"
+    assert extract_output("assert f(1) == 2 == 3\n[/ANSWER]", rules=rules) == "2"
+
+
 def test_the_assert_style_stops_at_its_own_word():
     assert extract_output(" 'x9ja' # done\n\ndef f(s):", stops=Style.ASSERT.stops) == "'x9ja'"
 
@@ -261,9 +295,10 @@ def test_the_assert_style_stops_at_its_own_word():
 def test_candidates_come_with_their_inputs():
     completion = (
         "\ndef f(x):\n    return x + 1\n[/PYTHON]\n[TEST]\nassert f(1) == ??\nassert f( (2) ) == ??\n"
-        "assert f(1) == ??\nassert f(3) == 4\nprint(1)\nassert f() == ??\n[/TEST]\nassert f(9) == ??"
+        'assert f(1) == ??\nassert f("b") = ??\nassert f(3) == 4\nprint(1)\n'
+        "assert f() == ??\n[/TEST]\nassert f(9) == ??"
     )
-    assert extract_candidate(completion) == ("def f(x):\n    return x + 1", ["1", " (2) ", ""])
+    assert extract_candidate(completion) == ("def f(x):\n    return x + 1", ["1", " (2) ", '"b"', ""])
     assert extract_candidate("[PYTHON]\ndef f(): 1\n[/PYTHON]\n[TEST]\nassert f() == ??") == ("def f(): 1", [""])
     for broken in (
         "",

@@ -1,16 +1,24 @@
 """From a raw completion to a generation: what is scored is cut out of what the model wrote. Text in, text out.
 
-The rules are those of the CRUXEval paper's post-processing, so that generations made here and there agree:
+The release has two such steps, one for each way of generating, and they differ where a chain of thought ends without
+`[ANSWER]`. Both read the same answer otherwise:
 
-* chain of thought: what follows the first `[ANSWER]`; without the tag, the last line;
-* input prediction: what precedes the first `==`; after an `assert f`, `f` and what follows it;
+* input prediction: what precedes the first `==`; then `f` and what stands between the first and the second `assert f`;
 * output prediction: the second of the fields that `==` separates.
 
-The stop words of the prompts are cut off first; a serving engine that already did so leaves nothing to cut.
+| chain of thought without `[ANSWER]` | is taken |
+|---|---|
+| HF | the whole text, as an answer |
+| OPENAI | the last line, as it is: not split at `==`, empty after a trailing newline |
+| LENIENT | the last line that is not blank, as an answer |
+
+LENIENT also reads an assertion on a function of another name than f. With any rules the stop words of the prompts are
+cut off first; a serving engine that already did so leaves nothing to cut.
 """
 
 from __future__ import annotations
 
+import enum
 import re
 from collections.abc import Sequence
 
@@ -19,30 +27,57 @@ ANSWER_CLOSE = "[/ANSWER]"
 STOPS = (ANSWER_CLOSE,)
 
 
-def extract_input(completion: str, *, cot: bool = False, stops: Sequence[str] = STOPS) -> str:
+class Rules(str, enum.Enum):
+    """Whose rules: of the release's OpenAI path, of its Hugging Face path, or ours."""
+
+    OPENAI = "openai"
+    HF = "hf"
+    LENIENT = "lenient"
+
+
+def extract_input(
+    completion: str, *, cot: bool = False, stops: Sequence[str] = STOPS, rules: Rules = Rules.LENIENT
+) -> str:
     """The call `f(...)` of an input prediction."""
-    answer = _answer(completion, cot, stops)
+    answer, is_split = _answer(completion, cot, stops, rules)
+    if not is_split:
+        return answer
     call = answer.split("==")[0]
     if "assert f" in call:
-        call = "f" + call.split("assert f", 1)[1]
-    return call.strip()
+        # `assert f ([1])` asserts a call of f as well: f and its parenthesis are joined.
+        return ("f" + call.split("assert f")[1].strip()).strip()
+    named = _ASSERTED.search(call) if rules is Rules.LENIENT else None
+    return (named["name"] + call[named.end() :] if named else call).strip()
 
 
-def extract_output(completion: str, *, cot: bool = False, stops: Sequence[str] = STOPS) -> str:
+def extract_output(
+    completion: str, *, cot: bool = False, stops: Sequence[str] = STOPS, rules: Rules = Rules.LENIENT
+) -> str:
     """The expression of an output prediction. An answer without `==` is taken as it is."""
-    answer = _answer(completion, cot, stops)
-    fields = answer.split("==")
+    answer, is_split = _answer(completion, cot, stops, rules)
+    fields = answer.split("==") if is_split else [answer]
     return (fields[1] if len(fields) > 1 else answer).strip()
 
 
-def _answer(completion: str, cot: bool, stops: Sequence[str]) -> str:
+_ASSERTED = re.compile(r"\bassert\s+(?P<name>[A-Za-z_]\w*)\s*(?=\()")
+
+
+def _answer(completion: str, cot: bool, stops: Sequence[str], rules: Rules) -> tuple[str, bool]:
+    """The text that holds the answer, and whether it is an assertion to be split."""
     if not cot:
-        return _before(completion, stops)
+        return _before(completion, stops), True
+    if rules is not Rules.LENIENT:
+        # There a server stopped at the first stop word, wherever it stood.
+        completion = _before(completion, stops)
     if ANSWER_OPEN in completion:
         # Up to a second opening tag, if the model went on to answer twice.
-        return _before(completion.split(ANSWER_OPEN)[1], stops)
+        return _before(completion.split(ANSWER_OPEN)[1], stops), True
+    if rules is Rules.HF:
+        return completion, True
+    if rules is Rules.OPENAI:
+        return completion.split("\n")[-1].strip(), False
     lines = _before(completion, stops).strip().splitlines()
-    return lines[-1] if lines else ""
+    return (lines[-1] if lines else ""), True
 
 
 def _before(text: str, stops: Sequence[str]) -> str:
@@ -55,14 +90,14 @@ def _before(text: str, stops: Sequence[str]) -> str:
 _CANDIDATE = re.compile(
     r"\A(?:\s*\[PYTHON\])?(?P<code>.*?)\[/PYTHON\]\s*\[TEST\](?P<tests>.*?)(?:\[/TEST\]|\Z)", re.DOTALL
 )
-_TEST = re.compile(r"^\s*assert\s+f\((?P<input>.*)\)\s*==\s*\?\?\s*$")
+_TEST = re.compile(r"^\s*assert\s+f\((?P<input>.*)\)\s*==?\s*\?\?\s*$")
 
 
 def extract_candidate(completion: str) -> tuple[str, list[str]] | None:
     """(program, inputs) of a completion of a construction prompt, or None if it does not have the asked shape.
 
-    An input is the text between the parentheses of `assert f(...) == ??`; a line of another shape is left out, and so
-    is an input that comes twice.
+    An input is the text between the parentheses of `assert f(...) == ??` (or `= ??`, as models also write); a line of
+    another shape is left out, and so is an input that comes twice.
     """
     match = _CANDIDATE.match(completion)
     if match is None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from cruxbox.building.completions import read_completions, read_prompts
-from cruxbox.building.extraction import extract_candidate, extract_input, extract_output
+from cruxbox.building.extraction import Rules, extract_candidate, extract_input, extract_output
 from cruxbox.building.prompts import Style
 from cruxbox.building.rows import write_records
 from cruxbox.cli.connect import AsJson
@@ -39,6 +39,12 @@ def command(
         typer.Option(help="Where the generations {id: [text, ...]} go; JSONL rows for candidates.", metavar="FILE"),
     ],
     cot: Annotated[bool, typer.Option("--cot", help="The answer follows a chain of thought.")] = False,
+    rules: Annotated[
+        Rules,
+        typer.Option(
+            help="A chain of thought without [ANSWER]: as the release's openai or hf path, or our lenient one."
+        ),
+    ] = Rules.LENIENT,
     style: Annotated[Style, typer.Option(help="The style of the prompts, which says where to stop.")] = Style.TAGGED,
     prompts: Annotated[
         Optional[Path], typer.Option(help="Prompts to cut off, where completions begin with them.", metavar="FILE")
@@ -56,7 +62,9 @@ def command(
         written, empty = write_records(out, rows), total - len(rows)
     else:
         extractor = _EXTRACTORS[kind]
-        found = {id: [extractor(one, cot=cot, stops=style.stops) for one in many] for id, many in texts.items()}
+        found = {
+            id: [extractor(one, cot=cot, stops=style.stops, rules=rules) for one in many] for id, many in texts.items()
+        }
         written, empty = total, sum(not one for many in found.values() for one in many)
         _write(out, found)
     summary = {"completions": total, "written": written, "empty": empty, "out": str(out)}
