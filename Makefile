@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test test-ray lint bench proto clean manifests image-test conformance forging load
+.PHONY: setup demo test test-ray lint bench proto clean manifests image-test conformance differential forging load
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml
@@ -33,6 +33,10 @@ CONFORMANCE = PYTHONPATH=tests $(BIN)/python
 conformance: setup  ## 195 hostile cases: as this user, then as an ordinary user without namespaces
 	@$(CONFORMANCE) -m conformance $(CASES); first=$$?; \
 	$(CONFORMANCE) tests/unprivileged.py $(BIN)/python -m conformance $(CASES); exit $$((first | $$?))
+
+COUNT ?= 1000
+differential: setup  ## thousands of programs by plain CPython, isolated and shared, on every interpreter
+	cd tests && ../$(BIN)/python -m differential --count $(COUNT)
 
 forging: setup  ## the forging attacks through in-process scoring and through cruxbox
 	$(BIN)/python -m bench.forging

@@ -1,0 +1,1 @@
+"""Programs judged three ways: by plain CPython in a process of its own, isolated, and sharing workers."""

@@ -1,0 +1,197 @@
+"""What is judged: our own honest programs, generated ones, and the public sets where CRUXBOX_DATA names them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench import workload
+
+HONEST = Path(__file__).parent / "honest.txt"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One program and one thing to do with it: "call", "script" or "stdio"."""
+
+    name: str
+    kind: str
+    program: str
+    call: str = ""
+    script: str = ""
+    entry_point: str = ""
+    stdin: str = ""
+    since: tuple[int, int] = (3, 8)
+
+    def line(self) -> str:
+        """The case as plain.py reads it."""
+        return json.dumps(asdict(self))
+
+
+def honest() -> Iterator[Case]:
+    """The idioms of honest programs: sections of a text file, each a program and what is asked of it.
+
+    `call: …` asks for a value; `stdin: …` runs the program with that line; `script: NAME` takes the rest as a script
+    with that entry point; `since: 3.10` says from which version on it is Python.
+    """
+    for section in HONEST.read_text().split("#### ")[1:]:
+        name, text = section.split("\n", 1)
+        program, _, rest = text.partition("----\n")
+        since, cases = (3, 8), []
+        for at, line in enumerate(rest.split("\n")):
+            word, _, value = line.partition(": ")
+            if word == "since":
+                since = (int(value.split(".")[0]), int(value.split(".")[1]))
+            elif word == "call":
+                cases.append({"kind": "call", "call": value})
+            elif word == "stdin":
+                cases.append({"kind": "stdio", "stdin": value.replace("\\n", "\n") + "\n"})
+            elif word == "script":
+                script = "\n".join(rest.split("\n")[at + 1 :])
+                cases.append({"kind": "script", "script": script, "entry_point": value})
+                break
+        for number, case in enumerate(cases):
+            yield Case(name=f"honest/{name}/{number}", program=program, since=since, **case)
+
+
+def generated(count: int, seed: int) -> Iterator[Case]:
+    """Programs in the style of CRUXEval, put together from templates."""
+    kinds = {workload.Kind.GOOD: 85, workload.Kind.RAISES: 15}
+    for work in workload.tasks(seed, -(-count // 2), checks_per_task=2, kinds=kinds):
+        for probe in work.probes:
+            yield Case(f"generated/{seed}/{work.id}/{probe.call[:40]}", "call", work.program, call=probe.call)
+
+
+def composed(count: int, seed: int) -> Iterator[Case]:
+    """Programs put together from pieces that disturb each other: state, closures, exceptions, generators, text."""
+    for number in range(count):
+        rng = random.Random(seed * 1_000_003 + number)
+        heads = rng.sample(_HEADS, rng.randint(0, 4))
+        body = [rng.choice(_PIECES) for _ in range(rng.randint(1, 6))]
+        lines = ["def f(x, y=0):", "    out = []"] + [f"    {line}" for piece in body for line in piece.split("\n")]
+        program = "\n".join([*_ALWAYS, *heads, *lines, "    return (out, y)", ""])
+        for x in rng.sample(range(5), 2):
+            yield Case(f"composed/{seed}/{number}/{x}", "call", program, call=f"f({x})")
+
+
+_ALWAYS = ["kept = []", "n = 0"]
+_HEADS = [
+    "import math",
+    "from itertools import accumulate, chain, groupby",
+    "import string",
+    "import collections",
+    "import re",
+    "import functools",
+    "class Point:\n    def __init__(self, x):\n        self.x = x\n    def __eq__(self, o):\n        return self is o",
+    "def memo(k, seen={}):\n    seen[k] = seen.get(k, 0) + 1\n    return dict(seen)",
+    "def numbers(k):\n    for i in range(k):\n        yield i * i\n        kept.append(i)",
+    "def outer(k):\n    def inner():\n        nonlocal k\n        k += 1\n        return k\n    return inner",
+    "class Odd(ValueError):\n    pass",
+]
+_PIECES = [
+    "y = n + x\nout.append(y)",
+    "kept.append(x)\nout.append(list(kept))",
+    "y = [i ** 2 for i in range(x)]",
+    "out.append({k: v for k, v in zip('abcde', range(x))})",
+    "out.append(sorted({str(i) for i in range(x + 2)}))",
+    "try:\n    out.append(1 / (x - 1))\nexcept ZeroDivisionError as error:\n    out.append(str(error))",
+    "try:\n    out.append([][x])\nexcept IndexError as error:\n    out.append(error.args)\nfinally:\n    y = x",
+    "out.append('{:>{}}|{!r}'.format(x, 5, y))",
+    "out.append(f'{x:03d}{y!s:>10}'[:40])",
+    "out.append('%s-%05d' % (x, x))",
+    "print(x, y)",
+    "print('z' * x, end='')",
+    "for i, c in enumerate('hello'[:x]):\n    out.append((i, c.upper()))",
+    "while len(out) < x:\n    out.append(len(out))",
+    "out.append(max(range(x), default=None))",
+    "out.append(list(map(lambda a: a * x, range(3))))",
+    "out.append(list(zip(*[[1, x], [2, y]])))",
+    "a, *b = range(x + 1)\nout.append((a, b))",
+    "out.append(x.bit_length() if x else -1)",
+    "out.append('é ß ǅ'.casefold().title().encode('utf-8')[:x + 3])",
+    "out.append('b' in 'abc'[:x])",
+    "out.append(int(str(x) * 20) % 97)",
+    "out.append(sum(i for i in range(x * 50) if i % 3))",
+    "out.append([x] * 3 if x else None)",
+    "out.append(dict.fromkeys('aab', x))",
+    "out.append(divmod(-x, 3) + (round(x / 7, 3),))",
+    "out.append(bytes(range(x)).hex())",
+    "out.append([*'ab', *range(x)])",
+    "out.append(list(reversed(range(x))))",
+    "out.append(isinstance(x, (int, str)) and callable(print))",
+    "if x > 2:\n    raise KeyError('too large', x)",
+    "if x == 4:\n    return out",
+    "assert x < 4, f'{x} is large'",
+    "y = 'abc'.translate({97: 'x', 98: None})",
+    "y = ' a,b ,, c'.split(',', x)",
+    "del out[:x]",
+    "out.sort(key=str)",
+    "out.append(0.1 + 0.2 * x)",
+    "out.append(float('1e%d' % (x * 100)))",
+    "out.append(2 ** (x * 40))",
+    "out.append(hash((x, y if not isinstance(y, (list, dict)) else 0)) == hash((x, 0)))",
+]
+
+
+def cruxeval() -> Iterator[Case]:
+    """CRUXEval's rows: each program on its input."""
+    for row in _rows("cruxeval/cruxeval.jsonl"):
+        yield Case(f"cruxeval/{row['id']}", "call", row["code"], call=f"f({row['input']})")
+
+
+def humaneval() -> Iterator[Case]:
+    """HumanEval's canonical solutions with their tests."""
+    for row in _rows("humaneval/HumanEval.jsonl.gz"):
+        yield _tested(f"humaneval/{row['task_id']}", row["prompt"] + row["canonical_solution"], row)
+
+
+def evalplus() -> Iterator[Case]:
+    """HumanEval+ and MBPP+; their tests want numpy of the runtime."""
+    for row in _rows("evalplus/HumanEvalPlus-OriginFmt_first40.jsonl.gz"):
+        yield _tested(f"humaneval+/{row['task_id']}", row["prompt"] + row["canonical_solution"], row)
+    for row in _rows("evalplus/MbppPlus-OriginFmt_first90.jsonl.gz"):
+        name = row["test_list"][0].partition("(")[0].replace("assert ", "").strip()
+        for word in ("set", "sorted", "math.isclose", "abs", "not", "round", "len"):
+            if name == word:
+                name = row["test_list"][0].partition("(")[2].partition("(")[0]
+        yield Case(f"mbpp+/{row['task_id']}", "script", row["code"], script=row["test"], entry_point=name.strip("( "))
+
+
+def _tested(name: str, program: str, row: dict[str, str]) -> Case:
+    script = f"{row['test']}\ncheck(candidate)\n"
+    return Case(name, "script", program, script=script, entry_point=row["entry_point"])
+
+
+def _rows(path: str) -> Iterator[dict]:
+    folder = os.environ.get("CRUXBOX_DATA")
+    file = Path(folder, path) if folder else None
+    if file is None or not file.exists():
+        return
+    data = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+    for line in data.splitlines():
+        yield json.loads(line)
+
+
+SETS: dict[str, Callable[[int, int], Iterable[Case]]] = {
+    "honest": lambda count, seed: honest(),
+    "generated": generated,
+    "composed": composed,
+    "cruxeval": lambda count, seed: islice(_shuffled(cruxeval(), seed), count),
+    "humaneval": lambda count, seed: islice(_shuffled(humaneval(), seed), count),
+    "evalplus": lambda count, seed: islice(_shuffled(evalplus(), seed), count),
+}
+
+
+def _shuffled(cases: Iterable[Case], seed: int) -> list[Case]:
+    found = list(cases)
+    random.Random(seed).shuffle(found)
+    return found

@@ -1,0 +1,113 @@
+"""The three ways of judging a case, and what may differ between them."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cruxbox import Client, EvaluateCheck, Isolation, Limits, Outcome, ScriptCheck, StdioCheck, Task, Verdict
+
+from differential.corpus import Case
+
+PLAIN = Path(__file__).parent / "plain.py"
+LIMITS = Limits(cpu_ms=10_000, wall_ms=60_000, memory_bytes=512 << 20, output_bytes=1 << 20)
+_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+
+# What is known to differ, and why: (beginning of the case's name, reason). Anything else is a fault.
+KNOWN: tuple[tuple[str, str], ...] = (
+    ("honest/script with in-place change", "a result that is the test's own object comes back as a copy"),
+    ("mbpp+/126", "an entry point with a builtin's name is taken for the builtin"),
+)
+# Their tests draw random numbers, so their steps differ from run to run; all else is compared.
+DRAWING = tuple(f"{name}/HumanEval/{number}" for name in ("humaneval", "humaneval+") for number in (32, 38, 39, 50, 53))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A case that does not come to the same."""
+
+    case: Case
+    between: str
+    one: str
+    other: str
+
+    def __str__(self) -> str:
+        return f"{self.case.name} ({self.case.call[:60]}) {self.between}:\n    {self.one[:300]}\n    {self.other[:300]}"
+
+
+def by_plain_python(cases: Sequence[Case], python: Path, hash_seed: int = 0) -> list[dict[str, object]]:
+    """What plain CPython says of each case."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+        file.writelines(case.line() + "\n" for case in cases)
+        file.flush()
+        done = subprocess.run(
+            [str(python), "-X", "utf8", str(PLAIN), file.name],
+            env={"PYTHONHASHSEED": str(hash_seed), "TZ": "UTC", "LC_ALL": "C.UTF-8"},
+            stdin=subprocess.DEVNULL, capture_output=True, check=True,
+        )  # fmt: skip
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def by_cruxbox(client: Client, cases: Iterable[Case], runtime: str, isolation: Isolation) -> list[Verdict]:
+    """What cruxbox says: each program with the checks of its neighbours in the list, so that they may share workers."""
+    return client.check([_task(case, runtime, isolation) for case in cases])
+
+
+def _task(case: Case, runtime: str, isolation: Isolation) -> Task:
+    check: EvaluateCheck | ScriptCheck | StdioCheck
+    if case.kind == "call":
+        check = EvaluateCheck(case.call)
+    elif case.kind == "script":
+        check = ScriptCheck(case.script, case.entry_point)
+    else:
+        check = StdioCheck(case.stdin, "\0")  # nothing prints that: what was printed is compared here
+    return Task(case.program, [check], limits=LIMITS, runtime=runtime, isolation=isolation)
+
+
+def differences(
+    cases: Sequence[Case], plain: Sequence[dict[str, object]], isolated: Sequence[Verdict], shared: Sequence[Verdict]
+) -> list[Difference]:
+    """All that differ and are not KNOWN."""
+    found = []
+    for case, said, alone, company in zip(cases, plain, isolated, shared):
+        if any(case.name.startswith(name) for name, _ in KNOWN):
+            continue
+        if seen(alone, case) != seen(company, case):
+            found.append(Difference(case, "isolated, shared", str(seen(alone, case)), str(seen(company, case))))
+        one, other = _of_plain(case, said), _of_verdict(case, alone)
+        if one != other:
+            found.append(Difference(case, "plain, isolated", str(one), str(other)))
+    return found
+
+
+def seen(verdict: Verdict, case: Case) -> tuple[object, ...]:
+    """All that a verdict says of its check, but for times and memory."""
+    steps = 0 if case.name in DRAWING else verdict.steps
+    value, exception = _ADDRESS.sub("0x", verdict.value), verdict.exception
+    told = (exception.type, _ADDRESS.sub("0x", exception.message), exception.line) if exception else None
+    return verdict.outcome.name, verdict.assurance, value, steps, told, verdict.stdout, verdict.stderr
+
+
+def _of_plain(case: Case, said: dict[str, object]) -> tuple[object, ...]:
+    exception = said.get("exception")
+    told = tuple(_ADDRESS.sub("0x", text) for text in exception) if isinstance(exception, list) else None
+    if case.kind == "script":
+        return (said["outcome"], told[0] if told and said["outcome"] == "RAISED" else None)
+    outcome = said["outcome"] if case.kind != "stdio" or said["outcome"] != "EXECUTED" else "FAILED"
+    if outcome == "FAILED":
+        return (outcome, None, "", said.get("stdout"))
+    return (outcome, told, _ADDRESS.sub("0x", str(said.get("value", ""))), said.get("stdout"))
+
+
+def _of_verdict(case: Case, verdict: Verdict) -> tuple[object, ...]:
+    exception = verdict.exception
+    if case.kind == "script":
+        return (verdict.outcome.name, exception.type if exception and verdict.outcome is Outcome.RAISED else None)
+    told = (exception.type, _ADDRESS.sub("0x", exception.message)) if exception else None
+    value = "" if case.kind == "stdio" else _ADDRESS.sub("0x", verdict.value)
+    return (verdict.outcome.name, told, value, verdict.stdout)

@@ -1,0 +1,39 @@
+"""A quick slice of `make differential`: the honest idioms and some of each set, on the default interpreter."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from cruxbox import Client, Isolation
+
+from differential.corpus import SETS
+from differential.judging import KNOWN, by_cruxbox, by_plain_python, differences
+
+pytestmark = pytest.mark.kernel
+
+VERSION = sys.version_info[:2]
+
+
+@pytest.fixture(scope="module")
+def client():
+    with Client(server_args=["--canary-s=0"]) as client:
+        yield client
+
+
+@pytest.mark.parametrize("name", [name for name in SETS if name != "evalplus"])
+def test_three_ways_of_judging_agree(client: Client, name: str):
+    cases = [case for case in SETS[name](120, 7) if case.since <= VERSION]
+    if not cases:
+        pytest.skip("CRUXBOX_DATA does not name the data")
+    plain = by_plain_python(cases, Path(sys.executable))
+    ways = [by_cruxbox(client, cases, "", isolation) for isolation in (Isolation.PROCESS, Isolation.AUTO)]
+    assert [str(found) for found in differences(cases, plain, *ways)] == []
+
+
+def test_every_known_difference_has_a_reason():
+    assert all(name and reason for name, reason in KNOWN)
