@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Optional
 
 from cruxbox.building.rows import Row
@@ -79,7 +79,7 @@ class Accounting:
 
 def _strict_task(row: Row, generation: str, mode: str, limits: Limits) -> Task:
     if mode == "input":
-        check = CallCheck(call=generation, expected=row.output, entry_point="f")
+        check = CallCheck(call=generation, expected=row.output, entry_point=row.function)
         return Task(row.code, [check], limits=limits, require_assurance=Assurance.SEPARATED)
     # No program: a prediction may use none of its names.
     return Task("", [CallCheck(generation, row.output)], limits=limits, require_assurance=Assurance.SEPARATED)
@@ -104,7 +104,7 @@ STRICT = Accounting("strict", _strict_task, _all_marks, _strict_pass_at_k)
 
 def released_skips(row: Row, generation: str, mode: str) -> bool:
     """Whether the released scorers do not even run this generation."""
-    return "f(" not in generation if mode == "input" else f"f({row.input})" in generation
+    return f"{row.function}(" not in generation if mode == "input" else row.call in generation
 
 
 def _spliced_task(row: Row, generation: str, mode: str, limits: Limits) -> Task | None:
@@ -131,6 +131,21 @@ ACCOUNTINGS: Mapping[str, Accounting] = {
     **{accounting.name: accounting for accounting in (STRICT, PUBLISHED, RELEASED)},
     "reference": RELEASED,  # its name before there were two
 }
+
+
+def without_input_text(accounting: Accounting) -> Accounting:
+    """`accounting` with LiveCodeBench's rule for output mode: a generation that contains the text of the input is not
+    run and leaves n; where nothing is left, all of the task's generations are wrong."""
+
+    def task(row: Row, generation: str, mode: str, limits: Limits) -> Task | None:
+        left_out = mode == "output" and (row.input.strip() or row.call) in generation
+        return None if left_out else accounting.task(row, generation, mode, limits)
+
+    def marks(verdicts: Sequence[Verdict | None]) -> list[Mark]:
+        kept = [verdict for verdict in verdicts if verdict is not None]
+        return accounting.marks(kept) if kept else [False] * len(verdicts)
+
+    return replace(accounting, task=task, marks=marks)
 
 
 # ---- where the two differ -------------------------------------------------------

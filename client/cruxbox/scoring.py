@@ -95,13 +95,23 @@ def _ask(
     tasks: list[Task] = []
     for number, (name, text) in enumerate(questions):
         task = accounting.task(job.dataset[name], text, job.mode, job.limits)
-        if task is not None:
+        problem = "" if task is None else _why_no_program(text)
+        if problem:
+            answers[name, text] = Verdict("", "", Outcome.INVALID, detail=problem)
+        elif task is not None:
             tasks.append(replace(task, id=str(number)))
     job.progress(0, len(tasks))
     for done, verdict in enumerate(client.stream(tasks, ordered=False), 1):
         answers[questions[int(verdict.task_id)]] = verdict
         job.progress(done, len(tasks))
     return answers
+
+
+def _why_no_program(text: str) -> str:
+    """Why a server would refuse to be asked about `text`, else "": that generation is wrong, the others are not."""
+    if not text.strip():
+        return "the generation is empty"
+    return "the generation holds a NUL character" if "\0" in text else ""
 
 
 # ---- strict against released ----------------------------------------------------

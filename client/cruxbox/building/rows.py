@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Union
 
+from cruxbox.building.calls import function_and_call
 from cruxbox.errors import DataError
 
 #: A program larger than this is a broken row, not a task. Bytes of UTF-8.
@@ -45,6 +46,20 @@ class Row:
     steps: int | None = None
     line: int = 0
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def function(self) -> str:
+        """The name of the function that is called: `f`, unless the row has a `function_name` or a whole call."""
+        return function_and_call(self.code, self.input, self.extra.get("function_name", ""))[0]
+
+    @property
+    def call(self) -> str:
+        """The call the row is about, such as `f(<input>)`."""
+        return self.call_with("")
+
+    def call_with(self, end: str) -> str:
+        """The call, with `end` before the parenthesis that is put there: a line break ends a comment of the input."""
+        return function_and_call(self.code, self.input, self.extra.get("function_name", ""), end=end)[1]
 
     def as_dict(self) -> dict[str, Any]:
         """The row as it is written to a file: known fields first, then the others in their order."""
@@ -135,7 +150,10 @@ def _row(value: dict[str, Any], line: int, index: int, required: tuple[str, ...]
             return BadRow(path, line, f"field {name!r} must be a string, is {type(text).__name__}")
         if len(text) > MAX_FIELD_BYTES or len(text.encode("utf-8", "replace")) > MAX_FIELD_BYTES:
             return BadRow(path, line, f"field {name!r} is larger than {MAX_FIELD_BYTES} bytes")
-    steps = value.get("steps")
+    problem = problem_of_name(value)
+    if problem:
+        return BadRow(path, line, problem)
+    steps = value.get("steps", value.get("numsteps"))
     if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 0):
         return BadRow(path, line, f"field 'steps' must be a whole number from 0 up, is {steps!r}")
     known = ("code", "input", "output", "id", "steps")
@@ -148,6 +166,14 @@ def _row(value: dict[str, Any], line: int, index: int, required: tuple[str, ...]
         line=line,
         extra={key: item for key, item in value.items() if key not in known},
     )
+
+
+def problem_of_name(value: Mapping[str, Any]) -> str:
+    """What is wrong with the `function_name` of a row; "" if nothing is, or there is none."""
+    name = value.get("function_name", "f")
+    if isinstance(name, str) and name.isidentifier():
+        return ""
+    return f"field 'function_name' must be the name of a function, is {name!r:.60}"
 
 
 def write_records(path: str | os.PathLike[str], records: Iterable[Mapping[str, Any]]) -> int:

@@ -47,8 +47,8 @@ def measure_steps(
 def _counted(row: Row, count: StepCount) -> Check:
     # The paper's numsteps are those of a script: module, call and assertion.
     if count is StepCount.EVENTS:
-        return ScriptCheck(f"assert f({row.input}) == {row.output}")
-    return EvaluateCheck(f"f({row.input}\n)")
+        return ScriptCheck(f"assert {row.call} == {row.output}")
+    return EvaluateCheck(row.call_with("\n"))
 
 
 def compare_behaviour(

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cruxbox.building.anonymize import Anonymized, AnonymizeError, anonymize
+from cruxbox.building.anonymize import ENTRY_POINT, Anonymized, AnonymizeError, anonymize
 from cruxbox.building.rows import Row, read_rows, write_records
 from cruxbox.building.running import compare_behaviour
 from cruxbox.cli.connect import AsJson
@@ -32,6 +32,9 @@ def command(
     problems = [str(problem) for problem in bad]
     done: list[tuple[Row, Anonymized]] = []
     for row in rows:
+        if row.function != ENTRY_POINT:
+            problems.append(f"{data}, line {row.line} ({row.id}): calls {row.function}; only programs on f are renamed")
+            continue
         try:
             done.append((row, anonymize(row.code, row.input)))
         except AnonymizeError as error:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from cruxbox.accounting import ACCOUNTINGS
+from cruxbox.accounting import ACCOUNTINGS, without_input_text
 from cruxbox.cli.check import error_of
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.running import Running, runs_programs
@@ -56,6 +56,13 @@ def command(
             help="Strict; as most published files were counted; as the released scorer counts (also: reference)."
         ),
     ] = AccountingName.strict,
+    skip_input_text: Annotated[
+        bool,
+        typer.Option(
+            "--skip-input-text",
+            help="Output mode, as LiveCodeBench: what contains the text of the input is not run and leaves n.",
+        ),
+    ] = False,
     out: Annotated[
         Optional[Path],
         typer.Option(metavar="SCORED.json", help="Where to write marks and verdicts; a folder for several."),
@@ -72,10 +79,15 @@ def command(
     for path, each in zip(generations, files):
         if len(each) < len(rows):
             note(f"{path} has generations for {len(each)} of the {len(rows)} tasks; the others are not counted.")
+    way = ACCOUNTINGS[accounting.value]
+    if skip_input_text:
+        if mode is not Mode.output:
+            raise InvalidRequest("--skip-input-text is a rule of --mode output.")
+        way = without_input_text(way)
     with _outputs(out, generations) as outputs:
         started = time.monotonic()
         with running.connect() as client, progress_bar("checks") as progress:
-            job = Job(rows, mode.value, ACCOUNTINGS[accounting.value], running.limits, ks, progress)
+            job = Job(rows, mode.value, way, running.limits, ks, progress)
             reports, distinct = score(client, job, files)
         elapsed_s = time.monotonic() - started
         for output, report in zip(outputs, reports):
@@ -84,7 +96,7 @@ def command(
     if as_json:
         print_json(summary)
     else:
-        show(summary, ACCOUNTINGS[accounting.value].name)
+        show(summary, way.name)
 
 
 # ---- what is asked ----------------------------------------------------------------
@@ -153,7 +165,7 @@ def _scored(report: FileReport) -> dict[str, Any]:
 
 def _verdict(verdict: Verdict | None) -> dict[str, Any]:
     if verdict is None:
-        reason = "the released scorer does not run it"
+        reason = "the accounting does not run it"
         return {"outcome": "SKIPPED", "assurance": None, "steps": 0, "cpu_ms": 0.0, "value": None, "error": reason}
     return {
         "outcome": verdict.outcome.name,

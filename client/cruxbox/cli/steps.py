@@ -65,14 +65,14 @@ def command(
 def _tasks(rows: Dataset, count: Count) -> Iterator[Task]:
     for row in rows.values():
         if count is Count.instructions:
-            yield Task(row.code, [EvaluateCheck(f"f({row.input})")], id=row.id)
+            yield Task(row.code, [EvaluateCheck(row.call)], id=row.id)
         else:
             script = ScriptCheck(_assertion(row))
             yield Task(row.code, [script], id=row.id, step_count=StepCount.EVENTS)
 
 
 def _assertion(row: Row) -> str:
-    return f"assert f({row.input}) == {row.output}"
+    return f"assert {row.call} == {row.output}"
 
 
 def _row(verdict: Verdict) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Union
 
-from cruxbox.building.rows import MAX_FIELD_BYTES, records
+from cruxbox.building.rows import MAX_FIELD_BYTES, problem_of_name, records
 
 _KNOWN = ("code", "input", "inputs", "output", "outputs", "id")
 
@@ -76,7 +76,7 @@ def _problem(record: Mapping[str, Any]) -> str:
             problem = _text_problem(record[name], repr(name))
             if problem:
                 return problem
-    return _lists_problem(record) if "inputs" in record else ""
+    return problem_of_name(record) or (_lists_problem(record) if "inputs" in record else "")
 
 
 def _lists_problem(record: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from cruxbox.building.calls import DEFAULT, function_and_call, is_one_call
 from cruxbox.filtering.candidates import Candidate
 from cruxbox.filtering.rules import Rules
 from cruxbox.model import Outcome, Verdict
@@ -34,6 +35,19 @@ class Pair(NamedTuple):
     def input(self) -> str:
         return self.candidate.inputs[self.at]
 
+    @property
+    def function(self) -> str:
+        """The name of the function that is called."""
+        return self._function_and_call()[0]
+
+    @property
+    def call(self) -> str:
+        """The call, such as `f(<input>)`."""
+        return self._function_and_call()[1]
+
+    def _function_and_call(self) -> tuple[str, str]:
+        return function_and_call(self.candidate.code, self.input, self.candidate.extra.get("function_name", ""))
+
 
 class Judged(NamedTuple):
     """What became of a pair: kept, if there is no reason against it."""
@@ -56,9 +70,9 @@ class Judged(NamedTuple):
         return given is not None and self.output is not None and given != self.output
 
 
-def text_reasons(code: str, argument: str, rules: Rules) -> tuple[str, ...]:
+def text_reasons(code: str, argument: str, rules: Rules, function_name: str = "") -> tuple[str, ...]:
     """What the text of function and input says, of all that `rules` refuse."""
-    text = f"{code}\nassert f({argument}) =="
+    text = f"{code}\nassert {function_and_call(code, argument, function_name)[1]} =="
     found = [] if rules.min_chars <= len(text) <= rules.max_chars or "LENGTH" not in rules.refuse else ["LENGTH"]
     return (*found, *_character_reasons(text, rules))
 
@@ -87,12 +101,20 @@ def judge(pair: Pair, verdict: Verdict, rules: Rules) -> Judged:
         found += [name for name in _character_reasons(verdict.value, rules) if name not in found]
     if verdict.nondeterministic and "NONDETERMINISTIC" in rules.refuse:
         found.append("NONDETERMINISTIC")
-    found += [name for name in verdict.findings if name in rules.refuse]
+    found += [name for name in _findings(pair, verdict) if name in rules.refuse]
     steps = verdict.steps if verdict.outcome is Outcome.EVALUATED else None
     judged = Judged(pair, tuple(found), output, steps, _detail(verdict), verdict.runtime_version)
     if "OUTPUT_DIFFERS" in rules.refuse and judged.given_differs:
         judged = judged._replace(reasons=(*judged.reasons, "OUTPUT_DIFFERS"))
     return judged
+
+
+def _findings(pair: Pair, verdict: Verdict) -> tuple[str, ...]:
+    """What the sandbox notes of a function `f`; of another one, the shape of its call is judged here."""
+    if pair.function == DEFAULT:
+        return verdict.findings
+    others = tuple(name for name in verdict.findings if name != "CALL_SHAPE")
+    return others if is_one_call(pair.call, pair.function) else (*others, "CALL_SHAPE")
 
 
 def judge_events(judged: Judged, verdict: Verdict, rules: Rules) -> Judged:

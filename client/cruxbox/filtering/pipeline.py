@@ -81,7 +81,7 @@ def _tasks(items: Iterable[Item], rules: Rules, runtime: str, seen: Seen, line: 
                     line.append(Judged(pair, pair.reasons))
                 else:
                     line.append(pair)
-                    checks.append(EvaluateCheck(f"f({pair.input})", True))
+                    checks.append(EvaluateCheck(pair.call, True))
                     is_refused = is_refused and bool(pair.reasons)
         unchecked = 0 if checks else unchecked + 1
         if checks:
@@ -95,7 +95,7 @@ def _tasks(items: Iterable[Item], rules: Rules, runtime: str, seen: Seen, line: 
 def _pairs(candidate: Candidate, rules: Rules, seen: Seen) -> Iterator[Pair]:
     looks_for_duplicates = "DUPLICATE" in rules.refuse
     for at, argument in enumerate(candidate.inputs):
-        found = text_reasons(candidate.code, argument, rules)
+        found = text_reasons(candidate.code, argument, rules, candidate.extra.get("function_name", ""))
         if looks_for_duplicates and seen.came_before(candidate.code, argument, candidate.row * _PLACES_A_ROW + at):
             found += ("DUPLICATE",)
         yield Pair(candidate, at, found)
@@ -131,7 +131,7 @@ def _with_events(results: Iterator[Result], checker: Checker, rules: Rules, runt
 
 
 def _events_task(judged: Judged, rules: Rules, runtime: str) -> Task:
-    script = ScriptCheck(f"assert f({judged.pair.input}) == {judged.output}")
+    script = ScriptCheck(f"assert {judged.pair.call} == {judged.output}")
     limits = rules.limits
     return Task(
         judged.pair.candidate.code,
