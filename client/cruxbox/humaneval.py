@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from cruxbox.errors import DataError
 from cruxbox.model import Limits, Outcome, ScriptCheck, Task, Verdict
 from cruxbox.passk import pass_at_k
+from cruxbox.reading import NotJson, lines, parse_json
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,11 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """(file and line, object) of each line that is not blank."""
     number = 0
     try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+            for number, line in enumerate(lines(cast("IO[bytes]", file), path), 1):
                 if not line.strip():
                     continue
-                record = json.loads(line)
+                record = parse_json(line)
                 if not isinstance(record, dict):
                     raise DataError(f"{path}, line {number}: must be an object, is {type(record).__name__}")
                 yield f"{path}, line {number}", record
@@ -88,8 +88,8 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         raise DataError(f"{path}: is not a gzip file: {error}") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}, line {number}: is not JSON: {error}") from None
+    except NotJson as error:
+        raise DataError(f"{path}, line {number}: {error}") from None
 
 
 def _text(record: Mapping[str, Any], name: str, where: str) -> str:

@@ -7,8 +7,9 @@ import os
 import stat
 
 import pytest
-from cruxbox.cruxeval import OutputFile, read_dataset, read_generations
+from cruxbox.cruxeval import read_dataset, read_generations
 from cruxbox.errors import DataError
+from cruxbox.files import OutputFile
 
 ROW = {"code": "def f(x):\n    return x", "input": "1", "output": "1", "id": "sample_0"}
 

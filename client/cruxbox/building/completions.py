@@ -6,11 +6,11 @@ a line; lines with the same id add up, in their order.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from cruxbox.errors import DataError
+from cruxbox.reading import NotJson, parse_json, read_text
 
 
 def read_completions(path: Path, *, numbered: bool = False) -> dict[str, list[str]]:
@@ -18,10 +18,10 @@ def read_completions(path: Path, *, numbered: bool = False) -> dict[str, list[st
 
     Raises DataError that names file and line.
     """
-    text = _read(path)
+    text = read_text(path)
     try:
-        whole = json.loads(text)
-    except (ValueError, RecursionError):
+        whole = parse_json(text)
+    except NotJson:
         whole = None
     if isinstance(whole, dict) and whole and all(isinstance(value, list) for value in whole.values()):
         return {id: _texts(many, f"{path}: completions of {id!r}") for id, many in whole.items()}
@@ -42,7 +42,7 @@ def read_completions(path: Path, *, numbered: bool = False) -> dict[str, list[st
 def read_prompts(path: Path) -> dict[str, str]:
     """Prompts by id, of a file that `cruxbox prompts` wrote."""
     found = {}
-    for number, line in _lines(_read(path)):
+    for number, line in _lines(read_text(path)):
         where = f"{path}, line {number}"
         record = _object(line, where)
         if not isinstance(record.get("prompt"), str):
@@ -51,24 +51,15 @@ def read_prompts(path: Path) -> dict[str, str]:
     return found
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: is not UTF-8: {error.reason} at byte {error.start}") from error
-
-
 def _lines(text: str) -> list[tuple[int, str]]:
     return [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
 
 
 def _object(line: str, where: str) -> dict[str, Any]:
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{where}: is not JSON: {error}") from error
+        record = parse_json(line)
+    except NotJson as error:
+        raise DataError(f"{where}: {error}") from None
     if not isinstance(record, dict):
         raise DataError(f"{where}: must be an object, is {type(record).__name__}")
     return record

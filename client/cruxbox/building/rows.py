@@ -8,17 +8,27 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, Union
+from typing import IO, Any, Union
 
 from cruxbox.building.calls import function_and_call
 from cruxbox.errors import DataError
+from cruxbox.files import output_file
+from cruxbox.reading import NotJson, lines, parse_json
 
 #: A program larger than this is a broken row, not a task. Bytes of UTF-8.
 MAX_FIELD_BYTES = 1 << 20
+#: Rows that are held in memory at once, and their characters. Filters read a row at a time and have no such bound.
+MAX_ROWS = 1_000_000
+MAX_HELD_CHARS = 1 << 30
+#: More steps than any limit allows; what is above is no count.
+MAX_STEPS = 10**15
+
+_PARQUET_ROWS = 256
+_PARQUET_BATCH_BYTES = 512 << 20
+_PARQUET_GROUP_BYTES = 2 << 30
 
 Item = Union["BadRow", "Row"]
 
@@ -78,8 +88,12 @@ def read_rows(
     """
     good: list[Row] = []
     bad: list[BadRow] = []
+    held = 0
     for item in row_source(path, needs=needs):
+        if len(good) + len(bad) >= MAX_ROWS or held > MAX_HELD_CHARS:
+            raise DataError(f"{path}: more than {MAX_ROWS:,} rows or {MAX_HELD_CHARS >> 20:,} MiB are not read at once")
         if isinstance(item, Row):
+            held += len(item.code) + len(item.input) + len(item.output)
             good.append(item)
         elif strict:
             raise DataError(str(item))
@@ -111,8 +125,8 @@ def records(path: str | os.PathLike[str], *, skip: int = 0) -> Iterator[tuple[in
 
 def _jsonl_records(path: Path, skip: int) -> Iterator[tuple[int, dict[str, Any] | str]]:
     with path.open("rb") as file:
-        lines = ((number, raw) for number, raw in enumerate(file, 1) if raw.strip())
-        for number, raw in islice(lines, skip, None):
+        rows = ((number, raw) for number, raw in enumerate(lines(file, path), 1) if raw.strip())
+        for number, raw in islice(rows, skip, None):
             yield number, _parse(raw)
 
 
@@ -122,20 +136,40 @@ def _parquet_records(path: Path, skip: int) -> Iterator[tuple[int, dict[str, Any
     except ImportError as error:
         raise DataError(f"{path}: reading Parquet needs pyarrow: pip install 'cruxbox[parquet]'") from error
     try:
-        batches = parquet.ParquetFile(path).iter_batches(batch_size=1000)
-        rows = enumerate((one for batch in batches for one in batch.to_pylist()), 1)
-        for number, record in islice(rows, skip, None):
-            # Parquet has a column for every row: an absent value is a null there.
-            yield number, {key: value for key, value in record.items() if value is not None}
-    except ValueError as error:  # pyarrow.ArrowInvalid is one
-        raise DataError(f"{path}: is not a Parquet file: {error}") from error
+        with parquet.ParquetFile(path) as file:
+            _check_parquet(file.metadata, path)
+            batches = file.iter_batches(batch_size=_PARQUET_ROWS)
+            rows = enumerate((one for batch in batches for one in _checked(batch, path).to_pylist()), 1)
+            for number, record in islice(rows, skip, None):
+                # Parquet has a column for every row: an absent value is a null there.
+                yield number, {key: value for key, value in record.items() if value is not None}
+    except (ValueError, NotImplementedError, KeyError, TypeError, OverflowError) as error:  # pyarrow's own are such
+        raise DataError(f"{path}: is not a Parquet file that can be read: {str(error)[:200]}") from None
+
+
+def _check_parquet(metadata: Any, path: Path) -> None:
+    """A few bytes of Parquet may stand for gigabytes: what a group of rows unpacks to is bounded before it is read."""
+    for at in range(metadata.num_row_groups):
+        group = metadata.row_group(at)
+        size = sum(group.column(column).total_uncompressed_size for column in range(group.num_columns))
+        if size > _PARQUET_GROUP_BYTES:
+            raise DataError(
+                f"{path}: a row group of {size >> 20:,} MiB; at most {_PARQUET_GROUP_BYTES >> 20:,} are read"
+            )
+
+
+def _checked(batch: Any, path: Path) -> Any:
+    if batch.nbytes > _PARQUET_BATCH_BYTES:
+        size = batch.nbytes >> 20
+        raise DataError(f"{path}: {batch.num_rows} rows of {size:,} MiB; rows that are tasks are far smaller")
+    return batch
 
 
 def _parse(raw: bytes) -> dict[str, Any] | str:
     try:
-        value = json.loads(raw)
-    except (ValueError, RecursionError) as error:
-        return f"is not JSON: {error}"
+        value = parse_json(raw)
+    except NotJson as error:
+        return str(error)
     return value if isinstance(value, dict) else f"must be an object, is {type(value).__name__}"
 
 
@@ -154,8 +188,8 @@ def _row(value: dict[str, Any], line: int, index: int, required: tuple[str, ...]
     if problem:
         return BadRow(path, line, problem)
     steps = value.get("steps", value.get("numsteps"))
-    if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 0):
-        return BadRow(path, line, f"field 'steps' must be a whole number from 0 up, is {steps!r}")
+    if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or not 0 <= steps <= MAX_STEPS):
+        return BadRow(path, line, f"field 'steps' must be a whole number from 0 to {MAX_STEPS}, is {steps!r:.40}")
     known = ("code", "input", "output", "id", "steps")
     return Row(
         code=value.get("code", ""),
@@ -178,36 +212,22 @@ def problem_of_name(value: Mapping[str, Any]) -> str:
 
 def write_records(path: str | os.PathLike[str], records: Iterable[Mapping[str, Any]]) -> int:
     """Writes JSONL, or Parquet if the name ends so; returns how many. The file appears whole or not at all."""
-    target = Path(path)
-    partial = target.with_name(target.name + ".partial")
-    try:
-        count = _write_parquet(partial, records) if target.suffix == ".parquet" else _write_jsonl(partial, records)
-        os.replace(partial, target)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
-        raise DataError(f"{target}: cannot be written: {error.strerror or error}") from error
-    return count
+    write = _write_parquet if Path(path).suffix == ".parquet" else _write_jsonl
+    with output_file(path) as file:
+        return int(file.write(lambda out: write(out, records, path)))
 
 
-def _write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
+def _write_jsonl(out: IO[bytes], records: Iterable[Mapping[str, Any]], path: str | os.PathLike[str]) -> int:
     count = 0
-    with path.open("w", encoding="utf-8", errors="surrogatepass", newline="\n") as out:
-        for record in records:
-            out.write(json.dumps(record) + "\n")
-            count += 1
+    for record in records:
+        out.write(json.dumps(record).encode() + b"\n")
+        count += 1
     return count
 
 
-def _write_parquet(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise DataError(f"{path}: writing Parquet needs pyarrow: pip install 'cruxbox[parquet]'") from error
+def _write_parquet(out: IO[bytes], records: Iterable[Mapping[str, Any]], path: str | os.PathLike[str]) -> int:
     rows = [dict(record) for record in records]
-    columns = dict.fromkeys(key for row in rows for key in row)
-    parquet.write_table(pyarrow.table({key: [row.get(key) for row in rows] for key in columns}), path)
+    _write_parts(out, lambda: rows, path, max(len(rows), 1))
     return len(rows)
 
 
@@ -215,8 +235,13 @@ def write_records_in_parts(
     path: str | os.PathLike[str], source: Callable[[], Iterable[Mapping[str, Any]]], *, part: int = 10_000
 ) -> None:
     """Writes Parquet of any length in flat memory. `source` is read twice: for the columns, then for the rows."""
-    target = Path(path)
-    partial = target.with_name(target.name + ".writing")
+    with output_file(path) as file:
+        file.write(lambda out: _write_parts(out, source, path, part))
+
+
+def _write_parts(
+    out: IO[bytes], source: Callable[[], Iterable[Mapping[str, Any]]], path: str | os.PathLike[str], part: int
+) -> None:
     try:
         import pyarrow
         from pyarrow import parquet
@@ -226,17 +251,18 @@ def write_records_in_parts(
     def tables(schema: Any = None) -> Iterator[Any]:
         rows = iter(source())
         while chunk := list(islice(rows, part)):
-            yield pyarrow.Table.from_pylist(chunk, schema=schema)
+            names = dict.fromkeys(key for row in chunk for key in row) if schema is None else schema.names
+            columns = {name: [row.get(name) for row in chunk] for name in names}
+            yield pyarrow.table(columns, schema=schema)
 
     try:
         schemas = [table.schema for table in tables()]
         schema = pyarrow.unify_schemas(schemas, promote_options="permissive") if schemas else pyarrow.schema([])
-        with parquet.ParquetWriter(partial, schema) as writer:
+        with parquet.ParquetWriter(out, schema) as writer:
             for table in tables(schema):
                 writer.write_table(table)
-    except pyarrow.ArrowException as error:
-        raise DataError(f"{path}: these rows do not fit into columns: {error}") from None
-    os.replace(partial, target)
+    except (pyarrow.ArrowException, UnicodeEncodeError, OverflowError) as error:
+        raise DataError(f"{path}: these rows do not fit into columns: {str(error)[:200]}") from None
 
 
 def count_rows(path: str | os.PathLike[str]) -> int | None:

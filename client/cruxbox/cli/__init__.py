@@ -6,11 +6,13 @@ Only the module of the command that was called is imported, so that `cruxbox --h
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from cruxbox.errors import CruxboxError
+from cruxbox.printable import printable
 
 # Name: (module, the sentence in `cruxbox --help`).
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -49,6 +51,9 @@ _INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code. A mistake of the user is one sentence on stderr and code 2."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal of another encoding: what it lacks is shown as an escape
+            stream.reconfigure(errors="backslashreplace")
     try:
         return _run(arguments)
     except CruxboxError as error:
@@ -136,5 +141,5 @@ def _nothing() -> None:
 
 
 def _complain(sentence: str) -> int:
-    sys.stderr.write(f"cruxbox: {' '.join(sentence.split())}\n")
+    sys.stderr.write(f"cruxbox: {printable(' '.join(sentence.split()))}\n")
     return USAGE

@@ -10,7 +10,7 @@ from cruxbox.building.rows import Row, read_rows, write_records
 from cruxbox.building.running import compare_behaviour
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.running import Running, runs_programs
-from cruxbox.cli.show import note, print_json
+from cruxbox.cli.show import note, print_json, say
 
 
 @runs_programs()
@@ -49,7 +49,7 @@ def command(
         for problem in problems:
             note(problem)
         checked = "run in both forms" if verify else "not run"
-        typer.echo(f"{written} of {summary['rows']} rows renamed, {checked}: {out}")
+        say(f"{written} of {summary['rows']} rows renamed, {checked}: {out}")
     if problems:
         raise typer.Exit(1)
 

@@ -12,7 +12,7 @@ import typer
 
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.running import Running, runs_programs
-from cruxbox.cli.show import print_json
+from cruxbox.cli.show import print_json, say
 from cruxbox.errors import DataError
 from cruxbox.model import CallCheck, Outcome, Task, Verdict
 
@@ -36,7 +36,7 @@ def command(
     if as_json:
         print_json(verdict_json(verdict))
     else:
-        sys.stdout.write(_sentence(verdict) + "\n")
+        say(_sentence(verdict))
     raise typer.Exit(0 if verdict.outcome is Outcome.PASSED else 1)
 
 
@@ -77,9 +77,4 @@ def _sentence(verdict: Verdict) -> str:
     if error:
         facts.append(error)
     facts.append(f"{verdict.steps} steps, {verdict.cpu_ns / 1e6:.2f} ms")
-    return " · ".join(_printable(fact) for fact in facts)
-
-
-def _printable(text: str) -> str:
-    """`text` without control characters: a candidate's words must not steer a terminal."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    return " · ".join(facts)

@@ -9,6 +9,7 @@ import typer
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.show import note, print_json
 from cruxbox.errors import DataError
+from cruxbox.files import write_text
 
 
 def command(
@@ -53,7 +54,7 @@ def command(
     if html:
         from cruxbox.stats.html import render
 
-        _write(html, render(comparison, title))
+        write_text(html, render(comparison, title))
     if as_json:
         print_json(to_json(comparison))
     else:
@@ -74,10 +75,3 @@ def _pairs(texts: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:
             raise DataError(f"--cot {text!r} must be DIRECT=COT, two of: {', '.join(names)}")
         pairs.append(known[0])
     return pairs
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error

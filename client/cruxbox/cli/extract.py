@@ -13,8 +13,8 @@ from cruxbox.building.extraction import Rules, extract_candidate, extract_input,
 from cruxbox.building.prompts import Style
 from cruxbox.building.rows import write_records
 from cruxbox.cli.connect import AsJson
-from cruxbox.cli.show import print_json
-from cruxbox.errors import DataError
+from cruxbox.cli.show import print_json, say
+from cruxbox.files import write_text
 
 
 class Kind(str, enum.Enum):
@@ -66,12 +66,12 @@ def command(
             id: [extractor(one, cot=cot, stops=style.stops, rules=rules) for one in many] for id, many in texts.items()
         }
         written, empty = total, sum(not one for many in found.values() for one in many)
-        _write(out, found)
+        write_text(out, json.dumps(found, indent=0) + "\n")
     summary = {"completions": total, "written": written, "empty": empty, "out": str(out)}
     if as_json:
         print_json(summary)
     else:
-        typer.echo(f"{total} completions, {written} written, {empty} without an answer: {out}")
+        say(f"{total} completions, {written} written, {empty} without an answer: {out}")
 
 
 def _candidates(texts: dict[str, list[str]]) -> list[dict[str, Any]]:
@@ -82,10 +82,3 @@ def _candidates(texts: dict[str, list[str]]) -> list[dict[str, Any]]:
             if found is not None:
                 rows.append({"code": found[0], "inputs": found[1], "id": f"{id}/{at}" if len(many) > 1 else id})
     return rows
-
-
-def _write(path: Path, generations: dict[str, list[str]]) -> None:
-    try:
-        path.write_text(json.dumps(generations, indent=0) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from cruxbox.building.rows import count_rows
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.running import Running, runs_programs
-from cruxbox.cli.show import note, print_json, print_table
+from cruxbox.cli.show import note, print_json, print_table, say
 from cruxbox.filtering import SENTENCES, Plan, Summary, filter_file, load_rules
+from cruxbox.terminal import Terminal
 
 # Bad rows that are reported one by one; all are counted, and all are in the file of refused rows.
 _REPORTED = 20
@@ -103,7 +103,7 @@ def _progress(candidates: Path) -> Iterator[Callable[[Summary], None]]:
 
     rate = TextColumn("{task.fields[rate]:,.0f} pairs/s, {task.fields[kept]:,} kept")
     columns = TextColumn("filtering"), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=4) as progress:
+    with Progress(*columns, console=Terminal(stderr=True), transient=True, refresh_per_second=4) as progress:
         bar = progress.add_task("", total=count_rows(candidates), rate=0.0, kept=0)
         started, before, shown = time.monotonic(), [-1], [0.0]
 
@@ -133,4 +133,4 @@ def _show(summary: Summary, elapsed_s: float) -> None:
     if summary.given_differs:
         facts.append(f"{summary.given_differs:,} given outputs were wrong")
     facts.append(f"{elapsed_s:.1f} s, {summary.pairs / max(elapsed_s, 1e-9):,.0f} pairs/s")
-    typer.echo(" · ".join(facts))
+    say(" · ".join(facts))

@@ -9,7 +9,7 @@ import typer
 
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.show import note, print_json, print_table
-from cruxbox.errors import DataError
+from cruxbox.files import write_text
 
 
 def command(
@@ -38,11 +38,11 @@ def command(
     for sentence in board.notes:
         note(sentence)
     if csv_file is not None:
-        _write(csv_file, _csv(board, digits))
+        write_text(csv_file, _csv(board, digits))
     if html is not None:
         from cruxbox.stats.leaderboard import render_leaderboard
 
-        _write(html, render_leaderboard(board, title, digits))
+        write_text(html, render_leaderboard(board, title, digits))
     if as_json:
         print_json({"models": [entry.as_dict() for entry in board.entries], "notes": list(board.notes)})
     else:
@@ -70,10 +70,3 @@ def _show(board: Any, digits: int) -> None:
         cells = [cell(entry.figures.get(column), digits) for column in COLUMNS]
         table.add_row(Text(entry.model), *cells, entry.n)
     print_table(table)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8", newline="")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error

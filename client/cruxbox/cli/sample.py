@@ -9,7 +9,7 @@ import typer
 from cruxbox.building.rows import BadRow, Row, row_source, write_records
 from cruxbox.building.sampling import select
 from cruxbox.cli.connect import AsJson
-from cruxbox.cli.show import note, print_json
+from cruxbox.cli.show import note, print_json, say
 from cruxbox.errors import DataError
 
 
@@ -46,7 +46,7 @@ def command(
         print_json({**counts, "sampled": len(chosen), "seed": seed, "out": str(out)})
     else:
         bad = f" ({counts['bad']} bad ones left out)" if counts["bad"] else ""
-        typer.echo(f"{len(chosen)} of {counts['rows']} rows{bad}, seed {seed}: {out}")
+        say(f"{len(chosen)} of {counts['rows']} rows{bad}, seed {seed}: {out}")
 
 
 def _report(problem: BadRow, strict: bool) -> None:

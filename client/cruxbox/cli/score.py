@@ -17,8 +17,9 @@ from cruxbox.cli.connect import AsJson
 from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.score_table import show
 from cruxbox.cli.show import note, print_json, progress_bar
-from cruxbox.cruxeval import OutputFile, read_dataset, read_generations
+from cruxbox.cruxeval import read_dataset, read_generations
 from cruxbox.errors import DataError, InvalidRequest
+from cruxbox.files import OutputFile
 from cruxbox.model import Verdict
 from cruxbox.scoring import FileReport, Job, score
 

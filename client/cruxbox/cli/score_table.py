@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table
 
 from cruxbox.cli.show import note, print_table
@@ -30,7 +29,7 @@ def show(summary: Mapping[str, Any], accounting: str) -> None:
             _counts(entry["assurances"]),
             str(entry["masked"]),
         ]
-        table.add_row(escape(entry["path"]), *figures, *counts)
+        table.add_row(entry["path"], *figures, *counts)
     print_table(table)
     for entry in summary["files"]:
         _show_difference(entry)

@@ -1,4 +1,4 @@
-"""What is shown, and where: results on stdout, everything else on stderr."""
+"""What is shown, and where: results on stdout, everything else on stderr. All of it goes through `printable`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
+
+from cruxbox.printable import printable
+from cruxbox.terminal import Terminal
 
 
 def print_json(value: Any) -> None:
@@ -20,15 +22,17 @@ def print_json(value: Any) -> None:
 
 def print_table(table: Table) -> None:
     """A table on stdout, as wide as it needs to be when nobody looks."""
-    console = Console()
-    if not console.is_terminal:
-        console.width = 200
-    console.print(table)
+    Terminal().print(table)
+
+
+def say(sentence: str) -> None:
+    """One line of a result for people, on stdout."""
+    sys.stdout.write(printable(sentence) + "\n")
 
 
 def note(sentence: str) -> None:
     """A remark for people, on stderr."""
-    sys.stderr.write(f"cruxbox: {sentence}\n")
+    sys.stderr.write(f"cruxbox: {printable(sentence)}\n")
 
 
 @contextmanager
@@ -39,7 +43,7 @@ def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Terminal(stderr=True), transient=True) as progress:
         bar = progress.add_task(label, total=None)
         yield lambda done, total: progress.update(bar, completed=done, total=total)

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Union
 
-from cruxbox.building.rows import MAX_FIELD_BYTES, problem_of_name, records
+from cruxbox.building.rows import MAX_FIELD_BYTES, count_rows, problem_of_name, records
+from cruxbox.errors import DataError
 
 _KNOWN = ("code", "input", "inputs", "output", "outputs", "id")
 
@@ -39,6 +40,10 @@ Item = Union[BadRow, Candidate]
 def read_candidates(path: str | os.PathLike[str], *, skip: int = 0) -> Iterator[Item]:
     """Candidates of a JSONL or Parquet file in order, from row `skip` on, with constant memory."""
     name = Path(path).name
+    if skip:
+        count = count_rows(path)
+        if count is not None and skip > count:
+            raise DataError(f"{path}: has {count} rows, but {skip} of them are said to be done; use --restart")
     for row, (line, record) in enumerate(records(path, skip=skip), skip):
         yield candidate(record, row, line, name) if isinstance(record, dict) else BadRow(row, line, record)
 

@@ -121,6 +121,9 @@ def _check_paths(plan: Plan) -> None:
     for at, path in enumerate(paths):
         if any(path.resolve() == other.resolve() for other in paths[:at]):
             raise DataError(f"{path}: is named twice; candidates, kept and refused rows are three files")
+    for path in paths[1:]:
+        if path.exists() and not path.is_file():
+            raise DataError(f"{path}: is no regular file; a run that can be gone on with needs one")
     if not plan.out.parent.is_dir():
         raise DataError(f"{plan.out}: there is no folder {plan.out.parent}")
 

@@ -17,9 +17,12 @@ from typing import IO, Any
 
 from cruxbox.building.rows import write_records_in_parts
 from cruxbox.errors import DataError
+from cruxbox.filtering.reasons import SENTENCES
 from cruxbox.filtering.summary import Summary
+from cruxbox.reading import NotJson, parse_json, read_bytes
 
 _BUFFER_BYTES = 1 << 18
+_MAX_JOURNAL_BYTES = 1 << 20
 
 
 class Outputs:
@@ -51,7 +54,7 @@ class Outputs:
 
     def go_on(self) -> None:
         """Go on where the journal says. Raises DataError if that was another run."""
-        state = read_journal(self.journal)
+        state = read_journal(self.journal, len(self._paths))
         for name, value in self._identity.items():
             if state["identity"].get(name) != value:
                 raise DataError(
@@ -101,7 +104,7 @@ class Outputs:
                     write_records_in_parts(path, lambda partial=partial: _rows_of(partial))  # type: ignore[misc]
             for partial, path in zip(self._partials, self._paths):
                 if path.suffix != ".parquet":
-                    os.replace(partial, path)
+                    os.replace(partial, os.path.realpath(path))  # a link is followed, not replaced
             self.journal.unlink()
             for partial in self._partials:
                 with suppress(FileNotFoundError):
@@ -137,15 +140,30 @@ def journal_of(path: Path) -> Path:
     return path.with_name(path.name + ".journal")
 
 
-def read_journal(path: Path) -> dict[str, Any]:
-    """What the journal says. Raises DataError if it cannot be read."""
+def read_journal(path: Path, files: int) -> dict[str, Any]:
+    """What the journal of a run with so many `files` says. Raises DataError if no run can have said it."""
     try:
-        state = json.loads(path.read_bytes())
-        assert isinstance(state["identity"], dict)
-        assert isinstance(state["rows"], int)
-    except (OSError, ValueError, KeyError, TypeError, AssertionError):
-        raise DataError(f"{path}: is not the journal of a run; use --restart to begin anew") from None
+        state = parse_json(read_bytes(path, _MAX_JOURNAL_BYTES))
+        summary = Summary.of_dict(state["summary"])
+        sound = (
+            isinstance(state["identity"], dict)
+            and len(state["sizes"]) == files
+            and all(map(_is_count, [state["rows"], *state["sizes"], *summary.as_dict()["reasons"].values()]))
+            and all(_is_count(value) for name, value in vars(summary).items() if name != "reasons")
+            and set(summary.reasons) <= {*SENTENCES}
+            # One line for each row or pair that was counted.
+            and summary.rows == state["rows"]
+            and summary.kept + summary.rejected == summary.pairs
+        )
+    except (DataError, NotJson, KeyError, TypeError, AttributeError):
+        sound = False
+    if not sound:
+        raise DataError(f"{path}: is not the journal of a run; use --restart to begin anew")
     return dict(state)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 62
 
 
 def _rows_of(path: Path) -> Iterator[dict[str, Any]]:

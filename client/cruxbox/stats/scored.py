@@ -6,7 +6,6 @@ a check that the sandbox could not decide; it is masked, that is, it is neither 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cruxbox.errors import DataError
+from cruxbox.reading import read_json
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,7 @@ class Scored:
 
 def read_scored(path: Path, name: str) -> Scored:
     """One scored file. Raises DataError, naming the file, the field and the task, if it is not in the format."""
-    try:
-        value = json.loads(path.read_bytes())
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: is not JSON: {error}") from error
+    value = read_json(path)
     if not isinstance(value, dict) or not isinstance(value.get("raw_scored_generations"), dict):
         raise DataError(f"{path}: is not a scored file: it needs an object 'raw_scored_generations'")
     if not value["raw_scored_generations"]:
@@ -47,7 +42,7 @@ def read_scored(path: Path, name: str) -> Scored:
         name=name,
         verdicts={id: _verdicts(path, id, row) for id, row in value["raw_scored_generations"].items()},
         generations=_generations(path, value.get("raw_generations")),
-        recorded=_recorded(value),
+        recorded=_recorded(path, value),
     )
 
 
@@ -71,11 +66,13 @@ def _generations(path: Path, value: Any) -> dict[str, tuple[str, ...]]:
     return {id: tuple(row) for id, row in value.items()}
 
 
-def _recorded(value: Mapping[str, Any]) -> dict[int, float]:
+def _recorded(path: Path, value: Mapping[str, Any]) -> dict[int, float]:
     found: dict[int, float] = {}
     for key, number in value.items():
-        match = re.fullmatch(r"pass_at_(\d+)", key)
+        match = re.fullmatch(r"pass_at_(\d{1,9})", key)
         if match and isinstance(number, (int, float)) and not isinstance(number, bool):
+            if not 0 <= number <= 100:  # false for NaN
+                raise DataError(f"{path}: {key!r} must be a percentage from 0 to 100, is {number!r:.40}")
             found[int(match[1])] = float(number)
     return found
 

@@ -13,6 +13,7 @@ from cruxbox.stats.compare import Comparison
 from cruxbox.stats.dataset import DatasetStats
 from cruxbox.stats.sheets import Sheet
 from cruxbox.stats.wording import headline, notes_on
+from cruxbox.terminal import Terminal
 
 # Matrices wider than this do not fit a terminal; the JSON and the HTML page hold them all.
 _WIDEST_MATRIX = 10
@@ -20,10 +21,7 @@ _WIDEST_MATRIX = 10
 
 def terminal() -> Console:
     """Standard output, as wide as tables need when nobody looks."""
-    console = Console()
-    if not console.is_terminal:
-        console.width = 200
-    return console
+    return Terminal()
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:

@@ -1,0 +1,151 @@
+"""Files that are written: the one writer for results of every kind.
+
+A regular file is there whole or not at all. The text grows in `.NAME.XXXXXXXX.part` beside it, which takes its name at
+the end. Whoever writes a part holds a lock on it; a part that nobody holds is of a run that was killed, and the next
+run with the same output removes it. What is no regular file (a device, a pipe) is never replaced but written in place.
+"""
+
+from __future__ import annotations
+
+import codecs
+import fcntl
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from cruxbox.errors import DataError
+
+
+class OutputFile:
+    """One file to write, known to be writable before the work starts. DataError if it is not.
+
+    Args:
+        path: where it goes; a link is followed, not replaced.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._part: Path | None = None
+        try:
+            os.fsencode(self.path)
+        except UnicodeEncodeError:
+            raise DataError(f"{self.path}: is no name that a file can have") from None
+        if "\0" in str(self.path):
+            raise DataError(f"{self.path}: is no name that a file can have")
+        with complaining(self.path):
+            self._target = Path(os.path.realpath(self.path))
+            kind = _kind(self._target)
+            if kind is not None and stat.S_ISDIR(kind):
+                raise DataError(f"{self.path}: is a folder, not a file that can be written")
+            if kind is not None and stat.S_ISSOCK(kind):
+                raise DataError(f"{self.path}: is a socket, not a file that can be written")
+            if kind is None or stat.S_ISREG(kind):
+                self._file = self._open_part(kind)
+            else:
+                # By the name that was given: /dev/stdout leads to what has no path.
+                self._file = open(os.open(self.path, os.O_WRONLY), "wb")  # noqa: SIM115
+
+    def _open_part(self, kind: int | None) -> IO[bytes]:
+        folder, name = self._target.parent, self._target.name
+        if kind is not None and not os.access(self._target, os.W_OK):
+            raise DataError(f"{self.path}: cannot be written: Permission denied")
+        _sweep(folder, name)
+        handle, part = tempfile.mkstemp(prefix=f".{name[:100]}.", suffix=".part", dir=folder)
+        self._part = Path(part)
+        with suppress(OSError):  # a file system without locks: then nothing is ever swept there
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.fchmod(handle, stat.S_IMODE(kind) if kind is not None else 0o666 & ~_umask())
+        return open(handle, "wb")
+
+    def write(self, fill: Callable[[IO[bytes]], Any]) -> Any:
+        """Have `fill` write into it, and put it in its place; what `fill` returns. DataError if that cannot be done."""
+        with complaining(self.path):
+            result = fill(self._file)
+            self._file.flush()
+            if self._part is not None:
+                os.fsync(self._file.fileno())
+                self._part.replace(self._target)
+                self._part = None
+            self._file.close()
+        return result
+
+    def write_text(self, text: str) -> None:
+        """Put `text` there, in UTF-8; what UTF-8 cannot hold (lone surrogates) as an escape."""
+        self.write(lambda file: file.write(text.encode("utf-8", "backslashreplace")))
+
+    def write_json(self, value: Any) -> None:
+        """Put `value` there as JSON."""
+        self.write(lambda file: json.dump(value, codecs.getwriter("ascii")(file)))
+
+    def discard(self) -> None:
+        """Remove what was not put in place; nothing if it was."""
+        with suppress(OSError):
+            self._file.close()
+        if self._part is not None:
+            with suppress(OSError):
+                self._part.unlink()
+            self._part = None
+
+
+@contextmanager
+def output_file(path: str | os.PathLike[str]) -> Iterator[OutputFile]:
+    """An OutputFile that leaves nothing behind if the work fails."""
+    file = OutputFile(path)
+    try:
+        yield file
+    finally:
+        file.discard()
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write `text` to `path`, whole or not at all. DataError if it cannot be."""
+    with output_file(path) as file:
+        file.write_text(text)
+
+
+@contextmanager
+def complaining(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turns an OSError into one sentence about `path`."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _kind(path: Path) -> int | None:
+    """What stands at `path`; None for nothing."""
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _sweep(folder: Path, name: str) -> None:
+    """Remove parts of `name` that nobody writes any more."""
+    with suppress(OSError):
+        for each in os.scandir(folder):
+            if each.name.startswith(f".{name[:100]}.") and each.name.endswith(".part"):
+                with suppress(OSError):
+                    _remove_if_left(Path(each.path))
+
+
+def _remove_if_left(part: Path) -> None:
+    handle = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        part.unlink()
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,97 @@
+"""Files that are read: bytes, lines and JSON of strangers, each with a bound and a sentence for what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from typing import IO, Any
+
+from cruxbox.errors import DataError
+
+MAX_FILE_BYTES = 512 << 20
+MAX_LINE_BYTES = 64 << 20
+MAX_DIGITS = 400
+
+
+class NotJson(ValueError):
+    """What is wrong with a text as JSON, in a phrase such as "is not JSON: ..."; `line` is where, if that is known."""
+
+    def __init__(self, phrase: str, line: int | None = None) -> None:
+        super().__init__(phrase)
+        self.line = line
+
+
+def read_bytes(path: str | os.PathLike[str], most: int = MAX_FILE_BYTES) -> bytes:
+    """All of a file of at most `most` bytes. DataError if it cannot be read or is larger."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(most + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(data) > most:
+        raise DataError(f"{path}: is larger than {most >> 20} MiB, which is more than is read at once")
+    return data
+
+
+def read_text(path: str | os.PathLike[str], most: int = MAX_FILE_BYTES) -> str:
+    """All of a text file in UTF-8, a byte order mark left out. DataError that names the first wrong byte."""
+    try:
+        return read_bytes(path, most).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: is not UTF-8 (byte {error.start})") from None
+
+
+def lines(file: IO[bytes], path: str | os.PathLike[str]) -> Iterator[bytes]:
+    """The lines of `file`. DataError for one that is longer than any row is."""
+    number = 0
+    while line := file.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        if len(line) > MAX_LINE_BYTES:
+            raise DataError(f"{path}, line {number}: is longer than {MAX_LINE_BYTES >> 20} MiB")
+        yield line
+
+
+def parse_json(text: str | bytes, *, unique: bool = False) -> Any:
+    """The value of a JSON text. NotJson says what is wrong, whatever it is.
+
+    Args:
+        text: UTF-8 if it is bytes.
+        unique: refuse an object that holds a key twice: which of the two was meant cannot be known.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_once if unique else None, parse_int=_whole)
+    except NotJson:
+        raise
+    except json.JSONDecodeError as error:
+        raise NotJson(f"is not JSON: {error.msg}", error.lineno) from None
+    except UnicodeDecodeError as error:
+        raise NotJson(f"is not UTF-8 (byte {error.start})") from None
+    except RecursionError:
+        raise NotJson("is not JSON that can be read: nested too deeply") from None
+    except ValueError as error:
+        raise NotJson(f"is not JSON: {error}") from None
+
+
+def read_json(path: str | os.PathLike[str], *, unique: bool = False) -> Any:
+    """The value of a JSON file. DataError names file and, where it is known, line."""
+    text = read_text(path)
+    try:
+        return parse_json(text, unique=unique)
+    except NotJson as error:
+        raise DataError(f"{path}{'' if error.line is None else f', line {error.line}'}: {error}") from None
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise NotJson(f"holds a number of {len(digits):,} digits; at most {MAX_DIGITS} are read")
+    return int(digits)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        name, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise NotJson(f"the key {name[:80]!r} is there twice")
+    return found

@@ -1,0 +1,113 @@
+"""Files that are written: whole or not at all, never in the place of a device, nothing left of a killed run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from cruxbox.building.rows import write_records
+from cruxbox.cli import main
+from cruxbox.errors import DataError
+from cruxbox.files import OutputFile, output_file, write_text
+
+
+def parts(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.name.endswith(".part")]
+
+
+def test_a_device_is_written_not_replaced():
+    before = os.stat("/dev/null")
+    write_text("/dev/null", "gone")
+    write_records("/dev/null", [{"a": 1}])
+    after = os.stat("/dev/null")
+    assert (after.st_ino, after.st_rdev, stat.S_ISCHR(after.st_mode)) == (before.st_ino, before.st_rdev, True)
+    assert not parts(Path("/dev"))
+
+
+def test_every_command_writes_a_device_in_place(tmp_path, capsys):
+    (tmp_path / "raw.json").write_text('{"a": ["f(1)"]}')
+    (tmp_path / "data.jsonl").write_text('{"code": "def f(x): return x", "input": "1", "output": "1", "id": "a"}\n')
+    before = os.stat("/dev/null").st_ino
+    lines = [
+        f"extract input {tmp_path}/raw.json --out /dev/null",
+        f"prompts input {tmp_path}/data.jsonl --out /dev/null",
+        f"sample {tmp_path}/data.jsonl --n 1 --out /dev/null",
+        f"anonymize {tmp_path}/data.jsonl --no-verify --out /dev/null",
+    ]
+    for line in lines:
+        assert main(line.split()) == 0, capsys.readouterr().err
+    assert main(f"filter {tmp_path}/data.jsonl --out /dev/null".split()) == 2
+    assert "/dev/null: is no regular file" in capsys.readouterr().err
+    assert os.stat("/dev/null").st_ino == before
+
+
+def test_a_pipe_is_written_in_place(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    got = []
+    reader = threading.Thread(target=lambda: got.append((tmp_path / "pipe").read_text()))
+    reader.start()
+    write_text(tmp_path / "pipe", "through")
+    reader.join()
+    assert got == ["through"]
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_a_link_is_followed_and_the_mode_is_kept(tmp_path):
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "real").chmod(0o640)
+    (tmp_path / "link").symlink_to("real")
+    write_text(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+    assert stat.S_IMODE((tmp_path / "real").stat().st_mode) == 0o640
+
+
+def test_what_fails_leaves_the_old_file_and_no_part(tmp_path):
+    (tmp_path / "out").write_text("old")
+
+    def rows():
+        yield {"a": 1}
+        raise RuntimeError("on the way")
+
+    with pytest.raises(RuntimeError):
+        write_records(tmp_path / "out", rows())
+    assert (tmp_path / "out").read_text() == "old"
+    assert not parts(tmp_path)
+
+
+def test_a_part_of_a_killed_run_is_swept_and_that_of_a_living_one_is_not(tmp_path):
+    script = (
+        "import sys, time; from cruxbox.files import OutputFile; f = OutputFile(sys.argv[1]); print(); time.sleep(60)"
+    )
+    run = subprocess.Popen([sys.executable, "-u", "-c", script, tmp_path / "out"], stdout=subprocess.PIPE)
+    run.stdout.readline()
+    (theirs,) = parts(tmp_path)
+    with output_file(tmp_path / "out") as mine:
+        assert len(parts(tmp_path)) == 2
+        mine.write_text("first")
+    assert parts(tmp_path) == [theirs]
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    write_text(tmp_path / "out", "second")
+    assert not parts(tmp_path)
+    assert (tmp_path / "out").read_text() == "second"
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [("", "is a folder"), ("no/out", "No such file"), ("a\0b", "is no name"), ("\ud800", "is no name")],
+)
+def test_what_cannot_be_written_is_one_sentence(tmp_path, name, sentence):
+    with pytest.raises(DataError, match=sentence):
+        OutputFile(f"{tmp_path}/{name}")
+
+
+def test_text_that_no_file_can_hold_is_escaped(tmp_path):
+    write_text(tmp_path / "out", "a\ud800")
+    assert (tmp_path / "out").read_text() == "a\\ud800"
