@@ -27,7 +27,8 @@ class _Setup:
         self.native_folder = os.fsdecode(fields[9])
         self.require = _list(fields[10])
         self.may_lack = _list(fields[11])
-        self.empty_folder = os.fsdecode(fields[12])
+        self.opened = frozenset(_list(fields[12]))  # by a test
+        self.empty_folder = os.fsdecode(fields[13])
 
 
 def _list(field):
@@ -91,7 +92,7 @@ def _prepare(setup, control):
     ready = [sys.version.split()[0].encode(), helper.NAME.encode()]
     for layer, active, detail in layers:
         ready += [layer.encode(), b"1" if active else b"0", detail.encode()]
-    server = zygote.Zygote(helper, filters, pack, control)
+    server = zygote.Zygote(helper, filters, pack, control, setup.opened)
     return lambda: server.serve(frames.pack(ready))
 
 

@@ -54,10 +54,12 @@ class _Child:
 class Zygote:
     """`filters` maps a profile's flag to its BPF; `pack_limits(memory, file size, cpu seconds)` gives rlimits."""
 
-    def __init__(self, kernel, filters, pack_limits, control):
-        # type: (object, dict[int, bytes], object, object) -> None
+    def __init__(self, kernel, filters, pack_limits, control, opened=frozenset()):
+        # type: (object, dict[int, bytes], object, object, frozenset[str]) -> None
         self._kernel, self._filters, self._pack_limits = kernel, filters, pack_limits
-        self._bench = Workbench(kernel, worker.REPORT, worker.PROGRESS)  # of the workers, each of which has a copy
+        self._bench = Workbench(
+            kernel, worker.REPORT, worker.PROGRESS, opened
+        )  # of the workers, each of which has a copy
         self._control = control
         self._pid = os.getpid()
         self._waiting = []  # type: list[tuple[int, ...]]

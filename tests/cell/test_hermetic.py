@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import json
+import math
 import os
 import re
+import string
 import sys
 from pathlib import Path
 
 import pytest
 from cruxcell.analysis.hermetic import is_hermetic
 from interpreters import Twin, pairs
+
+LOADED = bisect, itertools, math, string  # as a zygote has loaded them beforehand: only then may they be imported
 
 HERMETIC = {
     "arithmetic": "def f(x): return x + 1",
@@ -99,7 +105,7 @@ _NEWER = re.compile(r" match |f\[T\]|^type ")  # syntax that not every interpret
 
 
 def hermetic(source: str) -> bool:
-    return is_hermetic(source, compile(source, "<program>", "exec"))
+    return is_hermetic(source, compile(source, "<program>", "exec", dont_inherit=True))
 
 
 @pytest.mark.parametrize("name", HERMETIC)
@@ -113,7 +119,7 @@ def test_these_may_not(name):
 
 
 ASK = """
-import json
+import bisect, itertools, json, math, string
 from cruxcell.analysis.hermetic import is_hermetic
 with open(sys.argv[1]) as file:
     programs = json.load(file)

@@ -116,7 +116,7 @@ class Caller:
 
     async def _evaluate_elsewhere(self, ask: CallAsk, kind: str) -> Finding:
         """A call of a class that does not run where it was asked."""
-        if kind == messages.DIRECT:
+        if kind in (messages.DIRECT, messages.ALONE):
             return await self._evaluate_alone(ask)
         if kind == messages.ARGUED and not ask.inspect:  # nothing is compared with what a filter asks for
             return await self._apply(ask)

@@ -99,6 +99,8 @@ class Config:
     canary_s: float = 30.0
     exit_with_parent: bool = False
     hash_seed: str = "0"
+    # Layers between checks that share a worker which a test has opened. No flag, variable or file can say so.
+    opened: frozenset[str] = frozenset()
 
 
 LAYERS = (

@@ -143,6 +143,7 @@ class ZygoteSetups:
             os.fsencode(runtime.native_folder),
             _join(sorted(config.require)),
             _join(sorted(config.allow_degraded)),
+            _join(sorted(config.opened)),
         ]
         return ZygoteSetup(runtime.path, environment_for_zygotes(key.hash_seed), fields)
 

@@ -1,19 +1,22 @@
-"""May checks of this program share a worker? Decided on compiled code, before a line of it runs.
+"""What may share a worker: one positive rule over programs, and over the calls on them, before a line of either runs.
 
 A program is *hermetic* when it cannot change anything that outlives its own namespace, so that executing it anew in a
-fresh namespace is as good as a fresh process. The rule is conservative; what it does not understand is not hermetic:
+fresh namespace is as good as a fresh process. A call may share a worker if its program is hermetic (or empty) and its
+own code keeps the same rule. Everything that compiled code consists of has to be on a list of what is known to be
+harmless; what is on none is refused, whatever it is:
 
-* no import but of IMPORTABLE, modules that hold pure functions and constants and were loaded beforehand;
-* no attribute is assigned to: modules outlive the namespace, and some exceptions believe what they are told;
-* an interpreter that this rule was tried on (up to 3.13), and none of its operations that make types or templates;
-* no name that begins with an underscore and has more to it: no dunder attributes, so also no class statements, which
-  compile to them, and no attribute that a library keeps for itself;
-* no attribute that leads to frames or code (`gi_frame`, `tb_frame`, `f_globals`, ...), and none that the code does not
-  name: no class patterns of `match`, and no `format` but of a constant whose fields name no attribute or item, because
-  one that does reaches everything there is (f-strings name theirs in the code);
+* the interpreter: 3.8 to 3.13, whose operations were each looked at;
+* operations (`operations.OPERATIONS`): no class statement, no attribute that is assigned to (modules outlive the
+  namespace, and some exceptions believe what they are told), no `with`, no class patterns, nothing asynchronous, no
+  type parameters;
+* names that are looked up: those of the program itself (one that it does not bind is a NameError) and SAFE_BUILTINS,
+  which are pure functions and plain types, but of no other builtin; none begins with an underscore and has more to it;
+* attributes: the public ones of plain types, `args` and `value` of exceptions, the methods of generators. So none leads
+  to frames, code or classes. `format` only on a constant whose fields name no attribute or item, because one that does
+  reaches everything there is (f-strings name theirs in the code);
+* imports: pure modules that were loaded beforehand (IMPORTABLE), and of those the names that are pure;
 * no generator with an exception handler: its `finally` runs when it is thrown away, which may be during a later check;
-* no coroutine: one that is thrown away without having run makes the interpreter import things for a warning;
-* every builtin that is named is one of SAFE_BUILTINS: pure functions and plain types.
+* a call: the name of a function that the program binds or of SAFE_BUILTINS, applied to constants.
 
 Left over: arithmetic, calls of the program's own functions, methods of plain data, closures, generators, exceptions,
 `global` (the globals are the fresh namespace). Plain types cannot be changed from Python, so nothing is left behind but
@@ -28,13 +31,19 @@ import opcode
 import sys
 
 from cruxcell.analysis.bytecode import dissect
+from cruxcell.analysis.operations import CALL_OPERATIONS, OPERATIONS, numbers
 from cruxcell.analysis.syntax import tree_of, walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
     from cruxcell.analysis.bytecode import Anatomy  # noqa: F401 - in type comments
+
+_TRIED = (3, 8) <= sys.version_info[:2] <= (3, 13)
+
+# ---- the lists -----------------------------------------------------------------------------------------------------
 
 # The text of a decoding error shows a byte of memory where it is told to look, beyond its own object in all versions;
 # its kin are not trusted either. And how much memory is left depends on who was there before.
@@ -54,92 +63,152 @@ SAFE_BUILTINS = frozenset(
         and name not in _READING
     ]
 )  # fmt: skip
-_INSPECTED = frozenset(
+_BUILTINS = vars(builtins)
+
+_TEXTS = frozenset(
     [
-        "gi_frame", "gi_code", "gi_running", "gi_yieldfrom", "gi_suspended", "cr_frame", "cr_code", "cr_await",
-        "cr_running", "cr_origin", "ag_frame", "ag_code", "ag_await", "ag_running", "tb_frame", "tb_next", "tb_lasti",
-        "tb_lineno", "f_back", "f_builtins", "f_code", "f_globals", "f_lasti", "f_lineno", "f_locals", "f_trace",
-        "f_trace_lines", "f_trace_opcodes", "with_traceback", "add_note", "mro",
+        "ascii_letters", "ascii_lowercase", "ascii_uppercase", "digits", "hexdigits", "octdigits", "printable",
+        "punctuation", "whitespace",
     ]
 )  # fmt: skip
-# Names that lead further than a program's own data.
-_REACHING = _INSPECTED | (frozenset(vars(builtins)) - SAFE_BUILTINS)
-# Module -> names in it that reach further than they should: string.Formatter reads any attribute, for one.
-IMPORTABLE = {
-    "math": (),
-    "itertools": (),
-    "bisect": (),
-    "string": ("Formatter", "Template", "capwords"),
-}  # type: dict[str, tuple[str, ...]]
-_OPMAP = opcode.opmap
-_IMPORT_NAME, _EXTENDED_ARG = _OPMAP["IMPORT_NAME"], _OPMAP["EXTENDED_ARG"]
-_REFUSED = frozenset([_OPMAP[name] for name in ("STORE_ATTR", "DELETE_ATTR", "MATCH_CLASS") if name in _OPMAP])
-# Operations with a number for a name, and the numbers that are harmless: not those of type parameters, whose objects
-# lead into `typing`. StopIteration from a generator, unary plus, a list to a tuple; the end of `except*`.
-_INTRINSICS = {
-    _OPMAP[name]: numbers
-    for name, numbers in (("CALL_INTRINSIC_1", (3, 5, 6)), ("CALL_INTRINSIC_2", (1,)))
-    if name in _OPMAP
-}  # type: dict[int, tuple[int, ...]]
-_TRIED = (3, 8) <= sys.version_info[:2] <= (3, 13)
-_FORMATS = frozenset(["format", "format_map"])
-_COROUTINES = 0x80 | 0x100 | 0x200  # flags of coroutines, generators that count as such, asynchronous generators
-_SUSPENDED = 0x20 | 0x80 | 0x200  # flags of a generator's, coroutine's or asynchronous generator's code
-# What stands at the beginning of every exception handler: SETUP_… up to 3.10, PUSH_EXC_INFO from 3.11 on.
-_HANDLERS = frozenset(
-    number
-    for name, number in opcode.opmap.items()
-    if name in ("SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH", "PUSH_EXC_INFO")
+_PLAIN_TYPES = (str, bytes, bytearray, int, float, complex, list, tuple, dict, set, frozenset, range, slice)
+# `format` has a rule of its own; `format_map` reads any attribute of what it is given. What only later versions have
+# does no harm in earlier ones: there it is an AttributeError.
+SAFE_ATTRIBUTES = frozenset(
+    [name for kind in _PLAIN_TYPES for name in dir(kind) if name[0] != "_" and name != "format_map"]
+    + ["removeprefix", "removesuffix", "bit_count", "is_integer", "args", "value", "send", "throw", "close"]
+    + sorted(_TEXTS)
 )
+# Module -> names in it that may be used; None: all that are public. string.Formatter reads any attribute, for one.
+IMPORTABLE = {"math": None, "itertools": None, "bisect": None, "string": _TEXTS}  # type: dict[str, frozenset[str] | None]
+
+_OPMAP = opcode.opmap
+# Operations with a number for a name, and the numbers that are harmless: StopIteration from a generator, unary plus, a
+# list to a tuple. Not those of type parameters, whose objects lead into `typing`.
+_INTRINSIC, _HARMLESS_INTRINSICS = _OPMAP.get("CALL_INTRINSIC_1", -1), (3, 5, 6)
+
+_IMPORT_NAME, _EXTENDED_ARG = _OPMAP["IMPORT_NAME"], _OPMAP["EXTENDED_ARG"]
+_STORING = numbers("STORE_NAME STORE_GLOBAL")
+_ATTRIBUTES = numbers("LOAD_ATTR LOAD_METHOD IMPORT_FROM")
+# From 3.12 on, the lowest bit of this one's argument says something else than which name it is.
+_LOAD_ATTR = _OPMAP["LOAD_ATTR"] if sys.version_info >= (3, 12) else -1
+_EITHER = SAFE_ATTRIBUTES | SAFE_BUILTINS  # harmless as a name and as an attribute
+_FLAGS = 0x7F  # optimized, new locals, both kinds of stars, nested, generator, no free variables: nothing asynchronous
+_GENERATOR = 0x20
+# What stands at the beginning of every exception handler: SETUP_… up to 3.10, PUSH_EXC_INFO from 3.11 on.
+_HANDLERS = numbers("SETUP_FINALLY PUSH_EXC_INFO")
+
+
+# ---- the rule ------------------------------------------------------------------------------------------------------
+
+
+def bound_names(source, code):
+    # type: (str, object) -> frozenset[str] | None
+    """The names that a hermetic program binds for its calls; None if `code` (compiled from `source`) is not hermetic,
+    and executing it again in a new namespace is not as good as a new process."""
+    parts = dissect(code)
+    if not _TRIED or not parts.all_operations.issubset(OPERATIONS) or not _intrinsics_are_harmless(parts):
+        return None
+    if any(item.co_flags & ~_FLAGS for item in parts.codes):
+        return None
+    if any(
+        item.co_flags & _GENERATOR and not _HANDLERS.isdisjoint(own) for item, own in zip(parts.codes, parts.operations)
+    ):
+        return None
+    offered = _offered(parts)
+    if offered is None or not _names_are_safe(parts, offered):
+        return None
+    return _bound(parts) if "format" not in parts.all_names or _formats_are_plain(source) else None
 
 
 def is_hermetic(source, code):
     # type: (str, object) -> bool
-    """True when executing `code` (compiled from `source`) again in a new namespace is as good as a new process."""
-    parts = dissect(code)
-    if not _TRIED or not _intrinsics_are_harmless(parts):
-        return False
-    if _IMPORT_NAME in parts.all_operations and not _imports_are_pure(parts):
-        return False
-    if not _names_are_safe(parts):
-        return False
-    flags = [item.co_flags for item in parts.codes]
-    if any(flag & _SUSPENDED and not _HANDLERS.isdisjoint(own) for flag, own in zip(flags, parts.operations)):
-        return False
-    if any(flag & _COROUTINES for flag in flags) or not _REFUSED.isdisjoint(parts.all_operations):
-        return False
-    return _FORMATS.isdisjoint(parts.all_names) or _formats_are_plain(source)
+    """May this program share a worker with others?"""
+    return bound_names(source, code) is not None
 
 
-def _imports_are_pure(parts):
+def may_share(call, bound):
+    # type: (Any, frozenset[str]) -> bool
+    """May this call, compiled, share a worker, if its program may? `bound`: the names that its program binds."""
+    if not _TRIED or call.co_varnames or call.co_cellvars or len(call.co_names) != 1:
+        return False
+    if any(not isinstance(const, _CONSTANTS) for const in call.co_consts):
+        return False
+    parts = dissect(call)
+    if not parts.all_operations.issubset(CALL_OPERATIONS) or not _intrinsics_are_harmless(parts):
+        return False
+    name = call.co_names[0]
+    return name in SAFE_BUILTINS or (name in bound and name not in _BUILTINS)
+
+
+_CONSTANTS = (str, bytes, int, float, complex, tuple, frozenset, type(None), type(...))
+
+
+def _intrinsics_are_harmless(parts):
     # type: (Anatomy) -> bool
-    """Is nothing imported but what is IMPORTABLE, and does nothing of that lead further?"""
-    modules = {name for code, bytecode in zip(parts.codes, parts.bytecodes) for name in _imported(code, bytecode)}
-    if not modules.issubset(IMPORTABLE):
-        return False
-    return all(parts.all_names.isdisjoint(IMPORTABLE[module]) for module in modules)
+    if _INTRINSIC not in parts.all_operations:
+        return True
+    pairs = [pair for bytecode in parts.bytecodes for pair in zip(bytecode[0::2], bytecode[1::2])]
+    return all(number in _HARMLESS_INTRINSICS for operation, number in pairs if operation == _INTRINSIC)
 
 
-def _imported(code, bytecode):
-    # type: (Any, bytes) -> list[str]
-    """The modules its import statements name; "*" where names come along that are not written down."""
-    found = ["*"] if ("*",) in code.co_consts else []
+def _named(code, bytecode, operations):
+    # type: (Any, bytes, frozenset[int]) -> Iterator[str]
+    """The names that these operations of a code object are about, in order."""
     more = 0
     for operation, argument in zip(bytecode[0::2], bytecode[1::2]):
         number = more << 8 | argument
         more = number if operation == _EXTENDED_ARG else 0
-        if operation == _IMPORT_NAME:
-            found.append(code.co_names[number])
-    return found
+        if operation in operations:
+            yield code.co_names[number >> 1 if operation == _LOAD_ATTR else number]
 
 
-def _names_are_safe(parts):
-    # type: (Anatomy) -> bool
-    if not _REACHING.isdisjoint(parts.all_names):
+def _bound(parts):
+    # type: (Anatomy) -> frozenset[str]
+    """The names that the program binds in its namespace, at some time."""
+    found = set()  # type: set[str]
+    for code, bytecode, operations in zip(parts.codes, parts.bytecodes, parts.operations):
+        if not _STORING.isdisjoint(operations):
+            found.update(_named(code, bytecode, _STORING))
+    return frozenset(found)
+
+
+def _offered(parts):
+    # type: (Anatomy) -> frozenset[str] | None
+    """The names that its imports add to those that may be used; None if it imports something that is not pure."""
+    if _IMPORT_NAME not in parts.all_operations:
+        return frozenset()
+    offered = set()  # type: set[str]
+    for code, bytecode in zip(parts.codes, parts.bytecodes):
+        for name in _named(code, bytecode, frozenset([_IMPORT_NAME])):
+            if name not in IMPORTABLE or name not in sys.modules or ("*",) in code.co_consts:
+                return None
+            allowed = IMPORTABLE[name]
+            public = [item for item in vars(sys.modules[name]) if item[0] != "_"] if allowed is None else allowed
+            offered.update(public)
+    return frozenset(offered)
+
+
+def _names_are_safe(parts, offered):
+    # type: (Anatomy, frozenset[str]) -> bool
+    """Is every name one that may be looked up, and every attribute one of plain data?"""
+    if any((name[:1] in ("_", "") and name != "_") or not _may_be_named(name) for name in parts.all_names):
         return False
-    if any(name[:1] in ("_", "") and name != "_" for name in parts.all_names):
-        return False
+    attributes = SAFE_ATTRIBUTES | offered
+    for code, bytecode, names in zip(parts.codes, parts.bytecodes, parts.names):
+        if _EITHER.issuperset(names):
+            continue
+        if any(name not in attributes for name in _named(code, bytecode, _ATTRIBUTES)):
+            return False
     return all(name[:2] != "__" for code in parts.codes for name in code.co_varnames + code.co_cellvars)
+
+
+def _may_be_named(name):
+    # type: (str) -> bool
+    return name in SAFE_BUILTINS or name not in _BUILTINS
+
+
+# ---- format strings ------------------------------------------------------------------------------------------------
 
 
 def _formats_are_plain(source):
@@ -148,7 +217,7 @@ def _formats_are_plain(source):
     try:
         nodes = walk(tree_of(source))
         return all(
-            _is_plain_format(node) for node in nodes if isinstance(node, _ast.Attribute) and node.attr in _FORMATS
+            _is_plain_format(node) for node in nodes if isinstance(node, _ast.Attribute) and node.attr == "format"
         )
     except (RecursionError, MemoryError, ValueError):
         return False
@@ -157,7 +226,7 @@ def _formats_are_plain(source):
 def _is_plain_format(node):
     # type: (Any) -> bool
     text = getattr(node.value, "value", None)
-    return node.attr == "format" and isinstance(node.value, _ast.Constant) and type(text) is str and _is_plain(text)
+    return isinstance(node.value, _ast.Constant) and type(text) is str and _is_plain(text)
 
 
 def _is_plain(text):
@@ -167,11 +236,3 @@ def _is_plain(text):
         if field is not None and ("." in field or "[" in field or not _is_plain(spec or "")):
             return False
     return True
-
-
-def _intrinsics_are_harmless(parts):
-    # type: (Anatomy) -> bool
-    if parts.all_operations.isdisjoint(_INTRINSICS):
-        return True
-    pairs = [pair for bytecode in parts.bytecodes for pair in zip(bytecode[0::2], bytecode[1::2])]
-    return all(number in _INTRINSICS[operation] for operation, number in pairs if operation in _INTRINSICS)

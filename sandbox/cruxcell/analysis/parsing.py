@@ -5,20 +5,17 @@ Only ever used inside a worker: CPython's parser may crash on hostile text, and 
 
 import opcode
 
+from cruxcell.analysis.operations import CALL_OPERATIONS, CONSTANT_OPERATIONS, numbers
 from cruxcell.protocol import messages
 
 PROGRAM, CHECK = "<program>", "<check>"
 _ONLY_AST, _DONT_INHERIT = 0x400, True
 _Code = type((lambda: None).__code__)
 _OPMAP = opcode.opmap
-_CALLS = frozenset(
-    number
-    for name, number in _OPMAP.items()
-    if name in ("CALL", "CALL_KW", "CALL_FUNCTION", "CALL_FUNCTION_KW", "CALL_FUNCTION_EX")
-)
+_CALLS = numbers("CALL CALL_KW CALL_FUNCTION CALL_FUNCTION_KW CALL_FUNCTION_EX")
 _LOAD_NAME = _OPMAP["LOAD_NAME"]
 _RETURN = _OPMAP["RETURN_VALUE"]
-_QUIET = frozenset(_OPMAP[name] for name in ("RESUME", "PUSH_NULL", "NOP", "EXTENDED_ARG", "CACHE") if name in _OPMAP)
+_QUIET = numbers("RESUME PUSH_NULL NOP EXTENDED_ARG CACHE")
 
 
 class Invalid(Exception):
@@ -68,7 +65,7 @@ def is_constant(code):
         return False
     if any(type(const) is _Code for const in code.co_consts):  # type: ignore[attr-defined]
         return False
-    return not _CALLS.intersection(code.co_code[0::2])  # type: ignore[attr-defined]
+    return CONSTANT_OPERATIONS.issuperset(code.co_code[0::2])  # type: ignore[attr-defined]
 
 
 def direct_callee(code):
@@ -86,7 +83,7 @@ def direct_callee(code):
     operations = [op for op in code.co_code[0::2] if op not in _QUIET]  # type: ignore[attr-defined]
     if len(operations) < 3 or operations[0] != _LOAD_NAME or operations[-1] != _RETURN:
         return ""
-    if operations[-2] not in _CALLS or operations.count(_LOAD_NAME) != 1:
+    if operations[-2] not in _CALLS or operations.count(_LOAD_NAME) != 1 or not CALL_OPERATIONS.issuperset(operations):
         return ""
     return names[0] if sum(op in _CALLS for op in operations) == 1 else ""
 

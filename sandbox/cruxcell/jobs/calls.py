@@ -4,10 +4,10 @@ import gc
 import sys
 
 from cruxcell.analysis.determinism import has_sets, is_seedless
-from cruxcell.analysis.hermetic import is_hermetic
+from cruxcell.analysis.hermetic import bound_names, may_share
 from cruxcell.analysis.operands import Inspector, call_findings, is_literal
 from cruxcell.analysis.parsing import PROGRAM, Invalid, classify_call, compile_text
-from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
+from cruxcell.jobs.context import RULE, Workbench  # noqa: F401 - in type comments
 from cruxcell.namespace import fresh_namespace, set_recursion_depth
 from cruxcell.protocol import frames, messages, records
 from cruxcell.protocol.payloads import BUNDLED, CALLS_FLAGS, INSPECT, RUN_EXPRESSIONS, SHARE, TOGETHER
@@ -49,11 +49,10 @@ def run_calls(bench, fields, more_flags=0):
     in this worker.
 
     Everything is parsed and the plan sent before the first line of the program runs. Constants are evaluated first,
-    while nothing of the candidate has run; then the calls. If the program is not hermetic, only the first call is
-    evaluated: the daemon sees it in the plan and gives each of the others a worker of its own. The same holds once the
-    interpreter has imported something for a check (a codec, say): the next would find it there and take fewer steps;
-    and after a check that took long, beside which a new worker costs nothing. Calls that are to be evaluated TOGETHER
-    on such a program follow each other until the worker ends, within the time of one.
+    while nothing of the candidate has run; then the calls that the plan says run here (see `_share`). Where calls may
+    not share a worker, that is the first one alone: the daemon sees it in the plan and gives each of the others a
+    worker of its own. Calls that are to be evaluated TOGETHER follow each other all the same, until the worker ends,
+    within the time of one.
     """
     flags = CALLS_FLAGS.unpack(fields[0])[0] | more_flags
     source = fields[1].decode("utf-8", "surrogatepass")
@@ -61,38 +60,70 @@ def run_calls(bench, fields, more_flags=0):
         (entry_point.decode(), call.decode("utf-8", "surrogatepass"))
         for entry_point, call in zip(fields[2::2], fields[3::2])
     ]
+    loaded = _loaded()
     program, planned = _parse(source, checks)
-    runnable = messages.DIRECT + (messages.ARGUED + messages.EXPRESSION if flags & RUN_EXPRESSIONS else "")
-    pure = bool(program is not None and flags & (SHARE | INSPECT) and is_hermetic(source, program))
-    hermetic = program is None or bool(flags & SHARE and pure)
-    bench.send(records.plan(hermetic, "".join([item[0] for item in planned]), [item[1] for item in planned if item[1]]))
-    inspector = _inspect_texts(bench, source, program, checks, planned, pure) if flags & INSPECT else None
+    bound = bound_names(source, program) if program is not None and flags & (SHARE | INSPECT) else None
+    sharing, planned = _share(bench, flags, frozenset() if program is None else bound, planned)
+    bench.send(records.plan(sharing, "".join([item[0] for item in planned]), [item[1] for item in planned if item[1]]))
+    inspector = _inspect_texts(bench, source, program, checks, planned, bound) if flags & INSPECT else None
     set_recursion_depth(2)
+    gc.freeze()  # what is ours need not be looked through for what a check left
+    spent = 0
     for index, (kind, _, code) in enumerate(planned):
         if kind == messages.CONSTANT:
             _evaluate(bench, index, None, code)
-    if not hermetic:
+            used = _clear(bench, loaded)
+            if used < 0:
+                return -1
+            spent += used
+    if not sharing:
         if flags & BUNDLED:
-            return 0
+            return spent
         bench.last_check()
-    loaded = _loaded()
-    spent = 0
-    gc.freeze()  # what is ours need not be looked through for what a check left
+    runnable = messages.DIRECT + (messages.ARGUED + messages.EXPRESSION if flags & RUN_EXPRESSIONS else "")
     for index, (kind, _, code) in enumerate(planned):
         if kind in runnable:
             look = _looker(inspector, checks[index][1], code, bench.next_check) if inspector is not None else None
             _evaluate(bench, index, program, code, look, is_final=not flags & BUNDLED)
-            gc.collect()  # what it left; and the collector counts from the same beginning for each
-            if not hermetic:
+            used = _clear(bench, loaded)
+            if not sharing:
                 if flags & TOGETHER:
                     continue
                 return -1
-            if _loaded() != loaded:
+            if used < 0:
                 return -1
-            spent += bench.used_cpu_ns
-            if bench.used_cpu_ns > _SPENT_NS:
-                return -1
+            spent += used
     return spent
+
+
+def _share(bench, flags, bound, planned):
+    # type: (Workbench, int, frozenset[str] | None, list[tuple[str, str, object]]) -> tuple[bool, list[tuple[str, str, object]]]
+    """(may the calls here follow each other, and others them?, the plan with what must be ALONE marked).
+
+    `bound`: the names that the program binds for its calls; None if it is not hermetic. A call that may not share (see
+    `hermetic.may_share`) is ALONE where others run here; where there are none, or all calls run TOGETHER whatever they
+    are, they do not share.
+    """
+    if not flags & SHARE or bound is None:
+        return RULE in bench.opened and bool(flags & SHARE), planned
+    apart = [kind == messages.DIRECT and not may_share(code, bound) for kind, _, code in planned]
+    if RULE in bench.opened or True not in apart:
+        return True, planned
+    calls = sum(kind == messages.DIRECT for kind, _, _ in planned)
+    if flags & TOGETHER or not (flags & BUNDLED or calls > sum(apart)):
+        return False, planned
+    return True, [(messages.ALONE, "", None) if alone else item for alone, item in zip(apart, planned)]
+
+
+def _clear(bench, loaded):
+    # type: (Workbench, int) -> int
+    """Take away what a check left, and only then begin the time of the next. CPU ns of the check; -1 if no other may
+    follow it: the interpreter has imported something (a codec, say), which the next would find there and take fewer
+    steps; or it took long, and beside that a new worker costs nothing."""
+    used = bench.used_cpu_ns
+    gc.collect()  # and the collector counts from the same beginning for each
+    bench.next_check()
+    return -1 if used > _SPENT_NS or _loaded() != loaded else used
 
 
 def _loaded():
@@ -117,23 +148,29 @@ def _parse(source, checks):
     return program, planned
 
 
-def _inspect_texts(bench, source, program, checks, planned, pure):  # noqa: PLR0917 - all that parsing found
-    # type: (Workbench, str, object, list[tuple[str, str]], list[tuple[str, str, object]], bool) -> Inspector | None
-    """Report what the texts alone say, before any of them runs."""
+def _inspect_texts(bench, source, program, checks, planned, bound):  # noqa: PLR0917 - all that parsing found
+    # type: (Workbench, str, object, list[tuple[str, str]], list[tuple[str, str, object]], frozenset[str] | None) -> Inspector | None
+    """Report what the texts alone say, before any of them runs. `bound`: as for `_share`."""
     if program is None:
         return None
     inspector = Inspector(source, program)
-    blind = pure and is_seedless(source, program)
+    blind = bound if bound is not None and is_seedless(source, program) else frozenset()
     every = []
     for index, (kind, _, code) in enumerate(planned):
         found = set()  # type: set[str]
-        if kind != messages.INVALID:
+        if kind not in (messages.INVALID, messages.ALONE):
             found = inspector.static | call_findings(checks[index][1], code, kind == messages.DIRECT)
-            if blind and kind == messages.DIRECT and not ("{" in checks[index][1] and has_sets(code)):
+            if kind == messages.DIRECT and _is_seedless_call(checks[index][1], code, blind):
                 found.add(messages.SEEDLESS)
         every.append(found)
     bench.send(records.findings(0, every))
     return inspector
+
+
+def _is_seedless_call(text, code, blind):
+    # type: (str, object, frozenset[str]) -> bool
+    """Is this a call of a function that is `blind` to the hash seed, and blind itself?"""
+    return code.co_names[0] in blind and not ("{" in text and has_sets(code))  # type: ignore[attr-defined]
 
 
 def _looker(inspector, call, code, begin):
@@ -170,7 +207,6 @@ def _evaluate(bench, index, program, code, look=None, is_final=True):  # noqa: P
     else:
         bench.send_raised(raised)
         raised = None  # it holds this frame, and with it all that the check made
-    bench.next_check()
 
 
 def run_apply(bench, fields):

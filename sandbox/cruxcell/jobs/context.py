@@ -10,16 +10,20 @@ from cruxcell.values.canonical import NotPlain, TooLarge, canon, short_repr, typ
 
 _cpu_ns, _wall_ns = time.process_time_ns, time.perf_counter_ns
 
+# Layers that only tests can open, to show that the others hold without them. No configuration of a daemon names them.
+RULE = "rule"  # what may share a worker: the rule over texts
+
 
 class Workbench:
-    """One worker's tools. `report` and `progress` are file descriptors.
+    """One worker's tools. `report` and `progress` are file descriptors, `opened` the layers a test has opened.
 
     Made before the fork, so that the worker only has to write down its limits.
     """
 
-    def __init__(self, kernel, report, progress):
-        # type: (object, int, int) -> None
+    def __init__(self, kernel, report, progress, opened=frozenset()):
+        # type: (object, int, int, frozenset[str]) -> None
         self.kernel = kernel
+        self.opened = opened
         self.report, self.progress = report, progress
         self.step_limit = self.output_limit = self._budget = 0
         self.index = 0

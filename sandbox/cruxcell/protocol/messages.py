@@ -75,8 +75,8 @@ FINDING_NAMES = (
 # How a VALUE was encoded.
 PLAIN, HOLDS_NAN, OPAQUE = b"p", b"n", b"o"
 
-# What a call is (PLAN, one letter a check).
-CONSTANT, DIRECT, ARGUED, EXPRESSION, INVALID = "c", "d", "a", "x", "i"
+# What a call is (PLAN, one letter a check). ALONE: one that must not follow or precede others in a worker.
+CONSTANT, DIRECT, ARGUED, EXPRESSION, INVALID, ALONE = "c", "d", "a", "x", "i", "u"
 
 # What a text is (JOB_READ).
 READ_CONSTANT, READ_EXPRESSION, READ_INVALID, READ_ASSERTION = b"c", b"e", b"i", b"r"
