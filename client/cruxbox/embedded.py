@@ -10,11 +10,9 @@ import contextlib
 import importlib.util
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -22,8 +20,11 @@ from pathlib import Path
 
 from cruxbox import channel
 from cruxbox.errors import EmbeddedServerError
+from cruxbox.scratch import ScratchFolder
 
 _MISSING = "There is no server here to start: `pip install 'cruxbox[server]'`, or name a running one as target."
+# What the daemon imports beside its own package; `cruxbox[server]` brings it.
+_NEEDS = ("cruxboxd", "psutil", "prometheus_client", "grpc_health", "grpc_reflection", "pyseccomp")
 
 
 class EmbeddedServer:
@@ -49,6 +50,7 @@ class EmbeddedServer:
         self._stop_timeout_s = stop_timeout_s
         self._lock = threading.Lock()
         self._owner = 0
+        self._scratch: ScratchFolder | None = None
         self._folder: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._restarts_left = 1
@@ -80,9 +82,9 @@ class EmbeddedServer:
             if self._process is not None:
                 self._end(self._process)
                 self._process = None
-            if self._folder is not None:
-                shutil.rmtree(self._folder, ignore_errors=True)
-                self._folder = None
+            if self._scratch is not None:
+                self._scratch.remove()
+                self._scratch = self._folder = None
             self._restarts_left = 1
 
     @staticmethod
@@ -95,10 +97,17 @@ class EmbeddedServer:
             if self._restarts_left <= 0:
                 raise EmbeddedServerError(f"The embedded server died again: {self._last_words()}")
             self._restarts_left -= 1
-        elif importlib.util.find_spec("cruxboxd") is None:
+        elif any(importlib.util.find_spec(name) is None for name in _NEEDS):
             raise EmbeddedServerError(_MISSING)
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="cruxbox-"))
+            try:
+                self._scratch = ScratchFolder("cruxbox-embedded-")
+            except OSError as error:
+                where = error.filename or "the folder for temporary files"
+                raise EmbeddedServerError(
+                    f"There is no place for the embedded server: {where}: {error.strerror}."
+                ) from None
+            self._folder = self._scratch.path
             self._owner = os.getpid()
         target = self._target(self._folder)
         self._process = self._spawn(target, self._folder / "log")

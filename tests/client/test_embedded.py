@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib.util
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import weakref
 from pathlib import Path
 
 import pytest
 from client_daemons import is_alive, wait_until
 from cruxbox import CallCheck, Client, EmbeddedServerError, Outcome, Task
+from cruxbox.files import write_text
 
 
 def folder_of(client: Client) -> Path:
@@ -102,6 +107,101 @@ def test_a_refusal_to_start_is_told_in_the_daemons_words():
     with Client(server_args=["--nonsense"]) as client, pytest.raises(EmbeddedServerError, match="--nonsense"):
         client.info()
     with Client(workers=100_000) as client, pytest.raises(EmbeddedServerError, match="do not fit"):
+        client.info()
+
+
+def embedded_folders() -> set[Path]:
+    return set(Path(tempfile.gettempdir()).glob("cruxbox-embedded-*"))
+
+
+def descendants(pid: int) -> set[int]:
+    with contextlib.suppress(FileNotFoundError):
+        below = {child for task in Path(f"/proc/{pid}/task").iterdir() for child in children_of(task)}
+        return below | {each for child in below for each in descendants(child)}
+    return set()
+
+
+def children_of(task: Path) -> list[int]:
+    try:
+        return [int(child) for child in (task / "children").read_text().split()]
+    except FileNotFoundError:
+        return []
+
+
+def own_folders(before: set[Path]) -> set[Path]:
+    return embedded_folders() - before
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
+def test_a_command_that_is_ended_leaves_nothing(tmp_path, sign):
+    """No process, socket, folder or part of a file; after SIGKILL the next start sweeps what no process could."""
+    (tmp_path / "data.jsonl").write_text(
+        json.dumps({"code": "def f(x):\n    while x: pass", "input": "1", "output": "1", "id": "a"}) + "\n"
+    )
+    (tmp_path / "g.json").write_text(json.dumps({"a": [f"f({number})" for number in range(1, 400)]}))
+    before = embedded_folders()
+    command = [
+        "score",
+        "g.json",
+        "--dataset",
+        "data.jsonl",
+        "--mode",
+        "input",
+        "--out",
+        "o.json",
+        "--max-steps",
+        "10" * 6,
+    ]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    run = subprocess.Popen(
+        [sys.executable, "-c", "import sys; from cruxbox.cli import main; sys.exit(main(sys.argv[1:]))", *command],
+        cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    wait_until(lambda: len(descendants(run.pid)) > 2 and own_folders(before), 60)
+    family, folders = descendants(run.pid), own_folders(before)
+    run.send_signal(sign)
+    _, err = run.communicate(timeout=60)
+    assert b"Traceback" not in err
+    assert run.returncode == (-9 if sign is signal.SIGKILL else 128 + sign)
+    wait_until(lambda: not any(map(is_alive, family)))
+    if sign is signal.SIGKILL:
+        assert all(folder.exists() for folder in folders)
+        with Client(workers=1) as client:
+            client.info()
+            (tmp_path / "o.json").unlink(missing_ok=True)
+        write_text(tmp_path / "o.json", "")
+    assert not any(folder.exists() for folder in folders)
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_folder_in_use_is_not_swept():
+    with Client(workers=1) as first:
+        first.info()
+        with Client(workers=1) as second:
+            second.info()
+            assert folder_of(first).exists()
+            assert first.check(sums(1))[0].passed
+
+
+@pytest.mark.parametrize("name", ["x" * 90, "with space", "per%cent", "q'uote", "é"])
+def test_odd_names_of_the_temporary_folder(tmp_path, monkeypatch, name):
+    (tmp_path / name).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / name))
+    with Client(workers=1) as client:
+        assert client.check(sums(1))[0].passed
+
+
+def test_no_temporary_folder_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    with Client(workers=1) as client, pytest.raises(EmbeddedServerError, match="no place for the embedded server"):
+        client.info()
+
+
+@pytest.mark.parametrize("missing", ["cruxboxd", "psutil", "grpc_health"])
+def test_without_the_server_extra_the_sentence_names_it(missing, monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == missing else find(name, *more))
+    with Client() as client, pytest.raises(EmbeddedServerError, match=r"cruxbox\[server\]"):
         client.info()
 
 

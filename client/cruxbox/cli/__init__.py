@@ -5,10 +5,13 @@ Only the module of the command that was called is imported, so that `cruxbox --h
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
+import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from cruxbox.errors import CruxboxError
@@ -55,7 +58,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # a terminal of another encoding: what it lacks is shown as an escape
             stream.reconfigure(errors="backslashreplace")
     try:
-        return _run(arguments)
+        with _ending():
+            return _run(arguments)
+    except _Ended as ended:
+        return 128 + ended.signal
     except CruxboxError as error:
         return _complain(str(error))
     except ModuleNotFoundError as error:
@@ -69,6 +75,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has seen enough; nothing more can be said, not even at exit.
         sys.stdout = None
         return 1
+
+
+class _Ended(BaseException):
+    """Somebody asked this process to end. An exception, so that all that was begun is undone on the way out."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.signal = number
+
+
+@contextlib.contextmanager
+def _ending() -> Iterator[None]:
+    """SIGTERM and SIGHUP undo what was begun (server, temporary files) before the process ends; as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: object) -> None:
+        raise _Ended(number)
+
+    before = {}
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP, and means it
+            before[number] = signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _run(arguments: list[str]) -> int:
