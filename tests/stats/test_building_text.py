@@ -23,7 +23,6 @@ from cruxbox.building import (
 )
 from cruxbox.building.completions import read_completions
 from cruxbox.building.extraction import Rules
-from cruxbox.building.prompts import _INPUT_COT, _INPUT_SHOTS, _OUTPUT_COT, _OUTPUT_SHOTS
 from cruxbox.building.recipe import Schedule
 from cruxbox.building.shots import LIST_SHOTS, STRING_SHOTS
 from cruxbox.errors import DataError
@@ -182,16 +181,6 @@ def test_shots_use_their_method_and_run(shot):
     assert len(set(values)) > 1
 
 
-@pytest.mark.parametrize(
-    "shot", [*_OUTPUT_SHOTS, *_OUTPUT_COT, *_INPUT_SHOTS, *_INPUT_COT], ids=lambda shot: shot.answer
-)
-def test_worked_examples_are_true(shot):
-    exec(f"{shot.code}\n{shot.answer}", {})
-    before, _, after = shot.question.partition("??")
-    assert shot.answer.startswith(before)
-    assert shot.answer.endswith(after)
-
-
 @pytest.mark.parametrize("cot", [False, True])
 def test_prediction_prompts_end_where_the_model_goes_on(cot):
     code = "def f(x):\n    return x"
@@ -211,8 +200,8 @@ def test_the_assert_style_goes_on_in_the_line_of_the_assertion():
     assert text.count("# done\n") == 2
     with pytest.raises(DataError, match="no room for a chain of thought"):
         output_prompt("", "", cot=True, style=Style.ASSERT)
-    with pytest.raises(DataError, match="does not fit input prediction"):
-        input_prompt("", "", style=Style.ASSERT)
+    given = input_prompt("def f(x):\n    return x", "3", style=Style.ASSERT)
+    assert given.endswith("def f(x):\n    return x\nassert 3 == f(")
 
 
 # ---- extraction -------------------------------------------------------------

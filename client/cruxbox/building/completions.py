@@ -45,9 +45,22 @@ def read_prompts(path: Path) -> dict[str, str]:
     for number, line in _lines(read_text(path)):
         where = f"{path}, line {number}"
         record = _object(line, where)
+        if "messages" in record and "prompt" not in record:
+            continue  # a chat's answer never begins with what was asked
         if not isinstance(record.get("prompt"), str):
             raise DataError(f"{where}: 'prompt' must be a string")
         found[_id(record, where, str(number - 1))] = record["prompt"]
+    return found
+
+
+def read_functions(path: Path) -> dict[str, str]:
+    """By id, the names of the functions that are not called f, of a file that `cruxbox prompts` wrote."""
+    found = {}
+    for number, line in _lines(read_text(path)):
+        where = f"{path}, line {number}"
+        record = _object(line, where)
+        if isinstance(record.get("function"), str):
+            found[_id(record, where, str(number - 1))] = record["function"]
     return found
 
 

@@ -22,6 +22,8 @@ import enum
 import re
 from collections.abc import Sequence
 
+from cruxbox.building.calls import end_of_bracket, end_of_expression
+
 ANSWER_OPEN = "[ANSWER]"
 ANSWER_CLOSE = "[/ANSWER]"
 STOPS = (ANSWER_CLOSE,)
@@ -36,10 +38,15 @@ class Rules(str, enum.Enum):
 
 
 def extract_input(
-    completion: str, *, cot: bool = False, stops: Sequence[str] = STOPS, rules: Rules = Rules.LENIENT
+    completion: str,
+    *,
+    cot: bool = False,
+    stops: Sequence[str] = STOPS,
+    rules: Rules = Rules.LENIENT,
+    open_tag: str = ANSWER_OPEN,
 ) -> str:
     """The call `f(...)` of an input prediction."""
-    answer, is_split = _answer(completion, cot, stops, rules)
+    answer, is_split = _answer(completion, cot, stops, rules, open_tag)
     if not is_split:
         return answer
     call = answer.split("==")[0]
@@ -51,27 +58,45 @@ def extract_input(
 
 
 def extract_output(
-    completion: str, *, cot: bool = False, stops: Sequence[str] = STOPS, rules: Rules = Rules.LENIENT
+    completion: str,
+    *,
+    cot: bool = False,
+    stops: Sequence[str] = STOPS,
+    rules: Rules = Rules.LENIENT,
+    open_tag: str = ANSWER_OPEN,
 ) -> str:
     """The expression of an output prediction. An answer without `==` is taken as it is."""
-    answer, is_split = _answer(completion, cot, stops, rules)
+    answer, is_split = _answer(completion, cot, stops, rules, open_tag)
     fields = answer.split("==") if is_split else [answer]
     return (fields[1] if len(fields) > 1 else answer).strip()
+
+
+def extract_arguments(completion: str, *, stops: Sequence[str] = (), function: str = "f") -> str:
+    """The call of an input prediction that goes on behind `assert <output> == f(`: up to the bracket that closes it."""
+    text = "(" + completion
+    end = end_of_bracket(text, 0)
+    return function + ("(" + _before(completion, stops).strip() if end is None else text[:end])
+
+
+def extract_expression(completion: str, *, stops: Sequence[str] = ()) -> str:
+    """The expression of an output prediction that goes on behind `assert f(<input>) ==`: its first logical line."""
+    text = _before(completion, stops).strip()
+    return text[: end_of_expression(text)].strip()
 
 
 _ASSERTED = re.compile(r"\bassert\s+(?P<name>[A-Za-z_]\w*)\s*(?=\()")
 
 
-def _answer(completion: str, cot: bool, stops: Sequence[str], rules: Rules) -> tuple[str, bool]:
+def _answer(completion: str, cot: bool, stops: Sequence[str], rules: Rules, open_tag: str) -> tuple[str, bool]:
     """The text that holds the answer, and whether it is an assertion to be split."""
     if not cot:
         return _before(completion, stops), True
     if rules is not Rules.LENIENT:
         # There a server stopped at the first stop word, wherever it stood.
         completion = _before(completion, stops)
-    if ANSWER_OPEN in completion:
+    if open_tag in completion:
         # Up to a second opening tag, if the model went on to answer twice.
-        return _before(completion.split(ANSWER_OPEN)[1], stops), True
+        return _before(completion.split(open_tag)[1], stops), True
     if rules is Rules.HF:
         return completion, True
     if rules is Rules.OPENAI:

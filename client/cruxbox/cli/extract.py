@@ -2,17 +2,17 @@
 
 import enum
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
 
-from cruxbox.building.completions import read_completions, read_prompts
-from cruxbox.building.extraction import Rules, extract_candidate, extract_input, extract_output
+from cruxbox.building.completions import read_completions, read_functions, read_prompts
+from cruxbox.building.extraction import Rules, extract_candidate
 from cruxbox.building.prompts import Style
 from cruxbox.building.rows import write_records
 from cruxbox.cli.connect import AsJson
+from cruxbox.cli.prompts import choose_set
 from cruxbox.cli.show import print_json, say
 from cruxbox.files import write_text
 
@@ -23,9 +23,6 @@ class Kind(str, enum.Enum):
     INPUT = "input"
     OUTPUT = "output"
     CANDIDATES = "candidates"
-
-
-_EXTRACTORS: dict[Kind, Callable[..., str]] = {Kind.INPUT: extract_input, Kind.OUTPUT: extract_output}
 
 
 def command(
@@ -46,6 +43,10 @@ def command(
         ),
     ] = Rules.LENIENT,
     style: Annotated[Style, typer.Option(help="The style of the prompts, which says where to stop.")] = Style.TAGGED,
+    template: Annotated[
+        Optional[str],
+        typer.Option(help="The prompt set of the prompts: a .toml file, or one of ours by name.", metavar="FILE.toml"),
+    ] = None,
     prompts: Annotated[
         Optional[Path], typer.Option(help="Prompts to cut off, where completions begin with them.", metavar="FILE")
     ] = None,
@@ -54,16 +55,19 @@ def command(
     """The post-processing of the CRUXEval paper: what is scored is cut out of what the model wrote."""
     texts = read_completions(completions, numbered=kind is Kind.CANDIDATES)
     if prompts is not None:
-        before = read_prompts(prompts)
+        before, functions = read_prompts(prompts), read_functions(prompts)
         texts = {id: [one.removeprefix(before.get(id, "")) for one in many] for id, many in texts.items()}
+    else:
+        functions = {}
     total = sum(map(len, texts.values()))
     if kind is Kind.CANDIDATES:
         rows = _candidates(texts)
         written, empty = write_records(out, rows), total - len(rows)
     else:
-        extractor = _EXTRACTORS[kind]
+        chosen = choose_set(kind.value, template, cot, style)
         found = {
-            id: [extractor(one, cot=cot, stops=style.stops, rules=rules) for one in many] for id, many in texts.items()
+            id: [chosen.generation(one, rules=rules, function=functions.get(id, "f")) for one in many]
+            for id, many in texts.items()
         }
         written, empty = total, sum(not one for many in found.values() for one in many)
         write_text(out, json.dumps(found, indent=0) + "\n")

@@ -3,14 +3,15 @@
 import enum
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
 
 from cruxbox.building import recipe
-from cruxbox.building.prompts import Style, input_prompt, output_prompt
+from cruxbox.building.prompt_set import PromptSet, load_prompt_set
+from cruxbox.building.prompts import Style, prompt_set
 from cruxbox.building.rows import Row, read_rows, write_records
 from cruxbox.cli.show import note
 from cruxbox.errors import DataError
@@ -34,18 +35,28 @@ def command(
     *,
     cot: Annotated[bool, typer.Option("--cot", help="Ask for a chain of thought first.")] = False,
     style: Annotated[Style, typer.Option(help="Tags around the parts, or bare files with assertions.")] = Style.TAGGED,
+    template: Annotated[
+        Optional[str],
+        typer.Option(help="A prompt set instead: a .toml file, or one of ours by name.", metavar="FILE.toml"),
+    ] = None,
     schedule: Annotated[
         recipe.Schedule, typer.Option(help="candidates: the published 2,040 prompts, or 1,725 with even weights.")
     ] = recipe.Schedule.RELEASED,
     out: Annotated[Optional[Path], typer.Option(help="A file instead of standard output.", metavar="FILE")] = None,
 ) -> None:
-    """Prompts as JSONL: `{id, prompt, stop}` for predictions, `{method, prompt, stop}` for candidates."""
+    """Prompts as JSONL: `{id, prompt, stop}` for predictions (`messages` for a chat), `{method, prompt, stop}` for
+    candidates.
+    """
     if (kind is Kind.CANDIDATES) == (data is not None):
         need = "takes no DATA" if kind is Kind.CANDIDATES else "needs DATA, the file with the tasks"
         raise DataError(f"prompts {kind.value} {need}")
-    if kind is Kind.CANDIDATES and (cot or style is not Style.TAGGED):
-        raise DataError("prompts candidates takes neither --cot nor --style")
-    records = list(_candidates(schedule) if data is None else _predictions(kind, _rows(data, kind), cot, style))
+    if kind is Kind.CANDIDATES and (cot or template or style is not Style.TAGGED):
+        raise DataError("prompts candidates takes neither --cot nor --style nor --template")
+    if data is None:
+        records = list(_candidates(schedule))
+    else:
+        chosen = choose_set(kind.value, template, cot, style)
+        records = [chosen.record(row) for row in _rows(data, kind)]
     if out is not None:
         write_records(out, records)
         note(f"{len(records)} prompts are in {out}")
@@ -67,10 +78,13 @@ def _candidates(schedule: recipe.Schedule) -> Iterator[dict[str, Any]]:
         yield {"method": prompt.method, "prompt": prompt.text, "stop": list(recipe.STOPS)}
 
 
-def _predictions(kind: Kind, rows: Iterable[Row], cot: bool, style: Style) -> Iterator[dict[str, Any]]:
-    for row in rows:
-        if kind is Kind.INPUT:
-            text = input_prompt(row.code, row.output, cot=cot, style=style)
-        else:
-            text = output_prompt(row.code, row.input, cot=cot, style=style)
-        yield {"id": row.id, "prompt": text, "stop": list(style.stops)}
+def choose_set(mode: str, template: Optional[str], cot: bool, style: Style) -> PromptSet:
+    """The prompt set of the options. DataError for options that exclude each other, and for a set of another mode."""
+    if template is None:
+        return prompt_set(mode, cot=cot, style=style)
+    if cot or style is not Style.TAGGED:
+        raise DataError("--template says it all; leave --cot and --style out")
+    chosen = load_prompt_set(template)
+    if chosen.mode != mode:
+        raise DataError(f"{template}: is a prompt set for {chosen.mode} prediction, not for {mode}")
+    return chosen

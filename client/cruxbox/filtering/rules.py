@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from cruxbox.building.toml_file import read_toml
 from cruxbox.errors import DataError
 from cruxbox.filtering import reasons
 from cruxbox.model import Limits, StepCount
@@ -97,7 +96,7 @@ def load_rules(name: str) -> Rules:
         return BUILT_IN[name]
     if not name.endswith(".toml"):
         raise DataError(f"rules {name!r} are not known; they are {', '.join(BUILT_IN)} or the name of a .toml file")
-    values = _read_toml(Path(name))
+    values = read_toml(Path(name))
     base = values.pop("base", "paper")
     if base not in BUILT_IN:
         raise DataError(f"{name}: base is {base!r}; allowed are {', '.join(BUILT_IN)}")
@@ -115,25 +114,6 @@ def load_rules(name: str) -> Rules:
     if rules.min_chars > rules.max_chars:
         raise DataError(f"{name}: min_chars is {rules.min_chars}, above max_chars, which is {rules.max_chars}")
     return rules
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    values: dict[str, Any]
-    try:
-        values = _toml_reader(path).loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except ValueError as error:
-        raise DataError(f"{path}: is not TOML: {error}") from None
-    return values
-
-
-def _toml_reader(path: Path) -> Any:
-    """The module that reads TOML: the standard library's from 3.11 on."""
-    for module in ("tomllib", "tomli"):
-        with suppress(ImportError):
-            return importlib.import_module(module)
-    raise DataError(f"{path}: reading TOML on this Python needs tomli: pip install tomli")
 
 
 def _reasons(name: str, key: str, value: object) -> frozenset[str]:

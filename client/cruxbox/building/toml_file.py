@@ -1,0 +1,29 @@
+"""Reading a TOML file: the standard library does it from Python 3.11 on, tomli before."""
+
+from __future__ import annotations
+
+import importlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from cruxbox.errors import DataError
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The table a TOML file holds. DataError, in one sentence, if it cannot be read or is none."""
+    values: dict[str, Any]
+    try:
+        values = _reader(path).loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: is not TOML: {error}") from None
+    return values
+
+
+def _reader(path: Path) -> Any:
+    for module in ("tomllib", "tomli"):
+        with suppress(ImportError):
+            return importlib.import_module(module)
+    raise DataError(f"{path}: reading TOML on this Python needs tomli: pip install tomli")
