@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from cruxbox.errors import DataError
+from cruxbox.reading import read_text
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The table a TOML file holds. DataError, in one sentence, if it cannot be read or is none."""
     values: dict[str, Any]
     try:
-        values = _reader(path).loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+        values = _reader(path).loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: is not TOML: {error}") from None
     return values
