@@ -13,7 +13,6 @@ import signal
 
 import grpc.aio
 from cruxbox_proto.v1 import sandbox_pb2 as pb
-from cruxbox_proto.v1 import sandbox_pb2_grpc as pb_grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
@@ -24,6 +23,7 @@ from cruxboxd.rpc.interceptor import Door
 from cruxboxd.rpc.listeners import listen
 from cruxboxd.rpc.service import SandboxService
 from cruxboxd.rpc.tracing import Tracer
+from cruxboxd.rpc.turns import Turns
 from cruxboxd.scheduling.scheduler import Pool
 from cruxboxd.selftest.canary import Canaries
 from cruxboxd.selftest.preflight import Preflight, run_preflight
@@ -131,9 +131,9 @@ class Server:
         self._server = grpc.aio.server(interceptors=(self._door,), options=_channel_options(config))
         service = SandboxService(
             judge=engine.judge, terms=engine.terms(), stamp=engine.stamp(), info=engine.info(), identity=identity,
-            admission=admission, door=self._door, observer=engine.metrics,
+            admission=admission, door=self._door, turns=Turns(pool.charge), observer=engine.metrics,
         )  # fmt: skip
-        pb_grpc.add_SandboxServicer_to_server(service, self._server)  # type: ignore[no-untyped-call]
+        service.add_to(self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server)
 

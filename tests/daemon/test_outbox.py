@@ -15,7 +15,12 @@ from hypothesis import strategies as st
 
 
 async def sent(outbox: Outbox) -> list[list[pb.Verdict]]:
-    return [list(response.verdicts) async for response in outbox.responses()]
+    return [list(pb.CheckResponse.FromString(response).verdicts) async for response in outbox.responses()]
+
+
+def written(**fields: object) -> bytes:
+    """A verdict as it is put in: a field of CheckResponse."""
+    return pb.CheckResponse(verdicts=[pb.Verdict(**fields)]).SerializeToString()
 
 
 async def test_everything_leaves_in_order_in_messages_of_bounded_size():
@@ -24,7 +29,7 @@ async def test_everything_leaves_in_order_in_messages_of_bounded_size():
 
     async def fill() -> None:
         for number, size in enumerate(sizes):
-            await outbox.put(pb.Verdict(check_id=str(number), stdout="x" * size))
+            await outbox.put(written(check_id=str(number), stdout="x" * size))
         outbox.close()
 
     messages, _ = await asyncio.gather(sent(outbox), fill())
@@ -39,7 +44,7 @@ async def test_whoever_puts_in_waits_while_nobody_reads():
     async def fill() -> None:
         nonlocal put
         for _ in range(100):
-            await outbox.put(pb.Verdict(stdout="x" * (1 << 20)))
+            await outbox.put(written(stdout="x" * (1 << 20)))
             put += 1
         outbox.close()
 

@@ -7,7 +7,8 @@ from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.judging.outcomes import Assurance, Finding, Outcome
 from cruxboxd.judging.tasks import CallAsk, ScriptAsk, StdioAsk, StepCount, TaskAsk
 from cruxboxd.rpc import codec
-from cruxboxd.rpc.codec import Caller, RequestError, Stamp, Terms, read_request, write_verdict
+from cruxboxd.rpc.codec import Caller, RequestError, Stamp, Terms, outline_of, read_tasks, write_verdict
+from cruxboxd.rpc.outline import Outline
 from cruxboxd.settings.config import DEFAULT_LIMITS, MAXIMUM_LIMITS
 
 TERMS = Terms(frozenset({"default", "py39"}), "default", DEFAULT_LIMITS, MAXIMUM_LIMITS)
@@ -20,7 +21,16 @@ def task(*checks: pb.Check, **fields: object) -> pb.Task:
 
 def read(*tasks: pb.Task, interactive: bool = True, **options: object) -> list[TaskAsk]:
     request = pb.CheckRequest(tasks=tasks, options=pb.Options(**options))
-    return read_request(request, TERMS, Caller("lab", interactive))
+    return read_bytes(request.SerializeToString(), interactive)
+
+
+def read_bytes(data: bytes, interactive: bool = True) -> list[TaskAsk]:
+    outline, found = Outline(), []
+    for _ in outline_of(data, outline):
+        pass
+    for _ in read_tasks(data, outline, TERMS, Caller("lab", interactive), found):
+        pass
+    return found
 
 
 def call(**fields: str) -> pb.Check:
@@ -31,7 +41,6 @@ def stdio(expected: str) -> pb.Check:
     return pb.Check(stdio=pb.StdioCheck(expected_stdout=expected))
 
 
-LARGE = "x" * (codec.MAX_TEXT_BYTES + 1)
 REFUSED = [
     ([], {}, "tasks is empty"),
     ([pb.Task()], {}, "tasks[0].checks is empty; nothing to check is never a pass"),
@@ -41,16 +50,6 @@ REFUSED = [
     ([task(id="a\nb")], {}, "tasks[0].id holds a control character"),
     ([task(id="x" * 257)], {}, "tasks[0].id is longer than 256 bytes"),
     ([task(id="é" * 129)], {}, "tasks[0].id is longer than 256 bytes"),
-    ([task(call(call=""))], {}, "tasks[0].checks[0].call.call is empty"),
-    ([task(call(expected=" \n"))], {}, "tasks[0].checks[0].call.expected is empty"),
-    ([task(call(call="f(\0)"))], {}, "tasks[0].checks[0].call.call holds a NUL character"),
-    ([task(call(entry_point="f(1)"))], {}, "tasks[0].checks[0].call.entry_point is 'f(1)', which is not a Python name"),
-    ([task(program=LARGE)], {}, "tasks[0].program is over 4194304 bytes"),
-    ([task(program="é" * (1 << 21) + "é")], {}, "tasks[0].program is over 4194304 bytes"),
-    ([task(stdio("1"))], {}, "tasks[0].program is empty"),
-    ([task(stdio("\n"), program="x")], {}, "tasks[0].checks[0].stdio.expected_stdout is blank; silence never passes"),
-    ([task(pb.Check(script=pb.ScriptCheck()))], {}, "tasks[0].checks[0].script.script is empty"),
-    ([task(pb.Check(evaluate=pb.EvaluateCheck()))], {}, "tasks[0].checks[0].evaluate.call is empty"),
     ([task()], {"runtime": "py27"}, "tasks[0].options.runtime is 'py27'; this server has default, py39"),
     ([task()], {"isolation": 9}, "tasks[0].options.isolation is 9, which is not a known Isolation"),
     ([task()], {"require_assurance": pb.ASSURANCE_LITERAL}, "require_assurance is LITERAL; allowed are SEPARATED and"),

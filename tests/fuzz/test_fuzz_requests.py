@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.judging.outcomes import Assurance, Clock, Finding, Outcome
-from cruxboxd.rpc.codec import Caller, RequestError, Stamp, Terms, read_request, write_verdict
+from cruxboxd.judging.tasks import TaskAsk
+from cruxboxd.rpc.codec import Caller, RequestError, Stamp, Terms, outline_of, read_tasks, write_verdict
+from cruxboxd.rpc.outline import Outline
 from cruxboxd.settings.config import DEFAULT_LIMITS, MAXIMUM_LIMITS, MINIMUM_LIMITS, UNITS, LimitError, resolve_limits
 from google.protobuf.message import DecodeError
 from hypothesis import given
@@ -40,9 +42,19 @@ _task = st.builds(
 _request = st.builds(pb.CheckRequest, tasks=st.lists(_task, max_size=3), options=_options | st.none())
 
 
-def judge(request: pb.CheckRequest) -> None:
+def read_request(data: bytes) -> list[TaskAsk]:
+    outline, tasks = Outline(), []
+    for _ in outline_of(data, outline):
+        pass
+    for _ in read_tasks(data, outline, TERMS, CALLER, tasks):
+        pass
+    assert outline.checks == sum(len(task.asks) for task in tasks)
+    return tasks
+
+
+def judge(data: bytes, request: pb.CheckRequest) -> None:
     try:
-        tasks = read_request(request, TERMS, CALLER)
+        tasks = read_request(data)
     except RequestError as error:
         sentence = str(error)
         assert sentence
@@ -63,7 +75,7 @@ def judge(request: pb.CheckRequest) -> None:
 @budget
 @given(_request)
 def test_any_message_is_tasks_or_one_sentence(request):
-    judge(request)
+    judge(request.SerializeToString(), request)
 
 
 @budget
@@ -74,13 +86,15 @@ def test_any_bytes_that_are_a_message_are_tasks_or_one_sentence(data, request):
         try:
             parsed = pb.CheckRequest.FromString(candidate)
         except DecodeError:
+            with pytest.raises(RequestError):
+                read_request(candidate)
             continue
-        judge(parsed)
+        judge(candidate, parsed)
 
 
 def test_an_honest_message_is_tasks():
     check = pb.Check(call=pb.CallCheck(call="f(1)", expected="1"))
-    (task,) = read_request(pb.CheckRequest(tasks=[pb.Task(program="f = abs", checks=[check])]), TERMS, CALLER)
+    (task,) = read_request(pb.CheckRequest(tasks=[pb.Task(program="f = abs", checks=[check])]).SerializeToString())
     assert (task.program, task.tenant, task.interactive, task.share) == ("f = abs", "tenant", True, True)
 
 
@@ -111,7 +125,7 @@ _finding = st.builds(
 @given(_finding, _finding | st.none())
 def test_any_finding_can_be_written_and_read(finding, second):
     check = pb.Check(id="c", call=pb.CallCheck(call="f(1)", expected="1"))
-    (task,) = read_request(pb.CheckRequest(tasks=[pb.Task(id="t", checks=[check])]), TERMS, CALLER)
+    (task,) = read_request(pb.CheckRequest(tasks=[pb.Task(id="t", checks=[check])]).SerializeToString())
     verdict = write_verdict(task, task.asks[0], finding, second, STAMP)
     again = pb.Verdict.FromString(verdict.SerializeToString())
     assert (again.task_id, again.check_id, again.steps) == ("t", "c", finding.steps)
@@ -129,4 +143,4 @@ SENTENCES = [
 @pytest.mark.parametrize(("request_", "sentence"), SENTENCES)
 def test_what_is_missing_is_named(request_, sentence):
     with pytest.raises(RequestError, match=sentence):
-        read_request(request_, TERMS, CALLER)
+        read_request(request_.SerializeToString())

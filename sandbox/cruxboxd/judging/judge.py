@@ -25,7 +25,7 @@ from cruxboxd.judging.calls import Caller
 from cruxboxd.judging.expected import Kind, Reader, Reading
 from cruxboxd.judging.outcomes import Assurance, Finding, Outcome, invalid, sandbox_error
 from cruxboxd.judging.scripts import run_script, run_stdio
-from cruxboxd.judging.tasks import Ask, CallAsk, ScriptAsk, StdioAsk, StepCount, TaskAsk
+from cruxboxd.judging.tasks import Ask, CallAsk, InvalidAsk, ScriptAsk, StdioAsk, StepCount, TaskAsk
 from cruxboxd.scheduling.scheduler import Pool
 from cruxboxd.zygotes.setup import ZygoteKey
 
@@ -102,6 +102,7 @@ class Judge:
         if scripts:
             work.append(self._judge_scripts(task, scripts, readings, len(texts_of(task)) - len(scripts), emit))
         work += [self._judge_stdio(task, ask, emit) for ask in task.asks if isinstance(ask, StdioAsk)]
+        work += [emit(task, ask, invalid(ask.why), None) for ask in task.asks if isinstance(ask, InvalidAsk)]
         if len(work) == 1:
             await work[0]
         else:

@@ -1,4 +1,4 @@
-"""What a request asks, as plain values: protobuf has been left behind, everything is valid."""
+"""What a request asks, as plain values: protobuf has been left behind; a check that is wrong is an InvalidAsk."""
 
 from __future__ import annotations
 
@@ -40,7 +40,15 @@ class ScriptAsk:
     entry_point: str
 
 
-Ask = Union[CallAsk, StdioAsk, ScriptAsk]
+@dataclass(frozen=True)
+class InvalidAsk:
+    """A check that cannot be made; `why` is a sentence. It has its verdict without a worker, and harms no other."""
+
+    id: str
+    why: str
+
+
+Ask = Union[CallAsk, StdioAsk, ScriptAsk, InvalidAsk]
 
 
 @dataclass(frozen=True)

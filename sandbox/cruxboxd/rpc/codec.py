@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from cruxbox_proto.v1 import sandbox_pb2 as pb
+from google.protobuf.message import DecodeError
 
 from cruxboxd.judging.outcomes import Assurance, Finding, Outcome
-from cruxboxd.judging.tasks import Ask, CallAsk, ScriptAsk, StdioAsk, StepCount, TaskAsk
+from cruxboxd.judging.tasks import Ask, CallAsk, InvalidAsk, ScriptAsk, StdioAsk, StepCount, TaskAsk
+from cruxboxd.rpc.outline import Malformed, Outline, TooMany, pieces, walk
 from cruxboxd.settings.config import UNITS, LimitError, Limits, resolve_limits
 
 MAX_ID_BYTES = 256
-MAX_TEXT_BYTES = 4 << 20
 MAX_CHECKS = 100_000
+MAX_DISTINCT_OPTIONS = 1_000
+# A task with more fields is parsed in pieces, and read so many checks at a time.
+_FIELDS_A_PIECE = 256
+_CHECKS_A_STEP = 64
+# What a task, and a check, take in memory beyond their text.
+BYTES_A_PART = 1_024
 
 
 class RequestError(ValueError):
@@ -40,23 +47,59 @@ class Caller:
     call: int = 0
 
 
-def read_request(request: pb.CheckRequest, terms: Terms, caller: Caller) -> list[TaskAsk]:
-    """The tasks of a request. Raises RequestError at the first thing that is wrong."""
-    if not request.tasks:
+def outline_of(data: bytes, outline: Outline) -> Iterator[None]:
+    """Count what a request holds, in steps, before anything is parsed. Raises RequestError."""
+    try:
+        yield from walk(data, outline, MAX_CHECKS)
+    except Malformed:
+        raise RequestError(_NO_MESSAGE) from None
+    except TooMany as error:
+        raise RequestError(str(error)) from None
+    if not outline.tasks:
         raise RequestError("tasks is empty; a request holds at least one task")
-    if sum(len(task.checks) for task in request.tasks) > MAX_CHECKS:
-        raise RequestError(f"a request holds at most {MAX_CHECKS} checks; send more of them, or use CheckStream")
+
+
+def read_tasks(data: bytes, outline: Outline, terms: Terms, caller: Caller, tasks: list[TaskAsk]) -> Iterator[None]:
+    """Append the tasks of a request to `tasks`, in steps of about a millisecond.
+
+    Raises RequestError at the first thing that is wrong with the request. What is wrong with one check is that check's
+    alone: an InvalidAsk.
+    """
+    options = _parse(pb.Options, b"".join([data[begin:end] for begin, end in outline.options]))
     seen: set[str] = set()
-    tasks = []
     known: dict[bytes, dict[str, Any]] = {}  # options that were read before: most tasks have those of their neighbours
-    for position, task in enumerate(request.tasks):
+    for position, (begin, end, checks) in enumerate(outline.tasks):
         where = f"tasks[{position}]"
+        if checks > _FIELDS_A_PIECE:
+            task = pb.Task()
+            for piece in pieces(data, begin, end, _FIELDS_A_PIECE):
+                task.MergeFrom(_parse(pb.Task, piece))
+                yield
+        else:
+            task = _parse(pb.Task, data[begin:end])
         check_id(task.id, f"{where}.id", seen)
-        key = task.options.SerializeToString() if task.HasField("options") else b""
+        key = task.options.SerializeToString(deterministic=True) if task.HasField("options") else b""
         if key not in known:
-            known[key] = _read_options(task, request, where, terms, caller)
-        tasks.append(_read_task(task, known[key], where, caller))
-    return tasks
+            if len(known) >= MAX_DISTINCT_OPTIONS:
+                raise RequestError(f"a request holds tasks with at most {MAX_DISTINCT_OPTIONS} different options")
+            known[key] = _read_options(task, options, where, terms, caller)
+        asks: list[Ask] = []
+        yield from _read_checks(task, known[key]["together"], where, asks)
+        tasks.append(
+            TaskAsk(id=task.id, program=task.program, asks=asks, tenant=caller.tenant, call=caller.call, **known[key])
+        )
+        yield
+
+
+_Message = TypeVar("_Message", pb.Options, pb.Task)
+_NO_MESSAGE = "the request is no valid protobuf message: text that is not UTF-8, fields cut off, or nested too deep"
+
+
+def _parse(kind: type[_Message], data: bytes) -> _Message:
+    try:
+        return kind.FromString(data)
+    except DecodeError:
+        raise RequestError(_NO_MESSAGE) from None
 
 
 def check_id(value: str, where: str, seen: set[str]) -> None:
@@ -69,10 +112,10 @@ def check_id(value: str, where: str, seen: set[str]) -> None:
     seen.add(value)
 
 
-def _read_options(task: pb.Task, request: pb.CheckRequest, where: str, terms: Terms, caller: Caller) -> dict[str, Any]:
+def _read_options(task: pb.Task, common: pb.Options, where: str, terms: Terms, caller: Caller) -> dict[str, Any]:
     """Fields of a TaskAsk: the task's options over the request's."""
     options = pb.Options()
-    options.CopyFrom(request.options)
+    options.CopyFrom(common)
     if task.HasField("options"):
         options.MergeFrom(task.options)
     isolation = _enum(options.isolation, pb.Isolation, f"{where}.options.isolation")
@@ -90,21 +133,28 @@ def _read_options(task: pb.Task, request: pb.CheckRequest, where: str, terms: Te
     }
 
 
-def _read_task(task: pb.Task, options: dict[str, Any], where: str, caller: Caller) -> TaskAsk:
+def _read_checks(task: pb.Task, together: bool, where: str, asks: list[Ask]) -> Iterator[None]:
+    """Append the checks of a task to `asks`, in steps."""
     if not task.checks:
         raise RequestError(f"{where}.checks is empty; nothing to check is never a pass")
-    _check_text(task.program, f"{where}.program", may_be_empty=True)
+    program, of_all = task.program, _fault_of_text(task.program, "program", may_be_empty=True)
     seen: set[str] = set()
-    asks = []
     for number, check in enumerate(task.checks):
         inside = f"{where}.checks[{number}]"
         check_id(check.id, f"{inside}.id", seen)
-        asks.append(_read_check(check, task.program, inside))
-        if options["together"] and check.WhichOneof("kind") != "evaluate":
+        kind = check.WhichOneof("kind")
+        if kind is None:
+            raise RequestError(f"{inside} has no kind; it is one of call, stdio, script and evaluate")
+        if together and kind != "evaluate":
             raise RequestError(
                 f"{where}.options.isolation is TASK, but {inside} is no evaluate; nothing else may share"
             )
-    return TaskAsk(id=task.id, program=task.program, asks=asks, tenant=caller.tenant, call=caller.call, **options)
+        ask, fault = _KINDS[kind](check, program)
+        if of_all or fault:
+            ask = InvalidAsk(check.id, f"task {task.id!r}, check {check.id!r}: {of_all or fault}")
+        asks.append(ask)
+        if number % _CHECKS_A_STEP == _CHECKS_A_STEP - 1:
+            yield
 
 
 def _read_limits(options: pb.Options, where: str, terms: Terms) -> Limits:
@@ -150,61 +200,56 @@ def _read_priority(options: pb.Options, where: str, caller: Caller) -> bool:
     return value == pb.PRIORITY_INTERACTIVE if value else caller.interactive
 
 
-def _read_check(check: pb.Check, program: str, where: str) -> Ask:
-    kind = check.WhichOneof("kind")
-    if kind is None:
-        raise RequestError(f"{where} has no kind; it is one of call, stdio, script and evaluate")
-    return _KINDS[kind](check, program, where)
+# Each reads one kind of check: what is asked, and what is wrong with it ("" if nothing).
 
 
-def _read_call(check: pb.Check, program: str, where: str) -> Ask:
+def _read_call(check: pb.Check, program: str) -> tuple[Ask, str]:
     call = check.call
-    _check_text(call.call, f"{where}.call.call")
-    _check_text(call.expected, f"{where}.call.expected")
-    _check_name(call.entry_point, f"{where}.call.entry_point")
-    return CallAsk(check.id, call.call, call.expected, call.entry_point)
+    fault = (
+        _fault_of_text(call.call, "call.call")
+        or _fault_of_text(call.expected, "call.expected")
+        or _fault_of_name(call.entry_point, "call.entry_point")
+    )
+    return CallAsk(check.id, call.call, call.expected, call.entry_point), fault
 
 
-def _read_stdio(check: pb.Check, program: str, where: str) -> Ask:
-    _check_text(program, f"{where.split('.', maxsplit=1)[0]}.program")
-    _check_size(check.stdio.stdin, f"{where}.stdio.stdin")
-    _check_size(check.stdio.expected_stdout, f"{where}.stdio.expected_stdout")
-    if not check.stdio.expected_stdout.strip():
-        raise RequestError(f"{where}.stdio.expected_stdout is blank; silence never passes")
-    return StdioAsk(check.id, check.stdio.stdin, check.stdio.expected_stdout)
+def _read_stdio(check: pb.Check, program: str) -> tuple[Ask, str]:
+    stdio = check.stdio
+    fault = _fault_of_text(program, "program")
+    if not stdio.expected_stdout or stdio.expected_stdout.isspace():
+        fault = fault or "stdio.expected_stdout is blank; silence never passes"
+    return StdioAsk(check.id, stdio.stdin, stdio.expected_stdout), fault
 
 
-def _read_script(check: pb.Check, program: str, where: str) -> Ask:
-    _check_text(check.script.script, f"{where}.script.script")
-    _check_name(check.script.entry_point, f"{where}.script.entry_point")
-    return ScriptAsk(check.id, check.script.script, check.script.entry_point)
+def _read_script(check: pb.Check, program: str) -> tuple[Ask, str]:
+    script = check.script
+    fault = _fault_of_text(script.script, "script.script") or _fault_of_name(script.entry_point, "script.entry_point")
+    return ScriptAsk(check.id, script.script, script.entry_point), fault
 
 
-def _read_evaluate(check: pb.Check, program: str, where: str) -> Ask:
-    _check_text(check.evaluate.call, f"{where}.evaluate.call")
-    return CallAsk(check.id, check.evaluate.call, None, inspect=check.evaluate.inspect)
+def _read_evaluate(check: pb.Check, program: str) -> tuple[Ask, str]:
+    evaluate = check.evaluate
+    return CallAsk(check.id, evaluate.call, None, inspect=evaluate.inspect), _fault_of_text(
+        evaluate.call, "evaluate.call"
+    )
 
 
 _KINDS = {"call": _read_call, "stdio": _read_stdio, "script": _read_script, "evaluate": _read_evaluate}
 
 
-def _check_text(value: str, where: str, may_be_empty: bool = False) -> None:
-    """Source text: not blank unless it may be, no NUL, not too long."""
-    _check_size(value, where)
+def _fault_of_text(value: str, where: str, may_be_empty: bool = False) -> str:
+    """What is wrong with a source text: blank unless it may be, a NUL in it. How long it may be the message decides."""
     if "\0" in value:
-        raise RequestError(f"{where} holds a NUL character")
-    if not may_be_empty and not value.strip():
-        raise RequestError(f"{where} is empty")
+        return f"{where} holds a NUL character"
+    if not may_be_empty and (not value or value.isspace()):
+        return f"{where} is empty"
+    return ""
 
 
-def _check_size(value: str, where: str) -> None:
-    if len(value) > MAX_TEXT_BYTES or (len(value) > MAX_TEXT_BYTES // 4 and len(value.encode()) > MAX_TEXT_BYTES):
-        raise RequestError(f"{where} is over {MAX_TEXT_BYTES} bytes")
-
-
-def _check_name(value: str, where: str) -> None:
+def _fault_of_name(value: str, where: str) -> str:
     if value and not value.isidentifier():
-        raise RequestError(f"{where} is {value[:80]!r}, which is not a Python name")
+        return f"{where} is {value[:80]!r}, which is not a Python name"
+    return ""
 
 
 # ---- answers -----------------------------------------------------------------------------------------------------

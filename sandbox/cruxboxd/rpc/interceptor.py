@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import itertools
 import logging
 import re
@@ -16,7 +17,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 
 import grpc
 import grpc.aio
@@ -33,8 +34,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_EOF: Any = grpc.aio.EOF  # type: ignore[attr-defined]
 _OPEN_TO_ALL = "/grpc.health.v1.Health/"
 REQUEST_ID_KEY = "x-request-id"
+# A call with one message sends it within so many seconds.
+_MESSAGE_S = 60
+# Messages that are parsed as a whole (reflection's, say) are small.
+_MOST_PARSED = 1 << 16
+_COLLECT_BYTES = 32 << 20
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
 
 
@@ -44,11 +51,12 @@ class Call:
 
     method: str
     request_id: str
-    context: Context
+    context: Context | None
     tenant: Tenant = field(default_factory=lambda: Tenant(""))
     shown: Shown = field(default_factory=Shown)
     peer: str = ""
     checks: int = 0
+    received_bytes: int = 0
     is_ended_by_us: bool = False
     task: asyncio.Task[Any] | None = None
     number: int = field(default_factory=itertools.count(1).__next__)
@@ -60,6 +68,10 @@ current_call: ContextVar[Call] = ContextVar("current_call")
 def away() -> Refused:
     """What callers hear from a server that is shutting down."""
     return Refused(grpc.StatusCode.UNAVAILABLE, "draining", "the server is shutting down; another one will serve you")
+
+
+Parse = Optional[Callable[[bytes], Any]]
+Behaviour = Callable[["Context"], Awaitable[None]]
 
 
 class Observer:
@@ -75,6 +87,7 @@ class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     def __init__(self, identity: Identity, admission: Admission, observer: Observer, tracer: Tracer) -> None:
         self._identity, self._admission, self._observer, self._tracer = identity, admission, observer, tracer
         self._open: set[Call] = set()
+        self._refused_bytes = 0
         self._empty = asyncio.Event()
         self.draining = asyncio.Event()
 
@@ -83,74 +96,81 @@ class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> Any:
-        """Wrap the method, whatever its kind."""
+        """Wrap the method, whatever its kind, in one that reads its requests itself.
+
+        To gRPC every method is a stream of bytes: so it hands a call over before it has read a message, and whoever is
+        nobody we know, or has too much here already, is refused before a byte of the request is taken.
+        """
         handler = await continuation(handler_call_details)
         method = handler_call_details.method
         if handler is None or method.startswith(_OPEN_TO_ALL):
             return handler
-        ways = (_tolerant(handler.request_deserializer), handler.response_serializer)
         if handler.unary_unary is not None:
-            return grpc.unary_unary_rpc_method_handler(self._single(method, handler.unary_unary), *ways)
-        if handler.stream_stream is not None:
-            return grpc.stream_stream_rpc_method_handler(self._stream(method, handler.stream_stream), *ways)
-        return None  # we have no other kinds, and nothing passes unseen
+            behaviour = self._single(handler.unary_unary, handler.request_deserializer)
+        elif handler.stream_stream is not None:
+            behaviour = self._stream(handler.stream_stream, handler.request_deserializer)
+        else:
+            return None  # we have no other kinds, and nothing passes unseen
+        return grpc.stream_stream_rpc_method_handler(
+            self._passing(method, behaviour), None, handler.response_serializer
+        )
 
-    def _single(self, method: str, behaviour: Callable[[Any, Context], Awaitable[Any]]) -> Any:
-        async def answer(request: Any, context: Context) -> Any:
-            async with self._pass(method, context):
-                return await behaviour(_read(request), context)
+    def _single(self, answer: Callable[[Any, Context], Awaitable[Any]], parse: Parse) -> Behaviour:
+        async def behave(context: Context) -> None:
+            await context.write(await answer(_parsed(parse, await _one_message(context)), context))
 
-        return answer
+        return behave
 
-    def _stream(self, method: str, behaviour: Callable[[Any, Context], AsyncIterator[Any]]) -> Any:
-        async def answer(requests: AsyncIterator[Any], context: Context) -> AsyncIterator[Any]:
-            async with self._pass(method, context):
-                responses = behaviour(_read_all(requests), context)
-                try:
-                    async for response in responses:
-                        yield response
-                finally:
-                    await responses.aclose()  # type: ignore[attr-defined]
+    def _stream(self, answer: Callable[[Any, Context], AsyncIterator[Any]], parse: Parse) -> Behaviour:
+        async def behave(context: Context) -> None:
+            responses = answer(_messages(context, parse), context)
+            try:
+                async for response in responses:
+                    await context.write(response)
+            finally:
+                await responses.aclose()  # type: ignore[attr-defined]
 
-        return answer
+        return behave
 
     # ---- one call ----------------------------------------------------------------------------------------------
 
-    @contextlib.asynccontextmanager
-    async def _pass(self, method: str, context: Context) -> AsyncIterator[None]:
-        """One call from its beginning to its end, however it ends."""
-        call = Call(
-            method, _request_id(context), context, shown=shown_by(context), peer=context.peer(),
-            task=asyncio.current_task(),
-        )  # fmt: skip
-        began, code = time.monotonic(), "OK"
-        current_call.set(call)
-        try:
-            with self._entered(call), self._tracer.span(call.method, context.invocation_metadata() or ()):
-                yield
-        except Unidentified as error:
-            code = "UNAUTHENTICATED"
-            self._observer.refused("", "unidentified")
-            await self._abort(call, Refused(grpc.StatusCode.UNAUTHENTICATED, "unidentified", str(error)))
-        except Refused as error:
-            code = error.code.name
-            self._observer.refused(call.tenant.name, error.reason)
-            await self._abort(call, error)
-        except asyncio.CancelledError:
-            code = "CANCELLED"
-            if not call.is_ended_by_us:
+    def _passing(self, method: str, behave: Behaviour) -> Callable[[Any, Context], Awaitable[None]]:
+        async def answer(requests: Any, context: Context) -> None:
+            """One call from its beginning to its end, however it ends."""
+            call = Call(
+                method, _request_id(context), context, shown=shown_by(context), peer=context.peer(),
+                task=asyncio.current_task(),
+            )  # fmt: skip
+            began, code = time.monotonic(), "OK"
+            current_call.set(call)
+            refused: Refused | None = None
+            try:
+                with self._entered(call), self._tracer.span(call.method, context.invocation_metadata() or ()):
+                    await behave(context)
+            except Unidentified as error:
+                refused = Refused(grpc.StatusCode.UNAUTHENTICATED, "unidentified", str(error))
+            except Refused as error:
+                # Without its traceback, whose frames hold the request for as long as somebody holds the exception.
+                refused = error.bare()
+            except asyncio.CancelledError:
+                code = "CANCELLED"
+                if not call.is_ended_by_us:
+                    raise
+                refused = away()
+            except grpc.aio.AbortError:
+                code = "ABORTED"
                 raise
-            code = "UNAVAILABLE"
-            await self._abort(call, away())
-        except grpc.aio.AbortError:
-            code = "ABORTED"
-            raise
-        except Exception:
-            code = "INTERNAL"
-            log.exception("a call failed", extra={"request_id": call.request_id})
-            raise
-        finally:
-            _log_end(call, code, time.monotonic() - began)
+            except Exception:
+                log.exception("a call failed", extra={"request_id": call.request_id})
+                refused = _FAILED.bare()
+            finally:
+                code = code if refused is None else refused.code.name
+                _log_end(call, code, time.monotonic() - began)
+                call.context = call.task = None  # else the call and its task hold each other until a collection
+            if refused is not None:
+                await self._abort(call, context, refused)
+
+        return answer
 
     @contextlib.contextmanager
     def _entered(self, call: Call) -> Iterator[None]:
@@ -168,9 +188,20 @@ class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
             if not self._open:
                 self._empty.set()
 
-    async def _abort(self, call: Call, refused: Refused) -> None:
+    async def _abort(self, call: Call, context: Context, refused: Refused) -> None:
+        if refused is not _FAILED and not call.is_ended_by_us:
+            self._observer.refused(call.tenant.name, refused.reason)
+        self._collect_after(call.received_bytes)
         metadata: list[tuple[str, str | bytes]] = [(REQUEST_ID_KEY, call.request_id), *refused.metadata()]
-        await call.context.abort(refused.code, refused.sentence, tuple(metadata))
+        await context.abort(refused.code, refused.sentence, tuple(metadata))
+
+    def _collect_after(self, size: int) -> None:
+        """What a refused request leaves in cycles is found by the collector, which counts objects and not bytes: so it
+        looks at the young ones each time so many bytes were refused."""
+        self._refused_bytes += size
+        if self._refused_bytes >= _COLLECT_BYTES:
+            self._refused_bytes = 0
+            gc.collect(0)
 
     # ---- the end of all ----------------------------------------------------------------------------------------
 
@@ -187,36 +218,40 @@ class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
                 call.task.cancel()
 
 
-class _Unreadable:
-    """What stands for a message that could not be parsed, until the call has a place to be refused."""
+_FAILED = Refused(grpc.StatusCode.INTERNAL, "failed", "an internal error of the server; its log has the request id")
 
 
-def _tolerant(deserialize: Callable[[bytes], Any] | None) -> Callable[[bytes], Any] | None:
-    """gRPC answers a message it cannot parse with UNKNOWN; a caller's mistake is INVALID_ARGUMENT."""
-    if deserialize is None:
-        return None
+async def _one_message(context: Context) -> bytes:
+    """The message of a call that has one."""
+    try:
+        data = await asyncio.wait_for(context.read(), _MESSAGE_S)
+    except asyncio.TimeoutError:
+        sentence = f"the request did not come within {_MESSAGE_S} s"
+        raise Refused(grpc.StatusCode.DEADLINE_EXCEEDED, "slow", sentence) from None
+    if data is _EOF:
+        raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "invalid", "the call ended without a request")
+    current_call.get().received_bytes += len(data)
+    return data  # type: ignore[no-any-return]
 
-    def read(data: bytes) -> Any:
-        try:
-            return deserialize(data)
-        except DecodeError:
-            return _Unreadable()
 
-    return read
+async def _messages(context: Context, parse: Parse) -> AsyncIterator[Any]:
+    """The messages of a stream."""
+    while (data := await context.read()) is not _EOF:
+        current_call.get().received_bytes += len(data)
+        yield _parsed(parse, data)
 
 
-def _read(request: Any) -> Any:
-    if isinstance(request, _Unreadable):
-        sentence = (
-            "the request is no valid protobuf message: text that is not UTF-8, fields cut off, or nested too deep"
-        )
+def _parsed(parse: Parse, data: bytes) -> Any:
+    """What the method takes: a message, or the bytes themselves where it reads them with care."""
+    if parse is None:
+        return data
+    if len(data) > _MOST_PARSED:
+        sentence = f"the request is over {_MOST_PARSED} bytes"
         raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "invalid", sentence)
-    return request
-
-
-async def _read_all(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    async for request in requests:
-        yield _read(request)
+    try:
+        return parse(data)
+    except DecodeError:
+        raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "invalid", "the request is no valid protobuf message") from None
 
 
 def _request_id(context: Context) -> str:

@@ -6,8 +6,6 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
 
-from cruxbox_proto.v1 import sandbox_pb2 as pb
-
 from cruxboxd.settings.config import MIB
 
 # Verdicts that are ready at the same time travel together, up to so many a message and so many bytes.
@@ -23,17 +21,18 @@ class Outbox:
     reading of requests, so a client that does not read holds a bounded amount of memory."""
 
     def __init__(self) -> None:
-        self._verdicts: deque[tuple[pb.Verdict, int]] = deque()
+        self._verdicts: deque[bytes] = deque()
         self._bytes = 0
         self._is_closed = False
         self._ready, self._room = asyncio.Event(), asyncio.Event()
 
-    async def put(self, verdict: pb.Verdict) -> None:
-        size = verdict.ByteSize()
+    async def put(self, verdict: bytes) -> None:
+        """Add a verdict, written as a field of CheckResponse."""
+        size = len(verdict)
         while self._verdicts and (self._bytes + size > _BYTES or len(self._verdicts) >= _VERDICTS):
             self._room.clear()
             await self._room.wait()
-        self._verdicts.append((verdict, size))
+        self._verdicts.append(verdict)
         self._bytes += size
         self._ready.set()
 
@@ -42,7 +41,7 @@ class Outbox:
         self._is_closed = True
         self._ready.set()
 
-    async def responses(self) -> AsyncIterator[pb.CheckResponse]:
+    async def responses(self) -> AsyncIterator[bytes]:
         """Messages of what is there, until `close`."""
         while True:
             while not self._verdicts:
@@ -52,18 +51,17 @@ class Outbox:
                 await self._ready.wait()
             if len(self._verdicts) < _VERDICTS_A_MESSAGE and not self._is_closed:
                 await asyncio.sleep(_LINGER_S)  # what becomes ready in a moment travels along
-            yield pb.CheckResponse(verdicts=self._take())
+            yield b"".join(self._take())
 
-    def _take(self) -> list[pb.Verdict]:
+    def _take(self) -> list[bytes]:
         """As many verdicts as go into one message; at least one."""
-        taken: list[pb.Verdict] = []
+        taken: list[bytes] = []
         size = 0
         while self._verdicts and len(taken) < _VERDICTS_A_MESSAGE:
-            if taken and size + self._verdicts[0][1] > _BYTES_A_MESSAGE:
+            if taken and size + len(self._verdicts[0]) > _BYTES_A_MESSAGE:
                 break
-            verdict, bytes_of_it = self._verdicts.popleft()
-            taken.append(verdict)
-            size += bytes_of_it
+            taken.append(self._verdicts.popleft())
+            size += len(taken[-1])
         self._bytes -= size
         self._room.set()
         return taken

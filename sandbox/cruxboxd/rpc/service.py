@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import grpc
 import grpc.aio
 from cruxbox_proto.v1 import sandbox_pb2 as pb
-from cruxbox_proto.v1 import sandbox_pb2_grpc as pb_grpc
 
 from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.outcomes import Finding
 from cruxboxd.judging.tasks import Ask, TaskAsk
 from cruxboxd.rpc.call_work import Slices
-from cruxboxd.rpc.codec import Caller, RequestError, Stamp, Terms, read_request, write_verdict
+from cruxboxd.rpc.codec import (
+    BYTES_A_PART,
+    Caller,
+    RequestError,
+    Stamp,
+    Terms,
+    outline_of,
+    read_tasks,
+    write_verdict,
+)
 from cruxboxd.rpc.interceptor import Call, Door, away, current_call
+from cruxboxd.rpc.outline import Outline
 from cruxboxd.rpc.response_stream import Outbox
+from cruxboxd.rpc.turns import Turns
+from cruxboxd.rpc.wire import field
 from cruxboxd.settings.config import MIB
-from cruxboxd.tenancy.admission import Admission
+from cruxboxd.tenancy.admission import Admission, Ticket
 from cruxboxd.tenancy.identity import Identity
 from cruxboxd.tenancy.refusal import Refused
 
@@ -29,6 +40,8 @@ if TYPE_CHECKING:
 
 # More than this in one answer is refused: no client could take it.
 _BYTES_AN_ANSWER = 64 * MIB
+_VERDICTS_A_STEP = 256
+_VERDICTS = 1  # the field of CheckResponse
 
 
 class Observer:
@@ -38,32 +51,49 @@ class Observer:
         pass
 
 
-class SandboxService(pb_grpc.SandboxServicer):
-    """See sandbox.proto. Every method has passed the door: `current_call` says whose call it is."""
+class SandboxService:
+    """See sandbox.proto. Every method has passed the door: `current_call` says whose call it is.
+
+    Checks come as bytes: they are counted before they are let in, and parsed after that, in slices. Verdicts leave as
+    bytes: each is written when it is known, so that no answer has to be made in one go.
+    """
 
     def __init__(
         self, *, judge: Judge, terms: Terms, stamp: Stamp, info: pb.ServerInfo, identity: Identity,
-        admission: Admission, door: Door, observer: Observer,
+        admission: Admission, door: Door, turns: Turns, observer: Observer,
     ) -> None:  # fmt: skip
         self._judge = judge
         self._terms, self._stamp, self._info = terms, stamp, info
         self._identity, self._admission, self._door, self._observer = identity, admission, door, observer
+        self._turns = turns
+
+    def add_to(self, server: grpc.aio.Server) -> None:
+        """Have `server` serve every method."""
+        methods = {
+            "Check": grpc.unary_unary_rpc_method_handler(self.Check),
+            "CheckStream": grpc.stream_stream_rpc_method_handler(self.CheckStream),
+            "GetServerInfo": grpc.unary_unary_rpc_method_handler(
+                self.GetServerInfo, pb.GetServerInfoRequest.FromString, pb.ServerInfo.SerializeToString
+            ),
+        }
+        name = pb.DESCRIPTOR.services_by_name["Sandbox"].full_name
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, methods),))
 
     async def GetServerInfo(self, request: pb.GetServerInfoRequest, context: Context) -> pb.ServerInfo:
         return self._info
 
-    async def Check(self, request: pb.CheckRequest, context: Context) -> pb.CheckResponse:
+    async def Check(self, request: bytes, context: Context) -> bytes:
         """One batch, one answer."""
         call = current_call.get()
-        tasks = self._read(request, call, interactive=True)
-        ticket = self._admission.take(call.tenant, _count(tasks), request.ByteSize())
-        verdicts: dict[tuple[str, str], pb.Verdict] = {}
+        tasks, ticket = await self._take(request, call)
+        del request
+        verdicts: dict[tuple[str, str], bytes] = {}
         size = 0
 
         async def emit(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
             nonlocal size
             verdict = verdicts[task.id, ask.id] = self._write(task, ask, finding, second)
-            size += verdict.ByteSize()
+            size += len(verdict)
             if size > _BYTES_AN_ANSWER:
                 raise _too_large()
 
@@ -73,11 +103,11 @@ class SandboxService(pb_grpc.SandboxServicer):
             await work.finish()
         finally:
             await work.cancel()
-        return pb.CheckResponse(verdicts=[verdicts[task.id, ask.id] for task in tasks for ask in task.asks])
+        parts: list[bytes] = []
+        await self._turns.run(call.tenant.name, _in_order(tasks, verdicts, parts))
+        return b"".join(parts)
 
-    async def CheckStream(
-        self, requests: AsyncIterator[pb.CheckRequest], context: Context
-    ) -> AsyncIterator[pb.CheckResponse]:
+    async def CheckStream(self, requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
         """Batches are judged as they come, several at a time; verdicts leave as they are known."""
         outbox = Outbox()
         judging = asyncio.create_task(self._judge_stream(requests, current_call.get(), outbox))
@@ -90,7 +120,7 @@ class SandboxService(pb_grpc.SandboxServicer):
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await judging
 
-    async def _judge_stream(self, requests: AsyncIterator[pb.CheckRequest], call: Call, outbox: Outbox) -> None:
+    async def _judge_stream(self, requests: AsyncIterator[bytes], call: Call, outbox: Outbox) -> None:
         """Judge what comes until the client, or this server, has had enough; then finish what was begun."""
 
         async def emit(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
@@ -100,10 +130,8 @@ class SandboxService(pb_grpc.SandboxServicer):
         try:
             async for request in _until(self._door.draining, requests):
                 call.tenant = self._identity.tenant_of(call.shown)  # a token may have been withdrawn meanwhile
-                tasks = self._read(request, call, interactive=False)
-                ticket = await self._admission.take_when_possible(
-                    call.tenant, _count(tasks), request.ByteSize(), work.has_work
-                )
+                tasks, ticket = await self._take(request, call, work)
+                del request
                 await work.add(tasks, ticket)
             await work.finish()
             if self._door.draining.is_set():
@@ -112,21 +140,58 @@ class SandboxService(pb_grpc.SandboxServicer):
             await work.cancel()
             outbox.close()
 
-    def _read(self, request: pb.CheckRequest, call: Call, interactive: bool) -> list[TaskAsk]:
+    async def _take(self, data: bytes, call: Call, stream: Slices | None = None) -> tuple[list[TaskAsk], Ticket]:
+        """Let a request in, and only then parse it. What it costs to read is the tenant's.
+
+        Args:
+            data: the request.
+            call: whose it is.
+            stream: the work of its stream, if it came on one: then it waits for room rather than being refused.
+
+        Returns:
+            Its tasks, and the ticket for them. Raises Refused.
+        """
+        name = call.tenant.name
+        outline, tasks = Outline(), list[TaskAsk]()
+        if stream is None:
+            self._admission.ask(call.tenant, 1, len(data))
         try:
-            tasks = read_request(request, self._terms, Caller(call.tenant.name, interactive, call.number))
+            await self._turns.run(name, outline_of(data, outline))
         except RequestError as error:
-            raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "invalid", str(error)) from None
-        call.checks += _count(tasks)
-        return tasks
+            raise _invalid(error) from None
+        size = len(data) + BYTES_A_PART * (outline.checks + len(outline.tasks))
+        if stream is None:
+            ticket = self._admission.take(call.tenant, outline.checks, size)
+        else:
+            ticket = await self._admission.take_when_possible(call.tenant, outline.checks, size, stream.has_work)
+        try:
+            caller = Caller(name, stream is None, call.number)
+            await self._turns.run(name, read_tasks(data, outline, self._terms, caller, tasks))
+        except RequestError as error:
+            ticket.close()
+            raise _invalid(error) from None
+        except BaseException:
+            ticket.close()
+            raise
+        call.checks += outline.checks
+        return tasks, ticket
 
-    def _write(self, task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> pb.Verdict:
+    def _write(self, task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> bytes:
+        """A verdict as a field of CheckResponse."""
         self._observer.verdict(task, finding)
-        return write_verdict(task, ask, finding, second, self._stamp)
+        return field(_VERDICTS, write_verdict(task, ask, finding, second, self._stamp).SerializeToString())
 
 
-def _count(tasks: list[TaskAsk]) -> int:
-    return sum(len(task.asks) for task in tasks)
+def _in_order(tasks: list[TaskAsk], verdicts: dict[tuple[str, str], bytes], parts: list[bytes]) -> Iterator[None]:
+    """Append the verdicts to `parts` in the order of what was asked, in steps."""
+    for task in tasks:
+        for at in range(0, len(task.asks), _VERDICTS_A_STEP):
+            parts += [verdicts.pop((task.id, ask.id)) for ask in task.asks[at : at + _VERDICTS_A_STEP]]
+            yield
+
+
+def _invalid(error: RequestError) -> Refused:
+    return Refused(grpc.StatusCode.INVALID_ARGUMENT, "invalid", str(error))
 
 
 def _too_large() -> Refused:
@@ -134,7 +199,7 @@ def _too_large() -> Refused:
     return Refused(grpc.StatusCode.OUT_OF_RANGE, "too_large", sentence)
 
 
-async def _until(event: asyncio.Event, requests: AsyncIterator[pb.CheckRequest]) -> AsyncIterator[pb.CheckRequest]:
+async def _until(event: asyncio.Event, requests: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """The requests of a stream, until it ends or `event` is set."""
     stop = asyncio.ensure_future(event.wait())
     coming = requests.__aiter__()

@@ -102,14 +102,18 @@ class FairQueue:
 
     def _join(self, job: Job) -> _Line:
         """The tenant's line; one that was empty takes its place among the others."""
-        line = self._lines.get(job.tenant)
-        if line is None:
-            self._forget_absent()
-            line = self._lines[job.tenant] = _Line(self._terms_of(job.tenant))
-            line.cpu_left_s = line.tenant.cpu_seconds_per_minute
+        line = self._line(job.tenant)
         if line.head is None:
             line.tag = max(line.tag, self._clock)
             self._waiting[job.tenant] = line
+        return line
+
+    def _line(self, name: str) -> _Line:
+        line = self._lines.get(name)
+        if line is None:
+            self._forget_absent()
+            line = self._lines[name] = _Line(self._terms_of(name))
+            line.cpu_left_s = line.tenant.cpu_seconds_per_minute
         return line
 
     # ---- out ---------------------------------------------------------------------------------------------------
@@ -152,6 +156,13 @@ class FairQueue:
         line.left_at = time.monotonic()
         line.tag += max(0.0, cpu_ns / 1e9 / _CHECK_S - job.checks) / line.tenant.weight
         line.cpu_left_s -= cpu_ns / 1e9
+
+    def charge(self, name: str, cpu_s: float) -> None:
+        """CPU time that was spent for a tenant outside of its jobs: by the daemon, on its requests."""
+        line = self._line(name)
+        line.refill(time.monotonic())
+        line.tag = max(line.tag, self._clock) + cpu_s / _CHECK_S / line.tenant.weight
+        line.cpu_left_s -= cpu_s
 
     def remove(self, job: Job) -> bool:
         """Take a job out wherever it stands; False if it is not here."""

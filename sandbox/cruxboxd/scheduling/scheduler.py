@@ -148,6 +148,10 @@ class Pool:
         """Seconds until a tenant that has used up its CPU time may start something again; 0 if it may now."""
         return self._queue.cpu_wait_s(tenant)
 
+    def charge(self, tenant: str, cpu_s: float) -> None:
+        """Have a tenant pay for CPU time that the daemon itself spent on it."""
+        self._queue.charge(tenant, cpu_s)
+
     @property
     def busy(self) -> int:
         return sum(1 for keeper in self._keepers if keeper.load)

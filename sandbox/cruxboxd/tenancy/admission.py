@@ -93,11 +93,15 @@ class Admission:
 
     # ---- work --------------------------------------------------------------------------------------------------
 
-    def take(self, tenant: Tenant, checks: int, size: int) -> Ticket:
-        """Let work in; raises Refused when there is no room."""
+    def ask(self, tenant: Tenant, checks: int, size: int) -> None:
+        """Raises Refused if work of this size could not be let in now."""
         refused = self.refusal(tenant, checks, size) or self._overspent(tenant)
         if refused is not None:
             raise refused
+
+    def take(self, tenant: Tenant, checks: int, size: int) -> Ticket:
+        """Let work in; raises Refused when there is no room."""
+        self.ask(tenant, checks, size)
         return self._let_in(tenant, checks, size)
 
     async def take_when_possible(self, tenant: Tenant, checks: int, size: int, has_work: Callable[[], bool]) -> Ticket:

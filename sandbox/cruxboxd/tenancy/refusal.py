@@ -25,6 +25,10 @@ class Refused(Exception):
         super().__init__(sentence)
         self.code, self.reason, self.sentence, self.retry_s = code, reason, sentence, retry_s
 
+    def bare(self) -> Refused:
+        """The same without where it came from."""
+        return Refused(self.code, self.reason, self.sentence, self.retry_s)
+
     def metadata(self) -> Sequence[tuple[str, bytes]]:
         """What travels behind the status."""
         if self.retry_s is None:

@@ -1,0 +1,84 @@
+"""Turns on the loop: reading requests is cut into slices, one of them at a time, dealt between tenants by the time each
+has used.
+
+There is one loop, and whoever keeps it keeps everybody waiting. A request of 16 MiB costs seconds to read; cut into
+slices with a pass of the loop between two of them, it costs others a few milliseconds, however many such requests
+there are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+
+# How long a slice may take; a step of what is cut must be much shorter.
+SLICE_S = 0.003
+
+
+class Turns:
+    """Deals slices of the loop.
+
+    Args:
+        charge: told the tenant and the seconds of each slice.
+        slice_s: how long a slice may take.
+    """
+
+    def __init__(self, charge: Callable[[str, float], None], slice_s: float = SLICE_S) -> None:
+        self._charge, self._slice_s = charge, slice_s
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._used: dict[str, float] = {}
+        self._is_taken = False
+
+    async def run(self, tenant: str, steps: Iterator[None]) -> None:
+        """Advance `steps` to their end, slice by slice; raises what they raise."""
+        while True:
+            await self._turn(tenant)
+            began = time.perf_counter()
+            end = began + self._slice_s
+            try:
+                for _ in steps:
+                    if time.perf_counter() >= end:
+                        break
+                else:
+                    return
+            finally:
+                self._over(tenant, time.perf_counter() - began)
+
+    async def _turn(self, tenant: str) -> None:
+        if not self._is_taken:
+            self._is_taken = True
+            return
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if tenant not in self._waiting:
+            # Whoever comes starts where the others are: nobody pays for the time when others were away.
+            least = min((self._used.get(name, 0.0) for name in self._waiting), default=0.0)
+            self._used[tenant] = max(self._used.get(tenant, 0.0), least)
+        self._waiting.setdefault(tenant, deque()).append(mine)
+        try:
+            await mine
+        except asyncio.CancelledError:
+            if mine.done() and not mine.cancelled():
+                self._next()  # it was our turn already; somebody else's now
+            raise
+
+    def _over(self, tenant: str, seconds: float) -> None:
+        self._used[tenant] = self._used.get(tenant, 0.0) + seconds
+        self._charge(tenant, seconds)
+        asyncio.get_running_loop().call_soon(self._next)
+
+    def _next(self) -> None:
+        """Give the turn to who has used the least, or to nobody."""
+        for name in sorted(self._waiting, key=lambda name: self._used.get(name, 0.0)):
+            line = self._waiting[name]
+            while line:
+                following = line.popleft()
+                if not following.done():
+                    if not line:
+                        del self._waiting[name]
+                    following.set_result(None)
+                    return
+            del self._waiting[name]
+        self._is_taken = False
+        self._used.clear()

@@ -1,0 +1,158 @@
+"""What a caller can do to the daemon before, and without, being let in: real daemons, real bytes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import grpc
+import pytest
+from cruxbox_proto.v1 import sandbox_pb2 as pb
+from serving import Served, sums
+
+MIB = 1 << 20
+CHECK = "/cruxbox.v1.Sandbox/Check"
+STREAM = "/cruxbox.v1.Sandbox/CheckStream"
+EMPTY_TASKS = b"\x0a\x00" * (15 * MIB // 2)
+EMPTY_CHECKS = b"\x0a\x80\x80\xc0\x07" + b"\x1a\x00" * (15 * MIB // 2)
+
+
+def tenants(folder: Path, **quotas: str) -> str:
+    """A tokens file in which everybody's token is the name."""
+    text = "".join(
+        f'[tenants.{name}]\ntokens = ["sha256:{hashlib.sha256(name.encode()).hexdigest()}"]\n{quota}\n'
+        for name, quota in quotas.items()
+    )
+    path = folder / "tokens"
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory) -> Iterator[Served]:
+    """A daemon that knows alice and bob, and has judged something."""
+    folder = tmp_path_factory.mktemp("doors")
+    with Served(folder, "--tokens", tenants(folder, alice="", bob="queued_checks = 1")) as served:
+        with served.client(token="alice") as client:
+            client.check(sums(20))
+        yield served
+
+
+def call(daemon: Served, body: bytes, token: str = "", method: str = CHECK) -> tuple[str, str]:
+    """The status of a call that sends `body`, and its words."""
+    options = [("grpc.max_send_message_length", -1), ("grpc.use_local_subchannel_pool", 1)]
+    metadata = [("authorization", f"Bearer {token}")] if token else []
+    with grpc.insecure_channel(daemon.target, options=options) as channel:
+        try:
+            if method == CHECK:
+                channel.unary_unary(method)(body, timeout=60, metadata=metadata)
+            else:
+                list(channel.stream_stream(method)(iter([body]), timeout=60, metadata=metadata))
+        except grpc.RpcError as error:
+            return error.code().name, str(error.details())
+    return "OK", ""
+
+
+@pytest.mark.parametrize("method", [CHECK, STREAM])
+@pytest.mark.parametrize("body", [EMPTY_TASKS, EMPTY_CHECKS], ids=["tasks", "checks"])
+def test_a_caller_without_a_token_costs_nothing(daemon, method, body):
+    """It is refused before its request is taken: no byte of it, let alone an object for each two of them."""
+    before = daemon.memory_bytes()
+    with ThreadPoolExecutor(4) as pool:
+        ended = list(pool.map(lambda _: call(daemon, body, method=method)[0], range(8)))
+    assert ended == ["UNAUTHENTICATED"] * 8
+    assert daemon.memory_bytes() - before < 24 * MIB
+
+
+@pytest.mark.parametrize(("body", "what"), [(EMPTY_TASKS, "100000 tasks"), (EMPTY_CHECKS, "100000 checks")])
+def test_too_many_tasks_are_refused_before_they_are_made(daemon, body, what):
+    before = daemon.memory_bytes()
+    for _ in range(4):
+        code, words = call(daemon, body, "alice")
+        assert (code, what in words) == ("INVALID_ARGUMENT", True)
+    assert daemon.memory_bytes() - before < 64 * MIB
+
+
+def test_work_is_refused_before_it_is_parsed(daemon):
+    """100,000 tasks with options of their own, from a tenant that may have one check here."""
+    task = pb.Task(checks=[pb.Check(call=pb.CallCheck(call="f()", expected="1"))])
+    tasks = []
+    for number in range(100_000):
+        task.id, task.options.limits.steps = str(number), number + 1
+        tasks.append(pb.CheckRequest(tasks=[task]).SerializeToString())
+    before = daemon.memory_bytes()
+    code, words = call(daemon, b"".join(tasks), "bob")
+    assert (code, "100000 checks" in words) == ("RESOURCE_EXHAUSTED", True)
+    assert call(daemon, b"".join(tasks), "alice") == (
+        "INVALID_ARGUMENT", "a request holds tasks with at most 1000 different options",
+    )  # fmt: skip
+    assert daemon.memory_bytes() - before < 64 * MIB
+
+
+@pytest.mark.parametrize("token", ["", "alice"])
+def test_refused_requests_are_not_kept(daemon, token):
+    text = "x" * (3 * MIB)
+    task = pb.Task(program=text, checks=[pb.Check(call=pb.CallCheck(call="f()", expected="1"))])
+    body = pb.CheckRequest(tasks=[task], options=pb.Options(runtime="none")).SerializeToString()
+    call(daemon, body, token)
+    before = daemon.memory_bytes()
+    for _ in range(60):
+        assert call(daemon, body, token)[0] == ("INVALID_ARGUMENT" if token else "UNAUTHENTICATED")
+    assert daemon.memory_bytes() - before < 32 * MIB
+
+
+@pytest.mark.parametrize("method", [CHECK, STREAM])
+def test_one_check_that_is_wrong_is_nobody_elses_failure(daemon, method):
+    good = pb.Check(id="good", call=pb.CallCheck(call="f(1)", expected="2"))
+    wrong = [
+        pb.Check(id="blank", stdio=pb.StdioCheck(expected_stdout=" \n")),
+        pb.Check(id="nul", call=pb.CallCheck(call="f(\0)", expected="2")),
+        pb.Check(id="name", call=pb.CallCheck(call="f(1)", expected="2", entry_point="f(")),
+        pb.Check(id="script", script=pb.ScriptCheck()),
+    ]
+    program = "def f(x):\n    return x + 1\n"
+    request = pb.CheckRequest(
+        tasks=[
+            pb.Task(id="mixed", program=program, checks=[good, *wrong]),
+            pb.Task(id="nul", program="\0", checks=[good]),
+            pb.Task(id="fine", program=program, checks=[good]),
+        ]
+    )
+    verdicts = []
+    with grpc.insecure_channel(daemon.target) as channel:
+        metadata = [("authorization", "Bearer alice")]
+        body = request.SerializeToString()
+        if method == CHECK:
+            answers = [channel.unary_unary(method)(body, timeout=60, metadata=metadata)]
+        else:
+            answers = list(channel.stream_stream(method)(iter([body]), timeout=60, metadata=metadata))
+        for answer in answers:
+            verdicts += pb.CheckResponse.FromString(answer).verdicts
+    seen = {(one.task_id, one.check_id): (pb.Outcome.Name(one.outcome)[8:], one.detail) for one in verdicts}
+    assert len(seen) == 7
+    assert {key for key, (outcome, _) in seen.items() if outcome == "PASSED"} == {("mixed", "good"), ("fine", "good")}
+    for key in seen.keys() - {("mixed", "good"), ("fine", "good")}:
+        outcome, detail = seen[key]
+        assert outcome == "INVALID"
+        assert detail.startswith(f"task {key[0]!r}, check {key[1]!r}: ")
+
+
+def test_a_long_input_and_a_long_answer_fit_where_the_message_does(daemon):
+    text = "0123456789abcde\n" * 300_000  # 4.8 MB
+    program = "import sys\nsys.stdout.write(sys.stdin.read())\n"
+    check = pb.Check(stdio=pb.StdioCheck(stdin=text, expected_stdout=text))
+    request = pb.CheckRequest(tasks=[pb.Task(program=program, checks=[check])])
+    request.options.limits.output_bytes = 8 * MIB
+    options = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
+    with grpc.insecure_channel(daemon.target, options=options) as channel:
+        metadata = [("authorization", "Bearer alice")]
+        answer = channel.unary_unary(CHECK)(request.SerializeToString(), timeout=60, metadata=metadata)
+    (verdict,) = pb.CheckResponse.FromString(answer).verdicts
+    assert pb.Outcome.Name(verdict.outcome) == "OUTCOME_PASSED", verdict.detail
+
+
+def test_every_method_of_the_contract_is_served(daemon):
+    for method in pb.DESCRIPTOR.services_by_name["Sandbox"].methods:
+        assert call(daemon, b"", "alice", f"/cruxbox.v1.Sandbox/{method.name}")[0] != "UNIMPLEMENTED"

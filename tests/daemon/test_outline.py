@@ -1,0 +1,105 @@
+"""What is read off a request before it is parsed: it agrees with the parser, whatever the bytes, and stops early."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from cruxbox_proto.v1 import sandbox_pb2 as pb
+from cruxboxd.rpc.outline import Malformed, Outline, TooMany, pieces, walk
+from cruxboxd.rpc.wire import field
+from google.protobuf.message import DecodeError
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+MOST = 1_000
+
+
+def outlined(data: bytes, most: int = MOST) -> Outline:
+    outline = Outline()
+    for _ in walk(data, outline, most):
+        pass
+    return outline
+
+
+texts = st.text(max_size=20)
+options = st.builds(pb.Options, runtime=texts, repeat=st.integers(0, 2))
+checks = st.builds(lambda one, call: pb.Check(id=one, evaluate=pb.EvaluateCheck(call=call)), texts, texts)
+tasks = st.builds(pb.Task, id=texts, program=texts, checks=st.lists(checks, max_size=5), options=st.none() | options)
+requests = st.builds(pb.CheckRequest, tasks=st.lists(tasks, max_size=5), options=st.none() | options)
+
+
+@given(requests)
+def test_the_outline_is_that_of_the_message(request):
+    data = request.SerializeToString()
+    found = outlined(data)
+    assert [pb.Task.FromString(data[begin:end]) for begin, end, _ in found.tasks] == list(request.tasks)
+    assert [count for _, _, count in found.tasks] == [len(task.checks) for task in request.tasks]
+    assert pb.Options.FromString(b"".join(data[begin:end] for begin, end in found.options)) == request.options
+
+
+@given(requests, st.integers(0, 200), st.binary(max_size=12), st.integers(0, 12))
+@example(pb.CheckRequest(), 0, b"\x0a\x00" * 6, 0)
+@example(pb.CheckRequest(), 0, b"\x8a\x00\x80\x00\x0a\x02\x1a\x00", 0)  # a tag and a length longer than they need be
+@example(pb.CheckRequest(), 0, b"\x0b\x0c", 0)  # a group
+@example(pb.CheckRequest(), 0, b"\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 0)  # a number of 11 bytes
+@example(pb.CheckRequest(), 0, b"\x0a\xff\xff\xff\xff\xff\x01", 0)
+@example(pb.CheckRequest(), 0, b"\x0a\xff\xff\xff\x7f", 0)
+@example(pb.CheckRequest(), 0, b"\x02\x00", 0)  # field 0
+def test_bytes_that_were_disturbed_are_refused_or_counted_as_the_parser_counts(request, at, noise, cut):
+    data = request.SerializeToString()
+    at = min(at, len(data))
+    data = data[:at] + noise + data[at + cut :]
+    try:
+        found = outlined(data)
+    except (Malformed, TooMany):
+        return
+    try:
+        parsed = pb.CheckRequest.FromString(data)
+    except DecodeError:
+        return
+    assert [count for _, _, count in found.tasks] == [len(task.checks) for task in parsed.tasks]
+    assert found.checks == sum(len(task.checks) for task in parsed.tasks)
+
+
+@given(st.binary(max_size=64))
+def test_any_bytes_end_in_an_outline_or_a_refusal(data):
+    try:
+        found = outlined(data)
+    except (Malformed, TooMany):
+        return
+    assert all(0 <= begin <= end <= len(data) for begin, end, _ in found.tasks)
+
+
+@given(tasks, st.integers(1, 6))
+def test_pieces_put_together_are_the_message(task, most):
+    data = b"head" + task.SerializeToString()
+    whole = pb.Task()
+    for piece in pieces(data, 4, len(data), most):
+        whole.MergeFrom(pb.Task.FromString(piece))
+    assert whole == task
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"\x0a\x00" * 10**6, "at most 1000 tasks"),
+        (field(1, b"\x1a\x00" * 10**6), "at most 1000 checks"),
+        (field(1, b"\x1a\x00" * 900) + field(1, b"\x1a\x00" * 900), "at most 1000 checks"),
+        (field(2, b"\x0a\x00" * 10**6), "options are over 4096 bytes"),
+        (field(2, b"\x0a\x00" * 1_500) * 2, "options are over 4096 bytes"),
+        (b"\x12\x00" * 10**6, "options stand in the request more than 32 times"),
+        (field(1, field(4, b"\x0a\x00" * 10**6)), "options are over 4096 bytes"),
+        (field(1, field(3, b"\x12\x00" * 10**6)), "a check has more than 32 fields"),
+        (field(1, field(3, field(2, b"\x0a\x00" * 10**6))), "a check has more than 32 fields"),
+    ],
+)
+def test_what_would_be_costly_to_parse_is_refused_before(data, what):
+    """Some thousand fields are looked at, whatever the size of the message."""
+    with pytest.raises(TooMany, match=what):
+        list(itertools.islice(walk(data, Outline(), MOST), 5))
+
+
+def test_it_comes_up_for_air():
+    data = field(1, b"\x1a\x00" * 10) * 10_000
+    assert len(list(walk(data, Outline(), 10**6))) == 109

@@ -1,0 +1,64 @@
+"""Turns on the loop: one slice at a time, between tenants by what each has used."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from cruxboxd.rpc.turns import Turns
+
+
+def work(name: str, steps: int, log: list[str], step_s: float = 0.0) -> object:
+    for _ in range(steps):
+        log.append(name)
+        if step_s:
+            time.sleep(step_s)
+        yield
+
+
+async def test_one_slice_a_pass_of_the_loop():
+    """However many have work, what else the loop has to do comes between any two slices."""
+    charged: dict[str, float] = {}
+    turns, log = Turns(lambda name, seconds: charged.update({name: charged.get(name, 0) + seconds}), slice_s=0), []
+    running = [asyncio.create_task(turns.run(name, work(name, 20, log))) for name in "abcd"]
+
+    async def other() -> None:
+        while not all(task.done() for task in running):
+            log.append("-")
+            await asyncio.sleep(0)
+
+    await asyncio.gather(other(), *running)
+    text = "".join(log)
+    assert all(len(run) <= 1 for run in text.split("-"))
+    assert {name: text.count(name) for name in "abcd"} == dict.fromkeys("abcd", 20)
+    assert sorted(charged) == list("abcd")
+
+
+async def test_who_has_much_to_read_does_not_hold_up_who_has_little():
+    turns, log = Turns(lambda name, seconds: None, slice_s=0), []
+    much = [asyncio.create_task(turns.run("much", work("m", 200, log, 0.0005))) for _ in range(5)]
+    await asyncio.sleep(0)
+    await turns.run("little", work("l", 5, log, 0.0005))
+    assert log.count("m") < 60
+    await asyncio.gather(*much)
+    assert (log.count("m"), log.count("l")) == (1000, 5)
+
+
+async def test_what_goes_wrong_is_heard_and_the_turn_goes_on():
+    turns, log = Turns(lambda name, seconds: None, slice_s=0), []
+
+    def wrong() -> object:
+        yield
+        raise ValueError("wrong")
+
+    first = asyncio.create_task(turns.run("a", wrong()))
+    gone = asyncio.create_task(turns.run("b", work("b", 5, log)))
+    last = asyncio.create_task(turns.run("c", work("c", 5, log)))
+    await asyncio.sleep(0)
+    gone.cancel()
+    with pytest.raises(ValueError, match="wrong"):
+        await first
+    await last
+    assert log.count("c") == 5
+    await turns.run("d", work("d", 5, log))
