@@ -223,11 +223,15 @@ _FAILED = Refused(grpc.StatusCode.INTERNAL, "failed", "an internal error of the 
 
 async def _one_message(context: Context) -> bytes:
     """The message of a call that has one."""
+    reading = asyncio.ensure_future(context.read())
     try:
-        data = await asyncio.wait_for(context.read(), _MESSAGE_S)
-    except asyncio.TimeoutError:
-        sentence = f"the request did not come within {_MESSAGE_S} s"
-        raise Refused(grpc.StatusCode.DEADLINE_EXCEEDED, "slow", sentence) from None
+        await asyncio.wait({reading}, timeout=_MESSAGE_S)  # asyncio.wait_for would swallow a cancellation now and then
+        if not reading.done():
+            sentence = f"the request did not come within {_MESSAGE_S} s"
+            raise Refused(grpc.StatusCode.DEADLINE_EXCEEDED, "slow", sentence)
+        data = reading.result()
+    finally:
+        reading.cancel()
     if data is _EOF:
         raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "invalid", "the call ended without a request")
     current_call.get().received_bytes += len(data)

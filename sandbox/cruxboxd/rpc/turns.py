@@ -58,7 +58,7 @@ class Turns:
         self._waiting.setdefault(tenant, deque()).append(mine)
         try:
             await mine
-        except asyncio.CancelledError:
+        except BaseException:
             if mine.done() and not mine.cancelled():
                 self._next()  # it was our turn already; somebody else's now
             raise

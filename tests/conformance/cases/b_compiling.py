@@ -21,7 +21,7 @@ CASES: list[Case] = [
     case(42, "100 nested blocks", call("IF", BLOCKS)),
     case(43, "f-string nested 200 deep", call(ANY_BUT_X, f"def f(): return {nested_fstring(200)}\n", expected="'1'")),
     # R: the whole message may already be over the cap of the transport.
-    case(44, "a literal of 10 MB", call("IR", "x = '" + "a" * (10 << 20) + "'\ndef f(): return 'held'\n")),
+    case(44, "a literal of 10 MB", call("IPR", "x = '" + "a" * (10 << 20) + "'\ndef f(): return 'held'\n")),
     case(45, "constant folding of (1,) * 10**9", call("MF", "def f(): return len((1,) * 10**9)\n")),
     case(46, "10**6 statements", call("PTIM", "0\n" * 10**6 + "def f(): return 'held'\n")),
     case(
