@@ -27,15 +27,21 @@ class Daemon:
     target: str
     process: subprocess.Popen[bytes]
 
-    def weight(self) -> tuple[float, float]:
-        """(RSS, PSS) of the daemon and all its children, in MB; PSS counts a shared page once."""
-        rss = pss = 0
+    def weight(self) -> tuple[float, float | None]:
+        """(RSS, PSS) of the daemon and all its children, in MB; PSS counts a shared page once.
+
+        PSS is None where the kernel does not tell: zygotes are undumpable, so only root may look at their pages.
+        """
+        rss, pss = 0, 0.0
+        may_look = True
         for process in self._family():
             with contextlib.suppress(psutil.NoSuchProcess):
-                info = process.memory_full_info()
-                rss += info.rss
-                pss += info.pss
-        return rss / MB, pss / MB
+                rss += process.memory_info().rss
+                try:
+                    pss += process.memory_full_info().pss
+                except psutil.AccessDenied:
+                    may_look = False
+        return rss / MB, pss / MB if may_look else None
 
     def settled_rss(self) -> float:
         """Sum of RSS of the daemon and the zygotes, in MB: of all that lives longer than a worker does."""

@@ -22,7 +22,8 @@ def footprint(daemon: Daemon) -> Iterator[Figure]:
     detail = (
         f"the daemon and {daemon.children()} processes; sum of RSS {rss:.0f} MB; the daemon alone {daemon.rss():.0f} MB"
     )
-    yield Figure("resident", "resident, shared pages counted once (PSS)", pss, "MB", detail)
+    if pss is not None:
+        yield Figure("resident", "resident, shared pages counted once (PSS)", pss, "MB", detail)
     yield Figure("resident_rss", "resident, sum of RSS", rss, "MB")
 
 

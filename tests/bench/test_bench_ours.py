@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import psutil
@@ -58,8 +59,11 @@ def test_latency_and_stalls(client):
 def test_scale_and_footprint(client, server):
     assert _keys(latency.scale(client, [100, 200], 1, lambda _: None)) == {"rate_100", "rate_200", "scale_flat"}
     weights = {figure.key: figure.value for figure in memory.footprint(server)}
-    assert weights["resident"] > 10
-    assert weights["resident_rss"] >= weights["resident"]
+    assert weights["resident_rss"] > 10
+    if os.geteuid() == 0:  # the pages of an undumpable zygote are root's to see
+        assert 10 < weights["resident"] <= weights["resident_rss"]
+    else:
+        assert "resident" not in weights
 
 
 def test_stream_memory_is_sampled(client, server):
