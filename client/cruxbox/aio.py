@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-import weakref
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any, Union
 
@@ -15,11 +14,11 @@ import grpc.aio
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 
 from cruxbox import channel
-from cruxbox.channel import Tls, left, make_stub, once_failure
-from cruxbox.endpoint import Endpoint, Settings
+from cruxbox.channel import left, make_stub, once_failure
+from cruxbox.endpoint import BaseClient
 from cruxbox.info import ServerInfo, decode_info
 from cruxbox.model import Task, Verdict
-from cruxbox.session import Event, Session
+from cruxbox.session import Session
 
 _INFO_TIMEOUT_S = 10.0
 _READ_AHEAD = 256
@@ -27,48 +26,18 @@ _READ_AHEAD = 256
 Tasks = Union[Iterable[Task], AsyncIterable[Task]]
 
 
-class AsyncClient:
-    """Sends tasks to a sandbox and brings back verdicts, without blocking the event loop.
+class AsyncClient(BaseClient):
+    """Sends tasks to a sandbox and brings back verdicts without blocking the event loop; see `BaseClient` for the
+    arguments.
 
-    The arguments are those of `Client`. gRPC's asyncio stack does not work again in a fork of a process that used it:
-    fork before, or use `Client` there.
+    May be used by several tasks of a loop at once, and by one loop after the other. gRPC's asyncio stack does not work
+    again in a fork of a process that used it: fork before, or use `Client` there.
     """
 
-    def __init__(
-        self,
-        target: str | None = None,
-        *,
-        token: str | None = None,
-        tls: Tls | None = None,
-        credentials: grpc.ChannelCredentials | None = None,
-        allow_plaintext_token: bool = False,
-        workers: int | None = None,
-        server_args: Sequence[str] = (),
-        deadline: float | None = None,
-        retries: int = 6,
-        window: int = 2048,
-        streams: int | None = None,
-        on_event: Callable[[Event], None] | None = None,
-    ) -> None:
-        self._settings = Settings(
-            target=target,
-            token=token,
-            tls=tls,
-            credentials=credentials,
-            allow_plaintext_token=allow_plaintext_token,
-            workers=workers,
-            server_args=tuple(server_args),
-            deadline=deadline,
-            retries=retries,
-            window=window,
-            streams=streams,
-            on_event=on_event,
-        )
-        self._endpoint = Endpoint(self._settings)
+    def _prepare(self) -> None:
         self._channel: grpc.aio.Channel | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._generation = 0
-        weakref.finalize(self, self._endpoint.close)
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -81,15 +50,46 @@ class AsyncClient:
     # ---- what it is for -------------------------------------------------------
 
     async def check(self, tasks: Tasks, *, deadline: float | None = None) -> list[Verdict]:
-        """The verdicts of all checks of all `tasks`, in order; see `Client.check`."""
+        """The verdicts of all checks of all `tasks`. Checks that say the same are sent once.
+
+        Args:
+            tasks: what to check, an iterable or an async one; kept whole in memory.
+            deadline: seconds this may take, instead of the client's own; None is that one.
+
+        Returns:
+            One verdict for each check of each task, in their order; see `Client.check` for those that cannot be sent.
+
+        Raises:
+            InvalidRequest: what is asked cannot be asked: a task without checks, limits above the server's.
+            Unavailable, Overloaded, EmbeddedServerError: no server, or none with room, for longer than `retries` allow.
+            Unauthenticated: the server does not know the caller.
+            DeadlineExceeded: the deadline passed before every check had a verdict.
+            ServerError: the server failed, or breaks the contract.
+        """
         return [verdict async for verdict in self._run(tasks, deadline, whole=True, ordered=True)]
 
     def stream(self, tasks: Tasks, *, ordered: bool = True, deadline: float | None = None) -> AsyncIterator[Verdict]:
-        """Verdicts as they come, in bounded memory; `tasks` may be an async iterable. See `Client.stream`."""
+        """Verdicts as they come, for any number of tasks in bounded memory; `tasks` is read as there is room.
+
+        Args:
+            tasks: what to check, an iterable or an async one, which is read ahead by 256 tasks at the most.
+            ordered: in the order of the tasks; False gives each verdict as soon as it is there (ids tell them apart).
+            deadline: seconds all of it may take, instead of the client's own; None is that one.
+
+        Returns:
+            An async iterator of one verdict for each check. Closing it cancels what is under way.
+
+        Raises:
+            What `check` raises, while it is read, and what `tasks` raises.
+        """
         return self._run(tasks, deadline, whole=False, ordered=ordered)
 
     async def info(self) -> ServerInfo:
-        """What the server is: version, runtimes, limits, layers of confinement."""
+        """What the server is: version, runtimes, limits, layers of confinement.
+
+        Raises:
+            What `check` raises, after the client's deadline or 10 s.
+        """
         stub, metadata = await self._connect()
         timeout = self._settings.deadline or _INFO_TIMEOUT_S
         try:
@@ -153,13 +153,11 @@ class AsyncClient:
         """Send what there is by a single call; what fails goes on by a stream, if it may."""
         for lane, request in session.requests(time.monotonic()):
             stub, metadata = await self._connect()
-            failure = None
             try:
-                response = await stub.Check(request, metadata=metadata, timeout=left(until))
-                session.response(lane, response, time.monotonic())
+                response, failure = await stub.Check(request, metadata=metadata, timeout=left(until)), None
             except grpc.RpcError as error:
-                failure = once_failure(error)
-            session.ended(lane, failure, time.monotonic())
+                response, failure = None, once_failure(error)
+            session.answered_once(lane, response, failure, time.monotonic())
 
 
 async def _pause(session: Session, feed: _Feed, wake: asyncio.Event, until: float | None) -> None:

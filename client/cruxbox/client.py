@@ -11,8 +11,7 @@ import os
 import queue
 import threading
 import time
-import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any, Optional
 
@@ -20,85 +19,28 @@ import grpc
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 
 from cruxbox import channel
-from cruxbox.channel import Tls
-from cruxbox.endpoint import Endpoint, Settings
+from cruxbox.endpoint import BaseClient
 from cruxbox.info import ServerInfo, decode_info
 from cruxbox.model import Task, Verdict
-from cruxbox.session import Event, Session
+from cruxbox.session import Session
 
 # How long a slow source of tasks may keep finished verdicts, and questions that do not fill a request, waiting.
 _LINGER_S = 0.02
 _INFO_TIMEOUT_S = 10.0
 
 
-class Client:
-    """Sends tasks to a sandbox and brings back verdicts.
+class Client(BaseClient):
+    """Sends tasks to a sandbox and brings back verdicts; see `BaseClient` for the arguments.
 
     May be used from several threads at once, survives a fork (the child connects anew) and can be pickled (only what
     it was told travels). Nothing is connected or started before it is needed.
-
-    Args:
-        target: `host:port`, `dns:///service:port` (every address behind it is used), `unix:/path`; None starts a daemon
-            of its own and stops it in the end.
-        token: bearer token that says which tenant is calling.
-        tls: certificates to use; `Tls()` trusts the system's roots.
-        credentials: ready-made gRPC channel credentials, instead of `tls`.
-        allow_plaintext_token: send the token without TLS to another machine, where the network itself is encrypted.
-        workers: workers of the embedded daemon; None is one a CPU.
-        server_args: more arguments for the embedded daemon's `cruxboxd serve`.
-        deadline: seconds a `check` or `stream` may take; None is no bound of ours (the server bounds every check).
-        retries: how often in a row the server may be unreachable, without a single verdict in between.
-        window: distinct checks that may be in flight.
-        streams: streams side by side; None is one, or four where several servers stand behind the target.
-        on_event: called with each `Event`: for metrics.
     """
 
-    def __init__(
-        self,
-        target: str | None = None,
-        *,
-        token: str | None = None,
-        tls: Tls | None = None,
-        credentials: grpc.ChannelCredentials | None = None,
-        allow_plaintext_token: bool = False,
-        workers: int | None = None,
-        server_args: Sequence[str] = (),
-        deadline: float | None = None,
-        retries: int = 6,
-        window: int = 2048,
-        streams: int | None = None,
-        on_event: Callable[[Event], None] | None = None,
-    ) -> None:
-        self._settings = Settings(
-            target=target,
-            token=token,
-            tls=tls,
-            credentials=credentials,
-            allow_plaintext_token=allow_plaintext_token,
-            workers=workers,
-            server_args=tuple(server_args),
-            deadline=deadline,
-            retries=retries,
-            window=window,
-            streams=streams,
-            on_event=on_event,
-        )
-        self._prepare()
-
     def _prepare(self) -> None:
-        self._endpoint = Endpoint(self._settings)
         self._lock = threading.Lock()
         self._channel: grpc.Channel | None = None
         self._generation = 0
         self._pid = os.getpid()
-        weakref.finalize(self, self._endpoint.close)
-
-    def __getstate__(self) -> Settings:
-        return self._settings
-
-    def __setstate__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._prepare()
 
     def __enter__(self) -> Client:
         return self
@@ -111,15 +53,24 @@ class Client:
     # ---- what it is for -------------------------------------------------------
 
     def check(self, tasks: Iterable[Task], *, deadline: float | None = None) -> list[Verdict]:
-        """The verdicts of all checks of all `tasks`, in order. Checks that say the same are sent once.
+        """The verdicts of all checks of all `tasks`. Checks that say the same are sent once.
 
         Somebody waits for them, so the server takes them before bulk work (unless a task says otherwise).
 
         Args:
-            tasks: what to check.
-            deadline: seconds this may take, instead of the client's own.
+            tasks: what to check; kept whole in memory.
+            deadline: seconds this may take, instead of the client's own; None is that one.
 
-        Raises a CruxboxError: Unavailable, Unauthenticated, InvalidRequest, DeadlineExceeded...
+        Returns:
+            One verdict for each check of each task, in their order. A check that cannot even be sent is INVALID (what
+            no Python source can hold) or SANDBOX_ERROR (larger than a request), and the others go on.
+
+        Raises:
+            InvalidRequest: what is asked cannot be asked: a task without checks, limits above the server's.
+            Unavailable, Overloaded, EmbeddedServerError: no server, or none with room, for longer than `retries` allow.
+            Unauthenticated: the server does not know the caller.
+            DeadlineExceeded: the deadline passed before every check had a verdict.
+            ServerError: the server failed, or breaks the contract.
         """
         return list(self._run(tasks, deadline, whole=True, ordered=True))
 
@@ -133,12 +84,22 @@ class Client:
         Args:
             tasks: what to check; an iterator is read in the caller's thread.
             ordered: in the order of the tasks; False gives each verdict as soon as it is there (ids tell them apart).
-            deadline: seconds all of it may take, instead of the client's own.
+            deadline: seconds all of it may take, instead of the client's own; None is that one.
+
+        Returns:
+            An iterator of one verdict for each check. Closing it cancels what is under way.
+
+        Raises:
+            What `check` raises, while it is read.
         """
         return self._run(tasks, deadline, whole=False, ordered=ordered)
 
     def info(self) -> ServerInfo:
-        """What the server is: version, runtimes, limits, layers of confinement."""
+        """What the server is: version, runtimes, limits, layers of confinement.
+
+        Raises:
+            What `check` raises, after the client's deadline or 10 s.
+        """
         stub, metadata = self._connect()
         timeout = self._settings.deadline or _INFO_TIMEOUT_S
         try:
@@ -199,13 +160,11 @@ class Client:
         """Send what there is by a single call; what fails goes on by a stream, if it may."""
         for lane, request in session.requests(time.monotonic()):
             stub, metadata = self._connect()
-            failure = None
             try:
-                response = stub.Check(request, metadata=metadata, timeout=channel.left(until))
-                session.response(lane, response, time.monotonic())
+                response, failure = stub.Check(request, metadata=metadata, timeout=channel.left(until)), None
             except grpc.RpcError as error:
-                failure = channel.once_failure(error)
-            session.ended(lane, failure, time.monotonic())
+                response, failure = None, channel.once_failure(error)
+            session.answered_once(lane, response, failure, time.monotonic())
 
 
 def _take_in(session: Session, feed: Iterator[Task]) -> bool:

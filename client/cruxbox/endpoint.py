@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +16,7 @@ from cruxbox.session import Event, Policy, Session
 
 @dataclass(frozen=True)
 class Settings:
-    """The arguments of `Client` and `AsyncClient`, which see. Plain data: it pickles, so that clients do."""
+    """The arguments of `BaseClient`, which see. Plain data: it pickles, so that clients do."""
 
     target: str | None
     token: str | None
@@ -35,7 +36,7 @@ class Settings:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise InvalidRequest(f"{name} must be at least {least}, not {value}.")
-        if self.deadline is not None and self.deadline <= 0:
+        if self.deadline is not None and not self.deadline > 0:  # NaN is not
             raise InvalidRequest(f"deadline must be more than 0 seconds, not {self.deadline:g}.")
         if self.target is not None and not self.target.strip():
             raise InvalidRequest("target must name a server, like host:port, dns:///name:port or unix:/path.")
@@ -92,3 +93,72 @@ class Endpoint:
         """Stop the embedded server, if there is one."""
         if self.embedded is not None:
             self.embedded.stop()
+
+
+class BaseClient:
+    """What `Client` and `AsyncClient` are made of.
+
+    Args:
+        target: `host:port`, `dns:///service:port` (every address behind it is used), `unix:/path`; None starts a daemon
+            of its own and stops it in the end.
+        token: bearer token that says which tenant is calling.
+        tls: certificates to use; `Tls()` trusts the system's roots.
+        credentials: ready-made gRPC channel credentials, instead of `tls`.
+        allow_plaintext_token: send the token without TLS to another machine, where the network itself is encrypted.
+        workers: workers of the embedded daemon; None is one a CPU.
+        server_args: more arguments for the embedded daemon's `cruxboxd serve`.
+        deadline: seconds a `check` or `stream` may take; None is no bound of ours (the server bounds every check).
+        retries: how often in a row the server may be unreachable, without a single verdict in between.
+        window: distinct checks that may be in flight.
+        streams: streams side by side; None is one, or four where several servers stand behind the target.
+        on_event: called with each `Event`, in the caller's thread or loop: for metrics.
+
+    Raises:
+        InvalidRequest: a value that cannot be, or arguments that do not go together. Nothing is connected yet.
+    """
+
+    def __init__(
+        self,
+        target: str | None = None,
+        *,
+        token: str | None = None,
+        tls: Tls | None = None,
+        credentials: Any | None = None,
+        allow_plaintext_token: bool = False,
+        workers: int | None = None,
+        server_args: Sequence[str] = (),
+        deadline: float | None = None,
+        retries: int = 6,
+        window: int = 2048,
+        streams: int | None = None,
+        on_event: Callable[[Event], None] | None = None,
+    ) -> None:
+        self.__setstate__(
+            Settings(
+                target=target,
+                token=token,
+                tls=tls,
+                credentials=credentials,
+                allow_plaintext_token=allow_plaintext_token,
+                workers=workers,
+                server_args=tuple(server_args),
+                deadline=deadline,
+                retries=retries,
+                window=window,
+                streams=streams,
+                on_event=on_event,
+            )
+        )
+
+    def __getstate__(self) -> Settings:
+        return self._settings
+
+    def __setstate__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._endpoint = Endpoint(settings)
+        weakref.finalize(self, self._endpoint.close)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Set up what this kind of client needs; nothing is connected yet."""
+        raise NotImplementedError

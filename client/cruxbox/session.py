@@ -199,6 +199,12 @@ class Session:
         if self._batch.cooling and self._warm_at is None:
             self._warm_at = now + self._policy.backoff.delay_s(0)
 
+    def answered_once(self, lane: int, response: Any | None, failure: Failure | None, now: float) -> None:
+        """A single call over `lane` ended: with a pb.CheckResponse, or a failure; then a stream is the next try."""
+        if response is not None:
+            self.response(lane, response, now)
+        self.ended(lane, failure, now)
+
     def ended(self, lane: int, failure: Failure | None, now: float) -> None:
         """The stream of `lane` ended, with `failure` or of the server's own accord; raises when it is time to stop."""
         carried = self._batch.requeue(lane)

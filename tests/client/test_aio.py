@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 
 import pytest
-from cruxbox import AsyncClient, CallCheck, DeadlineExceeded, InvalidRequest, Limits, Outcome, Task, Unavailable
+from cruxbox import AsyncClient, CallCheck, Client, DeadlineExceeded, InvalidRequest, Limits, Outcome, Task, Unavailable
 
 
 def sums(count: int, start: int = 0) -> list[Task]:
@@ -108,3 +109,15 @@ async def test_it_may_have_a_daemon_of_its_own():
         pid = client._endpoint.embedded.pid
     assert client._endpoint.embedded.pid is None
     assert pid
+
+
+def test_both_clients_take_the_same_arguments_with_the_same_defaults():
+    assert inspect.signature(Client) == inspect.signature(AsyncClient)
+    for name in ("check", "stream", "info", "close"):
+        sync, other = (list(inspect.signature(getattr(kind, name)).parameters) for kind in (Client, AsyncClient))
+        assert sync == other
+        assert inspect.getdoc(getattr(AsyncClient, name))
+    for wrong in ({"deadline": float("nan")}, {"retries": -1}, {"target": " "}, {"target": "a:1", "workers": 2}):
+        for kind in (Client, AsyncClient):
+            with pytest.raises(InvalidRequest):
+                kind(**wrong)
