@@ -12,9 +12,10 @@ from dataclasses import replace
 import psutil
 import pytest
 import pytest_asyncio
-from cruxboxd.judging.outcomes import Outcome, of_exit, of_records, parse_report
+from cruxboxd.judging.outcomes import Outcome, of_answer, of_exit
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config, Limits, environment_for_zygotes
 from cruxboxd.zygotes.jobs import Job
+from cruxboxd.zygotes.report import Asked
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
 from cruxboxd.zygotes.zygote_process import Keeper, StartError
@@ -50,9 +51,9 @@ class Kept:
         for one in jobs:
             self.keeper.run(one)
             result = await asyncio.wait_for(one.future, 20)
-            findings, forged = of_records(parse_report(result.report), one.checks, result.facts, 1 << 20)
-            assert forged == ""
-            found.append([findings[at].shown for at in sorted(findings)])
+            report = result.read(Asked(count=one.checks, output=1 << 20))
+            assert report.forged == ""
+            found.append([of_answer(answer, result.facts).shown for answer in report.answers])
         return found
 
 

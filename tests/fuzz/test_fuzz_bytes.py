@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 
-from cruxboxd.judging import outcomes
-from cruxboxd.judging.outcomes import Finding, Outcome
+from cruxboxd.judging import charging, outcomes
+from cruxboxd.judging.expected import Kind, Reading, readings
+from cruxboxd.judging.outcomes import Assurance, Finding, Outcome
+from cruxboxd.settings.config import DEFAULT_LIMITS
 from cruxboxd.zygotes.exit import Exit
+from cruxboxd.zygotes.jobs import Result
+from cruxboxd.zygotes.report import ENDS, TEST_ENDS, VALUES, Asked, read_report, split_sections
 from cruxcell.protocol import frames, messages
-from cruxcell.protocol.records import NUMBERS
+from cruxcell.protocol.records import NUMBERS, section
 from cruxcell.values import transfer
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,18 +88,42 @@ def test_an_encoded_value_cut_or_changed_is_a_value_or_garbled(value):
 
 
 _KINDS = [messages.PLAN, messages.VALUE, messages.RAISED, messages.STEP_LIMIT, messages.OUTPUT_LIMIT, messages.ENDED,
-          messages.MEMORY_LIMIT, messages.HARNESS_ERROR, messages.CANDIDATE_GONE]  # fmt: skip
+          messages.MEMORY_LIMIT, messages.HARNESS_ERROR, messages.CANDIDATE_GONE, messages.CANNOT_CROSS,
+          messages.NOT_PLAIN, messages.VIOLATED, messages.FINDINGS, messages.SECTION]  # fmt: skip
 _NUMBERS = st.builds(
-    NUMBERS.pack, st.integers(0, 3), st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1), st.integers(0, 9),
-    st.integers(0, 255),
+    NUMBERS.pack, st.integers(0, 3), st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1),
+    st.integers(0, 2**64 - 1), st.sampled_from([0, 0, 0, 4, 8, 255]),
 )  # fmt: skip
-_PLAN = st.tuples(st.just(messages.PLAN), st.sampled_from([b"0", b"1"]), st.text("cdaxi", max_size=4).map(str.encode))
-_RECORD = st.tuples(
-    st.sampled_from(_KINDS) | st.binary(max_size=1), _NUMBERS | st.binary(max_size=3), st.binary(max_size=4)
-).flatmap(lambda head: FIELDS.map(lambda rest: [*head, *rest]))
+_PLAN = st.tuples(
+    st.just(messages.PLAN), st.sampled_from([b"0", b"1"]), st.text("cdaxi", min_size=3, max_size=3).map(str.encode)
+)
+_BYTES = st.binary(max_size=4)
+# What an honest worker writes in its form, if not in its place; and what is nothing at all.
+_VALUE = st.tuples(
+    st.just(messages.VALUE), _NUMBERS, st.sampled_from([b"p", b"n", b"o"]), _BYTES, _BYTES, _BYTES, _BYTES
+)
+_RAISED = st.tuples(
+    st.just(messages.RAISED), _NUMBERS, _BYTES, _BYTES, st.binary(min_size=4, max_size=4), _BYTES, _BYTES
+)
+_ENDED = st.tuples(st.just(messages.ENDED), _NUMBERS, _BYTES, _BYTES, _BYTES)
+_LIMIT = st.tuples(st.sampled_from([messages.STEP_LIMIT, messages.OUTPUT_LIMIT, messages.MEMORY_LIMIT]), _NUMBERS)
+_LEAVES = st.tuples(
+    st.sampled_from([messages.CANDIDATE_GONE, messages.CANNOT_CROSS, messages.NOT_PLAIN]), _NUMBERS, _BYTES
+)
+_NOTES = st.lists(st.binary(max_size=2), max_size=4).map(lambda rest: (messages.FINDINGS, b"\0\0\0\0", *rest))
+_ANY = st.tuples(st.sampled_from(_KINDS) | st.binary(max_size=1), _NUMBERS | st.binary(max_size=4), _BYTES).flatmap(
+    lambda head: FIELDS.map(lambda rest: (*head, *rest))
+)
+_RECORD = _VALUE | _RAISED | _ENDED | _LIMIT | _LEAVES | _NOTES | _ANY
 _REPORT = st.builds(
-    lambda plan, records, tail: b"".join(map(frames.frame, [list(plan), *records])) + tail,
+    lambda plan, records, tail: b"".join([frames.frame(list(one)) for one in [plan, *records]]) + tail,
     _PLAN, st.lists(_RECORD, max_size=4), st.just(b"") | st.binary(max_size=9),
+)  # fmt: skip
+_ASKED = st.builds(
+    Asked, st.just(3), st.sampled_from([VALUES, ENDS, TEST_ENDS]), st.sampled_from(["d", "dax"]), st.booleans(),
+    st.booleans(), st.booleans(), st.integers(1, 2**40), st.sampled_from([0, 1, 1 << 20]),
+    st.sampled_from([0, 1 << 16]),
+    st.just(b"token"),
 )  # fmt: skip
 _EXITS = st.builds(
     Exit, st.integers(0, 0xFFFF).filter(lambda status: status & 0x7F != 0x7F), st.integers(0, 10**12),
@@ -104,17 +132,84 @@ _EXITS = st.builds(
 
 
 @budget
-@given(st.binary() | _REPORT, _EXITS)
-def test_any_bytes_are_a_report_and_findings(data, facts):
-    report = outcomes.parse_report(data)
-    findings, forged = outcomes.of_records(report, 3, facts, 1 << 20)
-    assert set(findings) <= {0, 1, 2}
-    assert isinstance(forged, str)
-    for finding in findings.values():
-        assert finding.outcome not in (Outcome.PASSED, Outcome.SANDBOX_ERROR, Outcome.EVALUATED)
+@given(st.binary() | _REPORT, _ASKED)
+def test_any_bytes_are_answers_to_the_first_turns(data, asked):
+    """Nothing that is not its worker's turn, nothing out of order, nothing twice; and never the token by itself."""
+    report = read_report(data, asked)
+    assert [answer.index for answer in report.answers] == report.turns[: len(report.answers)]
+    assert len(set(report.turns)) == len(report.turns)
+    assert report.plan is not None or not (report.turns or report.answers or report.notes)
+    if report.plan is not None:
+        assert report.turns == report.plan.turns(asked)
+        calls = [at for at in report.turns if report.plan.classes[at] != messages.CONSTANT]
+        assert report.plan.hermetic or asked.takes_turns or len(calls) <= 1
+    for answer in report.answers:
+        assert answer.kind in asked.kinds
+        assert answer.kind != messages.ENDED or answer.fields[2] == asked.token
+        assert answer.steps <= asked.steps
+        assert max(answer.cpu_ns, answer.wall_ns) < 2**63
+
+
+@budget
+@given(st.binary() | _REPORT, _ASKED, _EXITS, st.booleans())
+def test_any_bytes_give_findings_and_nothing_else(data, asked, facts, over_cap):
+    """Every check has a finding, runs alone, or goes on in a new worker; no report passes anything by itself."""
+    seen = charging.read(
+        Result(data, facts, over_cap=over_cap), asked, DEFAULT_LIMITS, lambda plan: Assurance.SEPARATED
+    )
+    report = read_report(data, asked)
+    assert set(seen.findings) | set(seen.to_run_alone) <= {0, 1, 2}
+    assert not set(seen.findings) & set(seen.to_run_alone)
+    assert len(set(seen.to_run_alone)) == len(seen.to_run_alone)
+    assert seen.findings or seen.to_run_alone  # or it would never end
+    assert sum(one.cpu_ns for one in seen.findings.values() if one.outcome is not Outcome.INVALID) <= facts.cpu_ns
+    answered = {answer.index for answer in report.answers}
+    for at, finding in seen.findings.items():
+        assert finding.outcome not in (Outcome.PASSED, Outcome.EVALUATED)
+        assert finding.outcome is not None or at in answered
         for text in (finding.detail, finding.shown, finding.stdout, finding.stderr, *(finding.exception or ())[:2]):
             text.encode()  # whatever the worker wrote can be sent on
-        assert 0 <= finding.cpu_ns <= max(facts.cpu_ns, 2**64)
+        assert max(finding.steps, finding.cpu_ns, finding.wall_ns, finding.peak_bytes) < 2**63
+
+
+@budget
+@given(st.binary() | _REPORT, _ASKED)
+def test_what_is_behind_is_never_what_was_answered_or_is_elsewhere(data, asked):
+    """Also of a report that is still being written: any part of it."""
+    whole = read_report(data, asked)
+    for end in range(0, len(data), 1 + len(data) // 20):
+        behind = charging.behind(data[:end], asked)
+        assert behind == whole.turns[len(whole.turns) - len(behind) :]
+
+
+@budget
+@given(
+    st.binary()
+    | _REPORT
+    | st.lists(st.tuples(st.integers(0, 3), _REPORT), max_size=4).map(
+        lambda parts: b"".join(section(place) + part for place, part in parts)
+    )
+)
+def test_any_bytes_are_sections_or_none(data):
+    for part in split_sections(data, 3):
+        assert part in data
+
+
+@budget
+@given(
+    st.binary()
+    | st.lists(
+        st.lists(
+            st.sampled_from([b"c", b"e", b"i", b"r", b"z", b""]) | st.binary(max_size=5), min_size=1, max_size=4
+        ).map(frames.frame)
+    ).map(b"".join)
+)
+def test_any_bytes_are_readings_or_none(data):
+    """A worker that reads what is expected sends one record a text; at the first it cannot have sent it has ended."""
+    for reading in readings(data, 3):
+        assert isinstance(reading, Reading)
+        assert reading.kind is not Kind.UNREAD
+        reading.text.encode("utf-8", "surrogatepass")
 
 
 @budget

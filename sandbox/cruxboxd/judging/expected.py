@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from cruxcell.protocol import frames, messages
 
-from cruxboxd.judging.outcomes import text
 from cruxboxd.scheduling.scheduler import Pool
 from cruxboxd.settings.config import MIB, Limits
-from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.jobs import Job
+from cruxboxd.zygotes.report import text
 from cruxboxd.zygotes.setup import ZygoteKey
 
 _TEXTS_A_JOB = 256
@@ -57,17 +58,17 @@ class Reader:
 
     async def _read_slice(self, texts: list[tuple[bytes, str]]) -> list[Reading]:
         """A worker that dies answers for the text it died on; the rest goes on in a new one."""
-        readings: list[Reading] = []
-        while len(readings) < len(texts):
-            rest = texts[len(readings) :]
+        read: list[Reading] = []
+        while len(read) < len(texts):
+            rest = texts[len(read) :]
             result = await self._pool.run(self._job(rest))
             if result.error:
-                return readings + [Reading(Kind.UNREAD, text=result.error)] * len(rest)
-            found = _readings(result)[: len(rest)]
-            readings += found
+                return read + [Reading(Kind.UNREAD, text=result.error)] * len(rest)
+            found = readings(result.report, len(rest))
+            read += found
             if len(found) < len(rest):
-                readings.append(Reading(Kind.EXPRESSION))
-        return readings
+                read.append(Reading(Kind.EXPRESSION))
+        return read
 
     def _job(self, texts: list[tuple[bytes, str]]) -> Job:
         fields = [field for kind, item in texts for field in (kind, item.encode("utf-8", "surrogatepass"))]
@@ -95,18 +96,31 @@ def _slices(texts: list[tuple[bytes, str]]) -> list[list[tuple[bytes, str]]]:
     return slices
 
 
-def _readings(result: Result) -> list[Reading]:
-    try:
-        records, _ = frames.split(result.report)
-    except frames.FrameError:
-        return []
-    readings = []
+def readings(report: bytes, most: int) -> list[Reading]:
+    """What a worker read of at most so many texts, in their order, to the first record that it cannot have written."""
+    records: list[list[bytes]] = []
+    with contextlib.suppress(frames.FrameError):
+        frames.split(report, records, most, _FIELDS)
+    found = []
     for record in records:
-        if len(record) != 3:
+        reading = _reading(record)
+        if reading is None:
             break
-        kind = Kind(record[0])
-        if kind is Kind.INVALID:
-            readings.append(Reading(kind, None, text(record[1])))
-        else:
-            readings.append(Reading(kind, record[1] or None, record[2].decode("utf-8", "surrogatepass")))
-    return readings
+        found.append(reading)
+    return found
+
+
+_FIELDS = 3  # class, canonical value or sentence, other text
+_KINDS = {kind.value: kind for kind in Kind if kind is not Kind.UNREAD}
+
+
+def _reading(record: list[bytes]) -> Reading | None:
+    kind = _KINDS.get(record[0]) if len(record) == _FIELDS else None
+    if kind is None:
+        return None
+    if kind is Kind.INVALID:
+        return Reading(kind, None, text(record[1]))
+    try:
+        return Reading(kind, record[1] or None, record[2].decode("utf-8", "surrogatepass"))
+    except UnicodeDecodeError:
+        return None

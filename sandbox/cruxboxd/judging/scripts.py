@@ -8,11 +8,12 @@ from cruxcell.protocol import messages
 from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS
 
 from cruxboxd.judging import outcomes
-from cruxboxd.judging.calls import read_single
+from cruxboxd.judging.charging import one_answer, read_single
 from cruxboxd.judging.outcomes import Assurance, Finding, Outcome, invalid
 from cruxboxd.judging.tasks import ScriptAsk, StdioAsk, StepCount, TaskAsk
 from cruxboxd.scheduling.scheduler import MAX_ATTEMPTS, Pool
 from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.report import ENDS, TEST_ENDS, text
 from cruxboxd.zygotes.setup import ZygoteKey
 
 
@@ -25,9 +26,7 @@ async def run_stdio(pool: Pool, task: TaskAsk, ask: StdioAsk, hash_seed: str) ->
     finding = _of_stdio(result, task).but(assurance=Assurance.SEPARATED)
     limit = task.limits.output_bytes
     out, err = (stream[:limit] for stream in result.streams)
-    finding = finding.but(
-        stdout=outcomes.text(out), stderr=outcomes.text(err), output_cut=len(result.streams[0]) > limit
-    )
+    finding = finding.but(stdout=text(out), stderr=text(err), output_cut=len(result.streams[0]) > limit)
     if finding.outcome is not None:
         return finding
     same = outcomes.same_output(out, ask.expected_stdout.encode("utf-8", "surrogatepass"))
@@ -38,7 +37,7 @@ def _of_stdio(result: Result, task: TaskAsk) -> Finding:
     """The finding, with outcome None if the program came to its end: also by os._exit(0), as its output is judged."""
     if any(len(stream) >= task.limits.output_bytes for stream in result.streams):
         return Finding(Outcome.OUTPUT_LIMIT, "printed more than its output limit", steps=0)
-    finding = read_single(result, task)
+    finding = read_single(result, one_answer(task.limits, ENDS), task.limits)
     silent = finding.outcome is Outcome.CRASHED and result.facts.is_clean
     return finding.but(outcome=None, detail="") if silent else finding
 
@@ -66,8 +65,8 @@ async def _run_together(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: st
         ask.entry_point.encode(),
         token := secrets.token_bytes(16),
     ]
-    finding = read_single(await pool.run(_job(task, messages.JOB_SCRIPT, fields, hash_seed)), task)
-    return _of_script(finding, token)
+    result = await pool.run(_job(task, messages.JOB_SCRIPT, fields, hash_seed))
+    return _of_script(read_single(result, one_answer(task.limits, ENDS, token=token, runs_noted=events), task.limits))
 
 
 async def _run_separated(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
@@ -85,22 +84,22 @@ async def _run_separated(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: s
 
 def _of_pair(candidate: Result, test: Result, task: TaskAsk) -> Finding:
     """The test's word counts, unless the candidate ended first: then the kernel's word on the candidate does."""
-    served = read_single(candidate, task)
+    served = read_single(candidate, one_answer(task.limits, ENDS), task.limits)
     if served.outcome is Outcome.INVALID or candidate.error:
         return served
     if candidate.facts.killed in (messages.KILLED_CPU, messages.KILLED_WALL):
         return served
-    report = outcomes.parse_report(test.report)
-    last = report.records[-1] if report.records else [b""]
-    if last[0] in _TEST_ENDS and len(last) == 3 and test.facts.is_clean:
-        outcome, text = _TEST_ENDS[last[0]], outcomes.text(last[2])
-        if last[0] == messages.CANDIDATE_GONE:
+    asked = one_answer(task.limits, TEST_ENDS)
+    finding, kind = read_single(test, asked, task.limits), test.read(asked).last_kind
+    if kind in _TEST_LEAVES and test.facts.is_clean:
+        outcome, why = finding.outcome, finding.detail
+        if kind == messages.CANDIDATE_GONE:
             # It cut or garbled the line and lived on: its doing, although it was we who ended it then.
             if candidate.facts.killed == messages.KILLED_CANCEL:
-                return Finding(Outcome.CRASHED, text)
-            return served if served.outcome is not None else Finding(Outcome.CRASHED, text)
-        return served.but(outcome=outcome, detail=text)
-    finding = _of_script(read_single(test, task))
+                return Finding(Outcome.CRASHED, why)
+            return served if served.outcome is not None else Finding(Outcome.CRASHED, why)
+        return served.but(outcome=outcome, detail=why)
+    finding = _of_script(finding)
     return finding.but(
         steps=served.steps,
         cpu_ns=served.cpu_ns,
@@ -110,20 +109,14 @@ def _of_pair(candidate: Result, test: Result, task: TaskAsk) -> Finding:
     )
 
 
-# How a test ends that neither came to its end nor raised: the outcome, None for "another way must be taken".
-_TEST_ENDS = {
-    messages.CANDIDATE_GONE: Outcome.CRASHED,
-    messages.NOT_PLAIN: Outcome.FAILED,
-    messages.CANNOT_CROSS: None,
-}
+# How a test ends that neither came to its end nor raised.
+_TEST_LEAVES = TEST_ENDS - ENDS
 
 
-def _of_script(finding: Finding, token: bytes = b"") -> Finding:
+def _of_script(finding: Finding) -> Finding:
     """A script that came to its end has PASSED; an assertion of it that failed is FAILED."""
-    if finding.outcome is None:
-        if finding.detail == outcomes.ENDED and finding.canonical == token:
-            return finding.but(outcome=Outcome.PASSED, detail="")
-        return finding.but(outcome=Outcome.VIOLATION, detail="its report says what only the sandbox may say")
+    if finding.outcome is None and finding.detail == outcomes.ENDED:
+        return finding.but(outcome=Outcome.PASSED, detail="")
     if finding.outcome is Outcome.RAISED and finding.exception is not None and finding.exception[0] == "AssertionError":
         return finding.but(outcome=Outcome.FAILED, detail="an assertion of the script does not hold")
     return finding

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from cruxcell.protocol import frames, messages
 
-from cruxboxd.judging.outcomes import parse_report
 from cruxboxd.scheduling.scheduler import Pool
 from cruxboxd.settings.config import LAYERS, OPTIONAL_LAYERS, Config
 from cruxboxd.zygotes.jobs import Job
+from cruxboxd.zygotes.report import ONE_VALUE, read_report
 from cruxboxd.zygotes.setup import ZygoteKey
 from cruxboxd.zygotes.zygote_process import Keeper
 
@@ -91,7 +91,7 @@ async def _try_forbidden(pool: Pool, key: ZygoteKey, config: Config) -> tuple[tu
     result = await pool.run(Job(key=key, kind=messages.JOB_PROBE, fields=[], limits=config.default_limits))
     if result.error:
         return (), f"the probe worker did not run: {result.error}"
-    report = parse_report(result.report)
+    report = read_report(result.report, ONE_VALUE)
     if report.harness_error:
         return (), f"the probe worker could not be confined: {report.harness_error}"
     try:

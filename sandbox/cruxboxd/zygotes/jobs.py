@@ -13,6 +13,7 @@ from cruxcell.protocol.payloads import LIMITS as LIMIT_FIELDS
 
 from cruxboxd.settings.config import Limits
 from cruxboxd.zygotes.exit import Exit
+from cruxboxd.zygotes.report import ONE_VALUE, Asked, Report, read_report
 from cruxboxd.zygotes.setup import ZygoteKey
 
 _MS = 1_000_000
@@ -32,6 +33,12 @@ class Result:
     over_cap: bool = False
     # CPU time to be charged to the tenant, where it is not all that the worker used.
     charged_ns: int | None = None
+    # The report, where it has been read already.
+    said: Report | None = None
+
+    def read(self, asked: Asked) -> Report:
+        """What the worker said, as far as an honest one could have said it."""
+        return self.said if self.said is not None else read_report(self.report, asked)
 
 
 @dataclass(eq=False)
@@ -46,6 +53,7 @@ class Job:
     interactive: bool = False
     checks: int = 1
     flags: int = 0
+    asked: Asked = ONE_VALUE  # what an honest report on it looks like
     attempts: int = 0
     queued_at: int = field(default_factory=time.monotonic_ns)
     started_at: int = 0

@@ -1,0 +1,212 @@
+"""From a worker's report and end to findings: who is charged for how it ended, and what runs again, alone.
+
+Three steps, each pure: the report is parsed (`cruxboxd.zygotes.report`: what an honest worker could have said), then
+the end of the worker is charged to one check or to nobody, then the findings are labelled with what holds for all of
+them. The rule of the second step:
+
+* an end that the report explains is charged to nobody; what was not reached goes on in a new worker, unless nothing was
+  reached at all;
+* an end that it does not explain (a signal, a clock, a record no honest worker writes, a report too large) is the doing
+  of the check whose turn it was, if nothing of the task had run before it in this worker;
+* else what ran before may have had a part in it. A clock begins anew for each check of a hermetic program, so what it
+  says stands. In any other case the check runs again, alone; and after a report that no honest worker writes all checks
+  of the worker do, for nothing it said can be told from what was forged;
+* a worker that ended before its plan was complete charges nobody that shared it: any of their texts may be the cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cruxcell.protocol import messages
+
+from cruxboxd.judging import outcomes
+from cruxboxd.judging.outcomes import Assurance, Finding, Outcome, invalid, sandbox_error
+from cruxboxd.seccomp.compiler import syscall_name
+from cruxboxd.settings.config import Limits
+from cruxboxd.zygotes.exit import Exit
+from cruxboxd.zygotes.jobs import Result
+from cruxboxd.zygotes.report import VALUES, Asked, Plan, Report, read_report
+
+_MS = 1_000_000
+_EVERY_CALL = messages.DIRECT + messages.ARGUED + messages.EXPRESSION
+_CLOCKS = frozenset([messages.KILLED_CPU, messages.KILLED_WALL])
+# With which exit codes a worker ends after its last answer; any other kind of answer is followed by EXIT_DONE.
+_EXITS = {
+    messages.STEP_LIMIT: (messages.EXIT_STEPS,),
+    messages.OUTPUT_LIMIT: (messages.EXIT_OUTPUT, messages.EXIT_DONE),
+}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What came of the checks of one worker, by their place in it. What is in neither was not reached because the
+    worker ended early, and goes on in a new one; `classes` is what the plan says each is."""
+
+    findings: dict[int, Finding]
+    to_run_alone: list[int]
+    classes: str = ""
+
+
+def one_answer(
+    limits: Limits,
+    kinds: frozenset[bytes] = VALUES,
+    *,
+    value_bytes: int = messages.VALUE_BYTES,
+    token: bytes = b"",
+    runs_noted: bool = False,
+) -> Asked:
+    """What a job is asked that answers one check, whatever its class."""
+    return Asked(
+        kinds=kinds,
+        runs=_EVERY_CALL,
+        runs_noted=runs_noted,
+        output=limits.output_bytes,
+        value_bytes=value_bytes,
+        token=token,
+    )
+
+
+def read(
+    result: Result, asked: Asked, limits: Limits, assurance_of: Callable[[Plan], Assurance | None] = lambda plan: None
+) -> Seen:
+    """Findings of the checks that were answered, cannot be, or ended the worker; and which have to run alone.
+
+    `limits` are those of each check; `assurance_of` gives that of calls.
+    """
+    if result.error:
+        return Seen({at: _labelled(sandbox_error(result.error), result) for at in range(asked.count)}, [])
+    report = result.read(asked)
+    plan = report.plan
+    if plan is None:
+        if asked.count > 1:
+            return Seen({}, list(range(asked.count)), messages.DIRECT * asked.count)
+        return Seen({0: _labelled(of_missing_plan(report, result, limits), result)}, [])
+    ends, again = _charge(plan, report, result, limits)
+    findings = _answers(plan, report, result, assurance_of(plan))
+    for at, kind in enumerate(plan.classes):
+        if kind == messages.INVALID:
+            findings[at] = _labelled(invalid(plan.detail_of(at)), result, report)
+    for at, finding in ends.items():
+        findings[at] = _labelled(finding, result, report, at, assurance_of(plan))
+    for at in again:
+        findings.pop(at, None)
+    elsewhere = [at for at in range(asked.count) if at not in findings and at not in report.turns]
+    return Seen(findings, sorted([*elsewhere, *again]), plan.classes)
+
+
+def read_single(result: Result, asked: Asked, limits: Limits) -> Finding:
+    """The finding of a job that answers one check."""
+    return read(result, asked, limits).findings[0]
+
+
+def behind(report: bytes, asked: Asked) -> list[int]:
+    """The calls behind the one that a shared worker is at, by what it has said so far."""
+    said = read_report(report, asked)
+    return said.unanswered[1:] if said.plan is not None and said.plan.hermetic else []
+
+
+# ---- who is charged ------------------------------------------------------------------------------------------------
+
+
+def _charge(plan: Plan, report: Report, result: Result, limits: Limits) -> tuple[dict[int, Finding], set[int]]:
+    """(findings of the checks that are charged with the end of the worker, checks that run again, alone)."""
+    calls = [at for at in report.turns if plan.classes[at] != messages.CONSTANT]
+    first = calls[:1] or report.turns[:1]
+    again = {at for at in _out_of_memory(report) if at in calls and at not in first}
+    if not report.turns:
+        return {}, again
+    if _is_explained(report, result):
+        is_silent = not report.answers and not report.is_over
+        return ({report.turns[0]: _of_exit(report, result, limits)} if is_silent else {}), again
+    is_between = bool(report.unanswered) and not report.is_over
+    charged = report.unanswered[0] if is_between else report.turns[max(len(report.answers), 1) - 1]
+    if charged in first or charged not in calls:
+        return {charged: _of_bad_end(report, result, limits)}, again
+    if report.forged and not result.over_cap:
+        return {}, set(calls)
+    if plan.hermetic and result.facts.killed in _CLOCKS and not result.over_cap:
+        return {charged: _of_bad_end(report, result, limits)}, again
+    return {}, again | {charged}
+
+
+def _out_of_memory(report: Report) -> list[int]:
+    return [one.index for one in report.answers if one.is_out_of_memory or one.kind == messages.MEMORY_LIMIT]
+
+
+def _is_explained(report: Report, result: Result) -> bool:
+    """Is this how an honest worker ends after such a report?"""
+    if report.forged or report.is_cut or report.syscall is not None or result.over_cap:
+        return False
+    if result.facts.killed != messages.NOT_KILLED:
+        return False
+    return result.facts.status in [code << 8 for code in _EXITS.get(report.last_kind, (messages.EXIT_DONE,))]
+
+
+def _of_bad_end(report: Report, result: Result, limits: Limits) -> Finding:
+    """Kernel facts first, then the report that is not an honest worker's."""
+    facts = result.facts
+    if report.syscall is not None and _ended_itself(facts) and facts.status == messages.EXIT_VIOLATION << 8:
+        return outcomes.of_violation(syscall_name(report.syscall), facts)
+    if result.over_cap:
+        return Finding(Outcome.OUTPUT_LIMIT, "its report is over the limit")
+    if not facts.is_clean and not (report.forged and _ended_itself(facts)):
+        return _of_exit(report, result, limits)
+    detail = "its report ends in the middle of a record" if report.is_cut else "it ended as its report does not explain"
+    return Finding(Outcome.VIOLATION, report.forged or detail)
+
+
+def _ended_itself(facts: Exit) -> bool:
+    return facts.killed == messages.NOT_KILLED
+
+
+def of_missing_plan(report: Report, result: Result, limits: Limits) -> Finding:
+    """A worker that ended before it had read its task: its own death, or our failure."""
+    if report.harness_error:
+        return sandbox_error(report.harness_error)
+    if result.facts.is_clean or report.forged:
+        return sandbox_error(report.forged or "the worker said nothing")
+    return _of_exit(report, result, limits)
+
+
+def _of_exit(report: Report, result: Result, limits: Limits) -> Finding:
+    """The finding of the check that ended the worker. The CPU time that was reported on is not its own."""
+    finding = outcomes.of_exit(result.facts, limits.cpu_ms * _MS, limits.memory_bytes)
+    return finding.but(cpu_ns=max(finding.cpu_ns - sum(one.cpu_ns for one in report.answers), 0))
+
+
+# ---- what holds for all --------------------------------------------------------------------------------------------
+
+
+def _answers(plan: Plan, report: Report, result: Result, assurance: Assurance | None) -> dict[int, Finding]:
+    """The findings of the checks that were answered. No worker used more than the kernel measured, all in all."""
+    base = _labelled(outcomes.BLANK, result, assurance=assurance)
+    findings = {}
+    facts, left = result.facts, result.facts.cpu_ns
+    for one in report.answers:
+        finding = outcomes.of_answer(one, facts, base)
+        finding = finding.but(cpu_ns=min(finding.cpu_ns, left)) if finding.cpu_ns > left else finding
+        left -= finding.cpu_ns
+        if plan.classes[one.index] == messages.CONSTANT:
+            finding = finding.but(assurance=Assurance.LITERAL)
+        notes = report.notes.get(one.index)
+        findings[one.index] = finding.but(findings=notes) if notes else finding
+    return findings
+
+
+def _labelled(
+    finding: Finding,
+    result: Result,
+    report: Report | None = None,
+    at: int = 0,
+    assurance: Assurance | None = None,
+) -> Finding:
+    """The finding with what is known of its job, and the notes on check `at`."""
+    return finding.but(
+        findings=report.notes.get(at, ()) if report is not None else (),
+        queue_ns=max(result.queue_ns, 0),
+        attempts=result.attempts,
+        peak_bytes=result.facts.peak_bytes,
+        assurance=assurance or finding.assurance,
+    )

@@ -1,0 +1,350 @@
+"""The one parser of reports: from a worker's bytes to what an honest worker could have said, in the order it would.
+
+A report is hostile. Code of the task runs in the process that writes it, and may write whatever it likes whenever it
+likes. What can be believed follows from the order of the pipe alone:
+
+    report = harness error | plan [notes on the texts] turn* [VIOLATED]
+    turn   = [notes on this check] answer to this check
+
+* The plan is written before any code of the task runs, and says which checks the worker is to answer: its *turns*.
+* An answer counts only if it is about the check whose turn it is. So nobody answers a check that this worker was
+  never to run, or one that others answer, or one a second time.
+* Everything up to the first thing that no honest worker says at that place is kept; `forged` names that thing.
+
+This module is pure: it knows neither how the worker ended nor what an answer is worth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from cruxcell.protocol import frames, messages
+from cruxcell.protocol.records import NUMBERS, OUT_OF_MEMORY
+
+_CLASSES = frozenset(
+    [messages.CONSTANT, messages.DIRECT, messages.ARGUED, messages.EXPRESSION, messages.INVALID, messages.ALONE],
+)
+_LIMITS = frozenset([messages.STEP_LIMIT, messages.OUTPUT_LIMIT, messages.MEMORY_LIMIT])
+# How a job answers: with a value, by coming to its end, or as the test's half of a separated script.
+VALUES = _LIMITS | {messages.VALUE, messages.RAISED}
+ENDS = _LIMITS | {messages.ENDED, messages.RAISED}
+TEST_ENDS = ENDS | {messages.CANDIDATE_GONE, messages.NOT_PLAIN, messages.CANNOT_CROSS}
+
+_TEXT_BYTES = 6  # of a character at the most: a surrogate, escaped
+_NAME = 200  # characters of an exception's name
+_MOST_COUNT = (1 << 63) - 1  # whatever is counted fits into a signed number wherever it is sent
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a worker was asked, as far as it decides what an honest report looks like.
+
+    `count` is the number of checks, `runs` the classes of calls that run there beside constants, `takes_turns` whether
+    such calls follow each other in a program that is not hermetic. `texts_noted` and `runs_noted` say whether it was
+    asked for notes on the texts and on each run. `token` is what an ENDED must hold.
+    """
+
+    count: int = 1
+    kinds: frozenset[bytes] = VALUES
+    runs: str = messages.DIRECT
+    takes_turns: bool = False
+    texts_noted: bool = False
+    runs_noted: bool = False
+    steps: int = _MOST_COUNT
+    output: int = 0
+    value_bytes: int = messages.VALUE_BYTES
+    token: bytes = b""
+
+
+ONE_VALUE = Asked()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a worker said before any code of the task ran: that much can be believed."""
+
+    hermetic: bool
+    classes: str
+    details: tuple[str, ...]
+
+    def detail_of(self, index: int) -> str:
+        """The sentence that belongs to check `index`; sentences stand in the order of the checks that have one."""
+        position = sum(kind == messages.INVALID for kind in self.classes[:index])
+        return self.details[position] if position < len(self.details) else ""
+
+    def turns(self, asked: Asked) -> list[int]:
+        """The checks the worker is to answer, in its order: constants, then calls; one call if it cannot be shared."""
+        constants = [at for at, kind in enumerate(self.classes) if kind == messages.CONSTANT]
+        calls = [at for at, kind in enumerate(self.classes) if kind in asked.runs]
+        return constants + (calls if self.hermetic or asked.takes_turns else calls[:1])
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One check's answer: `fields` are those of the record behind its numbers, none larger than any worker writes."""
+
+    kind: bytes
+    index: int
+    steps: int
+    cpu_ns: int
+    wall_ns: int
+    is_out_of_memory: bool
+    fields: tuple[bytes, ...]
+
+
+@dataclass
+class Report:
+    """What a worker said. `answers` are those to the first of its `turns`, each once and in that order.
+
+    `forged` says what no honest worker would have said next, or is "". `is_over` is true once the last answer also
+    ended the worker, `is_cut` if the report ends in the middle of a record. `notes` are what filters ask about each
+    check, `noted_runs` the checks whose run was noted on; `syscall` is the forbidden system call that ended the worker,
+    as its signal handler wrote it.
+    """
+
+    plan: Plan | None = None
+    turns: list[int] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    notes: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    forged: str = ""
+    harness_error: str = ""
+    syscall: int | None = None
+    is_over: bool = False
+    is_cut: bool = False
+    noted_runs: set[int] = field(default_factory=set)
+
+    @property
+    def unanswered(self) -> list[int]:
+        """The turns the worker has not answered, in its order."""
+        return self.turns[len(self.answers) :]
+
+    @property
+    def ran_out_of_memory(self) -> bool:
+        """Did any of it run out of memory, its harness included?"""
+        kinds = [answer.kind == messages.MEMORY_LIMIT or answer.is_out_of_memory for answer in self.answers]
+        return any(kinds) or (self.is_over and self.last_kind != messages.STEP_LIMIT)
+
+    @property
+    def last_kind(self) -> bytes:
+        """The kind of the last answer, b"" if there is none."""
+        return self.answers[-1].kind if self.answers else b""
+
+
+def text(data: bytes) -> str:
+    """Bytes of a worker as text for people: always valid, always encodable."""
+    return data.decode("utf-8", "replace")
+
+
+# What an honest worker sends at most: a plan, notes on all, notes and an answer for each check, a violation.
+_MOST_RECORDS_A_CHECK, _MOST_OTHER_RECORDS, _MOST_FIELDS = 2, 5, 16
+
+
+def read_report(data: bytes, asked: Asked) -> Report:
+    """Any bytes give a Report. What follows the first thing that is wrong is not read.
+
+    A hostile worker may fill its report with the smallest records there are: what no worker of so many checks sends is
+    not read either, so that reading takes no longer than the honest would.
+    """
+    records: list[list[bytes]] = []
+    forged, is_cut = "", False
+    try:
+        most = _MOST_RECORDS_A_CHECK * asked.count + _MOST_OTHER_RECORDS
+        is_cut = frames.split(data, records, most, asked.count + _MOST_FIELDS)[1] != len(data)
+    except frames.FrameError as error:
+        forged = f"its report is garbled: {error}"
+    if not records:
+        return Report(forged=forged, is_cut=is_cut)
+    if records[0][:1] == [messages.HARNESS_ERROR] and len(records[0]) == 2:
+        return Report(harness_error=text(records[0][1]) or "the harness failed without a word")
+    plan = _read_plan(records[0], asked.count)
+    if plan is None:
+        return Report(forged=forged or "its report does not begin with a plan of its checks")
+    report = Report(plan, plan.turns(asked), is_cut=is_cut)
+    first = 1
+    if asked.texts_noted and len(records) > 1 and _take_notes_on_texts(report, records[1], asked.count):
+        first = 2
+    for record in records[first:]:
+        wrong = _take(report, record, asked)
+        if wrong:
+            report.forged = wrong
+            return report
+    report.forged = forged
+    return report
+
+
+def _read_plan(fields: list[bytes], count: int) -> Plan | None:
+    if len(fields) < 3 or fields[0] != messages.PLAN or fields[1] not in (b"0", b"1") or len(fields[2]) != count:
+        return None
+    classes = fields[2].decode("ascii", "replace")
+    return Plan(fields[1] == b"1", classes, tuple(map(text, fields[3:]))) if _CLASSES.issuperset(classes) else None
+
+
+def _take(report: Report, record: list[bytes], asked: Asked) -> str:
+    """Add the next record to the report; what is wrong if no honest worker writes it at this place."""
+    kind = record[0] if record else b""
+    if report.is_over or report.syscall is not None:
+        return "its report goes on after its end"
+    if kind == messages.VIOLATED:
+        return _take_violation(report, record)
+    if kind == messages.FINDINGS:
+        turns = report.unanswered if asked.runs_noted else []
+        return "" if turns and _take_notes_on_run(report, record, turns[0]) else _NO_RECORD
+    return _wrong_with(record, asked) or _take_answer(report, _answer(record, asked.steps))
+
+
+def _take_answer(report: Report, answer: Answer) -> str:
+    turn = len(report.answers)
+    if answer.kind == messages.MEMORY_LIMIT and answer.index == (report.turns[turn - 1] if turn else 0):
+        # The harness ran out of memory between two checks, and names the one it was last at: that has its answer.
+        report.is_over = True
+        if turn == 0 and report.turns:
+            report.answers.append(replace(answer, index=report.turns[0]))
+        return ""
+    if turn == len(report.turns) or answer.index != report.turns[turn]:
+        return "its report answers a check twice, out of turn, or one that was not asked"
+    report.answers.append(answer)
+    report.is_over = answer.kind in (messages.STEP_LIMIT, messages.MEMORY_LIMIT)
+    return ""
+
+
+_NO_RECORD = "its report holds a record no worker writes"
+
+
+def _take_violation(report: Report, record: list[bytes]) -> str:
+    if len(record) != 2 or len(record[1]) != 4:
+        return _NO_RECORD
+    report.syscall = int.from_bytes(record[1], "little")
+    return ""
+
+
+# ---- answers -----------------------------------------------------------------------------------------------------
+
+
+def _wrong_with(record: list[bytes], asked: Asked) -> str:
+    """What is wrong with the form of an answer, "" if nothing is."""
+    kind = record[0] if record else b""
+    if kind not in asked.kinds:
+        return _NO_RECORD
+    sizes = _sizes(kind, asked.output, asked.value_bytes)
+    if len(record) != len(sizes) or len(record[1]) != NUMBERS.size or not _is_well_formed(kind, record):
+        return _NO_RECORD
+    if any(map(int.__gt__, map(len, record), sizes)):
+        return "its report holds a record larger than any worker writes"
+    if kind == messages.ENDED and record[4] != asked.token:
+        return "its report says what only the sandbox may say"
+    return ""
+
+
+def _is_well_formed(kind: bytes, record: list[bytes]) -> bool:
+    flags = record[1][-1]
+    if kind == messages.VALUE:
+        return not flags and record[2] in _ENCODINGS
+    if kind == messages.RAISED:
+        return flags in (0, OUT_OF_MEMORY) and len(record[4]) == 4
+    return not flags
+
+
+_ENCODINGS = frozenset([messages.PLAIN, messages.HOLDS_NAN, messages.OPAQUE])
+
+
+@lru_cache(maxsize=256)
+def _sizes(kind: bytes, output_limit: int, value_bytes: int) -> tuple[int, ...]:
+    """How large the fields of an answer may be: nothing larger is looked at, copied or passed on."""
+    value, sentence, printed = (
+        max(output_limit, value_bytes),
+        _TEXT_BYTES * messages.MAX_TEXT,
+        _TEXT_BYTES * output_limit,
+    )
+    sizes = {
+        messages.VALUE: (1, value, sentence + 1, printed, printed),
+        messages.RAISED: (_TEXT_BYTES * _NAME, sentence, 4, printed, printed),
+        messages.ENDED: (printed, printed, 256),
+        messages.CANDIDATE_GONE: (sentence,),
+        messages.NOT_PLAIN: (sentence,),
+        messages.CANNOT_CROSS: (sentence,),
+    }
+    return (1, NUMBERS.size, *sizes.get(kind, ()))
+
+
+def _answer(record: list[bytes], most_steps: int) -> Answer:
+    """A well-formed answer; what it claims to have used is cut to what can be."""
+    index, steps, cpu_ns, wall_ns, flags = NUMBERS.unpack(record[1])
+    steps, cpu_ns, wall_ns = min(steps, most_steps), min(cpu_ns, _MOST_COUNT), min(wall_ns, _MOST_COUNT)
+    return Answer(record[0], index, steps, cpu_ns, wall_ns, flags == OUT_OF_MEMORY, tuple(record[2:]))
+
+
+# ---- notes, for filters of data sets -----------------------------------------------------------------------------
+# They decide nothing: they are the worker's word about its own candidate, in a vocabulary that is fixed.
+
+
+def _take_notes_on_texts(report: Report, record: list[bytes], count: int) -> bool:
+    """Notes on all texts, written before any code of the task runs; False if the record is something else."""
+    if len(record) != 2 + count or record[0] != messages.FINDINGS or record[1] != b"\0\0\0\0":
+        return False
+    every = [_names(places) for places in record[2:]]
+    hermetic = report.plan is not None and report.plan.hermetic
+    for index, names in enumerate(every):
+        if names is None:
+            return False
+        if names:
+            # What a run under another hash seed could change is known of hermetic programs only.
+            report.notes[index] = names if hermetic else tuple([name for name in names if name != messages.SEEDLESS])
+    return True
+
+
+def _take_notes_on_run(report: Report, record: list[bytes], at: int) -> bool:
+    """Notes on the check whose turn it is, `at`; False if no honest worker writes them there."""
+    if len(record) != 3 or record[1] != at.to_bytes(4, "little"):
+        return False
+    names = _names(record[2])
+    if names is None or messages.SEEDLESS in names or at in report.noted_runs:
+        return False
+    report.noted_runs.add(at)
+    known = report.notes.get(at, ())
+    report.notes[at] = known + tuple([name for name in names if name not in known])
+    return True
+
+
+@lru_cache(maxsize=256)
+def _names(places: bytes) -> tuple[str, ...] | None:
+    """The findings at these places in FINDING_NAMES, each once; None if one is not there."""
+    most = len(messages.FINDING_NAMES)
+    if len(places) > most or max(places, default=0) >= most:
+        return None
+    return tuple(dict.fromkeys(map(messages.FINDING_NAMES.__getitem__, places)))
+
+
+# ---- a bundle's report: one of each of its jobs, each behind a mark that holds its place ---------------------------
+
+
+def _head(kind: bytes) -> bytes:
+    """How the body of a record begins."""
+    return len(kind).to_bytes(4, "little") + kind
+
+
+_SECTION = _head(messages.SECTION)
+
+
+def split_sections(data: bytes, most: int) -> list[bytes]:
+    """The report on each job that was begun, in their order; nothing where a worker speaks out of turn."""
+    marks = [(start, end) for start, end in _bodies(data) if data.startswith(_SECTION, start)]
+    honest = [_SECTION + _head(place.to_bytes(4, "little")) for place in range(len(marks))]
+    if not marks or marks[0][0] != 4 or len(marks) > most or [data[start:end] for start, end in marks] != honest:
+        return []
+    begins = [end for _, end in marks]
+    ends = [start - 4 for start, _ in marks[1:]] + [len(data)]
+    return [data[begin:end] for begin, end in zip(begins, ends)]
+
+
+def _bodies(data: bytes) -> list[tuple[int, int]]:
+    """Where the body of each whole record begins and ends."""
+    found = []
+    at = 0
+    while len(data) - at >= 4:
+        size = int.from_bytes(data[at : at + 4], "little")
+        if size > len(data) - at - 4:
+            break
+        found.append((at + 4, at + 4 + size))
+        at += 4 + size
+    return found

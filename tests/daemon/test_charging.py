@@ -1,0 +1,268 @@
+"""Who answers for how a worker ended: the check whose turn it was, or nobody, and then who runs again, alone."""
+
+from __future__ import annotations
+
+import signal
+import struct
+from dataclasses import replace
+
+import pytest
+from cruxboxd.judging import charging
+from cruxboxd.judging.charging import Seen
+from cruxboxd.judging.outcomes import Assurance, Finding, Outcome
+from cruxboxd.settings.config import DEFAULT_LIMITS
+from cruxboxd.zygotes.exit import Exit
+from cruxboxd.zygotes.jobs import Result
+from cruxboxd.zygotes.report import ENDS, Asked
+from cruxcell.protocol import messages, records
+from cruxcell.protocol.frames import frame
+
+S = 1_000_000_000
+CLEAN = Exit(0, 5 * S, 7 * S, 3 << 20)
+LETTERS = {None: "v", Outcome.RAISED: "r", Outcome.INVALID: "i", Outcome.TIMED_OUT: "t", Outcome.STEP_LIMIT: "s",
+           Outcome.MEMORY_LIMIT: "m", Outcome.OUTPUT_LIMIT: "o", Outcome.VIOLATION: "x", Outcome.CRASHED: "c",
+           Outcome.SANDBOX_ERROR: "!"}  # fmt: skip
+
+
+def plan(classes: str, hermetic: bool = True) -> bytes:
+    return records.plan(hermetic, classes, [])
+
+
+def value(index: int = 0, cpu_ns: int = 1) -> bytes:
+    return records.value(records.NUMBERS.pack(index, 10, cpu_ns, 2, 0), messages.PLAIN, b"i1;", b"1")
+
+
+def out_of_memory(index: int) -> bytes:
+    return records.raised(records.NUMBERS.pack(index, 1, 1, 1, records.OUT_OF_MEMORY), MemoryError())
+
+
+def limit(kind: bytes, index: int) -> bytes:
+    return records.limit(kind, index, 5)
+
+
+VIOLATED = frame([messages.VIOLATED, struct.pack("<I", 59)])
+
+
+def seen(report: bytes, facts: Exit = CLEAN, *, together: bool = False, over_cap: bool = False) -> Seen:
+    """What came of a worker."""
+    count = 2 if report.startswith(plan("dd", False)) else 3
+    asked = Asked(count=count, takes_turns=together, output=1_000)
+    result = Result(report=report, facts=facts, over_cap=over_cap)
+    return charging.read(result, asked, DEFAULT_LIMITS, lambda plan: Assurance.SEPARATED)
+
+
+def letters(found: Seen, count: int = 3) -> str:
+    """One a check: its outcome, `v` for a value, `a` if it runs again alone, `.` if it goes on in a new worker."""
+    letter = {at: LETTERS[finding.outcome] for at, finding in found.findings.items()}
+    assert not set(letter) & set(found.to_run_alone)
+    letter.update(dict.fromkeys(found.to_run_alone, "a"))
+    return "".join(letter.get(at, ".") for at in range(count))
+
+
+STEPS, OUTPUT, VIOLATION = (
+    Exit(code << 8, S) for code in (messages.EXIT_STEPS, messages.EXIT_OUTPUT, messages.EXIT_VIOLATION)
+)
+SEGFAULT, KILLED = Exit(signal.SIGSEGV, S), Exit(signal.SIGKILL, S)
+OUT_OF_CPU, OUT_OF_WALL, SILENT = (
+    Exit(9, S, killed=killed) for killed in (messages.KILLED_CPU, messages.KILLED_WALL, messages.KILLED_SILENT)
+)
+CALLED_OFF = Exit(9, S, killed=messages.KILLED_CANCEL)
+
+# name -> report, exit, what becomes of three checks of a hermetic program
+SHARED = {
+    "all is well": (plan("ddd") + value(0) + value(1) + value(2), CLEAN, "vvv"),
+    "a constant first": (plan("ddc") + value(2) + value(0) + value(1), CLEAN, "vvv"),
+    "it stopped early": (plan("ddd") + value(0), CLEAN, "v.."),
+    "it stopped at once": (plan("ddd"), CLEAN, "c.."),
+    "other ways": (plan("adi") + value(1), CLEAN, "avi"),
+    "out of steps at first": (plan("ddd") + limit(messages.STEP_LIMIT, 0), STEPS, "s.."),
+    "out of steps": (plan("ddd") + value(0) + limit(messages.STEP_LIMIT, 1), STEPS, "vs."),
+    "over its output": (plan("ddd") + value(0) + limit(messages.OUTPUT_LIMIT, 1), OUTPUT, "vo."),
+    "a value too large": (plan("ddd") + limit(messages.OUTPUT_LIMIT, 0) + value(1) + value(2), CLEAN, "ovv"),
+    "out of CPU time at first": (plan("ddd"), OUT_OF_CPU, "t.."),
+    "out of CPU time": (plan("ddd") + value(0), OUT_OF_CPU, "vt."),
+    "out of wall time": (plan("ddd") + value(0), OUT_OF_WALL, "vt."),
+    "cut off by a clock": (plan("ddd") + value(0) + value(1)[:-1], OUT_OF_CPU, "vt."),
+    "a crash at first": (plan("ddd"), SEGFAULT, "c.."),
+    "a crash": (plan("ddd") + value(0), SEGFAULT, "va."),
+    "a crash after a constant": (plan("cdd") + value(0), SEGFAULT, "vc."),
+    "a crash after all": (plan("ddd") + value(0) + value(1) + value(2), SEGFAULT, "vva"),
+    "it cut its line at first": (plan("ddd"), SILENT, "c.."),
+    "it cut its line": (plan("ddd") + value(0), SILENT, "va."),
+    "killed from outside": (plan("ddd"), KILLED, "!.."),
+    "out of memory at first": (plan("ddd") + out_of_memory(0) + value(1) + value(2), CLEAN, "mvv"),
+    "out of memory": (plan("ddd") + value(0) + out_of_memory(1) + value(2), CLEAN, "vav"),
+    "the harness out of memory": (plan("ddd") + value(0) + limit(messages.MEMORY_LIMIT, 1), CLEAN, "va."),
+    "between two checks": (plan("ddd") + value(0) + limit(messages.MEMORY_LIMIT, 0), CLEAN, "v.."),
+    "a violation at first": (plan("ddd") + VIOLATED, VIOLATION, "x.."),
+    "a violation": (plan("ddd") + value(0) + VIOLATED, VIOLATION, "va."),
+    # What no honest worker says: nothing it said can be told from what was forged.
+    "an answer twice": (plan("ddd") + value(0) + value(0), CLEAN, "aaa"),
+    "an answer out of turn": (plan("ddd") + value(0) + value(2), CLEAN, "aaa"),
+    "out of turn at first": (plan("ddd") + value(1), CLEAN, "x.."),
+    "one too many": (plan("ddd") + value(0) + value(1) + value(2) + value(2), CLEAN, "aaa"),
+    "forged after a constant": (plan("cdd") + value(0) + value(2), CLEAN, "vx."),
+    "forged later, after a constant": (plan("cdd") + value(0) + value(1) + value(1), CLEAN, "vaa"),
+    "garbage": (plan("ddd") + value(0) + b"\1\0\0\0\0", CLEAN, "aaa"),
+    "half a record and a clean exit": (plan("ddd") + value(0) + value(1)[:-1], CLEAN, "va."),
+    "half a record at first": (plan("ddd") + value(0)[:-1], CLEAN, "x.."),
+    "out of steps and a clean exit": (plan("ddd") + limit(messages.STEP_LIMIT, 0), CLEAN, "x.."),
+    "a value and an exit as out of steps": (plan("ddd") + value(0), STEPS, "va."),
+    "a violation and a clean exit": (plan("ddd") + VIOLATED, CLEAN, "x.."),
+    "out of steps, then killed": (plan("ddd") + limit(messages.STEP_LIMIT, 0), OUT_OF_CPU, "t.."),
+    # Before the plan is complete nobody is charged: any of the texts may be the cause.
+    "slow to parse": (b"", OUT_OF_CPU, "aaa"),
+    "nothing": (b"", CLEAN, "aaa"),
+    "half a plan": (plan("ddd")[:-1], CLEAN, "aaa"),
+    "our own failure": (records.harness_error("x"), CLEAN, "aaa"),
+    "no turns": (plan("aai"), SEGFAULT, "aai"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_the_end_of_a_shared_worker(name: str):
+    report, facts, expected = SHARED[name]
+    assert letters(seen(report, facts)) == expected
+
+
+# name -> report, exit, what becomes of three checks of a program that is not hermetic: only one turn
+UNSHARED = {
+    "the others go elsewhere": (plan("ddd", False) + value(0), CLEAN, "vaa"),
+    "it answers for another": (plan("ddd", False) + value(1), CLEAN, "xaa"),
+    "it answers for another after its own": (plan("ddd", False) + value(0) + value(1), CLEAN, "xaa"),
+    "it answers twice": (plan("ddd", False) + value(0) + value(0), CLEAN, "xaa"),
+    "it answers and lives on": (plan("ddd", False) + value(0), OUT_OF_CPU, "taa"),
+    "it answers and crashes": (plan("ddd", False) + value(0), SEGFAULT, "caa"),
+    "it answers and cuts its line": (plan("ddd", False) + value(0), SILENT, "caa"),
+    "it answers and is refused": (plan("ddd", False) + value(0) + VIOLATED, VIOLATION, "xaa"),
+    "it answers, then claims a violation": (plan("ddd", False) + value(0) + VIOLATED, CLEAN, "xaa"),
+    "it answers with another exit code": (plan("ddd", False) + value(0), Exit(1 << 8), "caa"),
+    "it answers with our exit code": (plan("ddd", False) + value(0), OUTPUT, "caa"),
+    "forged, and killed": (plan("ddd", False) + value(1), OUT_OF_WALL, "taa"),
+    "forged, and a crash": (plan("ddd", False) + value(1), SEGFAULT, "xaa"),
+    "out of memory": (plan("dd", False) + out_of_memory(0), CLEAN, "ma"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNSHARED)
+def test_the_end_of_a_worker_with_one_turn(name: str):
+    report, facts, expected = UNSHARED[name]
+    assert letters(seen(report, facts), len(expected)) == expected
+
+
+TOGETHER = {
+    "all is well": (plan("ddd", False) + value(0) + value(1) + value(2), CLEAN, "vvv"),
+    "out of CPU time": (plan("ddd", False) + value(0), OUT_OF_CPU, "va."),
+    "out of CPU time at first": (plan("ddd", False), OUT_OF_CPU, "t.."),
+    "out of memory": (plan("ddd", False) + value(0) + out_of_memory(1) + value(2), CLEAN, "vav"),
+    "forged": (plan("ddd", False) + value(0) + value(0), CLEAN, "aaa"),
+    "a hermetic program after all": (plan("ddd") + value(0), OUT_OF_CPU, "vt."),
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_the_end_of_checks_that_take_turns_whatever_the_program(name: str):
+    report, facts, expected = TOGETHER[name]
+    assert letters(seen(report, facts, together=True)) == expected
+
+
+@pytest.mark.parametrize(
+    ("report", "expected"),
+    [
+        (plan("ddd") + value(0) + value(1)[:-1], "va."),
+        (plan("ddd") + value(0)[:-1], "o.."),
+        (plan("ddd") + value(0) + value(1) + value(2), "vva"),
+        (plan("ddd") + value(0) + value(0), "va."),  # what was dropped may have stood between
+    ],
+)
+def test_a_report_over_the_cap(report: bytes, expected: str):
+    assert letters(seen(report, Exit(9, killed=messages.KILLED_CANCEL), over_cap=True)) == expected
+
+
+def test_a_plan_of_other_checks_is_our_failure():
+    result = Result(report=plan("dd"), facts=CLEAN)
+    found = charging.read(result, Asked(count=1), DEFAULT_LIMITS)
+    assert found.findings[0].outcome is Outcome.SANDBOX_ERROR
+
+
+# ---- one answer --------------------------------------------------------------------
+
+ONE = charging.one_answer(DEFAULT_LIMITS)
+
+
+def single(report: bytes, facts: Exit = CLEAN, **facts_of_result: object) -> Finding:
+    return charging.read_single(Result(report=report, facts=facts, **facts_of_result), ONE, DEFAULT_LIMITS)  # type: ignore[arg-type]
+
+
+ALONE = {
+    "a value": (plan("x") + value(), CLEAN, None),
+    "nothing": (b"", CLEAN, Outcome.SANDBOX_ERROR),
+    "half a plan": (plan("x")[:-1], CLEAN, Outcome.SANDBOX_ERROR),
+    "no plan in time": (b"", OUT_OF_CPU, Outcome.TIMED_OUT),
+    "no plan and a crash": (b"", SEGFAULT, Outcome.CRASHED),
+    "no plan, killed from outside": (b"", KILLED, Outcome.SANDBOX_ERROR),
+    "our failure": (records.harness_error("x"), Exit(messages.EXIT_HARNESS << 8), Outcome.SANDBOX_ERROR),
+    "our failure, says the candidate": (plan("x") + records.harness_error("x"), CLEAN, Outcome.VIOLATION),
+    "only a plan": (plan("x"), CLEAN, Outcome.CRASHED),
+    "only a plan, and silence": (plan("x"), SILENT, Outcome.CRASHED),
+    "two values": (plan("x") + value() + value(), CLEAN, Outcome.VIOLATION),
+    "of another check": (plan("x") + value(1), CLEAN, Outcome.VIOLATION),
+    "a value and a crash": (plan("x") + value(), SEGFAULT, Outcome.CRASHED),
+    "a value and a clock": (plan("x") + value(), OUT_OF_WALL, Outcome.TIMED_OUT),
+    "a value and an exit code": (plan("x") + value(), STEPS, Outcome.CRASHED),
+    "the end of a script": (plan("x") + records.ended(records.NUMBERS.pack(0, 1, 1, 1, 0)), CLEAN, Outcome.VIOLATION),
+    "invalid": (plan("i"), CLEAN, Outcome.INVALID),
+    "called off": (plan("x"), CALLED_OFF, Outcome.SANDBOX_ERROR),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_one_answer(name: str):
+    report, facts, outcome = ALONE[name]
+    assert single(report, facts).outcome is outcome
+
+
+def test_what_the_daemon_could_not_do_is_our_failure():
+    finding = single(plan("x") + value(), error="cancelled", attempts=2)
+    assert (finding.outcome, finding.detail, finding.attempts) == (Outcome.SANDBOX_ERROR, "cancelled", 2)
+
+
+@pytest.mark.parametrize("token", [b"", b"another"])
+def test_a_script_that_says_itself_that_it_ended(token: bytes):
+    asked = charging.one_answer(DEFAULT_LIMITS, ENDS, token=b"the token")
+    ended = records.ended(records.NUMBERS.pack(0, 1, 1, 1, 0), token=token)
+    finding = charging.read_single(Result(report=plan("x", False) + ended, facts=CLEAN), asked, DEFAULT_LIMITS)
+    assert finding.outcome is Outcome.VIOLATION
+
+
+# ---- what a finding says -----------------------------------------------------------
+
+
+def test_what_holds_for_all_findings_of_a_worker():
+    result = Result(report=plan("ddc") + value(2) + value(0), facts=OUT_OF_CPU, queue_ns=9, attempts=2)
+    found = charging.read(result, Asked(count=3), DEFAULT_LIMITS, lambda plan: Assurance.IN_PROCESS).findings
+    assert [found[at].assurance for at in range(3)] == [Assurance.IN_PROCESS, Assurance.IN_PROCESS, Assurance.LITERAL]
+    assert {(one.queue_ns, one.attempts) for one in found.values()} == {(9, 2)}
+    assert found[1].outcome is Outcome.TIMED_OUT
+
+
+def test_a_queue_never_took_less_than_no_time():
+    assert single(plan("x") + value(), queue_ns=-5).queue_ns == 0
+
+
+def test_no_worker_used_more_than_the_kernel_measured():
+    report = plan("ddd") + value(0, 3 * S) + value(1, 4 * S) + value(2, 2**63)
+    found = seen(report, replace(CLEAN, cpu_ns=5 * S)).findings
+    assert [found[at].cpu_ns for at in range(3)] == [3 * S, 2 * S, 0]
+    found = seen(plan("ddd") + value(0, 3 * S), Exit(9, 5 * S, 7 * S, killed=messages.KILLED_CPU)).findings
+    assert [found[at].cpu_ns for at in range(2)] == [3 * S, 2 * S]
+
+
+def test_a_call_is_behind_the_one_its_worker_is_at():
+    asked = Asked(count=4)
+    assert charging.behind(plan("dddd") + value(0), asked) == [2, 3]
+    assert charging.behind(plan("dddd") + value(0) + value(1)[:-1], asked) == [2, 3]
+    assert charging.behind(plan("dddd") + value(2), asked) == [1, 2, 3]  # whoever speaks out of turn has said nothing
+    assert charging.behind(plan("dddd", False), asked) == []
+    assert charging.behind(plan("ddd"), asked) == []
+    assert charging.behind(b"", asked) == []

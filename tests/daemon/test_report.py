@@ -1,0 +1,316 @@
+"""The one parser of reports: what an honest worker could have said in its turns, and nothing else is believed."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+
+import pytest
+from cruxboxd.zygotes.report import ENDS, TEST_ENDS, Asked, Report, read_report, split_sections
+from cruxcell.protocol import frames, messages, records
+from cruxcell.protocol.frames import frame
+
+TWO = Asked(count=2, output=1_000, steps=500)
+SEEDLESS_AT, NAME_AT = (bytes([messages.FINDING_NAMES.index(name)]) for name in ("SEEDLESS", "IMPORT_NAME"))
+
+
+def plan(classes: str = "dd", hermetic: bool = True) -> bytes:
+    return records.plan(hermetic, classes, [])
+
+
+def numbers(index: int = 0, steps: int = 10, cpu_ns: int = 1, wall_ns: int = 2, flags: int = 0) -> bytes:
+    return records.NUMBERS.pack(index, steps, cpu_ns, wall_ns, flags)
+
+
+def value(index: int = 0, canonical: bytes = b"i1;", kind: bytes = messages.PLAIN, **facts: int) -> bytes:
+    return records.value(numbers(index, **facts), kind, canonical, b"1")
+
+
+def notes(index: int, *places: bytes) -> bytes:
+    return frame([messages.FINDINGS, struct.pack("<I", index), *places])
+
+
+def violated(number: int = 59) -> bytes:
+    return frame([messages.VIOLATED, struct.pack("<I", number)])
+
+
+def read(*parts: bytes, asked: Asked = TWO) -> Report:
+    return read_report(b"".join(parts), asked)
+
+
+def indexes(report: Report) -> list[int]:
+    return [answer.index for answer in report.answers]
+
+
+# ---- turns -----------------------------------------------------------------------
+
+# plan's classes, is it hermetic -> the turns of its worker
+TURNS = {
+    ("dd", True): [0, 1],
+    ("dd", False): [0],
+    ("dcd", True): [1, 0, 2],
+    ("dcd", False): [1, 0],
+    ("aixc", True): [3],
+    ("ad", False): [1],
+    ("ii", True): [],
+}
+
+
+@pytest.mark.parametrize("key", TURNS)
+def test_the_plan_says_whose_turn_it_is(key: tuple[str, bool]):
+    classes, hermetic = key
+    assert read(plan(classes, hermetic), asked=replace(TWO, count=len(classes))).turns == TURNS[key]
+
+
+def test_what_a_worker_may_run_besides():
+    asked = Asked(count=4, runs="dax")
+    assert read(plan("xadi", False), asked=asked).turns == [0]
+    assert read(plan("xadi", False), asked=replace(asked, takes_turns=True)).turns == [0, 1, 2]
+
+
+@pytest.mark.parametrize("hermetic", [True, False])
+def test_answers_count_in_turn(hermetic: bool):
+    report = read(plan("cd", hermetic), value(0), value(1))
+    assert (indexes(report), report.forged, report.unanswered) == ([0, 1], "", [])
+
+
+# said after the plan `dcd` (turns: 1, 0, 2) -> the answers that count
+OUT_OF_TURN = {
+    "another's": ([value(0)], []),
+    "another's, after one's own": ([value(1), value(2)], [1]),
+    "twice": ([value(1), value(1)], [1]),
+    "once too many": ([value(1), value(0), value(2), value(2)], [1, 0, 2]),
+    "one there is not": ([value(1), value(7)], [1]),
+    "the right one, after a wrong one": ([value(2), value(1)], []),
+    "after the end": ([records.limit(messages.STEP_LIMIT, 1, 5), value(0)], [1]),
+    "after memory ran out": ([records.limit(messages.MEMORY_LIMIT, 1, 5), value(0)], [1]),
+    "after a violation": ([value(1), violated(), value(0)], [1]),
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_TURN)
+def test_an_answer_out_of_turn_is_forged(name: str):
+    said, counted = OUT_OF_TURN[name]
+    report = read(plan("dcd"), *said, asked=replace(TWO, count=3))
+    assert (indexes(report), bool(report.forged)) == (counted, True)
+
+
+def test_a_worker_answers_nothing_that_runs_elsewhere():
+    """A program that is not hermetic has one turn: the others' checks are not its to answer."""
+    report = read(plan("dd", False), value(1))
+    assert (report.answers, report.turns, bool(report.forged)) == ([], [0], True)
+    report = read(plan("dx"), value(0), value(1))
+    assert (indexes(report), bool(report.forged)) == ([0], True)
+
+
+def test_memory_that_runs_out_between_two_checks_is_nobodys_answer():
+    """The harness names the check it was last at; before any it names the first place."""
+    report = read(plan("dd"), value(0), records.limit(messages.MEMORY_LIMIT, 0, 0))
+    assert (indexes(report), report.forged, report.is_over, report.ran_out_of_memory) == ([0], "", True, True)
+    report = read(plan("id"), records.limit(messages.MEMORY_LIMIT, 0, 0))
+    assert (indexes(report), report.forged, report.is_over) == ([1], "", True)
+    assert not read(plan("dd"), value(0), value(1)).ran_out_of_memory
+    assert not read(plan("dd"), records.limit(messages.STEP_LIMIT, 0, 0)).ran_out_of_memory
+
+
+# ---- plans -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", value(0), frame([b"P"]), b"\0" * 3, frame([]) + plan(), plan("d"), plan("ddd"), plan(""), plan("d?"),
+        plan("dD"), frame([b"P", b"2", b"dd"]), frame([b"P", b"", b"dd"]), frame([b"P", b"1", b"\xff\xff"]),
+    ],
+)  # fmt: skip
+def test_without_a_plan_of_its_checks_nothing_is_believed(data: bytes):
+    report = read(data, value(0))
+    assert (report.plan, report.answers, report.turns, report.notes) == (None, [], [], {})
+
+
+def test_a_failure_of_ours_counts_only_before_anything_ran():
+    assert read(records.harness_error("confine: x")).harness_error == "confine: x"
+    assert read(records.harness_error("")).harness_error
+    late = read(plan(), records.harness_error("confine: x"))
+    assert (late.harness_error, bool(late.forged)) == ("", True)
+
+
+def test_sentences_belong_to_the_invalid_ones():
+    said = read(records.plan(False, "dixi", ["first", "second"]), asked=Asked(count=4)).plan
+    assert said is not None
+    assert [said.detail_of(at) for at in (1, 3)] == ["first", "second"]
+    short = read(records.plan(False, "ii", ["only"])).plan
+    assert short is not None
+    assert short.detail_of(1) == ""
+
+
+# ---- records ---------------------------------------------------------------------
+
+RAISED = frame([messages.RAISED, numbers(), b"KeyError", b"'x'", struct.pack("<i", 3), b"out", b"err"])
+# What no honest worker writes as the answer to check 0, or instead of it.
+FORGED = {
+    "a kind there is not": frame([b"?", numbers()]),
+    "a plan again": plan(),
+    "too few fields": frame([messages.VALUE, numbers()]),
+    "too many fields": frame([messages.STEP_LIMIT, numbers(), b""]),
+    "numbers cut off": frame([messages.STEP_LIMIT, numbers()[:-1]]),
+    "no fields": frame([]),
+    "only a kind": frame([messages.STEP_LIMIT]),
+    "garbage": b"\1\0\0\0\0",
+    "an encoding there is not": value(0, kind=b"q"),
+    "a flag on a value": value(0, flags=records.OUT_OF_MEMORY),
+    "a flag on a limit": frame([messages.STEP_LIMIT, numbers(flags=4)]),
+    "a flag there is not": frame([messages.RAISED, numbers(flags=8), b"E", b"", b"\0" * 4, b"", b""]),
+    "half a line number": frame([messages.RAISED, numbers(), b"E", b"", b"\0" * 3, b"", b""]),
+    "an end of a script": records.ended(numbers()),
+    "an end of a test": frame([messages.CANNOT_CROSS, numbers(), b"x"]),
+    "a failure of ours": records.harness_error("x"),
+    "a violation without a number": frame([messages.VIOLATED]),
+    "a violation with half a number": frame([messages.VIOLATED, b"\0\0"]),
+    "notes nobody asked for": notes(0, NAME_AT),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_what_no_worker_writes(name: str):
+    report = read(plan(), FORGED[name])
+    assert (report.answers, bool(report.forged)) == ([], True)
+    report = read(plan("dcd"), value(1), FORGED[name], value(0), asked=replace(TWO, count=3))
+    assert (indexes(report), bool(report.forged)) == ([1], True)
+
+
+# Records with a field that no worker makes so large, for an output limit of 1,000 characters.
+LARGE = {
+    "canonical": records.value(numbers(), messages.PLAIN, b"z" * 65_537, b"1"),
+    "shown": records.value(numbers(), messages.PLAIN, b"i1;", b"z" * (6 * messages.MAX_TEXT + 2)),
+    "stdout": records.value(numbers(), messages.PLAIN, b"i1;", b"1", b"z" * 6_001),
+    "stderr": records.value(numbers(), messages.PLAIN, b"i1;", b"1", b"", b"z" * 6_001),
+    "name": frame([messages.RAISED, numbers(), b"E" * 1_201, b"", b"\0" * 4, b"", b""]),
+    "message": frame([messages.RAISED, numbers(), b"E", b"z" * (6 * messages.MAX_TEXT + 1), b"\0" * 4, b"", b""]),
+    "token": frame([messages.ENDED, numbers(), b"", b"", b"z" * 257]),
+    "printed": frame([messages.ENDED, numbers(), b"z" * 6_001, b"", b""]),
+    "sentence": frame([messages.NOT_PLAIN, numbers(), b"z" * (6 * messages.MAX_TEXT + 1)]),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_record_larger_than_any_worker_writes(name: str):
+    kinds = TEST_ENDS | {messages.VALUE}
+    report = read(plan(), LARGE[name], asked=replace(TWO, kinds=kinds))
+    assert (report.answers, "larger" in report.forged) == ([], True)
+
+
+def test_a_value_may_be_as_large_as_the_output_or_as_asked():
+    large = records.value(numbers(), messages.PLAIN, b"z" * 65_536, b"1")
+    assert read(plan(), large).forged == ""
+    larger = records.value(numbers(), messages.PLAIN, b"z" * 65_537, b"1")
+    assert read(plan(), larger, asked=replace(TWO, output=65_537)).forged == ""
+    assert read(plan(), larger, asked=replace(TWO, value_bytes=65_537)).forged == ""
+
+
+def test_only_the_sandbox_knows_the_token():
+    asked = Asked(kinds=ENDS, runs="x", token=b"secret")
+    honest = read(plan("x", False), records.ended(numbers(), token=b"secret"), asked=asked)
+    assert (honest.last_kind, honest.forged) == (messages.ENDED, "")
+    for token in (b"", b"Secret", b"secret\0"):
+        forged = read(plan("x", False), records.ended(numbers(), token=token), asked=asked)
+        assert (forged.answers, bool(forged.forged)) == ([], True)
+
+
+def test_what_a_record_says_is_told():
+    report = read(plan(), RAISED, value(1, b"i2;"))
+    first, second = report.answers
+    assert (first.kind, first.fields) == (messages.RAISED, (b"KeyError", b"'x'", struct.pack("<i", 3), b"out", b"err"))
+    assert (first.steps, first.cpu_ns, first.wall_ns, first.is_out_of_memory) == (10, 1, 2, False)
+    assert second.fields[:2] == (messages.PLAIN, b"i2;")
+
+
+def test_what_is_claimed_is_cut_to_what_can_be():
+    answer = read(plan(), value(steps=2**64 - 1, cpu_ns=2**64 - 1, wall_ns=2**64 - 1)).answers[0]
+    assert (answer.steps, answer.cpu_ns, answer.wall_ns) == (500, 2**63 - 1, 2**63 - 1)
+
+
+@pytest.mark.parametrize("cut", [1, 5, 20])
+def test_a_report_that_is_cut_off_is_read_up_to_there(cut: int):
+    report = read(plan(), value(0), value(1)[:-cut])
+    assert (indexes(report), report.is_cut, report.forged) == ([0], True, "")
+
+
+def test_more_than_any_worker_writes_is_not_read(monkeypatch: pytest.MonkeyPatch):
+    """Nor taken apart: the smallest records there are would cost the daemon far more time than bytes."""
+    found: list[list[bytes]] = []
+
+    def split(data: bytes, into: list[list[bytes]], *bounds: int) -> object:
+        found.clear()
+        try:
+            return frames_split(data, into, *bounds)
+        finally:
+            found.extend(into)
+
+    frames_split = frames.split
+    monkeypatch.setattr(frames, "split", split)
+    assert read(plan(), *[frame([])] * 10_000).forged
+    assert len(found) == 9
+    assert "too many" in read(plan(), frame([b""] * 1_000)).forged
+
+
+def test_a_violation_is_the_last_word():
+    report = read(plan(), value(0), violated(59))
+    assert (indexes(report), report.syscall, report.forged) == ([0], 59, "")
+
+
+# ---- notes -----------------------------------------------------------------------
+
+NOTED = replace(TWO, texts_noted=True, runs_noted=True)
+
+
+def test_notes_on_the_texts_come_before_anything_ran():
+    report = read(plan(), notes(0, SEEDLESS_AT, NAME_AT), value(0), value(1), asked=NOTED)
+    assert (report.notes, report.forged) == ({0: ("SEEDLESS",), 1: ("IMPORT_NAME",)}, "")
+    report = read(plan("dd", False), notes(0, SEEDLESS_AT, NAME_AT), asked=NOTED)
+    assert report.notes.get(0, ()) == ()  # not known of a program that is not hermetic
+
+
+def test_notes_on_a_run_come_in_its_turn():
+    report = read(plan(), notes(0, b"", NAME_AT), value(0), notes(1, NAME_AT), value(1), asked=NOTED)
+    assert (report.notes, report.forged) == ({1: ("IMPORT_NAME",)}, "")
+    report = read(plan(), notes(0, b"\1"), value(0), asked=replace(NOTED, texts_noted=False))
+    assert report.notes == {0: (messages.FINDING_NAMES[1],)}
+    assert read(plan(), notes(0, b""), value(0), asked=NOTED).forged == ""
+
+
+FORGED_NOTES = {
+    "of another check": notes(1, NAME_AT),
+    "of several": notes(0, NAME_AT, NAME_AT, NAME_AT),
+    "that say what is known before": notes(0, SEEDLESS_AT),
+    "of a name there is not": notes(0, b"\xff"),
+    "of too many": notes(0, NAME_AT * 99),
+    "without a check": frame([messages.FINDINGS]),
+    "with half a check": frame([messages.FINDINGS, b"\0", NAME_AT]),
+    "twice": notes(0, NAME_AT) * 2,
+}
+
+
+@pytest.mark.parametrize("name", FORGED_NOTES)
+def test_notes_no_worker_writes(name: str):
+    asked = replace(NOTED, texts_noted=False)
+    report = read(plan(), FORGED_NOTES[name], value(0), asked=asked)
+    assert (report.answers, bool(report.forged)) == ([], True)
+    assert 1 not in report.notes
+
+
+def test_nobody_is_noted_after_the_last_turn():
+    report = read(plan("d"), value(0), notes(0, NAME_AT), asked=replace(NOTED, count=1, texts_noted=False))
+    assert (report.notes, bool(report.forged)) == ({}, True)
+
+
+# ---- sections --------------------------------------------------------------------
+
+
+def test_sections_in_their_order():
+    parts = [plan() + value(0), b"", plan()[:-1]]
+    said = b"".join(records.section(at) + part for at, part in enumerate(parts))
+    assert split_sections(said, 3) == parts
+    assert split_sections(said, 2) == []
+    assert split_sections(b"x" + said, 3) == []
+    assert split_sections(b"", 3) == []
