@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test test-ray lint bench proto clean manifests image-test conformance differential forging load
+.PHONY: setup demo test test-ray test-packages lint bench proto clean manifests image-test conformance differential forging load
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml
@@ -56,6 +56,14 @@ test-ray: .venv-ray/.installed  ## filter a Parquet set on a local Ray, against 
 	.venv-ray/bin/python -m pytest tests/filtering/test_filter_ray.py
 	.venv-ray/bin/python examples/ray_filter.py
 
+.venv-packages/.installed: tests/packages/requirements.txt
+	$(PYTHON) -m venv .venv-packages
+	.venv-packages/bin/python -m pip install --quiet --disable-pip-version-check -r tests/packages/requirements.txt
+	@touch $@
+
+test-packages: setup .venv-packages/.installed  ## real numpy, pandas, matplotlib … in workers
+	CRUXBOX_PACKAGES=$(CURDIR)/.venv-packages/bin/python $(BIN)/python -m pytest tests/packages
+
 .venv-deploy/.installed: deploy/requirements-check.txt
 	$(PYTHON) -m venv .venv-deploy
 	.venv-deploy/bin/python -m pip install --quiet --disable-pip-version-check -r deploy/requirements-check.txt
@@ -77,4 +85,4 @@ load: setup  ## 64 clients of three tenants, honest, hostile and stalling work: 
 	$(BIN)/python -m bench.load --minutes $(MINUTES)
 
 clean:
-	rm -rf $(VENV) .venv-deploy .venv-ray .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-deploy .venv-ray .venv-packages .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -10,12 +10,18 @@ from cruxbox.model import Limits
 
 @dataclass(frozen=True)
 class Runtime:
-    """An interpreter of the server; `name` is what Task.runtime asks for."""
+    """An interpreter of the server; `name` is what Task.runtime asks for.
+
+    `packages` are the names and versions of what is installed for it beside the standard library; `preload` are the
+    modules that its zygotes import before they serve, where a program names them.
+    """
 
     name: str
     version: str
     path: str
     is_default: bool
+    packages: tuple[tuple[str, str], ...] = ()
+    preload: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ def decode_info(message: Any) -> ServerInfo:
     """A ServerInfo from its pb.ServerInfo."""
     return ServerInfo(
         version=message.version,
-        runtimes=tuple(Runtime(r.name, r.version, r.path, r.is_default) for r in message.runtimes),
+        runtimes=tuple(_runtime(runtime) for runtime in message.runtimes),
         default_limits=_limits(message.default_limits),
         maximum_limits=_limits(message.maximum_limits),
         layers=tuple(Layer(x.name, x.active, x.required, x.detail) for x in message.layers),
@@ -58,6 +64,11 @@ def decode_info(message: Any) -> ServerInfo:
         instance_id=message.instance_id,
         hash_seed=message.hash_seed,
     )
+
+
+def _runtime(message: Any) -> Runtime:
+    packages = tuple((package.name, package.version) for package in message.packages)
+    return Runtime(message.name, message.version, message.path, message.is_default, packages, tuple(message.preload))
 
 
 def _limits(message: Any) -> Limits:

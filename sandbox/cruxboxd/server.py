@@ -27,12 +27,12 @@ from cruxboxd.rpc.turns import Turns
 from cruxboxd.scheduling.scheduler import Pool
 from cruxboxd.selftest.canary import Canaries
 from cruxboxd.selftest.preflight import Preflight, run_preflight
-from cruxboxd.settings.config import UNITS, Config, Limits, check_config
+from cruxboxd.settings.config import UNITS, Config, Limits, check_config, fit_memory
 from cruxboxd.telemetry.metrics import Metrics
 from cruxboxd.tenancy.admission import Admission
 from cruxboxd.tenancy.identity import Identity
 from cruxboxd.zygotes.runtimes import Runtime, ZygoteSetups, find_runtimes
-from cruxboxd.zygotes.setup import ZygoteKey
+from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds
 from cruxboxd.zygotes.zygote_process import StartError
 
 log = logging.getLogger(__name__)
@@ -54,6 +54,7 @@ class Engine:
     def __init__(self, config: Config) -> None:
         self.config = check_config(config)
         self.runtimes = find_runtimes(self.config)
+        self.config = fit_memory(self.config, sum(runtime.preload_bytes for runtime in self.runtimes.values()))
         try:
             self.setups = ZygoteSetups(self.config, self.runtimes)
         except OSError as error:
@@ -65,7 +66,8 @@ class Engine:
 
     async def open(self) -> None:
         """Start zygotes and probe them; raises RefusedToServe when a required layer does not hold."""
-        self.pool = Pool(self.config, self.setups, self.metrics, self.identity.terms_of)
+        kinds = ZygoteKinds({runtime.name: runtime.preload for runtime in self.runtimes.values()})
+        self.pool = Pool(self.config, self.setups, self.metrics, self.identity.terms_of, kinds)
         self.judge = Judge(self.pool, self.config.hash_seed)
         key = ZygoteKey(self.default_runtime, False, self.config.hash_seed)
         try:
@@ -110,7 +112,11 @@ class Engine:
 
 
 def _runtime_info(runtime: Runtime) -> pb.Runtime:
-    return pb.Runtime(name=runtime.name, version=runtime.version, path=runtime.path, is_default=runtime.is_default)
+    return pb.Runtime(
+        name=runtime.name, version=runtime.version, path=runtime.path, is_default=runtime.is_default,
+        packages=[pb.Package(name=name, version=version) for name, version in runtime.packages],
+        preload=runtime.preload,
+    )  # fmt: skip
 
 
 def _limits_info(limits: Limits) -> pb.Limits:

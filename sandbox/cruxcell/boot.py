@@ -9,6 +9,7 @@ import gc
 import os
 import sys
 
+from cruxcell.confinement import stat_by_opening
 from cruxcell.protocol import frames, messages
 
 
@@ -64,6 +65,7 @@ def _prepare(setup, control):
     _quiet()
     for name in setup.preload:
         _import(name)
+    _seed_after_fork()
     _warm_up(helper)
     baseline = rlimits.address_space()
     settings = confine.Settings(
@@ -79,6 +81,7 @@ def _prepare(setup, control):
     )
     layers = confine.confine_zygote(helper, settings)
     _read_imports_without_stat()
+    _look_without_stat(setup)
     _forget_the_harness()
     gc.collect()
     gc.disable()
@@ -134,6 +137,14 @@ def _import(name):
         pass  # not every runtime has every module; a candidate that needs it gets the same ImportError
 
 
+def _seed_after_fork():
+    # type: () -> None
+    """numpy seeds its generator when it is imported, so every worker would draw the same numbers."""
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        os.register_at_fork(after_in_child=numpy_random.seed)
+
+
 def _warm_up(helper):
     # type: (object) -> None
     """Compile, run and encode something real, so that no worker pays for first uses."""
@@ -165,24 +176,23 @@ def _warm_up(helper):
     worker.rehearse(helper)
 
 
+def _look_without_stat(setup):
+    # type: (_Setup) -> None
+    """Let programs look at files of the runtime, and only there, although stat by path is refused."""
+    stat_by_opening.allow([folder.rstrip("/") for folder in setup.readable + setup.path])
+    os.stat, os.lstat = stat_by_opening.stat, stat_by_opening.lstat
+
+
 def _read_imports_without_stat():
     # type: () -> None
     """Let the import system learn about files by opening them: stat by path is refused to workers, because it would
     tell which files exist outside of what they may open."""
     import _frozen_importlib_external as external
 
-    def stat_by_opening(path):
-        # type: (str) -> os.stat_result
-        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            return os.fstat(number)
-        finally:
-            os.close(number)
-
     # The module's own view of `posix` is replaced, not its function: a traced import keeps its number of events.
     posix = type(sys)("posix")
     posix.__dict__.update(external._os.__dict__)  # type: ignore[attr-defined]
-    posix.stat = stat_by_opening  # type: ignore[attr-defined]
+    posix.stat = stat_by_opening.any_file  # type: ignore[attr-defined]
     external._os = posix  # type: ignore[attr-defined]
 
 

@@ -23,7 +23,7 @@ def main() -> int:
     found = [(version, python) for version, python in found_interpreters() if version < (3, 14)]
     if options.python:
         found = [(version, python) for version, python in found if f"{version[0]}.{version[1]}" in options.python]
-    flags = [f"--runtime=py{version[0]}{version[1]}={python}" for version, python in found]
+    flags = ["--own-packages", *(f"--runtime=py{version[0]}{version[1]}={python}" for version, python in found)]
     faults = 0
     with Client(server_args=[*flags, "--canary-s=0", *(["--pure"] if options.pure else [])]) as client:
         for version, python in found:

@@ -46,7 +46,12 @@ class Running:
     def connect(self, **more: Any) -> Client:
         """A client of the server that was named, or of one of its own, on `--python` if that was given."""
         if self.python is not None:
-            more["server_args"] = (*more.get("server_args", ()), "--runtime", f"default={self.python}")
+            more["server_args"] = (
+                *more.get("server_args", ()),
+                "--runtime",
+                f"default={self.python}",
+                "--own-packages",
+            )
         return connect(self.server, lambda *target, **options: _Client(self, *target, **options), **more)
 
     def task(self, task: Task) -> Task:

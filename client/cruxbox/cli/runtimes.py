@@ -20,7 +20,9 @@ def command(server: Server = None, python: Annotated[Optional[str], PYTHON] = No
     if as_json:
         print_json({"runtimes": [dataclasses.asdict(runtime) for runtime in info.runtimes]})
         return
-    table = Table("runtime", "Python", "interpreter", "default")
+    table = Table("runtime", "Python", "interpreter", "default", "packages (* imported beforehand)")
     for runtime in info.runtimes:
-        table.add_row(runtime.name, runtime.version, runtime.path, "yes" if runtime.is_default else "")
+        packages = [f"{name} {version}{'*' * (name.lower() in runtime.preload)}" for name, version in runtime.packages]
+        default = "yes" if runtime.is_default else ""
+        table.add_row(runtime.name, runtime.version, runtime.path, default, ", ".join(packages) or "none")
     print_table(table)

@@ -140,17 +140,29 @@ class Options(_message.Message):
     step_count: StepCount
     def __init__(self, limits: _Optional[_Union[Limits, _Mapping]] = ..., runtime: _Optional[str] = ..., isolation: _Optional[_Union[Isolation, str]] = ..., require_assurance: _Optional[_Union[Assurance, str]] = ..., repeat: _Optional[int] = ..., step_count: _Optional[_Union[StepCount, str]] = ..., priority: _Optional[_Union[Priority, str]] = ...) -> None: ...
 
+class Package(_message.Message):
+    __slots__ = ["name", "version"]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    version: str
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
+
 class Runtime(_message.Message):
-    __slots__ = ["is_default", "name", "path", "version"]
+    __slots__ = ["is_default", "name", "packages", "path", "preload", "version"]
     IS_DEFAULT_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
+    PACKAGES_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
+    PRELOAD_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     is_default: bool
     name: str
+    packages: _containers.RepeatedCompositeFieldContainer[Package]
     path: str
+    preload: _containers.RepeatedScalarFieldContainer[str]
     version: str
-    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., path: _Optional[str] = ..., is_default: bool = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., path: _Optional[str] = ..., is_default: bool = ..., packages: _Optional[_Iterable[_Union[Package, _Mapping]]] = ..., preload: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ScriptCheck(_message.Message):
     __slots__ = ["entry_point", "script"]

@@ -14,7 +14,6 @@ from cruxboxd.judging.tasks import CallAsk, TaskAsk
 from cruxboxd.scheduling.scheduler import MAX_ATTEMPTS, Pool
 from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.report import Asked, Plan, text
-from cruxboxd.zygotes.setup import ZygoteKey
 
 # At most so many checks share a worker: tenants take turns at this grain.
 SHARED_CHECKS = 64
@@ -150,7 +149,6 @@ class Caller:
         fields = [payloads.CALLS_FLAGS.pack(way.flags | inspect), self._program]
         for ask in asks:
             fields += [ask.entry_point.encode(), ask.call.encode("utf-8", "surrogatepass")]
-        imports = any("import" in ask.call for ask in asks)
         runs_all = bool(way.flags & payloads.RUN_EXPRESSIONS)
         asked = Asked(
             count=len(asks),
@@ -161,7 +159,7 @@ class Caller:
             steps=self._task.limits.steps,
             output=self._task.limits.output_bytes,
         )
-        job = self._job(messages.JOB_CALLS, fields, asked, imports)
+        job = self._job(messages.JOB_CALLS, fields, asked)
         job.may_share = bool(way.flags & payloads.SHARE)
         return job
 
@@ -171,7 +169,7 @@ class Caller:
         """Arguments computed in a worker without the program, then applied in another."""
         fields = [self._program, ask.call.encode("utf-8", "surrogatepass")]
         asked = charging.one_answer(self._task.limits, value_bytes=messages.MAX_ARGUMENTS)
-        result = await self._pool.run(self._job(messages.JOB_ARGUMENTS, fields, asked, "import" in ask.call))
+        result = await self._pool.run(self._job(messages.JOB_ARGUMENTS, fields, asked))
         report, finding = result.read(asked), charging.read_single(result, asked, self._task.limits)
         if report.plan is not None and report.plan.classes == messages.INVALID:
             detail = report.plan.detail_of(0)
@@ -184,7 +182,7 @@ class Caller:
             # Beside the program nothing keeps the arguments from its names, which an entry point promises.
             return invalid(why) if ask.entry_point else await self.evaluate_beside(ask, why)
         fields = [self._program, (report.plan.details or ("",))[0].encode(), encoded]
-        finding = await self._run_single(messages.JOB_APPLY, fields, False)
+        finding = await self._run_single(messages.JOB_APPLY, fields)
         return finding.but(assurance=Assurance.SEPARATED)
 
     # ---- expressions on the other side -------------------------------------------------------------------------
@@ -192,22 +190,22 @@ class Caller:
     async def evaluate_expected(self, expression: str) -> Finding:
         """An expected value that is not a constant: without the program, or beside it if it needs its names."""
         field = expression.encode("utf-8", "surrogatepass")
-        finding = await self._run_single(messages.JOB_EXPRESSION, [field], "import" in expression)
+        finding = await self._run_single(messages.JOB_EXPRESSION, [field])
         if finding.exception is not None and finding.exception[0] == "NameError" and self._task.program:
             ask = CallAsk("", expression, None)
             return await self.evaluate_beside(ask, "the expected value uses names of the program")
         return finding.but(assurance=Assurance.SEPARATED)
 
-    async def _run_single(self, kind: bytes, fields: list[bytes], imports: bool) -> Finding:
+    async def _run_single(self, kind: bytes, fields: list[bytes]) -> Finding:
         """The finding of a job that answers one check with a value."""
         limits = self._task.limits
         asked = charging.one_answer(limits)
-        return charging.read_single(await self._pool.run(self._job(kind, fields, asked, imports)), asked, limits)
+        return charging.read_single(await self._pool.run(self._job(kind, fields, asked)), asked, limits)
 
-    def _job(self, kind: bytes, fields: list[bytes], asked: Asked, imports: bool) -> Job:
+    def _job(self, kind: bytes, fields: list[bytes], asked: Asked) -> Job:
         task = self._task
         return Job(
-            key=ZygoteKey(task.runtime, imports or "import" in task.program, self._hash_seed),
+            key=self._pool.kinds.key(task.runtime, self._hash_seed, [self._program, *fields]),
             kind=kind,
             fields=fields,
             limits=task.limits,

@@ -83,7 +83,7 @@ class Judge:
 
         async def emit_once(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
             unanswered.pop(ask.id, None)
-            await emit(task, ask, finding, second)
+            await emit(task, ask, _hinted(task, finding), second)
 
         try:
             await self._judge_kinds(task, readings, emit_once)
@@ -193,6 +193,17 @@ class Judge:
 
     async def _judge_stdio(self, task: TaskAsk, ask: StdioAsk, emit: Emit) -> None:
         await emit(task, ask, await run_stdio(self._pool, task, ask, self._seeds[0]), None)
+
+
+def _hinted(task: TaskAsk, finding: Finding) -> Finding:
+    """A module that is missing is most often a package that another runtime has: say how to get there."""
+    if finding.exception is None or finding.exception[0] != "ModuleNotFoundError" or finding.detail:
+        return finding
+    hint = (
+        f"the runtime {task.runtime!r} has no such module; `cruxbox runtimes` lists what each one has, "
+        "--runtime NAME chooses another, and --python PATH an interpreter of your own"
+    )
+    return finding.but(detail=hint)
 
 
 def texts_of(task: TaskAsk) -> list[tuple[bytes, str]]:

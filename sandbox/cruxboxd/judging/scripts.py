@@ -14,13 +14,12 @@ from cruxboxd.judging.tasks import ScriptAsk, StdioAsk, StepCount, TaskAsk
 from cruxboxd.scheduling.scheduler import MAX_ATTEMPTS, Pool
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.report import ENDS, TEST_ENDS, text
-from cruxboxd.zygotes.setup import ZygoteKey
 
 
 async def run_stdio(pool: Pool, task: TaskAsk, ask: StdioAsk, hash_seed: str) -> Finding:
     """The program with `stdin`; what it printed is read from memory files after its death and compared here."""
     fields = [_bytes(task.program), _bytes(ask.stdin)]
-    job = _job(task, messages.JOB_STDIO, fields, hash_seed)
+    job = _job(pool, task, messages.JOB_STDIO, fields, hash_seed)
     job.flags = messages.STDIO
     result = await pool.run(job)
     finding = _of_stdio(result, task).but(assurance=Assurance.SEPARATED)
@@ -65,16 +64,23 @@ async def _run_together(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: st
         ask.entry_point.encode(),
         token := secrets.token_bytes(16),
     ]
-    result = await pool.run(_job(task, messages.JOB_SCRIPT, fields, hash_seed))
+    result = await pool.run(_job(pool, task, messages.JOB_SCRIPT, fields, hash_seed))
     return _of_script(read_single(result, one_answer(task.limits, ENDS, token=token, runs_noted=events), task.limits))
 
 
 async def _run_separated(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
     """The candidate serves, the test calls. Outcome None: values cannot cross, and the detail says which."""
     for _ in range(MAX_ATTEMPTS):
-        job = _job(task, messages.JOB_SERVE, [_bytes(task.program)], hash_seed)
+        job = _job(
+            pool,
+            task,
+            messages.JOB_SERVE,
+            [_bytes(task.program)],
+            hash_seed,
+            [_bytes(task.program), _bytes(ask.script)],
+        )
         job.flags = messages.PAIR
-        job.partner = _job(task, messages.JOB_TEST, [_bytes(ask.script), ask.entry_point.encode()], hash_seed)
+        job.partner = _job(pool, task, messages.JOB_TEST, [_bytes(ask.script), ask.entry_point.encode()], hash_seed)
         job.partner.is_partner = True
         finding = _of_pair(*await pool.run_pair(job), task)
         if finding.outcome is not Outcome.SANDBOX_ERROR:
@@ -126,9 +132,12 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _job(task: TaskAsk, kind: bytes, fields: list[bytes], hash_seed: str) -> Job:
+def _job(  # noqa: PLR0917 - a job's parts
+    pool: Pool, task: TaskAsk, kind: bytes, fields: list[bytes], hash_seed: str, texts: list[bytes] | None = None
+) -> Job:
+    """`texts` are those that choose the zygote, where they are not the fields: both halves of a pair run on one."""
     return Job(
-        key=ZygoteKey(task.runtime, any(b"import" in field for field in fields), hash_seed),
+        key=pool.kinds.key(task.runtime, hash_seed, texts or fields),
         kind=kind,
         fields=fields,
         limits=task.limits,

@@ -25,7 +25,7 @@ from cruxboxd.scheduling.slow_share import SlowShare
 from cruxboxd.settings.config import Config
 from cruxboxd.tenancy.tenants import Tenant, TenantOf
 from cruxboxd.zygotes.jobs import Job, Result
-from cruxboxd.zygotes.setup import ZygoteKey, ZygoteSetup
+from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds, ZygoteSetup
 from cruxboxd.zygotes.zygote_process import Keeper, StartError
 
 log = logging.getLogger(__name__)
@@ -46,8 +46,9 @@ class Pool:
 
     def __init__(
         self, config: Config, setup_of: Callable[[ZygoteKey], ZygoteSetup], observer: PoolObserver,
-        terms_of: TenantOf = Tenant,
+        terms_of: TenantOf = Tenant, kinds: ZygoteKinds | None = None,
     ) -> None:  # fmt: skip
+        self.kinds = kinds or ZygoteKinds()
         self._slots = config.workers
         self._most_busy = max(config.zygotes, config.workers)
         self._most_keepers = self._most_busy + _SPARE_A_SLOT * config.workers

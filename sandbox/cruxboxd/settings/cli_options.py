@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cruxboxd.settings.config import MIB, Config, ConfigError, RuntimeSpec
+from cruxboxd.settings.config import MIB, Config, ConfigError, PreloadSpec, RuntimeSpec
 from cruxboxd.settings.tomlfile import read_toml
 
 
@@ -54,6 +54,14 @@ def _runtime(text: str) -> RuntimeSpec:
     return RuntimeSpec(name, str(Path(path).expanduser().absolute()))
 
 
+def _preload(text: str) -> PreloadSpec:
+    name, _, modules = text.partition("=")
+    names = tuple(word.strip() for word in modules.split(",") if word.strip())
+    if not name or not names or not all(part.isidentifier() for word in names for part in word.split(".")):
+        raise ValueError("RUNTIME=module,module,...")
+    return PreloadSpec(name, names)
+
+
 def _mebibytes(text: str) -> int:
     return _integer(text) * MIB
 
@@ -70,6 +78,10 @@ OPTIONS = (
     Option("metrics-port", "metrics_port", _integer, "serve Prometheus figures on this port", "P"),
     Option("runtime", "runtimes", _runtime, "an interpreter checks may name; the first is the default",
            "NAME=PYTHON", repeats=True, preflight=True),
+    Option("preload", "preloads", _preload, "modules that zygotes of a runtime import before they serve",
+           "RUNTIME=MODULE,...", repeats=True, preflight=True),
+    Option("own-packages", "own_packages", _switch, "let a runtime that is the daemon's own Python have its packages",
+           preflight=True),
     Option("require", "require", _names, "layers that must hold although they are optional", "LAYER,...",
            preflight=True),
     Option("allow-degraded", "allow_degraded", _names, "layers that may be missing; verdicts then say so", "LAYER,...",

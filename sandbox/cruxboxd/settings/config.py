@@ -71,6 +71,14 @@ class RuntimeSpec:
 
 
 @dataclass(frozen=True)
+class PreloadSpec:
+    """Modules that zygotes of a runtime import before they serve, where a program names them."""
+
+    runtime: str
+    modules: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Config:
     """Everything the daemon is told. See `cruxboxd serve --help` for the meaning of each."""
 
@@ -81,6 +89,8 @@ class Config:
     default_limits: Limits = DEFAULT_LIMITS
     maximum_limits: Limits = MAXIMUM_LIMITS
     runtimes: tuple[RuntimeSpec, ...] = ()
+    preloads: tuple[PreloadSpec, ...] = ()
+    own_packages: bool = False  # may a runtime that is the daemon's own Python have its site-packages?
     require: frozenset[str] = frozenset()
     allow_degraded: frozenset[str] = frozenset()
     pure: bool = False
@@ -128,7 +138,7 @@ def check_config(config: Config) -> Config:
     _check_runtimes(config)
     _check_service(config)
     _check_limits(config)
-    return _fit_memory(config)
+    return fit_memory(config)
 
 
 def _check_runtimes(config: Config) -> None:
@@ -137,6 +147,10 @@ def _check_runtimes(config: Config) -> None:
     for name in names:
         if names.count(name) > 1:
             raise ConfigError(f"--runtime names {name!r} twice; names are unique")
+    preloads = [item.runtime for item in config.preloads]
+    for name in preloads:
+        if preloads.count(name) > 1:
+            raise ConfigError(f"--preload names the runtime {name!r} twice; give all its modules at once")
     seed = config.hash_seed
     if not (seed.isascii() and seed.isdigit() and int(seed) <= LARGEST_HASH_SEED):
         raise ConfigError(f"--hash-seed is {seed!r}; it must be a whole number from 0 to {LARGEST_HASH_SEED}")
@@ -172,11 +186,14 @@ def _check_service(config: Config) -> None:
 _ZYGOTES_A_WORKER = 4
 
 
-def _fit_memory(config: Config) -> Config:
+def fit_memory(config: Config, preload_bytes: int = 0) -> Config:
     """All zygotes' workers at their limit at once must fit into this machine or container: the kernel kills a whole
-    container for one worker's excess (cgroup v2, memory.oom.group), and that would be our failure."""
+    container for one worker's excess (cgroup v2, memory.oom.group), and that would be our failure.
+
+    `preload_bytes` is what preloaded packages take of each zygote's own memory.
+    """
     available = memory_limit_bytes()
-    room = int(available * 0.9) - 256 * MIB
+    room = int(available * 0.9) - 256 * MIB - _ZYGOTES_A_WORKER * config.workers * preload_bytes
     if config.workers * config.default_limits.memory_bytes > room:
         raise ConfigError(
             f"{config.workers} workers of {config.default_limits.memory_bytes // MIB} MiB each do not fit into "

@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from cruxboxd.seccomp.compiler import Profile
 from cruxboxd.seccomp.compiler import compile as compile_policy
 from cruxboxd.settings.config import Config, ConfigError, RuntimeSpec, environment_for_zygotes
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteSetup
 
-_ASK_TIMEOUT_S = 30
+log = logging.getLogger(__name__)
+
+_ASK_TIMEOUT_S = 60
+_ASKED_AT_ONCE = 8
 
 # What the interpreter says of itself. Its own `site` has run, so a virtual environment's packages are on the path;
 # the shared libraries are those of an interpreter that has loaded the usual extension modules.
 _ASK = """
-import json, os, sys, sysconfig
+import json, os, re, resource, sys, sysconfig
+started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for name in sys.argv[1:]:
+    try:
+        __import__(name)
+    except BaseException as error:
+        print(json.dumps({"refused": [name, type(error).__name__, str(error)[:300]]}))
+        sys.exit()
+preload_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - started
+threads = len(os.listdir("/proc/self/task"))
 for name in ("_ctypes", "_ssl", "_hashlib", "_lzma", "_bz2", "zlib", "_decimal", "unicodedata", "_sqlite3"):
     try:
         __import__(name)
@@ -30,12 +46,22 @@ for line in open("/proc/self/maps"):
     path = line.split(None, 5)[-1].strip()
     if path.startswith("/") and ".so" in path:
         libraries.add(os.path.dirname(os.path.realpath(path)))
+packages = {}
+for folder in sys.path:
+    for item in os.listdir(folder) if os.path.isdir(folder) else ():
+        found = re.match("([A-Za-z0-9._]+)-([^-]+)[.](dist-info|egg-info)$", item)
+        if found and found[1] not in packages:
+            packages[found[1]] = found[2]
 print(json.dumps({
     "version": sys.version.split()[0],
     "implementation": sys.implementation.name,
     "path": [p for p in sys.path if p],
     "stdlib": sysconfig.get_path("stdlib"),
     "libraries": sorted(libraries),
+    "prefix": sys.prefix,
+    "packages": sorted(packages.items()),
+    "preload_bytes": preload_kib * 1024 if sys.argv[1:] else 0,
+    "threads": threads,
 }))
 """
 
@@ -61,29 +87,42 @@ class Runtime:
     readable: tuple[str, ...]
     native_folder: str
     is_default: bool
+    packages: tuple[tuple[str, str], ...] = ()  # names and versions of what is installed for it
+    preload: tuple[str, ...] = ()  # what its zygotes can import before they serve
+    preload_bytes: int = 0  # memory that takes, of each such zygote
 
 
 def find_runtimes(config: Config) -> dict[str, Runtime]:
     """Every runtime of the configuration, by name; the first is the default. Raises ConfigError, naming it."""
     specs = config.runtimes or (RuntimeSpec("default", sys.executable),)
-    return {spec.name: _ask(spec, is_default=at == 0, is_own=not config.runtimes) for at, spec in enumerate(specs)}
+    preloads = {item.runtime: item.modules for item in config.preloads}
+    for name in preloads:
+        if name not in {spec.name for spec in specs}:
+            known = ", ".join(spec.name for spec in specs)
+            raise ConfigError(f"--preload names the runtime {name!r}; this server has {known}")
+    with ThreadPoolExecutor(_ASKED_AT_ONCE) as asking:  # each is a process that is waited for
+        found = asking.map(lambda spec: _ask(spec, config, preloads.get(spec.name, ())), specs)
+        runtimes = {runtime.name: runtime for runtime in found}
+    default = specs[0].name
+    return {**runtimes, default: replace(runtimes[default], is_default=True)}
 
 
-def _ask(spec: RuntimeSpec, is_default: bool, is_own: bool) -> Runtime:
-    arguments = ["-I", "-S"] if is_own else ["-s"]
-    environment = {"PATH": os.defpath}
-    try:
-        done = subprocess.run(
-            [spec.path, *arguments, "-c", _ASK], capture_output=True, timeout=_ASK_TIMEOUT_S, env=environment, cwd="/",
-            check=True,
-        )  # fmt: skip
-        said = json.loads(done.stdout)
-    except OSError as error:
-        raise ConfigError(f"runtime {spec.name!r}: cannot run {spec.path}: {error.strerror}") from None
-    except (subprocess.SubprocessError, ValueError):
-        raise ConfigError(f"runtime {spec.name!r}: {spec.path} is not a working Python") from None
+def _ask(spec: RuntimeSpec, config: Config, preload: tuple[str, ...]) -> Runtime:
+    is_own = not config.runtimes
+    said = _answers(spec, ["-I", "-S"] if is_own else ["-s"], preload)
+    if not is_own and said["prefix"] == sys.prefix and not config.own_packages:
+        # The daemon's own libraries are not a benchmark's: whoever wants them there has to say so.
+        said = _answers(spec, ["-I", "-S"], preload)
+        log.warning(
+            "the runtime is the daemon's own Python, so its packages are hidden; --own-packages shows them",
+            extra={"runtime": spec.name},
+        )
     if said["implementation"] != "cpython" or tuple(map(int, said["version"].split(".")[:2])) < (3, 8):
         raise ConfigError(f"runtime {spec.name!r}: {spec.path} is not a CPython from 3.8 on")
+    if preload and said["threads"] > 1:
+        raise ConfigError(
+            f"runtime {spec.name!r}: importing {', '.join(preload)} starts threads; it cannot be preloaded"
+        )
     path = tuple(said["path"])
     readable = [*path, said["stdlib"], *said["libraries"]]
     return Runtime(
@@ -93,18 +132,46 @@ def _ask(spec: RuntimeSpec, is_default: bool, is_own: bool) -> Runtime:
         sys_path=path,
         readable=tuple(_outermost(readable)),
         native_folder=_native_folder(spec),
-        is_default=is_default,
+        is_default=False,
+        packages=tuple((str(name), str(version)) for name, version in said["packages"]),
+        preload=preload,
+        preload_bytes=int(said["preload_bytes"]),
     )
+
+
+def _answers(spec: RuntimeSpec, flags: list[str], preload: tuple[str, ...]) -> dict[str, Any]:
+    """What the interpreter says of itself once it has imported `preload`. Raises ConfigError."""
+    environment = {**environment_for_zygotes("0"), "PATH": os.defpath}
+    try:
+        done = subprocess.run(
+            [spec.path, *flags, "-c", _ASK, *preload], capture_output=True, timeout=_ASK_TIMEOUT_S, env=environment,
+            cwd="/", check=True,
+        )  # fmt: skip
+        said: dict[str, Any] = json.loads(done.stdout)
+    except OSError as error:
+        raise ConfigError(f"runtime {spec.name!r}: cannot run {spec.path}: {error.strerror}") from None
+    except (subprocess.SubprocessError, ValueError):
+        raise ConfigError(f"runtime {spec.name!r}: {spec.path} is not a working Python") from None
+    if "refused" in said:
+        module, kind, message = said["refused"]
+        raise ConfigError(f"--preload: runtime {spec.name!r} cannot import {module} ({kind}: {message})")
+    return said
 
 
 def _native_folder(spec: RuntimeSpec) -> str:
     """Where this interpreter's native helper is; "" is the package's own folder."""
     if spec.path == sys.executable:
         return ""
+    return _built_for(str(Path(spec.path).resolve()))
+
+
+@cache
+def _built_for(interpreter: str) -> str:
+    """Many runtimes may be virtual environments of one interpreter: it is asked and built for once."""
     from cruxboxd.zygotes import native_build
 
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cruxbox"
-    built = native_build.ensure(Path(spec.path), cache)
+    built = native_build.ensure(Path(interpreter), cache)
     return str(built.parent) if built else str(cache)
 
 
@@ -130,12 +197,13 @@ class ZygoteSetups:
     def __call__(self, key: ZygoteKey) -> ZygoteSetup:
         """What the zygote of `key` reads first, in the order of `cruxcell.boot._Setup`."""
         config, runtime = self._config, self._runtimes[key.runtime]
+        names = [*(_PRELOADED if key.preloaded else _ALWAYS), *key.packages]
         fields = [
             self.compute.bpf,
             self.stdlib.bpf,
             _join(runtime.sys_path),
             _join(runtime.readable),
-            _join(_PRELOADED if key.preloaded else _ALWAYS),
+            _join(names),
             b"%d" % config.uid,
             b"%d" % config.gid,
             b"1" if config.namespaces else b"0",

@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class ZygoteKey:
-    """Which zygote a job needs: a runtime, how much is imported beforehand, and the hash seed."""
+    """Which zygote a job needs: a runtime, how much is imported beforehand, and the hash seed.
+
+    `preloaded` says whether the usual modules of the standard library are; `packages` names those of the operator's.
+    """
 
     runtime: str
     preloaded: bool
     hash_seed: str
+    packages: tuple[str, ...] = ()
+
+
+class ZygoteKinds:
+    """Which zygote a job needs, by its texts alone: what is imported beforehand shows in the number of steps, so the
+    choice must not depend on what happens to be free.
+
+    Args:
+        packages: by runtime, the modules that its zygotes can import beforehand.
+    """
+
+    def __init__(self, packages: Mapping[str, tuple[str, ...]] | None = None) -> None:
+        self._packages = packages or {}
+
+    def key(self, runtime: str, hash_seed: str, texts: Iterable[bytes]) -> ZygoteKey:
+        """The key for a job with these texts (a program, calls, scripts)."""
+        importing = [text for text in texts if b"import" in text]
+        if not importing:
+            return ZygoteKey(runtime, False, hash_seed)
+        offered = self._packages.get(runtime, ())
+        named = tuple([name for name in offered if any(name.encode() in text for text in importing)])
+        return ZygoteKey(runtime, True, hash_seed, named)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,128 @@
+"""Runtimes with packages: what is installed, what is imported beforehand, what is said when something is missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cruxbox import CallCheck, Client, EvaluateCheck, Outcome, ScriptCheck, StdioCheck, Task
+from cruxbox.errors import EmbeddedServerError
+from cruxboxd.zygotes.setup import ZygoteKinds
+
+# A package of our own stands for numpy: it notes the process that imported it, and is slow to import.
+SLOW = """
+import os
+imported_by = os.getpid()
+total = sum(range(200_000))
+def here():
+    return os.getpid() != imported_by
+"""
+
+
+def environment(folder: Path, **modules: str) -> Path:
+    """A virtual environment with modules of our own in it; its interpreter."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    [packages] = folder.glob("lib/python3.*/site-packages")
+    for name, text in modules.items():
+        (packages / f"{name}.py").write_text(text)
+        (packages / f"{name}-1.5.dist-info").mkdir()
+    return folder / "bin" / "python"
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    folder = tmp_path_factory.mktemp("environments")
+    sci = environment(folder / "sci", slowpack="import os\n" + SLOW, other="value = 3\n")
+    arguments = ["--runtime", f"default={sys.executable}", "--runtime", f"sci={sci}", "--preload", "sci=slowpack,other"]
+    with Client(workers=2, server_args=[*arguments, "--canary-s=0"]) as client:
+        yield client
+
+
+def test_a_runtime_lists_its_packages_and_what_is_preloaded(client: Client):
+    [default, sci] = client.info().runtimes
+    assert sci.packages == (("other", "1.5"), ("slowpack", "1.5"))
+    assert sci.preload == ("slowpack", "other")
+    assert default.packages == ()  # the daemon's own are nobody's business
+
+
+IMPORTS = "import slowpack\ndef f():\n    return slowpack.here()\n"
+
+
+@pytest.mark.kernel
+def test_what_a_program_names_is_imported_before_its_worker_is_forked(client: Client):
+    checks = [CallCheck("f()", "True"), EvaluateCheck("f()")]
+    verdicts = client.check([Task(IMPORTS, checks, runtime="sci")])
+    assert [verdict.outcome for verdict in verdicts] == [Outcome.PASSED, Outcome.EVALUATED]
+
+
+@pytest.mark.kernel
+def test_a_script_that_names_it_finds_it_imported_too(client: Client):
+    script = "import slowpack\nassert slowpack.here() and candidate(1) == 2"
+    task = Task("def g(x):\n    return x + 1\n", [ScriptCheck(script, "g")], runtime="sci")
+    assert client.check([task])[0].outcome is Outcome.PASSED
+
+
+@pytest.mark.kernel
+def test_a_stdio_program_finds_it_imported_too(client: Client):
+    task = Task("import slowpack\nprint(slowpack.here())\n", [StdioCheck("", "True")], runtime="sci")
+    assert client.check([task])[0].outcome is Outcome.PASSED
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("runtime", ["", "sci"])
+def test_a_missing_module_names_the_way_out(client: Client, runtime: str):
+    [verdict] = client.check(
+        [Task("import numpy_is_not_here\ndef f(): return 1\n", [EvaluateCheck("f()")], runtime=runtime)]
+    )
+    assert verdict.outcome is Outcome.RAISED
+    assert verdict.exception is not None
+    assert verdict.exception.type == "ModuleNotFoundError"
+    assert f"runtime {runtime or 'default'!r}" in verdict.detail
+    assert "cruxbox runtimes" in verdict.detail
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--preload", "default=no_such_module_here"], "cannot import no_such_module_here (ModuleNotFoundError"),
+        (["--preload", "nobody=math"], "names the runtime 'nobody'; this server has default"),
+        (["--preload", "default=1+1"], "it must be RUNTIME=MODULE"),
+        (["--preload", "default=math", "--preload", "default=json"], "twice"),
+    ],
+)
+def test_a_preload_that_cannot_be_is_one_sentence(arguments: list[str], sentence: str):
+    with Client(server_args=arguments) as client, pytest.raises(EmbeddedServerError) as caught:
+        client.info()
+    assert sentence in str(caught.value)
+    assert "Traceback" not in str(caught.value)
+
+
+def test_own_packages_are_shown_where_that_is_said():
+    with Client(server_args=["--runtime", f"default={sys.executable}", "--own-packages"]) as client:
+        names = {name for name, _ in client.info().runtimes[0].packages}
+    assert "grpcio" in names
+
+
+@pytest.mark.kernel
+def test_more_runtimes_than_zygotes_are_all_served(tmp_path: Path):
+    """Idle zygotes of one runtime make room for another's."""
+    pythons = {f"r{number}": environment(tmp_path / str(number), only=f"n = {number}") for number in range(20)}
+    arguments = [word for name, path in pythons.items() for word in ("--runtime", f"{name}={path}")]
+    tasks = [
+        Task("import only", [CallCheck("only.n", str(number))], runtime=name) for number, name in enumerate(pythons)
+    ]
+    with Client(workers=1, server_args=[*arguments, "--canary-s=0"]) as client:
+        for _ in range(2):
+            assert [verdict.outcome for verdict in client.check(tasks)] == [Outcome.PASSED] * len(tasks)
+
+
+def test_the_kind_of_zygote_depends_on_the_texts_alone():
+    kinds = ZygoteKinds({"sci": ("numpy", "pandas")})
+    assert kinds.key("sci", "0", [b"def f(): pass", b"f()"]) == kinds.key("sci", "0", [b"numpy"])
+    assert kinds.key("sci", "0", [b"x", b"import numpy as np"]).packages == ("numpy",)
+    assert kinds.key("sci", "0", [b"import numpy, pandas"]).packages == ("numpy", "pandas")
+    assert kinds.key("sci", "0", [b"import json"]).packages == ()
+    assert kinds.key("default", "0", [b"import numpy"]).packages == ()

@@ -1,0 +1,73 @@
+"""The packages that benchmarks are written with, real ones: they import, they compute, beforehand imported or not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from cruxbox import CallCheck, Client, EvaluateCheck, Limits, Outcome, Task
+
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(
+        "CRUXBOX_PACKAGES" not in os.environ, reason="CRUXBOX_PACKAGES names no interpreter with packages"
+    ),
+]
+LIMITS = Limits(cpu_ms=20_000, wall_ms=60_000, memory_bytes=1 << 30)
+MODULES = "numpy,pandas,scipy.special,sympy,networkx,matplotlib.pyplot"
+PROGRAMS = {
+    "numpy": ("import numpy as np\ndef f(n):\n    return int(np.arange(n).sum())\n", "45"),
+    "pandas": ("import pandas as pd\ndef f(n):\n    return int(pd.DataFrame({'a': range(n)}).a.sum())\n", "45"),
+    "dates": ("import pandas as pd\ndef f(n):\n    return pd.Timestamp('2024-01-10', tz='UTC').year + n\n", "2034"),
+    "scipy": ("import scipy.special\ndef f(n):\n    return int(scipy.special.comb(n, 2))\n", "45"),
+    "sympy": ("import sympy\ndef f(n):\n    return dict(sympy.factorint(n))\n", "{2: 1, 5: 1}"),
+    "networkx": ("import networkx as nx\ndef f(n):\n    return nx.path_graph(n).number_of_edges()\n", "9"),
+    "sortedcontainers": ("import sortedcontainers\ndef f(n):\n    return sortedcontainers.SortedList([n])[0]\n", "10"),
+}  # fmt: skip
+PLOT = """
+import matplotlib.pyplot as plt
+def f(n):
+    figure, ax = plt.subplots()
+    ax.plot(range(n))
+    return len(ax.lines)
+"""
+
+
+@pytest.fixture(scope="module", params=["imported by each worker", "imported beforehand"])
+def client(request: pytest.FixtureRequest) -> Iterator[Client]:
+    arguments = ["--runtime", f"sci={os.environ['CRUXBOX_PACKAGES']}", "--canary-s=0"]
+    if request.param == "imported beforehand":
+        arguments += ["--preload", f"sci={MODULES}"]
+    with Client(workers=2, server_args=arguments) as client:
+        yield client
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_with_packages(client: Client, name: str):
+    program, expected = PROGRAMS[name]
+    [verdict] = client.check([Task(program, [CallCheck("f(10)", expected)], runtime="sci", limits=LIMITS)])
+    assert (verdict.outcome, verdict.exception, verdict.value) == (Outcome.PASSED, None, expected)
+
+
+def test_the_generator_of_numbers_is_seeded_anew_in_each_worker(client: Client):
+    program = "import numpy as np\ndef f():\n    return np.random.randint(2**62)\n"
+    verdicts = client.check([Task(program + f"# {at}", [EvaluateCheck("int(f())")], limits=LIMITS) for at in range(4)])
+    assert len({verdict.value for verdict in verdicts}) == 4
+
+
+def test_a_plot_is_drawn_where_matplotlib_is_imported_beforehand(client: Client):
+    if not any(runtime.preload for runtime in client.info().runtimes):
+        pytest.skip("importing it in a worker needs a folder to write to")
+    [verdict] = client.check([Task(PLOT, [CallCheck("f(3)", "1")], runtime="sci", limits=LIMITS)])
+    assert verdict.outcome is Outcome.PASSED
+
+
+def test_the_memory_limit_counts_from_what_was_imported_beforehand(client: Client):
+    program = "import pandas as pd\ndef f(n):\n    return len(bytearray(n << 20))\n"
+    if not any(runtime.preload for runtime in client.info().runtimes):
+        pytest.skip("nothing is imported beforehand")
+    limits = Limits(memory_bytes=64 << 20)
+    checks = [CallCheck("f(40)", str(40 << 20)), EvaluateCheck("f(80)")]
+    verdicts = client.check([Task(program, checks, runtime="sci", limits=limits)])
+    assert [verdict.outcome for verdict in verdicts] == [Outcome.PASSED, Outcome.MEMORY_LIMIT]
