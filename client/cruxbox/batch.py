@@ -18,9 +18,9 @@ from typing import Any
 
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 
-from cruxbox import wire
+from cruxbox import sentences, wire
 from cruxbox.errors import InvalidRequest, ServerError
-from cruxbox.model import Assurance, Check, EvaluateCheck, Isolation, Outcome, Task, Verdict
+from cruxbox.model import Assurance, Check, Isolation, Outcome, Task, Verdict
 
 Answer = tuple[int, Verdict]
 
@@ -56,7 +56,7 @@ class _Group:
 class _Item:
     """One distinct check and every position that asks for it."""
 
-    __slots__ = ("attempts", "body", "check", "errors", "group", "key", "positions", "size")
+    __slots__ = ("attempts", "body", "check", "errors", "group", "key", "positions", "rest", "size")
 
     def __init__(self, group: _Group, key: tuple[Any, ...], check: Check) -> None:
         self.group = group
@@ -65,8 +65,15 @@ class _Item:
         self.size = wire.check_size(check)
         self.positions: list[tuple[int, str, str]] = []
         self.body: wire.VerdictBody | None = None
+        self.rest = ""  # of a detail that begins with ids; each position has its own
         self.attempts = 0
         self.errors = 0
+
+    def verdict(self, task_id: str, check_id: str, body: wire.VerdictBody) -> Verdict:
+        """The verdict for one position."""
+        if self.rest:
+            body = (*body[:_DETAIL], f"{sentences.place(task_id, check_id)}: {self.rest}", *body[_DETAIL + 1 :])
+        return wire.verdict(task_id, check_id, body)
 
 
 class _Slice:
@@ -141,27 +148,31 @@ class Batch:
     def add(self, task: Task) -> None:
         """Take in `task`: its checks get the next positions. InvalidRequest if it cannot be asked."""
         if not task.checks:
-            raise InvalidRequest(f"{_name(task)} has no checks; silence is not a pass, so there is nothing to answer.")
+            raise InvalidRequest(
+                f"{sentences.name(task)} has no checks; silence is not a pass, so there is nothing to answer."
+            )
         try:
             group = self._group(task)
         except UnicodeEncodeError as error:
             for check in task.checks:
-                self._refuse(task, check, Outcome.INVALID, _surrogate("program", error))
+                self._refuse(task, check, Outcome.INVALID, sentences.surrogate("program", error))
             return
         except AttributeError:
-            raise InvalidRequest(f"{_name(task)}: program must be a string, not {task.program!r:.60}.") from None
+            raise InvalidRequest(
+                f"{sentences.name(task)}: program must be a string, not {task.program!r:.60}."
+            ) from None
         except InvalidRequest as error:
-            raise InvalidRequest(f"{_name(task)}: {error}") from None
+            raise InvalidRequest(f"{sentences.name(task)}: {error}") from None
         for check in task.checks:
             try:
                 key = wire.check_key(check)
                 item = group.items.get(key) or self._new_item(task, group, key, check)
             except TypeError:  # a text that cannot even be a key
-                raise InvalidRequest(_no_text(task, check)) from None
+                raise InvalidRequest(sentences.no_text(task, check)) from None
             if item is None:
                 continue
             if item.body is not None:
-                self._answers.append((self.positions, wire.verdict(task.id, check.id, item.body)))
+                self._answers.append((self.positions, item.verdict(task.id, check.id, item.body)))
             else:
                 item.positions.append((self.positions, task.id, check.id))
                 self.open_positions += 1
@@ -188,10 +199,10 @@ class Batch:
         try:
             item = _Item(group, key, check)
         except UnicodeEncodeError as error:
-            self._refuse(task, check, Outcome.INVALID, _surrogate("check", error))
+            self._refuse(task, check, Outcome.INVALID, sentences.surrogate("check", error))
             return None
         except AttributeError:
-            raise InvalidRequest(_no_text(task, check)) from None
+            raise InvalidRequest(sentences.no_text(task, check)) from None
         size = item.size + group.size
         if size > self._sizes.message_bytes:
             # A bound of ours says nothing about the candidate: the verdict is masked, never a False.
@@ -213,7 +224,7 @@ class Batch:
 
     def _refuse(self, task: Task, check: Check, outcome: Outcome, why: str) -> None:
         """Answer `check` here: it cannot be sent, which is no other check's affair."""
-        where = _name(task) + (f", check {check.id!r:.80}" if check.id else "")
+        where = sentences.place(task.id, check.id)
         self._answers.append(
             (self.positions, wire.verdict(task.id, check.id, wire.local_body(outcome, f"{where}: {why}")))
         )
@@ -289,24 +300,26 @@ class Batch:
                 # A second answer to a question whose first answer already counts.
                 continue
             body = wire.decode_body(verdict, item.attempts)
-            _believe(item, body)
+            sentences.believe(item.check, item.group.separated, body[0], body[1])
+            rest = sentences.without_place(verdict.detail, verdict)
             part.items[number] = None
             part.left -= 1
             if not part.left:
                 del self._slices[verdict.task_id]
             self.in_flight[part.lane] -= 1
             self.flying -= 1
-            settled += self._settle(item, body)
+            settled += self._settle(item, body, rest)
         return settled
 
-    def _settle(self, item: _Item, body: wire.VerdictBody) -> int:
+    def _settle(self, item: _Item, body: wire.VerdictBody, rest: str) -> int:
+        item.rest = rest
         if body[0] is Outcome.SANDBOX_ERROR and item.errors < self._sandbox_retries:
             item.errors += 1
             item.attempts = body[_ATTEMPTS]
             self._cooling.append(item)
             return 0
         for position, task_id, check_id in item.positions:
-            self._answers.append((position, wire.verdict(task_id, check_id, body)))
+            self._answers.append((position, item.verdict(task_id, check_id, body)))
         self.open_positions -= len(item.positions)
         item.positions = []
         group = item.group
@@ -361,34 +374,4 @@ class Batch:
         return self.waiting + self.flying + len(self._cooling)
 
 
-_ATTEMPTS = list(Verdict.__dataclass_fields__).index("attempts") - 2
-
-
-_DECIDED = frozenset([Outcome.PASSED, Outcome.FAILED])
-_APART = frozenset([Assurance.SEPARATED, Assurance.LITERAL])
-
-
-def _believe(item: _Item, body: wire.VerdictBody) -> None:
-    """ServerError for an answer that cannot be one to what was asked: a broken server gives no verdicts."""
-    outcome, assurance = body[0], body[1]
-    evaluates = type(item.check) is EvaluateCheck
-    if (outcome is Outcome.EVALUATED and not evaluates) or (outcome in _DECIDED and evaluates):
-        kind = type(item.check).__name__
-        raise ServerError(f"The server is broken: {outcome.name} is no answer to {kind}.")
-    if outcome is Outcome.PASSED and item.group.separated and assurance not in _APART:
-        word = "no assurance" if assurance is None else assurance.name
-        raise ServerError(f"The server is broken: it passed a check with {word} where SEPARATED was required.")
-
-
-def _no_text(task: Task, check: Check) -> str:
-    return f"{_name(task)}: the texts of a check must be strings: {check!r:.120}"
-
-
-def _name(task: Task) -> str:
-    return f"Task {task.id!r:.80}" if task.id else "A task without id"
-
-
-def _surrogate(where: str, error: UnicodeEncodeError) -> str:
-    return (
-        f"the {where} holds a lone surrogate (U+{ord(error.object[error.start]):04X}), which no Python source can hold"
-    )
+_ATTEMPTS, _DETAIL = (list(Verdict.__dataclass_fields__).index(name) - 2 for name in ("attempts", "detail"))

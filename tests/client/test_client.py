@@ -161,10 +161,47 @@ def test_what_cannot_be_sent_does_not_stop_the_rest(client):
     tasks = [
         adder(1, checks=2),
         Task("x = '\ud800'", [CallCheck("1", "1")]),
-        Task("def f(x): return x", [CallCheck("f('" + "a" * 5_000_000 + "')", "1"), CallCheck("f(1)", "1")]),
+        Task("def f(x): return x", [CallCheck("f('" + "a" * 17_000_000 + "')", "1"), CallCheck("f(1)", "1")]),
     ]
-    outcomes = [verdict.outcome.name for verdict in client.check(tasks)]
-    assert outcomes == ["PASSED", "FAILED", "INVALID", "INVALID", "PASSED"]
+    verdicts = client.check(tasks)
+    assert [verdict.outcome.name for verdict in verdicts] == ["PASSED", "FAILED", "INVALID", "SANDBOX_ERROR", "PASSED"]
+    assert [verdict.passed for verdict in verdicts] == [True, False, False, None, True]
+
+
+@pytest.mark.parametrize("ask", ["check", "stream"])
+def test_one_generation_does_not_fail_a_batch(client, ask):
+    """Each is the INVALID of its own check, named by the caller's ids; duplicates and neighbours are as ever."""
+    bad = [
+        CallCheck("", "1", id="empty"),
+        CallCheck(" \n\t", "1", id="blank"),
+        CallCheck("f(1)", "", id="nothing expected"),
+        CallCheck("f('\0')", "1", id="nul"),
+        CallCheck("f(1)", "2", entry_point="f.g", id="name"),
+        ScriptCheck("", id="script"),
+        StdioCheck("1", "", id="stdout"),
+        StdioCheck("1", " \n", id="blank stdout"),
+        EvaluateCheck("", id="evaluate"),
+    ]
+    tasks = [
+        Task("def f(x): return x", [*bad, CallCheck("f(1)", "1", id="good")], id="mixed"),
+        Task("x = '\0'", [CallCheck("f(1)", "1", id="c")], id="nul program"),
+        Task("def f(x): return x", bad[:1], id="again"),
+        Task("def f(x): return x + 1", [CallCheck("f(1)", "2")]),
+    ]
+    verdicts = list(getattr(client, ask)(tasks))
+    outcomes = [verdict.outcome.name for verdict in verdicts]
+    assert outcomes == ["INVALID"] * len(bad) + ["PASSED", "INVALID", "INVALID", "PASSED"]
+    for verdict, check in zip(verdicts, bad):
+        assert verdict.detail.startswith(f"Task 'mixed', check {check.id!r}: ")
+    assert verdicts[-3].detail.startswith("Task 'nul program', check 'c': ")
+    assert verdicts[-2].detail.startswith("Task 'again', check 'empty': ")
+
+
+def test_large_texts_are_judged_not_refused(client):
+    text = "1" * 4_800_000
+    right = StdioCheck(text, text)
+    task = Task("import sys\nsys.stdout.write(sys.stdin.read())", [right], limits=Limits(output_bytes=8 << 20))
+    assert client.check([task])[0].outcome.name == "PASSED"
 
 
 def test_options_travel(client):

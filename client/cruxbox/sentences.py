@@ -1,0 +1,59 @@
+"""What is refused, and in which words: checks that cannot be sent, and answers that no sound server gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cruxbox.errors import ServerError
+from cruxbox.model import Assurance, Check, EvaluateCheck, Outcome, Task
+
+_DECIDED = frozenset([Outcome.PASSED, Outcome.FAILED])
+_APART = frozenset([Assurance.SEPARATED, Assurance.LITERAL])
+
+
+def believe(check: Check, separated: bool, outcome: Outcome, assurance: Assurance | None) -> None:
+    """ServerError for an answer that cannot be one to `check`: a broken server gives no verdicts.
+
+    Args:
+        check: what was asked.
+        separated: whether SEPARATED was required of it.
+        outcome, assurance: what the server answered.
+    """
+    evaluates = type(check) is EvaluateCheck
+    if (outcome is Outcome.EVALUATED and not evaluates) or (outcome in _DECIDED and evaluates):
+        raise ServerError(f"The server is broken: {outcome.name} is no answer to {type(check).__name__}.")
+    if outcome is Outcome.PASSED and separated and assurance not in _APART:
+        word = "no assurance" if assurance is None else assurance.name
+        raise ServerError(f"The server is broken: it passed a check with {word} where SEPARATED was required.")
+
+
+def without_place(detail: str, verdict: Any) -> str:
+    """`detail` of a pb.Verdict without the ids it begins with, which are the wire's and mean nothing to a caller."""
+    place = f"task {verdict.task_id!r}, check {verdict.check_id!r}: "
+    return detail[len(place) :] if detail.startswith(place) else ""
+
+
+def place(task_id: str, check_id: str) -> str:
+    """How a sentence begins that is about one check."""
+    return _name(task_id) + (f", check {check_id!r:.80}" if check_id else "")
+
+
+def no_text(task: Task, check: Check) -> str:
+    """For a check whose texts are none."""
+    return f"{name(task)}: the texts of a check must be strings: {check!r:.120}"
+
+
+def name(task: Task) -> str:
+    """What sentences call `task`."""
+    return _name(task.id)
+
+
+def _name(task_id: str) -> str:
+    return f"Task {task_id!r:.80}" if task_id else "A task without id"
+
+
+def surrogate(where: str, error: UnicodeEncodeError) -> str:
+    """For a text that UTF-8 cannot hold."""
+    return (
+        f"the {where} holds a lone surrogate (U+{ord(error.object[error.start]):04X}), which no Python source can hold"
+    )
