@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.judging.outcomes import Assurance, Finding, Outcome
-from cruxboxd.judging.tasks import CallAsk, ScriptAsk, StdioAsk, StepCount, TaskAsk
+from cruxboxd.judging.tasks import CallAsk, InvalidAsk, ScriptAsk, StdioAsk, StepCount, TaskAsk
 from cruxboxd.rpc import codec
 from cruxboxd.rpc.codec import Caller, RequestError, Stamp, Terms, outline_of, read_tasks, write_verdict
 from cruxboxd.rpc.outline import Outline
@@ -74,6 +74,56 @@ def test_too_many_checks(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(codec, "MAX_CHECKS", 1)
     with pytest.raises(RequestError, match="at most 1 checks"):
         read(task(), task(id="b"))
+    with pytest.raises(RequestError, match="at most 1 tasks"):
+        read(pb.Task(), pb.Task())
+
+
+def test_too_many_different_options(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(codec, "MAX_DISTINCT_OPTIONS", 2)
+    own = [pb.Options(limits=pb.Limits(steps=steps)) for steps in (1, 2, 1, 3)]
+    assert len(read(*[task(id=str(at), options=own[at]) for at in range(3)])) == 3
+    with pytest.raises(RequestError, match="at most 2 different options"):
+        read(*[task(id=str(at), options=own[at]) for at in range(4)])
+
+
+WRONG = [
+    (call(call=""), "", "call.call is empty"),
+    (call(expected=" \n"), "", "call.expected is empty"),
+    (call(call="f(\0)"), "", "call.call holds a NUL character"),
+    (call(entry_point="f(1)"), "", "call.entry_point is 'f(1)', which is not a Python name"),
+    (stdio("1"), "", "program is empty"),
+    (stdio("\n"), "x", "stdio.expected_stdout is blank; silence never passes"),
+    (pb.Check(script=pb.ScriptCheck()), "x", "script.script is empty"),
+    (pb.Check(script=pb.ScriptCheck(script="s", entry_point="1f")), "x", "script.entry_point is '1f', which is not a"),
+    (pb.Check(evaluate=pb.EvaluateCheck()), "x", "evaluate.call is empty"),
+    (CALL, "x\0", "program holds a NUL character"),
+]
+
+
+@pytest.mark.parametrize(("check", "program", "why"), WRONG, ids=[why for _, _, why in WRONG])
+def test_what_is_wrong_with_one_check_is_its_own(check: pb.Check, program: str, why: str):
+    other, mine, last = read(task(id="a"), task(check, id="b", program=program), task(id="c"))
+    assert isinstance(mine.asks[0], InvalidAsk)
+    assert mine.asks[0].why.startswith(f"task 'b', check '': {why}")
+    assert [type(one.asks[0]) for one in (other, last)] == [CallAsk, CallAsk]
+
+
+def test_a_program_that_is_wrong_is_every_check_of_its_task():
+    (found,) = read(task(pb.Check(id="1", call=CALL.call), pb.Check(id="2", call=CALL.call), program="\0"))
+    assert [ask.why for ask in found.asks] == [f"task '', check '{n}': program holds a NUL character" for n in "12"]
+
+
+def test_a_text_may_be_as_long_as_the_message():
+    (found,) = read(task(pb.Check(stdio=pb.StdioCheck(stdin="é" * (4 << 20), expected_stdout="1")), program="x"))
+    assert isinstance(found.asks[0], StdioAsk)
+    assert len(found.asks[0].stdin) == 4 << 20
+
+
+def test_a_task_of_many_checks_is_read_in_pieces():
+    checks = [pb.Check(id=str(at), call=CALL.call) for at in range(1_000)]
+    (found,) = read(task(*checks, id="t", program="p", options=pb.Options(repeat=2)))
+    assert [ask.id for ask in found.asks] == [check.id for check in checks]
+    assert (found.id, found.program, found.repeat) == ("t", "p", 2)
 
 
 def test_every_kind_is_read():
