@@ -144,7 +144,7 @@ def served() -> Iterator[tuple[Container, str]]:
     with tempfile.TemporaryDirectory(prefix="cruxbox-image-") as folder:
         os.chown(folder, 65532, 65532)
         words = ["serve", "--listen=unix:/run/cruxbox/s", "--listen=0.0.0.0:50051", "--insecure-listen"]
-        words += ["--metrics-port=9464", "--workers=2", "--default-memory-mib=256", "--drain-s=20"]
+        words += ["--metrics-listen=0.0.0.0:9464", "--workers=2", "--default-memory-mib=256", "--drain-s=20"]
         with Container(["--volume", f"{folder}:/run/cruxbox"], words) as container:
             container.wait_until_serving("unix:/run/cruxbox/s")
             yield container, f"unix:{folder}/s"

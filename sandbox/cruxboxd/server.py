@@ -8,26 +8,32 @@ import ctypes
 import gc
 import logging
 import os
+import resource
 import secrets
 import signal
+import tempfile
+import threading
 
 import grpc.aio
 from cruxbox_proto.v1 import sandbox_pb2 as pb
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from cruxboxd import __version__
 from cruxboxd.judging.judge import Judge
+from cruxboxd.rpc import health
 from cruxboxd.rpc.codec import Stamp, Terms
+from cruxboxd.rpc.health import Health
 from cruxboxd.rpc.interceptor import Door
 from cruxboxd.rpc.listeners import listen
 from cruxboxd.rpc.service import SandboxService
 from cruxboxd.rpc.tracing import Tracer
 from cruxboxd.rpc.turns import Turns
 from cruxboxd.scheduling.scheduler import Pool
+from cruxboxd.seccomp.compiler import PolicyError
 from cruxboxd.selftest.canary import Canaries
 from cruxboxd.selftest.preflight import Preflight, run_preflight
-from cruxboxd.settings.config import UNITS, Config, Limits, check_config, fit_memory
+from cruxboxd.settings.config import UNITS, Config, Limits, check_config, fit_memory, metrics_address
+from cruxboxd.telemetry.exporter import Exporter
 from cruxboxd.telemetry.metrics import Metrics
 from cruxboxd.tenancy.admission import Admission
 from cruxboxd.tenancy.identity import Identity
@@ -41,6 +47,9 @@ SERVICE = pb.DESCRIPTOR.services_by_name["Sandbox"].full_name
 # What is left for the transport once every call has been answered.
 _STOP_S = 1.0
 _YOUNG_OBJECTS = 20_000
+_MOST_CONNECTIONS = 4_096
+_HANDSHAKE_MS = 20_000
+_THREADS = 16  # that gRPC and the executor start
 _PR_SET_PDEATHSIG, _PR_GET_DUMPABLE, _PR_SET_DUMPABLE = 1, 3, 4
 
 
@@ -57,6 +66,8 @@ class Engine:
         self.config = fit_memory(self.config, sum(runtime.preload_bytes for runtime in self.runtimes.values()))
         try:
             self.setups = ZygoteSetups(self.config, self.runtimes)
+        except PolicyError as error:
+            raise RefusedToServe(str(error)) from None
         except OSError as error:
             raise RefusedToServe(f"the filter of system calls cannot be built: {error.strerror}") from None
         self.metrics = Metrics()
@@ -133,36 +144,42 @@ class Server:
         admission = Admission(config, identity.is_required, lambda: pool.queue_age_s, pool.cpu_wait_s)
         engine.metrics.watch_accepted(lambda: admission.checks)
         self._door = Door(identity, admission, engine.metrics, Tracer())
-        self._health = health.aio.HealthServicer()  # type: ignore[attr-defined]
+        self._health = Health()
         self._server = grpc.aio.server(interceptors=(self._door,), options=_channel_options(config))
         service = SandboxService(
             judge=engine.judge, terms=engine.terms(), stamp=engine.stamp(), info=engine.info(), identity=identity,
             admission=admission, door=self._door, turns=Turns(pool.charge), observer=engine.metrics,
         )  # fmt: skip
         service.add_to(self._server)
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server)
+        self._health.add_to(self._server)
+        reflection.enable_server_reflection((SERVICE, health.SERVICE, reflection.SERVICE_NAME), self._server)
 
     async def start(self) -> None:
         """Open the doors. Raises ConfigError for an address that cannot or must not be listened on."""
         listen(self._server, self._engine.config)
         await self._server.start()
-        await self._say(health_pb2.HealthCheckResponse.SERVING)
+        self._say("SERVING")
 
     async def drain(self) -> None:
         """Stop: say so, finish what was accepted within the drain time, end the rest as UNAVAILABLE, then go."""
-        await self._say(health_pb2.HealthCheckResponse.NOT_SERVING)
+        self._say("NOT_SERVING")
         log.info("draining", extra={"seconds": self._engine.config.drain_s})
         await self._door.drain(self._engine.config.drain_s)
         await self._server.stop(_STOP_S)
 
-    async def _say(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
+    def _say(self, status: str) -> None:
         for name in ("", SERVICE):
-            await self._health.set(name, status)
+            self._health.set(name, health.Status.Value(status))
+
+
+def _most_connections() -> int:
+    """Half of the descriptors this process may have: the rest is for zygotes and files."""
+    descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return _MOST_CONNECTIONS if descriptors < 0 else max(16, min(_MOST_CONNECTIONS, descriptors // 2))
 
 
 def _channel_options(config: Config) -> list[tuple[str, int]]:
-    return [
+    options = [
         ("grpc.max_receive_message_length", config.max_message_bytes),
         ("grpc.max_send_message_length", -1),
         ("grpc.max_concurrent_streams", 256),
@@ -176,28 +193,41 @@ def _channel_options(config: Config) -> list[tuple[str, int]]:
         # A connection without any call is closed after a while: clients that vanished hold no descriptor for ever.
         ("grpc.max_connection_idle_ms", 600_000),
         ("grpc.so_reuseport", 0),
+        # What strangers can hold open: connections, and how long one may take to say anything at all.
+        ("grpc.max_allowed_incoming_connections", _most_connections()),
+        ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
     ]
+    if config.tls_client_ca:
+        # A certificate is looked at when a connection is made. So that one of an authority that was withdrawn ends, all
+        # do, at an age: calls have a third of it more to finish.
+        age = int(config.connection_age_s * 1000)
+        options += [("grpc.max_connection_age_ms", age), ("grpc.max_connection_age_grace_ms", age // 3)]
+    return options
 
 
 async def serve(config: Config) -> None:
     """Run the daemon until SIGTERM or SIGINT. Raises ConfigError or RefusedToServe before it serves."""
     protect_process(config.exit_with_parent)
+    check_surroundings()
     engine = Engine(config)
     await engine.open()
     canaries = asyncio.create_task(_keep_canaries(engine))
+    exporter = Exporter(engine.metrics.registry)
     try:
         server = Server(engine)
         stop = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
-        if config.metrics_port is not None:
-            engine.metrics.serve(config.metrics_port)
+        address = metrics_address(config)
+        if address is not None:
+            await exporter.start(*address)
         await server.start()
         _spare_the_collector()
         log.info("serving", extra={"workers": config.workers, "version": __version__})
         await stop.wait()
         await server.drain()
     finally:
+        exporter.close()
         canaries.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await canaries
@@ -215,6 +245,27 @@ def _spare_the_collector() -> None:
 async def _keep_canaries(engine: Engine) -> None:
     if engine.config.canary_s > 0:
         await Canaries(engine.judge, engine.default_runtime, engine.config.canary_s, engine.metrics.canary).run()
+
+
+def check_surroundings() -> None:
+    """Threads, as gRPC ends the process where it gets none; and a folder for zygotes. Raises RefusedToServe."""
+    done = threading.Event()
+    try:
+        for _ in range(_THREADS):
+            threading.Thread(target=done.wait, daemon=True).start()
+    except RuntimeError:
+        raise RefusedToServe(
+            f"{_THREADS} threads cannot be started; raise the limit on processes (ulimit -u, or pids of the container)"
+        ) from None
+    finally:
+        done.set()
+    try:
+        with tempfile.TemporaryDirectory(prefix="cruxbox-"):
+            pass
+    except OSError as error:
+        raise RefusedToServe(
+            f"there is no folder for temporary files ({error.strerror}); set TMPDIR to one that can be written to"
+        ) from None
 
 
 def protect_process(exit_with_parent: bool) -> None:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from cruxboxd.__main__ import _parser
+from cruxboxd.command import _parser
 from cruxboxd.settings import config as daemon_config
 from cruxboxd.settings.cli_options import config_from
 from cruxboxd.settings.config import MIB, Config, check_config
@@ -35,7 +35,7 @@ def test_arguments_and_settings_are_the_daemons(name: str, monkeypatch: pytest.M
     config = told(name, monkeypatch)
     assert config.workers == int(container(name)["resources"]["limits"]["cpu"])
     assert "0.0.0.0:50051" in config.listen
-    assert config.metrics_port == 9464
+    assert config.metrics_listen == "0.0.0.0:9464"
 
 
 @every_overlay

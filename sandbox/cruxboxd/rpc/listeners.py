@@ -14,6 +14,7 @@ import grpc
 import grpc.aio
 
 from cruxboxd.settings.config import Config, ConfigError
+from cruxboxd.settings.files import read_file
 from cruxboxd.tenancy.identity import WatchedFiles
 
 log = logging.getLogger(__name__)
@@ -21,18 +22,26 @@ log = logging.getLogger(__name__)
 
 def listen(server: grpc.aio.Server, config: Config) -> None:
     """Bind every address of the config. Raises ConfigError for one that cannot or must not be listened on."""
-    certificates = Certificates(config) if config.tls_cert else None
     for address in config.listen:
-        if is_unix(address) or certificates is None:
+        _refuse_abstract(address)
+        is_tls = bool(config.tls_cert) and not is_unix(address)
+        if is_tls:
+            # Each address watches the files by itself: what one was told of a change, another would not hear.
+            credentials = Certificates(config).credentials()
+            port = _bind(address, partial(server.add_secure_port, server_credentials=credentials))
+        else:
             _refuse_open_plain_text(address, config)
             port = _bind(address, server.add_insecure_port)
-        else:
-            credentials = certificates.credentials()
-            port = _bind(address, partial(server.add_secure_port, server_credentials=credentials))
         if is_unix(address):
             Path(address[len("unix:") :].removeprefix("//")).chmod(0o600)
-        log.info(
-            "listening", extra={"address": address, "port": port, "tls": not is_unix(address) and bool(certificates)}
+        log.info("listening", extra={"address": address, "port": port, "tls": is_tls})
+
+
+def _refuse_abstract(address: str) -> None:
+    if address.startswith("unix-abstract:"):
+        raise ConfigError(
+            f"--listen {address[:80]}: an abstract socket has no owner and no mode, so everybody on this host could "
+            "connect; give unix:PATH"
         )
 
 
@@ -55,7 +64,7 @@ def _refuse_open_plain_text(address: str, config: Config) -> None:
 
 
 def is_unix(address: str) -> bool:
-    return address.startswith(("unix:", "unix-abstract:"))
+    return address.startswith("unix:")
 
 
 def is_loopback(address: str) -> bool:
@@ -99,16 +108,16 @@ class Certificates:
         return self._current
 
     def _read(self) -> grpc.ServerCertificateConfiguration:
+        paths = [path for path in (self._cert, self._key, self._client_ca) if path is not None]
         try:
+            cert, key, *rest = [read_file(path) for path in paths]
             check = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             check.load_cert_chain(self._cert, self._key, password="")  # asks nobody: a key under a password is an error
             if self._client_ca is not None:
                 check.load_verify_locations(self._client_ca)
-            ca = self._client_ca.read_bytes() if self._client_ca is not None else None
-            pair = (self._key.read_bytes(), self._cert.read_bytes())
         except ssl.SSLError as error:
             raise ConfigError(f"--tls-cert {self._cert} and --tls-key {self._key}: {error.reason or error}") from None
         except OSError as error:
-            names = ", ".join(str(path) for path in (self._cert, self._key, self._client_ca) if path)
+            names = ", ".join(map(str, paths))
             raise ConfigError(f"cannot read the certificates ({names}): {error.strerror}") from None
-        return grpc.ssl_server_certificate_configuration([pair], root_certificates=ca)
+        return grpc.ssl_server_certificate_configuration([(key, cert)], root_certificates=rest[0] if rest else None)

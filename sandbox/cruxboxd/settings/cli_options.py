@@ -75,7 +75,8 @@ def _switch(text: str) -> bool:
 OPTIONS = (
     Option("listen", "listen", str, "where to serve; may be given several times", "HOST:PORT|unix:PATH", repeats=True),
     Option("workers", "workers", _integer, "workers at the same time (default: usable CPUs)", "N", preflight=True),
-    Option("metrics-port", "metrics_port", _integer, "serve Prometheus figures on this port", "P"),
+    Option("metrics-port", "metrics_port", _integer, "serve Prometheus figures on this port of loopback", "P"),
+    Option("metrics-listen", "metrics_listen", str, "serve Prometheus figures here", "HOST:PORT"),
     Option("runtime", "runtimes", _runtime, "an interpreter checks may name; the first is the default",
            "NAME=PYTHON", repeats=True, preflight=True),
     Option("preload", "preloads", _preload, "modules that zygotes of a runtime import before they serve",
@@ -98,6 +99,8 @@ OPTIONS = (
     Option("tls-key", "tls_key", str, "the key of --tls-cert", "FILE"),
     Option("tls-client-ca", "tls_client_ca", str, "only callers with a certificate signed by one of these; it names "
            "the tenant", "FILE"),
+    Option("connection-age-s", "connection_age_s", _seconds, "seconds after which a connection made with a client "
+           "certificate must be made anew", "S"),
     Option("tokens", "tokens", str, "tenants, their quotas and hashes of their bearer tokens (TOML; read anew when it "
            "changes)", "FILE"),
     Option("insecure-listen", "insecure_listen", _switch, "allow plain text on addresses other hosts can reach"),

@@ -86,6 +86,7 @@ class Config:
     workers: int = field(default_factory=usable_cpus)
     zygotes: int = 0  # at the most, slow workers' included; set by check_config from what fits into memory
     metrics_port: int | None = None
+    metrics_listen: str = ""
     default_limits: Limits = DEFAULT_LIMITS
     maximum_limits: Limits = MAXIMUM_LIMITS
     runtimes: tuple[RuntimeSpec, ...] = ()
@@ -106,6 +107,7 @@ class Config:
     tls_client_ca: str = ""
     tokens: str = ""
     insecure_listen: bool = False
+    connection_age_s: float = 900.0
     canary_s: float = 30.0
     exit_with_parent: bool = False
     hash_seed: str = "0"
@@ -170,16 +172,30 @@ def _check_limits(config: Config) -> None:
 def _check_service(config: Config) -> None:
     """What the network side was told: numbers in range, and TLS that is whole."""
     least = {"queue_checks": 1, "queue_bytes": MIB, "max_message_bytes": MIB, "drain_s": 0, "canary_s": 0}
+    least["connection_age_s"] = 1
     for name, low in least.items():
         value = getattr(config, name)
         if not low <= value <= 1e12:
             raise ConfigError(f"{name} is {value}; it must be at least {low}")
     if config.metrics_port is not None and not 1 <= config.metrics_port <= 65535:
         raise ConfigError(f"--metrics-port is {config.metrics_port}; it must be from 1 to 65535")
+    if config.metrics_port is not None and config.metrics_listen:
+        raise ConfigError("--metrics-port and --metrics-listen say the same twice; give one of them")
+    metrics_address(config)
     if bool(config.tls_cert) != bool(config.tls_key):
         raise ConfigError("--tls-cert and --tls-key belong together; one of them is missing")
     if config.tls_client_ca and not config.tls_cert:
         raise ConfigError("--tls-client-ca needs --tls-cert and --tls-key: certificates are shown over TLS only")
+
+
+def metrics_address(config: Config) -> tuple[str, int] | None:
+    """(host, port) at which figures are served; None for nowhere. On loopback unless it was told otherwise."""
+    if not config.metrics_listen:
+        return None if config.metrics_port is None else ("127.0.0.1", config.metrics_port)
+    host, sign, port = config.metrics_listen.rpartition(":")
+    if not (sign and host and port.isascii() and port.isdigit() and 1 <= int(port) <= 65535):
+        raise ConfigError(f"--metrics-listen is {config.metrics_listen!r}; it must be HOST:PORT")
+    return host.strip("[]"), int(port)
 
 
 # Slow workers give up their CPU slot but not their memory; so many zygotes a CPU slot there may be at the most.

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cruxboxd.settings.config import ConfigError
+from cruxboxd.settings.files import read_file
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -17,9 +18,11 @@ else:  # pragma: no cover - the same library under its older name
 def read_toml(path: Path, flag: str) -> dict[str, Any]:
     """The tables of a file that `flag` named. Raises ConfigError."""
     try:
-        content: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
+        content: dict[str, Any] = tomllib.loads(read_file(path).decode("utf-8"))
     except OSError as error:
         raise ConfigError(f"{flag} {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{flag} {path}: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{flag} {path}: it is nested too deep") from None
     return content

@@ -6,14 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, start_http_server
+from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from cruxboxd.judging.outcomes import Finding, Outcome
 from cruxboxd.judging.tasks import TaskAsk
 from cruxboxd.rpc import interceptor, service
 from cruxboxd.scheduling.scheduler import Pool, PoolObserver
 from cruxboxd.seccomp.table import TABLE
-from cruxboxd.settings.config import ConfigError
 from cruxboxd.telemetry.verdict_counts import Tally
 
 _SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
@@ -55,13 +54,6 @@ class Metrics(PoolObserver, service.Observer, interceptor.Observer):
 
     def _gauge(self, name: str, text: str, read: Callable[[], float]) -> None:
         Gauge(name, text, registry=self.registry).set_function(lambda: _steady(read))
-
-    def serve(self, port: int) -> None:
-        """Answer /metrics on every address. Raises ConfigError when the port cannot be had."""
-        try:
-            start_http_server(port, registry=self.registry)
-        except OSError as error:
-            raise ConfigError(f"--metrics-port {port}: {error.strerror}") from None
 
     # ---- what is told ------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ this process: how long a look-up takes says nothing about the tokens that exist.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import logging
@@ -98,6 +99,7 @@ class Identity:
         self._path = Path(config.tokens) if config.tokens else None
         self._by_certificate = bool(config.tls_client_ca)
         self._key = secrets.token_bytes(32)
+        self._is_reading = False
         self._files = WatchedFiles([self._path] if self._path else [])
         self._take(read_tenants(self._path) if self._path else Tenants())
 
@@ -146,17 +148,29 @@ class Identity:
         raise Unidentified("the client certificate names no tenant of this server")
 
     def _refresh(self) -> None:
-        if self._path is None or not self._files.changed():
+        """Read the file anew if it changed: in a thread, as reading it must keep nobody waiting."""
+        if self._path is None or self._is_reading or not self._files.changed():
             return
         try:
-            self._take(read_tenants(self._path))
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self._read_anew(self._path)
+            return
+        self._is_reading = True
+        loop.run_in_executor(None, self._read_anew, self._path)
+
+    def _read_anew(self, path: Path) -> None:
+        try:
+            self._take(read_tenants(path))
             log.info("tokens read anew", extra={"tenants": len(self._tenants.by_name)})
         except ConfigError as error:
             log.error("the tokens file is wrong; the last good one stays in force", extra={"reason": str(error)})
+        finally:
+            self._is_reading = False
 
     def _take(self, tenants: Tenants) -> None:
-        self._tenants = tenants
-        self._by_key = {self._keyed(digest): tenant for digest, tenant in tenants.by_hash.items()}
+        by_key = {self._keyed(digest): tenant for digest, tenant in tenants.by_hash.items()}
+        self._tenants, self._by_key = tenants, by_key
 
     def _keyed(self, digest: bytes) -> bytes:
         return hmac.digest(self._key, digest, "sha256")

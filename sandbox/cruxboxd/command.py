@@ -1,0 +1,93 @@
+"""`cruxboxd serve`, `cruxboxd preflight` and `cruxboxd token`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+
+from cruxboxd import __version__
+from cruxboxd.server import Engine, RefusedToServe, protect_process, serve
+from cruxboxd.settings.cli_options import add_options, config_from
+from cruxboxd.settings.config import Config, ConfigError
+from cruxboxd.telemetry.logs import configure_logging
+from cruxboxd.tenancy.identity import make_token
+
+USAGE = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line. Exit codes: 0 fine, 1 refused to serve or a layer does not hold, 2 usage."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.command == "token":
+        print("\n".join(make_token()))
+        return
+    configure_logging(options.log_level)
+    try:
+        config = config_from(options)
+        code = _preflight(config, options.json) if options.command == "preflight" else _serve(config)
+    except ConfigError as error:
+        print(f"cruxboxd: {error}", file=sys.stderr)
+        code = USAGE
+    except RefusedToServe as error:
+        for line in str(error).splitlines():
+            print(f"cruxboxd: refuses to serve: {line}", file=sys.stderr)
+        code = 1
+    sys.exit(code)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="cruxboxd", description="The cruxbox sandbox daemon.")
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    serving = commands.add_parser("serve", help="serve checks over gRPC")
+    checking = commands.add_parser("preflight", help="say which confinement layers hold on this host")
+    checking.add_argument("--json", action="store_true", help="print one JSON object")
+    commands.add_parser("token", help="make a bearer token: prints it, and below it the hash for the tokens file")
+    for command in (serving, checking):
+        add_options(command, is_serve=command is serving)
+    return parser
+
+
+def _serve(config: Config) -> int:
+    if not config.listen:
+        raise ConfigError("--listen is missing: HOST:PORT or unix:PATH")
+    asyncio.run(serve(config))
+    return 0
+
+
+def _preflight(config: Config, as_json: bool) -> int:
+    found = asyncio.run(_look(config))
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        for layer in found["layers"]:  # type: ignore[attr-defined]
+            state = "active" if layer["active"] else "unavailable"
+            need = "required" if layer["required"] else "optional"
+            print(f"{layer['name']:<14} {state:<12} {need:<9} {layer['detail']}")
+        for name, result in found["attempts"].items():  # type: ignore[attr-defined]
+            print(f"{name:<18} {result}")
+        for problem in found["problems"]:  # type: ignore[attr-defined]
+            print(f"problem: {problem}")
+    return 1 if found["problems"] else 0
+
+
+async def _look(config: Config) -> dict[str, object]:
+    protect_process(exit_with_parent=False)
+    engine = Engine(config)
+    problems: list[str] = []
+    try:
+        await engine.open()
+        await engine.close()
+    except RefusedToServe as error:
+        problems = str(error).splitlines()
+    return {
+        "ok": not problems,
+        "problems": problems,
+        "layers": [vars(layer) for layer in engine.preflight.layers],
+        "attempts": dict(engine.preflight.attempts),
+        "profile_digest": engine.setups.profile_digest,
+    }

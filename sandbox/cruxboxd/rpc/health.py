@@ -1,0 +1,99 @@
+"""Health: the one service that answers strangers, so everything of it is bounded."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import grpc
+import grpc.aio
+from google.protobuf.message import DecodeError
+from grpc_health.v1 import health_pb2 as pb
+
+if TYPE_CHECKING:
+    Context = grpc.aio.ServicerContext[Any, Any]
+
+SERVICE = pb.DESCRIPTOR.services_by_name["Health"].full_name
+Status = pb.HealthCheckResponse.ServingStatus
+_EOF: Any = grpc.aio.EOF  # type: ignore[attr-defined]
+
+# A question is a name. As any message it may be as long as the largest request while it is on its way: so few are read
+# at a time, and none for long.
+READERS = 8
+_READ_S = 2.0
+_MOST_BYTES = 1_024
+WATCHES = 64
+_WATCH_S = 600.0
+
+
+class Health:
+    """`grpc.health.v1.Health`. `set` says how the server is; "" is the server as a whole."""
+
+    def __init__(self) -> None:
+        self._statuses: dict[str, int] = {}
+        self._changed = asyncio.Event()
+        self._readers = self._watches = 0
+
+    def add_to(self, server: grpc.aio.Server) -> None:
+        """Have `server` serve it."""
+        answer = pb.HealthCheckResponse.SerializeToString
+        methods = {
+            "Check": grpc.stream_stream_rpc_method_handler(self.check, None, answer),
+            "Watch": grpc.stream_stream_rpc_method_handler(self.watch, None, answer),
+        }
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
+
+    def set(self, name: str, status: int) -> None:
+        """The status of a service from now on; whoever watches hears of it."""
+        self._statuses[name] = status
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def check(self, _: Any, context: Context) -> None:
+        """The status of the service that is named. Under a flood, that of the whole server, without reading the name:
+        a server must not look dead because strangers ask it how it is."""
+        name = await self._name(context) if self._readers < READERS else ""
+        if name not in self._statuses:
+            await context.abort(grpc.StatusCode.NOT_FOUND, "no such service")
+        await context.write(pb.HealthCheckResponse(status=self._statuses[name]))
+
+    async def watch(self, _: Any, context: Context) -> None:
+        """The status of the service that is named, now and after each change, for ten minutes at the most."""
+        if self._watches >= WATCHES or self._readers >= READERS:
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self._watches} clients watch already")
+        self._watches += 1
+        try:
+            name = await self._name(context)
+            end = asyncio.get_running_loop().time() + _WATCH_S
+            last = None
+            while (left := end - asyncio.get_running_loop().time()) > 0:
+                changed = asyncio.ensure_future(self._changed.wait())
+                status = self._statuses.get(name, Status.Value("SERVICE_UNKNOWN"))
+                try:
+                    if status != last:
+                        await context.write(pb.HealthCheckResponse(status=status))
+                    last = status
+                    await asyncio.wait({changed}, timeout=left)
+                finally:
+                    changed.cancel()
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "watched for long; watch again")
+        finally:
+            self._watches -= 1
+
+    async def _name(self, context: Context) -> str:
+        """The service that is asked about."""
+        self._readers += 1
+        reading = asyncio.ensure_future(context.read())
+        try:
+            await asyncio.wait({reading}, timeout=_READ_S)
+            data = reading.result() if reading.done() else _EOF
+        finally:
+            self._readers -= 1
+            reading.cancel()
+        if data is not _EOF and len(data) <= _MOST_BYTES:
+            try:
+                return str(pb.HealthCheckRequest.FromString(data).service)
+            except DecodeError:
+                pass
+        await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "send the name of a service, or nothing, at once")
+        raise AssertionError  # abort raises

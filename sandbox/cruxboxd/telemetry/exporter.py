@@ -1,0 +1,74 @@
+"""The port at which Prometheus fetches figures: a page, so many connections at a time, none for long."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+from cruxboxd.settings.config import ConfigError
+
+log = logging.getLogger(__name__)
+
+CONNECTIONS = 16
+ASK_S, ANSWER_S = 5.0, 10.0
+_MOST_HEAD = 8_192
+_CALLERS_FAULT = (asyncio.TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError)
+
+
+class Exporter:
+    """Serves a registry as /metrics over HTTP/1.1, one answer a connection."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+        self._open = 0
+        self._server: asyncio.Server | None = None
+
+    async def start(self, host: str, port: int) -> None:
+        """Listen. Raises ConfigError when the address cannot be had."""
+        try:
+            self._server = await asyncio.start_server(self._serve, host, port, limit=_MOST_HEAD, backlog=CONNECTIONS)
+        except OSError as error:
+            raise ConfigError(f"cannot serve metrics on {host}:{port}: {error.strerror}") from None
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._open >= CONNECTIONS:
+            writer.transport.abort()
+            return
+        self._open += 1
+        try:
+            with contextlib.suppress(
+                asyncio.TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError
+            ):
+                head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), ASK_S)
+                writer.write(await self._answer(head))
+                await asyncio.wait_for(writer.drain(), ANSWER_S)
+                writer.close()
+                await asyncio.wait_for(writer.wait_closed(), ANSWER_S)
+        finally:
+            self._open -= 1
+            writer.transport.abort()
+
+    async def _answer(self, head: bytes) -> bytes:
+        words = head.split(b"\r\n", 1)[0].split(b" ")
+        if len(words) != 3 or words[0] not in (b"GET", b"HEAD"):
+            return _page("405 Method Not Allowed", b"")
+        if words[1].split(b"?")[0] not in (b"/metrics", b"/"):
+            return _page("404 Not Found", b"the figures are at /metrics\n")
+        try:
+            page = await asyncio.to_thread(generate_latest, self._registry)
+        except RuntimeError:  # no thread to be had
+            return _page("503 Service Unavailable", b"")
+        return _page("200 OK", page if words[0] == b"GET" else b"")
+
+
+def _page(status: str, body: bytes) -> bytes:
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {CONTENT_TYPE_LATEST}\r\nContent-Length: {len(body)}\r\n"
+    return head.encode() + b"Connection: close\r\n\r\n" + body

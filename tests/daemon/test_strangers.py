@@ -1,0 +1,288 @@
+"""What is bounded for callers nobody knows (health, figures, connections), and what a daemon says that cannot start."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import grpc
+import pytest
+from cruxbox import Outcome, Tls
+from cruxbox.errors import CruxboxError
+from cruxboxd.rpc import health
+from cruxboxd.telemetry import exporter
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from serving import Authority, Served, free_port, sums, until
+from test_doors import tenants
+from test_identity import serial
+
+MIB = 1 << 20
+WATCH = "/grpc.health.v1.Health/Watch"
+
+
+def cruxboxd(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cruxboxd", "serve", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)
+
+
+# ---- health ------------------------------------------------------------------------------------------------------
+
+
+def test_health_answers_beside_strangers_who_hold_it_open(tmp_path):
+    """Questions that never come are waited for by few and not for long; watchers are so many."""
+    with Served(tmp_path, "--tokens", tenants(tmp_path, alice="")) as daemon, contextlib.ExitStack() as open_calls:
+        channel = open_calls.enter_context(grpc.insecure_channel(daemon.target))
+        question = health_pb2.HealthCheckRequest().SerializeToString()
+        watching = [channel.unary_stream(WATCH)(question) for _ in range(3 * health.WATCHES)]
+        until(
+            lambda: sum(call.code() is grpc.StatusCode.RESOURCE_EXHAUSTED for call in ended(watching)) > health.WATCHES
+        )
+        before = daemon.memory_bytes()
+        for _ in range(5):
+            with pytest.raises(grpc.RpcError) as caught:
+                channel.unary_unary("/grpc.health.v1.Health/Check")(b"\x0a\x80\x80\x40" + b"x" * MIB, timeout=30)
+            assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+        assert daemon.memory_bytes() - before < 16 * MIB
+        silent = [channel.stream_stream("/grpc.health.v1.Health/Check")(never()) for _ in range(2 * health.READERS)]
+        assert all(daemon.healthy() for _ in range(5))
+        assert len(ended(watching)) < 3 * health.WATCHES
+        for call in watching + silent:
+            call.cancel()
+        with pytest.raises(grpc.RpcError) as caught:
+            health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(service="none"), timeout=10)
+        assert caught.value.code() is grpc.StatusCode.NOT_FOUND
+
+
+def ended(calls: list[grpc.Call]) -> list[grpc.Call]:
+    return [call for call in calls if call.done()]
+
+
+def never():
+    time.sleep(30)
+    yield b""
+
+
+# ---- figures -----------------------------------------------------------------------------------------------------
+
+
+def test_figures_are_on_loopback_unless_told_otherwise(tmp_path):
+    with Served(tmp_path) as daemon:
+        assert listens(daemon.metrics_port) == {"127.0.0.1"}
+        page = urllib.request.urlopen(f"http://127.0.0.1:{daemon.metrics_port}/metrics", timeout=10)
+        assert page.headers["Content-Type"].startswith("text/plain")
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"http://127.0.0.1:{daemon.metrics_port}/x", timeout=10)
+
+
+def test_figures_may_be_served_elsewhere(tmp_path):
+    port = free_port()
+    command = [sys.executable, "-m", "cruxboxd", "serve", f"--listen=unix:{tmp_path}/s", "--workers=1"]
+    process = subprocess.Popen([*command, f"--metrics-listen=0.0.0.0:{port}"], stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: listens(port) == {"0.0.0.0"}, 60)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def test_connections_to_the_figures_are_bounded(tmp_path):
+    with Served(tmp_path) as daemon, contextlib.ExitStack() as stack:
+        held = []
+        for _ in range(3 * exporter.CONNECTIONS):
+            held.append(stack.enter_context(socket.create_connection(("127.0.0.1", daemon.metrics_port))))
+            held[-1].sendall(b"GET /metrics")
+        until(lambda: sum(map(is_closed, held)) >= 2 * exporter.CONNECTIONS)
+        until(lambda: all(map(is_closed, held)))  # whoever does not ask is not waited for
+        assert daemon.metric("cruxbox_workers") == 2
+
+
+def is_closed(connection: socket.socket) -> bool:
+    connection.settimeout(0.01)
+    try:
+        return connection.recv(1) == b""
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+
+
+def listens(port: int) -> set[str]:
+    """The IPv4 addresses at which somebody listens on a port."""
+    found = set()
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        words = line.split()
+        address, _, number = words[1].partition(":")
+        if words[3] == "0A" and int(number, 16) == port:
+            found.add(socket.inet_ntoa(bytes.fromhex(address)[::-1]))
+    return found
+
+
+# ---- connections -------------------------------------------------------------------------------------------------
+
+
+def test_the_number_of_connections_is_bounded(tmp_path):
+    """Half of the descriptors: the rest is the daemon's own."""
+    prefix = ("prlimit", "--nofile=128:128")
+    with Served(tmp_path, prefix=prefix) as daemon, contextlib.ExitStack() as stack:
+        held = [stack.enter_context(socket.create_connection(("127.0.0.1", daemon.port))) for _ in range(150)]
+        until(lambda: sum(map(is_closed, held)) >= 80)
+        for one in held:
+            one.close()
+
+        def works() -> bool:
+            with daemon.client(retries=0) as client:
+                try:
+                    return client.check(sums(1), deadline=5)[0].outcome is Outcome.PASSED
+                except CruxboxError:
+                    return False
+
+        until(works)
+
+
+# ---- rotation ----------------------------------------------------------------------------------------------------
+
+
+def test_rotation_reaches_every_address(tmp_path):
+    authority, other = Authority(tmp_path / "ca"), Authority(tmp_path / "other")
+    cert, key = authority.issue("server")
+    alice = Tls(authority.ca, *authority.issue("alice", "DNS:alice"))
+    mallory = Tls(authority.ca, *other.issue("mallory", "DNS:mallory"))
+    trusted = tmp_path / "trusted.crt"
+    trusted.write_bytes(authority.ca.read_bytes() + other.ca.read_bytes())
+    second = free_port()
+    arguments = ["--tls-cert", str(cert), "--tls-key", str(key), "--tls-client-ca", str(trusted)]
+    arguments += ["--listen", f"127.0.0.1:{second}", "--connection-age-s", "3"]
+    with Served(tmp_path, *arguments, tls=alice) as daemon:
+        ports = (daemon.port, second)
+
+        def enters(port: int, tls: Tls) -> bool:
+            from cruxbox import Client
+
+            try:
+                with Client(f"127.0.0.1:{port}", tls=tls, retries=0) as client:
+                    client.info()
+            except CruxboxError:
+                return False
+            return True
+
+        assert all(enters(port, tls) for port in ports for tls in (alice, mallory))
+        before = [serial(port) for port in ports]
+        with open_connection(daemon.port, mallory) as asks:
+            assert asks()
+            trusted.write_bytes(authority.ca.read_bytes())
+            authority.issue("server")
+            until(lambda: all(serial(port) != old for port, old in zip(ports, before)))
+            until(lambda: not any(enters(port, mallory) for port in ports))
+            assert all(enters(port, alice) for port in ports)
+            until(lambda: not asks(), 20)  # its connection from before ends, too
+
+
+@contextlib.contextmanager
+def open_connection(port: int, tls: Tls):
+    credentials = grpc.ssl_channel_credentials(
+        Path(tls.ca).read_bytes(), Path(tls.key).read_bytes(), Path(tls.cert).read_bytes()
+    )
+    with grpc.secure_channel(f"127.0.0.1:{port}", credentials) as channel:
+
+        def asks() -> bool:
+            try:
+                channel.unary_unary("/cruxbox.v1.Sandbox/GetServerInfo")(b"", timeout=5)
+            except grpc.RpcError:
+                return False
+            return True
+
+        yield asks
+
+
+@pytest.mark.parametrize("kind", ["fifo", "large", "deep"])
+def test_a_tokens_file_that_cannot_be_read_leaves_the_last_one_in_force(tmp_path, kind):
+    path = Path(tenants(tmp_path, alice=""))
+    with Served(tmp_path, "--tokens", str(path)) as daemon:
+
+        def works() -> bool:
+            with daemon.client(token="alice", retries=0) as client:
+                return client.check(sums(1), deadline=20)[0].outcome is Outcome.PASSED
+
+        new = tmp_path / "new"
+        if kind == "fifo":
+            os.mkfifo(new)
+        elif kind == "large":
+            with new.open("wb") as file:
+                file.truncate(200 * MIB)
+        else:
+            new.write_text("a = " + "[" * 100_000)
+        new.replace(path)
+        until(lambda: works() and "the last good one stays in force" in daemon.log)
+        assert works()
+        assert daemon.memory_bytes() < 150 * MIB
+
+
+# ---- what is said ------------------------------------------------------------------------------------------------
+
+
+def test_an_abstract_socket_is_refused():
+    ended = cruxboxd("--listen", "unix-abstract:x")
+    assert (ended.returncode, "Traceback" in ended.stderr) == (2, False)
+    assert "an abstract socket has no owner and no mode" in ended.stderr
+
+
+def test_ports_in_use_are_one_sentence(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        for arguments, named in (
+            (["--listen", f"127.0.0.1:{port}"], "cannot listen on"),
+            (["--listen", f"unix:{tmp_path}/s", "--metrics-port", str(port)], "cannot serve metrics on"),
+        ):
+            ended = cruxboxd(*arguments, "--workers", "1")
+            assert (ended.returncode, "Traceback" in ended.stderr) == (2, False), ended.stderr
+            assert named in ended.stderr
+
+
+def test_no_folder_for_temporary_files_is_one_sentence(tmp_path):
+    code = "import tempfile\ntempfile._candidate_tempdir_list = lambda: ['/nonexistent']\n"
+    code += "import cruxboxd.__main__ as m\nm.main()"
+    command = [sys.executable, "-c", code, "serve", f"--listen=unix:{tmp_path}/s", "--workers=1"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, "Traceback" in ended.stderr) == (1, False), ended.stderr
+    assert "set TMPDIR to one that can be written to" in ended.stderr
+
+
+@pytest.mark.parametrize("module", ["prometheus_client", "grpc_health", "psutil"])
+def test_a_client_only_install_is_told_what_is_missing(module):
+    code = f"import sys\nsys.modules[{module!r}] = None\nimport cruxboxd.__main__ as m\nm.main()"
+    ended = subprocess.run(
+        [sys.executable, "-c", code, "serve"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, "Traceback" in ended.stderr) == (2, False), ended.stderr
+    assert "pip install 'cruxbox[server]'" in ended.stderr
+
+
+def test_no_libseccomp_is_one_sentence(tmp_path):
+    code = (
+        "import sys\nsys.modules['seccomp'] = sys.modules['pyseccomp'] = None\nimport cruxboxd.__main__ as m\nm.main()"
+    )
+    command = [sys.executable, "-c", code, "serve", f"--listen=unix:{tmp_path}/s", "--workers=1"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, "Traceback" in ended.stderr) == (1, False), ended.stderr
+    assert "no seccomp binding: install libseccomp2" in ended.stderr
+
+
+def test_no_threads_is_one_sentence(tmp_path):
+    code = (
+        "import threading\n"
+        'def start(self):\n    raise RuntimeError("can\'t start new thread")\n'
+        "import cruxboxd.__main__ as m\nthreading.Thread.start = start\nm.main()"
+    )
+    command = [sys.executable, "-c", code, "serve", f"--listen=unix:{tmp_path}/s", "--workers=1"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, "Traceback" in ended.stderr) == (1, False), ended.stderr
+    assert "raise the limit on processes" in ended.stderr
