@@ -1,0 +1,20 @@
+"""A script check in two processes: the candidate serves calls, the test makes them.
+
+The candidate's half never sees the script, the test's half never runs a line of the candidate. What is plain data
+crosses by value; of everything else its owner keeps the object, and the other side holds a proxy for it.
+
+    candidate   the half that loads the program and serves
+    test        the half that runs the script, and decides what it may ask
+    link        the messages between them, one at a time, each side serving while it waits
+    objects     tables of what each side has shown to the other; how such things are written
+    remote      the proxies and their classes
+    operations  what may be asked of an object of the other side
+
+What the candidate sends is hostile: it is only ever decoded to plain data, proxies, and classes made here.
+"""
+
+from cruxcell.jobs.separated.candidate import run_serve
+from cruxcell.jobs.separated.link import CHANNEL
+from cruxcell.jobs.separated.test import run_test
+
+__all__ = ["CHANNEL", "run_serve", "run_test"]

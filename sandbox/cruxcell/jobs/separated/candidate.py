@@ -1,0 +1,91 @@
+"""The candidate's half: loads the program and answers what the test asks."""
+
+from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
+from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.link import CALL, Link, connect
+from cruxcell.namespace import fresh_namespace, set_recursion_depth
+from cruxcell.protocol import messages, records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_HARNESS_FRAMES = 6  # between this module's `run_serve` and a function of the program that the test calls
+_MODULE_TYPE = type(messages)
+
+
+def run_serve(bench, fields):
+    # type: (Workbench, list[bytes]) -> None
+    """fields: program. Load it, then answer until the test hangs up; then report steps and output."""
+    try:
+        program = compile_text(fields[0].decode("utf-8", "surrogatepass"), PROGRAM, "exec")
+    except Invalid as error:
+        bench.send(records.plan(False, messages.INVALID, ["the program: %s" % error]))
+        return
+    bench.send(records.plan(False, messages.DIRECT, []))
+    bench.last_check()
+    set_recursion_depth(_HARNESS_FRAMES)
+    namespace = fresh_namespace()
+    server = _Server(bench, namespace)
+    bench.begin(0)
+    try:
+        bench.run(program, namespace)
+    except BaseException as error:
+        bench.send_raised(error)
+        return
+    try:
+        server.link.serve()
+    except BaseException:  # the candidate has broken what serves it, which is its failure: the test sees it gone
+        pass
+    bench.send(records.ended(bench.numbers(0, server.steps), *bench.output()))
+
+
+class _Server:
+    """Does what is asked under the step limit. `view` holds the names the test uses, as they are after each answer."""
+
+    def __init__(self, bench, namespace):
+        # type: (Workbench, dict[str, object]) -> None
+        self._bench, self._namespace = bench, namespace
+        self._is_running = False
+        self._given = set(namespace)
+        self.steps = 0
+        self.view = {}  # type: dict[str, object]
+        self.link = Link(False, self.run)
+        self.link.more = {"names": self.names, "look": self.look}
+        self.link.before_answer = self.refresh
+        connect(self.link)
+
+    def run(self, function, arguments, keywords):
+        # type: (Any, list[Any], dict[str, Any]) -> Any
+        if self._is_running:  # the test calls from inside a function that the candidate called
+            return function(*arguments, **keywords)
+        self._is_running = True
+        try:
+            return self._bench.run(CALL, {"f": function, "a": arguments, "k": keywords})
+        finally:
+            self._is_running = False
+            self.steps += self._bench.kernel.steps()  # type: ignore[attr-defined]
+
+    def names(self, target):
+        # type: (object) -> list[str]
+        """The names the program binds."""
+        return [name for name in self._namespace if name not in self._given and type(name) is str]
+
+    def look(self, target, *names):
+        # type: (object, str) -> tuple[dict[str, object], dict[str, str]]
+        """(what the names stand for, the names of those that are modules)."""
+        modules = {}
+        for name in names:
+            value = self._namespace[name]
+            if type(value) is _MODULE_TYPE:
+                modules[name] = str(value.__name__)
+            else:
+                self.view[name] = value
+        return self.view, modules
+
+    def refresh(self):
+        # type: () -> None
+        for name in list(self.view):
+            value = self._namespace.get(name)
+            if value is not self.view[name] and type(value) is not _MODULE_TYPE:
+                self.view[name] = value

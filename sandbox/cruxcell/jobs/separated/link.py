@@ -1,0 +1,222 @@
+"""The messages between the two halves of a separated script: one question at a time, answered in order.
+
+A message is a frame of three fields: what it is, its head, its body. The head holds the number of the question and the
+numbers of what the sender has forgotten; the body the containers that changed since the last message, and the values.
+While one side waits for an answer it serves the other's questions, so either may call back; how deep that goes is
+bounded. Whatever is wrong with a message ends the conversation: an answer is never taken for that to another question.
+"""
+
+import struct
+
+from cruxcell.analysis.parsing import CHECK
+from cruxcell.jobs.separated import remote
+from cruxcell.jobs.separated.objects import Objects
+from cruxcell.jobs.separated.operations import SPECIAL
+from cruxcell.protocol import frames
+from cruxcell.values.canonical import TooLarge
+from cruxcell.values.transfer import Containers, Garbled, Reader, Writer, with_room
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable  # noqa: F401 - in type comments
+
+CHANNEL = 5
+MAX_MESSAGE = 16 << 20
+MAX_NESTED = 64  # questions that are open at a time
+QUESTION, VALUE, RAISED, TOO_LARGE = b"q", b"v", b"e", b"t"
+_HEAD = struct.Struct("<II")
+CALL = compile("f(*a, **k)", CHECK, "eval")
+
+
+class Broken(Exception):
+    """The conversation cannot go on: the other side is gone, or what it sent is no message."""
+
+
+class Unsent(Exception):
+    """What was to be sent is too large; nothing was sent."""
+
+
+class Link:
+    """One end. `run(function, arguments, keywords)` does what is asked; `permits(operation, target, name)` may refuse."""
+
+    def __init__(self, is_test, run, permits=None):
+        # type: (bool, Callable[..., Any], Callable[..., bool] | None) -> None
+        self.is_test = is_test
+        self.objects = Objects(is_test)
+        self.containers = Containers(0 if is_test else 1)
+        self._run, self._permits = run, permits
+        self._open = 0
+        self._asked = self._served = 0
+        self.more = {}  # type: dict[str, Callable[..., Any]]
+        self.before_answer = None  # type: Callable[[], None] | None
+
+    # ---- asking ----------------------------------------------------------------------------------------------------
+
+    def exchange(self, operation, fields):
+        # type: (str, list[Any]) -> tuple[bytes, Any]
+        """(kind of the answer, value). Raises Broken, or Unsent where nothing was sent."""
+        if self._open >= MAX_NESTED:
+            raise RecursionError("more than %d calls between candidate and test at a time" % MAX_NESTED)
+        self._open += 1
+        try:
+            return with_room(self._exchange, operation, fields)  # type: ignore[no-any-return]
+        except (Broken, Unsent):
+            raise
+        except BaseException as error:  # whatever it is, the answer may still be under way
+            raise Broken("%s: %s" % (type(error).__name__, error)) from None
+        finally:
+            self._open -= 1
+
+    def _exchange(self, operation, fields):
+        # type: (str, list[Any]) -> tuple[bytes, Any]
+        number = self._asked = self._asked + 1
+        self._send(QUESTION, number, [operation, *fields])
+        while True:
+            kind, answered, body = self._receive()
+            if kind == QUESTION:
+                self._answer(answered, self._read(body, self._values))
+                continue
+            if kind not in (VALUE, RAISED, TOO_LARGE) or answered != number:
+                raise Broken("an answer to another question")
+            values = self._read(body, self._values)
+            if len(values) != 1 or (kind == RAISED and not isinstance(values[0], BaseException)):
+                raise Broken("an answer that is none")
+            return kind, values[0]
+
+    # ---- serving ---------------------------------------------------------------------------------------------------
+
+    def serve(self):
+        # type: () -> None
+        """Answer until the other side hangs up or says what is no question."""
+        while True:
+            try:
+                kind, number, body = self._receive()
+                if kind != QUESTION:
+                    return
+                self._answer(number, self._read(body, self._values))
+            except Broken:
+                return
+
+    def _answer(self, number, fields):
+        # type: (int, list[Any]) -> None
+        if number != self._served + 1 or self._open > MAX_NESTED:
+            raise Broken("a question out of turn")
+        self._served = number
+        kind, values = VALUE, []  # type: bytes, list[Any]
+        try:
+            values.append(self._perform(fields))
+        except Broken:
+            raise
+        except BaseException as error:
+            error.__traceback__ = error.__traceback__ if self.is_test else None
+            kind, values = RAISED, [error]
+        del fields[:]
+        if self.before_answer is not None:
+            self.before_answer()
+        try:
+            self._send(kind, number, values)
+        except Unsent as error:
+            self._send(TOO_LARGE, number, [str(error)])
+
+    def _perform(self, fields):
+        # type: (list[Any]) -> Any
+        operation, target, *rest = fields
+        if self._permits is not None and not self._permits(operation, target, rest):
+            raise AttributeError("a candidate may not %s this of the test" % operation)
+        if operation == "call":
+            names = rest[0].split("\0") if rest[0] else []
+            arguments, values = rest[1 : len(rest) - len(names)], rest[len(rest) - len(names) :]
+            keywords = dict(zip(names, values))
+            del fields[:], rest[:], values[:]
+            return self._run(target, arguments, keywords)
+        if operation == "special":
+            return self._run(SPECIAL[rest[0]], [target, *rest[1:]], {})
+        if operation in _ATTRIBUTES:
+            return self._run(_ATTRIBUTES[operation], [target, *rest], {})
+        return self.more[operation](target, *rest)
+
+    # ---- messages --------------------------------------------------------------------------------------------------
+
+    def _send(self, kind, number, values):
+        # type: (bytes, int, list[Any]) -> None
+        """Everything in `values` crosses; the list is emptied, so that nothing here refers to it any more."""
+        try:
+            body = with_room(self._written, values)
+        except (TooLarge, MemoryError, RecursionError) as error:
+            self.containers.undo()
+            raise Unsent(str(error) or type(error).__name__) from None
+        self.containers.settle()
+        del values[:]
+        dropped = [] if self.is_test else self.containers.sweep()
+        dead, self.objects.dead = self.objects.dead, []
+        head = struct.pack("<%dI" % (2 + len(dropped) + len(dead)), number, len(dropped), *dropped, *dead)
+        try:
+            frames.write_all(CHANNEL, frames.frame([kind, head, body]))
+        except OSError as error:
+            raise Broken(str(error)) from None
+
+    def _written(self, values):
+        # type: (list[Any]) -> bytes
+        writer = Writer(self.containers, self.objects)
+        changed = self.containers.changed()
+        writer.parts.append(_U32.pack(len(changed)))
+        for number in changed:
+            writer.parts.append(_U32.pack(number))
+            writer.content(self.containers.touch(number), 0)
+        writer.parts.append(_U32.pack(len(values)))
+        writer.items(values, 0)
+        return writer.bytes(MAX_MESSAGE)
+
+    def _receive(self):
+        # type: () -> tuple[bytes, int, bytes]
+        try:
+            fields = frames.read_frame(CHANNEL, MAX_MESSAGE + (1 << 20))
+        except (frames.FrameError, OSError, MemoryError) as error:
+            raise Broken(str(error)) from None
+        if len(fields) != 3 or len(fields[1]) < _HEAD.size or len(fields[1]) % 4:
+            raise Broken("not a message")
+        number, count = _HEAD.unpack_from(fields[1])
+        gone = struct.unpack_from("<%dI" % (len(fields[1]) // 4 - 2), fields[1], _HEAD.size)
+        self.containers.forget(list(gone[:count]))
+        self.objects.release(list(gone[count:]))
+        return fields[0], number, fields[2]
+
+    def _read(self, body, read):
+        # type: (bytes, Callable[[Reader], Any]) -> Any
+        reader = Reader(body, self.containers, self.objects)
+        try:
+            values = reader.checked(read, reader)
+            reader.end()
+        except (Garbled, MemoryError, AttributeError, ImportError, AssertionError) as error:
+            raise Broken("what was sent is no value: %s" % error) from None
+        self.containers.settle()
+        return values
+
+    def _values(self, reader):
+        # type: (Reader) -> list[Any]
+        for _ in range(reader.count()):
+            reader.fill(self.containers.touch(reader.u32()), 0)
+        return [reader.value(1) for _ in range(reader.count())]
+
+    # ---- for proxies -----------------------------------------------------------------------------------------------
+
+    def call(self, target, arguments, keywords):
+        # type: (Any, tuple[Any, ...], dict[str, Any]) -> Any
+        return self.ask("call", target, "\0".join(keywords), *arguments, *keywords.values())
+
+    def ask(self, operation, *fields):
+        # type: (str, Any) -> Any
+        kind, value = self.exchange(operation, list(fields))
+        if kind == RAISED:
+            raise value
+        return value
+
+
+_U32 = struct.Struct("<I")
+_ATTRIBUTES = {"get": getattr, "set": setattr, "del": delattr}
+
+
+def connect(link):
+    # type: (Any) -> None
+    """Make `link` the connection of this process's proxies."""
+    remote.connection[:] = [link]

@@ -1,0 +1,121 @@
+"""What can be asked of an object that lives in the other process, and what the test asks of the candidate's.
+
+The rule for the test: the candidate is never asked a question that holds the answer. `==`, `<`, `in`, `-` and the like
+would hand it the value that is expected, and let it say yes. So `==` is identity, `in` goes through the items, an order
+there is none, and arithmetic is only between two objects of the candidate and only gives another one.
+"""
+
+import _operator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+
+def _enter(value):
+    # type: (Any) -> Any
+    return type(value).__enter__(value)
+
+
+def _exit(value, *reason):
+    # type: (Any, object) -> Any
+    return type(value).__exit__(value, *reason)
+
+
+def _await(value):
+    # type: (Any) -> Any
+    return type(value).__await__(value)
+
+
+def _hash(value):
+    # type: (object) -> int
+    return hash(value)
+
+
+# Special methods that a proxy's class has if its object's class has them -> how the owner does them.
+ASKED = {
+    "__call__": None,
+    "__iter__": iter,
+    "__next__": next,
+    "__reversed__": reversed,
+    "__len__": len,
+    "__bool__": bool,
+    "__getitem__": _operator.getitem,
+    "__setitem__": _operator.setitem,
+    "__delitem__": _operator.delitem,
+    "__str__": str,
+    "__repr__": repr,
+    "__int__": int,
+    "__float__": float,
+    "__index__": _operator.index,
+    "__enter__": _enter,
+    "__exit__": _exit,
+    "__await__": _await,
+}  # type: dict[str, Any]
+METHODS = frozenset(["send", "throw", "close"])  # of generators: methods of the class, so that they are known for some
+
+# Between two objects of the candidate; what comes of it has to be another.
+ARITHMETIC = {
+    "__%s__" % name: getattr(_operator, "__%s__" % name)
+    for name in "add sub mul truediv floordiv mod pow and or xor lshift rshift matmul neg pos invert".split()
+}  # type: dict[str, Any]
+
+# What a candidate may ask of the test's objects besides: they answer for themselves.
+OF_THE_TEST = {
+    "__eq__": _operator.eq,
+    "__ne__": _operator.ne,
+    "__lt__": _operator.lt,
+    "__le__": _operator.le,
+    "__gt__": _operator.gt,
+    "__ge__": _operator.ge,
+    "__contains__": _operator.contains,
+    "__hash__": _hash,
+    "__abs__": abs,
+}  # type: dict[str, Any]
+OF_THE_TEST.update({name[:2] + "r" + name[2:]: function for name, function in ARITHMETIC.items() if "neg" not in name})
+
+SPECIAL = {}  # type: dict[str, Any]
+SPECIAL.update(ASKED)
+SPECIAL.update(ARITHMETIC)
+SPECIAL.update(OF_THE_TEST)
+
+
+def offered(cls):
+    # type: (type) -> list[str]
+    """The special methods of a class that `object` does not have, or has in another way."""
+    found = []
+    for name in [*SPECIAL, *METHODS]:
+        mine = getattr(cls, name, None)
+        if mine is not None and mine is not getattr(object, name, None):
+            found.append(name)
+    return found
+
+
+# ---- what the candidate may do to the test's objects -----------------------------------------------------------------
+
+_FUNCTION = type(offered)
+_GENERATOR = type((lambda: (yield))())
+_CODE = type(offered.__code__)
+_MODULE = type(_operator)
+_PARTS_OF_A_RUN = ("gi_", "cr_", "ag_", "tb_", "f_", "co_", "func_", "im_")
+
+
+def may_get(target, name):
+    # type: (object, str) -> bool
+    """May the candidate read this attribute of an object of the test? Never what leads to the script."""
+    if name.startswith("_") or name.startswith(_PARTS_OF_A_RUN):
+        return name in ("__name__", "__qualname__", "__doc__")
+    return type(target) not in (_MODULE, _CODE) and type(target).__name__ not in ("frame", "traceback")
+
+
+def may_set(target, name):
+    # type: (object, str) -> bool
+    """May the candidate set it? Data of an instance; not what the test's own class defines, which the test relies on."""
+    kind = type(target)
+    if not may_get(target, name) or isinstance(target, (type, _FUNCTION, _MODULE)) or kind.__module__ == "builtins":
+        return False
+    for cls in kind.__mro__:
+        if name in cls.__dict__:
+            mine = cls.__dict__[name]
+            return hasattr(type(mine), "__set__") or not callable(mine)
+    return True

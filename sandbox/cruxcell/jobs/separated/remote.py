@@ -1,0 +1,244 @@
+"""Proxies: how an object of the other process looks in this one, and the classes they are made of.
+
+For every class of the other side there is one class here, with the same name and bases, so that `isinstance`,
+`issubclass` and `except` work as they would there. Three families: opaque objects; values with a class of their own
+(an IntEnum, a namedtuple, a list with methods), which are that value here and compare as it; exceptions.
+"""
+
+from cruxcell.jobs.separated.operations import ARITHMETIC, ASKED, METHODS, OF_THE_TEST
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+# The one connection of this process: an object with `ask(operation, *fields)` and `is_test`.
+connection = []  # type: list[Any]
+
+_finished = []  # type: list[bool]
+_get = object.__getattribute__
+_PUBLIC = frozenset(
+    "__name__ __qualname__ __doc__ __module__ __dict__ __wrapped__ __annotations__ __members__ "
+    "_fields _asdict _replace _make _field_defaults".split()
+)
+
+
+def _refuse(name):
+    # type: (str) -> bool
+    return name.startswith("__") and name not in _PUBLIC
+
+
+class RemoteType(type):
+    """The class of the classes that stand for those of the other side; calling one makes an object over there."""
+
+    def __new__(cls, name, bases, namespace, **keywords):  # type: ignore[no-untyped-def]
+        if _finished:
+            raise TypeError("a class of the program cannot be subclassed in a separated script (class %s)" % name)
+        return type.__new__(cls, name, bases, namespace)
+
+    def __call__(cls, *arguments, **keywords):
+        # type: (object, object) -> Any
+        return connection[0].call(cls, arguments, keywords)
+
+    def __getattr__(cls, name):
+        # type: (str) -> Any
+        if _refuse(name):
+            raise AttributeError("type object %r has no attribute %r" % (cls.__name__, name))
+        return connection[0].ask("get", cls, name)
+
+    def __setattr__(cls, name, value):
+        # type: (str, object) -> None
+        if name.startswith("_abc_") or name == "__abstractmethods__":
+            type.__setattr__(cls, name, value)
+        else:
+            connection[0].ask("set", cls, name, value)
+
+    def __iter__(cls):
+        # type: () -> Any
+        return connection[0].ask("special", cls, "__iter__")
+
+    def __len__(cls):
+        # type: () -> Any
+        return connection[0].ask("special", cls, "__len__")
+
+    def __bool__(cls):
+        # type: () -> bool
+        return True
+
+    def __getitem__(cls, key):
+        # type: (object) -> Any
+        return connection[0].ask("special", cls, "__getitem__", key)
+
+
+class RemoteBase(metaclass=RemoteType):
+    """What all proxies have."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        # type: (str) -> Any
+        if _refuse(name):
+            raise AttributeError("%r object has no attribute %r" % (type(self).__name__, name))
+        return connection[0].ask("get", self, name)
+
+    def __setattr__(self, name, value):
+        # type: (str, object) -> None
+        if name.startswith("__") and isinstance(self, BaseException):
+            BaseException.__setattr__(self, name, value)
+        else:
+            connection[0].ask("set", self, name, value)
+
+    def __delattr__(self, name):
+        # type: (str) -> None
+        connection[0].ask("del", self, name)
+
+    def __reduce_ex__(self, protocol):
+        # type: (object) -> Any
+        raise TypeError("a %s lives in the other process and cannot be copied" % type(self).__name__)
+
+
+class RemoteObject(RemoteBase):
+    """An opaque object."""
+
+    __slots__ = ("__weakref__", "_remote_number")
+
+
+def is_remote(value):
+    # type: (object) -> bool
+    """Does the value stand for an object, not a class, of the other side?"""
+    return type(type(value)) is RemoteType
+
+
+def number_of(value):
+    # type: (Any) -> int
+    """The other side's number of what a proxy or class stands for."""
+    if type(value) is RemoteType:
+        return type.__dict__["__dict__"].__get__(value)["_remote_class"]  # type: ignore[no-any-return]
+    if isinstance(value, RemoteObject):
+        return _NUMBER.__get__(value)  # type: ignore[no-any-return]
+    return _get(value, "__dict__")["_remote_number"]  # type: ignore[no-any-return]
+
+
+_NUMBER = RemoteObject.__dict__["_remote_number"]
+
+
+def give_number(value, number):
+    # type: (Any, int) -> None
+    if isinstance(value, RemoteObject):
+        _NUMBER.__set__(value, number)
+    else:
+        _get(value, "__dict__")["_remote_number"] = number
+
+
+# ---- making classes --------------------------------------------------------------------------------------------------
+
+
+def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR0917 - what a class is written as
+    # type: (str, int, tuple[type, ...], list[str], list[str], object) -> type
+    """The class that stands for class `number` of the other side.
+
+    Args:
+        name: its name.
+        number: what the other side knows it by.
+        bases: classes made here, builtin exceptions and plain types; of other families than the first are left out.
+        offers: names of special methods that its objects have.
+        overrides: names of methods of a plain base that it has its own of.
+        stands_for: a builtin class its objects say they are of (`__class__`), or None.
+    """
+    plain = [base for base in bases if not issubclass(base, RemoteObject)]
+    namespace = {"__module__": "program", "_remote_class": number, "__slots__": ()}  # type: dict[str, Any]
+    if plain:
+        family = tuple(plain) if issubclass(plain[0], RemoteBase) else (RemoteBase, *plain)
+        del namespace["__slots__"]
+        if not issubclass(plain[0], BaseException):
+            for each in overrides:
+                namespace[each] = _method(each)
+        asked = [each for each in offers if each in _OF_VALUES]
+        if issubclass(plain[0], BaseException):
+            asked, namespace["__str__"] = [], _told
+    else:
+        family = bases or (RemoteObject,)
+        asked = offers
+    is_test = connection[0].is_test
+    for each in asked:
+        if each in ASKED:
+            namespace[each] = _SHAPED.get(each) or _forward(each)
+        elif each in METHODS:
+            namespace[each] = _method(each)
+        elif each in ARITHMETIC and is_test:
+            namespace[each] = _arithmetic(each)
+        elif not is_test and (each in OF_THE_TEST or each in ARITHMETIC):
+            namespace[each] = _forward(each)
+    if is_test and "__iter__" in namespace:
+        namespace["__contains__"] = _contains
+    if stands_for is not None:
+        namespace["__class__"] = property(lambda self: stands_for)
+    return type.__new__(RemoteType, name, family, namespace)
+
+
+_OF_VALUES = frozenset(["__str__", "__repr__", "__call__", "__enter__", "__exit__"])
+
+
+def _forward(name):
+    # type: (str) -> Any
+    def method(self, *arguments):
+        # type: (object, object) -> Any
+        return connection[0].ask("special", self, name, *arguments)
+
+    method.__name__ = name
+    return method
+
+
+def _method(name):
+    # type: (str) -> Any
+    def method(self, *arguments, **keywords):
+        # type: (object, object, object) -> Any
+        return connection[0].call(connection[0].ask("get", self, name), arguments, keywords)
+
+    method.__name__ = name
+    return method
+
+
+def _arithmetic(name):
+    # type: (str) -> Any
+    def method(self, *others):
+        # type: (object, object) -> Any
+        if not all([isinstance(other, RemoteObject) for other in others]):
+            return NotImplemented
+        value = connection[0].ask("special", self, name, *others)
+        if value is NotImplemented or isinstance(value, RemoteObject):
+            return value
+        raise TypeError(
+            "%s of a %s is for the candidate to say; compare what its methods or attributes give"
+            % (name, type(self).__name__)
+        )
+
+    method.__name__ = name
+    return method
+
+
+def _contains(self, item):
+    # type: (Any, object) -> bool
+    """The candidate gives its items and is not told which is looked for."""
+    return any([one is item or one == item for one in self])
+
+
+def _told(self):
+    # type: (Any) -> str
+    """The text an exception had when it was raised."""
+    return _get(self, "__dict__").get("_remote_text", "")  # type: ignore[no-any-return]
+
+
+def _call(self, *arguments, **keywords):
+    # type: (object, object, object) -> Any
+    return connection[0].call(self, arguments, keywords)
+
+
+def _iter(self):
+    # type: (object) -> Any
+    """An iterator of the other side; an iterator itself is its own."""
+    found = connection[0].ask("special", self, "__iter__")
+    return found if hasattr(type(found), "__next__") else iter(found)
+
+
+_SHAPED = {"__call__": _call, "__iter__": _iter}
+_finished.append(True)

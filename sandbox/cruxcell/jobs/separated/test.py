@@ -1,0 +1,191 @@
+"""The test's half: runs the script on proxies, and ends it where the candidate's failure is plain."""
+
+import builtins
+import os
+import sys
+
+from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
+from cruxcell.analysis.syntax import walk
+from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect
+from cruxcell.jobs.separated.operations import may_get, may_set
+from cruxcell.namespace import fresh_namespace, set_recursion_depth
+from cruxcell.protocol import frames, messages, records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_Code = type((lambda: None).__code__)
+# Up to 3.9 the interpreter does not say which modules are its own; these are what tests take attributes of.
+_MODULES = getattr(sys, "stdlib_module_names", None) or frozenset(
+    "bisect cmath collections copy datetime decimal fractions functools heapq itertools json math operator os random re "
+    "statistics string sys time typing unittest".split()
+)
+
+
+def run_test(bench, fields):
+    # type: (Workbench, list[bytes]) -> None
+    """fields: script, entry point. ENDED if the script comes to its end; see `_TestLink` for other ends."""
+    source = fields[0].decode("utf-8", "surrogatepass")
+    try:
+        script = compile_text(source, CHECK, "exec")
+    except Invalid as error:
+        bench.send(records.plan(False, messages.INVALID, ["the script: %s" % error]))
+        return
+    bench.send(records.plan(False, messages.DIRECT, []))
+    bench.last_check()
+    set_recursion_depth(0)
+    bench.begin(0)
+    namespace = fresh_namespace()
+    try:
+        _TestLink(bench, namespace).provide(script, source, fields[1].decode())
+        exec(script, namespace)  # type: ignore[arg-type]
+    except BaseException as error:
+        bench.send_raised(error)
+    else:
+        bench.send(records.ended(bench.numbers(), *bench.output()))
+
+
+class _TestLink(Link):
+    """The test's end. What cannot go on ends the script at once, so that it cannot catch it."""
+
+    def __init__(self, bench, namespace):
+        # type: (Workbench, dict[str, Any]) -> None
+        Link.__init__(self, True, lambda function, arguments, keywords: function(*arguments, **keywords), self._may)
+        self._bench, self._namespace = bench, namespace
+        self._view = {}  # type: dict[str, Any]
+        self._given = {}  # type: dict[str, Any]
+        self._has_answered = False
+        connect(self)
+
+    def exchange(self, operation, fields):
+        # type: (str, list[Any]) -> tuple[bytes, Any]
+        is_next = operation == "special" and fields[1] in ("__next__", "__anext__")
+        try:
+            kind, value = Link.exchange(self, operation, fields)
+        except Broken as error:
+            self._leave(messages.CANDIDATE_GONE, "the candidate is gone, or what it said is no answer (%s)" % error)
+        except Unsent as error:
+            # What the candidate gave may have made it so large; before that it is the script's own doing.
+            end = messages.NOT_PLAIN if self._has_answered else messages.CANNOT_CROSS
+            self._leave(end, "the script hands over more than may cross at once (%s)" % error)
+        if kind == TOO_LARGE:
+            self._leave(messages.NOT_PLAIN, "the candidate returned more than may cross at once (%s)" % value)
+        self._has_answered = self._has_answered or operation not in ("names", "look")
+        if isinstance(value, (StopIteration, StopAsyncIteration)) and not is_next and kind != b"v":
+            # It would end an iteration of the test's own, `all(map(candidate, ...))`, and leave it content.
+            value = RuntimeError("the candidate raised %s" % type(value).__name__)
+        if self._view:
+            self._rebind()
+        return kind, value
+
+    def _leave(self, kind, text):
+        # type: (bytes, str) -> None
+        """Report the reason and end. Never returns."""
+        self._bench.send(frames.frame([kind, self._bench.numbers(), records.text_bytes(text)]))
+        os._exit(messages.EXIT_DONE)
+
+    def _may(self, operation, target, rest):
+        # type: (str, Any, list[Any]) -> bool
+        """What the candidate may do: call, and use, what it was handed; never what leads from there to the script."""
+        if not self.objects.shows(target):
+            return False
+        if operation in ("get", "set", "del"):
+            return type(rest[0]) is str and (may_get if operation == "get" else may_set)(target, rest[0])
+        return operation in ("call", "special")
+
+    # ---- the names of the program ----------------------------------------------------------------------------------
+
+    def provide(self, script, source, entry_point):
+        # type: (object, str, str) -> None
+        """Put what the script uses of the program into its namespace, and what it tests under `candidate`."""
+        root = entry_point.partition("(")[0].partition(".")[0]
+        bound = self.ask("names", None)
+        if type(bound) is not list or any([type(name) is not str for name in bound]):
+            self._leave(messages.CANDIDATE_GONE, "the candidate's names are no names")
+        used = _names(script)
+        names = [name for name in bound if name in used or name == root]
+        if root:
+            names = [name for name in names if name == root or not (hasattr(builtins, name) or name == "candidate")]
+        elif not all([hasattr(builtins, name) for name in names]):
+            names = [name for name in names if not hasattr(builtins, name)]
+        if names:
+            self._look(names, root, source)
+        if root in self._namespace:
+            self._namespace["candidate"] = _resolve(self._namespace[root], entry_point[len(root) :])
+
+    def _look(self, names, root, source):
+        # type: (list[str], str, str) -> None
+        found = self.ask("look", None, *names)
+        if type(found) is not tuple or len(found) != 2 or type(found[0]) is not dict or type(found[1]) is not dict:
+            self._leave(messages.CANDIDATE_GONE, "the candidate's names are no names")
+        self._view, modules = found
+        own = _used_as_modules(source, [name for name in names if name in _MODULES and name != root])
+        for name in names:
+            if name in own or name in modules:
+                module = _module(name, modules.get(name, name))
+                if module is not None:
+                    self._namespace[name] = module
+            elif name in self._view:
+                self._namespace[name] = self._given[name] = self._view[name]
+
+    def _rebind(self):
+        # type: () -> None
+        """Where the program has bound a name anew, the script sees it, unless it has done so itself."""
+        for name, before in self._given.items():
+            now = self._view.get(name, before)
+            if now is not before:
+                if self._namespace.get(name) is before:
+                    self._namespace[name] = now
+                self._given[name] = now
+
+
+def _names(code):
+    # type: (object) -> set[str]
+    found = set(code.co_names)  # type: ignore[attr-defined]
+    for const in code.co_consts:  # type: ignore[attr-defined]
+        if type(const) is _Code:
+            found |= _names(const)
+    return found
+
+
+def _used_as_modules(source, names):
+    # type: (str, list[str]) -> set[str]
+    """Those of `names`, which modules have, that the script only takes attributes of: it means the module."""
+    if not names:
+        return set()
+    import _ast
+
+    loads, bases = {}, {}  # type: dict[str, int], dict[str, int]
+    for node in walk(parse_text(source, "exec")):
+        if isinstance(node, _ast.Name):
+            loads[node.id] = loads.get(node.id, 0) + 1
+        elif isinstance(node, _ast.Attribute) and isinstance(node.value, _ast.Name):
+            bases[node.value.id] = bases.get(node.value.id, 0) + 1
+    return {name for name in names if loads.get(name) and loads[name] == bases.get(name)}
+
+
+def _module(name, told):
+    # type: (str, object) -> Any
+    """The test's own module of that name; `told`, a top-level one's, where the program gave it a name of its own."""
+    try:
+        wanted = name if name in _MODULES else told
+        if type(wanted) is not str or not wanted.isidentifier() or wanted.startswith("_"):
+            return None
+        return __import__(wanted)
+    except ImportError:
+        return None
+
+
+def _resolve(value, path):
+    # type: (Any, str) -> Any
+    """What `path`, attributes and empty calls, leads to from a value."""
+    while path:
+        if path.startswith("()"):
+            value, path = value(), path[2:]
+        else:
+            name, dot, path = path[1:].partition(".")
+            calls = name.count("()")
+            value, path = getattr(value, name.partition("(")[0]), "()" * calls + dot + path
+    return value

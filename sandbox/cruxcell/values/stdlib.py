@@ -1,0 +1,265 @@
+"""Value types of the standard library, and numpy's scalars and arrays, on their way between workers.
+
+Each is written as a letter and the plain data it is made of, and made again by its own constructor from exactly that.
+A type is only looked for in modules that are loaded: nothing is imported to write a value.
+"""
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_NUMPY_KINDS = frozenset("biufcSUmM")
+_KEYS, _VALUES, _ITEMS = type({}.keys()), type({}.values()), type({}.items())
+
+
+def write(writer, value, depth):
+    # type: (Any, Any, int) -> bool
+    """Write `value` if it is of one of these types; False if not."""
+    kind = type(value)
+    module = kind.__module__
+    if module == "builtins":
+        found = _of_builtins(kind, value)
+    elif module in ("collections", "decimal", "fractions", "datetime", "uuid"):
+        loaded = sys.modules.get(module)
+        if getattr(loaded, kind.__name__, None) is not kind:
+            return False
+        take = _PARTS.get(kind.__name__)
+        found = take(value) if take is not None else None
+    elif module == "numpy":
+        return _write_numpy(writer, value, kind, depth)
+    else:
+        return False
+    if found is None:
+        return False
+    letter, parts = found
+    if letter == b"q":  # a container that can change, with a number of its own
+        writer.parts.append(b"Vq" + writer.number(value).to_bytes(4, "little"))
+        writer.value(value.maxlen, depth + 1)
+        writer.content(value, depth)
+        return True
+    writer.parts.append(b"V" + letter + len(parts).to_bytes(4, "little"))
+    writer.items(parts, depth)
+    return True
+
+
+def _of_builtins(kind, value):
+    # type: (type, Any) -> Any
+    if kind is slice:
+        return b"s", (value.start, value.stop, value.step)
+    if kind is memoryview:
+        return (b"m", (bytes(value),)) if value.c_contiguous and value.format == "B" and value.ndim == 1 else None
+    if kind in (_KEYS, _VALUES, _ITEMS):
+        return {_KEYS: b"k", _VALUES: b"v", _ITEMS: b"w"}[kind], list(value)
+    return None
+
+
+def _zone(value):
+    # type: (Any) -> bool
+    """Is the time zone one of fixed offset, or none?"""
+    return value.tzinfo is None or type(value.tzinfo) is sys.modules["datetime"].timezone
+
+
+_PARTS = {
+    "Decimal": lambda value: (b"d", (str(value),)),
+    "Fraction": lambda value: (b"f", (value.numerator, value.denominator)),
+    "date": lambda value: (b"D", (value.year, value.month, value.day)),
+    "time": lambda value: (
+        (b"t", (value.hour, value.minute, value.second, value.microsecond, value.tzinfo, value.fold))
+        if _zone(value)
+        else None
+    ),
+    "datetime": lambda value: (
+        (
+            b"T",
+            (
+                value.year,
+                value.month,
+                value.day,
+                value.hour,
+                value.minute,
+                value.second,
+                value.microsecond,
+                value.tzinfo,
+                value.fold,
+            ),
+        )
+        if _zone(value)
+        else None
+    ),
+    "timedelta": lambda value: (b"e", (value.days, value.seconds, value.microseconds)),
+    "timezone": lambda value: (b"z", (value.utcoffset(None), value.tzname(None))),
+    "UUID": lambda value: (b"u", (value.int,)),
+    "deque": lambda value: (b"q", ()),
+}  # type: dict[str, Any]
+
+
+def base_name(kind):
+    # type: (type) -> str
+    """ "deque" or "ndarray" for the two containers of other modules; else ""."""
+    if kind.__module__ == "collections" and kind.__name__ == "deque":
+        return "deque"
+    return "ndarray" if kind.__module__ == "numpy" and kind.__name__ == "ndarray" else ""
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read(reader, depth):
+    # type: (Any, int) -> Any
+    letter = reader.take(1)
+    if letter == b"q":
+        number, maxlen = reader.u32(), reader.value(depth + 1)
+        if maxlen is not None and type(maxlen) is not int:
+            raise ValueError("a length that is no number")
+        made = __import__("collections").deque(maxlen=maxlen)
+        reader.containers.adopt(number, made)
+        return reader.fill(made, depth)
+    make = _MAKERS[letter]
+    count = reader.count()
+    return make([reader.value(depth + 1) for _ in range(count)])
+
+
+def _typed(values, *kinds):
+    # type: (list[Any], type) -> list[Any]
+    """The values, if there are so many and each is exactly of its type. `type(None)` stands for any, checked later."""
+    if len(values) != len(kinds) or any(
+        kind is not type(None) and type(v) is not kind for v, kind in zip(values, kinds)
+    ):
+        raise ValueError("not what a value is made of")
+    return values
+
+
+def _decimal(values):
+    # type: (list[Any]) -> Any
+    (text,) = _typed(values, str)
+    return __import__("decimal").Decimal(text)
+
+
+def _fraction(values):
+    # type: (list[Any]) -> Any
+    return __import__("fractions").Fraction(*_typed(values, int, int))
+
+
+def _zoned(values):
+    # type: (list[Any]) -> Any
+    """(values, time zone, fold) of the parts of a time."""
+    datetime = __import__("datetime")
+    *numbers, zone, fold = values
+    if zone is not None and type(zone) is not datetime.timezone:
+        raise ValueError("a time zone that cannot be")
+    return _typed(numbers, *[int] * len(numbers)), zone, _typed([fold], int)[0]
+
+
+def _time(values):
+    # type: (list[Any]) -> Any
+    numbers, zone, fold = _zoned(values)
+    return __import__("datetime").time(*numbers, tzinfo=zone, fold=fold)
+
+
+def _datetime(values):
+    # type: (list[Any]) -> Any
+    numbers, zone, fold = _zoned(values)
+    return __import__("datetime").datetime(*numbers, tzinfo=zone, fold=fold)
+
+
+def _timezone(values):
+    # type: (list[Any]) -> Any
+    datetime = __import__("datetime")
+    offset, name = _typed(values, datetime.timedelta, str)
+    made = datetime.timezone(offset)
+    return made if made.tzname(None) == name else datetime.timezone(offset, name)
+
+
+_MAKERS = {
+    b"s": lambda values: slice(*_typed(values, type(None), type(None), type(None))),
+    b"m": lambda values: memoryview(*_typed(values, bytes)),
+    b"k": lambda values: dict.fromkeys(values).keys(),
+    b"v": lambda values: dict(enumerate(values)).values(),
+    b"w": lambda values: dict(values).items(),
+    b"d": _decimal,
+    b"f": _fraction,
+    b"D": lambda values: __import__("datetime").date(*_typed(values, int, int, int)),
+    b"t": _time,
+    b"T": _datetime,
+    b"e": lambda values: __import__("datetime").timedelta(*_typed(values, int, int, int)),
+    b"z": _timezone,
+    b"u": lambda values: __import__("uuid").UUID(int=_typed(values, int)[0]),
+    b"a": lambda values: _array(values)[()],
+}  # type: dict[bytes, Any]
+
+
+# ---- numpy -----------------------------------------------------------------------------------------------------------
+
+
+def _write_numpy(writer, value, kind, depth):
+    # type: (Any, Any, type, int) -> bool
+    numpy = sys.modules.get("numpy")
+    if numpy is None or getattr(value, "dtype", None) is None:
+        return False
+    if kind is numpy.ndarray:
+        if value.dtype.kind not in _NUMPY_KINDS and value.dtype.kind != "O":
+            return False
+        writer.parts.append(b"A" + writer.number(value).to_bytes(4, "little"))
+        writer.content(value, depth)
+        return True
+    if not isinstance(value, numpy.generic) or value.dtype.kind not in _NUMPY_KINDS:
+        return False
+    writer.parts.append(b"Va" + (3).to_bytes(4, "little"))
+    writer.items((value.dtype.str, (), value.tobytes()), depth)
+    return True
+
+
+def write_array(writer, value, depth):
+    # type: (Any, Any, int) -> None
+    """The content of an array: dtype, shape, and its bytes, or its items where they are objects."""
+    is_of_objects = value.dtype.kind == "O"
+    data = list(value.ravel()) if is_of_objects else value.tobytes()
+    writer.items((value.dtype.str, tuple(value.shape), data), depth)
+
+
+def array_state(value):
+    # type: (Any) -> Any
+    if value.dtype.kind == "O":
+        return value.shape, "O", [id(item) for item in value.ravel()]
+    return value.shape, value.dtype.str, value.tobytes()
+
+
+def _array(parts):
+    # type: (list[Any]) -> Any
+    """A new array of (dtype, shape, data)."""
+    numpy = __import__("numpy")
+    text, shape, data = parts
+    if type(text) is not str or text[1:2] not in _NUMPY_KINDS | {"O"} or text[:1] not in "<>|=" or len(text) > 24:
+        raise ValueError("an array of what cannot be")
+    if type(shape) is not tuple or len(shape) > 32 or any(type(size) is not int or size < 0 for size in shape):
+        raise ValueError("a shape that cannot be")
+    if text[1] == "O":
+        if type(data) is not list:
+            raise ValueError("an array of what cannot be")
+        made = numpy.empty(len(data), dtype=object)
+        for place, item in enumerate(data):
+            made[place] = item
+        return made.reshape(shape)
+    if type(data) is not bytes:
+        raise ValueError("an array of what cannot be")
+    return numpy.frombuffer(bytearray(data), dtype=numpy.dtype(text)).reshape(shape)
+
+
+def read_array(reader, depth):
+    # type: (Any, int) -> Any
+    number = reader.u32()
+    made = _array([reader.value(depth + 1) for _ in range(3)])
+    reader.containers.adopt(number, made)
+    return made
+
+
+def refill_array(reader, value):
+    # type: (Any, Any) -> Any
+    """What an array holds now; one that has another shape or type now cannot be the same array."""
+    made = _array([reader.value(1) for _ in range(3)])
+    if made.shape != value.shape:
+        value.resize(made.shape, refcheck=False)
+    value[...] = made
+    return value
