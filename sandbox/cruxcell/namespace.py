@@ -21,3 +21,22 @@ def set_recursion_depth(between):
     while frame is not None:
         depth, frame = depth + 1, frame.f_back  # type: ignore[assignment]
     sys.setrecursionlimit(_PYTHON_DEPTH + depth + between)
+
+
+def root_of(entry_point):
+    # type: (str) -> str
+    """The name an entry point begins with: `Solution` of `Solution().two_sum`."""
+    return entry_point.partition("(")[0].partition(".")[0]
+
+
+def resolve(namespace, entry_point):
+    # type: (dict[str, object], str) -> object
+    """What an entry point stands for: a name, then attributes and empty calls. Raises what looking for it raises."""
+    value, path = namespace[root_of(entry_point)], entry_point[len(root_of(entry_point)) :]
+    while path:
+        if path.startswith("()"):
+            value, path = value(), path[2:]  # type: ignore[operator]
+        else:
+            end = min([at for at in (path.find("(", 1), path.find(".", 1)) if at > 0] or [len(path)])
+            value, path = getattr(value, path[1:end]), path[end:]
+    return value

@@ -211,7 +211,7 @@ _READERS: dict[bytes, Reader] = {
     messages.MEMORY_LIMIT: lambda answer: dict(_OUT_OF_MEMORY),
     messages.CANDIDATE_GONE: _leaves(Outcome.CRASHED),
     messages.NOT_PLAIN: _leaves(Outcome.FAILED),
-    messages.CANNOT_CROSS: _leaves(None),  # neither passed nor failed: another way must be taken
+    messages.CANNOT_CROSS: _leaves(Outcome.INVALID),
 }
 
 

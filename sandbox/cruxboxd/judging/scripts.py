@@ -42,16 +42,13 @@ def _of_stdio(result: Result, task: TaskAsk) -> Finding:
 
 
 async def run_script(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
-    """The script: in two processes if it names what it tests, in the candidate's own where that cannot be."""
-    why = "the script names no entry point"
-    if ask.entry_point and task.step_count is StepCount.INSTRUCTIONS:
-        finding = await _run_separated(pool, task, ask, hash_seed)
-        if finding.outcome is not None:
-            return finding
-        why = finding.detail
-    if task.require is not None and task.require is not Assurance.IN_PROCESS:
-        return invalid(f"{why}, so it can only be checked IN_PROCESS")
-    return (await _run_together(pool, task, ask, hash_seed)).but(assurance=Assurance.IN_PROCESS)
+    """The script: in two processes, unless somebody asks for one."""
+    counts_events = task.step_count is StepCount.EVENTS
+    if task.require is Assurance.SEPARATED and counts_events:
+        return invalid("trace events are counted over program and script, so it can only be checked IN_PROCESS")
+    if counts_events or task.require is Assurance.IN_PROCESS:
+        return (await _run_together(pool, task, ask, hash_seed)).but(assurance=Assurance.IN_PROCESS)
+    return await _run_separated(pool, task, ask, hash_seed)
 
 
 async def _run_together(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
@@ -69,7 +66,7 @@ async def _run_together(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: st
 
 
 async def _run_separated(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
-    """The candidate serves, the test calls. Outcome None: values cannot cross, and the detail says which."""
+    """The candidate serves, the test calls."""
     for _ in range(MAX_ATTEMPTS):
         job = _job(
             pool,
@@ -98,13 +95,11 @@ def _of_pair(candidate: Result, test: Result, task: TaskAsk) -> Finding:
     asked = one_answer(task.limits, TEST_ENDS)
     finding, kind = read_single(test, asked, task.limits), test.read(asked).last_kind
     if kind in _TEST_LEAVES and test.facts.is_clean:
-        outcome, why = finding.outcome, finding.detail
         if kind == messages.CANDIDATE_GONE:
-            # It cut or garbled the line and lived on: its doing, although it was we who ended it then.
-            if candidate.facts.killed == messages.KILLED_CANCEL:
-                return Finding(Outcome.CRASHED, why)
-            return served if served.outcome is not None else Finding(Outcome.CRASHED, why)
-        return served.but(outcome=outcome, detail=why)
+            return _gone(served, candidate, finding.detail)
+        return served.but(outcome=finding.outcome, detail=finding.detail)
+    if test.facts.killed == messages.KILLED_CANCEL != candidate.facts.killed:
+        return _gone(served, candidate, "the candidate hung up while it was tested")
     finding = _of_script(finding)
     return finding.but(
         steps=served.steps,
@@ -113,6 +108,15 @@ def _of_pair(candidate: Result, test: Result, task: TaskAsk) -> Finding:
         stdout=served.stdout or finding.stdout,
         stderr=served.stderr or finding.stderr,
     )
+
+
+def _gone(served: Finding, candidate: Result, text: str) -> Finding:
+    """The candidate left its test alone: how it ended if that says more, and never a failure of ours once it ran."""
+    if served.outcome is None or candidate.facts.killed == messages.KILLED_CANCEL:
+        return Finding(Outcome.CRASHED, text)
+    if served.outcome is Outcome.SANDBOX_ERROR and candidate.facts.killed != messages.NOT_KILLED:
+        return Finding(Outcome.CRASHED, text)
+    return served
 
 
 # How a test ends that neither came to its end nor raised.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -223,7 +224,7 @@ def _read_stdio(check: pb.Check, program: str) -> tuple[Ask, str]:
 
 def _read_script(check: pb.Check, program: str) -> tuple[Ask, str]:
     script = check.script
-    fault = _fault_of_text(script.script, "script.script") or _fault_of_name(script.entry_point, "script.entry_point")
+    fault = _fault_of_text(script.script, "script.script") or _fault_of_path(script.entry_point, "script.entry_point")
     return ScriptAsk(check.id, script.script, script.entry_point), fault
 
 
@@ -234,6 +235,7 @@ def _read_evaluate(check: pb.Check, program: str) -> tuple[Ask, str]:
     )
 
 
+_EMPTY_CALLS = re.compile(r"(?:\(\))+\Z")
 _KINDS = {"call": _read_call, "stdio": _read_stdio, "script": _read_script, "evaluate": _read_evaluate}
 
 
@@ -250,6 +252,13 @@ def _fault_of_name(value: str, where: str) -> str:
     if value and not value.isidentifier():
         return f"{where} is {value[:80]!r}, which is not a Python name"
     return ""
+
+
+def _fault_of_path(value: str, where: str) -> str:
+    """A name, then attributes and empty calls: `f`, `Solution.two_sum`, `Solution().two_sum`."""
+    if not value or all(_EMPTY_CALLS.sub("", part).isidentifier() for part in value.split(".")):
+        return ""
+    return f"{where} is {value[:80]!r}, which is not a Python name with attributes and empty calls, like 'A().solve'"
 
 
 # ---- answers -----------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import sys
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, compile_text
 from cruxcell.jobs.audit_guard import Guard
 from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
-from cruxcell.namespace import fresh_namespace, set_recursion_depth
+from cruxcell.namespace import fresh_namespace, resolve, set_recursion_depth
 from cruxcell.protocol import messages, records
 from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS
 
@@ -110,7 +110,7 @@ def _run_both(bench, program, test, namespace, entry_point):
     # type: (Workbench, object, object, dict[str, object], str) -> None
     bench.run(program, namespace)
     if entry_point:
-        namespace["candidate"] = namespace[entry_point]
+        namespace["candidate"] = resolve(namespace, entry_point)
     bench.run(test, namespace)
 
 

@@ -11,7 +11,12 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 _NUMPY_KINDS = frozenset("biufcSUmM")
-_KEYS, _VALUES, _ITEMS = type({}.keys()), type({}.values()), type({}.items())
+_NOTHING = {}  # type: dict[object, object]
+_VIEWS = {
+    type(_NOTHING.keys()): b"k",
+    type(_NOTHING.values()): b"v",
+    type(_NOTHING.items()): b"w",
+}  # type: dict[type, bytes]
 
 
 def write(writer, value, depth):
@@ -50,8 +55,8 @@ def _of_builtins(kind, value):
         return b"s", (value.start, value.stop, value.step)
     if kind is memoryview:
         return (b"m", (bytes(value),)) if value.c_contiguous and value.format == "B" and value.ndim == 1 else None
-    if kind in (_KEYS, _VALUES, _ITEMS):
-        return {_KEYS: b"k", _VALUES: b"v", _ITEMS: b"w"}[kind], list(value)
+    if kind in _VIEWS:
+        return _VIEWS[kind], list(value)
     return None
 
 

@@ -167,24 +167,21 @@ def _differs(value, before):
         return False
     kind = base_of(type(value))
     if kind is list:
-        return list.__len__(value) != len(before) or not _same(list.__iter__(value), before)
+        return bool(list.__len__(value) != len(before)) or not _same(list.__iter__(value), before)
     if kind is dict:
         keys, values = before
-        return dict.__len__(value) != len(keys) or not (
-            _same(dict.keys(value), keys) and _same(dict.values(value), values)
-        )
+        same = len(keys) == dict.__len__(value) and _same(dict.keys(value), keys) and _same(dict.values(value), values)
+        return not same
     if kind is set:
-        return set.__len__(value) != len(before[0]) or any([id(item) not in before[0] for item in set.__iter__(value)])
+        return set.__len__(value) != len(before[0]) or any(id(item) not in before[0] for item in set.__iter__(value))
     if kind == "deque":
         return len(value) != len(before) or not _same(value, before)
-    if kind is bytearray:
-        return bytes(value) != before
-    return stdlib.array_state(value) != before
+    return bool((bytes(value) if kind is bytearray else stdlib.array_state(value)) != before)
 
 
 def _same(items, others):
     # type: (Any, Any) -> bool
-    return all([one is other for one, other in zip(items, others)])
+    return all(one is other for one, other in zip(items, others))
 
 
 def base_of(kind):
@@ -265,7 +262,7 @@ class Writer:
         """A list, tuple, set, frozenset or bytearray, or an instance of a subclass of one."""
         kind = type(value)
         if kind not in _SEQUENCES:
-            kind = [cls for cls in kind.__mro__ if cls in _SEQUENCES][0]
+            kind = next(cls for cls in kind.__mro__ if cls in _SEQUENCES)
         tag = _SEQUENCES[kind]
         if kind in (tuple, frozenset):  # what cannot change is whole before it has a number
             self.parts.append(_sized(tag, kind.__len__(value)))

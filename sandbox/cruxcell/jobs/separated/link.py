@@ -37,7 +37,7 @@ class Unsent(Exception):
 
 
 class Link:
-    """One end. `run(function, arguments, keywords)` does what is asked; `permits(operation, target, name)` may refuse."""
+    """An end. `run(function, arguments, keywords)` does what is asked; `permits(operation, target, rest)` may not."""
 
     def __init__(self, is_test, run, permits=None):
         # type: (bool, Callable[..., Any], Callable[..., bool] | None) -> None
@@ -72,13 +72,12 @@ class Link:
         number = self._asked = self._asked + 1
         self._send(QUESTION, number, [operation, *fields])
         while True:
-            kind, answered, body = self._receive()
+            kind, answered, values = self._receive()
             if kind == QUESTION:
-                self._answer(answered, self._read(body, self._values))
+                self._answer(answered, values)
                 continue
             if kind not in (VALUE, RAISED, TOO_LARGE) or answered != number:
                 raise Broken("an answer to another question")
-            values = self._read(body, self._values)
             if len(values) != 1 or (kind == RAISED and not isinstance(values[0], BaseException)):
                 raise Broken("an answer that is none")
             return kind, values[0]
@@ -90,10 +89,10 @@ class Link:
         """Answer until the other side hangs up or says what is no question."""
         while True:
             try:
-                kind, number, body = self._receive()
+                kind, number, fields = self._receive()
                 if kind != QUESTION:
                     return
-                self._answer(number, self._read(body, self._values))
+                self._answer(number, fields)
             except Broken:
                 return
 
@@ -168,7 +167,8 @@ class Link:
         return writer.bytes(MAX_MESSAGE)
 
     def _receive(self):
-        # type: () -> tuple[bytes, int, bytes]
+        # type: () -> tuple[bytes, int, list[Any]]
+        """(kind, number of the question, values). What the other side has forgotten since is forgotten after them."""
         try:
             fields = frames.read_frame(CHANNEL, MAX_MESSAGE + (1 << 20))
         except (frames.FrameError, OSError, MemoryError) as error:
@@ -177,20 +177,16 @@ class Link:
             raise Broken("not a message")
         number, count = _HEAD.unpack_from(fields[1])
         gone = struct.unpack_from("<%dI" % (len(fields[1]) // 4 - 2), fields[1], _HEAD.size)
-        self.containers.forget(list(gone[:count]))
-        self.objects.release(list(gone[count:]))
-        return fields[0], number, fields[2]
-
-    def _read(self, body, read):
-        # type: (bytes, Callable[[Reader], Any]) -> Any
-        reader = Reader(body, self.containers, self.objects)
+        reader = Reader(fields[2], self.containers, self.objects)
         try:
-            values = reader.checked(read, reader)
+            values = reader.checked(self._values, reader)
             reader.end()
         except (Garbled, MemoryError, AttributeError, ImportError, AssertionError) as error:
             raise Broken("what was sent is no value: %s" % error) from None
         self.containers.settle()
-        return values
+        self.containers.forget(list(gone[:count]))
+        self.objects.release(list(gone[count:]))
+        return fields[0], number, values
 
     def _values(self, reader):
         # type: (Reader) -> list[Any]

@@ -25,22 +25,76 @@ _PLAIN = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset, by
 _MUTABLE = (list, dict, set, bytearray)
 # Functions and classes that both sides have: only these are found by the name that the candidate gives.
 _SHARED = frozenset(
-    "abs all any ascii bin bool bytearray bytes callable chr complex dict divmod enumerate filter float frozenset hash "
-    "hex id int isinstance issubclass iter len list map max memoryview min next object oct ord pow print range repr "
-    "reversed round set slice sorted str sum tuple type zip".split()
+    [
+        "abs",
+        "all",
+        "any",
+        "ascii",
+        "bin",
+        "bool",
+        "bytearray",
+        "bytes",
+        "callable",
+        "chr",
+        "complex",
+        "dict",
+        "divmod",
+        "enumerate",
+        "filter",
+        "float",
+        "frozenset",
+        "hash",
+        "hex",
+        "id",
+        "int",
+        "isinstance",
+        "issubclass",
+        "iter",
+        "len",
+        "list",
+        "map",
+        "max",
+        "memoryview",
+        "min",
+        "next",
+        "object",
+        "oct",
+        "ord",
+        "pow",
+        "print",
+        "range",
+        "repr",
+        "reversed",
+        "round",
+        "set",
+        "slice",
+        "sorted",
+        "str",
+        "sum",
+        "tuple",
+        "type",
+        "zip",
+    ]
     + [name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)]
 )
 _SHARED_MODULES = frozenset(["math", "_operator", "collections", "fractions", "decimal", "datetime"])
 _FUNCTION_TYPE = type(offered)
 _BUILTIN_TYPE = type(len)
 _MODULE_TYPE = type(sys)
+
+
+def _yields():
+    # type: () -> Any
+    yield
+
+
 # Types without a value of their own that an object may say it is of, for isinstance and for inspect.
 _STANDS_FOR = {
     cls.__name__: cls
     for cls in (
         _FUNCTION_TYPE,
         _BUILTIN_TYPE,
-        type((lambda: (yield))()),
+        type(_yields()),
         type(remote.number_of.__get__(1)),
         type(iter([])),
         type(iter(())),
@@ -150,7 +204,7 @@ class Objects:
             return
         base = None if of_object and cls in _PLAIN else plain_base(cls)
         bases = [each for each in cls.__bases__ if issubclass(each, BaseException) or not _is_stdlib(each)]
-        if base is not None and not any([issubclass(each, base) for each in bases]):
+        if base is not None and not any(issubclass(each, base) for each in bases):
             bases.append(base)
         self._write_number(writer, b"K", self.export(cls))
         name = type.__dict__["__name__"].__get__(cls)

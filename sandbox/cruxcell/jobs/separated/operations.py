@@ -56,8 +56,25 @@ METHODS = frozenset(["send", "throw", "close"])  # of generators: methods of the
 
 # Between two objects of the candidate; what comes of it has to be another.
 ARITHMETIC = {
-    "__%s__" % name: getattr(_operator, "__%s__" % name)
-    for name in "add sub mul truediv floordiv mod pow and or xor lshift rshift matmul neg pos invert".split()
+    "__%s__" % name.strip("_"): getattr(_operator, name)
+    for name in [
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "floordiv",
+        "mod",
+        "pow",
+        "and_",
+        "or_",
+        "xor",
+        "lshift",
+        "rshift",
+        "matmul",
+        "neg",
+        "pos",
+        "invert",
+    ]
 }  # type: dict[str, Any]
 
 # What a candidate may ask of the test's objects besides: they answer for themselves.
@@ -94,7 +111,6 @@ def offered(cls):
 # ---- what the candidate may do to the test's objects -----------------------------------------------------------------
 
 _FUNCTION = type(offered)
-_GENERATOR = type((lambda: (yield))())
 _CODE = type(offered.__code__)
 _MODULE = type(_operator)
 _PARTS_OF_A_RUN = ("gi_", "cr_", "ag_", "tb_", "f_", "co_", "func_", "im_")
@@ -110,7 +126,7 @@ def may_get(target, name):
 
 def may_set(target, name):
     # type: (object, str) -> bool
-    """May the candidate set it? Data of an instance; not what the test's own class defines, which the test relies on."""
+    """May the candidate set it? Data of an instance; not what the test's own class defines and relies on."""
     kind = type(target)
     if not may_get(target, name) or isinstance(target, (type, _FUNCTION, _MODULE)) or kind.__module__ == "builtins":
         return False

@@ -17,8 +17,21 @@ connection = []  # type: list[Any]
 _finished = []  # type: list[bool]
 _get = object.__getattribute__
 _PUBLIC = frozenset(
-    "__name__ __qualname__ __doc__ __module__ __dict__ __wrapped__ __annotations__ __members__ "
-    "_fields _asdict _replace _make _field_defaults".split()
+    [
+        "__name__",
+        "__qualname__",
+        "__doc__",
+        "__module__",
+        "__dict__",
+        "__wrapped__",
+        "__annotations__",
+        "__members__",
+        "_fields",
+        "_asdict",
+        "_replace",
+        "_make",
+        "_field_defaults",
+    ]
 )
 
 
@@ -146,6 +159,7 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
     """
     plain = [base for base in bases if not issubclass(base, RemoteObject)]
     namespace = {"__module__": "program", "_remote_class": number, "__slots__": ()}  # type: dict[str, Any]
+    family = bases or (RemoteObject,)  # type: tuple[type, ...]
     if plain:
         family = tuple(plain) if issubclass(plain[0], RemoteBase) else (RemoteBase, *plain)
         del namespace["__slots__"]
@@ -156,7 +170,6 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
         if issubclass(plain[0], BaseException):
             asked, namespace["__str__"] = [], _told
     else:
-        family = bases or (RemoteObject,)
         asked = offers
     is_test = connection[0].is_test
     for each in asked:
@@ -202,7 +215,7 @@ def _arithmetic(name):
     # type: (str) -> Any
     def method(self, *others):
         # type: (object, object) -> Any
-        if not all([isinstance(other, RemoteObject) for other in others]):
+        if not all(isinstance(other, RemoteObject) for other in others):
             return NotImplemented
         value = connection[0].ask("special", self, name, *others)
         if value is NotImplemented or isinstance(value, RemoteObject):
@@ -219,7 +232,7 @@ def _arithmetic(name):
 def _contains(self, item):
     # type: (Any, object) -> bool
     """The candidate gives its items and is not told which is looked for."""
-    return any([one is item or one == item for one in self])
+    return any(one is item or one == item for one in self)
 
 
 def _told(self):

@@ -9,7 +9,7 @@ from cruxcell.analysis.syntax import walk
 from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect
 from cruxcell.jobs.separated.operations import may_get, may_set
-from cruxcell.namespace import fresh_namespace, set_recursion_depth
+from cruxcell.namespace import fresh_namespace, resolve, root_of, set_recursion_depth
 from cruxcell.protocol import frames, messages, records
 
 TYPE_CHECKING = False
@@ -19,8 +19,30 @@ if TYPE_CHECKING:
 _Code = type((lambda: None).__code__)
 # Up to 3.9 the interpreter does not say which modules are its own; these are what tests take attributes of.
 _MODULES = getattr(sys, "stdlib_module_names", None) or frozenset(
-    "bisect cmath collections copy datetime decimal fractions functools heapq itertools json math operator os random re "
-    "statistics string sys time typing unittest".split()
+    [
+        "bisect",
+        "cmath",
+        "collections",
+        "copy",
+        "datetime",
+        "decimal",
+        "fractions",
+        "functools",
+        "heapq",
+        "itertools",
+        "json",
+        "math",
+        "operator",
+        "os",
+        "random",
+        "re",
+        "statistics",
+        "string",
+        "sys",
+        "time",
+        "typing",
+        "unittest",
+    ]
 )
 
 
@@ -100,20 +122,20 @@ class _TestLink(Link):
     def provide(self, script, source, entry_point):
         # type: (object, str, str) -> None
         """Put what the script uses of the program into its namespace, and what it tests under `candidate`."""
-        root = entry_point.partition("(")[0].partition(".")[0]
+        root = root_of(entry_point)
         bound = self.ask("names", None)
-        if type(bound) is not list or any([type(name) is not str for name in bound]):
+        if type(bound) is not list or any(type(name) is not str for name in bound):
             self._leave(messages.CANDIDATE_GONE, "the candidate's names are no names")
         used = _names(script)
         names = [name for name in bound if name in used or name == root]
         if root:
             names = [name for name in names if name == root or not (hasattr(builtins, name) or name == "candidate")]
-        elif not all([hasattr(builtins, name) for name in names]):
+        elif not all(hasattr(builtins, name) for name in names):
             names = [name for name in names if not hasattr(builtins, name)]
         if names:
             self._look(names, root, source)
         if root in self._namespace:
-            self._namespace["candidate"] = _resolve(self._namespace[root], entry_point[len(root) :])
+            self._namespace["candidate"] = resolve(self._namespace, entry_point)
 
     def _look(self, names, root, source):
         # type: (list[str], str, str) -> None
@@ -176,16 +198,3 @@ def _module(name, told):
         return __import__(wanted)
     except ImportError:
         return None
-
-
-def _resolve(value, path):
-    # type: (Any, str) -> Any
-    """What `path`, attributes and empty calls, leads to from a value."""
-    while path:
-        if path.startswith("()"):
-            value, path = value(), path[2:]
-        else:
-            name, dot, path = path[1:].partition(".")
-            calls = name.count("()")
-            value, path = getattr(value, name.partition("(")[0]), "()" * calls + dot + path
-    return value
