@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import struct
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict, deque
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+from uuid import UUID
 
 import pytest
 from cruxcell.values import transfer
@@ -15,7 +19,10 @@ VALUES = [
     None, Ellipsis, True, False, 0, -1, 2**64, -(2**64), 255, -128, 1.5, -0.0, float("inf"), 1 - 2j, "", "é\ud800",
     b"", b"\0\xff", bytearray(b"ab"), range(5), range(9, -3, -2), range(10**30), [], [1, [2]], (), (1, ("a",)), set(),
     {1, "a"}, frozenset([(1, 2)]), {}, {"a": 1, (2,): [3]}, OrderedDict(b=1, a=2), Counter("abca"),
-    defaultdict(None, a=1), defaultdict(list, a=[1]), defaultdict(int),
+    defaultdict(None, a=1), defaultdict(list, a=[1]), defaultdict(int), NotImplemented, slice(1, None), deque([1], 3),
+    Decimal("1.50"), Fraction(1, 3), date(2020, 1, 2), time(1, 2, 3, fold=1), timedelta(1, 2, 3), UUID(int=7),
+    datetime(2020, 1, 2, tzinfo=timezone.utc), timezone(timedelta(hours=2), "there"), {1: 2}.keys(), {1: 2}.items(),
+    -(2**31), 2**31, 2**31 - 1, frozenset(), [()],
 ]  # fmt: skip
 
 
@@ -40,12 +47,42 @@ class Meddler(list):
 
 @pytest.mark.parametrize(
     "value",
-    [object(), Meddler(), [lambda: 0], {"a": int}, defaultdict(lambda: 0), {1: range}, NotImplemented],
+    [object(), Meddler(), [lambda: 0], {"a": int}, defaultdict(lambda: 0), {1: range}],
     ids=repr,
 )
 def test_what_is_not_plain_stays(value):
     with pytest.raises(NotPlain):
         transfer.encode(value, ROOM)
+
+
+def test_aliasing_is_kept():
+    row = [0]
+    again = transfer.decode(transfer.encode([row, (row,), {"a": row}], ROOM))
+    assert again[0] is again[1][0] is again[2]["a"]
+    circle: list = []
+    circle.append({"me": circle})
+    again = transfer.decode(transfer.encode(circle, ROOM))
+    assert again[0]["me"] is again
+
+
+def test_values_that_do_not_show_what_they_are():
+    view = transfer.decode(transfer.encode(memoryview(b"ab"), ROOM))
+    assert (type(view), bytes(view)) == (memoryview, b"ab")
+    assert list(transfer.decode(transfer.encode({1: [2]}.values(), ROOM))) == [[2]]
+    assert repr(transfer.decode(transfer.encode(Decimal("NaN"), ROOM))) == "Decimal('NaN')"
+
+
+numpy = pytest.importorskip("numpy")
+ARRAYS = [numpy.arange(6).reshape(2, 3), numpy.array([1.5, 2]), numpy.array(["a", None], dtype=object), numpy.zeros(0)]
+
+
+@pytest.mark.parametrize("value", [*ARRAYS, numpy.float64(1.5), numpy.int32(7), numpy.bool_(True)], ids=repr)
+def test_arrays_keep_shape_and_type(value):
+    again = transfer.decode(transfer.encode(value, ROOM))
+    assert type(again) is type(value)
+    assert again.dtype == value.dtype
+    assert numpy.array_equal(again, value)
+    assert again.shape == value.shape
 
 
 def test_size_and_depth_are_bounded():
@@ -63,22 +100,43 @@ def u32(number: int) -> bytes:
     return struct.pack("<I", number)
 
 
-NONE = b"N" + u32(0)
+def new(tag: bytes, *counts: int) -> bytes:
+    """The head of a container of the other side, with number 0 and so many items."""
+    return tag + u32(0) + b"".join(map(u32, counts))
+
+
+NONE = b"N"
 GARBLED = {
     "nothing": b"",
     "half a head": b"l\1",
     "an unknown tag": b"?" + u32(0),
-    "more than there is": b"s" + u32(5) + b"abc",
+    "more text than there is": b"s" + u32(5) + b"abc",
+    "more items than there are bytes": new(b"l", 2**31) + NONE,
+    "an item too few": new(b"l", 2) + NONE,
     "bytes behind": NONE + b"x",
     "not UTF-8": b"s" + u32(1) + b"\xff",
-    "a short float": b"f" + u32(3) + b"abc",
+    "a short float": b"fabc",
     "a range of nothing": b"r" + u32(0),
     "a range without a step": b"r" + u32(5) + b"0,9,0",
-    "a set of a list": b"S" + u32(1) + b"l" + u32(0),
-    "a dict with a list for a key": b"d" + u32(1) + b"l" + u32(0) + NONE,
-    "a factory nobody knows": b"D" + u32(0) + b"?",
+    "a set of a list": new(b"S", 1) + b"l" + u32(2) + u32(0),
+    "a dict with a list for a key": new(b"d", 1) + b"l" + u32(2) + u32(0) + NONE,
+    "a factory nobody knows": b"D" + u32(0) + b"?" + u32(0),
     "a factory that is missing": b"D" + u32(0),
-    "too deep": (b"l" + u32(1)) * 5000 + NONE,
+    "a factory that is an object": b"D" + u32(0) + b"=" + b"o" + u32(1) + u32(0),
+    "a number twice": new(b"l", 1) + new(b"l", 0),
+    "a number of this side": b"l" + u32(1) + u32(0),
+    "a number nobody gave": b"@" + u32(8),
+    "an object where there is no connection": b"o" + u32(1) + NONE,
+    "too deep": b"".join(b"l" + u32(2 * depth) + u32(1) for depth in range(5000)) + NONE,
+    "a deque as long as a text": b"Vq" + u32(0) + b"s" + u32(1) + b"3" + u32(0),
+    "a time zone that is a number": b"Vt" + u32(6) + b"j\1\0\0\0" * 6,
+    "a fraction of nothing": b"Vf" + u32(2) + b"j\1\0\0\0" + b"j\0\0\0\0",
+    "a decimal that is none": b"Vd" + u32(1) + b"s" + u32(1) + b"?",
+    "a date that cannot be": b"VD" + u32(3) + b"j\0\1\0\0" * 3,
+    "values nobody knows": b"V?" + u32(0),
+    "an array of objects in bytes": b"A" + u32(0) + b"s" + u32(2) + b"|O" + b"t" + u32(0) + b"b" + u32(0),
+    "an array of another size": b"A" + u32(0) + b"s" + u32(3) + b"<i8" + b"t" + u32(0) + b"b" + u32(3) + b"abc",
+    "an array of what numpy does not know": b"A" + u32(0) + b"s" + u32(3) + b"<i9" + b"t" + u32(0) + b"b" + u32(0),
 }
 
 

@@ -128,11 +128,11 @@ def test_two_hash_seeds_tell_what_hangs_on_them(native: Client, name: str):
 
 
 def test_better_assurance_can_be_required(native: Client):
-    ways = [CallCheck("[f(1)][0]", "2"), ScriptCheck("assert candidate(iter([1]))", "f"), CallCheck("f(1)", "2")]
+    ways = [CallCheck("[f(1)][0]", "2"), ScriptCheck("assert len([f(1)]) == 1", "f"), CallCheck("f(1)", "2")]
     tasks = [Task("def f(x): return x + 1", [way], require_assurance=Assurance.SEPARATED) for way in ways]
     verdicts = native.check(tasks)
-    assert [verdict.outcome for verdict in verdicts] == [Outcome.INVALID, Outcome.INVALID, Outcome.PASSED]
-    assert all("IN_PROCESS" in verdict.detail for verdict in verdicts[:2])
+    assert [verdict.outcome for verdict in verdicts] == [Outcome.INVALID, Outcome.PASSED, Outcome.PASSED]
+    assert "IN_PROCESS" in verdicts[0].detail
 
 
 # ---- a candidate cannot make its failure ours -------------------------------------

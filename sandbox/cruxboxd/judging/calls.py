@@ -40,6 +40,10 @@ _BESIDE_PROGRAM = Way(payloads.RUN_EXPRESSIONS, Assurance.IN_PROCESS)
 _NO_PROGRAM = Way(payloads.RUN_EXPRESSIONS, Assurance.SEPARATED)  # an expression that has no program to share with
 
 
+# How the detail of an INVALID ends where a call would have to run beside the program and better is required.
+ONLY_BESIDE = "so it can only be checked IN_PROCESS"
+
+
 class Caller:
     """Evaluates calls of one task; `hash_seed` chooses the zygotes, `inspects` False leaves out what filters ask."""
 
@@ -126,7 +130,7 @@ class Caller:
     async def evaluate_beside(self, ask: CallAsk, why: str) -> Finding:
         """The call beside the program, IN_PROCESS; INVALID where better was required."""
         if self._task.require is not None and self._task.require is not Assurance.IN_PROCESS:
-            return invalid(f"{why}, so it can only be checked IN_PROCESS")
+            return invalid(f"{why}, {ONLY_BESIDE}")
         finding, _ = await self._attempt(replace(ask, entry_point=""), _BESIDE_PROGRAM)
         return finding if finding is not None else sandbox_error("the call was not evaluated")
 

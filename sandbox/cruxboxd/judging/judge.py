@@ -16,12 +16,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from cruxcell.protocol.messages import SEEDLESS
 from cruxcell.protocol.payloads import EXPECTED, SCRIPT
 
 from cruxboxd.judging import outcomes
-from cruxboxd.judging.calls import Caller
+from cruxboxd.judging.calls import ONLY_BESIDE, Caller
 from cruxboxd.judging.expected import Kind, Reader, Reading
 from cruxboxd.judging.outcomes import Assurance, Finding, Outcome, invalid, sandbox_error
 from cruxboxd.judging.scripts import run_script, run_stdio
@@ -176,9 +177,13 @@ class Judge:
         ]
         calls = [CallAsk(asks[at].id, kinds[at].text, None) for at in simple]
         if calls:
-            values = await Caller(self._pool, task, self._seeds[0]).evaluate(calls)
-            for at, value in zip(simple, values):
-                await emit(task, asks[at], outcomes.compare(value, kinds[at].canonical), None)
+            strict = task if task.require is not None else replace(task, require=Assurance.SEPARATED)
+            values = await Caller(self._pool, strict, self._seeds[0]).evaluate(calls)
+            for at, value in zip(list(simple), values):
+                if task.require is not Assurance.IN_PROCESS and value.detail.endswith(ONLY_BESIDE):
+                    simple.remove(at)  # not a call of a name: two processes, as for any other script
+                else:
+                    await emit(task, asks[at], outcomes.compare(value, kinds[at].canonical), None)
         rest = [at for at in range(len(asks)) if at not in simple]
         await asyncio.gather(*[self._judge_script(task, asks[at], kinds.get(at), emit) for at in rest])
 

@@ -1,0 +1,72 @@
+"""Separated scripts through the whole service: what crosses, what stays, what a candidate cannot do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from behaviours import runtimes
+from cruxbox import Assurance, Client, InvalidRequest, Outcome, ScriptCheck, StepCount, Task
+from separated_cases import CASES
+
+pytestmark = pytest.mark.kernel
+
+every_runtime = pytest.mark.parametrize("runtime", runtimes())
+
+
+def wrong(client: Client, cases: dict[str, tuple[str, str, str, str]], runtime: str) -> list[str]:
+    """The cases whose verdict is another than it should be."""
+    tasks = [
+        Task(program, [ScriptCheck(script, entry)], runtime=runtime, id=name)
+        for name, (program, script, entry, _) in cases.items()
+    ]
+    found = []
+    for verdict, (name, case) in zip(client.check(tasks), cases.items()):
+        if verdict.outcome.name != case[3] or verdict.assurance is not Assurance.SEPARATED:
+            found.append(f"{name}: {verdict.outcome.name} {verdict.assurance} {verdict.detail} {verdict.exception}")
+    return found
+
+
+@every_runtime
+def test_every_case(native: Client, runtime: str):
+    assert wrong(native, CASES, runtime) == []
+
+
+def test_every_case_with_the_pure_twin(pure: Client):
+    assert wrong(pure, CASES, "default") == []
+
+
+ASKS_FOR_ONE = {"require_assurance": Assurance.IN_PROCESS}
+
+
+@pytest.mark.parametrize("options", [ASKS_FOR_ONE, {"step_count": StepCount.EVENTS}], ids=["required", "events"])
+def test_one_process_is_for_those_who_ask(native: Client, options: dict):
+    script = ScriptCheck("x = Maker().make(1)\nassert x == 1", "Maker().make")
+    program = "class Maker:\n    def make(self, x):\n        return x"
+    asked, not_asked = native.check([Task(program, [script], **options), Task(program, [script])])
+    if "require_assurance" in options:
+        assert asked.outcome is Outcome.PASSED
+    assert asked.assurance is Assurance.IN_PROCESS
+    assert (not_asked.outcome, not_asked.assurance) == (Outcome.PASSED, Assurance.SEPARATED)
+
+
+def test_what_counts_events_cannot_be_separated(native: Client):
+    task = Task("def f(x): return x", [ScriptCheck("y = f(1)\nassert y", "f")], step_count=StepCount.EVENTS)
+    (verdict,) = native.check([replace(task, require_assurance=Assurance.SEPARATED)])
+    assert verdict.outcome is Outcome.INVALID
+    assert "IN_PROCESS" in verdict.detail
+
+
+def test_a_script_that_hands_over_too_much_is_itself_to_blame(native: Client):
+    scripts = ["f(b'x' * (17 << 20))\nassert f(1) == 1", "f(1)\nf(b'x' * (17 << 20))\nassert f(1) == 1"]
+    tasks = [Task("def f(x): return x", [ScriptCheck(script, "f")]) for script in scripts]
+    first, later = native.check(tasks)
+    assert first.outcome is Outcome.INVALID
+    assert later.outcome is Outcome.FAILED
+    assert "may cross" in first.detail
+
+
+@pytest.mark.parametrize("entry", ["f.", "f(", "f(1)", "f()g", ".f", "f..g", "()", "f().__class__()x", "a b", "f)("])
+def test_entry_points_are_names_attributes_and_empty_calls(native: Client, entry: str):
+    with pytest.raises(InvalidRequest, match="entry_point"):
+        native.check([Task("def f(x): return x", [ScriptCheck("assert f(1) == 1", entry)])])
