@@ -29,6 +29,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("cruxbox.cli.compare", "Compare scored models: intervals, significance, agreement, difficulty."),
     "leaderboard": ("cruxbox.cli.leaderboard", "Make one table of scored files, by model and temperature."),
     "prompts": ("cruxbox.cli.prompts", "Write prompts that ask for functions, inputs or outputs."),
+    "generate": ("cruxbox.cli.generate", "Have a model complete prompts, at any OpenAI-compatible endpoint."),
+    "run": ("cruxbox.cli.run", "Prompts, generation, extraction and scores in one command."),
     "extract": ("cruxbox.cli.extract", "Cut what is scored out of raw completions."),
     "filter": ("cruxbox.cli.filter", "Run candidates for a data set and keep the pairs that fit."),
     "sample": ("cruxbox.cli.sample", "Select a benchmark at random out of filtered rows."),
@@ -44,6 +46,7 @@ _EXTRAS = {
     "matplotlib": "stats",
     "jinja2": "stats",
     "pyarrow": "parquet",
+    "openai": "generate",
     "ray": "ray",
 }
 

@@ -92,8 +92,8 @@ def command(
             reports, distinct = score(client, job, files)
         elapsed_s = time.monotonic() - started
         for output, report in zip(outputs, reports):
-            output.write_json(_scored(report))
-    summary = _summary(generations, reports, distinct, elapsed_s)
+            output.write_json(scored_file(report))
+    summary = summary_of(generations, reports, distinct, elapsed_s)
     if as_json:
         print_json(summary)
     else:
@@ -154,7 +154,7 @@ def _names_in(out: Path, inputs: Sequence[Path]) -> list[Path]:
 # ---- what is answered ---------------------------------------------------------------
 
 
-def _scored(report: FileReport) -> dict[str, Any]:
+def scored_file(report: FileReport) -> dict[str, Any]:
     """The released scored format, and the verdicts."""
     return {
         "raw_generations": report.generations,
@@ -178,7 +178,7 @@ def _verdict(verdict: Verdict | None) -> dict[str, Any]:
     }
 
 
-def _summary(paths: Sequence[Path], reports: Sequence[FileReport], distinct: int, elapsed_s: float) -> dict[str, Any]:
+def summary_of(paths: Sequence[Path], reports: Sequence[FileReport], distinct: int, elapsed_s: float) -> dict[str, Any]:
     return {
         "files": [_file(path, report) for path, report in zip(paths, reports)],
         "checks": sum(report.checks for report in reports),

@@ -1,0 +1,182 @@
+"""`cruxbox generate`: prompts in, a model's completions out."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from cruxbox.cli.connect import AsJson
+from cruxbox.cli.show import note, print_json, say
+from cruxbox.errors import DataError, InvalidRequest
+from cruxbox.files import output_file
+from cruxbox.generation import Cache, Parameters, Progress, Prompt, Result, generate, read_prompt_file
+from cruxbox.generation.endpoint import KEY_VARIABLE, Endpoint
+from cruxbox.generation.runner import BACKOFF
+from cruxbox.retry import Backoff
+
+BaseUrl = Annotated[
+    str, typer.Option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint, up to and with /v1.")
+]
+Model = Annotated[str, typer.Option("--model", metavar="M", help="The endpoint's name of the model.")]
+Samples = Annotated[int, typer.Option("--n", help="Completions a prompt.", min=1)]
+Temperature = Annotated[float, typer.Option(help="Temperature of the sampling.")]
+TopP = Annotated[float, typer.Option(help="Nucleus of the sampling.")]
+MaxTokens = Annotated[Optional[int], typer.Option(help="The longest completion, in tokens.", min=1)]
+Stop = Annotated[Optional[list[str]], typer.Option(help="Stop words instead of the prompts' own; may be repeated.")]
+Seed = Annotated[Optional[int], typer.Option(help="Seed of the sampling, where the endpoint knows one.")]
+System = Annotated[str, typer.Option(metavar="TEXT", help="A system message; makes chats of plain prompts.")]
+Chat = Annotated[bool, typer.Option("--chat", help="Send plain prompts as chats.")]
+Concurrency = Annotated[int, typer.Option(help="Requests under way at once.", min=1, max=4096)]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with what an earlier run has paid for.")]
+Restart = Annotated[bool, typer.Option("--restart", help="Forget what an earlier run has paid for.")]
+Timeout = Annotated[float, typer.Option(metavar="SECONDS", help="Of one request.", min=0.01)]
+Retries = Annotated[int, typer.Option(help="How often a request is tried again.", min=0, max=1000)]
+KeyVariable = Annotated[
+    str, typer.Option("--key-env", metavar="NAME", help="The environment variable that holds the key.")
+]
+
+
+def command(
+    prompts: Annotated[Path, typer.Argument(metavar="PROMPTS.jsonl", help="What cruxbox prompts writes.")],
+    *,
+    base_url: BaseUrl,
+    model: Model,
+    out: Annotated[Path, typer.Option(metavar="RAW.jsonl", help="Where the completions go, a line for each prompt.")],
+    n: Samples = 10,
+    temperature: Temperature = 0.2,
+    top_p: TopP = 0.95,
+    max_tokens: MaxTokens = None,
+    stop: Stop = None,
+    seed: Seed = None,
+    system: System = "",
+    chat: Chat = False,
+    concurrency: Concurrency = 16,
+    resume: Resume = False,
+    restart: Restart = False,
+    timeout: Timeout = 600.0,
+    retries: Retries = BACKOFF.retries,
+    key_env: KeyVariable = KEY_VARIABLE,
+    as_json: AsJson = False,
+) -> None:
+    """Completions of all prompts, by any OpenAI-compatible endpoint: vLLM, SGLang, llama.cpp, or a hosted one.
+
+    Each answer is kept beside RAW.jsonl, in RAW.jsonl.cache, as soon as it is there; after a kill, --resume asks only
+    for what is missing. The key is read from the environment (OPENAI_API_KEY). The exit code is 1 when a prompt has
+    failed.
+    """
+    parameters = Parameters(model, temperature, top_p, max_tokens, tuple(stop) if stop else None, seed, system, chat)
+    asked = read_prompt_file(prompts)
+    started = time.monotonic()
+    with open_cache(out, resume, restart) as cache, progress_line() as watch:
+        result = generate(
+            asked,
+            parameters,
+            lambda: Endpoint(base_url, key_variable=key_env, timeout_s=timeout, connections=concurrency),
+            cache,
+            n=n,
+            backoff=Backoff(retries, BACKOFF.base_s, BACKOFF.cap_s),
+            watch=watch,
+        )
+    if not result.progress.failed:
+        write_raw(out, asked, result)
+    _report(result.progress, time.monotonic() - started, out, as_json)
+    if result.progress.failed:
+        tell_failures(result.progress)
+        raise typer.Exit(1)
+
+
+@contextmanager
+def open_cache(out: Path, resume: bool, restart: bool) -> Iterator[Cache]:
+    """The completions beside `out` that are paid for. DataError where neither option says what to do with some."""
+    path = out.with_name(out.name + ".cache")
+    if resume and restart:
+        raise InvalidRequest("--resume and --restart exclude each other.")
+    cache = Cache(path)
+    try:
+        if len(cache) and not resume and not restart:
+            raise DataError(
+                f"{path}: holds {len(cache)} completions of an earlier run; --resume goes on with them, --restart "
+                "forgets them"
+            )
+        if restart:
+            cache.clear()
+        yield cache
+    finally:
+        cache.close()
+
+
+def write_raw(out: Path, prompts: list[Prompt], result: Result) -> None:
+    """A line `{id, completions, finish_reasons}` for each prompt, in their order."""
+    with output_file(out) as file:
+        file.write_text(
+            "".join(
+                json.dumps(
+                    {
+                        "id": prompt.id,
+                        "completions": result.completions[prompt.id],
+                        "finish_reasons": result.finish[prompt.id],
+                    }
+                )
+                + "\n"
+                for prompt in prompts
+            )
+        )
+
+
+def tell_failures(progress: Progress) -> None:
+    """Which prompts have failed, and what to do about it."""
+    for id, why in list(progress.failed.items())[:10]:
+        note(f"prompt {id} has no completions: {why}")
+    note(f"{len(progress.failed)} prompts have failed; nothing is written yet. --resume asks for these alone.")
+
+
+def _report(progress: Progress, elapsed_s: float, out: Path, as_json: bool) -> None:
+    facts: dict[str, Any] = {
+        "completions": progress.done,
+        "cached": progress.cached,
+        "requests": progress.requests,
+        "retries": progress.retries,
+        "prompt_tokens": progress.prompt_tokens,
+        "completion_tokens": progress.completion_tokens,
+        "failed": len(progress.failed),
+        "elapsed_s": round(elapsed_s, 3),
+        "out": str(out),
+    }
+    if as_json:
+        print_json(facts)
+        return
+    say(
+        f"{progress.done:,} completions ({progress.cached:,} were there), {progress.requests:,} requests, "
+        f"{progress.retries:,} of them again, {progress.prompt_tokens:,} + {progress.completion_tokens:,} tokens, "
+        f"{elapsed_s:.1f} s: {out}"
+    )
+
+
+@contextmanager
+def progress_line() -> Iterator[Callable[[Progress], None]]:
+    """A function that moves a bar on stderr; it does nothing where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield lambda progress: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    from cruxbox.terminal import Terminal
+
+    rate = TextColumn("{task.fields[rate]:,.1f}/s, {task.fields[tokens]:,} tokens", markup=False)
+    columns = TextColumn("generating"), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn()
+    with Bar(*columns, console=Terminal(stderr=True), transient=True, refresh_per_second=4) as shown:
+        bar, started = shown.add_task("", total=None, rate=0.0, tokens=0), time.monotonic()
+
+        def move(progress: Progress) -> None:
+            rate = (progress.done - progress.cached) / max(time.monotonic() - started, 1e-9)
+            shown.update(
+                bar, total=progress.total, completed=progress.done, rate=rate, tokens=progress.completion_tokens
+            )
+
+        yield move

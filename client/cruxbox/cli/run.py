@@ -1,0 +1,143 @@
+"""`cruxbox run`: a model on a benchmark, from prompts to scores, in one command."""
+
+import json
+import time
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from cruxbox.accounting import ACCOUNTINGS
+from cruxbox.building.extraction import Rules
+from cruxbox.building.prompt_set import PromptSet
+from cruxbox.building.prompts import Style
+from cruxbox.building.rows import Row, write_records
+from cruxbox.cli import generate as generating
+from cruxbox.cli.connect import AsJson
+from cruxbox.cli.prompts import choose_set
+from cruxbox.cli.running import Running, runs_programs
+from cruxbox.cli.score import AccountingName, Mode, scored_file, summary_of
+from cruxbox.cli.score_table import show
+from cruxbox.cli.show import note, print_json, progress_bar
+from cruxbox.cruxeval import Dataset, read_dataset
+from cruxbox.errors import DataError
+from cruxbox.files import output_file, write_text
+from cruxbox.generation import Parameters, generate, read_prompt_file
+from cruxbox.generation.endpoint import KEY_VARIABLE, Endpoint
+from cruxbox.generation.runner import BACKOFF
+from cruxbox.retry import Backoff
+from cruxbox.scoring import Job, score
+
+_MAX_STEPS = 1_000_000
+_CPU_LIMIT_S = 3.0
+
+
+@runs_programs(cpu_limit_s=_CPU_LIMIT_S, max_steps=_MAX_STEPS)
+def command(
+    data: Annotated[Path, typer.Argument(metavar="DATA.jsonl", help="Rows of code, input and output.")],
+    mode: Annotated[Mode, typer.Option(help="What is to be predicted.")],
+    base_url: generating.BaseUrl,
+    model: generating.Model,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where prompts, completions and scores go.")] = Path(
+        "runs"
+    ),
+    cot: Annotated[bool, typer.Option("--cot", help="Ask for a chain of thought first.")] = False,
+    style: Annotated[Style, typer.Option(help="Tags around the parts, or bare files with assertions.")] = Style.TAGGED,
+    template: Annotated[
+        Optional[str], typer.Option(help="A prompt set: a .toml file, or one of ours by name.", metavar="FILE.toml")
+    ] = None,
+    rules: Annotated[Rules, typer.Option(help="How a chain of thought without [ANSWER] is read.")] = Rules.LENIENT,
+    accounting: Annotated[AccountingName, typer.Option(help="As in cruxbox score.")] = AccountingName.strict,
+    n: generating.Samples = 10,
+    temperature: generating.Temperature = 0.2,
+    top_p: generating.TopP = 0.95,
+    max_tokens: generating.MaxTokens = None,
+    stop: generating.Stop = None,
+    seed: generating.Seed = None,
+    system: generating.System = "",
+    chat: generating.Chat = False,
+    concurrency: generating.Concurrency = 16,
+    resume: generating.Resume = False,
+    restart: generating.Restart = False,
+    timeout: generating.Timeout = 600.0,
+    retries: generating.Retries = BACKOFF.retries,
+    key_env: generating.KeyVariable = KEY_VARIABLE,
+    as_json: AsJson = False,
+    *,
+    running: Running,
+) -> None:
+    """Prompts, completions, generations and scores of a model on a benchmark.
+
+    FOLDER gets MODEL_temp{T}_{mode}.prompts.jsonl, .raw.jsonl, .generations.json and, in `scored`, what cruxbox
+    leaderboard and compare read. After a kill, --resume goes on with the completions that are there.
+    """
+    chosen = choose_set(mode.value, template, cot, style)
+    parameters = Parameters(model, temperature, top_p, max_tokens, tuple(stop) if stop else None, seed, system, chat)
+    rows = read_dataset(data)
+    name = f"{_safe(model)}{_way(template, cot, style)}_temp{temperature:g}_{mode.value}"
+    _make(out / "scored")
+    prompts, raw = out / f"{name}.prompts.jsonl", out / f"{name}.raw.jsonl"
+    write_records(prompts, (chosen.record(row) for row in rows.values()))
+    asked = read_prompt_file(prompts)
+    with generating.open_cache(raw, resume, restart) as cache, generating.progress_line() as watch:
+        result = generate(
+            asked,
+            parameters,
+            lambda: Endpoint(base_url, key_variable=key_env, timeout_s=timeout, connections=concurrency),
+            cache,
+            n=n,
+            backoff=Backoff(retries, BACKOFF.base_s, BACKOFF.cap_s),
+            watch=watch,
+        )
+    if result.progress.failed:
+        generating.tell_failures(result.progress)
+        raise typer.Exit(1)
+    generating.write_raw(raw, asked, result)
+    generations = {id: _generations(chosen, rows[id], texts, rules) for id, texts in result.completions.items()}
+    write_text(out / f"{name}.generations.json", json.dumps(generations, indent=0) + "\n")
+    summary = _scored(out / "scored" / f"{name}.json", rows, generations, mode, accounting, running)
+    progress = result.progress
+    summary["generation"] = {"completions": progress.done, "cached": progress.cached, "requests": progress.requests}
+    if as_json:
+        print_json(summary)
+    else:
+        show(summary, ACCOUNTINGS[accounting.value].name)
+        note(f"{progress.done:,} completions, {progress.cached:,} of them from an earlier run; all files are in {out}")
+
+
+def _generations(chosen: PromptSet, row: Row, texts: list[str], rules: Rules) -> list[str]:
+    return [chosen.generation(text, rules=rules, function=row.function) for text in texts]
+
+
+def _scored(
+    path: Path, rows: Dataset, generations: dict[str, list[str]], mode: Mode, way: AccountingName, running: Running
+) -> dict[str, Any]:
+    """The summary of the scores, which are in the file `path`."""
+    started = time.monotonic()
+    with running.connect() as client, progress_bar("checks") as progress:
+        job = Job(rows, mode.value, ACCOUNTINGS[way.value], running.limits, [1, 5], progress)
+        reports, distinct = score(client, job, [generations])
+    with output_file(path) as file:
+        file.write_json(scored_file(reports[0]))
+    return summary_of([path], reports, distinct, time.monotonic() - started)
+
+
+def _safe(model: str) -> str:
+    """The model's name as part of a file's name."""
+    return "".join(letter if letter.isalnum() or letter in "-._+" else "_" for letter in model).strip(".") or "model"
+
+
+def _way(template: Optional[str], cot: bool, style: Style) -> str:
+    if template is not None:
+        stem = Path(template).stem
+        return "+" + _safe(stem.removesuffix("-input").removesuffix("-output"))
+    if cot:
+        return "+cot"
+    return "+assert" if style is Style.ASSERT else ""
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be made: {error.strerror or error}") from None
