@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test test-ray test-packages lint bench proto clean manifests image-test conformance differential forging load
+.PHONY: setup demo test test-as-user test-ray test-packages lint bench proto clean manifests image-test conformance differential forging load
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml
@@ -19,6 +19,11 @@ demo: setup  ## score the example generations on an embedded sandbox
 
 test: setup  ## every test, against real daemons and real workers
 	$(BIN)/python -m pytest
+
+# An ordinary user's daemon has other layers of confinement, so what starts daemons and workers runs as one, too.
+AS_USER ?= tests/client tests/daemon tests/cell tests/fuzz tests/bench
+test-as-user: setup  ## the same as an ordinary user without capabilities or namespaces, the files being somebody else's
+	$(BIN)/python tests/unprivileged.py $(BIN)/python -m pytest $(AS_USER)
 
 lint: setup  ## format, lint, types, layers
 	$(BIN)/ruff format --check .

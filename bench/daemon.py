@@ -107,7 +107,7 @@ def running(listen: str = "", *flags: str) -> Iterator[Daemon]:
     with tempfile.TemporaryDirectory(prefix="cruxbench-") as folder:
         target = listen or f"unix:{folder}/s.sock"
         log = Path(folder) / "log"
-        command = [sys.executable, "-m", "cruxboxd", "serve", "--listen", target, *flags]
+        command = [sys.executable, "-m", "cruxboxd", "serve", "--exit-with-parent", "--listen", target, *flags]
         with log.open("wb") as sink:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink)
         try:

@@ -43,7 +43,7 @@ def become(*, deny_namespaces: bool = True) -> None:
         folder = Path(tempfile.gettempdir(), f"unprivileged-{NOBODY}")
         folder.mkdir(mode=0o700, exist_ok=True)
         os.chown(folder, NOBODY, NOBODY)
-        os.environ.update(HOME=str(folder), TMPDIR=str(folder))
+        os.environ.update(HOME=str(folder), TMPDIR=str(folder), HYPOTHESIS_STORAGE_DIRECTORY=str(folder / "hypothesis"))
         for capability in range(64):
             _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
         os.setgroups([])

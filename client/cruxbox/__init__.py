@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from cruxbox_proto import __version__ as __version__
+
 from cruxbox.model import (
     Assurance,
     CallCheck,
@@ -41,8 +43,6 @@ if TYPE_CHECKING:
     from cruxbox.info import Layer, Runtime, ServerInfo
     from cruxbox.passk import pass_at_k
     from cruxbox.session import Event
-
-__version__ = "0.1.0"
 
 # Where the rest lives. Imported at first use: gRPC takes longer to import than a small program takes to run.
 _LAZY = {

@@ -1,3 +1,3 @@
 """The cruxbox daemon: the trusted side."""
 
-__version__ = "0.1.0"
+from cruxbox_proto import __version__ as __version__

@@ -17,7 +17,18 @@ class Daemon:
 
     def __init__(self, listen: str, *arguments: str, credentials: grpc.ChannelCredentials | None = None) -> None:
         self.target = listen
-        command = [sys.executable, "-m", "cruxboxd", "serve", "--listen", listen, "--workers", "1", *arguments]
+        command = [
+            sys.executable,
+            "-m",
+            "cruxboxd",
+            "serve",
+            "--listen",
+            listen,
+            "--workers",
+            "1",
+            "--exit-with-parent",
+            *arguments,
+        ]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         address = Address(listen, credentials=credentials)
         with open_channel(address, grpc.insecure_channel, grpc.secure_channel) as channel:

@@ -73,7 +73,7 @@ class Served:
         folder.mkdir(parents=True, exist_ok=True)
         self._socket = folder / "health.sock"
         self.log_path = folder / "log"
-        command = [*prefix, sys.executable, "-m", "cruxboxd", "serve", "--listen", self.target]
+        command = [*prefix, sys.executable, "-m", "cruxboxd", "serve", "--exit-with-parent", "--listen", self.target]
         command += ["--listen", f"unix:{self._socket}", "--workers", str(workers), "--canary-s", "0"]
         command += ["--metrics-port", str(self.metrics_port), *arguments]
         with self.log_path.open("wb") as log:

@@ -21,7 +21,17 @@ def daemons(count: int) -> Iterator[tuple[list[str], list[int]]]:
         for _ in range(count):
             addresses.append(f"127.0.0.1:{_free_port()}")
             metrics.append(_free_port())
-            command = [sys.executable, "-m", "cruxboxd", "serve", "--workers", "1", "--listen", addresses[-1]]
+            command = [
+                sys.executable,
+                "-m",
+                "cruxboxd",
+                "serve",
+                "--workers",
+                "1",
+                "--exit-with-parent",
+                "--listen",
+                addresses[-1],
+            ]
             processes.append(
                 subprocess.Popen([*command, "--metrics-port", str(metrics[-1])], stderr=subprocess.DEVNULL)
             )
