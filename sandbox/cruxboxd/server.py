@@ -19,6 +19,7 @@ from cruxbox_proto.v1 import sandbox_pb2 as pb
 from grpc_reflection.v1alpha import reflection
 
 from cruxboxd import __version__
+from cruxboxd.judging.audit import Audit
 from cruxboxd.judging.judge import Judge
 from cruxboxd.rpc import health
 from cruxboxd.rpc.codec import Stamp, Terms
@@ -78,8 +79,9 @@ class Engine:
     async def open(self) -> None:
         """Start zygotes and probe them; raises RefusedToServe when a required layer does not hold."""
         kinds = ZygoteKinds({runtime.name: runtime.preload for runtime in self.runtimes.values()})
-        self.pool = Pool(self.config, self.setups, self.metrics, self.identity.terms_of, kinds)
-        self.judge = Judge(self.pool, self.config.hash_seed)
+        audit = Audit(self.config.audit_share, self.metrics)
+        self.pool = Pool(self.config, self.setups, self.metrics, self.identity.terms_of, kinds, draw=audit.draw)
+        self.judge = Judge(self.pool, self.config.hash_seed, audit)
         key = ZygoteKey(self.default_runtime, False, self.config.hash_seed)
         try:
             keeper = await self.pool.open(key)

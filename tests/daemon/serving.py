@@ -61,11 +61,12 @@ class Served:
         tls: how a client speaks to it; None is plain text.
         prefix: a command to start it with.
         environment: all of its environment, if not ours.
+        opened: layers between checks that share a worker, not to be there (see `opened.py`).
     """
 
     def __init__(
         self, folder: Path, *arguments: str, workers: int = 2, tls: Tls | None = None, prefix: tuple[str, ...] = (),
-        environment: dict[str, str] | None = None, port: int = 0,
+        environment: dict[str, str] | None = None, port: int = 0, opened: str = "",
     ) -> None:  # fmt: skip
         self.port, self.metrics_port = port or free_port(), free_port()
         self.target = f"127.0.0.1:{self.port}"
@@ -73,7 +74,8 @@ class Served:
         folder.mkdir(parents=True, exist_ok=True)
         self._socket = folder / "health.sock"
         self.log_path = folder / "log"
-        command = [*prefix, sys.executable, "-m", "cruxboxd", "serve", "--exit-with-parent", "--listen", self.target]
+        daemon = [str(Path(__file__).parent / "opened.py"), opened] if opened else ["-m", "cruxboxd"]
+        command = [*prefix, sys.executable, *daemon, "serve", "--exit-with-parent", "--listen", self.target]
         command += ["--listen", f"unix:{self._socket}", "--workers", str(workers), "--canary-s", "0"]
         command += ["--metrics-port", str(self.metrics_port), *arguments]
         with self.log_path.open("wb") as log:

@@ -182,6 +182,11 @@ def test_operands_are_seen_alike_in_company(native: Client):
     ]
 
 
+def nobody(checks: int) -> tuple[int, ...]:
+    """No check is drawn for an audit."""
+    return ()
+
+
 # ---- who goes along ----------------------------------------------------------------
 
 
@@ -212,7 +217,7 @@ async def test_company_is_bounded_in_checks(asked: int, given: int):
 
 async def test_one_job_alone_is_no_bundle():
     only = job()
-    assert bundle([only], lambda job: None) is only
+    assert bundle([only], lambda job: None, nobody) is only
 
 
 # ---- whose end it was --------------------------------------------------------------
@@ -257,7 +262,7 @@ async def test_who_is_settled_and_who_runs_again(report: bytes, facts: Exit, end
     """`ended`: has the job its result? `alone`: if it runs again, does it have a worker to itself?"""
     again: list[Job] = []
     jobs = [job() for _ in range(3)]
-    carrier = bundle(jobs, again.append)
+    carrier = bundle(jobs, again.append, nobody)
     carrier.finish(Result(report=report, facts=facts))
     assert "".join("y" if one.future.done() else "n" for one in jobs) == ended
     assert again == [one for one in reversed(jobs) if not one.future.done()]
@@ -267,7 +272,7 @@ async def test_who_is_settled_and_who_runs_again(report: bytes, facts: Exit, end
 
 async def test_a_job_gets_its_part_and_the_last_one_the_end():
     jobs = [job(checks=3), job()]
-    bundle(jobs, lambda job: None).finish(Result(report=said(GOOD, PLAN), facts=KILLED_BY_CLOCK))
+    bundle(jobs, lambda job: None, nobody).finish(Result(report=said(GOOD, PLAN), facts=KILLED_BY_CLOCK))
     first, last = [one.future.result() for one in jobs]
     assert (first.report, first.facts.is_clean, first.charged_ns) == (GOOD, True, 675)
     assert (last.report, last.facts, last.charged_ns) == (PLAN, KILLED_BY_CLOCK, 225)
@@ -278,7 +283,7 @@ async def test_what_is_behind_a_stuck_job_goes_elsewhere():
     seen: list[bytes] = []
     jobs = [job() for _ in range(4)]
     jobs[1].on_stuck = seen.append
-    carrier = bundle(jobs, again.append)
+    carrier = bundle(jobs, again.append, nobody)
     assert isinstance(carrier, Bundle)
     carrier.stuck(b"")
     assert again == []
@@ -292,7 +297,7 @@ async def test_what_is_behind_a_stuck_job_goes_elsewhere():
 
 async def test_a_bundle_is_wanted_as_long_as_one_of_it_is():
     jobs = [job(), job()]
-    carrier = bundle(jobs, lambda job: None)
+    carrier = bundle(jobs, lambda job: None, nobody)
     assert isinstance(carrier, Bundle)
     assert carrier.is_wanted
     jobs[0].is_cancelled = True
@@ -303,5 +308,5 @@ async def test_a_bundle_is_wanted_as_long_as_one_of_it_is():
 
 async def test_our_failure_is_everybodys():
     jobs = [job(), job()]
-    bundle(jobs, lambda job: None).finish(Result(error="cancelled"))
+    bundle(jobs, lambda job: None, nobody).finish(Result(error="cancelled"))
     assert [one.future.result().error for one in jobs] == ["cancelled"] * 2

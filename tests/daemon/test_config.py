@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from cruxboxd.settings import config as config_module
-from cruxboxd.settings.cli_options import add_options, config_from
+from cruxboxd.settings.cli_options import OPTIONS, add_options, config_from
 from cruxboxd.settings.config import (
     DEFAULT_LIMITS,
     MAXIMUM_LIMITS,
@@ -64,6 +64,17 @@ def test_units_of_options():
     assert (found.drain_s, found.queue_bytes) == (1.5, 7 * MIB)
 
 
+@pytest.mark.parametrize(("text", "share"), [("1/512", 1 / 512), ("0", 0), ("1", 1), ("0.25", 0.25)])
+def test_a_share_is_a_number_or_a_fraction(text: str, share: float):
+    assert check_config(read("--audit-share", text)).audit_share == share
+    assert Config().audit_share == 1 / 512
+
+
+def test_no_setting_opens_a_layer():
+    assert "opened" not in {option.field for option in OPTIONS}
+    assert not Config().opened
+
+
 # ---- mistakes ---------------------------------------------------------------------
 
 LISTEN = "--listen 127.0.0.1:0"
@@ -88,6 +99,9 @@ MISTAKES = [
     (f"serve {LISTEN} --namespaces maybe", "--namespaces is 'maybe'; it must be BOOL"),
     (f"serve {LISTEN} --drain-s soon", "--drain-s is 'soon'; it must be S (a number of seconds)"),
     (f"serve {LISTEN} --drain-s nan", "drain_s is nan; it must be at least 0"),
+    (f"serve {LISTEN} --audit-share 2", "--audit-share is 2.0; it must be from 0 (no audit) to 1 (every check)"),
+    (f"serve {LISTEN} --audit-share nan", "--audit-share is nan; it must be from 0"),
+    (f"serve {LISTEN} --audit-share 1/0", "--audit-share is '1/0'; it must be SHARE (a share from 0 to 1"),
     (f"serve {LISTEN} --metrics-port 99999", "--metrics-port is 99999; it must be from 1 to 65535"),
     (f"serve {LISTEN} --config /nowhere", "--config /nowhere: No such file or directory"),
     (f"serve {LISTEN} --config unknown.toml", "--config unknown.toml: 'wokers' is not a setting; known are "),

@@ -25,6 +25,8 @@ METRICS = {
     "cruxbox_canary_ok": {"canary"},
     "cruxbox_refused_total": {"tenant", "reason"},
     "cruxbox_accepted_checks": set(),
+    "cruxbox_audits_total": set(),
+    "cruxbox_audit_mismatches_total": set(),
 }
 SCRAPED = {"namespace", "pod", "le"}
 NAME = re.compile(r"\bcruxbox_[a-z_]+")

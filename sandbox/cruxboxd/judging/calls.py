@@ -5,20 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Optional, TypeVar
 
 from cruxcell.protocol import messages, payloads
 
 from cruxboxd.judging import charging
+from cruxboxd.judging.audit import Audit, Audited, difference
 from cruxboxd.judging.outcomes import Assurance, Finding, Outcome, invalid, sandbox_error
 from cruxboxd.judging.tasks import CallAsk, TaskAsk
 from cruxboxd.scheduling.scheduler import MAX_ATTEMPTS, Pool
-from cruxboxd.zygotes.jobs import Job
+from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.report import Asked, Plan, text
 
 # At most so many checks share a worker: tenants take turns at this grain.
 SHARED_CHECKS = 64
 # Where every check ends its worker, those that share it whatever the program is would wait for each other.
 _TURNS_TOGETHER = 2
+
+
+_Known = TypeVar("_Known", Finding, Optional[Finding])
 
 
 @dataclass(frozen=True)
@@ -47,21 +52,31 @@ ONLY_BESIDE = "so it can only be checked IN_PROCESS"
 class Caller:
     """Evaluates calls of one task; `hash_seed` chooses the zygotes, `inspects` False leaves out what filters ask."""
 
-    def __init__(self, pool: Pool, task: TaskAsk, hash_seed: str, inspects: bool = True) -> None:
-        self._pool, self._task = pool, task
+    def __init__(self, pool: Pool, task: TaskAsk, hash_seed: str, audit: Audit, inspects: bool = True) -> None:
+        self._pool, self._task, self._audit = pool, task, audit
         self._inspects = inspects
         self._program = task.program.encode("utf-8", "surrogatepass")
         self._hash_seed = hash_seed
 
     async def evaluate(self, asks: Sequence[CallAsk]) -> list[Finding]:
         """A finding for each call, in order: a value, or an outcome other than PASSED and FAILED."""
-        if not self._task.share:
+        if not self._task.share or self._audit.is_suspect(self._task.call):
             return list(await asyncio.gather(*[self._evaluate_alone(ask) for ask in asks]))
         if len(asks) <= SHARED_CHECKS:
             return await self._evaluate_shared(asks)
         slices = [asks[at : at + SHARED_CHECKS] for at in range(0, len(asks), SHARED_CHECKS)]
         parts = await asyncio.gather(*[self._evaluate_shared(part) for part in slices])
         return [finding for part in parts for finding in part]
+
+    async def believed(self, asks: Sequence[CallAsk], findings: Sequence[_Known]) -> list[_Known]:
+        """The findings, to be asked for right before they are used: if an audit has found a difference meanwhile, all
+        that shared a worker have run again, alone."""
+        found = list(findings)
+        if self._audit.is_suspect(self._task.call):
+            shared = [at for at, finding in enumerate(found) if finding is not None and finding.shared]
+            for at, alone in zip(shared, await asyncio.gather(*[self._evaluate_alone(asks[at]) for at in shared])):
+                found[at] = alone
+        return found
 
     async def _evaluate_shared(self, asks: Sequence[CallAsk]) -> list[Finding]:
         """Calls in one worker; where it ends early, the call it ended on is charged and the rest go on in a new one.
@@ -99,19 +114,48 @@ class Caller:
         job.on_stuck = take_over
         try:
             result = await self._pool.run(job)
-            taken_over = {at: (await task)[0] for at, task in behind.items()}
+            try:
+                taken_over = {at: (await task)[0] for at, task in behind.items()}
+                found, elsewhere = self._read_shared(result, job.asked, way)
+                await self._audit_shared(asks, found, result)
+            finally:
+                result.leave()
+            await result.settled()
         finally:
             for task in behind.values():
                 task.cancel()
-        seen = charging.read(result, job.asked, self._task.limits, way.assurance_of)
+        return found | taken_over, {at: kind for at, kind in elsewhere.items() if at not in taken_over}
+
+    def _read_shared(self, result: Result, asked: Asked, way: Way) -> tuple[dict[int, Finding], dict[int, str]]:
+        """What the worker itself says of the calls: (findings, class of what has to go another way)."""
+        seen = charging.read(result, asked, self._task.limits, way.assurance_of)
         # Without a program there is nothing an expression could not be evaluated beside.
         elsewhere = {at: seen.classes[at] if self._task.program else messages.DIRECT for at in seen.to_run_alone}
         elsewhere = {at: messages.DIRECT if kind == messages.CONSTANT else kind for at, kind in elsewhere.items()}
         if not result.error:  # our own failures are tried again
             broken = [at for at, finding in seen.findings.items() if finding.outcome is Outcome.SANDBOX_ERROR]
             elsewhere.update(dict.fromkeys(broken, messages.DIRECT))
-        found = {at: finding for at, finding in seen.findings.items() if at not in elsewhere} | taken_over
-        return found, {at: kind for at, kind in elsewhere.items() if at not in taken_over}
+        found = {at: finding for at, finding in seen.findings.items() if at not in elsewhere}
+        is_shared = seen.is_shared or result.company is not None
+        return {at: finding.but(shared=is_shared) for at, finding in found.items()}, elsewhere
+
+    async def _audit_shared(self, asks: Sequence[CallAsk], found: dict[int, Finding], result: Result) -> None:
+        """Run a random share of the calls that shared a worker again, alone."""
+        places = result.audited if result.company is not None else self._audit.draw(len(asks))
+        audits = [self._compare(asks[at], found[at]) for at in places if at in found and found[at].shared]
+        if audits:
+            await asyncio.gather(*audits)
+
+    async def _compare(self, ask: CallAsk, shared: Finding) -> None:
+        """Run a check that shared a worker again, alone, and say if it comes to something else. One that does not come
+        to the same each time alone says nothing."""
+        audited = Audited(self._task.call, self._task.id, ask.id)
+        first = await self._evaluate_alone(ask)
+        if difference(shared, first):
+            others = [await self._evaluate_alone(ask) for _ in range(2)]
+            if any(difference(first, other) for other in others):
+                return
+        self._audit.compare(audited, shared, first)
 
     async def _evaluate_alone(self, ask: CallAsk) -> Finding:
         """One call, one worker (or two, where its arguments have to be computed first)."""

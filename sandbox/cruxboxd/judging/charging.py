@@ -47,6 +47,7 @@ class Seen:
     findings: dict[int, Finding]
     to_run_alone: list[int]
     classes: str = ""
+    is_shared: bool = False  # some ran one after the other, as what may share a worker
 
 
 def one_answer(
@@ -93,7 +94,7 @@ def read(
     for at in again:
         findings.pop(at, None)
     elsewhere = [at for at in range(asked.count) if at not in findings and at not in report.turns]
-    return Seen(findings, sorted([*elsewhere, *again]), plan.classes)
+    return Seen(findings, sorted([*elsewhere, *again]), plan.classes, plan.hermetic and len(report.turns) > 1)
 
 
 def read_single(result: Result, asked: Asked, limits: Limits) -> Finding:

@@ -22,6 +22,7 @@ from cruxcell.protocol.messages import SEEDLESS
 from cruxcell.protocol.payloads import EXPECTED, SCRIPT
 
 from cruxboxd.judging import outcomes
+from cruxboxd.judging.audit import Audit
 from cruxboxd.judging.calls import ONLY_BESIDE, Caller
 from cruxboxd.judging.expected import Kind, Reader, Reading
 from cruxboxd.judging.outcomes import Assurance, Finding, Outcome, invalid, sandbox_error
@@ -40,8 +41,8 @@ Emit = Callable[[TaskAsk, Ask, Finding, "Finding | None"], Awaitable[None]]
 class Judge:
     """Judges batches of tasks on a pool."""
 
-    def __init__(self, pool: Pool, hash_seed: str) -> None:
-        self._pool = pool
+    def __init__(self, pool: Pool, hash_seed: str, audit: Audit | None = None) -> None:
+        self._pool, self._audit = pool, audit or Audit(0)
         self._seeds = (hash_seed, str(int(hash_seed) + SECOND_SEED_OFFSET))
 
     async def judge(self, tasks: Sequence[TaskAsk], emit: Emit) -> None:
@@ -114,9 +115,11 @@ class Judge:
     async def _judge_calls(
         self, task: TaskAsk, asks: list[CallAsk], readings: asyncio.Future[list[Reading]], emit: Emit
     ) -> None:
-        caller = Caller(self._pool, task, self._seeds[0])
+        caller = self._caller(task)
         values, others = await self._evaluate(task, asks)
         read = iter(readings.result() if readings.done() else await asyncio.shield(readings))
+        values = await caller.believed(asks, values)
+        others = await self._caller(task, 1).believed(asks, others)
         for ask, value, other in zip(asks, values, others):
             if ask.expected is None:
                 await emit(task, ask, _evaluated(value), other and _evaluated(other))
@@ -128,12 +131,12 @@ class Judge:
 
     async def _evaluate(self, task: TaskAsk, asks: list[CallAsk]) -> tuple[list[Finding], list[Finding | None]]:
         """The values of the calls, and with repeat = 2 those under another hash seed."""
-        first = Caller(self._pool, task, self._seeds[0]).evaluate(asks)
+        first = self._caller(task).evaluate(asks)
         if task.repeat < 2:
             return await first, [None] * len(asks)
         if any(ask.inspect for ask in asks):
             return await self._evaluate_and_repeat(task, asks, await first)
-        second = Caller(self._pool, task, self._seeds[1]).evaluate(asks)
+        second = self._caller(task, 1).evaluate(asks)
         values, others = await asyncio.gather(first, second)
         return values, list(others)
 
@@ -145,10 +148,17 @@ class Judge:
         valued = [at for at, value in enumerate(values) if value.outcome is None and SEEDLESS not in value.findings]
         others: list[Finding | None] = [None] * len(asks)
         if valued:
-            caller = Caller(self._pool, task, self._seeds[1], inspects=False)
+            caller = self._caller(task, 1, inspects=False)
             for at, other in zip(valued, await caller.evaluate([asks[at] for at in valued])):
                 others[at] = other
         return values, others
+
+    def _caller(self, task: TaskAsk, seed: int = 0, inspects: bool = True) -> Caller:
+        return Caller(self._pool, task, self._seeds[seed], self._audit, inspects)
+
+    def is_suspect(self, call: int) -> bool:
+        """Has an audit shown that checks of this gRPC call which shared a worker cannot be believed?"""
+        return self._audit.is_suspect(call)
 
     async def _settle(self, caller: Caller, ask: CallAsk, value: Finding, reading: Reading) -> Finding:
         """A value and what was expected, brought together."""
@@ -178,7 +188,8 @@ class Judge:
         calls = [CallAsk(asks[at].id, kinds[at].text, None) for at in simple]
         if calls:
             strict = task if task.require is not None else replace(task, require=Assurance.SEPARATED)
-            values = await Caller(self._pool, strict, self._seeds[0]).evaluate(calls)
+            caller = self._caller(strict)
+            values = await caller.believed(calls, await caller.evaluate(calls))
             for at, value in zip(list(simple), values):
                 if task.require is not Assurance.IN_PROCESS and value.detail.endswith(ONLY_BESIDE):
                     simple.remove(at)  # not a call of a name: two processes, as for any other script

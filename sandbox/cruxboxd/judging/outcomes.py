@@ -74,6 +74,7 @@ class Finding:
     queue_ns: int = 0
     attempts: int = 1
     syscall: str = ""
+    shared: bool = False  # a worker with other checks
 
     def but(self, **changes: Any) -> Finding:
         """A copy with some fields changed: `dataclasses.replace`, at a fifth of its price (one a check, or more)."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -14,7 +15,7 @@ from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.outcomes import Finding
 from cruxboxd.judging.tasks import Ask, TaskAsk
-from cruxboxd.rpc.call_work import Slices
+from cruxboxd.rpc.call_work import Slices, slices
 from cruxboxd.rpc.codec import (
     BYTES_A_PART,
     Caller,
@@ -87,24 +88,18 @@ class SandboxService:
         call = current_call.get()
         tasks, ticket = await self._take(request, call)
         del request
-        verdicts: dict[tuple[str, str], bytes] = {}
-        size = 0
-
-        async def emit(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
-            nonlocal size
-            verdict = verdicts[task.id, ask.id] = self._write(task, ask, finding, second)
-            size += len(verdict)
-            if size > _BYTES_AN_ANSWER:
-                raise _too_large()
-
-        work = Slices(self._judge, emit)
+        answer = _Answer(self._write)
+        work = Slices(self._judge, answer.emit)
         try:
             await work.add(tasks, ticket)
             await work.finish()
+            if self._judge.is_suspect(call.number):
+                for part in slices(answer.shared(tasks)):
+                    await self._judge.judge(part, answer.emit)
         finally:
             await work.cancel()
         parts: list[bytes] = []
-        await self._turns.run(call.tenant.name, _in_order(tasks, verdicts, parts))
+        await self._turns.run(call.tenant.name, answer.in_order(tasks, parts))
         return b"".join(parts)
 
     async def CheckStream(self, requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
@@ -182,12 +177,38 @@ class SandboxService:
         return field(_VERDICTS, write_verdict(task, ask, finding, second, self._stamp).SerializeToString())
 
 
-def _in_order(tasks: list[TaskAsk], verdicts: dict[tuple[str, str], bytes], parts: list[bytes]) -> Iterator[None]:
-    """Append the verdicts to `parts` in the order of what was asked, in steps."""
-    for task in tasks:
-        for at in range(0, len(task.asks), _VERDICTS_A_STEP):
-            parts += [verdicts.pop((task.id, ask.id)) for ask in task.asks[at : at + _VERDICTS_A_STEP]]
-            yield
+class _Answer:
+    """The verdicts of one answer, kept until the last is known, and bounded in bytes."""
+
+    def __init__(self, write: Callable[[TaskAsk, Ask, Finding, Finding | None], bytes]) -> None:
+        self._write = write
+        self._verdicts: dict[tuple[str, str], bytes] = {}
+        self._shared: set[tuple[str, str]] = set()
+        self._bytes = 0
+
+    async def emit(self, task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
+        """Take a verdict; one that is there already gives way to it."""
+        key = task.id, ask.id
+        self._shared.discard(key)
+        if finding.shared or (second is not None and second.shared):
+            self._shared.add(key)
+        verdict = self._write(task, ask, finding, second)
+        self._bytes += len(verdict) - len(self._verdicts.get(key, b""))
+        self._verdicts[key] = verdict
+        if self._bytes > _BYTES_AN_ANSWER:
+            raise _too_large()
+
+    def shared(self, tasks: list[TaskAsk]) -> list[TaskAsk]:
+        """The tasks with those checks alone that shared a worker."""
+        found = [replace(task, asks=[ask for ask in task.asks if (task.id, ask.id) in self._shared]) for task in tasks]
+        return [task for task in found if task.asks]
+
+    def in_order(self, tasks: list[TaskAsk], parts: list[bytes]) -> Iterator[None]:
+        """Append the verdicts to `parts` in the order of what was asked, in steps."""
+        for task in tasks:
+            for at in range(0, len(task.asks), _VERDICTS_A_STEP):
+                parts += [self._verdicts.pop((task.id, ask.id)) for ask in task.asks[at : at + _VERDICTS_A_STEP]]
+                yield
 
 
 def _invalid(error: RequestError) -> Refused:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from cruxcell.protocol import frames, messages
 
+from cruxboxd.zygotes.company import Company
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.report import Asked, Report, read_report, split_sections
 
@@ -36,6 +37,7 @@ class Bundle(Job):
     members: Sequence[Job] = ()
     asked_at_first: Sequence[Asked] = ()
     again: Callable[[Job], None] = lambda job: None
+    draw: Callable[[int], tuple[int, ...]] = lambda checks: ()  # of so many checks, those to be audited
 
     def finish(self, result: Result) -> None:
         """Deal the result out to the jobs it belongs to."""
@@ -44,12 +46,13 @@ class Bundle(Job):
         reports = [read_report(section, asked) for section, asked in zip(sections, self.asked_at_first)]
         begun = len(reports) if _is_honest(reports) else 0
         unsettled = []
+        company = Company(self.draw)
         for at, job in enumerate(self.members):
             is_last = at == begun - 1
             if result.error:
                 job.finish(replace(result, attempts=job.attempts + 1))
             elif at < begun and _is_settled(reports[at], result, is_last):
-                job.finish(self._part(job, sections[at], reports[at], result, is_last))
+                job.finish(self._part(job, sections[at], reports[at], result, is_last, company))
             else:
                 job.may_share = at >= begun > 0
                 unsettled.append(job)
@@ -76,7 +79,9 @@ class Bundle(Job):
     def is_wanted(self) -> bool:
         return not all(job.is_cancelled for job in self.members)
 
-    def _part(self, job: Job, section: bytes, said: Report, result: Result, is_last: bool) -> Result:
+    def _part(  # noqa: PLR0917 - all that is known of it
+        self, job: Job, section: bytes, said: Report, result: Result, is_last: bool, company: Company
+    ) -> Result:
         """What one job would have got from a worker of its own."""
         facts = result.facts if is_last else replace(result.facts, status=0, killed=messages.NOT_KILLED)
         return replace(
@@ -87,10 +92,12 @@ class Bundle(Job):
             queue_ns=self.started_at - job.queued_at,
             attempts=job.attempts + 1,
             charged_ns=facts.cpu_ns * job.checks // self.checks,
+            company=company,
+            audited=() if job.is_cancelled else company.draw(job.checks),
         )
 
 
-def bundle(jobs: Sequence[Job], again: Callable[[Job], None]) -> Job:
+def bundle(jobs: Sequence[Job], again: Callable[[Job], None], draw: Callable[[int], tuple[int, ...]]) -> Job:
     """One job for all of `jobs`: the only one itself, or a bundle."""
     head = jobs[0]
     if len(jobs) == 1:
@@ -108,6 +115,7 @@ def bundle(jobs: Sequence[Job], again: Callable[[Job], None]) -> Job:
         members=jobs,
         asked_at_first=[job.asked for job in jobs],
         again=again,
+        draw=draw,
     )
     for job in jobs:
         job.carrier = carrier

@@ -46,13 +46,15 @@ class Pool:
 
     def __init__(
         self, config: Config, setup_of: Callable[[ZygoteKey], ZygoteSetup], observer: PoolObserver,
-        terms_of: TenantOf = Tenant, kinds: ZygoteKinds | None = None,
+        terms_of: TenantOf = Tenant, kinds: ZygoteKinds | None = None, *,
+        draw: Callable[[int], tuple[int, ...]] = lambda checks: (),
     ) -> None:  # fmt: skip
+        """`draw` picks, of so many checks that shared a worker, the places of those to be audited."""
         self.kinds = kinds or ZygoteKinds()
         self._slots = config.workers
         self._most_busy = max(config.zygotes, config.workers)
         self._most_keepers = self._most_busy + _SPARE_A_SLOT * config.workers
-        self._setup_of, self._observer = setup_of, observer
+        self._setup_of, self._observer, self._draw = setup_of, observer, draw
         self._queue = FairQueue(terms_of)
         self._slow_share = SlowShare(config.workers, self._most_busy)
         self._keepers: list[Keeper] = []
@@ -74,10 +76,12 @@ class Pool:
         try:
             result = await job.future
             if job.partner is None and self._was_starved(result):
+                _leave_company(job)
                 result = await self._run_wider(job)
             return result
         except asyncio.CancelledError:
             self._cancel(job)
+            _leave_company(job)
             raise
         finally:
             self._running.discard(job)
@@ -334,7 +338,7 @@ class Pool:
         jobs = [self._queue.take(job)]
         if job.may_share and share > job.checks:
             jobs += self._queue.take_more(job, companions(job, share))
-        return bundle(jobs, self._run_again)
+        return bundle(jobs, self._run_again, self._draw)
 
     def _run_again(self, job: Job) -> None:
         """A job that shared a worker and has to run once more, through no fault of anybody."""
@@ -343,6 +347,12 @@ class Pool:
         else:
             self._queue.put_first(job)
             self._pump_soon()
+
+
+def _leave_company(job: Job) -> None:
+    """What came of the job is not used: nobody shall wait for its audit."""
+    if job.future.done() and not job.future.cancelled():
+        job.future.result().leave()
 
 
 class PoolObserver:

@@ -43,6 +43,15 @@ def _seconds(text: str) -> float:
         raise ValueError("a number of seconds") from None
 
 
+def _share(text: str) -> float:
+    """A number, or a fraction like 1/512."""
+    above, sign, below = text.partition("/")
+    try:
+        return float(above) / float(below) if sign else float(above)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError("a share from 0 to 1, such as 0.002 or 1/512") from None
+
+
 def _names(text: str) -> frozenset[str]:
     return frozenset(name.strip() for name in text.split(",") if name.strip())
 
@@ -106,6 +115,8 @@ OPTIONS = (
     Option("insecure-listen", "insecure_listen", _switch, "allow plain text on addresses other hosts can reach"),
     Option("canary-s", "canary_s", _seconds, "seconds between canaries: checks with a known outcome (0: none)", "S"),
     Option("exit-with-parent", "exit_with_parent", _switch, "end when the process that started this one ends"),
+    Option("audit-share", "audit_share", _share, "of the checks that shared a worker, the part that runs again alone "
+           "and is compared (default: 1/512; 0: none)", "SHARE"),
     Option("hash-seed", "hash_seed", str, "PYTHONHASHSEED of the candidates", "N"),
 )  # fmt: skip
 _LIMITS = tuple(

@@ -111,6 +111,7 @@ class Config:
     canary_s: float = 30.0
     exit_with_parent: bool = False
     hash_seed: str = "0"
+    audit_share: float = 1 / 512
     # Layers between checks that share a worker which a test has opened. No flag, variable or file can say so.
     opened: frozenset[str] = frozenset()
 
@@ -177,6 +178,8 @@ def _check_service(config: Config) -> None:
         value = getattr(config, name)
         if not low <= value <= 1e12:
             raise ConfigError(f"{name} is {value}; it must be at least {low}")
+    if not 0 <= config.audit_share <= 1:
+        raise ConfigError(f"--audit-share is {config.audit_share}; it must be from 0 (no audit) to 1 (every check)")
     if config.metrics_port is not None and not 1 <= config.metrics_port <= 65535:
         raise ConfigError(f"--metrics-port is {config.metrics_port}; it must be from 1 to 65535")
     if config.metrics_port is not None and config.metrics_listen:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
+from cruxboxd.judging.audit import AuditObserver
 from cruxboxd.judging.outcomes import Finding, Outcome
 from cruxboxd.judging.tasks import TaskAsk
 from cruxboxd.rpc import interceptor, service
@@ -23,7 +24,7 @@ _SYSCALLS = frozenset(row.name for row in TABLE)
 _WORD = re.compile(r"\w+")
 
 
-class Metrics(PoolObserver, service.Observer, interceptor.Observer):
+class Metrics(PoolObserver, AuditObserver, service.Observer, interceptor.Observer):
     """All figures of one daemon, in a registry of its own. Labels are bounded: outcomes, runtimes, so many tenants."""
 
     def __init__(self) -> None:
@@ -34,6 +35,8 @@ class Metrics(PoolObserver, service.Observer, interceptor.Observer):
         self._restarts = self._counter("cruxbox_zygote_restarts", "Zygotes that ended unasked")
         self._errors = self._counter("cruxbox_sandbox_errors", "Our own failures", ("reason",))
         self._violations = self._counter("cruxbox_violations", "Forbidden system calls, forged reports", ("syscall",))
+        self._audits = self._counter("cruxbox_audits", "Checks that shared a worker and ran again alone")
+        self._mismatches = self._counter("cruxbox_audit_mismatches", "Audits in which the check came to something else")
         self._refused = self._counter("cruxbox_refused", "Calls refused", ("tenant", "reason"))
         self._canaries = Gauge(
             "cruxbox_canary_ok", "1 if the canary got the right verdict", ("canary",), registry=self.registry
@@ -70,6 +73,12 @@ class Metrics(PoolObserver, service.Observer, interceptor.Observer):
 
     def canary(self, name: str, is_right: bool) -> None:
         self._canaries.labels(name).set(is_right)
+
+    def audited(self) -> None:
+        self._audits.inc()
+
+    def audit_mismatch(self) -> None:
+        self._mismatches.inc()
 
     def zygote_ended(self) -> None:
         self._restarts.inc()

@@ -12,6 +12,7 @@ from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import LIMITS as LIMIT_FIELDS
 
 from cruxboxd.settings.config import Limits
+from cruxboxd.zygotes.company import Company
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.report import ONE_VALUE, Asked, Report, read_report
 from cruxboxd.zygotes.setup import ZygoteKey
@@ -35,10 +36,23 @@ class Result:
     charged_ns: int | None = None
     # The report, where it has been read already.
     said: Report | None = None
+    # Those that shared the worker, if it was not this job's alone; the places of its checks that are to be audited.
+    company: Company | None = None
+    audited: tuple[int, ...] = ()
 
     def read(self, asked: Asked) -> Report:
         """What the worker said, as far as an honest one could have said it."""
         return self.said if self.said is not None else read_report(self.report, asked)
+
+    def leave(self) -> None:
+        """The audit of this job has ended, or will not take place. To be called once."""
+        if self.company is not None and self.audited:
+            self.company.settle()
+
+    async def settled(self) -> None:
+        """Wait until all audits of those that shared the worker have ended."""
+        if self.company is not None:
+            await self.company.settled()
 
 
 @dataclass(eq=False)

@@ -1,0 +1,130 @@
+"""The audit: a random share of the checks that shared a worker runs again alone, and must come to the same.
+
+It is the last of three layers (docs/design.md, "Sharing a worker"), and the only one that assumes nothing about how a
+neighbour could be reached. One difference, and nothing of that call that shared a worker is believed any more.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import random
+import re
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from cruxboxd.judging.outcomes import Clock, Finding, Outcome
+
+log = logging.getLogger(__name__)
+
+_MOST_SUSPECTS = 4096  # calls that are remembered; as many may be open (admission.CALLS)
+_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+_ADDRESS_BYTES = re.compile(rb"0x[0-9a-f]{6,}")
+
+
+class AuditObserver:
+    """What the audit tells whoever keeps figures; this one listens to nothing."""
+
+    def audited(self) -> None:
+        """A check that shared a worker ran again alone."""
+
+    def audit_mismatch(self) -> None:
+        """It came to something else."""
+
+
+@dataclass(frozen=True)
+class Audited:
+    """A check under audit, named for the log."""
+
+    call: int
+    task_id: str
+    check_id: str
+
+
+class Audit:
+    """Which checks are audited, and which calls are suspected. One for a daemon.
+
+    Args:
+        share: of the checks that share a worker, the part that runs again alone: 0 (none) to 1 (all).
+    """
+
+    def __init__(self, share: float, observer: AuditObserver | None = None) -> None:
+        self._share, self._observer = share, observer or AuditObserver()
+        self._random = random.SystemRandom()
+        self._next = self._gap()
+        self._suspects: OrderedDict[int, None] = OrderedDict()
+
+    def _gap(self) -> int:
+        """How many checks until the next audit: each is drawn with the same probability, whatever came before."""
+        if not 0 < self._share < 1:
+            return 0
+        return int(math.log(1 - self._random.random()) / math.log1p(-self._share))
+
+    def draw(self, checks: int) -> tuple[int, ...]:
+        """The places, of so many checks, of those that are to be audited."""
+        if not self._share:
+            return ()
+        places = []
+        while self._next < checks:
+            places.append(self._next)
+            self._next += 1 + self._gap()
+        self._next -= checks
+        return tuple(places)
+
+    def is_suspect(self, call: int) -> bool:
+        """Has an audit of this gRPC call found a difference?"""
+        return call in self._suspects
+
+    def compare(self, audited: Audited, shared: Finding, alone: Finding) -> None:
+        """Count an audit, and suspect the call if the check came to something else alone."""
+        self._observer.audited()
+        differs = difference(shared, alone)
+        if not differs:
+            return
+        self._suspects[audited.call] = None
+        while len(self._suspects) > _MOST_SUSPECTS:
+            self._suspects.popitem(last=False)
+        self._observer.audit_mismatch()
+        log.error(
+            "a check that shared a worker came to something else alone",
+            extra={"task": ascii(audited.task_id), "check": ascii(audited.check_id), "differs": differs},
+        )
+
+
+def difference(shared: Finding, alone: Finding) -> str:
+    """What is not the same in two runs of a check: "outcome", "value", "steps" or "exception"; "" if nothing is, or
+    if one of the runs says nothing about the other: it failed by our fault, or a clock or memory ended it that may
+    well not have in the other."""
+    if not (_is_conclusive(shared, alone) and _is_conclusive(alone, shared)):
+        return ""
+    if shared.outcome is not alone.outcome:
+        return "outcome"
+    if _value(shared) != _value(alone):
+        return "value"
+    if _exception(shared) != _exception(alone):
+        return "exception"
+    return "steps" if shared.steps != alone.steps and shared.outcome is not Outcome.TIMED_OUT else ""
+
+
+def _is_conclusive(one: Finding, other: Finding) -> bool:
+    """May the other run be held against this one?"""
+    if one.outcome in (Outcome.SANDBOX_ERROR, Outcome.MEMORY_LIMIT):
+        return False
+    if one.outcome is not Outcome.TIMED_OUT or other.outcome is Outcome.TIMED_OUT:
+        return True
+    return one.clock is Clock.CPU and 2 * other.cpu_ns < one.cpu_ns
+
+
+def _value(finding: Finding) -> bytes:
+    """The canonical value, or the text that stands for one that is not plain data; both without addresses of objects,
+    which are others in another process."""
+    if finding.canonical is not None:
+        return _ADDRESS_BYTES.sub(b"0x", finding.canonical)
+    return _ADDRESS.sub("0x", finding.shown).encode("utf-8", "surrogatepass")
+
+
+def _exception(finding: Finding) -> tuple[str, str, int] | None:
+    if finding.exception is None:
+        return None
+    name, message, line = finding.exception
+    return name, _ADDRESS.sub("0x", message), line

@@ -1,0 +1,39 @@
+"""Those who were served by one worker: what an audit of one of them finds, all of them wait for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+
+class Company:
+    """The jobs that shared a worker. `draw(count)` picks, of so many checks, the places of those to be audited.
+
+    All draws are made when the worker's results are dealt out, before any job sees its own: so none of them can leave
+    while an audit of another is still to come.
+    """
+
+    def __init__(self, draw: Callable[[int], tuple[int, ...]]) -> None:
+        self._draw = draw
+        self._audits = 0
+        self._ended = asyncio.Event()
+        self._ended.set()
+
+    def draw(self, checks: int) -> tuple[int, ...]:
+        """The places, among a job's checks, of those that are to be audited; `settle` ends the audit of the job."""
+        places = self._draw(checks)
+        if places:
+            self._audits += 1
+            self._ended.clear()
+        return places
+
+    def settle(self) -> None:
+        """The audit of one job that had places drawn has ended, or will not take place."""
+        self._audits -= 1
+        if self._audits == 0:
+            self._ended.set()
+
+    async def settled(self) -> None:
+        """Wait until every audit of the company has ended."""
+        if self._audits:
+            await self._ended.wait()

@@ -1,0 +1,223 @@
+"""The audit: what shared a worker runs again alone, and one difference makes all of the call run alone."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import grpc
+import pytest
+from cruxbox import CallCheck, Check, Client, EvaluateCheck, Isolation, Limits, Outcome, ScriptCheck, Task
+from cruxbox_proto.v1 import sandbox_pb2 as pb
+from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
+from cruxboxd.judging.audit import Audit, Audited, AuditObserver, difference
+from cruxboxd.judging.outcomes import Clock, Finding
+from cruxboxd.judging.outcomes import Outcome as Kind
+from serving import Served
+from test_grouping import seen
+from test_sharing import EVIL, HERMETIC, RIGHT
+
+LIMITS = Limits(cpu_ms=3000, steps=2_000_000, output_bytes=2000, memory_bytes=128 << 20)
+# Replaces the way in which the harness reports values: whatever follows in this worker has the value [66].
+_TAKING_OVER = """
+imp\\x6frt sys
+frame = sys._getframe()
+while 'bench' not in frame.f_locals:
+    frame = frame.f_back
+bench = type(frame.f_locals['bench'])
+bench.send_value = lambda self, value, steps=None, send=bench.send_value: send(self, [66], steps)
+"""
+TAKEOVER = 'exec("' + _TAKING_OVER.replace("\n", "\\n") + '")'
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A daemon that has no layer but the audit, which takes every check."""
+    with Served(tmp_path_factory.mktemp("opened"), "--audit-share=1", opened="rule,seal") as served:
+        yield served
+
+
+def generations(evil: int, of: int) -> list[Task]:
+    """As `cruxbox score --mode output` asks for them: right ones, wrong ones, and evil ones here and there."""
+    chance = random.Random(evil * of)
+    attacks = set(chance.sample(range(of), evil))
+    tasks = []
+    for at in range(of):
+        output = repr([at, chance.choice("abc") * 3, {"k": at % 7}])
+        said = chance.choice([EVIL, TAKEOVER]) if at in attacks else output if at % 3 else "[66]"
+        tasks.append(Task("", [CallCheck(said, output)], id=str(at), limits=LIMITS))
+    return tasks
+
+
+def alone(client: Client, tasks: list[Task]) -> list[tuple]:
+    return [seen(verdict) for verdict in client.check([replace(task, isolation=Isolation.PROCESS) for task in tasks])]
+
+
+@pytest.mark.kernel
+def test_the_audit_alone_gives_the_verdicts_of_isolation(opened: Served):
+    tasks = generations(50, 800)
+    with opened.client() as client:
+        expected = alone(client, tasks)
+        before = opened.metric("cruxbox_audit_mismatches_total")
+        assert [seen(verdict) for verdict in client.check(tasks)] == expected
+    assert opened.metric("cruxbox_audit_mismatches_total") > before
+    assert opened.metric("cruxbox_audits_total") > 0
+
+
+@pytest.mark.kernel
+def test_without_any_layer_verdicts_are_flipped(tmp_path: Path):
+    """What the tests beside this one attack with does reach others where no layer is."""
+    tasks = generations(50, 800)
+    with Served(tmp_path, "--audit-share=0", opened="rule,seal") as served, served.client() as client:
+        assert [seen(verdict) for verdict in client.check(tasks)] != alone(client, tasks)
+        assert served.metric("cruxbox_audits_total") == 0
+
+
+@pytest.mark.kernel
+def test_the_rule_alone_gives_the_verdicts_of_isolation(tmp_path: Path):
+    tasks = generations(50, 800)
+    with Served(tmp_path, "--audit-share=0", opened="seal") as served, served.client() as client:
+        assert [seen(verdict) for verdict in client.check(tasks)] == alone(client, tasks)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize(
+    "check",
+    [EvaluateCheck(RIGHT[0]), ScriptCheck("assert sorted('ba') == ['a', 'b']"), CallCheck(*RIGHT)],
+    ids=["evaluate", "script", "call"],
+)
+def test_every_kind_of_check_is_audited(opened: Served, check: Check):
+    tasks = [
+        Task(f"{HERMETIC}  # {at}", [CallCheck(EVIL, "None") if at == 3 else check], id=str(at)) for at in range(60)
+    ]
+    with opened.client() as client:
+        expected = alone(client, tasks)
+        assert [seen(verdict) for verdict in client.check(tasks)] == expected
+
+
+@pytest.mark.kernel
+def test_both_runs_of_a_repeated_check_are_audited(opened: Served):
+    checks = [CallCheck(EVIL, "None", id="evil"), *[CallCheck(*RIGHT, id=str(at)) for at in range(20)]]
+    with opened.client() as client:
+        verdicts = client.check([Task(HERMETIC, checks, repeat=2, limits=LIMITS)])
+    assert {verdict.outcome for verdict in verdicts[1:]} == {Outcome.PASSED}
+    assert not any(verdict.nondeterministic for verdict in verdicts[1:])
+
+
+@pytest.mark.kernel
+def test_a_mismatch_is_logged_with_its_task_escaped(opened: Served):
+    name = "Aufgabe \N{SNOWMAN}"
+    checks = [
+        pb.Check(id="evil", call=pb.CallCheck(call=EVIL, expected="None")),
+        pb.Check(id="right", call=pb.CallCheck(call=RIGHT[0], expected=RIGHT[1])),
+    ]
+    with grpc.insecure_channel(opened.target) as channel:
+        rpc.SandboxStub(channel).Check(pb.CheckRequest(tasks=[pb.Task(id=name, program=HERMETIC, checks=checks)]))
+    logged = [json.loads(line) for line in opened.log.splitlines() if "came to something else" in line]
+    assert (ascii(name), "'right'") in [(line["task"], line["check"]) for line in logged]
+
+
+@pytest.mark.kernel
+def test_honest_checks_never_differ(tmp_path: Path):
+    """No layer is opened, every check is audited, and nothing is found."""
+    programs = [
+        "def f(x):\n    return sorted({str(x), 'b', 'c'}), x / (x - 3)",
+        "def f(x):\n    print(x)\n    raise KeyError(x, f)",
+        "def f(x):\n    while x == 2: pass\n    return (y for y in [x])",
+        "def f(x):\n    return 'é'.encode('cp1252' if x == 2 else 'utf-8')",
+        "def f(x):\n    return f'{f} {len}'",
+    ]
+    calls = ["f(1)", "f(2)", "f(3)", "f()", "7", "sorted('ba')", "g(1)"]
+    tasks = [
+        Task(f"{programs[at % 5]}\n# {at}", [EvaluateCheck(call, id=call) for call in calls], limits=LIMITS)
+        for at in range(40)
+    ]
+    with Served(tmp_path, "--audit-share=1") as served, served.client() as client:
+        client.check(tasks)
+        assert served.metric("cruxbox_audits_total") > 100
+        assert served.metric("cruxbox_audit_mismatches_total") == 0, served.log
+
+
+@pytest.mark.kernel
+def test_one_mismatch_makes_all_of_an_answer_run_again(tmp_path: Path):
+    """A unary answer holds all of its verdicts: what an audit finds at its end changes those at its beginning."""
+    tasks = []
+    for number in range(20):
+        checks = [pb.Check(id="evil", call=pb.CallCheck(call=TAKEOVER, expected="None"))]
+        checks += [pb.Check(id=str(at), call=pb.CallCheck(call=f"abs({at})", expected=str(at))) for at in range(30)]
+        tasks.append(pb.Task(id=str(number), checks=checks))
+    with Served(tmp_path, "--audit-share=1/20", opened="rule,seal") as served:
+        with grpc.insecure_channel(served.target) as channel:
+            answer = rpc.SandboxStub(channel).Check(pb.CheckRequest(tasks=tasks))
+        outcomes = {verdict.outcome for verdict in answer.verdicts if verdict.check_id != "evil"}
+        assert (len(answer.verdicts), outcomes) == (620, {pb.OUTCOME_PASSED})
+        assert 0 < served.metric("cruxbox_audit_mismatches_total") < 600
+
+
+# ---- what is drawn, and what differs -------------------------------------------------
+
+
+def test_each_check_is_drawn_with_the_share_that_was_asked():
+    audit = Audit(1 / 16)
+    drawn = [len(audit.draw(10)) for _ in range(20_000)]
+    assert 11_500 < sum(drawn) < 13_500
+    assert all(0 <= place < 10 for _ in range(1000) for place in audit.draw(10))
+    assert Audit(0).draw(1000) == ()
+    assert Audit(1).draw(3) == (0, 1, 2)
+
+
+VALUE = Finding(None, canonical=b"i1;", shown="1", steps=9)
+RAISED = Finding(Kind.RAISED, exception=("KeyError", "<f at 0x7f00aa55>", 3), steps=9)
+SAME = [
+    (VALUE, VALUE),
+    (VALUE, VALUE.but(shown="one", cpu_ns=5, attempts=2)),
+    (RAISED, RAISED.but(exception=("KeyError", "<f at 0x7f99887766>", 3))),
+    (VALUE, Finding(Kind.SANDBOX_ERROR)),
+    (VALUE, Finding(Kind.MEMORY_LIMIT)),
+    (VALUE, Finding(Kind.TIMED_OUT, clock=Clock.WALL, cpu_ns=100)),
+    (VALUE.but(cpu_ns=90), Finding(Kind.TIMED_OUT, clock=Clock.CPU, cpu_ns=100)),
+    (Finding(Kind.TIMED_OUT, clock=Clock.CPU, steps=5), Finding(Kind.TIMED_OUT, clock=Clock.CPU, steps=6)),
+]
+OTHER = [
+    (VALUE, VALUE.but(canonical=b"i2;"), "value"),
+    (VALUE, VALUE.but(canonical=None, shown="<f object>"), "value"),
+    (VALUE, VALUE.but(steps=10), "steps"),
+    (VALUE, RAISED, "outcome"),
+    (RAISED, RAISED.but(exception=("KeyError", "x", 3)), "exception"),
+    (VALUE.but(cpu_ns=10), Finding(Kind.TIMED_OUT, clock=Clock.CPU, cpu_ns=100), "outcome"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_what_is_no_difference(one: Finding, other: Finding):
+    assert difference(one, other) == difference(other, one) == ""
+
+
+@pytest.mark.parametrize(("one", "other", "what"), OTHER)
+def test_what_is_a_difference(one: Finding, other: Finding, what: str):
+    assert difference(one, other) == difference(other, one) == what
+
+
+def test_only_the_call_that_differed_is_suspected():
+    class Counts(AuditObserver):
+        audits = mismatches = 0
+
+        def audited(self) -> None:
+            self.audits += 1
+
+        def audit_mismatch(self) -> None:
+            self.mismatches += 1
+
+    counts = Counts()
+    audit = Audit(1, counts)
+    audit.compare(Audited(1, "t", "c"), VALUE, VALUE)
+    audit.compare(Audited(2, "t", "c"), VALUE, VALUE.but(steps=8))
+    assert [audit.is_suspect(call) for call in (1, 2, 3)] == [False, True, False]
+    assert (counts.audits, counts.mismatches) == (2, 1)
+    for call in range(10, 10_000):
+        audit.compare(Audited(call, "t", "c"), VALUE, RAISED)
+    assert not audit.is_suspect(2)  # so many are remembered, and no more
+    assert audit.is_suspect(9_999)
