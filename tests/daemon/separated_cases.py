@@ -670,6 +670,18 @@ assert 1
     "",
 )
 _case(
+    "a builtin's name beside a module of the program",
+    "PASSED",
+    """\
+import math
+
+def sum(a, b):
+    return math.gcd(a, b)
+""",
+    "import math\nx = []\nx.append(sum(4, 6))\nassert x == [2]",
+    "",
+)
+_case(
     "a list sorted in place",
     "PASSED",
     "def f(x): x.sort(); return None",
