@@ -50,6 +50,7 @@ _STOP_S = 1.0
 _YOUNG_OBJECTS = 20_000
 _MOST_CONNECTIONS = 4_096
 _HANDSHAKE_MS = 20_000
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _LARGE_BLOCK = -1, -3, 1 << 18
 _THREADS = 16  # that gRPC and the executor start
 _PR_SET_PDEATHSIG, _PR_GET_DUMPABLE, _PR_SET_DUMPABLE = 1, 3, 4
 
@@ -211,6 +212,7 @@ async def serve(config: Config) -> None:
     """Run the daemon until SIGTERM or SIGINT. Raises ConfigError or RefusedToServe before it serves."""
     protect_process(config.exit_with_parent)
     check_surroundings()
+    give_memory_back()
     engine = Engine(config)
     await engine.open()
     canaries = asyncio.create_task(_keep_canaries(engine))
@@ -247,6 +249,15 @@ def _spare_the_collector() -> None:
 async def _keep_canaries(engine: Engine) -> None:
     if engine.config.canary_s > 0:
         await Canaries(engine.judge, engine.default_runtime, engine.config.canary_s, engine.metrics.canary).run()
+
+
+def give_memory_back() -> None:
+    """Have large blocks return to the system when they are freed. Left alone, the C library takes the size of the
+    largest request so far as a sign that it pays to keep such blocks."""
+    libc = ctypes.CDLL(None)
+    for option in (_M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD):
+        if hasattr(libc, "mallopt"):
+            libc.mallopt(option, _LARGE_BLOCK)
 
 
 def check_surroundings() -> None:
