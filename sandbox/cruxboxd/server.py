@@ -26,6 +26,7 @@ from cruxboxd.rpc.codec import Stamp, Terms
 from cruxboxd.rpc.health import Health
 from cruxboxd.rpc.interceptor import Door
 from cruxboxd.rpc.listeners import listen
+from cruxboxd.rpc.response_stream import Answers
 from cruxboxd.rpc.service import SandboxService
 from cruxboxd.rpc.tracing import Tracer
 from cruxboxd.rpc.turns import Turns
@@ -151,7 +152,8 @@ class Server:
         self._server = grpc.aio.server(interceptors=(self._door,), options=_channel_options(config))
         service = SandboxService(
             judge=engine.judge, terms=engine.terms(), stamp=engine.stamp(), info=engine.info(), identity=identity,
-            admission=admission, door=self._door, turns=Turns(pool.charge), observer=engine.metrics,
+            admission=admission, door=self._door, turns=Turns(pool.charge),
+            answers=Answers(pool.resume), observer=engine.metrics,
         )  # fmt: skip
         service.add_to(self._server)
         self._health.add_to(self._server)

@@ -24,7 +24,7 @@ from cruxboxd.scheduling.fair_queue import FairQueue
 from cruxboxd.scheduling.slow_share import SlowShare
 from cruxboxd.settings.config import Config
 from cruxboxd.tenancy.tenants import Tenant, TenantOf
-from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.jobs import Job, Result, current_outlet
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds, ZygoteSetup
 from cruxboxd.zygotes.zygote_process import Keeper, StartError
 
@@ -70,6 +70,7 @@ class Pool:
     async def run(self, job: Job) -> Result:
         """Queue the job and wait for its result. Cancelling the caller kills the worker."""
         self._running.add(job)
+        job.outlet = current_outlet.get()
         self._queue.put(job)
         self._pump_soon()
         result = Result()
@@ -152,6 +153,11 @@ class Pool:
     def cpu_wait_s(self, tenant: str) -> float:
         """Seconds until a tenant that has used up its CPU time may start something again; 0 if it may now."""
         return self._queue.cpu_wait_s(tenant)
+
+    def resume(self) -> None:
+        """Verdicts have left somewhere: hand out what was waiting for that."""
+        self._queue.resume()
+        self._pump_soon()
 
     def charge(self, tenant: str, cpu_s: float) -> None:
         """Have a tenant pay for CPU time that the daemon itself spent on it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -55,6 +56,18 @@ class Result:
             await self.company.settled()
 
 
+class Outlet:
+    """Where the verdicts of a call wait to leave."""
+
+    @property
+    def is_full(self) -> bool:
+        return False
+
+
+# The outlet of the call that is being judged.
+current_outlet: ContextVar[Outlet | None] = ContextVar("current_outlet", default=None)
+
+
 @dataclass(eq=False)
 class Job:
     """One worker's work. `checks` is how many checks it answers, each with the limits for itself."""
@@ -75,6 +88,8 @@ class Job:
     # May other jobs of the same call (a number) share its worker? The job that carries it now, if one does.
     may_share: bool = False
     call: int = 0
+    # Where its verdicts leave; while that is full, it is not handed out.
+    outlet: Outlet | None = None
     # Called with the report so far when its worker gets nothing done for long: what is behind can go elsewhere.
     on_stuck: Callable[[bytes], None] | None = None
     carrier: Job | None = None
