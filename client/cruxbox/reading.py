@@ -23,28 +23,24 @@ class NotJson(ValueError):
         self.line = line
 
 
-def read_bytes(path: str | os.PathLike[str] | int, most: int = MAX_FILE_BYTES) -> bytes:
-    """All of a file (or of a descriptor, which stays open) of at most `most` bytes. DataError if it is larger."""
+def read_bytes(path: str | os.PathLike[str], most: int = MAX_FILE_BYTES) -> bytes:
+    """All of a file of at most `most` bytes. DataError if it cannot be read or is larger."""
     try:
-        with open(path, "rb", closefd=not isinstance(path, int)) as file:
+        with open(path, "rb") as file:
             data = file.read(most + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise DataError(f"{_name(path)}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if len(data) > most:
-        raise DataError(f"{_name(path)}: is larger than {most >> 20} MiB, which is more than is read at once")
+        raise DataError(f"{path}: is larger than {most >> 20} MiB, which is more than is read at once")
     return data
 
 
-def read_text(path: str | os.PathLike[str] | int, most: int = MAX_FILE_BYTES) -> str:
+def read_text(path: str | os.PathLike[str], most: int = MAX_FILE_BYTES) -> str:
     """All of a text file in UTF-8, a byte order mark left out. DataError that names the first wrong byte."""
     try:
         return read_bytes(path, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{_name(path)}: is not UTF-8 (byte {error.start})") from None
-
-
-def _name(path: str | os.PathLike[str] | int) -> str:
-    return "standard input" if path == 0 else str(path)
+        raise DataError(f"{path}: is not UTF-8 (byte {error.start})") from None
 
 
 def lines(file: IO[bytes], path: str | os.PathLike[str]) -> Iterator[bytes]:

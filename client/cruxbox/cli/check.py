@@ -43,9 +43,17 @@ def command(
 
 
 def _read(program: str) -> str:
-    if program == "-" and sys.stdin is None:
+    if program != "-":
+        return read_text(program, _MAX_PROGRAM_BYTES)
+    if sys.stdin is None:
         raise DataError("standard input: is closed")
-    return read_text(sys.stdin.fileno() if program == "-" else program, _MAX_PROGRAM_BYTES)
+    source = sys.stdin.buffer.read(_MAX_PROGRAM_BYTES + 1)
+    if len(source) > _MAX_PROGRAM_BYTES:
+        raise DataError(f"standard input: is larger than {_MAX_PROGRAM_BYTES >> 20} MiB")
+    try:
+        return source.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"standard input: is not UTF-8 (byte {error.start})") from None
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
