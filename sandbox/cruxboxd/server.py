@@ -39,9 +39,9 @@ from cruxboxd.telemetry.exporter import Exporter
 from cruxboxd.telemetry.metrics import Metrics
 from cruxboxd.tenancy.admission import Admission
 from cruxboxd.tenancy.identity import Identity
+from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.runtimes import Runtime, ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds
-from cruxboxd.zygotes.zygote_process import StartError
 
 log = logging.getLogger(__name__)
 
@@ -250,7 +250,8 @@ def _spare_the_collector() -> None:
 
 async def _keep_canaries(engine: Engine) -> None:
     if engine.config.canary_s > 0:
-        await Canaries(engine.judge, engine.default_runtime, engine.config.canary_s, engine.metrics.canary).run()
+        every_s, tell, where = engine.config.canary_s, engine.metrics.canary, engine.pool.where
+        await Canaries(engine.judge, engine.default_runtime, every_s, tell, where).run()
 
 
 def give_memory_back() -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -59,17 +59,23 @@ class _Line:
 
     @property
     def is_at_quota(self) -> bool:
-        tenant = self.tenant
-        if tenant.concurrent_checks and len(self.out) >= tenant.concurrent_checks:
-            return True
-        if tenant.cpu_seconds_per_minute:
-            self.refill(time.monotonic())
-            return self.cpu_left_s <= 0
-        return False
+        return self.is_full or self.is_overspent
+
+    @property
+    def is_full(self) -> bool:
+        """Does it have as much out as it may?"""
+        return 0 < self.tenant.concurrent_checks <= len(self.out)
+
+    @property
+    def is_overspent(self) -> bool:
+        if not self.tenant.cpu_seconds_per_minute:
+            return False
+        self.refill(time.monotonic())
+        return self.cpu_left_s <= 0
 
 
 class FairQueue:
-    """Jobs of many tenants, bounded by whoever puts them in. `checks` and `bytes` say what waits.
+    """Jobs of many tenants, bounded by whoever puts them in. `checks` says how many wait.
 
     Args:
         terms_of: the weight and quotas of a tenant by name, asked again whenever the tenant comes back.
@@ -81,7 +87,6 @@ class FairQueue:
         self._waiting: dict[str, _Line] = {}
         self._clock = 0.0  # the tag of the line served last
         self.checks = 0
-        self.bytes = 0
 
     # ---- in ----------------------------------------------------------------------------------------------------
 
@@ -171,12 +176,17 @@ class FairQueue:
     def done(self, job: Job, cpu_ns: int = 0) -> None:
         """A job is over, whether it was handed out or not; `cpu_ns` is what it really cost."""
         line = self._lines.get(job.tenant)
-        if line is None or job not in line.out:
+        if line is None:
+            return
+        line.cpu_left_s -= cpu_ns / 1e9
+        if job not in line.out:
+            line.tag += (
+                cpu_ns / 1e9 / _CHECK_S / line.tenant.weight
+            )  # of a pair the half that was not handed out itself
             return
         line.out.discard(job)
         line.left_at = time.monotonic()
         line.tag += max(0.0, cpu_ns / 1e9 / _CHECK_S - job.checks) / line.tenant.weight
-        line.cpu_left_s -= cpu_ns / 1e9
 
     def charge(self, name: str, cpu_s: float) -> None:
         """CPU time that was spent for a tenant outside of its jobs: by the daemon, on its requests."""
@@ -226,6 +236,19 @@ class FairQueue:
         lines = [line for name, line in self._lines.items() if name not in _NOBODY]
         return sum(1 for line in lines if line.out or line.head or line.held or line.left_at > since)
 
+    def is_stalled(self, carried: Container[Job], has_room: bool, may_start: Callable[[str], bool]) -> bool:
+        """Does work wait that nothing holds back? `carried` are the jobs that workers have: a tenant that has as much
+        out as it may, and none of it with a worker, would wait for ever."""
+        for name, line in self._waiting.items():
+            head = line.head
+            if head is None or (head.outlet is not None and head.outlet.is_full):
+                continue  # nobody reads its verdicts
+            if line.is_overspent or not may_start(name):
+                continue
+            if not any(job in carried for job in line.out) if line.is_full else has_room:
+                return True
+        return False
+
     def cpu_wait_s(self, name: str) -> float:
         """Seconds until a tenant that has used up its CPU time may start something again; 0 if it may now."""
         line = self._lines.get(name)
@@ -245,4 +268,3 @@ class FairQueue:
 
     def _count(self, job: Job, sign: int) -> None:
         self.checks += sign * job.checks
-        self.bytes += sign * job.size

@@ -11,18 +11,6 @@ from cruxcell.protocol import messages, records
 from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS
 
 
-def prepare_stdio(stdin):
-    # type: (bytes) -> None
-    """Make `stdin` file descriptor 0. Before confinement: creating memory files is forbidden afterwards."""
-    memory = os.memfd_create("stdin", os.MFD_CLOEXEC)
-    at = 0
-    while at < len(stdin):
-        at += os.write(memory, stdin[at : at + (1 << 20)])
-    os.lseek(memory, 0, os.SEEK_SET)
-    os.dup2(memory, 0)
-    os.close(memory)
-
-
 def _open_streams():
     # type: () -> None
     """The three standard streams on the file descriptors as they are now. They end with the process."""
@@ -35,7 +23,7 @@ def _open_streams():
 
 def run_stdio(bench, fields):
     # type: (Workbench, list[bytes]) -> None
-    """fields: program, standard input. Output goes to real file descriptors, which the daemon reads afterwards."""
+    """fields: program. Standard input is a pipe, output goes to memory files that the daemon reads afterwards."""
     try:
         program = compile_text(fields[0].decode("utf-8", "surrogatepass"), PROGRAM, "exec")
     except Invalid as error:
