@@ -68,6 +68,8 @@ def _preflight(config: Config, as_json: bool) -> int:
             state = "active" if layer["active"] else "unavailable"
             need = "required" if layer["required"] else "optional"
             print(f"{layer['name']:<14} {state:<12} {need:<9} {layer['detail']}")
+        for name, helper in found["helpers"].items():  # type: ignore[attr-defined]
+            print(f"{'helper':<14} {helper:<12} {'optional':<9} of workers of runtime {name}")
         for name, result in found["attempts"].items():  # type: ignore[attr-defined]
             print(f"{name:<18} {result}")
         for problem in found["problems"]:  # type: ignore[attr-defined]
@@ -89,5 +91,6 @@ async def _look(config: Config) -> dict[str, object]:
         "problems": problems,
         "layers": [vars(layer) for layer in engine.preflight.layers],
         "attempts": dict(engine.preflight.attempts),
+        "helpers": engine.helpers(),
         "profile_digest": engine.setups.profile_digest,
     }

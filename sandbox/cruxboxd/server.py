@@ -74,6 +74,10 @@ class Engine:
         except OSError as error:
             raise RefusedToServe(f"the filter of system calls cannot be built: {error.strerror}") from None
         self.metrics = Metrics()
+        for name, helper in self.helpers().items():
+            self.metrics.helper(name, helper == "native")
+            if helper != "native":
+                log.warning("no native helper: the pure twin serves, slower", extra={"runtime": name})
         self.identity = Identity(self.config)
         self.default_runtime = next(runtime.name for runtime in self.runtimes.values() if runtime.is_default)
         self.preflight = Preflight((), ())
@@ -98,6 +102,10 @@ class Engine:
     async def close(self) -> None:
         await self.pool.close()
 
+    def helpers(self) -> dict[str, str]:
+        """ "native" or "pure" for each runtime."""
+        return {name: "pure" if self.config.pure else runtime.helper for name, runtime in self.runtimes.items()}
+
     def terms(self) -> Terms:
         return Terms(
             frozenset(self.runtimes), self.default_runtime, self.config.default_limits, self.config.maximum_limits
@@ -111,7 +119,7 @@ class Engine:
         """What GetServerInfo answers."""
         return pb.ServerInfo(
             version=__version__,
-            runtimes=[_runtime_info(runtime) for runtime in self.runtimes.values()],
+            runtimes=[_runtime_info(runtime, self.helpers()[runtime.name]) for runtime in self.runtimes.values()],
             default_limits=_limits_info(self.config.default_limits),
             maximum_limits=_limits_info(self.config.maximum_limits),
             layers=[
@@ -126,9 +134,9 @@ class Engine:
         )
 
 
-def _runtime_info(runtime: Runtime) -> pb.Runtime:
+def _runtime_info(runtime: Runtime, helper: str) -> pb.Runtime:
     return pb.Runtime(
-        name=runtime.name, version=runtime.version, path=runtime.path, is_default=runtime.is_default,
+        name=runtime.name, version=runtime.version, path=runtime.path, is_default=runtime.is_default, helper=helper,
         packages=[pb.Package(name=name, version=version) for name, version in runtime.packages],
         preload=runtime.preload,
     )  # fmt: skip

@@ -149,20 +149,22 @@ class Package(_message.Message):
     def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
 
 class Runtime(_message.Message):
-    __slots__ = ["is_default", "name", "packages", "path", "preload", "version"]
+    __slots__ = ["helper", "is_default", "name", "packages", "path", "preload", "version"]
+    HELPER_FIELD_NUMBER: _ClassVar[int]
     IS_DEFAULT_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     PACKAGES_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
     PRELOAD_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    helper: str
     is_default: bool
     name: str
     packages: _containers.RepeatedCompositeFieldContainer[Package]
     path: str
     preload: _containers.RepeatedScalarFieldContainer[str]
     version: str
-    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., path: _Optional[str] = ..., is_default: bool = ..., packages: _Optional[_Iterable[_Union[Package, _Mapping]]] = ..., preload: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., path: _Optional[str] = ..., is_default: bool = ..., packages: _Optional[_Iterable[_Union[Package, _Mapping]]] = ..., preload: _Optional[_Iterable[str]] = ..., helper: _Optional[str] = ...) -> None: ...
 
 class ScriptCheck(_message.Message):
     __slots__ = ["entry_point", "script"]

@@ -39,9 +39,15 @@ class Metrics(PoolObserver, AuditObserver, service.Observer, interceptor.Observe
         self._audits = self._counter("cruxbox_audits", "Checks that shared a worker and ran again alone")
         self._mismatches = self._counter("cruxbox_audit_mismatches", "Audits in which the check came to something else")
         self._refused = self._counter("cruxbox_refused", "Calls refused", ("tenant", "reason"))
+        self._helpers = Gauge(
+            "cruxbox_native_helper", "1 if workers use the native helper", ("runtime",), registry=self.registry
+        )
         self._canaries = Gauge(
             "cruxbox_canary_ok", "1 if the canary got the right verdict", ("canary",), registry=self.registry
         )
+
+    def helper(self, runtime: str, is_native: bool) -> None:
+        self._helpers.labels(runtime).set(is_native)
 
     def _counter(self, name: str, text: str, labels: tuple[str, ...] = ()) -> Counter:
         return Counter(name, text, labels, registry=self.registry)

@@ -106,7 +106,7 @@ def is_current(built: Path) -> bool:
     """Whether this file was compiled from the sources as they are now; they leave their digest in it."""
     try:
         return digest().encode() in built.read_bytes()
-    except OSError:
+    except (OSError, BuildError):
         return False
 
 

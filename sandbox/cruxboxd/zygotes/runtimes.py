@@ -10,12 +10,14 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
 
 from cruxboxd.seccomp.compiler import Profile
 from cruxboxd.seccomp.compiler import compile as compile_policy
 from cruxboxd.settings.config import Config, ConfigError, RuntimeSpec, environment_for_zygotes
+from cruxboxd.zygotes import native_build
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteSetup
 
 log = logging.getLogger(__name__)
@@ -91,6 +93,11 @@ class Runtime:
     preload: tuple[str, ...] = ()  # what its zygotes can import before they serve
     preload_bytes: int = 0  # memory that takes, of each such zygote
 
+    @property
+    def helper(self) -> str:
+        """ "native", or "pure" where there is no native helper that fits interpreter and sources."""
+        return "pure" if self.native_folder == _NO_HELPER else "native"
+
 
 def find_runtimes(config: Config) -> dict[str, Runtime]:
     """Every runtime of the configuration, by name; the first is the default. Raises ConfigError, naming it."""
@@ -158,21 +165,24 @@ def _answers(spec: RuntimeSpec, flags: list[str], preload: tuple[str, ...]) -> d
     return said
 
 
+# A folder that is not there: a helper that does not fit its sources is not loaded from where it lies.
+_NO_HELPER = "/nonexistent"
+
+
 def _native_folder(spec: RuntimeSpec) -> str:
     """Where this interpreter's native helper is; "" is the package's own folder."""
-    if spec.path == sys.executable:
+    own = native_build.NATIVE / f"_native{EXTENSION_SUFFIXES[0]}"
+    if spec.path == sys.executable and native_build.is_current(own):
         return ""
-    return _built_for(str(Path(spec.path).resolve()))
+    return _built_for(str(Path(spec.path) if spec.path == sys.executable else Path(spec.path).resolve()))
 
 
 @cache
 def _built_for(interpreter: str) -> str:
     """Many runtimes may be virtual environments of one interpreter: it is asked and built for once."""
-    from cruxboxd.zygotes import native_build
-
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cruxbox"
     built = native_build.ensure(Path(interpreter), cache)
-    return str(built.parent) if built else str(cache)
+    return str(built.parent) if built else _NO_HELPER
 
 
 def _outermost(paths: list[str]) -> list[str]:
