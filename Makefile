@@ -85,9 +85,18 @@ proto-check:  ## are the committed stubs those of the committed .proto?
 	$(MAKE) proto
 	git diff --exit-code -- proto
 
+.venv-mutation/.installed:
+	$(PYTHON) -m venv .venv-mutation
+	.venv-mutation/bin/python -m pip install --quiet --disable-pip-version-check 'cosmic-ray==8.7.0'
+	@touch $@
+
+MUTANTS ?= --sample 5
+mutation: setup .venv-mutation/.installed  ## change the trusted modules; which changes does no test notice?
+	PYTHONPATH=tests .venv-mutation/bin/python -m mutation $(MUTANTS)
+
 MINUTES ?= 10
 load: setup  ## 64 clients of three tenants, honest, hostile and stalling work: nothing lost, nothing wrong
 	$(BIN)/python -m bench.load --minutes $(MINUTES)
 
 clean:
-	rm -rf $(VENV) .venv-deploy .venv-ray .venv-packages .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-mutation .venv-deploy .venv-ray .venv-packages .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

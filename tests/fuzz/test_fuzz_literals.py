@@ -6,6 +6,8 @@ import ast
 
 import pytest
 from cruxboxd.judging.literals import read_literal
+from cruxcell.jobs import expressions
+from cruxcell.protocol import messages
 from cruxcell.values.canonical import canon
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,6 +37,7 @@ def by_python(text: str) -> bytes:
 @pytest.mark.parametrize("text", READ)
 def test_these_are_read_as_python_reads_them(text):
     assert read_literal(text) == by_python(text)
+    assert by_worker(text) == [messages.READ_CONSTANT, read_literal(text), b""]
 
 
 @pytest.mark.parametrize("text", LEFT)
@@ -59,6 +62,18 @@ def agrees(text: str) -> None:
     read = read_literal(text)
     if read is not None:
         assert read == by_python(text)
+        assert [messages.READ_CONSTANT, read, b""] == by_worker(text)
+
+
+def by_worker(text: str) -> list[bytes]:
+    """The record of a worker that reads what is expected."""
+    return expressions._read_expected(text, 1 << 20)
+
+
+@budget
+@given(st.text("01.-e_'\"[](){},: aTrueNoFls\\\t\n\x00é", max_size=12))
+def test_any_text_is_read_as_a_worker_reads_it_or_not_at_all(text):
+    agrees(text)
 
 
 @budget
