@@ -107,7 +107,11 @@ def bound_names(source, code):
     """The names that a hermetic program binds for its calls; None if `code` (compiled from `source`) is not hermetic,
     and executing it again in a new namespace is not as good as a new process."""
     parts = dissect(code)
-    if not _TRIED or not parts.all_operations.issubset(OPERATIONS) or not _intrinsics_are_harmless(parts):
+    if (
+        not _TRIED
+        or not parts.all_operations.issubset(OPERATIONS)
+        or not _intrinsics_are_harmless(parts.all_operations, parts.bytecodes)
+    ):
         return None
     if any(item.co_flags & ~_FLAGS for item in parts.codes):
         return None
@@ -134,8 +138,9 @@ def may_share(call, bound):
         return False
     if any(not isinstance(const, _CONSTANTS) for const in call.co_consts):
         return False
-    parts = dissect(call)
-    if not parts.all_operations.issubset(CALL_OPERATIONS) or not _intrinsics_are_harmless(parts):
+    bytecode = call.co_code
+    operations = frozenset(bytecode[0::2])
+    if not operations.issubset(CALL_OPERATIONS) or not _intrinsics_are_harmless(operations, [bytecode]):
         return False
     name = call.co_names[0]
     return name in SAFE_BUILTINS or (name in bound and name not in _BUILTINS)
@@ -144,11 +149,12 @@ def may_share(call, bound):
 _CONSTANTS = (str, bytes, int, float, complex, tuple, frozenset, type(None), type(...))
 
 
-def _intrinsics_are_harmless(parts):
-    # type: (Anatomy) -> bool
-    if _INTRINSIC not in parts.all_operations:
+def _intrinsics_are_harmless(operations, bytecodes):
+    # type: (frozenset[int], list[bytes]) -> bool
+    """`operations`: all those of these `bytecodes`."""
+    if _INTRINSIC not in operations:
         return True
-    pairs = [pair for bytecode in parts.bytecodes for pair in zip(bytecode[0::2], bytecode[1::2])]
+    pairs = [pair for bytecode in bytecodes for pair in zip(bytecode[0::2], bytecode[1::2])]
     return all(number in _HARMLESS_INTRINSICS for operation, number in pairs if operation == _INTRINSIC)
 
 
