@@ -24,6 +24,7 @@ from cruxbox.building import (
 from cruxbox.building.completions import read_completions
 from cruxbox.building.extraction import Rules
 from cruxbox.building.recipe import Schedule
+from cruxbox.building.sampling import select_permuted
 from cruxbox.building.shots import LIST_SHOTS, STRING_SHOTS
 from cruxbox.errors import DataError
 
@@ -124,6 +125,20 @@ def test_every_program_and_every_input_is_as_likely():
     assert min(programs.values()) > 15
     assert max(programs.values()) < 75
     assert all(680 < count < 920 for count in inputs.values())
+
+
+def test_the_released_way_takes_the_first_of_a_permutation():
+    sample = select_permuted(POOL, 40, seed=3)
+    assert sample == select_permuted(POOL, 40, seed=3)
+    assert sample[:15] == select_permuted(POOL, 15, seed=3)
+    assert sample != select_permuted(POOL, 40, seed=4)
+    assert sample != select_permuted(POOL[::-1], 40, seed=3)
+    assert len({row.code for row in sample}) == 40
+    assert len(select_permuted(POOL, 500, one_per_program=False)) == 500
+    with pytest.raises(DataError, match="n is 101, but only 100 different programs"):
+        select_permuted(POOL, 101)
+    with pytest.raises(DataError, match="n must be 1 or more"):
+        select_permuted(POOL, 0)
 
 
 def test_a_sample_larger_than_the_pool_is_refused():

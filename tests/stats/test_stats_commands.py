@@ -197,6 +197,30 @@ def test_stats_counts_steps(data, capsys):
 
 
 @pytest.mark.kernel
+@pytest.mark.parametrize("count", ["instructions", "events"])
+def test_steps_are_written_and_used_in_the_quarters(tmp_path, capsys, count):
+    """`steps --out` writes a column that `stats` and `compare` read."""
+    programs = [
+        {"code": "def f(n):\n    for i in range(n):\n        pass\n    return n", "input": str(at), "output": str(at),
+         "id": f"sample_{at}"}
+        for at in range(8)
+    ]  # fmt: skip
+    data, out = tmp_path / "rows.jsonl", tmp_path / "counted.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in programs))
+    assert main(["steps", str(data), "--count", count, "--out", str(out), "--json"]) == 0
+    told = {row["id"]: row["steps"] for row in json.loads(capsys.readouterr().out)["rows"]}
+    found = lines(out)
+    assert {row["id"]: row["steps"] for row in found} == told
+    assert [{key: row[key] for key in row if key != "steps"} for row in found] == programs
+    marks = {row["id"]: [at < 4] * 2 for at, row in enumerate(programs)}
+    scored = tmp_path / "scored.json"
+    scored.write_text(json.dumps({"raw_scored_generations": marks}))
+    assert main(["compare", str(scored), "--dataset", str(out), "--resamples", "100", "--json"]) == 0
+    quarters = json.loads(capsys.readouterr().out)["quarters"]["steps"]
+    assert [group["mean"] for group in quarters] == [1, 1, 0, 0]
+
+
+@pytest.mark.kernel
 def test_a_form_that_behaves_otherwise_is_told(client):
     code = "def f(a):\n    return a + 1"
     right = Row(code, "1", "2", "right")

@@ -8,6 +8,7 @@ import statistics
 import numpy as np
 import pytest
 from cruxbox.building import METHODS, Row, methods_used, read_rows
+from cruxbox.building.methods import Methods
 from cruxbox.stats import (
     by_method,
     by_quarter,
@@ -122,3 +123,15 @@ def test_cruxeval_itself(cruxeval):
     # The published length rule: 75 to 300 characters of program and call together.
     assert all(75 <= len(f"{row.code}\nassert f({row.input}) ==") <= 300 for row in rows)
     assert found.methods["join"] == sum(".join(" in row.code for row in rows)
+    assert (found.chars_asserted.bounds[0], found.chars_asserted.bounds[-1]) == (75, 300)
+    assert (found.lines_asserted.bounds[0], found.lines_asserted.bounds[-1]) == (3, 13)
+    # The counts behind the paper's figures 12 to 15: the name after a dot, wherever it stands.
+    told = describe(rows, methods=Methods.TEXT).methods
+    assert [told[name] for name in ("remove", "get", "isnumeric", "lstrip", "format")] == [33, 13, 11, 5, 10]
+    assert [found.methods[name] for name in ("remove", "get", "isnumeric", "format")] == [18, 12, 9, 9]
+
+
+def test_a_method_is_called_or_only_mentioned():
+    code = "def f(a):\n    g = a.strip\n    return a.removeprefix('x').upper()"
+    assert methods_used(code) == {"removeprefix", "upper"}
+    assert methods_used(code, Methods.TEXT) == {"strip", "remove", "removeprefix", "upper"}

@@ -6,6 +6,7 @@ The table is `dir()` of str, list and dict without dunders, as it stands on Pyth
 
 from __future__ import annotations
 
+import enum
 import re
 
 _STR = """capitalize casefold center count encode endswith expandtabs find format format_map index isalnum isalpha
@@ -30,6 +31,15 @@ METHOD_NAMES = frozenset(name for names in METHODS.values() for name in names)
 _CALL = re.compile(r"\.\s*([A-Za-z_]\w*)\s*\(")
 
 
-def methods_used(code: str) -> frozenset[str]:
-    """The names out of the table that `code` calls as a method; a call inside a string literal counts too."""
+class Methods(str, enum.Enum):
+    """What it is to use a method: to call it, or (the paper's figures) to hold its `.name`."""
+
+    CALL = "call"
+    TEXT = "text"
+
+
+def methods_used(code: str, how: Methods = Methods.CALL) -> frozenset[str]:
+    """The names out of the table that `code` uses; a string literal counts too."""
+    if how is Methods.TEXT:
+        return frozenset(name for name in METHOD_NAMES if f".{name}" in code)
     return METHOD_NAMES.intersection(_CALL.findall(code))

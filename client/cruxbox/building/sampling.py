@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import random
 from collections.abc import Iterable
 
 from cruxbox.building.rows import Row
@@ -44,6 +45,24 @@ def select(rows: Iterable[Row], n: int, seed: int = 0, *, one_per_program: bool 
         what = "programs" if one_per_program else "pairs of program and input"
         raise DataError(f"n is {n}, but only {len(best)} different {what} are there")
     return [best[key][1] for key in sorted(best)]
+
+
+def select_permuted(rows: Iterable[Row], n: int, seed: int = 0, *, one_per_program: bool = True) -> list[Row]:
+    """The first `n` rows of a seeded permutation, as the release took its 800; it depends on the order of the rows.
+
+    A program (or pair) that came before is passed over. Raises DataError as `select` does.
+    """
+    if n < 1:
+        raise DataError(f"n must be 1 or more, is {n}")
+    pool = list(rows)
+    random.Random(seed).shuffle(pool)  # noqa: S311  (nothing secret)
+    found: dict[tuple[str, ...], Row] = {}
+    for row in pool:
+        found.setdefault((row.code,) if one_per_program else (row.code, row.input), row)
+        if len(found) == n:
+            return list(found.values())
+    what = "programs" if one_per_program else "pairs of program and input"
+    raise DataError(f"n is {n}, but only {len(found)} different {what} are there")
 
 
 def _rank(seed: int, *texts: str) -> int:

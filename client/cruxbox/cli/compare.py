@@ -6,6 +6,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from cruxbox.building.methods import Methods
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.show import note, print_json
 from cruxbox.errors import DataError
@@ -32,6 +33,9 @@ def command(
     confidence: Annotated[
         float, typer.Option(help="Confidence of intervals and verdicts.", min=0.5, max=0.9999)
     ] = 0.95,
+    methods: Annotated[
+        Methods, typer.Option(help="Tasks that call a method, or whose text holds its name after a dot (the paper).")
+    ] = Methods.CALL,
     html: Annotated[Optional[Path], typer.Option(help="Write a self-contained page.", metavar="REPORT.html")] = None,
     title: Annotated[str, typer.Option(help="Title of the page.")] = "Comparison of models",
     as_json: AsJson = False,
@@ -49,7 +53,7 @@ def command(
         baseline=baseline,
         cot=_pairs(cot or [], [model.name for model in models]),
         dataset=rows,
-        settings=Settings(resamples=resamples, seed=seed, confidence=confidence),
+        settings=Settings(resamples=resamples, seed=seed, confidence=confidence, methods=methods),
     )
     if html:
         from cruxbox.stats.html import render

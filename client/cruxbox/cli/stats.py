@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from cruxbox.building.methods import Methods
 from cruxbox.building.rows import Row, read_rows
 from cruxbox.building.running import Steps, measure_steps
 from cruxbox.cli.connect import AsJson
@@ -32,6 +33,9 @@ def command(
     count: Annotated[Count, typer.Option(help="Instructions of the call, or the paper's trace events.")] = (
         Count.INSTRUCTIONS
     ),
+    methods: Annotated[
+        Methods, typer.Option(help="Rows that call a method, or whose text holds its name after a dot (the paper).")
+    ] = Methods.CALL,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad row.")] = False,
     as_json: AsJson = False,
     running: Running,
@@ -44,7 +48,7 @@ def command(
     for problem in bad:
         note(str(problem))
     steps, source = _steps(rows, running, run, count)
-    stats = describe(rows, steps.counts)
+    stats = describe(rows, steps.counts, methods=methods)
     if as_json:
         known = {**to_json(stats), "steps_source": source, "problems": steps.problems, "bad_rows": len(bad)}
         print_json(known)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Optional
 
 import typer
 from rich.table import Table
 
-from cruxbox.building.rows import Row
+from cruxbox.building.rows import Row, write_records
 from cruxbox.cli.check import error_of
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.running import Running, runs_programs
@@ -35,6 +36,9 @@ def command(
         Count,
         typer.Option(help="Bytecode instructions of the call, or every trace event (the paper's numsteps)."),
     ] = Count.instructions,
+    out: Annotated[
+        Optional[Path], typer.Option(metavar="FILE", help="Write the rows with their counts as `steps`.")
+    ] = None,
     as_json: AsJson = False,
     *,
     running: Running,
@@ -50,6 +54,8 @@ def command(
             verdicts.append(verdict)
             progress(len(verdicts), len(rows))
     counted = [verdict.steps for verdict in verdicts if verdict.outcome in _COUNTED]
+    if out is not None:
+        write_records(out, (_counted(row, verdict) for row, verdict in zip(rows.values(), verdicts)))
     if as_json:
         print_json({"rows": [_row(verdict) for verdict in verdicts], "sum": sum(counted)})
     else:
@@ -73,6 +79,11 @@ def _tasks(rows: Dataset, count: Count) -> Iterator[Task]:
 
 def _assertion(row: Row) -> str:
     return f"assert {row.call} == {row.output}"
+
+
+def _counted(row: Row, verdict: Verdict) -> dict[str, Any]:
+    """The row with its count; without one where it has none."""
+    return replace(row, steps=verdict.steps if verdict.outcome in _COUNTED else None).as_dict()
 
 
 def _row(verdict: Verdict) -> dict[str, Any]:

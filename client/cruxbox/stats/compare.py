@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from cruxbox.building.methods import Methods
 from cruxbox.building.rows import Row
 from cruxbox.errors import DataError
 from cruxbox.stats.behaviour import Confusion, Shares, conditional_failure, cot_confusion, diversity, shares
@@ -33,6 +34,7 @@ class Settings:
     confidence: float = CONFIDENCE
     ks: tuple[int, ...] = KS
     sizes: tuple[int, ...] = SIZES
+    methods: Methods = Methods.CALL
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ def compare(
             cot_confusion(panel.p[:, i], panel.p[:, j], (panel.names[i], panel.names[j])) for i, j in pairs
         ),
         difficulty=difficulty_histogram(panel.p),
-        methods=tuple(by_method(panel.p, panel.ids, rows)),
+        methods=tuple(by_method(panel.p, panel.ids, rows, methods=settings.methods)),
         quarters=_quarters(panel.p, [rows.get(id) for id in panel.ids]),
         notes=tuple(_notes(models, panel, rows, dataset is not None)),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cruxbox.building.methods import METHODS, methods_used
+from cruxbox.building.methods import METHODS, Methods, methods_used
 from cruxbox.building.rows import Row
 from cruxbox.stats.panel import Floats, Ints
 
@@ -38,31 +38,47 @@ class Spread:
 
 @dataclass(frozen=True)
 class DatasetStats:
-    """Everything `describe` finds. `methods` counts the rows that use a method at least once."""
+    """Everything `describe` finds. `methods` counts the rows that use a method at least once.
+
+    What is `asserted` is the program and the assertion up to its `==`: the paper's 75 to 300 characters, 3 to 13 lines.
+    """
 
     rows: int
     chars: Spread
     lines: Spread
+    chars_asserted: Spread
+    lines_asserted: Spread
     steps: Spread | None
     methods: dict[str, int]
     methods_unused: tuple[str, ...]
     without_method: int
 
 
-def describe(rows: Sequence[Row], steps: Sequence[int | None] | None = None) -> DatasetStats:
-    """Statistics of the rows. `steps` takes the place of the rows' own; None in it is a row that has none."""
+def describe(
+    rows: Sequence[Row], steps: Sequence[int | None] | None = None, *, methods: Methods = Methods.CALL
+) -> DatasetStats:
+    """Statistics of the rows.
+
+    Args:
+        rows: the data set.
+        steps: instead of the rows' own; None in it is a row that has none.
+        methods: what it is to use a method.
+    """
     counted = [row.steps for row in rows] if steps is None else steps
     known = [count for count in counted if count is not None]
-    used = [methods_used(row.code) for row in rows]
-    methods = Counter(name for names in used for name in names)
+    used = [methods_used(row.code, methods) for row in rows]
+    asserted = [f"{row.code}\nassert {row.call} ==" for row in rows]
+    counts = Counter(name for names in used for name in names)
     every = {name for names in METHODS.values() for name in names}
     return DatasetStats(
         rows=len(rows),
         chars=spread([len(row.code) for row in rows]),
         lines=spread([len(row.code.splitlines()) for row in rows]),
+        chars_asserted=spread([len(text) for text in asserted]),
+        lines_asserted=spread([len(text.splitlines()) for text in asserted]),
         steps=spread(known) if known else None,
-        methods=dict(sorted(methods.items(), key=lambda item: (-item[1], item[0]))),
-        methods_unused=tuple(sorted(every - set(methods))),
+        methods=dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
+        methods_unused=tuple(sorted(every - set(counts))),
         without_method=sum(not names for names in used),
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cruxbox.building.methods import methods_used
+from cruxbox.building.methods import Methods, methods_used
 from cruxbox.building.rows import Row
 from cruxbox.stats.dataset import quarter_of
 from cruxbox.stats.panel import Floats, column_means, unit_histogram
@@ -49,11 +49,17 @@ def difficulty_histogram(p: Floats) -> Histogram:
     return Histogram(tuple(edge / _BINS for edge in range(_BINS + 1)), tuple(map(int, counts)))
 
 
-def by_method(p: Floats, ids: Sequence[str], rows: Mapping[str, Row], fewest: int = FEWEST_TASKS) -> list[Group]:
+def by_method(
+    p: Floats,
+    ids: Sequence[str],
+    rows: Mapping[str, Row],
+    fewest: int = FEWEST_TASKS,
+    methods: Methods = Methods.CALL,
+) -> list[Group]:
     """Methods that at least `fewest` tasks use, hardest first; a task counts once for each method it uses."""
     users: dict[str, list[int]] = {}
     for at, id in enumerate(ids):
-        for name in methods_used(rows[id].code) if id in rows else ():
+        for name in methods_used(rows[id].code, methods) if id in rows else ():
             users.setdefault(name, []).append(at)
     groups = [_group(name, p[users[name]]) for name in sorted(users) if len(users[name]) >= fewest]
     return sorted((group for group in groups if group.mean == group.mean), key=lambda group: (group.mean, group.name))

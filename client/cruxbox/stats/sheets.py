@@ -161,7 +161,13 @@ def groups(what: str, found: Sequence[Group], comparison: Comparison) -> Sheet:
 
 def spreads(stats: DatasetStats) -> Sheet:
     """Lengths and steps of a data set."""
-    named = (("characters", stats.chars), ("lines", stats.lines), ("steps", stats.steps))
+    named = (
+        ("characters", stats.chars),
+        ("lines", stats.lines),
+        ("characters with assertion", stats.chars_asserted),
+        ("lines with assertion", stats.lines_asserted),
+        ("steps", stats.steps),
+    )
 
     def line(name: str, spread: Spread) -> list[str]:
         return [
