@@ -89,7 +89,8 @@ def encode_options(task: Task) -> Any | None:
         return None
     options: Any = pb.Options(runtime=_runtime(task.runtime), repeat=_whole("repeat", task.repeat, 2))
     options.isolation = _member("isolation", task.isolation, _ISOLATIONS)
-    options.step_count = _member("step_count", task.step_count, _STEP_COUNTS)
+    if task.step_count is not None:
+        options.step_count = _member("step_count", task.step_count, _STEP_COUNTS)
     for name in ("cpu_ms", "wall_ms", "memory_bytes", "steps", "output_bytes"):
         value = getattr(task.limits, name)
         if value != 0:

@@ -19,10 +19,7 @@ LIMITS = Limits(cpu_ms=10_000, wall_ms=60_000, memory_bytes=512 << 20, output_by
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
 # What is known to differ, and why: (beginning of the case's name, reason). Anything else is a fault.
-KNOWN: tuple[tuple[str, str], ...] = (
-    ("honest/script with in-place change", "a result that is the test's own object comes back as a copy"),
-    ("mbpp+/126", "an entry point with a builtin's name is taken for the builtin"),
-)
+KNOWN: tuple[tuple[str, str], ...] = (("mbpp+/126", "an entry point with a builtin's name is taken for the builtin"),)
 # Their tests draw random numbers, so their steps differ from run to run; all else is compared.
 DRAWING = tuple(f"{name}/HumanEval/{number}" for name in ("humaneval", "humaneval+") for number in (32, 38, 39, 50, 53))
 

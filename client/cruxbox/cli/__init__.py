@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
-import os
 import signal
 import sys
 import threading
@@ -21,7 +20,8 @@ from cruxbox.printable import printable
 # Name: (module, the sentence in `cruxbox --help`).
 COMMANDS: dict[str, tuple[str, str]] = {
     "score": ("cruxbox.cli.score", "Score CRUXEval generations: pass@k and a verdict for each."),
-    "humaneval": ("cruxbox.cli.humaneval", "Run samples against HumanEval's tests, candidate and test apart."),
+    "humaneval": ("cruxbox.cli.humaneval", "Run samples against HumanEval's (or EvalPlus's) tests, each apart."),
+    "mbpp": ("cruxbox.cli.humaneval", "Run samples against MBPP's (or MBPP+'s) tests, candidate and test apart."),
     "check": ("cruxbox.cli.check", "Run one check: does this call of this program give that value?"),
     "info": ("cruxbox.cli.info", "Show what a server is: version, runtimes, limits, layers of confinement."),
     "runtimes": ("cruxbox.cli.runtimes", "List the interpreters of a server, by the names that --runtime takes."),
@@ -58,7 +58,6 @@ _INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code. A mistake of the user is one sentence on stderr and code 2."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is said here, in one sentence
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal of another encoding: what it lacks is shown as an escape
             stream.reconfigure(errors="backslashreplace")

@@ -1,7 +1,8 @@
-"""`cruxbox humaneval`: samples for HumanEval's problems in, results in its own format and pass@k out."""
+"""`cruxbox humaneval` and `cruxbox mbpp`: samples for problems with tests in, result lines and pass@k out."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ from cruxbox.humaneval import (
     Sample,
     default_out,
     mean_pass_at_k,
+    passed,
     read_problems,
     read_samples,
     result_line,
@@ -38,38 +40,51 @@ def command(
     samples: Annotated[
         Path, typer.Argument(metavar="SAMPLES.jsonl", help="Lines {task_id, completion} or {task_id, solution}.")
     ],
-    problems: Annotated[Path, typer.Option(metavar="HumanEval.jsonl[.gz]", help="The problems with their tests.")],
+    problems: Annotated[
+        Path,
+        typer.Option(
+            metavar="PROBLEMS.jsonl[.gz]", help="HumanEval, HumanEval+, MBPP or MBPP+, in any of their files."
+        ),
+    ],
     out: Annotated[
         Optional[Path],
         typer.Option(metavar="RESULTS.jsonl", help="Where results go; the name of the samples and _results.jsonl."),
     ] = None,
     k: Annotated[Optional[list[int]], typer.Option("--k", help="The k of pass@k; may be repeated.")] = None,
+    sanitize: Annotated[
+        bool, typer.Option("--sanitize", help="Take the code out of fences and chat before it is run.")
+    ] = False,
     as_json: AsJson = False,
     *,
     running: Running,
 ) -> None:
-    """Run samples against HumanEval's tests: pass@k, and a result line for each sample.
+    """Run samples against the tests of HumanEval, MBPP or EvalPlus: pass@k, and a result line for each sample.
 
-    Candidate and test run in two processes wherever plain data is all they exchange; `assurance` says where.
+    Candidate and test run in two processes; `assurance` says where they could not. EvalPlus's base and plus tests are
+    reported apart; a sample that fails base has not passed plus.
     """
     ks = _checked_ks(k or _KS)
     known = read_problems(problems)
-    read = read_samples(samples, known)
+    read = read_samples(samples, known, clean=sanitize)
     target = _checked_out(out or default_out(samples), samples, problems)
     started = time.monotonic()
-    with running.connect() as client:
+    # Imported once, and not by every worker, where the server is this command's own.
+    preload = [f"--preload=default={','.join(_packages(known))}"] if running.python and _packages(known) else []
+    with running.connect(server_args=preload) as client:
+        _check_packages(client, known, running.runtime)
         verdicts = _run(client, read, known)
     elapsed_s = time.monotonic() - started
-    write_records(target, [result_line(sample, verdict) for sample, verdict in zip(read, verdicts)])
+    write_records(target, [result_line(sample, known[sample.task_id], own) for sample, own in zip(read, verdicts)])
     summary = {
         "out": str(target),
-        "pass_at_k": {str(each): value for each, value in mean_pass_at_k(read, verdicts, ks).items()},
+        "pass_at_k": _figures(read, verdicts, ks),
+        **_apart(read, known, verdicts, ks),
         "samples": len(read),
         "tasks": len({sample.task_id for sample in read}),
         "problems": len(known),
-        "outcomes": _counts(verdict.outcome.name for verdict in verdicts),
-        "assurances": _counts(verdict.assurance.name for verdict in verdicts if verdict.assurance is not None),
-        "masked": sum(verdict.passed is None for verdict in verdicts),
+        "outcomes": _counts(verdict.outcome.name for own in verdicts for verdict in own),
+        "assurances": _counts(verdict.assurance.name for own in verdicts for verdict in own if verdict.assurance),
+        "masked": sum(passed(own) is None for own in verdicts),
         "elapsed_s": round(elapsed_s, 3),
     }
     if as_json:
@@ -78,14 +93,50 @@ def command(
         _show(summary)
 
 
-def _run(client: Client, samples: Sequence[Sample], problems: Problems) -> list[Verdict]:
-    verdicts = []
+def _run(client: Client, samples: Sequence[Sample], problems: Problems) -> list[list[Verdict]]:
+    """The verdicts on each sample, one a test."""
+    verdicts: list[list[Verdict]] = []
+    counts = [len(problems[sample.task_id].tests) for sample in samples]
     with progress_bar("samples") as progress:
-        tasks = (task_of(sample, problems[sample.task_id], Limits()) for sample in samples)
-        for verdict in client.stream(tasks):
-            verdicts.append(verdict)
+        stream = client.stream(task_of(sample, problems[sample.task_id], Limits()) for sample in samples)
+        for count in counts:
+            verdicts.append([next(stream) for _ in range(count)])
             progress(len(verdicts), len(samples))
     return verdicts
+
+
+_IMPORTS = re.compile(r"^\s*(?:import|from)\s+(numpy|pandas|scipy|sympy|networkx)\b", re.MULTILINE)
+
+
+def _packages(problems: Problems) -> list[str]:
+    """The packages that the tests import."""
+    texts = [text for problem in problems.values() for text in problem.tests.values()]
+    return sorted({name for text in texts for name in _IMPORTS.findall(text)})
+
+
+def _check_packages(client: Client, problems: Problems, runtime: str) -> None:
+    """Refuse at once what would fail in every test: a package that the runtime does not have."""
+    chosen = [one for one in client.info().runtimes if (one.name == runtime if runtime else one.is_default)]
+    installed = {name.lower() for one in chosen for name, _ in one.packages}
+    missing = [name for name in _packages(problems) if name not in installed]
+    if chosen and missing:
+        raise InvalidRequest(
+            f"the tests import {', '.join(missing)}, which the runtime {chosen[0].name!r} does not have; name an "
+            "interpreter that has it with --python PATH, or a runtime of the server with --runtime (cruxbox runtimes)."
+        )
+
+
+def _figures(samples: Sequence[Sample], verdicts: Sequence[Sequence[Verdict]], ks: Sequence[int]) -> dict[str, float]:
+    return {str(each): value for each, value in mean_pass_at_k(samples, verdicts, ks).items()}
+
+
+def _apart(
+    samples: Sequence[Sample], problems: Problems, verdicts: Sequence[Sequence[Verdict]], ks: Sequence[int]
+) -> dict[str, dict[str, float]]:
+    """pass@k of EvalPlus's base tests alone, by their name; nothing where tests have no names."""
+    if not all("base" in problems[sample.task_id].tests for sample in samples):
+        return {}
+    return {"base": _figures(samples, [own[:1] for own in verdicts], ks), "plus": _figures(samples, verdicts, ks)}
 
 
 def _checked_ks(ks: Sequence[int]) -> list[int]:
@@ -118,6 +169,9 @@ def _show(summary: Mapping[str, Any]) -> None:
         cells.append(", ".join(f"{count:,} {word}" for word, count in summary[name].items()) or "–")
     table.add_row(*cells, str(summary["masked"]))
     print_table(table)
+    for name in ("base", "plus"):
+        if name in summary:
+            note(f"{name}: " + ", ".join(f"pass@{k} {value:.2f}" for k, value in summary[name].items()))
     if summary["tasks"] < summary["problems"]:
         note(f"{summary['tasks']} of the {summary['problems']} problems have samples; the others are not counted.")
     note(f"{summary['samples']:,} samples in {summary['elapsed_s']:.2f} s; results: {summary['out']}")

@@ -64,6 +64,7 @@ class TaskAsk:
     require: Assurance | None
     repeat: int
     step_count: StepCount
+    counts_steps: bool = True  # of scripts and programs; those of calls are always counted
     tenant: str = ""
     interactive: bool = False
     call: int = 0  # which of the open calls asked for it

@@ -130,6 +130,7 @@ def _read_options(task: pb.Task, common: pb.Options, where: str, terms: Terms, c
         "require": _read_require(options, where),
         "repeat": _read_repeat(options.repeat, where),
         "step_count": _read_step_count(options, where),
+        "counts_steps": bool(options.step_count or options.limits.steps),
         "interactive": _read_priority(options, where, caller),
     }
 

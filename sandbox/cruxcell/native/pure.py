@@ -194,6 +194,12 @@ def run(code, globals, limit, fd, report):
         _running = False
 
 
+def evaluate(code, globals):
+    # type: (object, dict[str, object]) -> object
+    """Evaluates a code object and counts nothing."""
+    return eval(code, globals)  # type: ignore[arg-type]
+
+
 def steps():
     # type: () -> int
     """The count of the last `run`."""

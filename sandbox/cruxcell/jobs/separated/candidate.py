@@ -64,7 +64,7 @@ class _Server:
             return self._bench.run(CALL, {"f": function, "a": arguments, "k": keywords})
         finally:
             self._is_running = False
-            self.steps += self._bench.kernel.steps()  # type: ignore[attr-defined]
+            self.steps += self._bench.steps()
 
     def names(self, target):
         # type: (object) -> list[str]

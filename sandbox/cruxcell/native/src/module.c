@@ -249,6 +249,7 @@ static PyMethodDef methods[] = {
     {"syscall", (PyCFunction)(void (*)(void))cell_syscall, METH_FASTCALL, syscall_doc},
     {"enter", cell_enter, METH_VARARGS, enter_doc},
     {"run", cell_run, METH_VARARGS, cell_run_doc},
+    {"evaluate", cell_evaluate, METH_VARARGS, cell_evaluate_doc},
     {"steps", cell_steps, METH_NOARGS, cell_steps_doc},
     {"read_frame", cell_read_frame, METH_VARARGS, cell_read_frame_doc},
     {"canon", cell_canon, METH_VARARGS, cell_canon_doc},

@@ -34,11 +34,13 @@ int bytes_put_utf8(struct bytes *bytes, PyObject *text, Py_ssize_t count, size_t
 int encode_plainly(struct bytes *bytes, PyObject *value, Py_ssize_t budget, int *has_nan);
 
 PyObject *cell_run(PyObject *module, PyObject *args);
+PyObject *cell_evaluate(PyObject *module, PyObject *args);
 PyObject *cell_steps(PyObject *module, PyObject *none);
 PyObject *cell_read_frame(PyObject *module, PyObject *args);
 PyObject *cell_canon(PyObject *module, PyObject *args);
 PyObject *cell_report_value(PyObject *module, PyObject *args);
 extern const char cell_run_doc[];
+extern const char cell_evaluate_doc[];
 extern const char cell_steps_doc[];
 extern const char cell_read_frame_doc[];
 extern const char cell_canon_doc[];

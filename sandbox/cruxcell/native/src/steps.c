@@ -319,6 +319,25 @@ cell_run(PyObject *Py_UNUSED(module), PyObject *args)
     return value;
 }
 
+const char cell_evaluate_doc[] = PyDoc_STR(
+"evaluate(code, globals) -> object\n\n"
+"Evaluate a code object and count nothing; as deep in the interpreter's recursion as run().");
+
+PyObject *
+cell_evaluate(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *code, *globals;
+
+    if (!PyArg_ParseTuple(args, "O!O!:evaluate", &PyCode_Type, &code, &PyDict_Type, &globals)) {
+        return NULL;
+    }
+    if (PyCode_GetNumFree((PyCodeObject *)code) > 0) {
+        PyErr_SetString(PyExc_TypeError, "evaluate takes a code object without free variables");
+        return NULL;
+    }
+    return give_builtins(globals) < 0 ? NULL : PyEval_EvalCode(code, globals, globals);
+}
+
 const char cell_steps_doc[] = PyDoc_STR(
 "steps() -> int\n\nThe count of the last run().");
 

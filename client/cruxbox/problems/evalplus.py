@@ -1,0 +1,151 @@
+"""EvalPlus's native files: `base_input` and `plus_input` per problem, and the canonical solution as the oracle.
+
+What its harness compares is made into a script: the canonical solution runs beside the test, the candidate elsewhere.
+The rules (sets of outputs, answers that only have to exist, the polynomial of HumanEval/32, what JSON made of tuples)
+are those of evalplus 0.3 (`evalplus/eval/__init__.py`, `evalplus/eval/_special_oracle.py`, `evalplus/data/mbpp.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+# Outputs compared as sets, and answers of which only whether there is one counts.
+_AS_SETS = frozenset(
+    ["similar_elements", "find_char_long", "common_in_nested_lists", "extract_singly", "larg_nnum",
+     "intersection_array", "find_dissimilar", "Diff"]
+)  # fmt: skip
+_AS_TRUTH = frozenset(["check_str", "text_match_three", "text_starta_endb"])
+
+_SCRIPT = """
+import copy as _copy
+import math as _math
+from math import inf, nan
+
+
+def _floats(value):
+    if isinstance(value, float):
+        return True
+    if isinstance(value, (list, tuple)) and value:
+        return all(isinstance(item, float) for item in value)
+    return False
+
+
+def _close(one, other, atol):
+    if isinstance(other, (list, tuple)):
+        if not isinstance(one, (list, tuple)):
+            return False
+        return len(one) == len(other) and all(_close(a, b, atol) for a, b in zip(one, other))
+    if not isinstance(one, (int, float)) or not isinstance(other, (int, float)):
+        return False
+    return one == other or (_math.isnan(one) and _math.isnan(other)) or abs(one - other) <= atol + 1e-7 * abs(other)
+
+
+def _reference():
+    namespace = {{"__name__": "reference"}}
+    exec({canonical!r}, namespace)
+    return namespace[{entry_point!r}]
+
+
+def check(candidate):
+    reference = _reference()
+    for number, inputs in enumerate({inputs}):
+        wanted = reference(*_copy.deepcopy(inputs))
+        got = candidate(*_copy.deepcopy(inputs))
+        {compare}
+
+
+check({entry_point})
+"""
+_COMPARE_PLAIN = """
+        atol = {atol!r} or (1e-6 if _floats(wanted) else 0)
+        same = got == wanted
+        if not same and atol and type(got) is type(wanted):
+            same = _close(got, wanted, atol)
+        assert same, "input %d: %.100r is not %.100r" % (number, got, wanted)
+"""
+_COMPARE_SETS = """
+        assert set(got) == set(wanted), "input %d" % number
+"""
+_COMPARE_TRUTH = """
+        answer = got if isinstance(got, bool) else got is not None
+        assert answer == wanted or (answer is False and wanted is None), "input %d" % number
+"""
+_COMPARE_ROOT = """
+        value = sum(coefficient * _math.pow(got, power) for power, coefficient in enumerate(inputs[0]))
+        assert abs(value) <= {atol!r}, "input %d: %r is no root" % (number, got)
+"""
+
+
+def scripts_of(record: Mapping[str, Any]) -> dict[str, str]:
+    """The tests of a native record: "base" and, where there is one, "plus". KeyError, TypeError or ValueError if it is
+    not such a record."""
+    entry_point, task_id = str(record["entry_point"]), str(record["task_id"])
+    canonical = str(record.get("prompt", "")) + str(record["canonical_solution"])
+    atol = float(record.get("atol", 0) or 0)
+    compare = _COMPARE_PLAIN
+    if entry_point in _AS_SETS:
+        compare = _COMPARE_SETS
+    elif entry_point in _AS_TRUTH:
+        compare = _COMPARE_TRUTH
+    elif task_id == "HumanEval/32":
+        compare, atol = _COMPARE_ROOT, atol or 1e-4
+    found = {}
+    for name in ("base", "plus"):
+        inputs = _inputs(task_id, record[f"{name}_input"] if name == "base" else record.get("plus_input") or [])
+        if inputs:
+            found[name] = _SCRIPT.format(
+                canonical=canonical, entry_point=entry_point, inputs=inputs,
+                compare=compare.format(atol=atol).strip("\n").strip(),
+            )  # fmt: skip
+    return found
+
+
+# ---- what JSON made of the inputs ----------------------------------------------------------------------------------
+
+
+def _inputs(task_id: str, inputs: Any) -> str:
+    """The inputs as the text of a Python list; JSON has no tuples, sets or complex numbers, so they are put back."""
+    if not isinstance(inputs, list) or not all(isinstance(each, list) for each in inputs):
+        raise ValueError("inputs must be a list of lists of arguments")
+    name, _, number = task_id.partition("/")
+    restore = _RESTORED.get(int(number), list) if name == "Mbpp" and number.isdigit() else list
+    json.dumps(inputs, allow_nan=True)  # nothing but plain JSON goes into the script
+    return repr([restore(each) for each in inputs]) if inputs else ""
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def _each(value: list[Any]) -> list[Any]:
+    return [tuple(item) if isinstance(item, list) else item for item in value]
+
+
+def _each_of_each(value: list[Any]) -> list[Any]:
+    return [_each(item) for item in value]
+
+
+def _head_tuple(value: list[Any]) -> list[Any]:
+    return [tuple(value[0]), *value[1:]]
+
+
+_Restore = Callable[[list[Any]], list[Any]]
+_WAYS: tuple[tuple[tuple[int, ...], _Restore], ...] = (
+    ((2, 116, 132, 143, 222, 261, 273, 394, 399, 421, 424, 429, 470, 560, 579, 596, 616, 630, 726, 740, 744, 809),
+     _each),
+    ((63, 64, 70, 94, 120, 237, 272, 299, 400, 409, 417, 438, 473, 614, 780), _each_of_each),
+    ((75, 413, 444, 753), lambda one: [_each(one[0]), *one[1:]]),
+    ((106, 750), lambda one: [one[0], tuple(one[1])]),
+    ((115,), lambda one: [[set(item) if isinstance(item, list) and item else {} for item in one[0]]]),
+    ((124,), lambda one: [float(one[0]), complex(one[1])]),
+    ((250, 405, 446, 617, 720, 763, 808), _head_tuple),
+    ((259, 401, 445), lambda one: [tuple(_each(item)) for item in one]),
+    ((278,), lambda one: [tuple(_each(one[0]))]),
+    ((307,), _head_tuple),
+    ((722,), lambda one: [{key: tuple(value) for key, value in one[0].items()}, *one[1:]]),
+    ((252,), lambda one: [complex(one[0])]),
+    ((580, 615, 791), lambda one: [_tuples(item) for item in one]),
+)  # fmt: skip
+_RESTORED: dict[int, _Restore] = {number: way for numbers, way in _WAYS for number in numbers}

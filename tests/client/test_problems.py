@@ -1,0 +1,183 @@
+"""Problem sets in the files of HumanEval, EvalPlus and MBPP; samples as chat models write them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cruxbox.cli import main
+from cruxbox.humaneval import read_problems, read_samples
+from cruxbox.problems.evalplus import scripts_of
+from cruxbox.problems.sanitizing import sanitized
+
+NATIVE = {
+    "task_id": "HumanEval/900",
+    "prompt": "def mean(xs):\n    '''The mean.'''\n",
+    "entry_point": "mean",
+    "canonical_solution": "    return sum(xs) / len(xs)\n",
+    "base_input": [[[1.0, 2.0]], [[4.0]]],
+    "plus_input": [[[0.1, 0.2, 0.3]], [[float("inf"), 1.0]]],
+    "atol": 0,
+}
+TUPLES = {
+    "task_id": "Mbpp/2",
+    "prompt": '"""\nWrite a function to find the shared elements from the given two lists.\n"""\n',
+    "entry_point": "similar_elements",
+    "canonical_solution": "def similar_elements(a, b):\n  return tuple(set(a) & set(b))\n",
+    "base_input": [[[3, 4, 5, 6], [5, 7, 4, 10]]],
+    "plus_input": [[[], []], [[1, 2], [2, 1]]],
+    "atol": 0,
+}
+MBPP = {
+    "task_id": 11,
+    "text": "Remove the first and last occurrence.",
+    "code": "",
+    "test_setup_code": "limit = 3",
+    "test_list": ["assert remove('hello','l') == 'heo'", "assert remove('abcda', 'a')[:limit] == 'bcd'"],
+}
+REMOVE = """
+def remove(s, c):
+    i, j = s.find(c), s.rfind(c)
+    return ''.join(x for k, x in enumerate(s) if k not in (i, j))
+"""
+
+
+def write(path: Path, *records: dict) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def judged(tmp_path: Path, capsys, server: str, command: str, problems: list[dict], samples: list[dict]):
+    """(summary, result lines) of a command."""
+    problem_file, sample_file = write(tmp_path / "p.jsonl", *problems), write(tmp_path / "s.jsonl", *samples)
+    out = tmp_path / "r.jsonl"
+    words = [command, str(sample_file), "--problems", str(problem_file), "--server", server, "--out", str(out)]
+    assert main([*words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out), [json.loads(line) for line in out.read_text().splitlines()]
+
+
+@pytest.mark.kernel
+def test_base_and_plus_are_reported_apart(server, tmp_path, capsys):
+    samples = [
+        {"task_id": "HumanEval/900", "completion": "    return sum(xs) / len(xs)\n"},
+        {"task_id": "HumanEval/900", "completion": "    return round(sum(xs) / len(xs), 1) if len(xs) < 3 else 0\n"},
+        {"task_id": "HumanEval/900", "solution": "def mean(xs):\n    return 1.5\n"},
+    ]
+    summary, lines = judged(tmp_path, capsys, server, "humaneval", [NATIVE], samples)
+    assert [(line["base"], line["plus"], line["passed"]) for line in lines] == [
+        (True, True, True),
+        (True, False, False),
+        (False, False, False),
+    ]
+    assert summary["base"]["1"] == pytest.approx(200 / 3)
+    assert summary["plus"] == summary["pass_at_k"] == {"1": pytest.approx(100 / 3)}
+    assert {line["assurance"] for line in lines} == {"SEPARATED"}
+
+
+@pytest.mark.kernel
+def test_tuples_come_back_and_sets_are_compared_as_sets(server, tmp_path, capsys):
+    good = "def similar_elements(a, b):\n    assert type(a) is tuple\n    return [x for x in b if x in a]\n"
+    samples = [{"task_id": "Mbpp/2", "solution": text} for text in (good, "def similar_elements(a, b): return a\n")]
+    _, lines = judged(tmp_path, capsys, server, "mbpp", [TUPLES], samples)
+    assert [line["passed"] for line in lines] == [True, False]
+
+
+@pytest.mark.kernel
+def test_mbpp_assertions_use_the_program_s_names(server, tmp_path, capsys):
+    samples = [{"task_id": "Mbpp/11", "solution": REMOVE}, {"task_id": 11, "completion": "def remove(s, c): return s"}]
+    summary, lines = judged(tmp_path, capsys, server, "mbpp", [MBPP], samples)
+    assert [(line["passed"], line["outcome"]) for line in lines] == [(True, "PASSED"), (False, "FAILED")]
+    assert summary["assurances"] == {"SEPARATED": 2}
+
+
+@pytest.mark.kernel
+def test_what_always_equals_passes_nothing(server, tmp_path, capsys):
+    forged = "class E:\n    def __eq__(self, o): return True\n    __hash__ = None\n"
+    samples = [
+        {"task_id": "11", "solution": forged + "def remove(s, c): return E()\n"},
+        {"task_id": "HumanEval/900", "solution": forged + "def mean(xs): return E()\n"},
+    ]
+    _, lines = judged(tmp_path, capsys, server, "mbpp", [MBPP, NATIVE], samples)
+    assert [line["passed"] for line in lines] == [False, False]
+
+
+def test_a_json_array_is_read_as_well_as_lines(tmp_path):
+    path = tmp_path / "sanitized-mbpp.json"
+    path.write_text(json.dumps([{**MBPP, "test_imports": ["import math"]}], indent=1))
+    [problem] = read_problems(path).values()
+    assert problem.tests[""].startswith("import math\nlimit = 3\nassert remove")
+
+
+@pytest.mark.parametrize(
+    ("record", "sentence"),
+    [
+        ({**NATIVE, "base_input": 3}, "inputs must be a list of lists"),
+        ({**NATIVE, "entry_point": "a.b("}, "not a Python name"),
+        ({**MBPP, "test_list": "assert 1"}, "must be a list of strings"),
+        ({**MBPP, "task_id": None}, "'task_id' must be a string"),
+        ({"task_id": "x", "prompt": ""}, "'entry_point' is missing"),
+    ],
+)
+def test_a_mistake_names_file_and_line(tmp_path, capsys, record, sentence):
+    path = write(tmp_path / "p.jsonl", record)
+    write(tmp_path / "s.jsonl", {"task_id": "x", "completion": ""})
+    assert main(["mbpp", str(tmp_path / "s.jsonl"), "--problems", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert f"{path}, line 1" in said.replace("\n", " ")
+    assert sentence in said.replace("\n", " ")
+
+
+def test_tests_that_need_a_package_say_so_before_they_run(tmp_path, capsys):
+    problem = {"task_id": "1", "code": "", "test": "import numpy as np\nassert np.all(f(1))\n"}
+    paths = [write(tmp_path / "s.jsonl", {"task_id": "1", "solution": "def f(x): return x"}), "--problems"]
+    assert main(["mbpp", *map(str, paths), str(write(tmp_path / "p.jsonl", problem))]) == 2
+    said = capsys.readouterr().err.replace("\n", " ")
+    assert "numpy" in said
+    assert "--python PATH" in said
+
+
+# ---- chat ------------------------------------------------------------------------
+
+PROMPT = "from typing import List\n\ndef mean(xs: List[float]) -> float:\n    '''The mean.'''\n"
+BODY = "    return sum(xs) / len(xs)\n"
+WHOLE = "def mean(xs):\n    return sum(xs) / len(xs)\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```python\n{WHOLE}```",
+        f"Sure! Here is the function:\n\n```python\n{WHOLE}```\n\nIt adds and divides.",
+        f"```\nprint(1)\n```\nand\n~~~py\n{WHOLE}~~~",
+        f"```python\n{WHOLE}",
+        f"Here you are.\n\n{WHOLE}\nThis works because it is a mean.",
+        BODY,
+        BODY + "\ndef other():\n    return 1\n",
+        BODY + "\nprint(mean([1]))\n",
+        f"```bash\npip install x\n```\n```python\n{WHOLE}```",
+        WHOLE.replace("\n", "\r\n"),
+    ],
+)
+def test_code_comes_out_of_chat(text):
+    namespace: dict = {}
+    exec(sanitized(text, "mean", PROMPT), namespace)
+    assert namespace["mean"]([1, 2]) == 1.5
+
+
+@pytest.mark.parametrize("text", ["", "no code at all", "(" * 10_000, "-" * 10_000 + "1", "x = [" * 500, "```", "\x00"])
+def test_chat_without_code_is_only_a_program_that_does_not_run(text):
+    assert isinstance(sanitized(text, "mean"), str)
+    assert isinstance(sanitized(text, "mean", PROMPT), str)
+
+
+def test_sanitize_is_asked_for(tmp_path):
+    problems = read_problems(write(tmp_path / "p.jsonl", NATIVE))
+    path = write(tmp_path / "s.jsonl", {"task_id": "HumanEval/900", "completion": f"Sure!\n```python\n{WHOLE}```"})
+    assert read_samples(path, problems)[0].program.startswith(NATIVE["prompt"])
+    assert read_samples(path, problems, clean=True)[0].program.strip() == WHOLE.strip()
+
+
+def test_a_native_record_needs_its_fields():
+    with pytest.raises(KeyError):
+        scripts_of({"task_id": "HumanEval/1", "entry_point": "f", "canonical_solution": ""})
