@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cruxbox.errors import DataError, InvalidRequest
+from cruxbox.reading import read_bytes
 from cruxbox.retry import RETRY_INFO_KEY, Failure, parse_retry_info
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 # Targets behind which there may be several servers; these get several streams.
 _MANY = re.compile(r"^(dns:|xds:)|,")
 _LANES_FOR_MANY = 4
+
+_MAX_PEM_BYTES = 16 << 20
 
 _HEALTH_METHOD = "/grpc.health.v1.Health/Check"
 _SERVING = b"\x08\x01"  # HealthCheckResponse{status: SERVING}; read by hand, so that no package is needed for it
@@ -131,10 +134,10 @@ def _credentials(tls: Tls) -> Any:
 def _pem(path: str | Path | None) -> bytes | None:
     if path is None:
         return None
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise DataError(f"Cannot read {path}: {error.strerror}.") from None
+    data = read_bytes(path, _MAX_PEM_BYTES)
+    if b"-----BEGIN " not in data:
+        raise DataError(f"{path}: is no PEM file, which begins with -----BEGIN")
+    return data
 
 
 def make_stub(channel: Any) -> Any:

@@ -13,6 +13,8 @@ from cruxbox.errors import InvalidRequest
 from cruxbox.retry import Backoff
 from cruxbox.session import Event, Policy, Session
 
+_MAX_TARGET = 4096  # characters; many addresses may stand in one target
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -38,10 +40,19 @@ class Settings:
                 raise InvalidRequest(f"{name} must be at least {least}, not {value}.")
         if self.deadline is not None and not self.deadline > 0:  # NaN is not
             raise InvalidRequest(f"deadline must be more than 0 seconds, not {self.deadline:g}.")
-        if self.target is not None and not self.target.strip():
+        if self.target is not None and not _is_target(self.target):
             raise InvalidRequest("target must name a server, like host:port, dns:///name:port or unix:/path.")
+        if self.token is not None and not (self.token.isascii() and self.token.isprintable()):
+            # Its text stays out of the sentence.
+            raise InvalidRequest("token must be visible ASCII characters, for it travels in a header.")
+        if self.tls is not None and self.tls.server_name is not None and not self.tls.server_name.isprintable():
+            raise InvalidRequest(f"server_name must be the name of a host, not {self.tls.server_name!r:.80}.")
         if self.target is not None and (self.workers is not None or self.server_args):
             raise InvalidRequest("workers and server_args are for the embedded server; a named target has its own.")
+
+
+def _is_target(target: str) -> bool:
+    return bool(target.strip()) and target.isprintable() and len(target) <= _MAX_TARGET and target != "dns:///"
 
 
 class Endpoint:

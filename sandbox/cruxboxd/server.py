@@ -26,6 +26,7 @@ from cruxboxd.rpc.codec import Stamp, Terms
 from cruxboxd.rpc.health import Health
 from cruxboxd.rpc.interceptor import Door
 from cruxboxd.rpc.listeners import listen
+from cruxboxd.rpc.response_stream import Answers
 from cruxboxd.rpc.service import SandboxService
 from cruxboxd.rpc.tracing import Tracer
 from cruxboxd.rpc.turns import Turns
@@ -38,9 +39,9 @@ from cruxboxd.telemetry.exporter import Exporter
 from cruxboxd.telemetry.metrics import Metrics
 from cruxboxd.tenancy.admission import Admission
 from cruxboxd.tenancy.identity import Identity
+from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.runtimes import Runtime, ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds
-from cruxboxd.zygotes.zygote_process import StartError
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +51,7 @@ _STOP_S = 1.0
 _YOUNG_OBJECTS = 20_000
 _MOST_CONNECTIONS = 4_096
 _HANDSHAKE_MS = 20_000
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _LARGE_BLOCK = -1, -3, 1 << 18
 _THREADS = 16  # that gRPC and the executor start
 _PR_SET_PDEATHSIG, _PR_GET_DUMPABLE, _PR_SET_DUMPABLE = 1, 3, 4
 
@@ -158,7 +160,8 @@ class Server:
         self._server = grpc.aio.server(interceptors=(self._door,), options=_channel_options(config))
         service = SandboxService(
             judge=engine.judge, terms=engine.terms(), stamp=engine.stamp(), info=engine.info(), identity=identity,
-            admission=admission, door=self._door, turns=Turns(pool.charge), observer=engine.metrics,
+            admission=admission, door=self._door, turns=Turns(pool.charge),
+            answers=Answers(pool.resume), observer=engine.metrics,
         )  # fmt: skip
         service.add_to(self._server)
         self._health.add_to(self._server)
@@ -219,6 +222,7 @@ async def serve(config: Config) -> None:
     """Run the daemon until SIGTERM or SIGINT. Raises ConfigError or RefusedToServe before it serves."""
     protect_process(config.exit_with_parent)
     check_surroundings()
+    give_memory_back()
     engine = Engine(config)
     await engine.open()
     canaries = asyncio.create_task(_keep_canaries(engine))
@@ -254,7 +258,17 @@ def _spare_the_collector() -> None:
 
 async def _keep_canaries(engine: Engine) -> None:
     if engine.config.canary_s > 0:
-        await Canaries(engine.judge, engine.default_runtime, engine.config.canary_s, engine.metrics.canary).run()
+        every_s, tell, where = engine.config.canary_s, engine.metrics.canary, engine.pool.where
+        await Canaries(engine.judge, engine.default_runtime, every_s, tell, where).run()
+
+
+def give_memory_back() -> None:
+    """Have large blocks return to the system when they are freed. Left alone, the C library takes the size of the
+    largest request so far as a sign that it pays to keep such blocks."""
+    libc = ctypes.CDLL(None)
+    for option in (_M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD):
+        if hasattr(libc, "mallopt"):
+            libc.mallopt(option, _LARGE_BLOCK)
 
 
 def check_surroundings() -> None:

@@ -7,6 +7,10 @@ clocks of the next check.
 
 A single-threaded worker cannot use CPU time faster than wall time passes, so sleeping for the rest of the CPU budget
 and looking again is exact.
+
+Time for which a worker was ready to run and had no CPU is not its own. The kernel counts it (`/proc/PID/schedstat`),
+but a confined zygote sees no /proc: when half of the wall time is gone it asks the daemon for the open files. They are
+read when the wall time is over; what the worker waited is added to its time.
 """
 
 import os
@@ -18,19 +22,30 @@ from cruxcell.protocol import messages
 FAST_MS = 4
 NEXT_CHECK, LAST_CHECK = b".", b"!"
 _MS = 1_000_000
+# How long the daemon may take to hand over the figures once the wall time is over.
+_FIGURES_NS = 2_000 * _MS
+# How long a worker that stands in the queue for a CPU may stand there before it is looked at again.
+_QUEUE_NS = 50 * _MS
 
 
 class Clock:
     """One worker's CPU clock. `LAST_CHECK` on its progress pipe ends the giving of new time: what a worker says
     before it runs code that is not hermetic counts, what may come from that code does not."""
 
-    __slots__ = ("_clock", "_limit", "_may_restart", "_started", "pid", "progress")
+    __slots__ = (
+        "_clock", "_files", "_last", "_limit", "_may_restart", "_started", "_waited_before",
+        "has_figures", "is_asked", "pid", "progress",
+    )  # fmt: skip
 
     def __init__(self, pid, progress, limit_ns):
         # type: (int, int, int) -> None
         self.pid, self.progress = pid, progress
         self._limit, self._started, self._may_restart = limit_ns, 0, True
         self._clock = (~pid << 3) | 2  # the kernel's number for a process's CPU clock (MAKE_PROCESS_CPUCLOCK)
+        self._files = ()  # type: tuple[int, ...]
+        self._waited_before = 0
+        self._last = None  # type: object
+        self.has_figures = self.is_asked = False
 
     def left(self):
         # type: () -> int
@@ -43,9 +58,47 @@ class Clock:
         restarts = self._may_restart and bool(before)
         if restarts:
             self._started = time.clock_gettime_ns(self._clock)
+            self._waited_before += max(self.waited(), 0)
         if last:
             self._may_restart = False
         return restarts
+
+    def equip(self, files):
+        # type: (tuple[int, ...]) -> None
+        """Give it the open files schedstat and stat, or none where they cannot be had."""
+        self.close()
+        self.has_figures, self._files = True, files
+
+    def close(self):
+        # type: () -> None
+        for file in self._files:
+            os.close(file)
+        self._files = ()
+
+    def waited(self):
+        # type: () -> int
+        """ns for which the worker was ready and had no CPU, since its check began; -1 if that is not known."""
+        if len(self._files) != 2:
+            return -1
+        try:
+            ran, waited = os.pread(self._files[0], 64, 0).split()[:2]
+        except (OSError, ValueError):
+            return -1
+        return int(waited) - self._waited_before if int(ran) else -1  # zero: this kernel does not count
+
+    def stands_in_queue(self):
+        # type: () -> bool
+        """Is it ready to run, or waiting for a page, and has got nowhere since the last look? What it waits now is
+        counted only when it gets a CPU."""
+        if len(self._files) != 2:
+            return False
+        try:
+            state = os.pread(self._files[1], 512, 0).rpartition(b")")[2][1:2]
+        except OSError:
+            return False
+        now = time.clock_gettime_ns(self._clock), self.waited()
+        first, self._last = self._last in (None, now), now
+        return first and state in (b"R", b"D")
 
 
 class Clocks:
@@ -54,21 +107,45 @@ class Clocks:
     def __init__(self, wall_ns, started_ns, clocks):
         # type: (int, int, list[Clock]) -> None
         self._wall_ns, self._started = wall_ns, started_ns
+        self._granted = 0  # of the time that has passed, what was not the workers' own
+        self._awaits_figures = False
         self._clocks = {clock.progress: clock for clock in clocks}
-        self.hung_up = False
+        self.hung_up = set()  # type: set[int]
         self.expired_pid = 0
 
     def expired(self):
         # type: () -> int
-        """KILLED_CPU or KILLED_WALL if a clock has run out (`expired_pid` says whose), else NOT_KILLED."""
+        """Why it has to end (`expired_pid` says whose clock has run out), or NOT_KILLED."""
         for clock in self._clocks.values():
             if clock.left() <= 0:
                 self.expired_pid = clock.pid
                 return messages.KILLED_CPU
-        if self._wall_left() <= 0:
-            self.expired_pid = next(iter(self._clocks.values())).pid
-            return messages.KILLED_WALL
-        return messages.NOT_KILLED
+        if self._awaits_figures and all(clock.has_figures for clock in self._clocks.values()):
+            self._awaits_figures, self._granted = False, 0
+        if self._wall_left() > 0:
+            return messages.NOT_KILLED
+        self.expired_pid = next(iter(self._clocks.values())).pid
+        return self._out_of_wall_time()
+
+    def _out_of_wall_time(self):
+        # type: () -> int
+        """Wall time is over: was it the workers' own? What they waited for a CPU is granted."""
+        passed = time.monotonic_ns() - self._started
+        waited = [clock.waited() for clock in self._clocks.values()]
+        if min(waited) < 0:
+            is_answered = all(clock.has_figures for clock in self._clocks.values())
+            if is_answered or passed >= self._wall_ns + _FIGURES_NS:
+                return messages.KILLED_UNSURE
+            self._awaits_figures, self._granted = True, _FIGURES_NS
+            return messages.NOT_KILLED
+        # Of a pair only one runs at a time, as a rule: what both waited is added up.
+        self._granted = sum(waited)
+        if passed >= self._wall_ns + self._granted:
+            looks = [clock.stands_in_queue() for clock in self._clocks.values()]  # at each of them
+            if not any(looks):
+                return messages.KILLED_WALL
+            self._granted = passed - self._wall_ns + _QUEUE_NS
+        return messages.KILLED_STARVED if passed >= messages.WIDEST * self._wall_ns else messages.NOT_KILLED
 
     def ends_fast(self):
         # type: () -> bool
@@ -87,6 +164,9 @@ class Clocks:
         for progress in self._clocks:
             poll.register(progress, select.POLLIN)
         left = min([clock.left() for clock in self._clocks.values()] + [self._wall_left()])
+        half = self._wall_left() - self._wall_ns // 2
+        if half > 0 and self.unasked(False):
+            left = min(left, half)
         is_ordered = False
         for fd, event in poll.poll(max(left, 0) // _MS + 1):
             if fd == control:
@@ -94,20 +174,36 @@ class Clocks:
             elif event & select.POLLIN:
                 self._take(self._clocks[fd])
             else:
-                self.hung_up = True
+                self.hung_up.add(fd)
         return is_ordered
+
+    def unasked(self, is_due=True):
+        # type: (bool) -> list[Clock]
+        """The clocks whose figures have not been asked for; with `is_due`, only once half of the wall time is gone."""
+        if is_due and self._wall_left() > self._wall_ns // 2:
+            return []
+        return [clock for clock in self._clocks.values() if not clock.is_asked]
+
+    def clock(self, progress):
+        # type: (int) -> Clock
+        return self._clocks[progress]
+
+    def close(self):
+        # type: () -> None
+        for clock in self._clocks.values():
+            clock.close()
 
     def _take(self, clock):
         # type: (Clock) -> bool
         """Read progress; True if a new check began. Dots that may be a candidate's own begin none."""
         begins = clock.take(os.read(clock.progress, 4096))
         if begins:
-            self._started = time.monotonic_ns()
+            self._started, self._granted = time.monotonic_ns(), 0
         return begins
 
     def _wall_left(self):
         # type: () -> int
-        return self._started + self._wall_ns - time.monotonic_ns()
+        return self._started + self._wall_ns + self._granted - time.monotonic_ns()
 
 
 def hangs_up(progress, timeout_ms):

@@ -13,7 +13,7 @@ from cruxcell.jobs.calls import run_apply, run_bundle, run_calls
 from cruxcell.jobs.context import Workbench
 from cruxcell.jobs.expressions import run_arguments, run_expression, run_read
 from cruxcell.jobs.probe import run_probe
-from cruxcell.jobs.programs import prepare_stdio, run_script, run_stdio
+from cruxcell.jobs.programs import run_script, run_stdio
 from cruxcell.jobs.separated import CHANNEL, run_serve, run_test
 from cruxcell.protocol import frames, messages, records
 from cruxcell.protocol.payloads import CALLS_FLAGS, INSPECT, LIMITS, SHARE
@@ -38,7 +38,7 @@ _JOBS = {
 
 _REHEARSALS = 32  # 3.11 looks for a faster form at the eighth call
 
-# File descriptors of a worker; 0, 1 and 2 are /dev/null, or memory files for a stdio job.
+# File descriptors of a worker; 0, 1 and 2 are /dev/null, or a pipe and two memory files for a stdio job.
 REPORT, PROGRESS = 3, 4
 
 
@@ -53,8 +53,6 @@ def main(bench, payload, has_channel, confine):
     try:
         fields = bench.kernel.read_frame(payload, messages.MAX_PAYLOAD)  # type: ignore[attr-defined]
         steps, output = LIMITS.unpack(fields[1])
-        if fields[0] == messages.JOB_STDIO:
-            prepare_stdio(fields[3])
         step = "descriptors"
         os.closerange(CHANNEL + 1 if has_channel else CHANNEL, 64)
         step = "confine"

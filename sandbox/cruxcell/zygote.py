@@ -3,23 +3,27 @@
 Theory of operation. The zygote is single-threaded and handles one order at a time; orders that arrive meanwhile wait
 in a list. No byte of a task enters its memory: the payload waits in a pipe that only the worker reads, reports go into
 a pipe that only the daemon reads. What the zygote sees of a worker is a progress pipe with one dot for each check done,
-and facts of the kernel: exit status, CPU clock, resource usage. How it watches is in `watch`.
+and facts of the kernel: exit status, CPU clock, resource usage. How it watches is in `clocks`.
+
+Only a step of the confinement may end the zygote. Whatever else fails (a fork, a priority) fails for that order, or
+is done without.
 """
 
 import _socket
 import os
+import select
 import time
 
 from cruxcell import worker
-from cruxcell.clocks import Clock, Clocks, hangs_up
+from cruxcell.clocks import FAST_MS, Clock, Clocks, hangs_up
+from cruxcell.confinement import linux
 from cruxcell.confinement.confine import confine_worker
 from cruxcell.jobs.context import Workbench
 from cruxcell.jobs.separated import CHANNEL
 from cruxcell.protocol import messages
 
 _NICE_OF_SLOW_WORKERS = 10
-_EXIT_CPU_NS = 500_000_000
-_PARTNER_GRACE_MS = 2_000
+_PARTNER_GRACE_NS = 2_000_000_000
 _S = 1_000_000_000
 _SIGKILL = 9  # the module `signal` would bring `enum` with it
 
@@ -27,27 +31,29 @@ _SIGKILL = 9  # the module `signal` would bring `enum` with it
 CONTROL, FIRST_LANE = 10, 11  # lane n: payload at FIRST_LANE + 2n, report at FIRST_LANE + 2n + 1
 KEPT = (CONTROL, FIRST_LANE, FIRST_LANE + 1, FIRST_LANE + 2, FIRST_LANE + 3)
 CANDIDATE_LANE, TEST_LANE = 0, 1  # of a pair
+_SAFE = 63  # no descriptor has this number, and every worker closes it
+_ROOM = _socket.CMSG_SPACE(3 * 4)  # for the descriptors of one order
 
 
 class _Order:
-    """A RUN order, taken apart."""
+    """A RUN order, taken apart, and the descriptors that came with it: standard streams for the worker, or none."""
 
-    __slots__ = ("cpu_ns", "flags", "lane", "rlimits_key", "seq", "wall_ns")
+    __slots__ = ("cpu_ns", "flags", "lane", "rlimits_key", "seq", "streams", "wall_ns")
 
-    def __init__(self, fields):
-        # type: (tuple[int, ...]) -> None
+    def __init__(self, fields, streams):
+        # type: (tuple[int, ...], tuple[int, ...]) -> None
         _, self.lane, self.flags, self.seq, self.cpu_ns, self.wall_ns = fields[:6]
-        self.rlimits_key = fields[6:]
+        self.rlimits_key, self.streams = fields[6:], streams
 
 
 class _Child:
     """A worker from the zygote's side."""
 
-    __slots__ = ("killed", "lane", "pid", "progress", "started", "streams")
+    __slots__ = ("killed", "lane", "pid", "progress", "started")
 
-    def __init__(self, pid, lane, progress, started, streams):
-        # type: (int, int, int, int, list[int]) -> None
-        self.pid, self.lane, self.progress, self.started, self.streams = pid, lane, progress, started, streams
+    def __init__(self, pid, lane, progress, started):
+        # type: (int, int, int, int) -> None
+        self.pid, self.lane, self.progress, self.started = pid, lane, progress, started
         self.killed = messages.NOT_KILLED
 
 
@@ -62,110 +68,190 @@ class Zygote:
         )  # of the workers, each of which has a copy
         self._control = control
         self._pid = os.getpid()
-        self._waiting = []  # type: list[tuple[int, ...]]
+        self._waiting = []  # type: list[_Order]
         self._dropped = set()  # type: set[int]
+        self._watched = {}  # type: dict[tuple[int, int], Clock]
         self._rlimits = {}  # type: dict[tuple[int, ...], bytes]
 
     def serve(self, ready):
         # type: (bytes) -> None
-        """Say READY, then carry out orders until the daemon says STOP or is gone."""
+        """Say READY, then carry out orders until the daemon is gone."""
         self._control.send(bytes([messages.READY]) + ready)  # type: ignore[attr-defined]
         while True:
-            fields = self._waiting.pop(0) if self._waiting else self._receive()
-            if fields[0] == messages.RUN:
-                order = _Order(fields)
-                (self._run_pair if order.flags & messages.PAIR else self._run)(order)
-                self._dropped.discard(order.seq)
+            while not self._waiting:
+                self._hear()
+            order = self._waiting.pop(0)
+            is_pair = order.flags & messages.PAIR
+            try:
+                children = self._fork_pair(order) if is_pair else [self._fork(order, order.lane, -1)]
+            except OSError as error:
+                children = []
+                self._say(messages.FORK_FAILED, order.lane, order.seq, error.errno or 0)
+            for stream in order.streams:
+                os.close(stream)
+            if children:
+                (self._run_pair if is_pair else self._run)(order, *children)
+            self._dropped.discard(order.seq)
 
-    def _receive(self):
-        # type: () -> tuple[int, ...]
-        try:
-            data = self._control.recv(messages.ORDER.size)  # type: ignore[attr-defined]
-        except OSError:
-            data = b""
-        if len(data) != messages.ORDER.size or data[0] == messages.STOP:
-            os._exit(0)
-        fields = messages.ORDER.unpack(data)
+    def _hear(self):
+        # type: () -> None
+        """Take one order from the daemon; what can be done at once is."""
+        fields, files = self._receive()
+        if fields[0] == messages.RUN:
+            self._waiting.append(_Order(fields, files))
+            return
         if fields[0] == messages.CANCEL:
             self._dropped.add(fields[3])
         elif fields[0] == messages.PING:
-            self._control.send(messages.EVENT.pack(messages.PONG, *[0] * 8))  # type: ignore[attr-defined]
-        return fields
+            self._say(messages.PONG, 0, 0, 0)
+        elif fields[0] == messages.FIGURES and (fields[3], fields[1]) in self._watched:
+            self._watched[fields[3], fields[1]].equip(files)
+            return
+        for file in files:
+            os.close(file)
+
+    def _receive(self):
+        # type: () -> tuple[tuple[int, ...], tuple[int, ...]]
+        """The fields of an order, and the descriptors that came with it."""
+        try:
+            data, ancillary, _, _ = self._control.recvmsg(messages.ORDER.size, _ROOM)  # type: ignore[attr-defined]
+        except OSError:
+            data, ancillary = b"", []
+        if len(data) != messages.ORDER.size:
+            os._exit(0)
+        files = ()  # type: tuple[int, ...]
+        for level, kind, content in ancillary:
+            if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
+                files += tuple(memoryview(content).cast("i"))
+        return messages.ORDER.unpack(data), files
 
     # ---- one worker --------------------------------------------------------------------------------------------
 
-    def _run(self, order):
-        # type: (_Order) -> None
-        child = self._fork(order, order.lane, -1)
+    def _run(self, order, child):
+        # type: (_Order, _Child) -> None
         clocks = Clocks(order.wall_ns, child.started, [Clock(child.pid, child.progress, order.cpu_ns)])
         if not clocks.ends_fast():
-            self._send(messages.SLOW, child, order.seq)
+            self._say(messages.SLOW, child.lane, order.seq, 0)
             _step_back(child.pid, order.flags & messages.MODEST)
-            child.killed = self._watch(order, clocks)
+            child.killed = self._watch(order, clocks, [child])
         self._finish(order, child)
 
-    def _watch(self, order, clocks):
-        # type: (_Order, Clocks) -> int
-        """Wait until the worker hangs up or a clock runs out; the reason to kill it, if any."""
-        while True:
-            reason = clocks.expired()
-            if reason:
-                return reason
-            if clocks.wait(CONTROL):
-                self._waiting.append(self._receive())
-                if order.seq in self._dropped:
-                    return messages.KILLED_CANCEL
-            if clocks.hung_up:
-                return messages.NOT_KILLED
+    def _watch(self, order, clocks, children):
+        # type: (_Order, Clocks, list[_Child]) -> int
+        """Wait until a worker hangs up or a clock runs out; the reason to kill them, if any."""
+        for child in children:
+            self._watched[order.seq, child.lane] = clocks.clock(child.progress)
+        try:
+            while not clocks.hung_up:
+                reason = clocks.expired()
+                if reason:
+                    return reason
+                for clock in clocks.unasked():
+                    self._ask_figures(order, clock, children)
+                if clocks.wait(CONTROL):
+                    self._hear()
+                    if order.seq in self._dropped:
+                        return messages.KILLED_CANCEL
+            return messages.NOT_KILLED
+        finally:
+            self._watched.clear()
+            clocks.close()
+
+    def _ask_figures(self, order, clock, children):
+        # type: (_Order, Clock, list[_Child]) -> None
+        """Hand the daemon a handle on the worker; it answers with the kernel's figures of it."""
+        clock.is_asked = True
+        [lane] = [child.lane for child in children if child.progress == clock.progress]
+        try:
+            handle = linux.call(self._kernel, "pidfd_open", clock.pid, 0)
+        except OSError:
+            clock.has_figures = True  # there will be none
+            return
+        event = messages.EVENT.pack(messages.ASK_FIGURES, lane, 0, 0, order.seq, 0, 0, 0, 0)
+        rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, handle.to_bytes(4, "little"))]
+        self._control.sendmsg([event], rights)  # type: ignore[attr-defined]
+        os.close(handle)
 
     # ---- a pair ------------------------------------------------------------------------------------------------
 
-    def _run_pair(self, order):
-        # type: (_Order) -> None
-        """A candidate and its test, joined by a socket. When one is gone, the other has a moment to notice."""
-        ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
-        candidate = self._fork(order, CANDIDATE_LANE, ours.fileno())
-        test = self._fork(order, TEST_LANE, theirs.fileno())
-        ours.close()
-        theirs.close()
+    def _run_pair(self, order, candidate, test):
+        # type: (_Order, _Child, _Child) -> None
+        """A candidate and its test, joined by a socket. Whoever hangs up first has ended first, and that decides: the
+        test is not heard after its candidate; a candidate has a moment to say what it used and printed."""
         pair = [candidate, test]
-        self._send(messages.SLOW, candidate, order.seq)
+        self._say(messages.SLOW, candidate.lane, order.seq, 0)
         clocks = Clocks(order.wall_ns, test.started, [Clock(one.pid, one.progress, order.cpu_ns) for one in pair])
-        reason = messages.NOT_KILLED
-        while not reason and not clocks.hung_up:
-            reason = clocks.expired()
-            if not reason and clocks.wait(CONTROL):
-                self._waiting.append(self._receive())
-                reason = messages.KILLED_CANCEL if order.seq in self._dropped else reason
+        if not hangs_up(test.progress, FAST_MS):
+            for child in pair:
+                _step_back(child.pid, order.flags & messages.MODEST)
+        reason = self._watch(order, clocks, pair)
+        if reason == messages.KILLED_CPU:
+            for child in pair:
+                child.killed = reason if child.pid == clocks.expired_pid else messages.KILLED_PARTNER
+        elif reason:
+            candidate.killed = test.killed = reason
+        elif test.progress not in clocks.hung_up:
+            test.killed = messages.KILLED_PARTNER
+        elif not self._ends_too(order, candidate):
+            candidate.killed = messages.KILLED_PARTNER
         for child in pair:
-            if reason in (messages.KILLED_CPU, messages.KILLED_WALL) and child.pid != clocks.expired_pid:
-                child.killed = messages.KILLED_CANCEL
-            elif reason:
-                child.killed = reason
-            elif not hangs_up(child.progress, _PARTNER_GRACE_MS):
-                child.killed = messages.KILLED_CANCEL
+            if child.killed:  # both before either is reaped: the end of one is no event for the other
+                os.kill(child.pid, _SIGKILL)
         for child in pair:
             self._finish(order, child)
+
+    def _fork_pair(self, order):
+        # type: (_Order) -> list[_Child]
+        ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        try:
+            candidate = self._fork(order, CANDIDATE_LANE, ours.fileno())
+            try:
+                return [candidate, self._fork(order, TEST_LANE, theirs.fileno())]
+            except OSError:
+                self._reap(candidate)
+                os.close(candidate.progress)
+                raise
+        finally:
+            ours.close()
+            theirs.close()
+
+    def _ends_too(self, order, candidate):
+        # type: (_Order, _Child) -> bool
+        """Does the candidate hang up within a moment, its test being gone?"""
+        poll = select.poll()
+        poll.register(CONTROL, select.POLLIN)
+        poll.register(candidate.progress, 0)
+        deadline = time.monotonic_ns() + _PARTNER_GRACE_NS
+        while order.seq not in self._dropped:
+            left = deadline - time.monotonic_ns()
+            ready = [fd for fd, _ in poll.poll(max(left, 0) // 1_000_000)]
+            if candidate.progress in ready:
+                return True
+            if CONTROL in ready:
+                self._hear()
+            elif left <= 0:
+                break
+        return False
 
     # ---- beginning and end of a worker -------------------------------------------------------------------------
 
     def _fork(self, order, lane, channel):
         # type: (_Order, int, int) -> _Child
-        streams = [os.memfd_create(name) for name in ("out", "err")] if order.flags & messages.STDIO else []
+        """A new worker. Raises OSError, and then nothing is left of it."""
         rlimits = self._rlimits_of(order.rlimits_key)
         progress, progress_end = os.pipe()
-        os.fchmod(progress_end, 0)  # as confine.seal: else the worker could open the other end and eat its own dots
-        started = time.monotonic_ns()
         try:
+            os.fchmod(progress_end, 0)  # as confine.seal: else the worker could open the other end and eat its own dots
+            started = time.monotonic_ns()
             pid = os.fork()
-        except OSError as error:
-            event = messages.EVENT.pack(messages.FORK_FAILED, lane, 0, 0, order.seq, error.errno or 0, 0, 0, 0)
-            self._control.send(event)  # type: ignore[attr-defined]
-            os._exit(1)
+        except OSError:
+            os.close(progress)
+            os.close(progress_end)
+            raise
         if pid == 0:
-            self._become_worker(order, lane, [*streams, progress_end, channel], rlimits)
+            self._become_worker(order, lane, [*order.streams, progress_end, channel], rlimits)
         os.close(progress_end)
-        return _Child(pid, lane, progress, started, streams)
+        return _Child(pid, lane, progress, started)
 
     def _become_worker(self, order, lane, descriptors, rlimits):
         # type: (_Order, int, list[int], bytes) -> None
@@ -176,9 +262,9 @@ class Zygote:
             payload = FIRST_LANE + 2 * lane
             *streams, progress_end, channel = descriptors
             for number, stream in enumerate(streams):
-                os.dup2(stream, number + 1)
+                os.dup2(stream, number)
             if channel >= 0:
-                channel = os.dup2(channel, FIRST_LANE + 5)
+                channel = os.dup2(channel, _SAFE)
             if progress_end != worker.PROGRESS:
                 os.dup2(progress_end, worker.PROGRESS)
             os.dup2(payload + 1, worker.REPORT)
@@ -201,7 +287,7 @@ class Zygote:
     def _finish(self, order, child):
         # type: (_Order, _Child) -> None
         """Reap the worker and tell the daemon what the kernel says of it."""
-        status, usage = _reap(child, order.wall_ns)
+        status, usage = self._reap(child)
         os.close(child.progress)
         event = messages.EVENT.pack(
             messages.DONE,
@@ -214,18 +300,28 @@ class Zygote:
             time.monotonic_ns() - child.started,
             usage.ru_maxrss * 1024,  # type: ignore[attr-defined]
         )
-        if child.streams:
-            descriptors = b"".join([stream.to_bytes(4, "little") for stream in child.streams])
-            ancillary = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)]
-            self._control.sendmsg([event], ancillary)  # type: ignore[attr-defined]
-            for stream in child.streams:
-                os.close(stream)
-        else:
-            self._control.send(event)  # type: ignore[attr-defined]
+        self._control.send(event)  # type: ignore[attr-defined]
 
-    def _send(self, kind, child, seq):
-        # type: (int, _Child, int) -> None
-        self._control.send(messages.EVENT.pack(kind, child.lane, 0, 0, seq, 0, 0, 0, 0))  # type: ignore[attr-defined]
+    def _reap(self, child):
+        # type: (_Child) -> tuple[int, object]
+        """(wait status, resource usage) of a worker that hung up or has to go; nobody is waited for.
+
+        A process that ends hangs up when its exit status stands, and a signal changes that no more. So all are killed:
+        whoever was ending ends as it was going to, and whoever had only closed the pipe ends now.
+        """
+        lives = child.killed != messages.NOT_KILLED or linux.has_memory(self._kernel, child.pid)
+        os.kill(child.pid, _SIGKILL)
+        _, status, usage = os.wait4(child.pid, 0)
+        if status & 0x7F != _SIGKILL:
+            if child.killed not in (messages.KILLED_CPU, messages.KILLED_CANCEL):
+                child.killed = messages.NOT_KILLED  # it came to its end before this process came to look
+        elif child.killed == messages.NOT_KILLED and lives:
+            child.killed = messages.KILLED_SILENT
+        return status, usage
+
+    def _say(self, kind, lane, seq, status):
+        # type: (int, int, int, int) -> None
+        self._control.send(messages.EVENT.pack(kind, lane, 0, 0, seq, status, 0, 0, 0))  # type: ignore[attr-defined]
 
 
 def _step_back(pid, modest):
@@ -233,31 +329,14 @@ def _step_back(pid, modest):
     """A slow worker has a lower priority; and where others have work, some CPUs are not for it at all.
 
     Without the second, each hand-over of somebody else's check waits until the worker's turn is played to its end,
-    which on a kernel without preemption is up to a tick, whatever the priorities.
+    which on a kernel without preemption is up to a tick, whatever the priorities. A host that refuses either, or where
+    the priority is as low already, does without.
     """
-    os.setpriority(os.PRIO_PROCESS, pid, _NICE_OF_SLOW_WORKERS)
-    cpus = sorted(os.sched_getaffinity(0))
-    if modest and len(cpus) > 1:
-        os.sched_setaffinity(pid, cpus[(len(cpus) + 3) // 4 :])
-
-
-def _reap(child, patience_ns):
-    # type: (_Child, int) -> tuple[int, object]
-    """(wait status, resource usage). A worker that hung up but lives on is killed as SILENT.
-
-    Hanging up is the beginning of an honest worker's end, and on a busy host the rest may take its time. So patience
-    is measured on its CPU clock: giving back its memory costs milliseconds; what runs for longer is not ending.
-    """
-    if child.killed == messages.NOT_KILLED:
-        clock = Clock(child.pid, -1, _EXIT_CPU_NS + time.clock_gettime_ns((~child.pid << 3) | 2))
-        deadline, pause = time.monotonic_ns() + patience_ns, 0.0
-        while clock.left() > 0 and time.monotonic_ns() < deadline:
-            done, status, usage = os.wait4(child.pid, os.WNOHANG)
-            if done:
-                return status, usage
-            time.sleep(pause)
-            pause = min(pause + 0.0001, 0.005)
-        child.killed = messages.KILLED_SILENT
-    os.kill(child.pid, _SIGKILL)
-    _, status, usage = os.wait4(child.pid, 0)
-    return status, usage
+    try:
+        lowest = max(_NICE_OF_SLOW_WORKERS, os.getpriority(os.PRIO_PROCESS, 0) + 1)
+        os.setpriority(os.PRIO_PROCESS, pid, min(lowest, 19))
+        cpus = sorted(os.sched_getaffinity(0))
+        if modest and len(cpus) > 1:
+            os.sched_setaffinity(pid, cpus[(len(cpus) + 3) // 4 :])
+    except OSError:
+        pass

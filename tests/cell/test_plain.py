@@ -12,6 +12,7 @@ from uuid import UUID
 import pytest
 from cruxcell.values import transfer
 from cruxcell.values.canonical import NotPlain, TooLarge
+from cruxcell.values.containers import MAX_DEPTH
 from cruxcell.values.transfer import Garbled
 
 ROOM = 1 << 20
@@ -89,7 +90,7 @@ def test_size_and_depth_are_bounded():
     with pytest.raises(TooLarge):
         transfer.encode("x" * 100, 50)
     deep: list = []
-    for _ in range(transfer.MAX_DEPTH - 1):
+    for _ in range(MAX_DEPTH - 1):
         deep = [deep]
     assert transfer.decode(transfer.encode(deep, ROOM)) == deep
     with pytest.raises(NotPlain, match="nested"):

@@ -132,3 +132,28 @@ def test_no_daemon_installed_is_one_sentence():
     assert ran.returncode == 2
     assert ran.stderr.count("\n") == 1
     assert "pip install 'cruxbox[server]'" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("environment", "sentence"),
+    [
+        ({"CRUXBOX_SERVER": "\udcff"}, "target must name a server"),
+        ({"CRUXBOX_SERVER": "dns:///"}, "target must name a server"),
+        ({"CRUXBOX_SERVER": "x" * 5000}, "target must name a server"),
+        ({"CRUXBOX_TOKEN": "secret\nword"}, "token must be visible ASCII"),
+        ({"CRUXBOX_TOKEN": "é"}, "token must be visible ASCII"),
+        ({"CRUXBOX_TLS_CA": "data.jsonl"}, "data.jsonl: is no PEM file"),
+        ({"CRUXBOX_TLS_CA": "nope.pem"}, "nope.pem: cannot be read"),
+        ({"CRUXBOX_TLS_CERT": "data.jsonl"}, "both `cert` and `key`"),
+        ({"CRUXBOX_TLS": "1", "CRUXBOX_TLS_SERVER_NAME": "\udcff"}, "server_name must be the name of a host"),
+    ],
+)
+def test_a_mistake_in_the_environment_is_one_sentence(files, environment, sentence):
+    """In a process of its own: gRPC must say nothing beside it."""
+    script = "import sys; from cruxbox.cli import main; sys.exit(main(['info']))"
+    merged = {**os.environ, "CRUXBOX_SERVER": NOBODY, **environment}
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=merged)
+    assert ran.returncode == 2
+    assert sentence in ran.stderr
+    assert ran.stderr.count("\n") == 1
+    assert "secret" not in ran.stderr

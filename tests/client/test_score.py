@@ -257,3 +257,36 @@ def test_what_is_compared_whole(text):
 )  # fmt: skip
 def test_what_may_fall_apart(text):
     assert may_splice(text)
+
+
+# ---- files that attack each other -----------------------------------------------------
+
+# A generation that changes what follows it in its interpreter: what its harness reports, and `sorted`.
+TAKEOVER = """exec("imp\\x6frt sys, builtins\\nframe = sys._getframe()\\nwhile 'bench' not in frame.f_locals:\\n \
+ frame = frame.f_back\\nbench = type(frame.f_locals['bench'])\\nbuiltins.sorted = lambda x: [66]\\n\
+bench.send_value = lambda self, value, steps=None, send=bench.send_value: send(self, [66], steps)\\n")"""
+
+
+def test_evil_generations_of_one_file_change_no_other(server, tmp_path):
+    """Output mode: a file of evil ones, one whose answers are all right, and one whose answers are all [66], wrong."""
+    rows = [
+        {"id": f"sample_{at}", "code": f"def f(x):\n    return [x, {at}]", "input": "1", "output": f"[1, {at}]"}
+        for at in range(200)
+    ]
+    rows += [{"id": "sample_200", "code": "def f(x):\n    return [66]", "input": "1", "output": "[66]"}]
+    dataset = tmp_path / "rows.jsonl"
+    dataset.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    files = {
+        "evil": {row["id"]: [TAKEOVER] for row in rows[:50]},
+        "right": {row["id"]: [row["output"]] for row in rows},
+        "wrong": {row["id"]: ["[66]"] for row in rows[:200]},
+    }
+    for name, generations in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(generations))
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        paths = [str(tmp_path / f"{name}.json") for name in files]
+        code = main(["score", *paths, "--dataset", str(dataset), "--mode", "output", "--server", server, "--json"])
+    assert code == 0
+    shares = [scored["pass_at_k"]["1"] for scored in json.loads(said.getvalue())["files"]]
+    assert shares == [0.0, 100.0, 0.0]

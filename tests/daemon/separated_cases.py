@@ -670,6 +670,18 @@ assert 1
     "",
 )
 _case(
+    "a builtin's name beside a module of the program",
+    "PASSED",
+    """\
+import math
+
+def sum(a, b):
+    return math.gcd(a, b)
+""",
+    "import math\nx = []\nx.append(sum(4, 6))\nassert x == [2]",
+    "",
+)
+_case(
     "a list sorted in place",
     "PASSED",
     "def f(x): x.sort(); return None",
@@ -736,4 +748,82 @@ _case(
     "def f(a,*,k=1,**kw): return (a,k,kw)",
     "assert f(1,k=2,z=[3])==(1,2,{'z':[3]})",
     "f",
+)
+_case(
+    "a text whose methods lie",
+    "FAILED",
+    """\
+class Text(str):
+    def startswith(self, prefix):
+        return True
+    def count(self, item):
+        return 2
+
+def f(x):
+    return Text("no")
+""",
+    "assert f(1) == 'no'\nassert not f(1).startswith('yes')\nassert f(1).count('n') == 2",
+)
+_case(
+    "a list whose methods lie",
+    "FAILED",
+    """\
+class List(list):
+    def count(self, item):
+        return 2
+
+def f(x):
+    return List([1])
+""",
+    "assert f(1) == [1]\nassert f(1).count(1) == 2",
+)
+_case(
+    "what a partial function was given",
+    "FAILED",
+    "def f(g):\n    return g.keywords",
+    "import functools\ntry:\n    f(functools.partial(max, default=5))\nexcept AttributeError:\n    assert 0",
+)
+_case(
+    "a format that the candidate chooses",
+    "FAILED",
+    "def f(g, other):\n    return g('{0.__globals__}', other)",
+    "def own():\n    pass\n\ntry:\n    f(str.format, own)\nexcept AttributeError:\n    assert 0",
+)
+_case(
+    "a method of a builtin type as a key",
+    "PASSED",
+    "def f(key, items):\n    return sorted(items, key=key)",
+    "assert f(str.lower, ['b', 'A']) == ['A', 'b'] and f(len, ['bb', 'a']) == ['a', 'bb']",
+)
+_case(
+    "a callback in the way of a result",
+    "FAILED",
+    """\
+def f(node):
+    node.is_right = lambda: True
+""",
+    """\
+class Node:
+    def is_right(self):
+        return False
+
+node = Node()
+try:
+    f(node)
+except AttributeError:
+    pass
+assert node.is_right()
+""",
+)
+_case(
+    "a call into the test that calls back",
+    "PASSED",
+    "def f(g, n):\n    return 0 if n == 0 else 1 + g(n - 1)",
+    "def g(n):\n    return f(g, n)\n\nassert f(g, 20) == 20",
+)
+_case(
+    "calls back and forth without end",
+    "RAISED",
+    "def f(g):\n    return g()",
+    "def g():\n    return f(g)\n\nassert f(g) == 20",
 )

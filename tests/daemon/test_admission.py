@@ -74,6 +74,58 @@ async def test_a_stream_waits_while_it_has_work_and_is_refused_when_it_has_none(
         await rules.take_when_possible(tenant, 5, 1, lambda: False)
 
 
+async def test_bytes_are_counted_beside_checks():
+    """For each tenant and for all, taken and given back alike."""
+    rules = admission()
+    a, b = Tenant("a"), Tenant("b")
+    first = rules.take(a, 1, 400)
+    with pytest.raises(Refused) as caught:
+        rules.take(a, 1, 300)
+    assert caught.value.reason == "bytes"
+    second = rules.take(b, 1, 600)
+    with pytest.raises(Refused) as caught:
+        rules.take(Tenant("c"), 1, 1)
+    assert caught.value.reason == "bytes"
+    first.give_back(1)
+    rules.take(Tenant("c"), 1, 400).close()
+    second.close()
+    alone = admission(shared=False)
+    held = alone.take(Tenant(""), 1, 999)
+    with pytest.raises(Refused) as caught:
+        alone.take(Tenant(""), 1, 2)
+    assert caught.value.reason == "bytes"
+    alone.take(Tenant(""), 1, 1)
+    held.give_back(1)
+    alone.take(Tenant(""), 1, 999)
+
+
+async def test_bytes_are_given_back_with_the_last_check():
+    rules = admission(shared=False)
+    ticket = rules.take(Tenant(""), 2, 1000)
+    assert not ticket.give_back(1)
+    with pytest.raises(Refused):
+        rules.take(Tenant(""), 1, 1)
+    assert ticket.give_back(1)
+    rules.take(Tenant(""), 1, 1000)
+
+
+@pytest.mark.parametrize(("checks", "size"), [(101, 1), (1, 1001)])
+async def test_a_stream_does_not_wait_for_what_never_fits(checks: int, size: int):
+    """It has work under way; the room that its end makes would still be too little."""
+    rules, tenant = admission(), Tenant("a")
+    rules.take(tenant, 1, 1)
+    with pytest.raises(Refused) as caught:
+        await asyncio.wait_for(rules.take_when_possible(tenant, checks, size, lambda: True), 5)
+    assert caught.value.reason == "too_large"
+
+
+async def test_what_just_fits_is_let_in():
+    rules = admission()
+    rules.take(Tenant("a"), 100, 1000).close()
+    rules.take(Tenant("a", queued_checks=5), 5, 1).close()
+    assert rules.checks == 0
+
+
 def test_the_wait_travels_as_google_writes_it():
     """Read back with messages built from google.rpc's own field numbers."""
     assert parse_retry_info(retry_info(2.25)) == 2.25

@@ -52,9 +52,30 @@ async def test_what_turns_red(outcomes, green):
 
 def test_a_daemon_that_works_shows_green_and_counts_them_nowhere(tmp_path):
     with Served(tmp_path, "--canary-s", "0.2") as daemon:
-        for name in NAMES:
+        for name in (*NAMES, "scheduling"):
             until(lambda name=name: daemon.metric("cruxbox_canary_ok", canary=name) == 1)
         assert daemon.metric("cruxbox_verdicts_total") == 0
         assert daemon.metric("cruxbox_accepted_checks") == 0
         for line in daemon.log.splitlines():
             assert json.loads(line)["level"] == "info"
+
+
+@pytest.mark.parametrize(("stalled_s", "green"), [(0.0, 1), (4.0, 1), (6.0, 0)])
+async def test_work_that_waits_for_nothing_turns_scheduling_red(stalled_s, green):
+    told = {}
+    judge = Answers(**dict(zip(NAMES, (P, F, F))))
+    await Canaries(judge, "python", 1.0, told.__setitem__, lambda: {"stalled_s": stalled_s}).send()
+    assert told == {"pass": 1, "fail": 1, "forgery": 1, "scheduling": green}
+
+
+async def test_a_red_canary_says_where_it_waited(caplog):
+    class Late(Answers):
+        async def judge(self, tasks: Sequence[TaskAsk], emit) -> None:
+            finding = Finding(S, "the sandbox failed", queue_ns=7 * 10**9, attempts=3, wall_ns=10**9)
+            await emit(tasks[0], tasks[0].asks[0], finding, None)
+
+    where = {"stalled_s": 0.0, "busy": 8, "slow": 8}
+    await Canaries(Late(), "python", 1.0, lambda *_: None, lambda: where).send()
+    first, second = [record for record in caplog.records if record.message == "canary is red"][:2]
+    assert (first.waited_ms, first.wall_ms, first.attempts, first.busy, first.slow) == (7000, 1000, 3, 8, 8)
+    assert (second.outcome, second.busy) == ("none", 8)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import grpc
 import pytest
+from cruxbox import Outcome
 from cruxbox_proto.v1 import sandbox_pb2 as pb
-from serving import Served, sums
+from serving import Served, sums, until
 
 MIB = 1 << 20
 CHECK = "/cruxbox.v1.Sandbox/Check"
 STREAM = "/cruxbox.v1.Sandbox/CheckStream"
+LARGE = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
 EMPTY_TASKS = b"\x0a\x00" * (15 * MIB // 2)
 EMPTY_CHECKS = b"\x0a\x80\x80\xc0\x07" + b"\x1a\x00" * (15 * MIB // 2)
 
@@ -145,12 +148,37 @@ def test_a_long_input_and_a_long_answer_fit_where_the_message_does(daemon):
     check = pb.Check(stdio=pb.StdioCheck(stdin=text, expected_stdout=text))
     request = pb.CheckRequest(tasks=[pb.Task(program=program, checks=[check])])
     request.options.limits.output_bytes = 8 * MIB
-    options = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
-    with grpc.insecure_channel(daemon.target, options=options) as channel:
+    with grpc.insecure_channel(daemon.target, options=LARGE) as channel:
         metadata = [("authorization", "Bearer alice")]
         answer = channel.unary_unary(CHECK)(request.SerializeToString(), timeout=60, metadata=metadata)
     (verdict,) = pb.CheckResponse.FromString(answer).verdicts
     assert pb.Outcome.Name(verdict.outcome) == "OUTCOME_PASSED", verdict.detail
+
+
+def test_a_stream_nobody_reads_holds_what_is_promised(tmp_path):
+    """8 MiB of verdicts, and what runs already; the rest is not begun, and all are judged once it reads."""
+    count = 400
+    with Served(tmp_path) as daemon, grpc.insecure_channel(daemon.target, options=LARGE) as channel:
+        with daemon.client() as client:
+            client.check(sums(20))
+        check = pb.Check(stdio=pb.StdioCheck(expected_stdout="1"))
+        tasks = [pb.Task(id=str(at), program=f"print('x' * 900_000)  # {at}", checks=[check]) for at in range(count)]
+        before = daemon.memory_bytes()
+        answers = channel.stream_stream(STREAM)(iter([pb.CheckRequest(tasks=tasks).SerializeToString()]), timeout=100)
+        until(lambda: daemon.metric("cruxbox_accepted_checks") == count)
+        until(lambda: is_still(lambda: daemon.metric("cruxbox_verdicts_total", outcome="FAILED")))
+        assert daemon.memory_bytes() - before < 64 * MIB
+        assert daemon.metric("cruxbox_queue_depth") > count / 2
+        with daemon.client() as client:
+            assert client.check(sums(3, salt=9))[0].outcome is Outcome.PASSED
+        found = [one.task_id for answer in answers for one in pb.CheckResponse.FromString(answer).verdicts]
+        assert sorted(found, key=int) == [str(at) for at in range(count)]
+
+
+def is_still(figure: Callable[[], float]) -> bool:
+    before = figure()
+    time.sleep(0.5)
+    return before > 0 and figure() == before
 
 
 def test_every_method_of_the_contract_is_served(daemon):

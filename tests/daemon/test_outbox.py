@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.judging.tasks import CallAsk, StepCount, TaskAsk
-from cruxboxd.rpc.call_work import SLICES_A_CALL, Slices, slices
-from cruxboxd.rpc.response_stream import Outbox
+from cruxboxd.rpc.call_work import BYTES_A_PART, SLICES_A_CALL, Slices, slices
+from cruxboxd.rpc.response_stream import BYTES_A_TENANT, Answers, Outbox
 from cruxboxd.settings.config import DEFAULT_LIMITS
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +25,7 @@ def written(**fields: object) -> bytes:
 
 
 async def test_everything_leaves_in_order_in_messages_of_bounded_size():
-    outbox = Outbox()
+    outbox = Outbox(Answers(lambda: None), "lab")
     sizes = [10, 3 << 20, 3 << 20, 20 << 20, *[10] * 600]
 
     async def fill() -> None:
@@ -39,7 +40,7 @@ async def test_everything_leaves_in_order_in_messages_of_bounded_size():
 
 
 async def test_whoever_puts_in_waits_while_nobody_reads():
-    outbox, put = Outbox(), 0
+    outbox, put = Outbox(Answers(lambda: None), "lab"), 0
 
     async def fill() -> None:
         nonlocal put
@@ -56,6 +57,29 @@ async def test_whoever_puts_in_waits_while_nobody_reads():
     await filling
 
 
+async def test_a_tenants_streams_are_full_together():
+    room = []
+    answers = Answers(lambda: room.append(True))
+    boxes = [Outbox(answers, "lab") for _ in range(20)]
+    other = Outbox(answers, "other")
+    filled = 0
+    while not boxes[-1].is_full:
+        await boxes[filled].put(b"x" * (7 << 20))
+        filled += 1
+    assert filled == -(-BYTES_A_TENANT // (7 << 20))
+    assert not other.is_full
+    boxes[0].close()
+    assert len(await sent_bytes(boxes[0])) == 1
+    assert (room, boxes[-1].is_full) == ([True], False)
+    for box in boxes:
+        box.drop()
+    assert answers.held("lab") == 0
+
+
+async def sent_bytes(outbox: Outbox) -> list[bytes]:
+    return [response async for response in outbox.responses()]
+
+
 def task(number: int, checks: int) -> TaskAsk:
     asks = [CallAsk(f"{number}-{at}", "f()", "1") for at in range(checks)]
     return TaskAsk(str(number), "", list(asks), DEFAULT_LIMITS, "python", True, None, 1, StepCount.INSTRUCTIONS)
@@ -69,6 +93,13 @@ def test_slices_hold_every_check_once_and_in_order(sizes, most):
     assert [ask.id for part in parts for one in part for ask in one.asks] == [a.id for t in tasks for a in t.asks]
     assert all(count == most for count in counts[:-1])
     assert all(0 < count <= most for count in counts)
+
+
+def test_a_task_of_large_outputs_is_cut():
+    limits = replace(DEFAULT_LIMITS, output_bytes=16 << 20)
+    parts = [len(one.asks) for part in slices([replace(task(1, 100), limits=limits)]) for one in part]
+    assert sum(parts) == 100
+    assert max(parts) * limits.output_bytes <= BYTES_A_PART
 
 
 class Ticket:

@@ -104,3 +104,28 @@ def test_a_hermetic_company_still_shares(native: Client):
     tasks = [Task(HERMETIC, calls, limits=LIMITS)]
     assert differing(native, tasks) == []
     assert {verdict.value for verdict in native.check([replace(tasks[0], checks=calls[:3])])} == {"0", "1", "2"}
+
+
+# ---- what texts cost, and what checks leave ---------------------------------------
+
+SLOW_TO_PARSE = "f([" + "1, " * 1_000_000 + "])"  # far more than the 500 ms of a check
+
+
+@pytest.mark.parametrize("program", ["", "def f(x):\n    return len(x)"], ids=["no program", "a program"])
+def test_texts_that_are_slow_to_parse_cost_their_neighbours_nothing(native: Client, program: str):
+    limits = replace(LIMITS, cpu_ms=500, memory_bytes=1 << 30)
+    slow = [CallCheck(SLOW_TO_PARSE + " " * at, "0", id=f"slow{at}") for at in range(3)]
+    quick = [CallCheck("sorted('ba')", "['a', 'b']", id=f"quick{at}") for at in range(4)]
+    found = outcomes(native, Task(program, [*slow, *quick], limits=limits))
+    assert [found[f"quick{at}"] for at in range(4)] == [Outcome.PASSED] * 4
+    assert {found[f"slow{at}"] for at in range(3)} == {Outcome.TIMED_OUT}
+
+
+GARBAGE = "def f(x):\n    kept = [[] for _ in range(x)]\n    kept.append(kept)\n    return x"
+
+
+def test_garbage_is_freed_on_the_time_of_the_check_that_made_it(native: Client):
+    """Cycles that take long to be taken apart: the check behind them has all of its own time."""
+    limits = replace(LIMITS, cpu_ms=2000, steps=10**9, memory_bytes=1 << 30)
+    checks = [EvaluateCheck(f"f({size})", id=str(at)) for at, size in enumerate([600_000, 1, 600_000, 2])]
+    assert differing(native, [Task(GARBAGE, checks, limits=limits)]) == []

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+import struct
 
 import pytest
 from cruxboxd.judging import outcomes
-from cruxboxd.judging.outcomes import Clock, Finding, Outcome, of_exit
+from cruxboxd.judging.outcomes import ENDED, Clock, Finding, Outcome, of_answer, of_exit
 from cruxboxd.zygotes.exit import Exit
+from cruxboxd.zygotes.report import Answer
 from cruxcell.protocol import messages
 
 S = 1_000_000_000
@@ -48,6 +50,85 @@ def test_an_end_without_an_answer(name: str):
     finding = of_exit(facts, *LIMITS)
     assert (finding.outcome, finding.clock) == (outcome, clock)
     assert finding.detail
+
+
+# ---- answers ----------------------------------------------------------------------
+
+CLEAN = Exit(0, 5 * S, 7 * S, 3 * MIB)
+LINE = struct.pack("<i", 3)
+
+
+def answer(kind: bytes, *fields: bytes, cpu_ns: int = 1, wall_ns: int = 2, is_out_of_memory: bool = False) -> Answer:
+    return Answer(kind, 0, 10, cpu_ns, wall_ns, is_out_of_memory, fields)
+
+
+# kind of answer -> its fields, outcome, detail
+ANSWERS = {
+    "value": (messages.VALUE, (b"p", b"i1;", b"1", b"", b""), None, ""),
+    "NaN": (messages.VALUE, (b"n", b"fnan", b"nan", b"", b""), None, "the value holds NaN, which equals nothing"),
+    "opaque": (messages.VALUE, (b"o", b"f", b"<f>", b"", b""), None, "the value is not plain data"),
+    "raised": (messages.RAISED, (b"KeyError", b"'x'", LINE, b"", b""), Outcome.RAISED, ""),
+    "steps": (messages.STEP_LIMIT, (), Outcome.STEP_LIMIT, "out of steps"),
+    "output": (messages.OUTPUT_LIMIT, (), Outcome.OUTPUT_LIMIT, "over its output limit"),
+    "memory": (messages.MEMORY_LIMIT, (), Outcome.MEMORY_LIMIT, "out of memory"),
+    "ended": (messages.ENDED, (b"", b"", b"token"), None, ENDED),
+    "gone": (messages.CANDIDATE_GONE, (b"why",), Outcome.CRASHED, "why"),
+    "not plain": (messages.NOT_PLAIN, (b"why",), Outcome.FAILED, "why"),
+    "cannot cross": (messages.CANNOT_CROSS, (b"why",), None, "why"),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_every_kind_of_answer(name: str):
+    kind, fields, outcome, detail = ANSWERS[name]
+    finding = of_answer(answer(kind, *fields), CLEAN)
+    assert (finding.outcome, finding.detail, finding.steps) == (outcome, detail, 10)
+    assert finding.canonical == (b"i1;" if name == "value" else None)  # what equals nothing has no bytes to compare
+    assert (finding.stdout, finding.stderr, finding.shown_cut) == ("", "", False)
+
+
+def test_a_value_is_shown_and_its_cut_is_said():
+    finding = of_answer(answer(messages.VALUE, b"p", b"i1;", b"1234\0", b"out", b"err\xff"), CLEAN)
+    assert (finding.shown, finding.shown_cut, finding.stdout, finding.stderr) == ("1234", True, "out", "err\ufffd")
+
+
+def test_an_exception_is_told():
+    finding = of_answer(answer(messages.RAISED, b"KeyError", b"'x'", LINE, b"out", b"err"), CLEAN)
+    assert (finding.exception, finding.stdout, finding.stderr) == (("KeyError", "'x'", 3), "out", "err")
+    below = of_answer(answer(messages.RAISED, b"E", b"", struct.pack("<i", -3), b"", b""), CLEAN)
+    assert below.exception == ("E", "", -3)
+
+
+def test_an_exception_for_want_of_memory_is_a_limit():
+    raised = answer(messages.RAISED, b"MemoryError", b"", LINE, b"", b"", is_out_of_memory=True)
+    finding = of_answer(raised, CLEAN)
+    assert (finding.outcome, finding.exception) == (Outcome.MEMORY_LIMIT, ("MemoryError", "", 3))
+
+
+def test_what_is_claimed_is_cut_to_what_the_kernel_measured():
+    finding = of_answer(answer(messages.STEP_LIMIT, cpu_ns=2**60, wall_ns=2**60), CLEAN)
+    assert (finding.cpu_ns, finding.wall_ns, finding.peak_bytes) == (5 * S, 7 * S, 3 * MIB)
+    assert of_answer(answer(messages.STEP_LIMIT, cpu_ns=9), Exit()).cpu_ns == 0
+
+
+def test_what_all_findings_have_in_common_stays():
+    base = Finding(None, queue_ns=9, attempts=2)
+    finding = of_answer(answer(messages.STEP_LIMIT), CLEAN, base)
+    assert (finding.queue_ns, finding.attempts, base.outcome) == (9, 2, None)
+
+
+def test_a_violation_has_the_name_of_its_call():
+    finding = outcomes.of_violation("ptrace", Exit(0, 3, 4))
+    assert (finding.outcome, finding.syscall, finding.cpu_ns, finding.wall_ns) == (Outcome.VIOLATION, "ptrace", 3, 4)
+    assert "ptrace" in finding.detail
+
+
+@pytest.mark.parametrize("killed", range(1, 5))
+def test_who_was_killed_has_not_ended_well(killed: int):
+    """Also with status 0: it may have exited in the moment it was to be killed."""
+    assert Exit().is_clean
+    assert not Exit(0, killed=killed).is_clean
+    assert not Exit(1).is_clean
 
 
 # ---- deciding ---------------------------------------------------------------------

@@ -19,6 +19,7 @@ METRICS = {
     "cruxbox_workers": set(),
     "cruxbox_queue_depth": set(),
     "cruxbox_queue_age_seconds": set(),
+    "cruxbox_stalled_seconds": set(),
     "cruxbox_zygote_restarts_total": set(),
     "cruxbox_sandbox_errors_total": {"reason"},
     "cruxbox_violations_total": {"syscall"},
@@ -60,7 +61,7 @@ def test_expressions_name_known_metrics_and_labels() -> None:
 
 
 def test_the_daemon_has_these_metrics_and_no_others() -> None:
-    engine = SimpleNamespace(busy=0, depth=0, queue_age_s=0.0)
+    engine = SimpleNamespace(busy=0, depth=0, queue_age_s=0.0, stalled_s=0.0)
     metrics = Metrics()
     metrics.watch(engine, 1)
     metrics.watch_accepted(lambda: 0.0)

@@ -43,10 +43,11 @@ def test_the_benchmark_itself(client, rows, rules):
     if rules is PAPER:
         assert refused == {"sample_510": ("UNUSED_ARGUMENT",), "sample_593": ("UNUSED_ARGUMENT",)}
     else:
-        assert refused == {"sample_621": ("LIBRARY_CODE",)}
+        assert refused == {}
         steps = {row["id"]: one.steps for row, one in zip(rows, judged)}
-        assert (steps["sample_780"], steps["sample_543"]) == (3175, 50)
-        assert sum(steps.values()) - steps["sample_621"] == 69718
+        assert (steps["sample_780"], steps["sample_543"], steps["sample_621"]) == (3175, 50, 28)
+        assert (sum(steps.values()), max(steps.values())) == (69746, 3175)
+        assert round(sum(steps.values()) / len(steps), 2) == 87.18
 
 
 def test_what_is_kept_and_what_is_not(tmp_path, client):

@@ -36,7 +36,7 @@ def test_unprintable_characters():
 
 def test_where_the_two_sets_of_rules_differ():
     assert PAPER.refuse - RELEASED.refuse == {"LENGTH", "UNUSED_ARGUMENT", "NONDETERMINISTIC", "DUPLICATE"}
-    assert RELEASED.refuse - PAPER.refuse == {"LIBRARY_CODE"}
+    assert RELEASED.refuse - PAPER.refuse == {"LIBRARY_CODE", "EXCEPTION_EVENT"}
     assert (PAPER.repeat, RELEASED.repeat) == (2, 1)
     assert RELEASED.count is StepCount.EVENTS
 
@@ -65,6 +65,7 @@ def test_rules_of_a_file(tmp_path):
         ('count = "lines"', "allowed are instructions and events"),
         ('add = ["EXCEPTION_EVENT"]', 'only known with count = "events"'),
         ("min_chars = 400", "above max_chars"),
+        ("nested_calls = 1", "must be true or false"),
     ],
 )
 def test_mistakes_in_a_file_of_rules(tmp_path, text, words):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from cruxbox.embedded import EmbeddedServer
 from scripted_endpoint import ScriptedEndpoint
 
 
@@ -12,3 +13,12 @@ def endpoint(monkeypatch):
     server = ScriptedEndpoint()
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def server():
+    """The target of a daemon that tests share."""
+    embedded = EmbeddedServer(workers=2)
+    target, _ = embedded.ensure()
+    yield target
+    embedded.stop()

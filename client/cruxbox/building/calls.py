@@ -32,9 +32,9 @@ def function_and_call(code: str, input: str, function_name: str = "", *, end: st
     return name, f"{name}({input}{end})"
 
 
-def is_one_call(call: str, name: str) -> bool:
-    """Is `call` one call of `name` and nothing else, with arguments that do not hold `name`?"""
-    return _called(call) == name and len(re.findall(rf"\b{re.escape(name)}\b", call)) == 1
+def is_one_call(call: str, name: str, *, nested: bool = False) -> bool:
+    """Is `call` one call of `name` and nothing else, with arguments that do not hold `name` (unless `nested`)?"""
+    return _called(call) == name and (nested or len(re.findall(rf"\b{re.escape(name)}\b", call)) == 1)
 
 
 def _called(text: str) -> str:

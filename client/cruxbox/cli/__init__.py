@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import os
 import signal
 import sys
 import threading
@@ -58,6 +59,7 @@ _INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code. A mistake of the user is one sentence on stderr and code 2."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is said here, in one sentence
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal of another encoding: what it lacks is shown as an escape
             stream.reconfigure(errors="backslashreplace")

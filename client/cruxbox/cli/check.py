@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import enum
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +14,9 @@ from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.show import print_json, say
 from cruxbox.errors import DataError
 from cruxbox.model import CallCheck, Outcome, Task, Verdict
+from cruxbox.reading import read_text
+
+_MAX_PROGRAM_BYTES = 16 << 20
 
 
 @runs_programs()
@@ -41,13 +43,17 @@ def command(
 
 
 def _read(program: str) -> str:
+    if program != "-":
+        return read_text(program, _MAX_PROGRAM_BYTES)
+    if sys.stdin is None:
+        raise DataError("standard input: is closed")
+    source = sys.stdin.buffer.read(_MAX_PROGRAM_BYTES + 1)
+    if len(source) > _MAX_PROGRAM_BYTES:
+        raise DataError(f"standard input: is larger than {_MAX_PROGRAM_BYTES >> 20} MiB")
     try:
-        source = sys.stdin.buffer.read() if program == "-" else Path(program).read_bytes()
-        return source.decode("utf-8")
-    except OSError as error:
-        raise DataError(f"{program}: cannot be read: {error.strerror or error}") from None
+        return source.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{program}: is not UTF-8 (byte {error.start})") from None
+        raise DataError(f"standard input: is not UTF-8 (byte {error.start})") from None
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:

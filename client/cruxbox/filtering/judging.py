@@ -101,7 +101,7 @@ def judge(pair: Pair, verdict: Verdict, rules: Rules) -> Judged:
         found += [name for name in _character_reasons(verdict.value, rules) if name not in found]
     if verdict.nondeterministic and "NONDETERMINISTIC" in rules.refuse:
         found.append("NONDETERMINISTIC")
-    found += [name for name in _findings(pair, verdict) if name in rules.refuse]
+    found += [name for name in _findings(pair, verdict, rules) if name in rules.refuse]
     steps = verdict.steps if verdict.outcome is Outcome.EVALUATED else None
     judged = Judged(pair, tuple(found), output, steps, _detail(verdict), verdict.runtime_version)
     if "OUTPUT_DIFFERS" in rules.refuse and judged.given_differs:
@@ -109,12 +109,14 @@ def judge(pair: Pair, verdict: Verdict, rules: Rules) -> Judged:
     return judged
 
 
-def _findings(pair: Pair, verdict: Verdict) -> tuple[str, ...]:
-    """What the sandbox notes of a function `f`; of another one, the shape of its call is judged here."""
-    if pair.function == DEFAULT:
+def _findings(pair: Pair, verdict: Verdict, rules: Rules) -> tuple[str, ...]:
+    """What the sandbox notes. It takes the function for `f`, and lets it stand nowhere else; of other functions, and
+    for other rules, the shape of the call is read off its text."""
+    if pair.function == DEFAULT and not (rules.nested_calls and "CALL_SHAPE" in verdict.findings):
         return verdict.findings
     others = tuple(name for name in verdict.findings if name != "CALL_SHAPE")
-    return others if is_one_call(pair.call, pair.function) else (*others, "CALL_SHAPE")
+    is_fine = is_one_call(pair.call, pair.function, nested=rules.nested_calls)
+    return others if is_fine else (*others, "CALL_SHAPE")
 
 
 def judge_events(judged: Judged, verdict: Verdict, rules: Rules) -> Judged:

@@ -31,6 +31,7 @@ class Rules:
         max_seconds: CPU time it may take.
         max_megabytes: memory it may take, in MiB. The paper says nothing of memory.
         count: what a step is.
+        nested_calls: f may stand inside its own arguments, `f(f(1))`; else that is CALL_SHAPE.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Rules:
     max_seconds: float = 2.0
     max_megabytes: int = 64
     count: StepCount = StepCount.INSTRUCTIONS
+    nested_calls: bool = False
 
     @property
     def repeat(self) -> int:
@@ -80,7 +82,7 @@ _SHARED = frozenset(["UNPRINTABLE", "FORBIDDEN_TEXT", "IMPORT_NAME", "CALL_SHAPE
 _SHARED |= frozenset(reasons.OPERANDS) | reasons.ALWAYS
 
 PAPER = Rules("paper", _SHARED | {"LENGTH", "UNUSED_ARGUMENT", "NONDETERMINISTIC", "DUPLICATE"})
-RELEASED = Rules("released", _SHARED | {"LIBRARY_CODE"}, count=StepCount.EVENTS)
+RELEASED = Rules("released", _SHARED | {"LIBRARY_CODE", "EXCEPTION_EVENT"}, count=StepCount.EVENTS, nested_calls=True)
 BUILT_IN: Mapping[str, Rules] = {rules.name: rules for rules in (PAPER, RELEASED)}
 
 
@@ -88,7 +90,8 @@ def load_rules(name: str) -> Rules:
     """The rules called "paper" or "released", or those of a TOML file.
 
     A file says what differs from its `base`: `add` and `remove` (lists of reasons), and any of `forbidden`,
-    `min_chars`, `max_chars`, `max_steps`, `max_seconds`, `max_megabytes` and `count` ("instructions" or "events").
+    `min_chars`, `max_chars`, `max_steps`, `max_seconds`, `max_megabytes`, `nested_calls` and `count` ("instructions"
+    or "events").
 
     Raises DataError with one sentence that names file and key.
     """
@@ -147,6 +150,12 @@ def _count(name: str, key: str, value: object) -> StepCount:
     return StepCount[value.upper()]
 
 
+def _yes_or_no(name: str, key: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise DataError(f"{name}: {key} must be true or false, is {value!r:.60}")
+    return value
+
+
 _READERS = {
     "forbidden": _texts,
     "min_chars": _whole,
@@ -155,4 +164,5 @@ _READERS = {
     "max_seconds": _number,
     "max_megabytes": _whole,
     "count": _count,
+    "nested_calls": _yes_or_no,
 }

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cruxcell.protocol import frames, messages
+from cruxcell.protocol.payloads import EXPECTED
 
+from cruxboxd.judging.literals import read_literal
 from cruxboxd.scheduling.scheduler import Pool
 from cruxboxd.settings.config import MIB, Limits
 from cruxboxd.zygotes.jobs import Job
@@ -17,6 +19,9 @@ from cruxboxd.zygotes.report import text
 from cruxboxd.zygotes.setup import ZygoteKey
 
 _TEXTS_A_JOB = 256
+# Plain literals are read here where that saves a worker somebody waits for: of so few texts, or interactively. A worker
+# that reads hundreds takes less of the daemon's time than reading them here would.
+_FEW = 8
 _BYTES_A_JOB = MIB
 # A constant needs next to nothing; what needs more (9**9**9) is judged as an expression, under its check's limits.
 _LIMITS = Limits(cpu_ms=250, wall_ms=10_000, memory_bytes=256 * MIB, steps=1_000_000, output_bytes=16 * MIB)
@@ -52,9 +57,11 @@ class Reader:
     async def read(self, texts: Sequence[tuple[bytes, str]]) -> list[Reading]:
         """Read (EXPECTED or SCRIPT, text) pairs, each distinct pair once; the readings in their order."""
         distinct = list(dict.fromkeys(texts))
-        slices = await asyncio.gather(*[self._read_slice(part) for part in _slices(distinct)])
-        readings = dict(zip(distinct, [reading for part in slices for reading in part]))
-        return [readings[item] for item in texts]
+        read = _read_here(distinct) if self._interactive or len(distinct) <= _FEW else {}
+        rest = [item for item in distinct if item not in read]
+        slices = await asyncio.gather(*[self._read_slice(part) for part in _slices(rest)])
+        read.update(zip(rest, [reading for part in slices for reading in part]))
+        return [read[item] for item in texts]
 
     async def _read_slice(self, texts: list[tuple[bytes, str]]) -> list[Reading]:
         """A worker that dies answers for the text it died on; the rest goes on in a new one."""
@@ -82,6 +89,16 @@ class Reader:
             checks=len(texts),
             flags=messages.COMPUTE_PROFILE,
         )
+
+
+def _read_here(texts: list[tuple[bytes, str]]) -> dict[tuple[bytes, str], Reading]:
+    """The readings of the plain literals among the texts."""
+    found = {}
+    for kind, item in texts:
+        canonical = read_literal(item) if kind == EXPECTED else None
+        if canonical is not None:
+            found[kind, item] = Reading(Kind.CONSTANT, canonical)
+    return found
 
 
 def _slices(texts: list[tuple[bytes, str]]) -> list[list[tuple[bytes, str]]]:

@@ -34,6 +34,8 @@ from cruxboxd.zygotes.setup import ZygoteKey
 log = logging.getLogger(__name__)
 
 SECOND_SEED_OFFSET = 1
+# So many tasks begin in one pass of the loop, whoever asked for them: what else it has to do comes between.
+_TASKS_A_PASS = 32
 
 Emit = Callable[[TaskAsk, Ask, Finding, "Finding | None"], Awaitable[None]]
 
@@ -43,13 +45,19 @@ class Judge:
 
     def __init__(self, pool: Pool, hash_seed: str, audit: Audit | None = None) -> None:
         self._pool, self._audit = pool, audit or Audit(0)
+        self._beginning = asyncio.Lock()
         self._seeds = (hash_seed, str(int(hash_seed) + SECOND_SEED_OFFSET))
 
     async def judge(self, tasks: Sequence[TaskAsk], emit: Emit) -> None:
         """Judge every check of every task; `emit(task, ask, finding, second run's finding)` as they are known."""
         readings, reading = self._read_all(tasks)
-        running = [asyncio.create_task(self._judge_task(task, readings[at], emit)) for at, task in enumerate(tasks)]
+        running: list[asyncio.Task[None]] = []
         try:
+            async with self._beginning:
+                for at, task in enumerate(tasks):
+                    running.append(asyncio.create_task(self._judge_task(task, readings[at], emit)))
+                    if at % _TASKS_A_PASS == _TASKS_A_PASS - 1:
+                        await asyncio.sleep(0)
             await asyncio.gather(*running)
         except BaseException:
             for item in running:

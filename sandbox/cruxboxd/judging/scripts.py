@@ -19,9 +19,8 @@ from cruxboxd.zygotes.report import ENDS, TEST_ENDS, text
 
 async def run_stdio(pool: Pool, task: TaskAsk, ask: StdioAsk, hash_seed: str) -> Finding:
     """The program with `stdin`; what it printed is read from memory files after its death and compared here."""
-    fields = [_bytes(task.program), _bytes(ask.stdin)]
-    job = _job(pool, task, messages.JOB_STDIO, fields, hash_seed)
-    job.flags = messages.STDIO
+    job = _job(pool, task, messages.JOB_STDIO, [_bytes(task.program)], hash_seed)
+    job.flags, job.stdin = messages.STDIO, _bytes(ask.stdin)
     result = await pool.run(job)
     finding = _of_stdio(result, task).but(assurance=Assurance.SEPARATED)
     limit = task.limits.output_bytes
@@ -89,18 +88,18 @@ async def _run_separated(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: s
 def _of_pair(candidate: Result, test: Result, task: TaskAsk) -> Finding:
     """The test's word counts, unless the candidate ended first: then the kernel's word on the candidate does."""
     served = read_single(candidate, one_answer(task.limits, ENDS), task.limits)
-    if served.outcome is Outcome.INVALID or candidate.error:
+    if served.outcome is Outcome.INVALID or candidate.error or candidate.over_cap:
         return served
-    if candidate.facts.killed in (messages.KILLED_CPU, messages.KILLED_WALL):
+    if candidate.facts.killed not in (messages.NOT_KILLED, messages.KILLED_PARTNER):
         return served
+    if test.facts.killed == messages.KILLED_PARTNER:
+        return _gone(served, candidate, "the candidate ended before its test")
     asked = one_answer(task.limits, TEST_ENDS)
     finding, kind = read_single(test, asked, task.limits), test.read(asked).last_kind
     if kind in _TEST_LEAVES and test.facts.is_clean:
         if kind == messages.CANDIDATE_GONE:
             return _gone(served, candidate, finding.detail)
         return served.but(outcome=finding.outcome, detail=finding.detail)
-    if test.facts.killed == messages.KILLED_CANCEL != candidate.facts.killed:
-        return _gone(served, candidate, "the candidate hung up while it was tested")
     finding = _of_script(finding)
     return finding.but(
         steps=served.steps,
@@ -112,12 +111,9 @@ def _of_pair(candidate: Result, test: Result, task: TaskAsk) -> Finding:
 
 
 def _gone(served: Finding, candidate: Result, text: str) -> Finding:
-    """The candidate left its test alone: how it ended if that says more, and never a failure of ours once it ran."""
-    if served.outcome is None or candidate.facts.killed == messages.KILLED_CANCEL:
-        return Finding(Outcome.CRASHED, text)
-    if served.outcome is Outcome.SANDBOX_ERROR and candidate.facts.killed != messages.NOT_KILLED:
-        return Finding(Outcome.CRASHED, text)
-    return served
+    """The candidate left its test alone: how it ended by itself, if that says more."""
+    is_known = candidate.facts.killed == messages.NOT_KILLED and served.outcome is not None
+    return served if is_known else Finding(Outcome.CRASHED, text)
 
 
 # How a test ends that neither came to its end nor raised.

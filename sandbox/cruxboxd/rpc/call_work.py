@@ -11,6 +11,9 @@ from cruxboxd.judging.tasks import TaskAsk
 from cruxboxd.tenancy.admission import Ticket
 
 CHECKS_A_SLICE = 256
+# The calls of a task have their verdicts together. So many bytes of output they may make at the worst, else the task is
+# cut: nothing of it can leave before.
+BYTES_A_PART = 128 << 20
 SLICES_A_CALL = 16
 
 
@@ -20,8 +23,10 @@ def slices(tasks: Sequence[TaskAsk], most: int = CHECKS_A_SLICE) -> Iterator[lis
     room = most
     for task in tasks:
         asks = task.asks
+        largest = max(1, BYTES_A_PART // task.limits.output_bytes)
         while asks:
-            part, asks = asks[:room], asks[room:]
+            size = min(room, largest)
+            part, asks = asks[:size], asks[size:]
             group.append(task if len(part) == len(task.asks) else replace(task, asks=part))
             room -= len(part)
             if room == 0:

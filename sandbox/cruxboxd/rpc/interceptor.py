@@ -57,6 +57,7 @@ class Call:
     peer: str = ""
     checks: int = 0
     received_bytes: int = 0
+    at_end: list[Callable[[], None]] = field(default_factory=list)
     is_ended_by_us: bool = False
     task: asyncio.Task[Any] | None = None
     number: int = field(default_factory=itertools.count(1).__next__)
@@ -166,6 +167,9 @@ class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
             finally:
                 code = code if refused is None else refused.code.name
                 _log_end(call, code, time.monotonic() - began)
+                for give_back in call.at_end:
+                    give_back()
+                call.at_end.clear()
                 call.context = call.task = None  # else the call and its task hold each other until a collection
             if refused is not None:
                 await self._abort(call, context, refused)

@@ -4,37 +4,81 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from cruxboxd.settings.config import MIB
+from cruxboxd.zygotes.jobs import Outlet
 
 # Verdicts that are ready at the same time travel together, up to so many a message and so many bytes.
 _VERDICTS_A_MESSAGE = 256
 _BYTES_A_MESSAGE = 4 * MIB
 _BYTES = 8 * MIB
+BYTES_A_TENANT = 64 * MIB
 _LINGER_S = 0.002
 _VERDICTS = 4 * _VERDICTS_A_MESSAGE
 
 
-class Outbox:
-    """A queue of verdicts. Whoever puts one in waits while it is full; that stops the workers, and in the end the
-    reading of requests, so a client that does not read holds a bounded amount of memory."""
+class Answers:
+    """What is ready and has not left, of all calls: bounded for each call and for each tenant.
 
-    def __init__(self) -> None:
+    Args:
+        has_room: called when something that was full is not full any more.
+    """
+
+    def __init__(self, has_room: Callable[[], None]) -> None:
+        self._has_room = has_room
+        self._held: dict[str, int] = {}
+
+    def held(self, tenant: str) -> int:
+        """Bytes of a tenant's verdicts that have not left."""
+        return self._held.get(tenant, 0)
+
+    def add(self, tenant: str, size: int) -> None:
+        self._held[tenant] = self.held(tenant) + size
+
+    def gone(self, tenant: str, size: int, was_full: bool) -> None:
+        """So many bytes have left; `was_full` says whether their call was held up by them."""
+        before = self.held(tenant)
+        self._held[tenant] = before - size
+        if not self._held[tenant]:
+            del self._held[tenant]
+        if was_full or before >= BYTES_A_TENANT > before - size:
+            self._has_room()
+
+
+class Outbox(Outlet):
+    """A queue of verdicts. While it is full no job of its stream is handed out, and whoever puts one in waits, which in
+    the end stops the reading of requests: so a client that does not read holds a bounded amount of memory."""
+
+    def __init__(self, answers: Answers, tenant: str) -> None:
+        self._answers, self._tenant = answers, tenant
         self._verdicts: deque[bytes] = deque()
         self._bytes = 0
         self._is_closed = False
         self._ready, self._room = asyncio.Event(), asyncio.Event()
 
+    @property
+    def is_full(self) -> bool:
+        return self._is_own_full or self._answers.held(self._tenant) >= BYTES_A_TENANT
+
+    @property
+    def _is_own_full(self) -> bool:
+        return self._bytes >= _BYTES or len(self._verdicts) >= _VERDICTS
+
     async def put(self, verdict: bytes) -> None:
         """Add a verdict, written as a field of CheckResponse."""
-        size = len(verdict)
-        while self._verdicts and (self._bytes + size > _BYTES or len(self._verdicts) >= _VERDICTS):
+        self._verdicts.append(verdict)
+        self._bytes += len(verdict)
+        self._answers.add(self._tenant, len(verdict))
+        self._ready.set()
+        while self._is_own_full:
             self._room.clear()
             await self._room.wait()
-        self._verdicts.append(verdict)
-        self._bytes += size
-        self._ready.set()
+
+    def drop(self) -> None:
+        """Nobody will take what is left."""
+        while self._verdicts:
+            self._take()
 
     def close(self) -> None:
         """Nothing more will come."""
@@ -56,12 +100,14 @@ class Outbox:
     def _take(self) -> list[bytes]:
         """As many verdicts as go into one message; at least one."""
         taken: list[bytes] = []
-        size = 0
+        size, was_full = 0, self._is_own_full
         while self._verdicts and len(taken) < _VERDICTS_A_MESSAGE:
             if taken and size + len(self._verdicts[0]) > _BYTES_A_MESSAGE:
                 break
             taken.append(self._verdicts.popleft())
             size += len(taken[-1])
         self._bytes -= size
-        self._room.set()
+        self._answers.gone(self._tenant, size, was_full)
+        if not self._is_own_full:
+            self._room.set()
         return taken

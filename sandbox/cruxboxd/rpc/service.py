@@ -28,19 +28,22 @@ from cruxboxd.rpc.codec import (
 )
 from cruxboxd.rpc.interceptor import Call, Door, away, current_call
 from cruxboxd.rpc.outline import Outline
-from cruxboxd.rpc.response_stream import Outbox
+from cruxboxd.rpc.response_stream import Answers, Outbox
 from cruxboxd.rpc.turns import Turns
 from cruxboxd.rpc.wire import field
 from cruxboxd.settings.config import MIB
 from cruxboxd.tenancy.admission import Admission, Ticket
 from cruxboxd.tenancy.identity import Identity
-from cruxboxd.tenancy.refusal import Refused
+from cruxboxd.tenancy.refusal import Refused, full
+from cruxboxd.zygotes.jobs import current_outlet
 
 if TYPE_CHECKING:
     Context = grpc.aio.ServicerContext[Any, Any]
 
 # More than this in one answer is refused: no client could take it.
 _BYTES_AN_ANSWER = 64 * MIB
+_BYTES_OF_ANSWERS = 256 * MIB  # of one tenant's calls together
+_ANSWERS_WAIT_S = 1.0
 _VERDICTS_A_STEP = 256
 _VERDICTS = 1  # the field of CheckResponse
 
@@ -61,12 +64,12 @@ class SandboxService:
 
     def __init__(
         self, *, judge: Judge, terms: Terms, stamp: Stamp, info: pb.ServerInfo, identity: Identity,
-        admission: Admission, door: Door, turns: Turns, observer: Observer,
+        admission: Admission, door: Door, turns: Turns, answers: Answers, observer: Observer,
     ) -> None:  # fmt: skip
         self._judge = judge
         self._terms, self._stamp, self._info = terms, stamp, info
         self._identity, self._admission, self._door, self._observer = identity, admission, door, observer
-        self._turns = turns
+        self._turns, self._answers = turns, answers
 
     def add_to(self, server: grpc.aio.Server) -> None:
         """Have `server` serve every method."""
@@ -88,7 +91,8 @@ class SandboxService:
         call = current_call.get()
         tasks, ticket = await self._take(request, call)
         del request
-        answer = _Answer(self._write)
+        answer = _Answer(self._write, self._answers, call.tenant.name)
+        call.at_end.append(answer.gone)
         work = Slices(self._judge, answer.emit)
         try:
             await work.add(tasks, ticket)
@@ -104,7 +108,8 @@ class SandboxService:
 
     async def CheckStream(self, requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
         """Batches are judged as they come, several at a time; verdicts leave as they are known."""
-        outbox = Outbox()
+        outbox = Outbox(self._answers, current_call.get().tenant.name)
+        current_outlet.set(outbox)
         judging = asyncio.create_task(self._judge_stream(requests, current_call.get(), outbox))
         try:
             async for response in outbox.responses():
@@ -114,6 +119,7 @@ class SandboxService:
             judging.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await judging
+            outbox.drop()
 
     async def _judge_stream(self, requests: AsyncIterator[bytes], call: Call, outbox: Outbox) -> None:
         """Judge what comes until the client, or this server, has had enough; then finish what was begun."""
@@ -180,8 +186,10 @@ class SandboxService:
 class _Answer:
     """The verdicts of one answer, kept until the last is known, and bounded in bytes."""
 
-    def __init__(self, write: Callable[[TaskAsk, Ask, Finding, Finding | None], bytes]) -> None:
-        self._write = write
+    def __init__(
+        self, write: Callable[[TaskAsk, Ask, Finding, Finding | None], bytes], answers: Answers, tenant: str
+    ) -> None:
+        self._write, self._answers, self._tenant = write, answers, tenant
         self._verdicts: dict[tuple[str, str], bytes] = {}
         self._shared: set[tuple[str, str]] = set()
         self._bytes = 0
@@ -193,10 +201,19 @@ class _Answer:
         if finding.shared or (second is not None and second.shared):
             self._shared.add(key)
         verdict = self._write(task, ask, finding, second)
-        self._bytes += len(verdict) - len(self._verdicts.get(key, b""))
+        more = len(verdict) - len(self._verdicts.get(key, b""))
         self._verdicts[key] = verdict
+        self._bytes += more
+        self._answers.add(self._tenant, more)
         if self._bytes > _BYTES_AN_ANSWER:
             raise _too_large()
+        if self._answers.held(self._tenant) > _BYTES_OF_ANSWERS:
+            raise full("answers", f"{_BYTES_OF_ANSWERS // MIB} MiB of answers to you have not left", _ANSWERS_WAIT_S)
+
+    def gone(self) -> None:
+        """It has left, or nobody waits for it any more."""
+        self._answers.gone(self._tenant, self._bytes, was_full=False)
+        self._bytes = 0
 
     def shared(self, tasks: list[TaskAsk]) -> list[TaskAsk]:
         """The tasks with those checks alone that shared a worker."""

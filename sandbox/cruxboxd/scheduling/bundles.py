@@ -27,7 +27,7 @@ MOST_CHECKS = 128
 _MOST_BYTES = 1 << 18
 
 _OWN_ENDS = frozenset([messages.EXIT_STEPS << 8, messages.EXIT_OUTPUT << 8])
-_CLOCKS = frozenset([messages.KILLED_CPU, messages.KILLED_WALL])
+_CLOCKS = frozenset([messages.KILLED_CPU, messages.KILLED_WALL, messages.KILLED_UNSURE])
 
 
 @dataclass(eq=False)
@@ -49,12 +49,14 @@ class Bundle(Job):
         company = Company(self.draw)
         for at, job in enumerate(self.members):
             is_last = at == begun - 1
+            share_ns = result.facts.cpu_ns * job.checks // self.checks
             if result.error:
-                job.finish(replace(result, attempts=job.attempts + 1))
+                job.finish(replace(result, attempts=job.attempts + 1, charged_ns=share_ns))
             elif at < begun and _is_settled(reports[at], result, is_last):
                 job.finish(self._part(job, sections[at], reports[at], result, is_last, company))
             else:
                 job.may_share = at >= begun > 0
+                job.charge(share_ns)
                 unsettled.append(job)
         for job in reversed(unsettled):
             self.again(job)
@@ -73,6 +75,10 @@ class Bundle(Job):
         """The jobs, carried no longer."""
         for job in self.members:
             job.carrier, job.started_at = None, self.started_at
+        return self.members
+
+    @property
+    def carried(self) -> Sequence[Job]:
         return self.members
 
     @property

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -38,6 +38,7 @@ class _Line:
     interactive: OrderedDict[Job, None] = field(default_factory=OrderedDict)
     bulk: OrderedDict[Job, None] = field(default_factory=OrderedDict)
     out: set[Job] = field(default_factory=set)
+    held: OrderedDict[Job, None] = field(default_factory=OrderedDict)  # their verdicts have nowhere to go
     tag: float = 0.0
     cpu_left_s: float = 0.0
     refilled_at: float = field(default_factory=time.monotonic)
@@ -58,17 +59,23 @@ class _Line:
 
     @property
     def is_at_quota(self) -> bool:
-        tenant = self.tenant
-        if tenant.concurrent_checks and len(self.out) >= tenant.concurrent_checks:
-            return True
-        if tenant.cpu_seconds_per_minute:
-            self.refill(time.monotonic())
-            return self.cpu_left_s <= 0
-        return False
+        return self.is_full or self.is_overspent
+
+    @property
+    def is_full(self) -> bool:
+        """Does it have as much out as it may?"""
+        return 0 < self.tenant.concurrent_checks <= len(self.out)
+
+    @property
+    def is_overspent(self) -> bool:
+        if not self.tenant.cpu_seconds_per_minute:
+            return False
+        self.refill(time.monotonic())
+        return self.cpu_left_s <= 0
 
 
 class FairQueue:
-    """Jobs of many tenants, bounded by whoever puts them in. `checks` and `bytes` say what waits.
+    """Jobs of many tenants, bounded by whoever puts them in. `checks` says how many wait.
 
     Args:
         terms_of: the weight and quotas of a tenant by name, asked again whenever the tenant comes back.
@@ -80,7 +87,6 @@ class FairQueue:
         self._waiting: dict[str, _Line] = {}
         self._clock = 0.0  # the tag of the line served last
         self.checks = 0
-        self.bytes = 0
 
     # ---- in ----------------------------------------------------------------------------------------------------
 
@@ -122,9 +128,29 @@ class FairQueue:
         """The next job of each tenant that may have one now, in the order of fairness. Take one, then ask again."""
         lines = self._waiting.values()
         for line in sorted(lines, key=lambda line: line.tag) if len(lines) > 1 else list(lines):
-            job = line.head
+            job = self._startable(line)
             if job is not None and not line.is_at_quota and (may_start is None or may_start(job.tenant)):
                 yield job
+
+    def _startable(self, line: _Line) -> Job | None:
+        """The head of a line, after those whose verdicts nobody takes were put aside."""
+        while (job := line.head) is not None and job.outlet is not None and job.outlet.is_full:
+            del line.of(job)[job]
+            line.held[job] = None
+            if line.head is None:
+                del self._waiting[job.tenant]
+        return job
+
+    def resume(self) -> None:
+        """Verdicts have left: what was put aside because there was no room for them goes back to the front."""
+        for name, line in self._lines.items():
+            back = [job for job in line.held if job.outlet is None or not job.outlet.is_full]
+            if back and line.head is None:
+                self._waiting[name] = line
+            for job in reversed(back):
+                del line.held[job]
+                line.of(job)[job] = None
+                line.of(job).move_to_end(job, last=False)
 
     def take(self, job: Job) -> Job:
         """Hand a head out; its tenant pays for it."""
@@ -150,12 +176,17 @@ class FairQueue:
     def done(self, job: Job, cpu_ns: int = 0) -> None:
         """A job is over, whether it was handed out or not; `cpu_ns` is what it really cost."""
         line = self._lines.get(job.tenant)
-        if line is None or job not in line.out:
+        if line is None:
+            return
+        line.cpu_left_s -= cpu_ns / 1e9
+        if job not in line.out:
+            line.tag += (
+                cpu_ns / 1e9 / _CHECK_S / line.tenant.weight
+            )  # of a pair the half that was not handed out itself
             return
         line.out.discard(job)
         line.left_at = time.monotonic()
         line.tag += max(0.0, cpu_ns / 1e9 / _CHECK_S - job.checks) / line.tenant.weight
-        line.cpu_left_s -= cpu_ns / 1e9
 
     def charge(self, name: str, cpu_s: float) -> None:
         """CPU time that was spent for a tenant outside of its jobs: by the daemon, on its requests."""
@@ -167,14 +198,20 @@ class FairQueue:
     def remove(self, job: Job) -> bool:
         """Take a job out wherever it stands; False if it is not here."""
         line = self._lines.get(job.tenant)
-        if line is None or job not in line.of(job):
+        if line is None:
             return False
-        self._drop(line, job)
+        if job in line.held:
+            del line.held[job]
+            self._count(job, -1)
+        elif job in line.of(job):
+            self._drop(line, job)
+        else:
+            return False
         return True
 
     def take_all(self, matches: Callable[[Job], bool]) -> list[Job]:
         """Take out every waiting job that `matches`."""
-        waiting = [job for line in self._waiting.values() for job in (*line.interactive, *line.bulk)]
+        waiting = [job for line in self._lines.values() for job in (*line.interactive, *line.bulk, *line.held)]
         return [job for job in waiting if matches(job) and self.remove(job)]
 
     def _drop(self, line: _Line, job: Job) -> None:
@@ -197,7 +234,20 @@ class FairQueue:
         """Tenants that have work here, or had some a moment ago; the daemon's own checks of itself are none of them."""
         since = time.monotonic() - _PRESENT_S
         lines = [line for name, line in self._lines.items() if name not in _NOBODY]
-        return sum(1 for line in lines if line.out or line.head or line.left_at > since)
+        return sum(1 for line in lines if line.out or line.head or line.held or line.left_at > since)
+
+    def is_stalled(self, carried: Container[Job], has_room: bool, may_start: Callable[[str], bool]) -> bool:
+        """Does work wait that nothing holds back? `carried` are the jobs that workers have: a tenant that has as much
+        out as it may, and none of it with a worker, would wait for ever."""
+        for name, line in self._waiting.items():
+            head = line.head
+            if head is None or (head.outlet is not None and head.outlet.is_full):
+                continue  # nobody reads its verdicts
+            if line.is_overspent or not may_start(name):
+                continue
+            if not any(job in carried for job in line.out) if line.is_full else has_room:
+                return True
+        return False
 
     def cpu_wait_s(self, name: str) -> float:
         """Seconds until a tenant that has used up its CPU time may start something again; 0 if it may now."""
@@ -213,9 +263,8 @@ class FairQueue:
             return
         since = time.monotonic() - 60
         for name, line in list(self._lines.items()):
-            if not line.out and line.head is None and line.left_at < since:
+            if not (line.out or line.held or line.head) and line.left_at < since:
                 del self._lines[name]
 
     def _count(self, job: Job, sign: int) -> None:
         self.checks += sign * job.checks
-        self.bytes += sign * job.size

@@ -11,34 +11,35 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 
 from cruxcell.protocol import messages
 
+from cruxboxd.scheduling import starvation
 from cruxboxd.scheduling.bundles import Bundle, bundle, companions
 from cruxboxd.scheduling.fair_queue import FairQueue
+from cruxboxd.scheduling.observer import PoolObserver
 from cruxboxd.scheduling.slow_share import SlowShare
 from cruxboxd.settings.config import Config
 from cruxboxd.tenancy.tenants import Tenant, TenantOf
-from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.jobs import Job, Result, current_outlet
+from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds, ZygoteSetup
-from cruxboxd.zygotes.zygote_process import Keeper, StartError
+from cruxboxd.zygotes.zygote_process import Keeper
 
 log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 3
 _SWEEP_S = 1.0
+_AWAY_NS = 3_000_000_000
 _RESTART_PAUSE_S = 0.2
 _WORTH_A_FORK = 16  # checks; fewer are not worth a worker of their own, even if one could start at once
 # Zygotes that may wait for work of their kind, beside all that may have work at once: they hold little memory, and to
 # start another costs as much as a hundred forks.
 _SPARE_A_SLOT = 3
 _LANES = 2  # of a zygote: jobs it has at the same time
-_WIDE_WALL = 4  # a starved wall timeout is run again with this many times the wall limit
 
 
 class Pool:
@@ -64,65 +65,63 @@ class Pool:
         self._is_closed = False
         self._is_pumping = self._is_pump_due = False
         self._start_failures: dict[ZygoteKey, int] = {}
+        self._handed_out = self._handed_out_before = 0
+        self._stalled_since = 0.0
 
     # ---- for the judge -----------------------------------------------------------------------------------------
 
     async def run(self, job: Job) -> Result:
         """Queue the job and wait for its result. Cancelling the caller kills the worker."""
+        return (await self._run(job))[0]
+
+    async def run_pair(self, job: Job) -> tuple[Result, Result]:
+        """Run a job and its partner side by side; the results of both."""
+        assert job.partner is not None
+        candidate, test = await self._run(job)
+        return candidate, test
+
+    async def _run(self, job: Job) -> list[Result]:
+        """The result of the job, and of its partner if it has one. A wall timeout that may be the host's is run again
+        with more wall time; if that ends in the same way on a host as crowded, it is nobody's."""
+        job.outlet = current_outlet.get()
+        results = await self._run_once(job)
+        if not any(map(starvation.is_unsure, results)):
+            return results
+        if starvation.is_crowded(self._slots):
+            _leave_company(job)
+            results = await self._run_once(starvation.wider(job))
+        return starvation.decided(results, self._slots)
+
+    async def _run_once(self, job: Job) -> list[Result]:
+        jobs = [job, job.partner] if job.partner else [job]
+        for one in jobs:
+            one.on_over = self._over
         self._running.add(job)
         self._queue.put(job)
         self._pump_soon()
-        result = Result()
         try:
-            result = await job.future
-            if job.partner is None and self._was_starved(result):
-                _leave_company(job)
-                result = await self._run_wider(job)
-            return result
+            results = [await job.future]
+            if job.partner is not None:
+                results.append(results[0] if results[0].error else await job.partner.future)
+            return results
         except asyncio.CancelledError:
             self._cancel(job)
             _leave_company(job)
             raise
         finally:
             self._running.discard(job)
-            self._over(job, result)
-
-    async def run_pair(self, job: Job) -> tuple[Result, Result]:
-        """Run a job and its partner side by side; the results of both."""
-        assert job.partner is not None
-        result = await self.run(job)
-        return (result, result) if result.error else (result, await job.partner.future)
-
-    def _was_starved(self, result: Result) -> bool:
-        """A wall timeout on a crowded machine says little about the candidate."""
-        return result.facts.killed == messages.KILLED_WALL and not result.error and os.getloadavg()[0] > self._slots
-
-    async def _run_wider(self, job: Job) -> Result:
-        limits = replace(job.limits, wall_ms=job.limits.wall_ms * _WIDE_WALL)
-        again = Job(
-            key=job.key, kind=job.kind, fields=job.fields, limits=limits, tenant=job.tenant, checks=job.checks,
-            flags=job.flags, attempts=job.attempts,
-        )  # fmt: skip
-        self._queue.put(again)
-        self._pump()
-        result = Result()
-        try:
-            result = await again.future
-            return result
-        except asyncio.CancelledError:
-            self._cancel(again)
-            raise
-        finally:
-            self._over(again, result)
 
     def _over(self, job: Job, result: Result) -> None:
-        """The tenant pays for what the job cost; if that makes room under its quota, its next job may start."""
-        self._queue.done(job, result.facts.cpu_ns if result.charged_ns is None else result.charged_ns)
+        """Its worker is gone: the tenant pays for what it cost, and may have its next one."""
+        cpu_ns = result.facts.cpu_ns if result.charged_ns is None else result.charged_ns
+        self._queue.done(job, cpu_ns + job.spent_ns)
         self._pump_soon()
 
     def _cancel(self, job: Job) -> None:
+        """Nobody wants it any more. What runs is killed, and counts and is charged until it is gone."""
         job.is_cancelled = True
         if self._queue.remove(job):
+            job.finish(Result(error="cancelled", attempts=job.attempts))
             return
         carrier: Job = job
         if job.carrier is not None:
@@ -141,17 +140,36 @@ class Pool:
         return self._queue.checks
 
     @property
-    def queued_bytes(self) -> int:
-        return self._queue.bytes
-
-    @property
     def queue_age_s(self) -> float:
         """How long the oldest waiting job has waited."""
         return self._queue.age_s
 
+    @property
+    def stalled_s(self) -> float:
+        """For how long work has waited that nothing holds back, with room to run it; 0 is as it should be."""
+        return time.monotonic() - self._stalled_since if self._stalled_since else 0.0
+
+    def where(self) -> dict[str, object]:
+        """What there is to do and who is at it, for a log line about something that did not come."""
+        return {
+            "queue_depth": self.depth,
+            "queue_age_s": round(self.queue_age_s, 3),
+            "stalled_s": round(self.stalled_s, 3),
+            "zygotes": len(self._keepers),
+            "starting": sum(self._starting.values()),
+            "busy": self.busy,
+            "slow": sum(keeper.slow for keeper in self._keepers),
+            "held_back": sorted(self._crowders()),
+        }
+
     def cpu_wait_s(self, tenant: str) -> float:
         """Seconds until a tenant that has used up its CPU time may start something again; 0 if it may now."""
         return self._queue.cpu_wait_s(tenant)
+
+    def resume(self) -> None:
+        """Verdicts have left somewhere: hand out what was waiting for that."""
+        self._queue.resume()
+        self._pump_soon()
 
     def charge(self, tenant: str, cpu_s: float) -> None:
         """Have a tenant pay for CPU time that the daemon itself spent on it."""
@@ -227,16 +245,29 @@ class Pool:
 
     async def _sweep(self) -> None:
         """Watch the watchers: a zygote that does not answer is killed, its jobs run elsewhere."""
+        before = time.monotonic_ns()
         while not self._is_closed:
             await asyncio.sleep(_SWEEP_S)
             now = time.monotonic_ns()
+            was_away, before = now - before > _AWAY_NS, now  # stopped or starved itself: it has heard nobody
             for keeper in self.keepers:
-                if keeper.is_hung(now):
+                if keeper.is_hung(now) and not was_away:
                     self._observer.sandbox_error("zygote_hung")
                     keeper.kill("it hangs")
                 else:
                     keeper.ping()
             self._pump()
+            self._look_for_a_stall()
+
+    def _look_for_a_stall(self) -> None:
+        """A quota or a slot that is never given back shows as work that waits although nothing is in its way."""
+        if self._queue.checks and self._handed_out == self._handed_out_before and not any(self._starting.values()):
+            carried = {one for keeper in self._keepers for job in keeper.jobs for one in (job, *job.carried)}
+            crowders = self._crowders()
+            if self._queue.is_stalled(carried, self._has_room, lambda tenant: tenant not in crowders):
+                self._stalled_since = self._stalled_since or time.monotonic()
+                return
+        self._handed_out_before, self._stalled_since = self._handed_out, 0.0
 
     # ---- scheduling --------------------------------------------------------------------------------------------
 
@@ -297,21 +328,26 @@ class Pool:
 
     def _fill_slot(self, job: Job) -> bool:
         """Start the job on an idle zygote, if a CPU slot is free; start such a zygote if there is none."""
-        busy = [keeper for keeper in self._keepers if keeper.load]
-        taken = sum(not keeper.slow for keeper in busy)
-        if taken >= self._slots or len(busy) >= self._most_busy:
+        if not self._has_room:
             return False
         idle = [keeper for keeper in self._keepers if keeper.load == 0]
         for keeper in idle:
             if keeper.key == job.key:
                 keeper.run(self._take(job))
                 return True
+        taken = sum(not keeper.slow for keeper in self._keepers if keeper.load)
         if self._starting.get(job.key, 0) + taken < self._slots:
             self._make_room(idle)
             if len(self._keepers) + sum(self._starting.values()) < self._most_keepers:
                 self._starting[job.key] = self._starting.get(job.key, 0) + 1
                 self._spawn(self._start_more(job.key))
         return False
+
+    @property
+    def _has_room(self) -> bool:
+        """Is a CPU slot free, and a zygote more allowed to be busy?"""
+        busy = [keeper for keeper in self._keepers if keeper.load]
+        return sum(not keeper.slow for keeper in busy) < self._slots and len(busy) < self._most_busy
 
     def _make_room(self, idle: list[Keeper]) -> None:
         """Too many zygotes: end an idle one, of the kind there are most of, so that no kind has to be started again and
@@ -332,6 +368,7 @@ class Pool:
 
     def _take(self, job: Job) -> Job:
         """Take the job out of the queue; if it may share a worker, with as many others as leave work for all slots."""
+        self._handed_out += 1
         share = max(_WORTH_A_FORK, self._queue.checks // (_LANES * self._slots))
         if self._queue.present > 1:
             job.flags |= messages.MODEST
@@ -353,13 +390,3 @@ def _leave_company(job: Job) -> None:
     """What came of the job is not used: nobody shall wait for its audit."""
     if job.future.done() and not job.future.cancelled():
         job.future.result().leave()
-
-
-class PoolObserver:
-    """What the pool tells whoever keeps figures; this one listens to nothing."""
-
-    def zygote_ended(self) -> None:
-        pass
-
-    def sandbox_error(self, reason: str) -> None:
-        pass

@@ -2,6 +2,8 @@
 
 A pass that does not pass, or a fail that passes, says that verdicts are wrong or do not come. A forgery that passes
 says that a candidate can make a wrong answer pass: `forgery` is red for that alone, never for an answer that is late.
+`scheduling` is no check: it is red while work waits that nothing holds back, which no check of the daemon's own would
+notice. What is red says in the log how far it got: how long it waited for a worker, and what the others were at.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from cruxboxd.tenancy.tenants import HOUSE
 log = logging.getLogger(__name__)
 
 _ANSWER_WITHIN_S = 30.0
+_STALLED_S = 5.0  # for so long work may wait with nothing in its way, before that is more than a hand-over
 _LIMITS = Limits(cpu_ms=2_000, wall_ms=10_000, memory_bytes=256 << 20, steps=1_000_000, output_bytes=1 << 16)
 _FORGER = """\
 class AlwaysEqual(str):
@@ -39,6 +42,8 @@ _CANARIES = {
     "forgery": (_FORGER, "f('crux')", "'xurc'", set(Outcome) - {Outcome.PASSED}),
 }
 
+Where = Callable[[], dict[str, object]]  # what there is to do in the scheduler, and who is at it
+
 
 class Canaries:
     """Sends the canaries every `every_s` seconds and tells `tell(name, is_right)`.
@@ -46,8 +51,10 @@ class Canaries:
     They count in no tenant's quota and in no figure but their own.
     """
 
-    def __init__(self, judge: Judge, runtime: str, every_s: float, tell: Callable[[str, bool], None]) -> None:
-        self._judge, self._every_s, self._tell = judge, every_s, tell
+    def __init__(
+        self, judge: Judge, runtime: str, every_s: float, tell: Callable[[str, bool], None], where: Where = dict
+    ) -> None:
+        self._judge, self._every_s, self._tell, self._where = judge, every_s, tell, where
         self._tasks = {name: _task(name, *canary[:3], runtime) for name, canary in _CANARIES.items()}
 
     async def run(self) -> None:
@@ -58,10 +65,10 @@ class Canaries:
 
     async def send(self) -> dict[str, Outcome | None]:
         """All canaries once; their outcomes, None where none came in time."""
-        found: dict[str, Outcome | None] = dict.fromkeys(self._tasks)
+        found: dict[str, Finding | None] = dict.fromkeys(self._tasks)
 
         async def emit(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
-            found[task.id] = finding.outcome
+            found[task.id] = finding
 
         try:
             await asyncio.wait_for(self._judge.judge(list(self._tasks.values()), emit), _ANSWER_WITHIN_S)
@@ -69,15 +76,35 @@ class Canaries:
             log.warning("a canary was not answered in time", extra={"seconds": _ANSWER_WITHIN_S})
         except Exception:
             log.exception("a canary could not be judged")
-        for name, outcome in found.items():
-            self._judge_canary(name, outcome)
-        return found
+        where = self._where()
+        for name, finding in found.items():
+            self._judge_canary(name, finding, where)
+        stalled_s = where.get("stalled_s", 0.0)
+        self._tell("scheduling", not (isinstance(stalled_s, float) and stalled_s > _STALLED_S))
+        if isinstance(stalled_s, float) and stalled_s > _STALLED_S:
+            log.error("canary is red", extra={"canary": "scheduling", **where})
+        return {name: finding.outcome if finding else None for name, finding in found.items()}
 
-    def _judge_canary(self, name: str, outcome: Outcome | None) -> None:
+    def _judge_canary(self, name: str, finding: Finding | None, where: dict[str, object]) -> None:
+        outcome = finding.outcome if finding else None
         is_right = outcome in _CANARIES[name][3] or (name == "forgery" and outcome is None)
         self._tell(name, is_right)
         if not is_right:
-            log.error("canary is red", extra={"canary": name, "outcome": outcome.name if outcome else "none"})
+            log.error("canary is red", extra={"canary": name, **_how_far(finding), **where})
+
+
+def _how_far(finding: Finding | None) -> dict[str, object]:
+    """What is known of a canary that is red."""
+    if finding is None:
+        return {"outcome": "none"}
+    return {
+        "outcome": finding.outcome.name if finding.outcome else "none",
+        "detail": finding.detail,
+        "attempts": finding.attempts,
+        "waited_ms": finding.queue_ns // 1_000_000,
+        "wall_ms": finding.wall_ns // 1_000_000,
+        "cpu_ms": finding.cpu_ns // 1_000_000,
+    }
 
 
 def _task(name: str, program: str, call: str, expected: str, runtime: str) -> TaskAsk:

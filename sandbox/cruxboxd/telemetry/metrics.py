@@ -12,7 +12,8 @@ from cruxboxd.judging.audit import AuditObserver
 from cruxboxd.judging.outcomes import Finding, Outcome
 from cruxboxd.judging.tasks import TaskAsk
 from cruxboxd.rpc import interceptor, service
-from cruxboxd.scheduling.scheduler import Pool, PoolObserver
+from cruxboxd.scheduling.observer import PoolObserver
+from cruxboxd.scheduling.scheduler import Pool
 from cruxboxd.seccomp.table import TABLE
 from cruxboxd.telemetry.verdict_counts import Tally
 
@@ -56,6 +57,9 @@ class Metrics(PoolObserver, AuditObserver, service.Observer, interceptor.Observe
         self._gauge("cruxbox_busy_workers", "Workers that run now", lambda: pool.busy)
         self._gauge("cruxbox_workers", "CPU slots", lambda: workers)
         self._gauge("cruxbox_queue_depth", "Checks that wait", lambda: pool.depth)
+        self._gauge(
+            "cruxbox_stalled_seconds", "How long work has waited that nothing holds back", lambda: pool.stalled_s
+        )
         self._gauge("cruxbox_queue_age_seconds", "How long the oldest of them has waited", lambda: pool.queue_age_s)
 
     def watch_accepted(self, accepted: Callable[[], float]) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import LIMITS as LIMIT_FIELDS
@@ -55,6 +57,18 @@ class Result:
             await self.company.settled()
 
 
+class Outlet:
+    """Where the verdicts of a call wait to leave."""
+
+    @property
+    def is_full(self) -> bool:
+        return False
+
+
+# The outlet of the call that is being judged.
+current_outlet: ContextVar[Outlet | None] = ContextVar("current_outlet", default=None)
+
+
 @dataclass(eq=False)
 class Job:
     """One worker's work. `checks` is how many checks it answers, each with the limits for itself."""
@@ -75,12 +89,19 @@ class Job:
     # May other jobs of the same call (a number) share its worker? The job that carries it now, if one does.
     may_share: bool = False
     call: int = 0
+    # Where its verdicts leave; while that is full, it is not handed out.
+    outlet: Outlet | None = None
     # Called with the report so far when its worker gets nothing done for long: what is behind can go elsewhere.
     on_stuck: Callable[[bytes], None] | None = None
     carrier: Job | None = None
     # The other half of a pair: the candidate's job carries the test's, which is never queued by itself.
     partner: Job | None = None
     is_partner: bool = False
+    stdin: bytes = b""  # of a STDIO job
+    # Told once, when its worker is really gone, or when it has none and never will: it is paid for and counts no more.
+    on_over: Callable[[Job, Result], None] | None = None
+    is_over: bool = False
+    spent_ns: int = 0  # CPU time of workers that came to nothing, charged with the last
     future: asyncio.Future[Result] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     @property
@@ -111,7 +132,7 @@ class Job:
     @cached_property
     def size(self) -> int:
         """Bytes this job holds in the queue."""
-        return sum(map(len, self.fields)) + (self.partner.size if self.partner else 0)
+        return sum(map(len, self.fields)) + len(self.stdin) + (self.partner.size if self.partner else 0)
 
     @property
     def report_cap(self) -> int:
@@ -125,6 +146,29 @@ class Job:
         if self.on_stuck is not None and not self.is_cancelled:
             self.on_stuck(report)
 
+    def anew(self, **changes: Any) -> Job:
+        """A new job that asks for the same, but for `changes`; its partner is made anew with it."""
+        partner = self.partner.anew(**changes) if self.partner else None
+        fresh: dict[str, Any] = {"queued_at": time.monotonic_ns(), "started_at": 0, "carrier": None, "on_over": None}
+        fresh |= {"future": asyncio.get_running_loop().create_future(), "is_over": False, "spent_ns": 0}
+        return replace(self, partner=partner, **fresh, **changes)
+
+    @property
+    def carried(self) -> Sequence[Job]:
+        """The jobs that share its worker, where it carries any."""
+        return ()
+
+    def charge(self, cpu_ns: int) -> None:
+        """A worker that ran for it has to be followed by another one."""
+        self.spent_ns += cpu_ns
+
     def finish(self, result: Result) -> None:
+        """It is over. Whoever waits for the result may be gone; what it cost is charged all the same."""
+        if not self.is_over:
+            self.is_over = True
+            if self.on_over is not None:
+                self.on_over(self, result)
         if not self.future.done():
             self.future.set_result(result)
+        elif self.future.cancelled():
+            result.leave()  # nobody takes it

@@ -7,8 +7,10 @@ import logging
 import os
 import struct
 import termios
+from contextlib import ExitStack
 
 from cruxboxd.zygotes.jobs import Job
+from cruxboxd.zygotes.streams import Streams
 
 log = logging.getLogger(__name__)
 
@@ -19,15 +21,18 @@ class Lane:
     """The daemon keeps the payload's reading end too, to clear it."""
 
     def __init__(self) -> None:
-        self.payload_theirs, self.payload = os.pipe2(os.O_CLOEXEC)
-        self.report, self.report_theirs = os.pipe2(os.O_CLOEXEC)
-        os.set_blocking(self.payload, False)
-        os.set_blocking(self.report, False)
-        for fd in (self.payload, self.report):
-            try:
-                fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-            except OSError:  # the user's pipe budget is used up: smaller pipes work, with more turns
-                log.debug("pipe size stays at its default")
+        """Raises OSError, and then holds nothing."""
+        with ExitStack() as undo:
+            self.payload_theirs, self.payload = _pipe(undo)
+            self.report, self.report_theirs = _pipe(undo)
+            for fd in (self.payload, self.report):
+                os.set_blocking(fd, False)
+                try:
+                    fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+                except OSError:  # the user's pipe budget is used up: smaller pipes work, with more turns
+                    log.debug("pipe size stays at its default")
+            undo.pop_all()
+        self.streams: Streams | None = None
         self.job: Job | None = None
         self.seq = 0
         self.unsent = b""
@@ -37,11 +42,23 @@ class Lane:
         self.is_watched = False
 
     def close(self) -> None:
+        if self.streams is not None:
+            self.streams.close()
         for fd in (self.payload, self.payload_theirs, self.report):
             os.close(fd)
 
     def clear(self) -> None:
         """Drop what a worker that was killed early left of its payload: the next one must not read it."""
         self.unsent = b""
+        if self.streams is not None:
+            self.streams.close()
+            self.streams = None
         while waiting := struct.unpack("<i", fcntl.ioctl(self.payload, termios.FIONREAD, b"\0\0\0\0"))[0]:
             os.read(self.payload_theirs, waiting)
+
+
+def _pipe(undo: ExitStack) -> tuple[int, int]:
+    ends = os.pipe2(os.O_CLOEXEC)
+    for end in ends:
+        undo.callback(os.close, end)
+    return ends

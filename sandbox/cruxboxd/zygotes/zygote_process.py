@@ -13,41 +13,28 @@ import logging
 import os
 import socket
 import subprocess
-import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 
 from cruxcell.protocol import frames, messages
 
+from cruxboxd.zygotes import launch, scratch
 from cruxboxd.zygotes.exit import Exit
+from cruxboxd.zygotes.figures import figures_of
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.lane import Lane
+from cruxboxd.zygotes.launch import Started, StartError
 from cruxboxd.zygotes.setup import ZygoteKey
+from cruxboxd.zygotes.streams import Streams
 
 log = logging.getLogger(__name__)
 
-START_TIMEOUT_S = 30.0
 _HANG_GRACE_S = 10.0
 _STUCK_S = 0.05
+_PAUSE_S = 0.2  # before a job is tried again that the host had no process or descriptor for
+_LANES = 2
 _CHUNK = 1 << 16
-_BOOT = (
-    "import sys; sys.path[:] = [p for p in sys.path if p] + [sys.argv.pop(1)]; from cruxcell.boot import main; main()"
-)
-
-
-class StartError(Exception):
-    """The zygote did not start; the message names the step that failed."""
-
-
-@dataclass(frozen=True)
-class Started:
-    """What a zygote said when it was ready."""
-
-    python_version: str
-    twin: str
-    layers: tuple[tuple[str, bool, str], ...]
 
 
 class Keeper:
@@ -69,61 +56,55 @@ class Keeper:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._loop = asyncio.get_running_loop()
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     # ---- starting and ending -----------------------------------------------------------------------------------
 
     async def start(self, python: str, environment: dict[str, str], setup: list[bytes]) -> Started:
         """Execute the zygote and wait until it is confined. Raises StartError with the step that failed."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ours.setblocking(False)
-        self._control = ours
-        self._lanes = [Lane(), Lane()]
-        numbers = [theirs.fileno()]
-        for lane in self._lanes:
-            numbers += [lane.payload_theirs, lane.report_theirs]
-        self._folder = tempfile.TemporaryDirectory(prefix="cruxbox-")
-        Path(self._folder.name).chmod(0o755)
-        root = str(Path(__file__).resolve().parents[2])
         try:
-            self._process = subprocess.Popen(
-                [python, "-S", "-s", "-c", _BOOT, root, *map(str, numbers)],
-                env=environment,
-                cwd=self._folder.name,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=numbers,
-            )
+            with ExitStack() as lent:
+                numbers = self._acquire(lent)
+                self._process = launch.execute(python, environment, numbers)
         except OSError as error:
             raise StartError(f"cannot execute {python}: {error.strerror}") from None
-        finally:
-            theirs.close()
-            for lane in self._lanes:
-                os.close(lane.report_theirs)
+        assert self._control is not None
         try:
-            ours.send(frames.pack([*setup, os.fsencode(self._folder.name)]))
-            answer = await asyncio.wait_for(self._loop.sock_recv(ours, 1 << 16), START_TIMEOUT_S)
+            self._control.send(frames.pack([*setup, os.fsencode(scratch.empty_folder())]))
+            answer = await asyncio.wait_for(self._loop.sock_recv(self._control, 1 << 16), launch.TIMEOUT_S)
         except asyncio.TimeoutError:
-            raise StartError(f"{python}: the zygote was not ready within {START_TIMEOUT_S:.0f} s") from None
-        except ConnectionError:  # it ended
+            raise StartError(f"{python}: the zygote was not ready within {launch.TIMEOUT_S:.0f} s") from None
+        except OSError:  # it ended
             answer = b""
-        self.started = _read_ready(answer, python)
+        self.started = launch.read_ready(answer, python)
         self.alive = True
-        self._loop.add_reader(ours.fileno(), self._on_control)
+        self._loop.add_reader(self._control.fileno(), self._on_control)
         return self.started
+
+    def _acquire(self, lent: ExitStack) -> list[int]:
+        """Open the control socket and the lanes; the numbers of the zygote's ends, which are closed with `lent`."""
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        lent.enter_context(theirs)
+        self._control.setblocking(False)
+        numbers = [theirs.fileno()]
+        for _ in range(_LANES):
+            lane = Lane()
+            self._lanes.append(lane)
+            lent.callback(os.close, lane.report_theirs)
+            numbers += [lane.payload_theirs, lane.report_theirs]
+        return numbers
 
     def kill(self, reason: str) -> None:
         """End the zygote and with it its workers. Jobs it had go back to the queue, as our failure."""
-        jobs = [lane.job for lane in self._line if lane.job]
+        jobs = self.jobs
+        partners = [job.partner for job in jobs]  # they come back with their halves
         was_alive, self.alive = self.alive, False
         if was_alive and reason:
             log.warning("zygote ended", extra={"reason": reason, "pid": self.pid})
         self._release()
         for job in jobs:
-            if job.is_cancelled or job.is_partner:
+            if job.is_cancelled or (job.is_partner and job not in partners):
                 job.finish(Result(error="cancelled", attempts=job.attempts))
-            else:
+            elif not job.is_partner:
                 self._requeue(job)
         self._on_change(self)
 
@@ -141,9 +122,6 @@ class Keeper:
             self._process.kill()
             self._process.wait()
             self._process = None
-        if self._folder is not None:
-            self._folder.cleanup()
-            self._folder = None
 
     @property
     def pid(self) -> int:
@@ -157,6 +135,11 @@ class Keeper:
         return len(self._line)
 
     @property
+    def jobs(self) -> list[Job]:
+        """The jobs that are here, the one that runs first."""
+        return [lane.job for lane in self._line if lane.job is not None]
+
+    @property
     def tenant(self) -> str:
         """Whose job runs here; "" if nobody's."""
         job = self._line[0].job if self._line else None
@@ -166,10 +149,19 @@ class Keeper:
         """Hand the zygote a job; there must be a free lane, or both for a pair."""
         lane = next(lane for lane in self._lanes if lane not in self._line)
         self._seq = (self._seq + 1) & 0xFFFFFFFF
+        try:
+            lane.streams = Streams(job.stdin) if job.flags & messages.STDIO else None
+        except OSError as error:  # no descriptor is free: our failure
+            job.attempts += 1
+            self._loop.call_later(_PAUSE_S, self._requeue, job)
+            log.error("no standard streams", extra={"reason": str(error)})
+            return
         self._load(lane, job)
         if job.partner is not None:
             self._load(self._lanes[1], job.partner)
-        self._order(job.order(lane.seq, self._lanes.index(lane)))
+        self._order(job.order(lane.seq, self._lanes.index(lane)), lane.streams.theirs if lane.streams else ())
+        if lane.streams is not None:
+            lane.streams.handed_over()
 
     def _load(self, lane: Lane, job: Job) -> None:
         lane.job, lane.seq = job, self._seq
@@ -193,7 +185,7 @@ class Keeper:
         """Call back the job that waits behind a slow one, so that another keeper can have it."""
         for lane in self._line[1:]:
             job = lane.job
-            if job is not None and not job.is_cancelled and not job.is_partner:
+            if job is not None and not job.is_partner:
                 lane.job = None  # its worker will only take the payload off the pipe
                 job.attempts -= 1
                 self._cancel_lane(lane)
@@ -209,14 +201,15 @@ class Keeper:
         if not self._line or self._line[0].job is None:
             return False
         job = self._line[0].job
-        # A worker that cut its line and lives on is waited for, and meanwhile nothing is answered.
-        allowed = int(_HANG_GRACE_S * 1e9) + (job.limits.wall_ms * 1_000_000 if self.slow else 0)
-        return now_ns - max(job.started_at, self._heard_ns) > allowed
+        return now_ns - max(job.started_at, self._heard_ns) > int(_HANG_GRACE_S * 1e9)
 
-    def _order(self, data: bytes) -> None:
+    def _order(self, data: bytes, descriptors: Sequence[int] = ()) -> None:
         try:
             assert self._control is not None
-            self._control.send(data)
+            if descriptors:
+                socket.send_fds(self._control, [data], list(descriptors))
+            else:
+                self._control.send(data)
         except OSError as error:
             self._loop.call_soon(self.kill, f"control: {error.strerror}")
 
@@ -240,7 +233,7 @@ class Keeper:
 
     def _on_control(self) -> None:
         assert self._control is not None
-        room = socket.CMSG_SPACE(2 * array.array("i").itemsize)
+        room = socket.CMSG_SPACE(array.array("i").itemsize)
         try:
             data, ancillary, _, _ = self._control.recvmsg(messages.EVENT.size, room)
         except BlockingIOError:
@@ -257,9 +250,11 @@ class Keeper:
         if event[0] == messages.SLOW:
             self._on_slow()
         elif event[0] == messages.DONE:
-            self._on_done(event, _descriptors(ancillary))
+            self._on_done(event)
+        elif event[0] == messages.ASK_FIGURES:
+            self._hand_figures(event, _descriptors(ancillary))
         else:
-            self.kill(f"fork failed: {os.strerror(event[5])}")
+            self._on_fork_failed(event)
 
     def _on_slow(self) -> None:
         for lane in self._line:
@@ -277,31 +272,58 @@ class Keeper:
         if lane is not None and lane.seq == seq and lane.job is not None:
             lane.job.stuck(b"".join(lane.received))
 
-    def _on_done(self, event: tuple[int, ...], streams: list[int]) -> None:
+    def _hand_figures(self, event: tuple[int, ...], handles: list[int]) -> None:
+        """A worker has used up half of its wall time: how long did it wait for a CPU?"""
+        for handle in handles:
+            with figures_of(handle) as files:
+                self._order(messages.ORDER.pack(messages.FIGURES, event[1], 0, event[4], 0, 0, 0, 0, 0), files)
+            os.close(handle)
+
+    def _on_fork_failed(self, event: tuple[int, ...]) -> None:
+        """The host had no process for the job in front: it is tried again, not at once."""
+        lanes = [lane for lane in self._line if lane.seq == event[4]]
+        if not lanes or lanes[0] is not self._line[0]:
+            self.kill("it answered out of turn")
+            return
+        log.error("fork failed", extra={"reason": os.strerror(event[5])})
+        job = lanes[0].job
+        for lane in lanes:
+            self._line.remove(lane)
+            self._clear(lane)
+        self._begin_next()
+        if job is not None:
+            self._loop.call_later(_PAUSE_S, self._requeue, job)
+        self._on_change(self)
+
+    def _on_done(self, event: tuple[int, ...]) -> None:
         _, number, killed, _, seq, status, cpu_ns, wall_ns, peak_bytes = event
         lane = self._lanes[number]
         if not self._line or self._line[0] is not lane or lane.seq != seq:
             self.kill("it answered out of turn")
             return
         self._drain(lane)
-        self._unwatch(lane)
         facts = Exit(status, cpu_ns, wall_ns, peak_bytes, killed)
-        job, lane.job = lane.job, None
-        report, lane.received = b"".join(lane.received), []
+        job, report = lane.job, b"".join(lane.received)
+        contents = lane.streams.contents(job.limits.output_bytes) if lane.streams and job else (b"", b"")
         self._line.pop(0)
+        self._clear(lane)
+        self._begin_next()
+        if job is not None:
+            self._finish(job, lane, report, facts, contents)
+        self._on_change(self)
+
+    def _clear(self, lane: Lane) -> None:
+        """Nothing of a job stays on its lane."""
+        self._unwatch(lane)
+        if lane.unsent:
+            self._loop.remove_writer(lane.payload)
+        lane.job, lane.received = None, []
+        lane.clear()
+
+    def _begin_next(self) -> None:
         self.slow = False
         if self._line and self._line[0].job is not None:
             self._line[0].job.started_at = time.monotonic_ns()
-        if lane.unsent:
-            self._loop.remove_writer(lane.payload)
-        lane.clear()
-        output_limit = job.limits.output_bytes if job is not None else 0
-        contents = _take_streams(streams, output_limit)
-        if job is not None and job.flags & messages.STDIO and len(streams) != len(contents):
-            self._requeue(job)  # no descriptor was free here to receive what it printed: our failure
-        elif job is not None:
-            self._finish(job, lane, report, facts, contents)
-        self._on_change(self)
 
     def _finish(self, job: Job, lane: Lane, report: bytes, facts: Exit, streams: tuple[bytes, bytes]) -> None:
         result = Result(
@@ -347,27 +369,9 @@ class Keeper:
                 return
 
 
-def _read_ready(answer: bytes, python: str) -> Started:
-    if answer[:1] == bytes([messages.READY]):
-        fields = [field.decode("utf-8", "replace") for field in frames.unpack(answer[1:])]
-        layers = tuple((fields[at], fields[at + 1] == "1", fields[at + 2]) for at in range(2, len(fields) - 2, 3))
-        return Started(fields[0], fields[1], layers)
-    if answer[:1] == bytes([messages.FAILED_TO_START]):
-        raise StartError(answer[1:].decode("utf-8", "replace"))
-    raise StartError(f"{python} ended before it was ready; is it a CPython from 3.8 on?")
-
-
 def _descriptors(ancillary: list[tuple[int, int, bytes]]) -> list[int]:
     found = array.array("i")
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             found.frombytes(data[: len(data) - len(data) % found.itemsize])
     return list(found)
-
-
-def _take_streams(descriptors: list[int], limit: int) -> tuple[bytes, bytes]:
-    """The contents of the memory files for standard output and error, up to one byte over the limit."""
-    contents = [os.pread(fd, limit + 1, 0) for fd in descriptors]
-    for fd in descriptors:
-        os.close(fd)
-    return (contents[0], contents[1]) if len(contents) == 2 else (b"", b"")

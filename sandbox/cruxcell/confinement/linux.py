@@ -13,6 +13,8 @@ _X86_64 = {
     "pivot_root": 155,
     "sethostname": 170,
     "close_range": 436,
+    "pidfd_open": 434,
+    "process_vm_readv": 310,
     "landlock_create_ruleset": 444,
     "landlock_add_rule": 445,
     "landlock_restrict_self": 446,
@@ -27,6 +29,8 @@ _AARCH64 = {
     "pivot_root": 41,
     "sethostname": 161,
     "close_range": 436,
+    "pidfd_open": 434,
+    "process_vm_readv": 270,
     "landlock_create_ruleset": 444,
     "landlock_add_rule": 445,
     "landlock_restrict_self": 446,
@@ -44,6 +48,7 @@ PR_CAP_AMBIENT_CLEAR_ALL = 4
 CAP_SETPCAP = 8
 CAP_SYS_ADMIN = 21
 
+_ESRCH = 3
 _CAPABILITY_VERSION_3 = 0x20080522
 
 
@@ -60,6 +65,18 @@ def prctl(kernel, option, *arguments):
     # type: (object, int, int) -> int
     """prctl with the unused arguments zero, as newer options demand."""
     return call(kernel, "prctl", option, *(arguments + (0,) * (4 - len(arguments))))
+
+
+def has_memory(kernel, pid):
+    # type: (object, int) -> bool
+    """Does a child of ours still have its memory, so that it can run on? A process that ends gives its memory back
+    before its descriptors. True also where that cannot be asked."""
+    vector = struct.pack("@PN", 4096, 1)
+    try:
+        call(kernel, "process_vm_readv", pid, vector, 1, vector, 1, 0)
+    except OSError as error:
+        return error.errno != _ESRCH
+    return True
 
 
 def capabilities(kernel):

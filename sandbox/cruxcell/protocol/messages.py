@@ -8,26 +8,35 @@ import struct
 
 # ---- control: orders to the zygote ------------------------------------------------------------------------------
 
-RUN, CANCEL, STOP, PING = 1, 2, 3, 4  # a PING is answered with a PONG as soon as orders are looked at
+# A PING is answered with a PONG as soon as orders are looked at. FIGURES answers ASK_FIGURES and carries two open
+# files of /proc about the worker: schedstat and stat, in this order; none where the daemon cannot have them.
+RUN, CANCEL, PING, FIGURES = 1, 2, 3, 4
 
 # op, lane, flags, seq, cpu ns a check, wall ns a check, memory bytes, file bytes, CPU seconds in all (backstop)
 ORDER = struct.Struct("<BBHIQQQQI")
 
 # Flags of a RUN order.
 COMPUTE_PROFILE = 1  # the job only reads constants: not even opening files is allowed
-STDIO = 2  # standard output and error are memory files, handed to the daemon with DONE
+STDIO = 2  # standard input, output and error come with the order as descriptors
 MODEST = 8  # others have work here: once it is slow, the worker leaves some CPUs to them
 PAIR = 4  # two workers joined by a socket: the candidate on lane 0 and the test on lane 1
 
 # ---- control: events from the zygote ----------------------------------------------------------------------------
 
-READY, SLOW, DONE, FAILED_TO_START, FORK_FAILED, PONG = 1, 2, 3, 4, 5, 6
+# ASK_FIGURES carries a pidfd of a worker that has used up half of its wall time.
+READY, SLOW, DONE, FAILED_TO_START, FORK_FAILED, PONG, ASK_FIGURES = 1, 2, 3, 4, 5, 6, 7
 
 # op, lane, killed, 0, seq, wait status, cpu ns, wall ns, peak memory bytes
 EVENT = struct.Struct("<BBBBIiQQQ")
 
-# Why the zygote killed a worker.
-NOT_KILLED, KILLED_CPU, KILLED_WALL, KILLED_CANCEL, KILLED_SILENT = 0, 1, 2, 3, 4
+# Why the zygote killed a worker. NOT_KILLED also where it came to its own end before the signal reached it.
+NOT_KILLED, KILLED_CPU, KILLED_WALL, KILLED_CANCEL = 0, 1, 2, 3
+KILLED_SILENT = 4  # it closed its progress pipe and lived on
+KILLED_STARVED = 5  # it waited for a CPU for most of several times its wall limit
+KILLED_UNSURE = 6  # out of wall time, but how much of that it waited for a CPU cannot be measured here
+KILLED_PARTNER = 7  # the other half of its pair had ended before it
+
+WIDEST = 4  # at so many times its wall limit a worker ends, however long it waited for a CPU
 
 # ---- payload: jobs ----------------------------------------------------------------------------------------------
 

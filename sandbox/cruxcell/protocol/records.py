@@ -118,8 +118,11 @@ def line_of(error):
 
 def is_out_of_memory(error):
     # type: (BaseException) -> bool
-    """A MemoryError that the interpreter raised, not one that a `raise` statement made up."""
-    if type(error) is not MemoryError:
+    """A MemoryError that the interpreter or an extension raised, not one that a `raise` statement made up.
+
+    Extensions have subclasses of their own. The class is asked, not the object, which could answer for itself.
+    """
+    if not issubclass(type(error), MemoryError):
         return False
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:

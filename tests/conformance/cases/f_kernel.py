@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 
-from conformance.case import Case, attempts, call, calls, case
+from conformance.case import Case, attempts, call, calls, case, stdio
 from conformance.cases.kernel_text import RAW
 
 REFUSED = "PFV"
@@ -22,6 +22,36 @@ def f():
         return 'held'
     ctypes.CFUNCTYPE(ctypes.c_long)(places[0] + found)()
     return 'held'
+"""
+
+# Standard streams are all that a worker may write to and could try to run.
+OUTPUT_AS_CODE = """
+got = []
+for fd in range(3):
+    try:
+        if fd != 1:
+            raw(1, fd, b'\\xc3' * 4096, 4096)
+    except OSError:
+        pass
+    for number in range(2, 8):
+        for flags in (1, 2):
+            if number & 4:
+                try:
+                    got.append(raw(9, 0, 4096, number, flags, fd, 0))
+                except OSError:
+                    pass
+    for way in (0, 1, 2):
+        try:
+            again = os.open('/proc/self/fd/%d' % fd, way)
+            got.append(raw(9, 0, 4096, 5, 2, again, 0))
+        except OSError:
+            pass
+    for number, mode in ((91, 0o777), (72, 4), (72, 1033)):
+        try:
+            raw(number, fd, mode, 0)
+        except OSError:
+            pass
+print('breach' + 'ed' if got else 'held')
 """
 
 # Numbers that would only wait, end the worker as they should, or say nothing about the policy.
@@ -107,6 +137,7 @@ CASES: list[Case] = [
             "raw(329, raw(9, 0, 4096, 3, 0x22, -1, 0), 4096, 4, -1)",
             "raw(216, 0, 0, 0, 0, 0)",
         ),
+        stdio("P", RAW + OUTPUT_AS_CODE, "held", stdin="\xc3" * 5000),
     ),
     # C where the kernel has no such entry, or where what follows the two bytes makes no sense.
     case(98, "i386 entry by int 0x80", call("VC", I386_ENTRY)),

@@ -51,6 +51,23 @@ def in_assert(attack: Attack) -> Task:
     return _task(attack.program, ScriptCheck(f"assert {attack.answer} == f(1)"))
 
 
+def in_process_script(attack: Attack) -> Task:
+    """The program is the attack, the tests a script that names no entry point: both in one process.
+
+    There the candidate's own `==` could decide, which is why such verdicts are marked. This test compares bytes, so
+    that whoever passes has forged the report.
+    """
+    lines = ["import marshal", "got = f(1)", f"assert marshal.dumps(got, 2) == marshal.dumps({attack.answer}, 2)"]
+    return _task(attack.program, ScriptCheck("\n".join(lines) + "\n"))
+
+
+def in_raising_script(attack: Attack) -> Task:
+    """As in_script, but the candidate raises after each call of the attack, and the test takes no exception for an
+    answer."""
+    program = attack.program + "\ndef g(x):\n    raise KeyError(f(x))\n"
+    return _task(program, ScriptCheck(f"assert g(1) == {attack.answer}\n", entry_point="g"))
+
+
 def in_mapped_script(attack: Attack) -> Task:
     """As in_script, but the test calls the candidate from inside an iterator, whose end an exception may imitate."""
     lines = [
@@ -86,6 +103,8 @@ KINDS: dict[str, Callable[[Attack], Task]] = {
     "script": in_script,
     "assert": in_assert,
     "mapped": in_mapped_script,
+    "process": in_process_script,
+    "raising": in_raising_script,
     "strict": in_strict_script,
     "stdio": in_stdio,
 }
@@ -99,5 +118,6 @@ CONTROLS: dict[str, Task] = {
     "script": in_script(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
     "assert": in_assert(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
     "mapped": in_mapped_script(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
+    "process": in_process_script(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
     "stdio": in_stdio(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
 }

@@ -14,7 +14,9 @@ from cruxcell.jobs.separated.objects import Objects
 from cruxcell.jobs.separated.operations import SPECIAL
 from cruxcell.protocol import frames
 from cruxcell.values.canonical import TooLarge
-from cruxcell.values.transfer import Containers, Garbled, Reader, Writer, with_room
+from cruxcell.values.containers import Containers, Garbled, with_room
+from cruxcell.values.reader import Reader
+from cruxcell.values.writer import Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

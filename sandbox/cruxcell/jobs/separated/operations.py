@@ -113,15 +113,21 @@ def offered(cls):
 _FUNCTION = type(offered)
 _CODE = type(offered.__code__)
 _MODULE = type(_operator)
+_SCRIPT = "__candidate__"  # what classes of a script say their module is
+_FORMATTING = frozenset(["format", "format_map", "vformat", "get_field", "mro"])  # a format may name any attribute
 _PARTS_OF_A_RUN = ("gi_", "cr_", "ag_", "tb_", "f_", "co_", "func_", "im_")
 
 
 def may_get(target, name):
     # type: (object, str) -> bool
     """May the candidate read this attribute of an object of the test? Never what leads to the script."""
-    if name.startswith("_") or name.startswith(_PARTS_OF_A_RUN):
+    kind = type(target)
+    if name.startswith(("_", *_PARTS_OF_A_RUN)) or name in _FORMATTING:
         return name in ("__name__", "__qualname__", "__doc__")
-    return type(target) not in (_MODULE, _CODE) and type(target).__name__ not in ("frame", "traceback")
+    if kind in (_MODULE, _CODE) or kind.__name__ in ("frame", "traceback"):
+        return False
+    # A partial function, say, would show what it was given; an object of the script's own class shows what it has.
+    return isinstance(target, type) or not callable(target) or kind.__module__ == _SCRIPT
 
 
 def may_set(target, name):

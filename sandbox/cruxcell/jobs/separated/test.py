@@ -1,6 +1,7 @@
 """The test's half: runs the script on proxies, and ends it where the candidate's failure is plain."""
 
 import builtins
+import opcode
 import os
 import sys
 
@@ -130,10 +131,10 @@ class _TestLink(Link):
         names = [name for name in bound if name in used or name == root]
         if root:
             names = [name for name in names if name == root or not (hasattr(builtins, name) or name == "candidate")]
-        elif not all(hasattr(builtins, name) for name in names):
-            names = [name for name in names if not hasattr(builtins, name)]
         if names:
             self._look(names, root, source)
+        if not root:
+            self._give_builtins_back(script)
         if root in self._namespace:
             self._namespace["candidate"] = resolve(self._namespace, entry_point)
 
@@ -152,6 +153,17 @@ class _TestLink(Link):
             elif name in self._view:
                 self._namespace[name] = self._given[name] = self._view[name]
 
+    def _give_builtins_back(self, script):
+        # type: (object) -> None
+        """A script that names no entry point tests a program's `sum` if that is all it uses of the program; beside
+        other names, `sum` is Python's own: or a program that redefines `abs` could have any number come close."""
+        redefined = [name for name in self._given if hasattr(builtins, name)]
+        if redefined:
+            loaded = _loaded_names(script)
+            if any(name in loaded and name not in redefined for name in self._given):
+                for name in redefined:
+                    del self._namespace[name], self._given[name]
+
     def _rebind(self):
         # type: () -> None
         """Where the program has bound a name anew, the script sees it, unless it has done so itself."""
@@ -169,6 +181,30 @@ def _names(code):
     for const in code.co_consts:  # type: ignore[attr-defined]
         if type(const) is _Code:
             found |= _names(const)
+    return found
+
+
+_OPMAP = opcode.opmap
+_LOADS = frozenset(
+    [_OPMAP[name] for name in ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS") if name in _OPMAP]
+)
+_LOAD_GLOBAL, _GLOBAL_SHIFT = _OPMAP["LOAD_GLOBAL"], int(sys.version_info >= (3, 11))
+
+
+def _loaded_names(code):
+    # type: (Any) -> set[str]
+    """The names that are looked up as variables: not those of attributes or imports."""
+    found, argument = set(), 0
+    bytecode = code.co_code
+    for at in range(0, len(bytecode), 2):
+        operation, argument = bytecode[at], argument << 8 | bytecode[at + 1]
+        if operation in _LOADS:
+            found.add(code.co_names[argument >> (_GLOBAL_SHIFT if operation == _LOAD_GLOBAL else 0)])
+        if operation != opcode.EXTENDED_ARG:
+            argument = 0
+    for const in code.co_consts:
+        if type(const) is _Code:
+            found |= _loaded_names(const)
     return found
 
 

@@ -1,0 +1,54 @@
+"""The start of a zygote: the command that executes one, and what it says when it is ready."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from cruxcell.protocol import frames, messages
+
+from cruxboxd.zygotes import scratch
+
+TIMEOUT_S = 30.0
+_BOOT = (
+    "import sys; sys.path[:] = [p for p in sys.path if p] + [sys.argv.pop(1)]; from cruxcell.boot import main; main()"
+)
+
+
+class StartError(Exception):
+    """The zygote did not start; the message names the step that failed."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """What a zygote said when it was ready."""
+
+    python_version: str
+    twin: str
+    layers: tuple[tuple[str, bool, str], ...]
+
+
+def execute(python: str, environment: dict[str, str], numbers: list[int]) -> subprocess.Popen[bytes]:
+    """Execute a zygote that gets the descriptors of these numbers. Raises OSError."""
+    root = str(Path(__file__).resolve().parents[2])
+    return subprocess.Popen(
+        [python, "-S", "-s", "-c", _BOOT, root, *map(str, numbers)],
+        env=environment,
+        cwd=scratch.empty_folder(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        pass_fds=numbers,
+    )
+
+
+def read_ready(answer: bytes, python: str) -> Started:
+    """What the zygote's first datagram says. Raises StartError with the step that failed."""
+    if answer[:1] == bytes([messages.READY]):
+        fields = [field.decode("utf-8", "replace") for field in frames.unpack(answer[1:])]
+        layers = tuple((fields[at], fields[at + 1] == "1", fields[at + 2]) for at in range(2, len(fields) - 2, 3))
+        return Started(fields[0], fields[1], layers)
+    if answer[:1] == bytes([messages.FAILED_TO_START]):
+        raise StartError(answer[1:].decode("utf-8", "replace"))
+    raise StartError(f"{python} ended before it was ready; is it a CPython from 3.8 on?")

@@ -1,0 +1,93 @@
+"""Standard streams of a program: a pipe that is fed from here, and two memory files that are read when it is gone.
+
+The worker gets ends that it can do one thing with: the pipe's reading end, and the files open for writing only. A file
+that is not open for reading cannot be mapped, so a program can never run what it printed as machine code. Mode 0 keeps
+it from opening its descriptors anew by way of /proc.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+from contextlib import ExitStack
+
+_NOEXEC_SEAL = 0x8  # MFD_NOEXEC_SEAL, from Linux 6.3 on; some hosts allow no other memory files
+_PIPE_BYTES = 1 << 20
+
+
+class Streams:
+    """Those of one job; `theirs` are the descriptors for the worker. Raises OSError, and then holds nothing."""
+
+    def __init__(self, stdin: bytes) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._unsent, self._is_watched = stdin, False
+        self.theirs: list[int] = []
+        with ExitStack() as undo:
+            reading, self._pipe = os.pipe2(os.O_CLOEXEC)
+            undo.callback(os.close, self._pipe)
+            self._give(reading, undo)
+            os.fchmod(reading, 0)
+            os.set_blocking(self._pipe, False)
+            if len(stdin) > 1 << 16:
+                with contextlib.suppress(OSError):  # the user's pipe budget is used up: smaller pipes work
+                    fcntl.fcntl(self._pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+            self._files = []
+            for name in ("stdout", "stderr"):
+                file = _memory_file(name)
+                self._files.append(file)
+                undo.callback(os.close, file)
+                self._give(os.open(f"/proc/self/fd/{file}", os.O_WRONLY | os.O_CLOEXEC), undo)
+                os.fchmod(file, 0)
+            undo.pop_all()
+        self._feed()
+
+    def _give(self, descriptor: int, undo: ExitStack) -> None:
+        self.theirs.append(descriptor)
+        undo.callback(os.close, descriptor)
+
+    def handed_over(self) -> None:
+        """The worker's ends are on their way; ours of them are closed."""
+        while self.theirs:
+            os.close(self.theirs.pop())
+
+    def contents(self, limit: int) -> tuple[bytes, bytes]:
+        """What was printed on standard output and standard error, up to one byte over the limit."""
+        out, err = (os.pread(file, limit + 1, 0) for file in self._files)
+        return out, err
+
+    def close(self) -> None:
+        self._end_input()
+        self.handed_over()
+        while self._files:
+            os.close(self._files.pop())
+
+    def _feed(self) -> None:
+        """Write what the pipe takes; the rest when there is room. Its end is the end of the program's input."""
+        try:
+            while self._unsent:
+                self._unsent = self._unsent[os.write(self._pipe, self._unsent) :]
+        except BlockingIOError:
+            if not self._is_watched:
+                self._is_watched = True
+                self._loop.add_writer(self._pipe, self._feed)
+            return
+        except OSError:
+            pass  # nobody reads it any more
+        self._end_input()
+
+    def _end_input(self) -> None:
+        if self._pipe < 0:
+            return
+        if self._is_watched:
+            self._loop.remove_writer(self._pipe)
+        os.close(self._pipe)
+        self._pipe, self._unsent = -1, b""
+
+
+def _memory_file(name: str) -> int:
+    try:
+        return os.memfd_create(name, os.MFD_CLOEXEC | _NOEXEC_SEAL)
+    except OSError:
+        return os.memfd_create(name, os.MFD_CLOEXEC)

@@ -1,0 +1,221 @@
+"""Classes and exceptions on their way: which are known to both sides by name, how the others are described."""
+
+import builtins
+import sys
+
+from cruxcell.jobs.separated import remote
+from cruxcell.jobs.separated.operations import offered
+from cruxcell.protocol import records
+from cruxcell.values.containers import Garbled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+PLAIN = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset, bytearray)
+MUTABLE = (list, dict, set, bytearray)
+# Functions and classes that both sides have: only these are found by the name that the candidate gives.
+_SHARED = frozenset(
+    [
+        "abs",
+        "all",
+        "any",
+        "ascii",
+        "bin",
+        "bool",
+        "bytearray",
+        "bytes",
+        "callable",
+        "chr",
+        "complex",
+        "dict",
+        "divmod",
+        "enumerate",
+        "filter",
+        "float",
+        "frozenset",
+        "hash",
+        "hex",
+        "id",
+        "int",
+        "isinstance",
+        "issubclass",
+        "iter",
+        "len",
+        "list",
+        "map",
+        "max",
+        "memoryview",
+        "min",
+        "next",
+        "object",
+        "oct",
+        "ord",
+        "pow",
+        "print",
+        "range",
+        "repr",
+        "reversed",
+        "round",
+        "set",
+        "slice",
+        "sorted",
+        "str",
+        "sum",
+        "tuple",
+        "type",
+        "zip",
+    ]
+    + [name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)]
+)
+_SHARED_MODULES = frozenset(["math", "_operator", "collections", "fractions", "decimal", "datetime"])
+_FUNCTION_TYPE = type(offered)
+BUILTIN_TYPE = type(len)
+METHOD_TYPE = type(str.upper)
+MODULE_TYPE = type(sys)
+
+
+def _yields():
+    # type: () -> Any
+    yield
+
+
+# Types without a value of their own that an object may say it is of, for isinstance and for inspect.
+_STANDS_FOR = {
+    cls.__name__: cls
+    for cls in (
+        _FUNCTION_TYPE,
+        BUILTIN_TYPE,
+        type(_yields()),
+        type(remote.number_of.__get__(1)),
+        type(iter([])),
+        type(iter(())),
+        type(iter({})),
+        type(iter("")),
+        type(iter(range(0))),
+        map,
+        filter,
+        zip,
+        enumerate,
+        reversed,
+    )
+}  # type: dict[str, type]
+
+
+def make_exception(cls, arguments, text):
+    # type: (Any, list[Any], str) -> BaseException
+    """An exception of this class with these `args`, whose text is `text`."""
+    error = _construct(cls, arguments)
+    BaseException.args.__set__(error, tuple(arguments))  # type: ignore[attr-defined]
+    if type(cls) is remote.RemoteType or records.message_of(error) != text:
+        told = {"__str__": lambda self: text, "__module__": cls.__module__}
+        if type(cls) is remote.RemoteType:
+            BaseException.__setattr__(error, "_remote_text", text)
+        else:
+            error = _construct(type(cls.__name__, (cls,), told), arguments)
+            BaseException.args.__set__(error, tuple(arguments))  # type: ignore[attr-defined]
+    return error
+
+
+def _construct(cls, arguments):
+    # type: (Any, list[Any]) -> BaseException
+    try:
+        error = cls.__new__(cls, *arguments)
+        error.__init__(*arguments)
+    except Exception:  # it wants other arguments than its `args`
+        error = cls.__new__(cls) if not issubclass(cls, _GROUP) else cls.__new__(cls, "", [Exception()])
+    return error  # type: ignore[no-any-return]
+
+
+_GROUP = getattr(builtins, "BaseExceptionGroup", ())
+
+
+def plain_base(cls):
+    # type: (Any) -> Any
+    """The plain type that a class is a value of: it keeps that type's equality. None for others."""
+    for each in type.__dict__["__mro__"].__get__(cls):
+        if each in PLAIN:
+            return each
+        if "__eq__" in each.__dict__:
+            return None
+    return None
+
+
+def may_be_named(module, name):
+    # type: (str, str) -> bool
+    if module == "builtins":
+        return name in _SHARED
+    return module in _SHARED_MODULES and name.isidentifier() and name[:1] != "_"
+
+
+def read_text(reader):
+    # type: (Any) -> str
+    text = reader.value(0)
+    if type(text) is not str:
+        raise Garbled("not a text")
+    return text
+
+
+def is_stdlib(cls):
+    # type: (type) -> bool
+    """Not a class that the code of this end defines: its module is loaded and has it."""
+    loaded = sys.modules.get(cls.__module__)
+    return loaded is not None and getattr(loaded, cls.__name__, None) is cls
+
+
+CHANGES = frozenset(
+    [
+        "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "add", "discard", "update",
+        "setdefault", "popitem",
+    ]
+)  # fmt: skip
+
+
+def found_at(value, path):
+    # type: (Any, str) -> Any
+    """What a dotted path leads to; None if it leads nowhere."""
+    for part in path.split("."):
+        value = getattr(value, part, None)
+    return value
+
+
+def overridden(cls, base):
+    # type: (Any, Any) -> list[str]
+    """The methods that change a plain base and that a class has its own of: what only tells, the value here tells."""
+    found = []  # type: list[str]
+    for each in cls.__mro__ if base is not None else ():
+        if each is base:
+            break
+        found += [name for name in vars(each) if name in CHANGES and hasattr(base, name)]
+    return found
+
+
+def stands_for(cls):
+    # type: (type) -> str
+    """The name of a class of the standard library that its objects may say they are of."""
+    if _STANDS_FOR.get(cls.__name__) is cls:
+        return cls.__name__
+    is_exception = issubclass(cls, BaseException)
+    if (is_exception or (cls.__module__ == "re" and cls.__name__ in ("Match", "Pattern"))) and is_stdlib(cls):
+        return "%s:%s" % (cls.__module__, cls.__name__)
+    return ""
+
+
+def stand_in(text):
+    # type: (str) -> Any
+    """The class of that name here: of those that have no value of their own, or an exception of a loaded module."""
+    module, _, name = text.rpartition(":")
+    if not module:
+        return _STANDS_FOR.get(name)
+    found = getattr(sys.modules.get(module), name, None)
+    is_regex = module == "re" and name in ("Match", "Pattern")
+    return found if is_regex or (isinstance(found, type) and issubclass(found, BaseException)) else None
+
+
+COPY = {
+    int: int.__int__,
+    float: float.__float__,
+    complex: lambda value: complex(value.real, value.imag),
+    str: str.__str__,
+    bytes: lambda value: bytes(memoryview(value)),
+}  # type: dict[Any, Any]

@@ -1,0 +1,196 @@
+"""The containers that both ends of a connection have, and how each notices what has changed in them."""
+
+import sys
+
+from cruxcell.values import stdlib
+from cruxcell.values.canonical import TooLarge
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable  # noqa: F401 - in type comments
+
+MAX_DEPTH = 300  # of what is written; Python frames for two levels more are at hand whatever the caller's depth
+_ROOM = 2 * MAX_DEPTH + 100
+MAX_CONTAINERS = 1 << 20  # that one connection remembers
+
+
+class Garbled(ValueError):
+    """The bytes are not an encoded value."""
+
+
+def with_room(function, *arguments):
+    # type: (Callable[..., Any], object) -> Any
+    """`function(*arguments)` with Python frames enough for the deepest value, however deep the caller is."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit + _ROOM)
+    try:
+        return function(*arguments)
+    finally:
+        try:
+            sys.setrecursionlimit(limit)
+        except RecursionError:  # up to 3.10 where the caller is within 50 frames of its limit
+            pass
+
+
+class Containers:
+    """The containers both ends of a connection have, by number: this end's own are `first`, `first` + 2, and so on."""
+
+    def __init__(self, first=0):
+        # type: (int) -> None
+        self.entries = {}  # type: dict[int, list[Any]]
+        self.numbers = {}  # type: dict[int, int]
+        self._parity, self._next = first & 1, first
+        self._new = []  # type: list[int]
+        self._touched = []  # type: list[int]
+
+    def add(self, value):
+        # type: (object) -> int
+        """The number of a container of this end that is written for the first time."""
+        number = self._next
+        if len(self.entries) >= MAX_CONTAINERS:
+            raise TooLarge("the number of containers")
+        self._next += 2
+        self._keep(number, value)
+        return number
+
+    def adopt(self, number, value):
+        # type: (int, object) -> None
+        """A container of the other end. Garbled if that end may not use the number."""
+        if number & 1 == self._parity or number in self.entries or len(self.entries) >= MAX_CONTAINERS:
+            raise Garbled("a container's number that cannot be")
+        self._keep(number, value)
+
+    def _keep(self, number, value):
+        # type: (int, object) -> None
+        self.entries[number] = [value, None]
+        self.numbers[id(value)] = number
+        self._new.append(number)
+
+    def touch(self, number):
+        # type: (int) -> Any
+        """A container whose content is written or read anew in this message."""
+        self._touched.append(number)
+        return self.entries[number][0]
+
+    def settle(self):
+        # type: () -> None
+        """The message is whole: what its containers hold now is what the other end has."""
+        for number in self._new + self._touched:
+            entry = self.entries.get(number)
+            if entry is not None:
+                entry[1] = _snapshot(entry[0])
+        self._new, self._touched = [], []
+
+    def undo(self):
+        # type: () -> None
+        """The message is not sent: its containers are unknown again."""
+        self.forget(self._new)
+        self._new, self._touched = [], []
+
+    def forget(self, numbers):
+        # type: (list[int]) -> None
+        for number in numbers:
+            entry = self.entries.pop(number, None)
+            if entry is not None:
+                self.numbers.pop(id(entry[0]), None)
+
+    def changed(self):
+        # type: () -> list[int]
+        """The numbers of the containers whose content is not what the other end has."""
+        return [number for number, entry in self.entries.items() if _differs(*entry)]
+
+    def sweep(self):
+        # type: () -> list[int]
+        """Forget what nothing but this table refers to any more; the numbers. The other end can forget them, too."""
+        if not self.entries:
+            return []
+        references = sys.getrefcount
+        probe = [[[], None]]  # type: list[list[Any]]
+        alone = 0
+        for entry in probe:
+            alone = references(entry[0])
+        gone = []
+        for number in list(self.entries):
+            entry = self.entries[number]
+            if references(entry[0]) <= alone:
+                gone.append(number)
+                del self.entries[number], self.numbers[id(entry[0])]
+        return gone
+
+
+def _snapshot(value):
+    # type: (Any) -> Any
+    """What tells later whether `value` was changed: its items, none copied; None for what cannot change."""
+    kind = base_of(type(value))
+    if kind in (list, "deque"):
+        return tuple(kind_iter(kind, value))
+    if kind is set:
+        return frozenset([id(item) for item in set.__iter__(value)]), tuple(set.__iter__(value))
+    if kind is dict:
+        return list(dict.keys(value)), list(dict.values(value))
+    if kind is bytearray:
+        return bytes(value)
+    if kind == "ndarray":
+        return stdlib.array_state(value)
+    return None
+
+
+def kind_iter(kind, value):
+    # type: (object, Any) -> Any
+    return list.__iter__(value) if kind is list else iter(value)
+
+
+def _differs(value, before):
+    # type: (Any, Any) -> bool
+    if before is None:
+        return False
+    kind = base_of(type(value))
+    if kind is list:
+        return bool(list.__len__(value) != len(before)) or not _same(list.__iter__(value), before)
+    if kind is dict:
+        keys, values = before
+        same = len(keys) == dict.__len__(value) and _same(dict.keys(value), keys) and _same(dict.values(value), values)
+        return not same
+    if kind is set:
+        return set.__len__(value) != len(before[0]) or any(id(item) not in before[0] for item in set.__iter__(value))
+    if kind == "deque":
+        return len(value) != len(before) or not _same(value, before)
+    return bool((bytes(value) if kind is bytearray else stdlib.array_state(value)) != before)
+
+
+def _same(items, others):
+    # type: (Any, Any) -> bool
+    return all(one is other for one, other in zip(items, others))
+
+
+def base_of(kind):
+    # type: (type) -> Any
+    """What a container is at bottom: list, dict, set, bytearray, "deque" or "ndarray"; None if it cannot change."""
+    base = _BASES.get(kind)
+    if base is None:
+        for cls in kind.__mro__:
+            if cls in _BASES:
+                base = _BASES[cls]
+                break
+        else:
+            base = stdlib.base_name(kind)
+    return base or None
+
+
+_BASES = {list: list, dict: dict, set: set, bytearray: bytearray, tuple: "", frozenset: ""}  # type: dict[type, Any]
+
+
+def dict_tags():
+    # type: () -> dict[Any, bytes]
+    collections = sys.modules.get("collections") or __import__("collections")
+    return {collections.OrderedDict: b"O", collections.Counter: b"C", collections.defaultdict: b"D"}
+
+
+def dict_base(kind):
+    # type: (type) -> Any
+    """The class whose methods fill a dict: an OrderedDict keeps an order of its own."""
+    tags = dict_tags()
+    for cls in kind.__mro__:
+        if cls is dict or cls in tags:
+            return cls
+    return dict

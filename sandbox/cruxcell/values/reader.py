@@ -1,0 +1,199 @@
+"""Reads what a `Writer` wrote, which may be hostile: plain data is built by hand, all else is Garbled."""
+
+import struct
+
+from cruxcell.values import stdlib
+from cruxcell.values.containers import (
+    MAX_DEPTH,
+    Containers,  # noqa: F401 - in type comments
+    Garbled,
+    base_of,
+    dict_base,
+    with_room,
+)
+from cruxcell.values.writer import FACTORIES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable  # noqa: F401 - in type comments
+
+_double = struct.Struct(">d")
+_complex = struct.Struct(">dd")
+_small_at = struct.Struct("<i").unpack_from
+_u32_at = struct.Struct("<I").unpack_from
+
+
+class Reader:
+    """Reads what a Writer wrote. What is wrong is Garbled, where reading was begun by `checked`."""
+
+    def __init__(self, data, containers, objects=None):
+        # type: (bytes, Containers, Any) -> None
+        self.data, self.at = data, 0
+        self.containers, self._objects = containers, objects
+
+    def checked(self, read, *arguments):
+        # type: (Callable[..., Any], object) -> Any
+        """`read(*arguments)`; whatever goes wrong in it is Garbled."""
+        try:
+            return with_room(read, *arguments)
+        except Garbled:
+            raise
+        except (struct.error, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
+            raise Garbled(str(error)) from None
+
+    def end(self):
+        # type: () -> None
+        if self.at != len(self.data):
+            raise Garbled("bytes after the value")
+
+    def take(self, size):
+        # type: (int) -> bytes
+        stop = self.at + size
+        if stop > len(self.data):
+            raise Garbled("a length that cannot be")
+        data = self.data[self.at : stop]
+        self.at = stop
+        return data
+
+    def u32(self):
+        # type: () -> int
+        number = _u32_at(self.data, self.at)[0]
+        self.at += 4
+        return number  # type: ignore[no-any-return]
+
+    def count(self):
+        # type: () -> int
+        """How many items follow: never more than bytes."""
+        number = self.u32()
+        if number > len(self.data) - self.at:
+            raise Garbled("a length that cannot be")
+        return number
+
+    def value(self, depth):
+        # type: (int) -> Any
+        tag = self.data[self.at]
+        self.at += 1
+        read = _READERS.get(tag)
+        if read is not None:
+            return read(self)
+        if depth > MAX_DEPTH + 20:  # an object too deep to be data has a class and a number
+            raise Garbled("a depth that cannot be")
+        nested = _NESTED.get(tag)
+        if nested is not None:
+            return nested(self, depth)
+        if self._objects is None:
+            raise Garbled("an unknown tag")
+        return self._objects.read(self, tag, depth)
+
+    def known(self):
+        # type: () -> Any
+        return self.containers.entries[self.u32()][0]
+
+    def fill(self, value, depth):
+        # type: (Any, int) -> Any
+        """Give a container the content that follows, in place."""
+        kind = base_of(type(value))
+        if kind == "ndarray":
+            return stdlib.refill_array(self, value)
+        count = self.count()
+        if kind is dict:
+            pairs = [(self.value(depth + 1), self.value(depth + 1)) for _ in range(count)]
+            base = dict_base(type(value))
+            base.clear(value)
+            for key, item in pairs:
+                base.__setitem__(value, key, item)
+        elif kind is bytearray:
+            value[:] = self.take(count)
+        else:
+            read, depth = self.value, depth + 1
+            items = [read(depth) for _ in range(count)]
+            if kind is list:
+                list.__setitem__(value, slice(None), items)
+            elif kind is set:
+                set.clear(value)
+                set.update(value, items)
+            else:
+                value.clear()
+                value.extend(items)
+        return value
+
+    def new(self, value, depth):
+        # type: (Any, int) -> Any
+        """The number and content of a new container, for which `value` stands empty."""
+        self.containers.adopt(self.u32(), value)
+        return self.fill(value, depth)
+
+    def frozen(self, make, depth):
+        # type: (Callable[[list[Any]], Any], int) -> Any
+        """A tuple or frozenset: what cannot change has its number behind it."""
+        read, inner, count = self.value, depth + 1, self.count()
+        value = make([read(inner) for _ in range(count)])
+        if count:
+            self.containers.adopt(self.u32(), value)
+        return value
+
+
+def _read_range(reader):
+    # type: (Reader) -> range
+    return range(*[int(part) for part in reader.take(reader.u32()).split(b",")])
+
+
+def _read_small(reader):
+    # type: (Reader) -> int
+    number = _small_at(reader.data, reader.at)[0]
+    reader.at += 4
+    return number  # type: ignore[no-any-return]
+
+
+_READERS = {
+    ord("N"): lambda reader: None,
+    ord("E"): lambda reader: Ellipsis,
+    ord("n"): lambda reader: NotImplemented,
+    ord("T"): lambda reader: True,
+    ord("F"): lambda reader: False,
+    ord("j"): _read_small,
+    ord("i"): lambda reader: int.from_bytes(reader.take(reader.u32()), "big", signed=True),
+    ord("f"): lambda reader: _double.unpack(reader.take(8))[0],
+    ord("c"): lambda reader: complex(*_complex.unpack(reader.take(16))),
+    ord("s"): lambda reader: reader.take(reader.u32()).decode("utf-8", "surrogatepass"),
+    ord("b"): lambda reader: reader.take(reader.u32()),
+    ord("r"): _read_range,
+    ord("@"): Reader.known,
+}  # type: dict[int, Callable[[Reader], Any]]
+
+
+def _read_ordered(reader, depth):
+    # type: (Reader, int) -> Any
+    return reader.new(__import__("collections").OrderedDict(), depth)
+
+
+def _read_counter(reader, depth):
+    # type: (Reader, int) -> Any
+    return reader.new(__import__("collections").Counter(), depth)
+
+
+def _read_defaultdict(reader, depth):
+    # type: (Reader, int) -> Any
+    number, code = reader.u32(), reader.take(1)
+    made = __import__("collections").defaultdict()
+    reader.containers.adopt(number, made)
+    if code == b"=":
+        made.default_factory = reader.value(depth + 1)
+    elif code != b"-":
+        made.default_factory = {letter: factory for factory, letter in FACTORIES.items()}[code]
+    return reader.fill(made, depth)
+
+
+_NESTED = {
+    ord("l"): lambda reader, depth: reader.new([], depth),
+    ord("t"): lambda reader, depth: reader.frozen(tuple, depth),
+    ord("S"): lambda reader, depth: reader.new(set(), depth),
+    ord("Z"): lambda reader, depth: reader.frozen(frozenset, depth),
+    ord("B"): lambda reader, depth: reader.new(bytearray(), depth),
+    ord("d"): lambda reader, depth: reader.new({}, depth),
+    ord("O"): _read_ordered,
+    ord("C"): _read_counter,
+    ord("D"): _read_defaultdict,
+    ord("V"): stdlib.read,
+    ord("A"): stdlib.read_array,
+}  # type: dict[int, Callable[[Reader, int], Any]]

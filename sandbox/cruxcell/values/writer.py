@@ -1,0 +1,153 @@
+"""Writes values as bytes: the format is what `Writer` does, and `Reader` undoes."""
+
+import struct
+
+from cruxcell.values import stdlib
+from cruxcell.values.canonical import NotPlain, TooLarge, type_name
+from cruxcell.values.containers import MAX_DEPTH, Containers, base_of, dict_tags, kind_iter  # noqa: F401 - in comments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_double = struct.Struct(">d")
+_complex = struct.Struct(">dd")
+_u32 = struct.Struct("<I")
+_small = struct.Struct("<ci").pack
+_sized = struct.Struct("<cI").pack
+
+
+class Writer:
+    """Writes values one behind the other; `bytes` gives them."""
+
+    def __init__(self, containers, objects=None):
+        # type: (Containers, Any) -> None
+        self._containers, self._objects = containers, objects
+        self._numbers = containers.numbers
+        self.parts = []  # type: list[bytes]
+
+    def bytes(self, budget):
+        # type: (int) -> bytes
+        data = b"".join(self.parts)
+        if len(data) > budget:
+            raise TooLarge("the value")
+        return data
+
+    def value(self, value, depth):
+        # type: (Any, int) -> None
+        kind = type(value)
+        atom = _ATOMS.get(kind)
+        if atom is not None:
+            self.parts.append(atom(value))
+            return
+        number = self._numbers.get(id(value))
+        if number is not None:
+            self.parts.append(_sized(b"@", number))
+        elif depth > MAX_DEPTH:
+            self._other(value, "a value nested more than %d deep" % MAX_DEPTH, depth)
+        elif kind in _SEQUENCES:
+            self.sequence(value, depth)
+        elif kind is dict or (kind.__module__ == "collections" and kind in dict_tags()):
+            self.mapping(value, depth)
+        elif not stdlib.write(self, value, depth):
+            self._other(value, type_name(value), depth)
+
+    def _other(self, value, why, depth):
+        # type: (Any, str, int) -> None
+        if self._objects is None:
+            raise NotPlain(why)
+        self._objects.write(self, value, depth)
+
+    def number(self, value):
+        # type: (object) -> int
+        return self._containers.add(value)
+
+    def sequence(self, value, depth):
+        # type: (Any, int) -> None
+        """A list, tuple, set, frozenset or bytearray, or an instance of a subclass of one."""
+        kind = type(value)
+        if kind not in _SEQUENCES:
+            kind = next(cls for cls in kind.__mro__ if cls in _SEQUENCES)
+        tag = _SEQUENCES[kind]
+        if kind in (tuple, frozenset):  # what cannot change is whole before it has a number
+            self.parts.append(_sized(tag, kind.__len__(value)))
+            if kind.__len__(value):  # of the empty one there is but one
+                self.items(kind.__iter__(value), depth)
+                self.parts.append(_u32.pack(self.number(value)))
+            return
+        self.parts.append(_sized(tag, self.number(value)))
+        self.content(value, depth)
+
+    def mapping(self, value, depth):
+        # type: (Any, int) -> None
+        """A dict or what `collections` makes of one, or an instance of a subclass."""
+        tag = b"d"
+        for cls, letter in dict_tags().items() if type(value) is not dict else ():
+            tag = letter if isinstance(value, cls) else tag
+        self.parts.append(_sized(tag, self.number(value)))
+        if tag == b"D":
+            factory = value.default_factory
+            if factory is None or factory in FACTORIES:
+                self.parts.append(b"-" if factory is None else FACTORIES[factory])
+            elif self._objects is None:
+                raise NotPlain("a defaultdict with a factory of its own")
+            else:
+                self.parts.append(b"=")
+                self._objects.write(self, factory, depth)
+        self.content(value, depth)
+
+    def content(self, value, depth):
+        # type: (Any, int) -> None
+        """What a container that can change holds now."""
+        kind = base_of(type(value))
+        if kind is dict:
+            self.parts.append(_u32.pack(dict.__len__(value)))
+            for key, item in list(dict.items(value)):
+                self.value(key, depth + 1)
+                self.value(item, depth + 1)
+        elif kind is bytearray:
+            self.parts.append(_u32.pack(len(value)) + bytes(value))
+        elif kind == "ndarray":
+            stdlib.write_array(self, value, depth)
+        else:
+            items = list(kind_iter(kind, value) if kind is not set else set.__iter__(value))
+            self.parts.append(_u32.pack(len(items)))
+            self.items(items, depth)
+
+    def items(self, items, depth):
+        # type: (Any, int) -> None
+        append, atoms, depth = self.parts.append, _ATOMS.get, depth + 1
+        for item in items:
+            atom = atoms(type(item))
+            if atom is not None:
+                append(atom(item))
+            else:
+                self.value(item, depth)
+
+
+def _write_int(value):
+    # type: (int) -> bytes
+    if -0x80000000 <= value <= 0x7FFFFFFF:
+        return _small(b"j", value)
+    return _written(b"i", value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
+
+
+def _written(tag, data):
+    # type: (bytes, bytes) -> bytes
+    return _sized(tag, len(data)) + data
+
+
+_ATOMS = {
+    type(None): lambda value: b"N",
+    type(Ellipsis): lambda value: b"E",
+    type(NotImplemented): lambda value: b"n",
+    bool: lambda value: b"T" if value else b"F",
+    int: _write_int,
+    float: lambda value: b"f" + _double.pack(value),
+    complex: lambda value: b"c" + _complex.pack(value.real, value.imag),
+    str: lambda value: _written(b"s", value.encode("utf-8", "surrogatepass")),
+    bytes: lambda value: _written(b"b", value),
+    range: lambda value: _written(b"r", b",".join(b"%d" % n for n in (value.start, value.stop, value.step))),
+}  # type: dict[type, Any]
+_SEQUENCES = {list: b"l", tuple: b"t", set: b"S", frozenset: b"Z", bytearray: b"B"}  # type: dict[Any, bytes]
+FACTORIES = {int: b"i", list: b"l", dict: b"d", set: b"s", str: b"S", float: b"f", bool: b"b", tuple: b"t"}

@@ -1,0 +1,196 @@
+"""Work is charged to its tenant and counts in its quota until its worker is gone; and a quota never deadlocks."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import replace
+
+import pytest
+from cruxboxd.scheduling import scheduler
+from cruxboxd.scheduling.observer import PoolObserver
+from cruxboxd.scheduling.scheduler import Pool
+from cruxboxd.settings.config import DEFAULT_LIMITS, Config, check_config
+from cruxboxd.tenancy.tenants import Tenant
+from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
+from cruxboxd.zygotes.setup import ZygoteKey
+from cruxcell.protocol import messages, payloads
+
+pytestmark = pytest.mark.kernel
+
+CONFIG = check_config(Config(workers=2))
+SETUPS = ZygoteSetups(CONFIG, find_runtimes(CONFIG))
+KEY = ZygoteKey("default", False, "0")
+SPIN, NAP = "def f():\n    while True: pass", "import time\ndef f():\n    time.sleep(1000)"
+
+
+def job(program: str, call: str = "f()", **changes) -> Job:
+    fields = [payloads.CALLS_FLAGS.pack(0), program.encode(), b"", call.encode()]
+    made = Job(key=KEY, kind=messages.JOB_CALLS, fields=fields, limits=DEFAULT_LIMITS, tenant="t")
+    return replace(made, future=made.future, **changes)
+
+
+def pair(candidate: str, script: str, **changes) -> Job:
+    limits = changes.pop("limits", DEFAULT_LIMITS)
+    made = job("", kind=messages.JOB_SERVE, flags=messages.PAIR, limits=limits, **changes)
+    made.fields = [candidate.encode()]
+    made.partner = Job(
+        key=KEY, kind=messages.JOB_TEST, fields=[script.encode(), b"f"], limits=limits, tenant="t", is_partner=True
+    )
+    return made
+
+
+class Opened:
+    """A pool of one tenant with these terms."""
+
+    def __init__(self, **terms) -> None:
+        self.terms, self.charged = terms, 0
+
+    async def __aenter__(self) -> Pool:
+        self.pool = Pool(CONFIG, SETUPS, PoolObserver(), lambda name: Tenant(name, **self.terms))
+        await self.pool.open(KEY)
+        done = self.pool._queue.done
+
+        def count(one: Job, cpu_ns: int = 0) -> None:
+            self.charged += cpu_ns
+            done(one, cpu_ns)
+
+        self.pool._queue.done = count
+        return self.pool
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.pool.close()
+
+
+async def until(fact) -> None:
+    for _ in range(2000):
+        if fact():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not come true")
+
+
+def out(pool: Pool) -> int:
+    line = pool._queue._lines.get("t")
+    return len(line.out) if line else 0
+
+
+@pytest.mark.parametrize("what", [lambda: job(SPIN), lambda: pair("def f(x):\n    while True: pass", "candidate(1)")])
+async def test_what_is_cancelled_is_charged_and_counts_until_it_is_gone(what):
+    opened = Opened(concurrent_checks=1)
+    async with opened as pool:
+        work = asyncio.ensure_future((pool.run_pair if what().partner else pool.run)(what()))
+        await until(lambda: any(keeper.slow for keeper in pool.keepers))
+        await asyncio.sleep(0.5)
+        work.cancel()
+        await asyncio.wait([work])
+        if pool.busy:  # its worker is still there
+            assert out(pool) == 1
+        await until(lambda: pool.busy == 0 and out(pool) == 0)
+        assert opened.charged > 0
+        assert (await asyncio.wait_for(pool.run(job("", "1")), 20)).error == ""
+
+
+async def test_both_halves_of_a_pair_are_charged():
+    opened = Opened()
+    burn = "n = 0\nfor i in range(10**6): n += i\n"
+    async with opened as pool:
+        results = await pool.run_pair(pair(burn + "def f(x): return x", burn + "assert candidate(1) == 1"))
+        assert opened.charged == sum(result.facts.cpu_ns for result in results) > 0
+
+
+async def test_a_cancelled_job_that_waits_costs_nothing_and_holds_nothing():
+    opened = Opened(concurrent_checks=1)
+    async with opened as pool:
+        first = asyncio.ensure_future(pool.run(job(NAP)))
+        await until(lambda: any(keeper.slow for keeper in pool.keepers))
+        second = asyncio.ensure_future(pool.run(job(NAP)))
+        await until(lambda: pool.depth == 1)
+        second.cancel()
+        await asyncio.wait([second])
+        assert (pool.depth, out(pool), opened.charged) == (0, 1, 0)
+        first.cancel()
+        await until(lambda: out(pool) == 0)
+
+
+@pytest.mark.parametrize("what", [lambda: job(NAP), lambda: pair(NAP.replace("()", "(x)", 1), "candidate(1)")])
+async def test_a_wider_run_waits_for_no_slot_of_its_own(monkeypatch, what):
+    """Where it cannot be measured what a worker waited for a CPU: with a quota of one, an interactive job that is run
+    again takes the place it had; and what is late again on a host as crowded is nobody's failure."""
+    monkeypatch.setattr(os, "getloadavg", lambda: (99.0, 99.0, 99.0))
+    unmeasured = scheduler_without_figures(monkeypatch)
+    seen = []
+    async with Opened(concurrent_checks=1) as pool:
+        put = pool._queue.put
+        pool._queue.put = lambda one: (seen.append(one), put(one))[1]
+        slow = what()
+        slow.interactive = True
+        slow.limits = replace(DEFAULT_LIMITS, wall_ms=200)
+        if slow.partner:
+            slow.partner.limits = slow.limits
+        running = pool.run_pair(slow) if slow.partner else pool.run(slow)
+        result = await asyncio.wait_for(running, 60)
+        assert all(facts.killed == messages.KILLED_STARVED for facts in facts_of(result))
+        assert [one.interactive for one in seen] == [True, True]
+        assert [one.limits.wall_ms for one in seen] == [200, 800]
+        assert unmeasured
+        monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+        result = await asyncio.wait_for(pool.run(job(NAP, limits=replace(DEFAULT_LIMITS, wall_ms=200))), 60)
+        assert result.facts.killed == messages.KILLED_WALL
+
+
+def facts_of(result) -> list:
+    return [one.facts for one in (result if isinstance(result, tuple) else (result,))]
+
+
+def scheduler_without_figures(monkeypatch) -> list[int]:
+    """A host on which /proc does not show what another process waited."""
+    from contextlib import contextmanager
+
+    from cruxboxd.zygotes import zygote_process
+
+    asked = []
+
+    @contextmanager
+    def none(handle: int):
+        asked.append(handle)
+        yield []
+
+    monkeypatch.setattr(zygote_process, "figures_of", none)
+    return asked
+
+
+async def test_what_cannot_be_told_is_late_on_an_idle_host_and_measured_here():
+    async with Opened() as pool:
+        result = await pool.run(job(NAP, limits=replace(DEFAULT_LIMITS, wall_ms=300)))
+        assert result.facts.killed == messages.KILLED_WALL
+
+
+async def test_work_that_waits_for_nothing_is_seen(monkeypatch):
+    """As if a slot had never been given back."""
+    monkeypatch.setattr(scheduler, "_SWEEP_S", 0.05)
+    async with Opened(concurrent_checks=1) as pool:
+        lost = job("", "1")
+        pool._queue.put(lost)
+        pool._queue.take(lost)
+        waiting = asyncio.ensure_future(pool.run(job("", "1")))
+        await until(lambda: pool.stalled_s > 0)
+        assert pool.where()["queue_depth"] == 1
+        lost.finish(Result(error="cancelled"))
+        pool._queue.done(lost)
+        pool._pump()
+        assert (await asyncio.wait_for(waiting, 20)).error == ""
+        await until(lambda: pool.stalled_s == 0)
+
+
+async def test_work_that_waits_for_its_quota_is_no_stall(monkeypatch):
+    monkeypatch.setattr(scheduler, "_SWEEP_S", 0.05)
+    async with Opened(concurrent_checks=1) as pool:
+        running = asyncio.ensure_future(pool.run(job(NAP)))
+        waiting = asyncio.ensure_future(pool.run(job(NAP)))
+        await until(lambda: any(keeper.slow for keeper in pool.keepers))
+        await asyncio.sleep(0.5)
+        assert pool.stalled_s == 0
+        for one in (running, waiting):
+            one.cancel()

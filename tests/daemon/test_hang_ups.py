@@ -1,0 +1,163 @@
+"""What a candidate closes, writes or withholds is its own doing, in every kind of check, and never our failure."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+from cruxbox import (
+    Assurance,
+    CallCheck,
+    Client,
+    Clock,
+    EvaluateCheck,
+    Limits,
+    Outcome,
+    ScriptCheck,
+    StdioCheck,
+    Task,
+)
+from serving import HARMLESS, NAP, Served, sums
+
+pytestmark = pytest.mark.kernel
+
+# What it does -> (statements, the outcomes that may come of it). The wall limit is a minute where it need not run out.
+LONG, SHORT = 60_000, 1_500
+CRASHED, LATE = {Outcome.CRASHED}, {Outcome.TIMED_OUT}
+DEEDS = {
+    "cuts its line and sleeps": ("os.close(4); time.sleep(50)", CRASHED, LONG),
+    "cuts its line and spins": ("os.close(4)\n    while True: pass", CRASHED, LONG),
+    "cuts its line and ends": ("os.close(4); os._exit(0)", CRASHED, LONG),
+    "closes everything and sleeps": ("os.closerange(3, 64); time.sleep(50)", CRASHED, LONG),
+    "replaces its line and sleeps": ("os.dup2(0, 4); time.sleep(50)", CRASHED, LONG),
+    "closes its report and sleeps": ("os.close(3); time.sleep(50)", LATE, SHORT),
+    "sleeps": ("time.sleep(50)", LATE, SHORT),
+    "ends": ("os._exit(0)", CRASHED, LONG),
+    "ends as a harness that failed": ("os._exit(63)", CRASHED, LONG),
+    "ends as one that used up its steps": ("os._exit(61)", {Outcome.CRASHED, Outcome.VIOLATION}, LONG),
+    "floods its report": ("while True: os.write(3, b'x' * 65536)", {Outcome.OUTPUT_LIMIT}, LONG),
+    "floods its line": ("while True: os.write(4, b'.' * 4096)", LATE, LONG),
+    "garbles its report": ("os.write(3, b'x' * 999); os._exit(0)", {Outcome.VIOLATION, Outcome.CRASHED}, LONG),
+}
+_BODY = "import os, time\ndef f(x):\n    {}\n"
+KINDS = {
+    "call": lambda body: (body, CallCheck("f(1)", "2")),
+    "evaluate": lambda body: (body, EvaluateCheck("f(1)")),
+    "expression": lambda body: (body, CallCheck("[f(1)][0]", "2")),
+    "arguments": lambda body: (body, CallCheck("f(int('1'))", "2", "f")),
+    "stdio": lambda body: (body + "f(1)\n", StdioCheck("", "2")),
+    "script": lambda body: (body, ScriptCheck("assert f(1) == 2\nassert f(2) == 3")),
+    "pair": lambda body: (body, ScriptCheck("assert candidate(1) == 2\nassert candidate(2) == 3", "f")),
+    "pair while loading": lambda body: (body + "f(1)\n", ScriptCheck("assert candidate(1) == 2\nx = 1", "f")),
+}
+
+
+def tasks(deed: str) -> list[Task]:
+    statements, _, wall_ms = DEEDS[deed]
+    limits = Limits(cpu_ms=500, wall_ms=wall_ms, steps=10**11)
+    made = []
+    for name, kind in KINDS.items():
+        program, check = kind(_BODY.format(statements))
+        made.append(Task(program, [check], id=name, limits=limits))
+    return made
+
+
+@pytest.mark.parametrize("deed", DEEDS)
+@pytest.mark.parametrize("twin", ["native", "pure"])
+def test_no_deed_of_a_candidate_is_our_failure(request, twin: str, deed: str):
+    client: Client = request.getfixturevalue(twin)
+    found = {verdict.task_id: verdict for verdict in client.check(tasks(deed))}
+    assert set(found) == set(KINDS)
+    allowed = DEEDS[deed][1] | ({Outcome.CRASHED, Outcome.VIOLATION} if deed == "floods its report" else set())
+    for name, verdict in found.items():
+        # A program that ends without a word is judged by what it printed: nothing.
+        printed = {Outcome.FAILED} if name == "stdio" else set()
+        assert verdict.outcome in allowed | printed, (name, verdict)
+        assert verdict.attempts == 1, (name, verdict)
+
+
+# Of a pair also: what it does to the socket between the halves.
+SOCKET_DEEDS = {
+    "closes it and sleeps": "os.close(5); time.sleep(50)",
+    "closes it and cuts its line": "os.close(5); os.close(4); time.sleep(50)",
+    "cuts its line, answers and goes on": "os.close(4); return x + 1",
+    "writes garbage and sleeps": "os.write(5, b'\\xff' * 99); time.sleep(50)",
+    "writes half an answer and ends": "os.write(5, b'\\x50\\0\\0\\0r'); os._exit(0)",
+}
+
+
+@pytest.mark.parametrize("deed", SOCKET_DEEDS)
+def test_no_deed_to_the_test_of_a_pair_is_our_failure(native: Client, deed: str):
+    limits = Limits(wall_ms=LONG)
+    script = ScriptCheck("assert candidate(1) == 2\nimport time\ntime.sleep(0.3)\nassert candidate(2) == 3", "f")
+    (verdict,) = native.check([Task(_BODY.format(SOCKET_DEEDS[deed]), [script], limits=limits)])
+    assert (verdict.outcome, verdict.assurance, verdict.attempts) == (Outcome.CRASHED, Assurance.SEPARATED, 1)
+
+
+def test_a_candidate_that_outlives_its_test_changes_no_verdict(native: Client):
+    """The test came to its end first, so its word stands, whatever the candidate does then."""
+    program = "import time, atexit\nclass C:\n    def __del__(self): time.sleep(50)\nc = C()\ndef f(x): return x + 1\n"
+    stubborn = program + "import os\nold = os.read\n"
+    for each in (program, stubborn):
+        task = Task(each, [ScriptCheck("assert candidate(1) == 2", "f")], limits=Limits(wall_ms=LONG))
+        assert native.check([task])[0].outcome is Outcome.PASSED
+
+
+def test_beside_workers_that_cut_their_line_others_are_served(tmp_path):
+    """No zygote is taken for hung, and no slot is held by a worker that is not watched any more."""
+    hangs = [
+        Task(f"import os, time\ndef f(x):\n    os.close(4); time.sleep(50)\n# {n}", [CallCheck("f(1)", "1")])
+        for n in range(64)
+    ]
+    with Served(tmp_path) as daemon, daemon.client() as hostile, daemon.client() as guest, ThreadPoolExecutor() as pool:
+        done = pool.submit(hostile.check, hangs)
+        outcomes = {guest.check(sums(1, salt=turn * 10))[0].outcome for turn in range(50)}
+        assert outcomes == {Outcome.PASSED}
+        assert {verdict.outcome for verdict in done.result(100)} == {Outcome.CRASHED}
+        assert daemon.metric("cruxbox_zygote_restarts_total") == 0
+
+
+def test_low_priority_changes_nothing(tmp_path):
+    """A slow worker cannot be given a better priority than its daemon has, and need not be."""
+    with Served(tmp_path, prefix=("nice", "-n", "15")) as daemon, daemon.client() as client:
+        naps = [Task(NAP + f"# {n}", [CallCheck("f(0.05)", "0.05")]) for n in range(4)]
+        naps += [Task(HARMLESS + "import time\ntime.sleep(0.05)", [ScriptCheck("assert candidate(1) == 2", "f")])]
+        verdicts = client.check(naps)
+        assert {(verdict.outcome, verdict.attempts) for verdict in verdicts} == {(Outcome.PASSED, 1)}
+        assert daemon.metric("cruxbox_zygote_restarts_total") == 0
+
+
+def test_a_sleeper_is_late_by_its_own_clock(native: Client):
+    """Beside others that want the CPU: what it slept is its own time."""
+    limits = Limits(cpu_ms=3_000, wall_ms=1_000, steps=10**12)
+    kinds = [CallCheck("f(50)", "50"), ScriptCheck("assert candidate(50) == 50", "f")]
+    verdicts = native.check([Task(NAP, [kind], limits=limits) for kind in kinds])
+    assert [(verdict.outcome, verdict.clock) for verdict in verdicts] == [(Outcome.TIMED_OUT, Clock.WALL)] * 2
+
+
+@contextmanager
+def crowd() -> Iterator[None]:
+    """Many processes that want the CPUs, with the priority of a slow worker."""
+    spin = [sys.executable, "-c", "import os\nos.nice(10)\nwhile True: pass"]
+    spinners = [subprocess.Popen(spin) for _ in range(12)]
+    try:
+        yield
+    finally:
+        for one in spinners:
+            one.kill()
+            one.wait()
+
+
+def test_what_the_scheduler_withheld_is_not_a_workers_time(tmp_path):
+    """Half a second of CPU takes many times as long on such a machine; no limit of its own is reached."""
+    program = "def f(x):\n    n = 0\n    for i in range(2 * 10**6):\n        n += i\n    return x + 1\n"
+    limits = Limits(cpu_ms=5_000, wall_ms=1_000, steps=10**12)
+    checks = [CallCheck("f(1)", "2"), ScriptCheck("assert candidate(1) == 2", "f"), ScriptCheck("assert f(1) == 2")]
+    with Served(tmp_path) as daemon, daemon.client() as client, crowd():
+        verdicts = client.check([Task(program, [check], limits=limits) for check in checks])
+    assert {verdict.outcome for verdict in verdicts} <= {Outcome.PASSED, Outcome.SANDBOX_ERROR}
+    assert any(verdict.wall_ns > 10**9 for verdict in verdicts)
