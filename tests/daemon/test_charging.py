@@ -222,6 +222,14 @@ def test_one_answer(name: str):
     assert single(report, facts).outcome is outcome
 
 
+def test_notes_that_nobody_asked_for_are_forged():
+    notes = frame([messages.FINDINGS, b"\0\0\0\0", b"\0"])
+    assert single(plan("x") + notes + value()).outcome is Outcome.VIOLATION
+    asked = charging.one_answer(DEFAULT_LIMITS, runs_noted=True)
+    noted = charging.read_single(Result(report=plan("x") + notes + value(), facts=CLEAN), asked, DEFAULT_LIMITS)
+    assert noted.findings == (messages.FINDING_NAMES[0],)
+
+
 def test_what_the_daemon_could_not_do_is_our_failure():
     finding = single(plan("x") + value(), error="cancelled", attempts=2)
     assert (finding.outcome, finding.detail, finding.attempts) == (Outcome.SANDBOX_ERROR, "cancelled", 2)
@@ -266,3 +274,11 @@ def test_a_call_is_behind_the_one_its_worker_is_at():
     assert charging.behind(plan("dddd", False), asked) == []
     assert charging.behind(plan("ddd"), asked) == []
     assert charging.behind(b"", asked) == []
+
+
+@pytest.mark.parametrize(
+    ("classes", "hermetic", "is_shared"), [("ddd", True, True), ("daa", True, False), ("ddd", False, False)]
+)
+def test_who_was_alone_in_its_worker_shared_it_with_nobody(classes: str, hermetic: bool, is_shared: bool):
+    report = Result(report=plan(classes, hermetic) + value(0), facts=CLEAN)
+    assert charging.read(report, Asked(count=3), DEFAULT_LIMITS).is_shared is is_shared

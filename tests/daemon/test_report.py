@@ -271,6 +271,11 @@ def test_notes_on_the_texts_come_before_anything_ran():
     assert report.notes.get(0, ()) == ()  # not known of a program that is not hermetic
 
 
+def test_notes_on_some_texts_only_are_forged():
+    report = read(plan("ddd"), notes(0, NAME_AT, NAME_AT), value(0), asked=replace(NOTED, count=3))
+    assert (report.notes, report.answers, bool(report.forged)) == ({}, [], True)
+
+
 def test_notes_on_a_run_come_in_its_turn():
     report = read(plan(), notes(0, b"", NAME_AT), value(0), notes(1, NAME_AT), value(1), asked=NOTED)
     assert (report.notes, report.forged) == ({1: ("IMPORT_NAME",)}, "")
