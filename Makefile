@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test test-as-user test-ray test-packages lint bench proto clean manifests image-test conformance differential forging load
+.PHONY: setup demo test test-as-user test-ray test-packages lint bench proto clean manifests image-test conformance differential forging load siege
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml
@@ -97,6 +97,9 @@ mutation: setup .venv-mutation/.installed  ## change the trusted modules; which 
 MINUTES ?= 10
 load: setup  ## 64 clients of three tenants, honest, hostile and stalling work: nothing lost, nothing wrong
 	$(BIN)/python -m bench.load --minutes $(MINUTES)
+
+siege: setup  ## an attacker, strangers and killed processes beside honest tenants: nothing lost, nothing wrong
+	$(BIN)/python -m bench.siege --minutes $(MINUTES)
 
 clean:
 	rm -rf $(VENV) .venv-mutation .venv-deploy .venv-ray .venv-packages .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -120,10 +120,10 @@ async def one_client(place: Place, tenant: str, tally: Tally, until: float, numb
 
 
 class Place:
-    """A daemon with three tenants."""
+    """A daemon with three tenants. It may be ended, and started again at its address."""
 
-    def __init__(self, folder: Path, workers: int) -> None:
-        self.tokens = {name: secrets.token_urlsafe(24) for name in TENANTS}
+    def __init__(self, folder: Path, workers: int, tokens: dict[str, str] | None = None) -> None:
+        self.tokens = tokens or {name: secrets.token_urlsafe(24) for name in TENANTS}
         lines = [f'[tenants.{name}]\ntokens = ["sha256:{_sha256(token)}"]' for name, token in self.tokens.items()]
         (folder / "tokens").write_text("\n".join(lines))
         self.target, self._metrics = f"127.0.0.1:{_free_port()}", _free_port()
@@ -138,8 +138,13 @@ class Place:
             "5",
             "--exit-with-parent",
         ]
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(command, stderr=log, stdin=subprocess.DEVNULL)
+        self._command = command
+        self.start()
+
+    def start(self) -> None:
+        """Start it; returns before it answers."""
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(self._command, stderr=log, stdin=subprocess.DEVNULL)
         self.watched = psutil.Process(self.process.pid)
 
     async def ready(self) -> None:
