@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -25,6 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.command == "token":
         print("\n".join(make_token()))
         return
+    settle_signals()
     configure_logging(options.log_level)
     try:
         config = config_from(options)
@@ -37,6 +39,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"cruxboxd: refuses to serve: {line}", file=sys.stderr)
         code = 1
     sys.exit(code)
+
+
+def settle_signals() -> None:
+    """Signals as a daemon needs them, whatever it was started with: it hears the end of its children, and ends at once
+    when it is told to before it serves (as process 1, too, which no signal without a handler reaches)."""
+    told = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for number in told:
+        signal.signal(number, lambda *_: sys.exit(0))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (*told, signal.SIGCHLD))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -18,7 +18,7 @@ import grpc.aio
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from grpc_reflection.v1alpha import reflection
 
-from cruxboxd import __version__
+from cruxboxd import STARTED_BY, __version__
 from cruxboxd.judging.audit import Audit
 from cruxboxd.judging.judge import Judge
 from cruxboxd.rpc import health
@@ -219,7 +219,7 @@ def _channel_options(config: Config) -> list[tuple[str, int]]:
 
 
 async def serve(config: Config) -> None:
-    """Run the daemon until SIGTERM or SIGINT. Raises ConfigError or RefusedToServe before it serves."""
+    """Run the daemon until SIGTERM, SIGINT or SIGHUP. Raises ConfigError or RefusedToServe before it serves."""
     protect_process(config.exit_with_parent)
     check_surroundings()
     give_memory_back()
@@ -230,7 +230,7 @@ async def serve(config: Config) -> None:
     try:
         server = Server(engine)
         stop = asyncio.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
         address = metrics_address(config)
         if address is not None:
@@ -301,3 +301,5 @@ def protect_process(exit_with_parent: bool) -> None:
         raise RefusedToServe("cannot become undumpable: the kernel took the call and did nothing")
     if exit_with_parent and libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0):
         raise RefusedToServe(f"cannot tie this process to its parent: {os.strerror(ctypes.get_errno())}")
+    if exit_with_parent and os.getppid() != STARTED_BY:
+        raise RefusedToServe("the process that started this one is gone")

@@ -24,6 +24,7 @@ from cruxboxd.scheduling.observer import PoolObserver
 from cruxboxd.scheduling.slow_share import SlowShare
 from cruxboxd.settings.config import Config
 from cruxboxd.tenancy.tenants import Tenant, TenantOf
+from cruxboxd.zygotes import strays
 from cruxboxd.zygotes.jobs import Job, Result, current_outlet
 from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds, ZygoteSetup
@@ -256,6 +257,7 @@ class Pool:
                     keeper.kill("it hangs")
                 else:
                     keeper.ping()
+            strays.reap({keeper.pid for keeper in self._keepers})
             self._pump()
             self._look_for_a_stall()
 

@@ -15,6 +15,7 @@ from cruxboxd.zygotes.setup import ZygoteKey
 from cruxboxd.zygotes.zygote_process import Keeper
 
 ALLOWED = "ALLOWED"
+_SLOW = b"__import__('time').sleep(0.05)"
 # What only one layer refuses: where that layer may be missing and is, the attempt may succeed.
 _REFUSED_BY = {"open_passwd": "landlock", "open_root": "landlock", "read_environment": "landlock"}
 
@@ -76,7 +77,7 @@ async def run_preflight(pool: Pool, keeper: Keeper, key: ZygoteKey, config: Conf
     said.setdefault("seccomp", (True, "an allow-list of system calls, loaded last"))
     layers = tuple(_layer(name, said.get(name, (False, "not reported")), config) for name in LAYERS)
     attempts, error = await _try_forbidden(pool, key, config)
-    return Preflight(layers, attempts, error)
+    return Preflight(layers, attempts, error or await _try_slowly(pool, key, config))
 
 
 def _layer(name: str, said: tuple[bool, str], config: Config) -> LayerState:
@@ -99,3 +100,12 @@ async def _try_forbidden(pool: Pool, key: ZygoteKey, config: Config) -> tuple[tu
     except (IndexError, frames.FrameError):
         return (), f"the probe worker ended without an answer (wait status {result.facts.status})"
     return tuple(zip(fields[0::2], fields[1::2])), ""
+
+
+async def _try_slowly(pool: Pool, key: ZygoteKey, config: Config) -> str:
+    """A worker that outlives the fast phase is watched in another way: its priority is lowered, and it comes back."""
+    job = Job(key=key, kind=messages.JOB_EXPRESSION, fields=[_SLOW], limits=config.default_limits)
+    result = await pool.run(job)
+    if result.error or not result.facts.is_clean:
+        return f"a slow worker did not come back: {result.error or f'wait status {result.facts.status}'}"
+    return ""
