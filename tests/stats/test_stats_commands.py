@@ -61,6 +61,25 @@ def test_compare_as_json_and_page(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out) == found
 
 
+def test_many_models_can_differ_significantly_with_few_resamples(tmp_path, capsys):
+    """The smallest p value, times the number of comparisons, must lie below the level: resamples are added."""
+    base = write_scored(tmp_path / "base.json", made_up("x", 0))
+    better = write_scored(tmp_path / "better.json", made_up("x", 99, lift=0.5))
+    others = [write_scored(tmp_path / f"m{at}.json", made_up("x", at)) for at in range(1, 34)]
+    assert main(["compare", *map(str, [base, better, *others]), "--resamples", "500", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["settings"]["resamples"] == 2720
+    assert next(one for one in found["differences"] if one["model"] == "better")["adjusted"] < 0.05
+
+
+def test_one_sample_has_no_noise_of_samples(tmp_path, capsys):
+    scored = write_scored(tmp_path / "one.json", made_up("x", 1, samples=1))
+    assert main(["compare", str(scored), "--resamples", "100", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["models"][0]["noise_samples"] is None
+    assert main(["compare", str(scored), "--resamples", "100"]) == 0
+    assert "±–" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -75,21 +75,27 @@ def test_twenty_models_by_ten_thousand_resamples():
 
 
 def test_type2_is_the_deviation_of_a_mean_of_binomials():
+    """Over all outcomes of sampling, its square is the variance of the mean: n - 1 makes it so."""
     p, n = np.array([[0.2], [0.5], [1.0]]), np.array([[2], [3], [2]])
     outcomes = []
     for hits in itertools.product(*(range(int(k) + 1) for k in n[:, 0])):
         weight = math.prod(
             math.comb(int(k), h) * q**h * (1 - q) ** (int(k) - h) for k, h, q in zip(n[:, 0], hits, p[:, 0])
         )
-        outcomes.append((weight, sum(h / int(k) for h, k in zip(hits, n[:, 0])) / 3))
-    mean = sum(weight * value for weight, value in outcomes)
-    variance = sum(weight * (value - mean) ** 2 for weight, value in outcomes)
-    assert type2(p, n)[0] == pytest.approx(math.sqrt(variance))
+        shares = np.array([[h / int(k)] for h, k in zip(hits, n[:, 0])])
+        outcomes.append((weight, float(shares.mean()), float(type2(shares, n)[0])))
+    mean = sum(weight * value for weight, value, _ in outcomes)
+    variance = sum(weight * (value - mean) ** 2 for weight, value, _ in outcomes)
+    assert sum(weight * noise**2 for weight, _, noise in outcomes) == pytest.approx(variance)
 
 
 def test_type2_leaves_unknown_tasks_out():
     p, n = np.array([[0.5], [np.nan], [0.5]]), np.array([[4], [0], [4]])
-    assert type2(p, n)[0] == pytest.approx(math.sqrt(2 * 0.25 / 4) / 2)
+    assert type2(p, n)[0] == pytest.approx(math.sqrt(2 * 0.25 / 3) / 2)
+
+
+def test_one_sample_a_task_says_nothing_of_its_noise():
+    assert np.isnan(type2(np.array([[1.0], [0.5]]), np.array([[1], [2]]))[0])
 
 
 def test_panel_masks_nulls_and_keeps_shared_tasks_only():

@@ -160,6 +160,12 @@ def test_conditional_failure_by_hand():
     assert np.isnan(found[2]).all()
 
 
+def test_conditional_failure_below_a_threshold():
+    p = np.array([[0.0, 0.5], [0.05, 0.0], [0.1, 1.0], [1.0, 0.5]])
+    assert conditional_failure(p)[0, 1] == pytest.approx(0.5 / 0.5)
+    assert conditional_failure(p, 0.1)[0, 1] == pytest.approx(0.25 / 0.5)
+
+
 def test_cot_confusion_by_hand():
     direct = np.array([1.0, 0.5, 0.0, 0.6, 0.1, np.nan])
     cot = np.array([1.0, 0.6, 0.0, 0.5, 1.0, 1.0])

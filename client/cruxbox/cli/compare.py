@@ -33,6 +33,9 @@ def command(
     confidence: Annotated[
         float, typer.Option(help="Confidence of intervals and verdicts.", min=0.5, max=0.9999)
     ] = 0.95,
+    failed_below: Annotated[
+        float, typer.Option(help="A model fails a task with a p below this (0: with p = 0).", min=0.0, max=1.0)
+    ] = 0.0,
     methods: Annotated[
         Methods, typer.Option(help="Tasks that call a method, or whose text holds its name after a dot (the paper).")
     ] = Methods.CALL,
@@ -53,7 +56,9 @@ def command(
         baseline=baseline,
         cot=_pairs(cot or [], [model.name for model in models]),
         dataset=rows,
-        settings=Settings(resamples=resamples, seed=seed, confidence=confidence, methods=methods),
+        settings=Settings(
+            resamples=resamples, seed=seed, confidence=confidence, methods=methods, failed_below=failed_below
+        ),
     )
     if html:
         from cruxbox.stats.html import render

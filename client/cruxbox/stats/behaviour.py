@@ -13,16 +13,16 @@ from cruxbox.stats.panel import Floats
 SOLVED_ABOVE = 0.5
 
 
-def conditional_failure(p: Floats) -> Floats:
+def conditional_failure(p: Floats, below: float = 0.0) -> Floats:
     """How well Y does where X fails, relative to how well it does at large: mean(Y | X fails)/mean(Y).
 
-    Line X, column Y. X fails a task when p is 0. 1 means that failures have nothing in common, 0 that Y fails wherever
-    X does. NaN where X never fails or Y never passes.
+    Line X, column Y. X fails a task when p is 0 or, where `below` is given, less than that. 1 means that failures have
+    nothing in common, 0 that Y fails wherever X does. NaN where X never fails or Y never passes.
     """
     models = p.shape[1]
     result = np.full((models, models), np.nan)
     for x in range(models):
-        failed = p[:, x] == 0
+        failed = p[:, x] < below if below > 0 else p[:, x] == 0
         for y in range(models):
             both = ~np.isnan(p[:, y]) & ~np.isnan(p[:, x])
             if (both & failed).any() and p[both, y].mean() > 0:

@@ -5,8 +5,9 @@ Fractions everywhere; what is shown to people is multiplied by a hundred where i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,6 +24,10 @@ from cruxbox.stats.panel import Floats, Panel, column_means, panel_of, pass_at_k
 from cruxbox.stats.scored import Scored
 
 KS = (1, 5)
+#: However many comparisons there are, no more resamples than that are drawn for them.
+MOST_RESAMPLES = 1_000_000
+# How far below the level the smallest p value is to lie.
+_ROOM = 2
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,7 @@ class Settings:
     ks: tuple[int, ...] = KS
     sizes: tuple[int, ...] = SIZES
     methods: Methods = Methods.CALL
+    failed_below: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,7 @@ def compare(
     `cot` are pairs of names, direct and chain of thought. Raises DataError for a name that is not there, for models
     without a task in common, and for a dataset without any of the tasks.
     """
-    settings = settings or Settings()
+    settings = _with_enough_resamples(settings or Settings(), len(models) - 1)
     panel = panel_of(models)
     base = panel.column(baseline) if baseline else 0
     pairs = [(panel.column(direct), panel.column(thought)) for direct, thought in cot]
@@ -125,7 +131,7 @@ def compare(
         ),
         ahead=ahead(means),
         correlations=correlations(panel.p),
-        conditional_failure=conditional_failure(panel.p),
+        conditional_failure=conditional_failure(panel.p, settings.failed_below),
         confusions=tuple(
             cot_confusion(panel.p[:, i], panel.p[:, j], (panel.names[i], panel.names[j])) for i, j in pairs
         ),
@@ -134,6 +140,16 @@ def compare(
         quarters=_quarters(panel.p, [rows.get(id) for id in panel.ids]),
         notes=tuple(_notes(models, panel, rows, dataset is not None)),
     )
+
+
+def _with_enough_resamples(settings: Settings, comparisons: int) -> Settings:
+    """`settings` with so many resamples that each of the comparisons made at once can be significant at all.
+
+    The smallest p value of R resamples is 2/(R + 1), and Holm multiplies it by the number of comparisons.
+    """
+    level = 1 - settings.confidence
+    enough = math.ceil(_ROOM * 2 * comparisons / level)
+    return replace(settings, resamples=max(settings.resamples, min(enough, MOST_RESAMPLES)))
 
 
 def ahead(means: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -49,7 +50,7 @@ def scores(comparison: Comparison) -> Sheet:
                 "–".join(map(str, sorted(set(model.samples)))),
                 *(with_interval(estimate_of(model, k)) for k in ks),
                 f"±{percent(model.noise_tasks, 2)}",
-                f"±{percent(model.noise_samples, 2)}",
+                NOTHING if math.isnan(model.noise_samples) else f"±{percent(model.noise_samples, 2)}",
             ]
             for model in comparison.models
         ),
