@@ -99,7 +99,10 @@ class StdioCheck:
 
 @dataclass(frozen=True)
 class ScriptCheck:
-    """Holds when `script` ends without exception; `entry_point` is the name it tests, also called `candidate`."""
+    """Holds when `script` ends without exception; `entry_point` is what it tests, also called `candidate`.
+
+    That is a name of the program with attributes and empty calls: `f`, `Solution.solve`, `Solution().solve`.
+    """
 
     script: str
     entry_point: str = ""
@@ -123,7 +126,8 @@ class Task:
     """One program (the candidate) and the checks on it.
 
     `runtime` names an interpreter of the server ("" is its default); `repeat=2` runs call checks under two hash seeds;
-    `require_assurance=SEPARATED` turns a fallback to IN_PROCESS into an INVALID that says why. `step_count=None` counts
+    `require_assurance=SEPARATED` turns a fallback to IN_PROCESS into an INVALID that says why, `IN_PROCESS` asks for
+    scripts in the candidate's own process. `step_count=None` counts
     the instructions of calls always, and those of scripts and programs where `limits.steps` is set: counting makes
     a tight loop three times slower.
     """

@@ -29,7 +29,7 @@ from cruxbox.humaneval import (
     result_line,
     task_of,
 )
-from cruxbox.model import Limits, Verdict
+from cruxbox.model import Assurance, Limits, Verdict
 
 _CPU_LIMIT_S = 10.0
 _KS = (1, 10, 100)
@@ -84,6 +84,7 @@ def command(
         "problems": len(known),
         "outcomes": _counts(verdict.outcome.name for own in verdicts for verdict in own),
         "assurances": _counts(verdict.assurance.name for own in verdicts for verdict in own if verdict.assurance),
+        "in_process_passes": sum(passed(own) is True and any(map(_shared, own)) for own in verdicts),
         "masked": sum(passed(own) is None for own in verdicts),
         "elapsed_s": round(elapsed_s, 3),
     }
@@ -157,6 +158,11 @@ def _checked_out(out: Path, *sources: Path) -> Path:
     return out
 
 
+def _shared(verdict: Verdict) -> bool:
+    """Did the test run in the candidate's process, which could have forged the verdict?"""
+    return verdict.assurance is Assurance.IN_PROCESS
+
+
 def _counts(names: Any) -> dict[str, int]:
     return dict(Counter(names).most_common())
 
@@ -174,4 +180,8 @@ def _show(summary: Mapping[str, Any]) -> None:
             note(f"{name}: " + ", ".join(f"pass@{k} {value:.2f}" for k, value in summary[name].items()))
     if summary["tasks"] < summary["problems"]:
         note(f"{summary['tasks']} of the {summary['problems']} problems have samples; the others are not counted.")
+    if summary["in_process_passes"]:
+        note(
+            f"{summary['in_process_passes']:,} of the passes were judged IN_PROCESS, where a candidate can forge them."
+        )
     note(f"{summary['samples']:,} samples in {summary['elapsed_s']:.2f} s; results: {summary['out']}")
