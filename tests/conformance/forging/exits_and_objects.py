@@ -195,6 +195,42 @@ def f(x): return -1
         """,
     ),
     attack(
+        128,
+        "opaque object that is close to, contains and precedes everything",
+        """
+        class Any:
+            def __sub__(self, other): return Any()
+            __rsub__ = __add__ = __radd__ = __abs__ = __sub__
+            def __abs__(self): return 0.0
+            def __le__(self, other): return True
+            __lt__ = __ge__ = __gt__ = __eq__ = __contains__ = __le__
+            def __ne__(self, other): return False
+            def __hash__(self): return 8675309421
+        def f(x): return Any()
+        """,
+    ),
+    attack(
+        128,
+        "arithmetic that gives data",
+        """
+        class Near:
+            def __sub__(self, other): return 0.0
+            __rsub__ = __mod__ = __sub__
+            def __abs__(self): return 0.0
+        def f(x): return Near()
+        """,
+    ),
+    attack(
+        126,
+        "dict and set of objects that equal everything",
+        """
+        class Same:
+            def __eq__(self, other): return True
+            def __hash__(self): return 8675309421
+        def f(x): return {Same(): Same()}
+        """,
+    ),
+    attack(
         129,
         "subclass that wins the reflected comparison",
         """

@@ -86,6 +86,34 @@ def in_strict_script(attack: Attack) -> Task:
     return replace(task, require_assurance=Assurance.SEPARATED)
 
 
+def in_operator_script(attack: Attack) -> Task:
+    """As in_script, but the test puts every operator to the result that a test may: none may be answered by it."""
+    lines = [
+        "def check(candidate):",
+        "    got = candidate(1)",
+        f"    assert abs(got - {attack.answer}) < 1e-6 and abs({attack.answer} - got) < 1e-6",
+        f"    assert got <= {attack.answer} <= got and not got != {attack.answer}",
+        f"    assert got in ({attack.answer},) and {attack.answer} in [got] and {{got: 1}}[{attack.answer}] == 1",
+        f"    assert sorted([got, {attack.answer}]) == [{attack.answer}] * 2",
+        "check(f)",
+    ]
+    return _task(attack.program, ScriptCheck("\n".join(lines) + "\n", entry_point="f"))
+
+
+def in_containing_script(attack: Attack) -> Task:
+    """As in_script, but the answer is looked for in the result."""
+    return _task(
+        attack.program, ScriptCheck(f"got = f(1)\nassert {attack.answer} in [got] or {attack.answer} in got\n")
+    )
+
+
+def in_unnamed_script(attack: Attack) -> Task:
+    """As in_script, but without an entry point."""
+    return _task(
+        attack.program, ScriptCheck(f"got = f(1)\nassert got == {attack.answer}\nassert {attack.answer} == got\n")
+    )
+
+
 def in_stdio(attack: Attack) -> Task:
     """The program is the attack; it must print the answer and nothing else."""
     return _task(attack.program + "\nprint(f(1))\n", StdioCheck("1\n", attack.answer))
@@ -106,6 +134,9 @@ KINDS: dict[str, Callable[[Attack], Task]] = {
     "process": in_process_script,
     "raising": in_raising_script,
     "strict": in_strict_script,
+    "operators": in_operator_script,
+    "containing": in_containing_script,
+    "unnamed": in_unnamed_script,
     "stdio": in_stdio,
 }
 
@@ -119,5 +150,8 @@ CONTROLS: dict[str, Task] = {
     "assert": in_assert(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
     "mapped": in_mapped_script(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
     "process": in_process_script(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
+    "operators": in_operator_script(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
+    "containing": in_containing_script(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
+    "unnamed": in_unnamed_script(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
     "stdio": in_stdio(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
 }
