@@ -52,13 +52,14 @@ def in_assert(attack: Attack) -> Task:
 
 
 def in_process_script(attack: Attack) -> Task:
-    """The program is the attack, the tests a script that names no entry point: both in one process.
+    """The program is the attack, the tests a script that asks to be run beside it, in one process.
 
     There the candidate's own `==` could decide, which is why such verdicts are marked. This test compares bytes, so
     that whoever passes has forged the report.
     """
     lines = ["import marshal", "got = f(1)", f"assert marshal.dumps(got, 2) == marshal.dumps({attack.answer}, 2)"]
-    return _task(attack.program, ScriptCheck("\n".join(lines) + "\n"))
+    task = _task(attack.program, ScriptCheck("\n".join(lines) + "\n"))
+    return replace(task, require_assurance=Assurance.IN_PROCESS)
 
 
 def in_raising_script(attack: Attack) -> Task:

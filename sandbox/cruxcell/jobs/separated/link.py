@@ -47,6 +47,7 @@ class Link:
         self.objects = Objects(is_test)
         self.containers = Containers(0 if is_test else 1)
         self._run, self._permits = run, permits
+        self.may_stop = False  # the next question may be answered by StopIteration
         self._open = 0
         self._asked = self._served = 0
         self.more = {}  # type: dict[str, Callable[..., Any]]

@@ -176,7 +176,7 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
         if each in ASKED:
             namespace[each] = _SHAPED.get(each) or _forward(each)
         elif each in METHODS:
-            namespace[each] = _method(each)
+            namespace[each] = _method(each, "__next__" in offers or "__await__" in offers)
         elif each in ARITHMETIC and is_test:
             namespace[each] = _arithmetic(each)
         elif not is_test and (each in OF_THE_TEST or each in ARITHMETIC):
@@ -201,11 +201,15 @@ def _forward(name):
     return method
 
 
-def _method(name):
-    # type: (str) -> Any
+def _method(name, may_stop=False):
+    # type: (str, bool) -> Any
+    """`may_stop`: it belongs to a generator or coroutine, which says by StopIteration that it is at its end."""
+
     def method(self, *arguments, **keywords):
         # type: (object, object, object) -> Any
-        return connection[0].call(connection[0].ask("get", self, name), arguments, keywords)
+        found = connection[0].ask("get", self, name)
+        connection[0].may_stop = may_stop
+        return connection[0].call(found, arguments, keywords)
 
     method.__name__ = name
     return method

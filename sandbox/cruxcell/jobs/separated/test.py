@@ -84,7 +84,8 @@ class _TestLink(Link):
 
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
-        is_next = operation == "special" and fields[1] in ("__next__", "__anext__")
+        may_stop, self.may_stop = self.may_stop, False
+        may_stop = may_stop or (operation == "special" and fields[1] == "__next__")
         try:
             kind, value = Link.exchange(self, operation, fields)
         except Broken as error:
@@ -96,7 +97,7 @@ class _TestLink(Link):
         if kind == TOO_LARGE:
             self._leave(messages.NOT_PLAIN, "the candidate returned more than may cross at once (%s)" % value)
         self._has_answered = self._has_answered or operation not in ("names", "look")
-        if isinstance(value, (StopIteration, StopAsyncIteration)) and not is_next and kind != b"v":
+        if isinstance(value, (StopIteration, StopAsyncIteration)) and not may_stop and kind != b"v":
             # It would end an iteration of the test's own, `all(map(candidate, ...))`, and leave it content.
             value = RuntimeError("the candidate raised %s" % type(value).__name__)
         if self._view:
