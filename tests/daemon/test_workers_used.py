@@ -22,15 +22,15 @@ PROGRAM = "def f(x):\n    return [x, x + 1]\n"
 class CountingPool(Pool):
     """A real pool that notes the kind of every worker it is asked for."""
 
-    kinds: list[str]
+    asked_for: list[str]
 
     async def run(self, job: Job) -> Result:
-        self.kinds.append(job.kind.decode())
+        self.asked_for.append(job.kind.decode())
         return await super().run(job)
 
     async def run_pair(self, job: Job) -> tuple[Result, Result]:
         assert job.partner is not None
-        self.kinds.append(job.partner.kind.decode())  # its candidate's is noted as any other
+        self.asked_for.append(job.partner.kind.decode())  # its candidate's is noted as any other
         return await super().run_pair(job)
 
 
@@ -38,7 +38,7 @@ class CountingPool(Pool):
 async def pool() -> AsyncIterator[CountingPool]:
     config = Config(workers=1)
     made = CountingPool(config, ZygoteSetups(config, find_runtimes(config)), PoolObserver())
-    made.kinds = []
+    made.asked_for = []
     yield made
     await made.close()
 
@@ -82,7 +82,7 @@ async def test_the_workers_of_one_check(pool: CountingPool, kind: str):
     ask, program, workers = KINDS[kind]
     (outcome,) = await outcomes(pool, task(ask, program=program))
     assert outcome in (Outcome.PASSED, Outcome.EVALUATED)
-    assert sorted(pool.kinds) == workers
+    assert sorted(pool.asked_for) == workers
 
 
 @pytest.mark.parametrize(("count", "interactive", "readers"), [(8, False, 0), (9, False, 1), (50, True, 0)])
@@ -91,7 +91,7 @@ async def test_what_many_expect_is_read_by_one_worker(pool: CountingPool, count:
     asks = [CallAsk(str(at), f"f({at})", f"[{at}, {at + 1}]") for at in range(count)]
     found = await outcomes(pool, *[task(ask, interactive=interactive) for ask in asks])
     assert found == [Outcome.PASSED] * count
-    assert pool.kinds.count("read") == readers
+    assert pool.asked_for.count("read") == readers
 
 
 async def test_the_same_answer_whoever_reads(pool: CountingPool):
@@ -99,7 +99,7 @@ async def test_the_same_answer_whoever_reads(pool: CountingPool):
     texts = ["[1, 2]", " [1,2,] ", "(1, 2)", "[1, 2.0]", "[True, 2]", "'[1, 2]'", "{1: 2}", "None", "[1, 3]"]
     asks = [CallAsk(str(at), "f(1)", text) for at, text in enumerate(texts)]
     here = await outcomes(pool, task(*asks[:8])) + await outcomes(pool, task(asks[8]))
-    assert pool.kinds.count("read") == 0
+    assert pool.asked_for.count("read") == 0
     there = await outcomes(pool, task(*asks))
-    assert pool.kinds.count("read") == 1
+    assert pool.asked_for.count("read") == 1
     assert here == there
