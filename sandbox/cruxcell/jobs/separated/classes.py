@@ -209,7 +209,16 @@ def stand_in(text):
         return _STANDS_FOR.get(name)
     found = getattr(sys.modules.get(module), name, None)
     is_regex = module == "re" and name in ("Match", "Pattern")
-    return found if is_regex or (isinstance(found, type) and issubclass(found, BaseException)) else None
+    return found if is_regex or _is_an_error(found) else None
+
+
+def _is_an_error(cls):
+    # type: (Any) -> bool
+    """A kind of a builtin error. Others may be signals: unittest takes a SkipTest for a test that is well."""
+    ranks = (BaseException, Exception, StopIteration, StopAsyncIteration, object)
+    if not isinstance(cls, type) or not issubclass(cls, Exception) or cls.__name__.startswith("_"):
+        return False
+    return any(each.__module__ == "builtins" and each not in ranks for each in cls.__mro__)
 
 
 COPY = {
