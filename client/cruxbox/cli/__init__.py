@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "extract": ("cruxbox.cli.extract", "Cut what is scored out of raw completions."),
     "filter": ("cruxbox.cli.filter", "Run candidates for a data set and keep the pairs that fit."),
     "sample": ("cruxbox.cli.sample", "Select a benchmark at random out of filtered rows."),
+    "finetune": ("cruxbox.cli.finetune", "Write texts to fine-tune on, without what a benchmark asks."),
     "anonymize": ("cruxbox.cli.anonymize", "Rename variables to x1, x2, … and check that nothing else changed."),
 }
 

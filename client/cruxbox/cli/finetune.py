@@ -1,0 +1,64 @@
+"""`cruxbox finetune`: training texts out of filtered rows, without what a benchmark asks."""
+
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from cruxbox.building.finetune import Decontaminate, Form, Selection, training_text
+from cruxbox.building.rows import Row, read_rows, row_source, write_records
+from cruxbox.cli.connect import AsJson
+from cruxbox.cli.show import note, print_json, say
+from cruxbox.errors import InvalidRequest
+
+
+def command(
+    candidates: Annotated[Path, typer.Argument(metavar="CANDIDATES", help="Filtered rows {code, input, output}.")],
+    *,
+    form: Annotated[Form, typer.Option(help="assert f(input) == output, or assert output == f(input).")],
+    out: Annotated[Path, typer.Option(metavar="TRAIN.jsonl", help="Where {id, text} go; .parquet for Parquet.")],
+    against: Annotated[
+        Optional[Path], typer.Option(metavar="BENCHMARK.jsonl", help="The rows that training must not show.")
+    ] = None,
+    decontaminate: Annotated[
+        Decontaminate, typer.Option(help="Drop the benchmark's programs with its inputs, or its programs.")
+    ] = Decontaminate.STRONG,
+    mix: Annotated[bool, typer.Option("--mix", help="Each row in both forms, this form first.")] = False,
+    cheating: Annotated[
+        bool, typer.Option("--cheating", help="The benchmark's programs with other inputs, and nothing else.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Texts to fine-tune on. Programs and inputs are compared without names of variables, layout and comments."""
+    if cheating and against is None:
+        raise InvalidRequest("--cheating needs --against, the benchmark whose programs it takes.")
+    selection = Selection(decontaminate, cheating)
+    if against is not None:
+        selection.keep_out(read_rows(against, needs=("code", "input"), strict=True)[0])
+    forms = [form, *(one for one in Form if mix and one is not form)]
+    bad = 0
+
+    def records() -> Any:
+        nonlocal bad
+
+        def usable() -> Any:
+            nonlocal bad
+            for item in row_source(candidates):
+                if isinstance(item, Row):
+                    yield item
+                else:
+                    bad += 1
+                    note(str(item))
+
+        for row in selection.select(usable()):
+            for one in forms:
+                yield {"id": row.id, "form": one.value, "text": training_text(row, one)}
+
+    written = write_records(out, records())
+    counts = selection.counts
+    names = ("rows", "kept", "same_pair", "same_program", "other_program", "duplicate")
+    if as_json:
+        print_json({**{name: counts[name] for name in names}, "bad": bad, "written": written, "out": str(out)})
+        return
+    dropped = ", ".join(f"{counts[name]:,} {name.replace('_', ' ')}" for name in names[2:] if counts[name])
+    say(f"{counts['kept']:,} of {counts['rows']:,} rows, {written:,} texts (dropped: {dropped or 'none'}): {out}")
