@@ -35,7 +35,7 @@ bench: setup  ## measure, side by side in one run
 	$(BIN)/python -m bench
 
 CONFORMANCE = PYTHONPATH=tests $(BIN)/python
-conformance: setup  ## 195 hostile cases: as this user, then as an ordinary user without namespaces
+conformance: setup  ## every hostile case (CASES="files network/bind-listen" chooses): as this user, then as an ordinary user without namespaces
 	@$(CONFORMANCE) -m conformance $(CASES); first=$$?; \
 	$(CONFORMANCE) tests/unprivileged.py $(BIN)/python -m conformance $(CASES); exit $$((first | $$?))
 

@@ -130,14 +130,14 @@ def show(outcomes: list[Outcome]) -> None:
     kinds = list(dict.fromkeys(one.cell.kind for one in outcomes if one.cell.kind != "generation"))
     rows: dict[tuple[int, str], dict[str, Outcome]] = defaultdict(dict)
     for one in outcomes:
-        rows[(one.cell.number, one.cell.attack)][one.cell.kind] = one
+        rows[(one.cell.case, one.cell.attack)][one.cell.kind] = one
     table = Table(title="forged passes: in-process / cruxbox", show_lines=False)
     for title in ("case", "attack", *kinds):
         table.add_column(title)
-    for (number, attack), found in rows.items():
+    for (case, attack), found in rows.items():
         if "generation" in found:
             continue
-        table.add_row(str(number), attack[:48], *[_mark(found.get(kind)) for kind in kinds])
+        table.add_row(case, attack[:48], *[_mark(found.get(kind)) for kind in kinds])
     console = Console(width=160)
     console.print(table)
     for one in (one for one in outcomes if one.cell.kind == "generation"):

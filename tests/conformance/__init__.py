@@ -1,1 +1,1 @@
-"""The adversarial suites: 195 hostile cases and the forging matrix, runnable against any cruxbox server."""
+"""The adversarial suites: the hostile cases and the forging matrix, runnable against any cruxbox server."""

@@ -1,6 +1,6 @@
 """The words a case is written in: what is sent, which outcomes are allowed, which effect must not be seen.
 
-A case reads as "code, outcome": ``case(6, "one long C call", call("T", "def f(): return sum(range(10**12))"))``.
+A case reads as "code, outcome": ``case("sum", "one long C call", call("T", "def f(): return sum(range(10**12))"))``.
 
 Allowed outcomes are letters, so that a table stays a table:
 
@@ -29,7 +29,7 @@ HELD = "'held'"
 BREACHED = "breached"
 ANY_BUT_X = "PFTMOVCI"
 
-# Small, so that 195 hostile cases take minutes and not hours.
+# Small, so that all hostile cases take minutes and not hours.
 LIMITS = Limits(cpu_ms=500, wall_ms=2_000, memory_bytes=192 << 20, steps=1_000_000, output_bytes=64 << 10)
 
 
@@ -50,14 +50,15 @@ Effect = Callable[["Lab", Sequence[object]], "str | None"]  # a problem in words
 
 @dataclass(frozen=True)
 class Case:
-    """A numbered hostile case.
+    """A hostile case. Its name is its section and its slug: ``files/read-passwd``.
 
-    `shots` are sent one after the other; `scenario` replaces them where one program is not enough. `effects` are
-    checked beside the standing conditions. `local` says why the case needs a server on this machine ("" when it does
-    not); `absent` gives the reason why the case cannot apply at all: it is then listed, not run.
+    The section is the module of `cases` that holds it. `shots` are sent one after the other; `scenario` replaces them
+    where one program is not enough. `effects` are checked beside the standing conditions. `local` says why the case
+    needs a server on this machine ("" when it does not); `absent` gives the reason why the case cannot apply at all: it
+    is then listed, not run.
     """
 
-    number: int
+    slug: str
     title: str
     shots: tuple[Shot, ...] = ()
     scenario: Scenario | None = None
@@ -65,11 +66,12 @@ class Case:
     local: str = ""
     absent: str = ""
     memory_slack_bytes: int = field(default=64 << 20)
+    section: str = ""
 
     @property
-    def section(self) -> str:
-        """The letter of the section this number stands in."""
-        return next(letter for letter, last in SECTIONS if self.number <= last)
+    def name(self) -> str:
+        """What it is called everywhere: in the table, in CASES= and in pytest."""
+        return f"{self.section}/{self.slug}"
 
     @property
     def expected(self) -> str:
@@ -78,25 +80,8 @@ class Case:
         return " ".join("any" if letters == ANY_BUT_X else letters for letters in groups)
 
 
-# Section letter and the last number that stands in it.
-SECTIONS = (
-    ("A", 39),
-    ("B", 50),
-    ("C", 69),
-    ("D", 78),
-    ("E", 91),
-    ("F", 108),
-    ("G", 118),
-    ("H", 154),
-    ("I", 164),
-    ("J", 184),
-    ("K", 188),
-    ("L", 195),
-)
-
-
 def case(
-    number: int,
+    slug: str,
     title: str,
     *shots: Shot,
     scenario: Scenario | None = None,
@@ -106,7 +91,7 @@ def case(
     memory_slack_bytes: int = 64 << 20,
 ) -> Case:
     """A case of the table; see Case."""
-    return Case(number, title, shots, scenario, tuple(effects), local, absent, memory_slack_bytes)
+    return Case(slug, title, shots, scenario, tuple(effects), local, absent, memory_slack_bytes)
 
 
 def call(allowed: str, program: str, call: str = "f()", expected: str = HELD, **limits: int) -> Shot:

@@ -14,7 +14,7 @@ from conformance.standing import STANDING
 from conformance.wire import Reply
 
 # Forging attacks disturb nobody, so they are tried several at a time; every other shot stands alone.
-AT_ONCE, SECTIONS_AT_ONCE = 8, "H"
+AT_ONCE, SECTIONS_AT_ONCE = 8, ("forging",)
 
 
 @dataclass
@@ -79,7 +79,7 @@ def _judge(result: Result, shot: Shot, replies: list[Reply], name: str) -> None:
         if reply.letter not in letters:
             result.problems.append(f"{where}: allowed {letters}, got {reply.letter}: {reply.words}")
         if reply.verdict is not None and reply.verdict.assurance == pb.ASSURANCE_IN_PROCESS:
-            result.in_process.append(f"{result.case.number} {where}: {reply.letter}")
+            result.in_process.append(f"{result.case.name} {where}: {reply.letter}")
 
 
 def _play(lab: Lab, case: Case, result: Result) -> None:

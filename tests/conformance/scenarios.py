@@ -81,7 +81,7 @@ def f():
 
 
 def open_oracle(lab: Lab) -> list[Observation]:
-    """Case 67: opening must not tell either, where the worker has a file tree of its own.
+    """Case files/existence-oracle: opening must not tell either, where the worker has a file tree of its own.
 
     Without namespaces it does: programs must be able to open what they import, and a filter sees no paths.
     """
@@ -91,7 +91,7 @@ def open_oracle(lab: Lab) -> list[Observation]:
 
 
 def server_killed(lab: Lab) -> list[Observation]:
-    """Case 90: SIGKILL to the daemon while workers run; every process below it ends."""
+    """Case processes/server-killed: SIGKILL to the daemon while workers run; every process below it ends."""
     with Daemon() as daemon:
         stub = rpc.SandboxStub(daemon.channel)
         future = stub.Check.future(request([SLEEPER]), timeout=60)
@@ -114,7 +114,7 @@ def alive(process: psutil.Process) -> bool:
 
 
 def earlier_request_absent(lab: Lab) -> list[Observation]:
-    """Case 115: secrets of earlier requests, then searches of everything a later worker can reach."""
+    """Case leaks/earlier-request: secrets of earlier requests, then searches of everything a later worker can reach."""
     secret = needle()
     program = f"# {secret}\ndef f(x): return x == {secret!r}\n"
     told = [
@@ -132,7 +132,10 @@ def earlier_request_absent(lab: Lab) -> list[Observation]:
 
 
 def secrets_absent(lab: Lab) -> list[Observation]:
-    """Case 116: a worker searches for its own expected value, its neighbours' and the daemon's secrets."""
+    """Case leaks/secrets-in-memory.
+
+    A worker searches for its own expected value, its neighbours' and the daemon's secrets.
+    """
     own, neighbour = needle(), needle()
     checks = (CallCheck("f()", f"[{own!r}]", id="own"), CallCheck("f()", f"[{neighbour!r}]", id="neighbour"))
     observations = []
@@ -154,7 +157,7 @@ def secrets_absent(lab: Lab) -> list[Observation]:
 
 
 def hash_order_fixed(lab: Lab) -> list[Observation]:
-    """Case 185: 100 workers print a set of strings; all print the same."""
+    """Case determinism/set-order: 100 workers print a set of strings; all print the same."""
     program = "def f(): return [x for x in {str(n) * 3 for n in range(50)}]\n"
     checks = tuple(EvaluateCheck("f()", id=str(n)) for n in range(100))
     replies = lab.ask([Task(program, checks, limits=LIMITS, isolation=Isolation.PROCESS)])
@@ -179,7 +182,7 @@ MIXED = (
 
 
 def parallel_as_serial(lab: Lab) -> list[Observation]:
-    """Case 187: the same mix one after the other, then 64 at once."""
+    """Case determinism/parallel-as-serial: the same mix one after the other, then 64 at once."""
     tasks = [Task(program, (CallCheck(text, expected),), limits=LIMITS) for program, text, expected in MIXED]
     alone = [lab.ask([task])[0].letter for task in tasks]
     started = [(n % len(tasks), lab.start([tasks[n % len(tasks)]])) for n in range(64)]
@@ -203,7 +206,10 @@ def f():
 
 
 def recursion_depth_fixed(lab: Lab) -> list[Observation]:
-    """Case 188: the depth a program reaches, shared worker or its own, after other checks or first."""
+    """Case determinism/recursion-depth.
+
+    The depth a program reaches, shared worker or its own, after other checks or first.
+    """
     evaluated = tuple(EvaluateCheck("f()", id=str(n)) for n in range(3))
     depths = set()
     for isolation in (Isolation.AUTO, Isolation.PROCESS):

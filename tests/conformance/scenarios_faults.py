@@ -73,23 +73,26 @@ def degrades(fault: str, layer: str) -> list[Observation]:
 
 
 def landlock_missing(lab: Lab) -> list[Observation]:
-    """Case 189."""
+    """Case fail_closed/no-landlock."""
     return [refuses("landlock-missing"), refuses("landlock-disabled"), *degrades("landlock-missing", "landlock")]
 
 
 def seccomp_fails(lab: Lab) -> list[Observation]:
-    """Case 190."""
+    """Case fail_closed/no-seccomp."""
     return [refuses("seccomp-missing"), refuses("seccomp-fails")]
 
 
 def limits_fail(lab: Lab) -> list[Observation]:
-    """Case 191."""
+    """Case fail_closed/no-setrlimit."""
     names = ("setrlimit-fails", "no-new-privs-fails", "undumpable-fails", "pdeathsig-fails")
     return [refuses(name) for name in names]
 
 
 def pretending_layers(lab: Lab) -> list[Observation]:
-    """Case 195: kernels that claim success. The self-test tries the forbidden things and must see through it."""
+    """Case fail_closed/pretending-layers.
+
+    Kernels that claim success. The self-test tries the forbidden things and must see through it.
+    """
     names = ["seccomp-pretends", "landlock-pretends", "undumpable-pretends", "setrlimit-pretends"]
     if os.geteuid() == 0:
         names.append("setresuid-pretends")
@@ -114,7 +117,10 @@ def limited(processes: list[psutil.Process], kind: int, soft: int) -> Iterator[N
 
 
 def fork_fails(lab: Lab) -> list[Observation]:
-    """Case 192: zygotes that cannot fork (EAGAIN) or open a pipe (EMFILE), and recover when the shortage is over."""
+    """Case fail_closed/no-fork-or-pipes.
+
+    Zygotes that cannot fork (EAGAIN) or open a pipe (EMFILE), and recover when the shortage is over.
+    """
     seen = []
     for name, kind in (("EAGAIN", resource.RLIMIT_NPROC), ("EMFILE", resource.RLIMIT_NOFILE)):
         with Daemon() as daemon:
@@ -140,7 +146,10 @@ def started_nap(daemon: Daemon) -> tuple[grpc.Future, list[psutil.Process], list
 
 
 def zygote_killed(lab: Lab) -> list[Observation]:
-    """Case 193: every zygote is killed in mid-run. They are replaced and the check is run again."""
+    """Case fail_closed/zygote-killed.
+
+    Every zygote is killed in mid-run. They are replaced and the check is run again.
+    """
     with Daemon() as daemon:
         check(daemon)
         future, zygotes, _ = started_nap(daemon)
@@ -159,7 +168,10 @@ def zygote_killed(lab: Lab) -> list[Observation]:
 
 
 def worker_killed(lab: Lab) -> list[Observation]:
-    """Case 194: SIGKILL and SIGTERM to a worker: ours, run again or X, and never the candidate's fault."""
+    """Case fail_closed/worker-killed.
+
+    SIGKILL and SIGTERM to a worker: ours, run again or X, and never the candidate's fault.
+    """
     seen = []
     for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP):
         with Daemon() as daemon:

@@ -51,14 +51,14 @@ def with_limits(**limits: int) -> pb.Task:
 
 
 def message_over_the_cap(lab: Lab) -> list[Observation]:
-    """Case 165."""
+    """Case protocol/message-over-cap."""
     cap = lab.info().max_message_bytes
     program = "#" * (cap + (1 << 20)) + "\n" + TRIVIAL
     return [fact("the cap is told", cap > 0, cap), ask_one(lab, "over the cap", "R", a_task(program))]
 
 
 def invalid_utf8(lab: Lab) -> list[Observation]:
-    """Case 166: the same field twice, as bytes that are no text and as an encoded surrogate."""
+    """Case protocol/invalid-utf8: the same field twice, as bytes that are no text and as an encoded surrogate."""
     message = pb.CheckRequest(tasks=[a_task("ZZZ")]).SerializeToString()
     seen = []
     for bad in (b"\xff\xfe\xfd", b"\xed\xa0\x80", b"\xc3\x28\x41"):
@@ -68,7 +68,10 @@ def invalid_utf8(lab: Lab) -> list[Observation]:
 
 
 def nul_or_empty_source(lab: Lab) -> list[Observation]:
-    """Case 167: an empty program is fine where the check needs none, and a NameError where it does."""
+    """Case protocol/empty-source.
+
+    An empty program is fine where the check needs none, and a NameError where it does.
+    """
     nothing = pb.Task(id="t", program="", checks=[pb.Check(id="c")])
     nothing.checks[0].call.CopyFrom(pb.CallCheck(call="1 + 1", expected="2"))
     empty_call = pb.Task(id="t", program=TRIVIAL, checks=[pb.Check(id="c", call=pb.CallCheck(call="", expected="2"))])
@@ -81,7 +84,7 @@ def nul_or_empty_source(lab: Lab) -> list[Observation]:
 
 
 def time_limits(lab: Lab) -> list[Observation]:
-    """Case 168."""
+    """Case protocol/time-limits."""
     values = (-1, -I64_MAX, I64_MAX, lab.info().maximum_limits.cpu_ms + 1)
     seen = [ask_one(lab, f"cpu_ms={value}", "I", with_limits(cpu_ms=value)) for value in values]
     values = (-1, I64_MAX, lab.info().maximum_limits.wall_ms + 1)
@@ -89,7 +92,7 @@ def time_limits(lab: Lab) -> list[Observation]:
 
 
 def memory_limits(lab: Lab) -> list[Observation]:
-    """Case 169."""
+    """Case protocol/memory-limits."""
     seen = [ask_one(lab, "0 is the default", "P", with_limits(memory_bytes=0))]
     seen += [ask_one(lab, f"memory={value}", "I", with_limits(memory_bytes=value)) for value in (-1, 1, 4096, I64_MAX)]
     seen += [ask_one(lab, f"steps={value}", "I", with_limits(steps=value)) for value in (-1, I64_MAX)]
@@ -97,7 +100,10 @@ def memory_limits(lab: Lab) -> list[Observation]:
 
 
 def a_million_checks(lab: Lab) -> list[Observation]:
-    """Case 170: in one message, then fifty thousand streamed with a benign check answered beside them."""
+    """Case protocol/many-tiny-checks.
+
+    In one message, then fifty thousand streamed with a benign check answered beside them.
+    """
     field = pb.Task(checks=[pb.Check(call=pb.CallCheck(call="1", expected="1"))]).SerializeToString()
     body = pb.Task(id="t").SerializeToString() + field * 10**6
     length = bytearray()
@@ -132,7 +138,10 @@ def a_million_checks(lab: Lab) -> list[Observation]:
 
 
 def burst(lab: Lab) -> list[Observation]:
-    """Case 171: far more than the queue holds, of work that does not end by itself; then all is cancelled."""
+    """Case protocol/request-burst.
+
+    Far more than the queue holds, of work that does not end by itself; then all is cancelled.
+    """
     endless = "def f(n):\n    while True: pass\n"
     limits = Limits(cpu_ms=20_000, wall_ms=60_000, steps=10**11)
     checks = tuple(CallCheck(f"f({n})", "2", id=str(n)) for n in range(1000))
@@ -161,7 +170,7 @@ def burst(lab: Lab) -> list[Observation]:
 
 
 def odd_ids(lab: Lab) -> list[Observation]:
-    """Case 172."""
+    """Case protocol/odd-ids."""
     twice = pb.CheckRequest(tasks=[a_task(), a_task()]).SerializeToString()
     letter, words = send(lab, twice)
     seen = [(f"two tasks of one id: {words}", "I", letter)]
@@ -179,7 +188,7 @@ def odd_ids(lab: Lab) -> list[Observation]:
 
 
 def unknown_enum(lab: Lab) -> list[Observation]:
-    """Case 173."""
+    """Case protocol/unknown-enum."""
     seen = []
     for field in ("isolation", "require_assurance", "step_count", "priority"):
         task = a_task()
@@ -200,7 +209,7 @@ def unknown_enum(lab: Lab) -> list[Observation]:
 
 
 def nested_protobuf(lab: Lab) -> list[Observation]:
-    """Case 174: groups nested 10**5 deep, and length-delimited unknown fields."""
+    """Case protocol/nested-protobuf: groups nested 10**5 deep, and length-delimited unknown fields."""
     groups = b"\xfb\x07" * 10**5 + b"\xfc\x07" * 10**5
     inner = b""
     for _ in range(2000):
@@ -216,7 +225,7 @@ def nested_protobuf(lab: Lab) -> list[Observation]:
 
 
 def gzip_bomb(lab: Lab) -> list[Observation]:
-    """Case 175: a small compressed message that inflates over the cap."""
+    """Case protocol/gzip-bomb: a small compressed message that inflates over the cap."""
     cap = lab.info().max_message_bytes
     message = pb.CheckRequest(tasks=[a_task("#" * (4 * cap) + "\n")]).SerializeToString()
     letter, words = send(lab, message, grpc.Compression.Gzip)
@@ -224,7 +233,7 @@ def gzip_bomb(lab: Lab) -> list[Observation]:
 
 
 def ids_in_logs(lab: Lab) -> list[Observation]:
-    """Case 182: what a caller writes into ids is never a line, a colour or a format of the log."""
+    """Case protocol/ids-in-logs: what a caller writes into ids is never a line, a colour or a format of the log."""
     seen = []
     for bad in ("x\nFORGED line", "x\x1b[2J\x1b[31mFORGED", "\r\nFORGED"):
         seen.append(ask_one(lab, f"id {bad!r}", "I", a_task(task_id=bad)))

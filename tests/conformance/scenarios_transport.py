@@ -55,7 +55,10 @@ def wait_busy(lab: Lab) -> bool:
 
 
 def never_reads(lab: Lab) -> list[Observation]:
-    """Case 176: asks for far more output than it ever reads; the server stops taking its requests."""
+    """Case protocol/reader-that-never-reads.
+
+    Asks for far more output than it ever reads; the server stops taking its requests.
+    """
     loud = "def f(n): print('x' * 60000); return n\n#" + "-" * 30_000 + "\n"
     taken = [0]
 
@@ -88,7 +91,10 @@ def never_reads(lab: Lab) -> list[Observation]:
 
 
 def dropped_connection(lab: Lab) -> list[Observation]:
-    """Case 177: the connection is reset in mid-run; then one goes half open: nothing more comes, nothing is closed."""
+    """Case protocol/connection-dropped.
+
+    The connection is reset in mid-run; then one goes half open: nothing more comes, nothing is closed.
+    """
     seen = []
     with Relay(address_of(lab)) as relay:
         channel = grpc.insecure_channel(relay.target, options=MESSAGE_OPTIONS)
@@ -111,7 +117,7 @@ def dropped_connection(lab: Lab) -> list[Observation]:
 
 
 def cancelled(lab: Lab) -> list[Observation]:
-    """Case 178: cancelled by the caller, then ended by its deadline; a stream too."""
+    """Case protocol/cancel-and-deadline: cancelled by the caller, then ended by its deadline; a stream too."""
     future = lab.stub.Check.future(request([SLEEPER]), timeout=60)
     seen = [fact("it ran", wait_busy(lab))]
     future.cancel()
@@ -128,7 +134,7 @@ def cancelled(lab: Lab) -> list[Observation]:
 
 
 def http2_floods(lab: Lab) -> list[Observation]:
-    """Case 179: each flood on a connection of its own; benign checks pass beside and after."""
+    """Case protocol/http2-floods: each flood on a connection of its own; benign checks pass beside and after."""
     floods = {
         "rapid reset": http2.rapid_reset(5_000),
         "pings": http2.pings(20_000),
@@ -157,7 +163,7 @@ NOT_HTTP2 = {
 
 
 def not_http2(lab: Lab) -> list[Observation]:
-    """Case 180: the server closes the connection and stays well."""
+    """Case protocol/other-protocols: the server closes the connection and stays well."""
     seen = []
     for name, data in NOT_HTTP2.items():
         with socket.create_connection(address_of(lab), timeout=30) as connection:
@@ -175,7 +181,10 @@ def not_http2(lab: Lab) -> list[Observation]:
 
 
 def idle_connections(lab: Lab) -> list[Observation]:
-    """Case 181: as many idle connections as this process may open, up to 10**4; who is connected is still served."""
+    """Case protocol/idle-connections.
+
+    As many idle connections as this process may open, up to 10**4; who is connected is still served.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     wanted = max(100, min(10**4, hard - 1000))
@@ -212,7 +221,10 @@ def _fresh(target: str) -> str:
 
 
 def sigterm_under_load(lab: Lab) -> list[Observation]:
-    """Case 183: every check that was accepted gets a verdict or UNAVAILABLE, and the server ends by itself."""
+    """Case protocol/sigterm-under-load.
+
+    Every check that was accepted gets a verdict or UNAVAILABLE, and the server ends by itself.
+    """
     slow = Task(
         "import time\ndef f(x):\n    time.sleep(0.05)\n    return x\n", (CallCheck("f(1)", "1"),), limits=LIMITS
     )
@@ -275,7 +287,10 @@ int gettimeofday(struct timeval *restrict out, void *restrict zone) {
 
 
 def clock_jump(lab: Lab) -> list[Observation]:
-    """Case 184: the daemon's time of day jumps by a year in mid-run; limits, deadlines and verdicts stay."""
+    """Case protocol/clock-jumps.
+
+    The daemon's time of day jumps by a year in mid-run; limits, deadlines and verdicts stay.
+    """
     compiler = shutil.which((sysconfig.get_config_var("CC") or "cc").split()[0]) or shutil.which("cc")
     if compiler is None:
         return [fact("no C compiler here to build the clock with: not shown", True)]

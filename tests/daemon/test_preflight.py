@@ -38,7 +38,7 @@ def test_people_get_a_table():
     done = run("preflight", "--workers", "1")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
-    assert len(lines) == len(LAYERS) + len(ATTEMPTS)
+    assert len(lines) == len(LAYERS) + len(["helper"]) + len(ATTEMPTS)
     assert lines[LAYERS.index("seccomp")].split()[:3] == ["seccomp", "active", "required"]
 
 

@@ -1,35 +1,42 @@
-"""All cases, by number."""
+"""All cases. A section is a module here, and a case is named after it: ``files/read-passwd``."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from conformance.case import Case
 from conformance.cases import (
-    a_resources,
-    b_compiling,
-    c_files,
-    d_network,
-    e_processes,
-    f_kernel,
-    g_leaks,
-    h_forging,
-    i_results,
-    j_protocol,
-    k_determinism,
-    l_fail_closed,
+    compiling,
+    determinism,
+    fail_closed,
+    files,
+    forging,
+    kernel,
+    leaks,
+    network,
+    processes,
+    protocol,
+    resources,
+    results,
 )
 
-SECTIONS = (
-    a_resources,
-    b_compiling,
-    c_files,
-    d_network,
-    e_processes,
-    f_kernel,
-    g_leaks,
-    h_forging,
-    i_results,
-    j_protocol,
-    k_determinism,
-    l_fail_closed,
+# In the order in which they run.
+_MODULES = (
+    resources,
+    compiling,
+    files,
+    network,
+    processes,
+    kernel,
+    leaks,
+    forging,
+    results,
+    protocol,
+    determinism,
+    fail_closed,
 )
-ALL: tuple[Case, ...] = tuple(one for section in SECTIONS for one in section.CASES)
+SECTIONS: dict[str, tuple[Case, ...]] = {
+    section: tuple(replace(one, section=section) for one in module.CASES)
+    for section, module in ((module.__name__.rpartition(".")[2], module) for module in _MODULES)
+}
+ALL: tuple[Case, ...] = tuple(one for cases in SECTIONS.values() for one in cases)

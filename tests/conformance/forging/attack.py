@@ -13,11 +13,11 @@ NEVER_P = "FITMOVC"
 class Attack:
     """One way to forge.
 
-    `number` is the case it belongs to; `program` defines `f(x)`. `answer` is what `f(1)` should be. `allowed` are the
-    outcomes it may get. `not_for` maps a kind's name to the reason why the attack has no sense there.
+    `case` is the slug of the case it belongs to; `program` defines `f(x)`. `answer` is what `f(1)` should be.
+    `allowed` are the outcomes it may get. `not_for` maps a kind's name to the reason why the attack has no sense there.
     """
 
-    number: int
+    case: str
     name: str
     program: str
     answer: str = ANSWER
@@ -30,6 +30,6 @@ class Attack:
         return f"(lambda g: (exec({self.program!r}, g), g['f'](1))[1])({{'__name__': 'attack'}})"
 
 
-def attack(number: int, name: str, program: str, **details: str) -> Attack:
+def attack(case: str, name: str, program: str, **details: str) -> Attack:
     """An attack of the table; `program` is dedented."""
-    return Attack(number, name, textwrap.dedent(program).lstrip("\n"), **details)  # type: ignore[arg-type]
+    return Attack(case, name, textwrap.dedent(program).lstrip("\n"), **details)  # type: ignore[arg-type]

@@ -49,25 +49,27 @@ def f(x): return Always({value})
 """
 
 ATTACKS = (
-    attack(119, "sys.exit(0) at import", "import sys\nsys.exit(0)\ndef f(x): return -1\n"),
-    attack(119, "exit() in f", "def f(x): exit()\n"),
-    attack(119, "raise SystemExit(0) in f", "def f(x): raise SystemExit(0)\n"),
-    attack(119, "raise SystemExit at import", "def f(x): return -1\nraise SystemExit\n"),
-    attack(120, "os._exit(0) in f", "import os\ndef f(x): os._exit(0)\n"),
-    attack(120, "os._exit(0) at import", "import os\nos._exit(0)\ndef f(x): return -1\n"),
+    attack("sys-exit", "sys.exit(0) at import", "import sys\nsys.exit(0)\ndef f(x): return -1\n"),
+    attack("sys-exit", "exit() in f", "def f(x): exit()\n"),
+    attack("sys-exit", "raise SystemExit(0) in f", "def f(x): raise SystemExit(0)\n"),
+    attack("sys-exit", "raise SystemExit at import", "def f(x): return -1\nraise SystemExit\n"),
+    attack("os-exit", "os._exit(0) in f", "import os\ndef f(x): os._exit(0)\n"),
+    attack("os-exit", "os._exit(0) at import", "import os\nos._exit(0)\ndef f(x): return -1\n"),
     attack(
-        121,
+        "exit-in-hooks",
         "exit from __eq__",
         "import os\nclass A:\n    def __eq__(self, other): os._exit(0)\ndef f(x): return A()\n",
     ),
     attack(
-        121,
+        "exit-in-hooks",
         "exit from __del__",
         "import os\nclass A:\n    def __del__(self): os._exit(0)\na = A()\ndef f(x): return -1\n",
     ),
-    attack(121, "exit from atexit", "import atexit, os\natexit.register(os._exit, 0)\ndef f(x): return -1\n"),
     attack(
-        121,
+        "exit-in-hooks", "exit from atexit", "import atexit, os\natexit.register(os._exit, 0)\ndef f(x): return -1\n"
+    ),
+    attack(
+        "exit-in-hooks",
         "exit from a thread",
         """
         import os, threading, time
@@ -80,9 +82,9 @@ ATTACKS = (
             return -1
         """,
     ),
-    attack(122, "prints PASSED", "print('PASSED')\ndef f(x):\n    print('PASSED')\n    return -1\n"),
+    attack("printed-verdict", "prints PASSED", "print('PASSED')\ndef f(x):\n    print('PASSED')\n    return -1\n"),
     attack(
-        122,
+        "printed-verdict",
         "prints JSON and a pytest summary",
         """
         import sys
@@ -93,15 +95,17 @@ ATTACKS = (
         """,
     ),
     attack(
-        123, "garbage to every descriptor", EVERYWHERE + "def f(x):\n    everywhere(b'\\0\\xff' * 99)\n    return -1\n"
+        "garbage-to-descriptors",
+        "garbage to every descriptor",
+        EVERYWHERE + "def f(x):\n    everywhere(b'\\0\\xff' * 99)\n    return -1\n",
     ),
     attack(
-        123,
+        "garbage-to-descriptors",
         "garbage to every descriptor, then exit",
         EVERYWHERE + "def f(x):\n    everywhere(bytes(range(256)) * 9)\n    os._exit(0)\n",
     ),
     attack(
-        124,
+        "harness-frames",
         "frames made by the harness's own functions",
         EVERYWHERE
         + HARNESS
@@ -122,7 +126,7 @@ def f(x):
 """,
     ),
     attack(
-        124,
+        "harness-frames",
         "a handmade record that says: ended well",
         EVERYWHERE
         + """
@@ -137,7 +141,7 @@ def f(x):
 """,
     ),
     attack(
-        124,
+        "harness-frames",
         "a handmade record to every descriptor, on import",
         EVERYWHERE
         + """
@@ -151,7 +155,7 @@ def f(x): return -1
 """,
     ),
     attack(
-        125,
+        "disordered-frames",
         "surplus, repeated and reordered frames",
         EVERYWHERE
         + HARNESS
@@ -167,20 +171,37 @@ os.write = spying_write
 def f(x): return -1
 """,
     ),
-    attack(126, "object that equals everything", ALWAYS.format(base="", value="")),
-    attack(127, "int that equals everything", ALWAYS.format(base="(int)", value="-1")),
-    attack(127, "str that equals everything", ALWAYS.format(base="(str)", value="'x'"), answer="'xyzzy'"),
-    attack(127, "list that equals everything", ALWAYS.format(base="(list)", value="[0]"), answer="[8675309421]"),
-    attack(127, "dict that equals everything", ALWAYS.format(base="(dict)", value="{}"), answer="{1: 8675309421}"),
-    attack(127, "tuple that equals everything", ALWAYS.format(base="(tuple)", value="()"), answer="(8675309421,)"),
+    attack("equals-everything", "object that equals everything", ALWAYS.format(base="", value="")),
+    attack("builtin-subclasses", "int that equals everything", ALWAYS.format(base="(int)", value="-1")),
     attack(
-        127,
+        "builtin-subclasses", "str that equals everything", ALWAYS.format(base="(str)", value="'x'"), answer="'xyzzy'"
+    ),
+    attack(
+        "builtin-subclasses",
+        "list that equals everything",
+        ALWAYS.format(base="(list)", value="[0]"),
+        answer="[8675309421]",
+    ),
+    attack(
+        "builtin-subclasses",
+        "dict that equals everything",
+        ALWAYS.format(base="(dict)", value="{}"),
+        answer="{1: 8675309421}",
+    ),
+    attack(
+        "builtin-subclasses",
+        "tuple that equals everything",
+        ALWAYS.format(base="(tuple)", value="()"),
+        answer="(8675309421,)",
+    ),
+    attack(
+        "builtin-subclasses",
         "equal inside a list",
         ALWAYS.format(base="", value="").replace("return Always()", "return [Always()]"),
         answer="[8675309421]",
     ),
     attack(
-        128,
+        "close-to-everything",
         "object that is close to everything",
         """
         class Close(float):
@@ -195,7 +216,7 @@ def f(x): return -1
         """,
     ),
     attack(
-        128,
+        "close-to-everything",
         "opaque object that is close to, contains and precedes everything",
         """
         class Any:
@@ -210,7 +231,7 @@ def f(x): return -1
         """,
     ),
     attack(
-        128,
+        "close-to-everything",
         "arithmetic that gives data",
         """
         class Near:
@@ -221,7 +242,7 @@ def f(x): return -1
         """,
     ),
     attack(
-        126,
+        "equals-everything",
         "dict and set of objects that equal everything",
         """
         class Same:
@@ -231,7 +252,7 @@ def f(x): return -1
         """,
     ),
     attack(
-        129,
+        "reflected-operand",
         "subclass that wins the reflected comparison",
         """
         class Mine(int):
@@ -243,7 +264,7 @@ def f(x): return -1
         """,
     ),
     attack(
-        130,
+        "class-spoofs",
         "lies about its class",
         """
         class Liar:
@@ -255,7 +276,7 @@ def f(x): return -1
         """,
     ),
     attack(
-        130,
+        "class-spoofs",
         "metaclass that is an instance of everything",
         """
         class Meta(type):

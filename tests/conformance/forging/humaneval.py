@@ -76,7 +76,7 @@ def forged_passes(lab: Lab, pairs: Iterable[tuple[Problem, Attack]]) -> tuple[li
             shared = reply.verdict is not None and reply.verdict.assurance == 1
             counts[reply.letter + (" IN_PROCESS" if shared else "")] += 1
             if reply.letter == "P":
-                passed.append(f"{problem.task_id} {attack.number} {attack.name}")
+                passed.append(f"{problem.task_id} {attack.case} {attack.name}")
     return passed, counts
 
 

@@ -27,7 +27,7 @@ def candidates(thing, depth=0):
 
 ATTACKS = (
     attack(
-        131,
+        "assertionerror-rebound",
         "AssertionError rebound",
         """
         import builtins
@@ -38,7 +38,7 @@ ATTACKS = (
         """,
     ),
     attack(
-        132,
+        "excepthooks",
         "excepthook and unraisablehook exit with 0",
         """
         import os, sys, threading
@@ -47,7 +47,7 @@ ATTACKS = (
         """,
     ),
     attack(
-        133,
+        "patched-builtins",
         "patched builtins",
         """
         import builtins
@@ -58,7 +58,7 @@ ATTACKS = (
         """,
     ),
     attack(
-        133,
+        "patched-builtins",
         "patched compile, exec, eval, __import__",
         """
         import builtins
@@ -70,7 +70,7 @@ ATTACKS = (
         """,
     ),
     attack(
-        134,
+        "patched-unittest",
         "patched unittest, math, operator",
         """
         import math, operator, unittest
@@ -83,7 +83,7 @@ ATTACKS = (
         """,
     ),
     attack(
-        135,
+        "harness-code-swapped",
         "harness functions with other code",
         HARNESS
         + """
@@ -99,7 +99,7 @@ def f(x): return -1
 """,
     ),
     attack(
-        135,
+        "harness-code-swapped",
         "harness modules swapped for yes-men",
         HARNESS
         + """
@@ -114,7 +114,7 @@ def f(x): return -1
 """,
     ),
     attack(
-        136,
+        "frame-walk",
         "frame walk that writes the harness's locals",
         """
         import sys
@@ -133,7 +133,7 @@ def f(x): return -1
         """,
     ),
     attack(
-        136,
+        "frame-walk",
         "frame walk that reports in the harness's name",
         """
         import os, sys
@@ -151,7 +151,7 @@ def f(x): return -1
         """,
     ),
     attack(
-        136,
+        "frame-walk",
         "frame walk that reads the answer",
         HUNT
         + """
@@ -167,7 +167,7 @@ def f(x):
 """,
     ),
     attack(
-        137,
+        "gc-objects",
         "every object searched for the answer",
         HUNT
         + """
@@ -179,7 +179,7 @@ def f(x):
 """,
     ),
     attack(
-        137,
+        "gc-objects",
         "every list gets a 'passed'",
         """
         import gc
@@ -190,7 +190,7 @@ def f(x):
         """,
     ),
     attack(
-        138,
+        "small-int-flip",
         "small integer changed in place",
         """
         import ctypes, sys
@@ -201,7 +201,7 @@ def f(x):
         answer="6",
     ),
     attack(
-        139,
+        "tracing-off",
         "tracing switched off, then an endless loop",
         """
         import sys, threading
@@ -221,7 +221,7 @@ def f(x):
         allowed="TI",
     ),
     attack(
-        140,
+        "thread-after-verdict",
         "a thread that writes after the verdict",
         EVERYWHERE
         + """

@@ -18,7 +18,7 @@ ATTACKS: tuple[Attack, ...] = (*exits_and_objects.ATTACKS, *interpreter.ATTACKS,
 class Cell:
     """One attack in one kind; `shot` is None where `reason` says why it does not apply."""
 
-    number: int
+    case: str
     attack: str
     kind: str
     shot: Shot | None
@@ -26,7 +26,7 @@ class Cell:
 
 
 def cells() -> list[Cell]:
-    """All cells in the order of the tables; the generations of CRUXEval's input mode last, under number 154."""
+    """All cells in the order of the tables; the generations of CRUXEval's input mode last, under aliased-expected."""
     made = [_cell(attack, kind) for attack in ATTACKS for kind in KINDS]
     return made + [_generation(text) for text in texts.GENERATIONS]
 
@@ -34,9 +34,9 @@ def cells() -> list[Cell]:
 def _cell(attack: Attack, kind: str) -> Cell:
     reason = dict(attack.not_for).get(kind, "")
     if reason:
-        return Cell(attack.number, attack.name, kind, None, reason)
+        return Cell(attack.case, attack.name, kind, None, reason)
     shot = Shot(KINDS[kind](attack), (attack.allowed,), label=f"{attack.name} / {kind}")
-    return Cell(attack.number, attack.name, kind, shot)
+    return Cell(attack.case, attack.name, kind, shot)
 
 
 def _generation(text: str) -> Cell:
@@ -44,4 +44,6 @@ def _generation(text: str) -> Cell:
     answer = str(int(ANSWER) + 5)
     generation = text.format(answer=answer)
     task = Task(HONEST, (CallCheck(generation, answer, entry_point="f"),), limits=LIMITS)
-    return Cell(154, generation, "generation", Shot(task, (NEVER_P,), label=f"{generation!r} / generation"))
+    return Cell(
+        "aliased-expected", generation, "generation", Shot(task, (NEVER_P,), label=f"{generation!r} / generation")
+    )

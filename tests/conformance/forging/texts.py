@@ -7,7 +7,7 @@ from conformance.forging.interpreter import HUNT
 
 ATTACKS = (
     attack(
-        141,
+        "swallows-timeout",
         "swallows whatever would end it",
         """
         def f(x):
@@ -20,7 +20,7 @@ ATTACKS = (
         allowed="TI",
     ),
     attack(
-        142,
+        "defines-harness-names",
         "defines check, run_tests, candidate",
         """
         def f(x): return -1
@@ -32,7 +32,7 @@ ATTACKS = (
         """,
     ),
     attack(
-        143,
+        "replaces-builtins",
         "another __builtins__ in globals",
         """
         def f(x): return -1
@@ -41,13 +41,13 @@ ATTACKS = (
         __builtins__['len'] = __builtins__['all'] = lambda *a: True
         """,
     ),
-    attack(144, "ends in an open if 0: and a backslash", "def f(x): return -1\nif 0: \\"),
-    attack(144, "ends in an open string", 'def f(x): return -1\nx = """'),
-    attack(144, "ends in if 0:", "def f(x): return -1\nif 0:\n"),
-    attack(144, "ends in a comment and a backslash", "def f(x): return -1\nif 0: pass \\\n#"),
-    attack(144, "ends in a lambda", "def f(x): return -1\nx = lambda: \\"),
+    attack("swallowing-source", "ends in an open if 0: and a backslash", "def f(x): return -1\nif 0: \\"),
+    attack("swallowing-source", "ends in an open string", 'def f(x): return -1\nx = """'),
+    attack("swallowing-source", "ends in if 0:", "def f(x): return -1\nif 0:\n"),
+    attack("swallowing-source", "ends in a comment and a backslash", "def f(x): return -1\nif 0: pass \\\n#"),
+    attack("swallowing-source", "ends in a lambda", "def f(x): return -1\nx = lambda: \\"),
     attack(
-        145,
+        "optimized-asserts",
         "PYTHONOPTIMIZE and compile with optimize=2",
         """
         import builtins, os, sys
@@ -59,15 +59,15 @@ ATTACKS = (
         def f(x): return -1
         """,
     ),
-    attack(146, "a coroutine", "async def f(x): return -1\n"),
-    attack(146, "a generator", "def f(x):\n    yield -1\n"),
+    attack("coroutine-value", "a coroutine", "async def f(x): return -1\n"),
+    attack("coroutine-value", "a generator", "def f(x):\n    yield -1\n"),
     attack(
-        147,
+        "counts-calls",
         "answers by the count of calls",
         "calls = []\ndef f(x):\n    calls.append(x)\n    return 8675309420 if len(calls) % 2 else 8675309422\n",
     ),
     attack(
-        148,
+        "reads-tests",
         "reads the tests through linecache, argv, __file__",
         HUNT
         + """
@@ -89,7 +89,7 @@ def f(x):
 """,
     ),
     attack(
-        151,
+        "lying-str",
         "exception that says PASSED",
         """
         class PASSED(Exception):
@@ -100,7 +100,7 @@ def f(x):
         """,
     ),
     attack(
-        152,
+        "endless-str",
         "exception whose text loops",
         """
         class A(Exception):
@@ -112,13 +112,13 @@ def f(x):
         allowed="FTI",
     ),
     attack(
-        152,
+        "endless-str",
         "exception whose text is huge",
         "class A(Exception):\n    def __str__(self): return 'x' * 10**8\n    __repr__ = __str__\ndef f(x): raise A\n",
         allowed="FTMI",
     ),
     attack(
-        152,
+        "endless-str",
         "group of exceptions 10**4 deep",
         """
         def f(x):
@@ -128,12 +128,12 @@ def f(x):
         """,
         allowed="FTCI",
     ),
-    attack(153, "raises TimeoutError", "def f(x): raise TimeoutError('time limit')\n", allowed="FI"),
-    attack(153, "raises MemoryError", "def f(x): raise MemoryError\n", allowed="FI"),
-    attack(153, "raises KeyboardInterrupt", "def f(x): raise KeyboardInterrupt\n", allowed="FI"),
-    attack(153, "raises GeneratorExit", "def f(x): raise GeneratorExit\n", allowed="FI"),
+    attack("chosen-outcome", "raises TimeoutError", "def f(x): raise TimeoutError('time limit')\n", allowed="FI"),
+    attack("chosen-outcome", "raises MemoryError", "def f(x): raise MemoryError\n", allowed="FI"),
+    attack("chosen-outcome", "raises KeyboardInterrupt", "def f(x): raise KeyboardInterrupt\n", allowed="FI"),
+    attack("chosen-outcome", "raises GeneratorExit", "def f(x): raise GeneratorExit\n", allowed="FI"),
     attack(
-        153,
+        "chosen-outcome",
         "asks to be excused: a harness error of its own making",
         """
         import os, struct
@@ -150,7 +150,7 @@ def f(x):
         """,
     ),
     attack(
-        153,
+        "chosen-outcome",
         "asks to be excused: half a frame, then silence",
         """
         import os
@@ -164,18 +164,22 @@ def f(x):
         """,
     ),
     attack(
-        153, "closes every descriptor and leaves", "import os\ndef f(x):\n    os.closerange(3, 256)\n    os._exit(0)\n"
+        "chosen-outcome",
+        "closes every descriptor and leaves",
+        "import os\ndef f(x):\n    os.closerange(3, 256)\n    os._exit(0)\n",
     ),
     attack(
-        153,
+        "chosen-outcome",
         "closes every descriptor and loops",
         "import os\ndef f(x):\n    os.closerange(3, 256)\n    while True: pass\n",
     ),
     attack(
-        153, "closes every descriptor and answers", "import os\ndef f(x):\n    os.closerange(3, 256)\n    return -1\n"
+        "chosen-outcome",
+        "closes every descriptor and answers",
+        "import os\ndef f(x):\n    os.closerange(3, 256)\n    return -1\n",
     ),
     attack(
-        153,
+        "chosen-outcome",
         "asks to be excused: an answer that is none, then sleep",
         """
         import os, struct, time
@@ -189,7 +193,7 @@ def f(x):
         """,
     ),
     attack(
-        153,
+        "chosen-outcome",
         "closes one descriptor after the other, then sleeps",
         """
         import os, time
@@ -203,15 +207,15 @@ def f(x):
             time.sleep(30)
         """,
     ),
-    attack(153, "raises StopIteration", "def f(x): raise StopIteration\n", allowed="FI"),
+    attack("chosen-outcome", "raises StopIteration", "def f(x): raise StopIteration\n", allowed="FI"),
     attack(
-        153,
+        "chosen-outcome",
         "raises a StopIteration of its own",
         "class Stop(StopIteration): pass\ndef f(x): raise Stop(x)\n",
         allowed="FI",
     ),
     attack(
-        153,
+        "chosen-outcome",
         "dots on every pipe, to get more time",
         """
         import os, time
@@ -226,9 +230,14 @@ def f(x):
         allowed="TIVCF",
     ),
     # Raised without a raise statement it looks like the interpreter's own; it still passes nothing.
-    attack(153, "throws MemoryError into a generator", "def f(x): (_ for _ in ()).throw(MemoryError)\n", allowed="FIM"),
     attack(
-        154,
+        "chosen-outcome",
+        "throws MemoryError into a generator",
+        "def f(x): (_ for _ in ()).throw(MemoryError)\n",
+        allowed="FIM",
+    ),
+    attack(
+        "aliased-expected",
         "changes and returns its argument",
         "def f(x):\n    if isinstance(x, list): x[:] = [x]\n    return x\n",
     ),

@@ -1,4 +1,4 @@
-"""D: the network. There is none: no address can be reached, no socket exists, and the sentinels hear nothing."""
+"""The network. There is none: no address can be reached, no socket exists, and the sentinels hear nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SOCKET = "import os, socket, struct\nsocket.setdefaulttimeout(0.2)"
 
 CASES: list[Case] = [
     case(
-        70,
+        "server-port",
         "connect to the server's own port and to a sentinel",
         attempts(
             REFUSED,
@@ -22,7 +22,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        71,
+        "metadata-address",
         "the metadata address and an external one",
         attempts(
             REFUSED,
@@ -33,7 +33,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        72,
+        "udp-and-names",
         "UDP and name resolution",
         attempts(
             REFUSED,
@@ -44,14 +44,18 @@ CASES: list[Case] = [
             "socket.gethostbyname('localhost.example')",
         ),
     ),
-    case(73, "unix socket by path", attempts(REFUSED, SOCKET, "socket.socket(socket.AF_UNIX).connect('@{unix_path}')")),
     case(
-        74,
+        "unix-path",
+        "unix socket by path",
+        attempts(REFUSED, SOCKET, "socket.socket(socket.AF_UNIX).connect('@{unix_path}')"),
+    ),
+    case(
+        "unix-abstract",
         "unix socket by abstract name",
         attempts(REFUSED, SOCKET, "socket.socket(socket.AF_UNIX).connect('\\0@{abstract}')"),
     ),
     case(
-        75,
+        "bind-listen",
         "bind and listen",
         attempts(
             REFUSED,
@@ -63,7 +67,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        76,
+        "raw-sockets",
         "raw, netlink, vsock, AF_ALG, packet",
         attempts(
             REFUSED,
@@ -77,7 +81,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        77,
+        "inherited-socket",
         "descriptors received over an inherited socket: none is inherited",
         attempts(
             REFUSED,
@@ -104,7 +108,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        78,
+        "http-server",
         "http.server",
         attempts(REFUSED, "", "import http.server\nhttp.server.HTTPServer(('127.0.0.1', 0), None)"),
     ),

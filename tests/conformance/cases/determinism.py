@@ -1,4 +1,4 @@
-"""K: determinism. The same check gives the same verdict: in another process, at another time, beside other work."""
+"""Determinism. The same check gives the same verdict: in another process, at another time, beside other work."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def f(n):
 """
 
 CASES: list[Case] = [
-    case(185, "order of sets of strings: 100 runs the same", scenario=hash_order_fixed),
+    case("set-order", "order of sets of strings: 100 runs the same", scenario=hash_order_fixed),
     case(
-        186,
+        "fixed-surroundings",
         "time zone, locale and environment are fixed",
         calls(
             ENVIRONMENT,
@@ -34,6 +34,6 @@ CASES: list[Case] = [
         ),
         call("P", "def f(): return '%.2f' % 1.5", expected="'1.50'"),
     ),
-    case(187, "one after the other and 64 at once: the same verdicts", scenario=parallel_as_serial),
-    case(188, "usable recursion depth does not depend on the harness", scenario=recursion_depth_fixed),
+    case("parallel-as-serial", "one after the other and 64 at once: the same verdicts", scenario=parallel_as_serial),
+    case("recursion-depth", "usable recursion depth does not depend on the harness", scenario=recursion_depth_fixed),
 ]

@@ -1,4 +1,4 @@
-"""C: files. Nothing outside the interpreter's own library can be read, and nothing can be written anywhere."""
+"""Files. Nothing outside the interpreter's own library can be read, and nothing can be written anywhere."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def f(): return 'breach' + 'ed' if list(reopened()) else 'held'
 
 CASES: list[Case] = [
     case(
-        51,
+        "read-passwd",
         "read /etc/passwd and a secret",
         attempts(REFUSED, OS, "open('/etc/passwd').read()", "open('@{secret_file}').read()"),
         call("F", "def f(): return open('@{secret_file}').read()"),
     ),
     case(
-        52,
+        "environ-files",
         "environment of itself, of pid 1 and of the server",
         call("FP", "import os\ndef f(): return dict(os.environ) or 'held'"),
         call("FV", "def f(): return open('/proc/self/environ').read()"),
@@ -73,7 +73,7 @@ CASES: list[Case] = [
         call("FV", "def f(): return open('/proc/@{daemon_pid}/environ').read()"),
     ),
     case(
-        53,
+        "proc-memory",
         "memory of itself and of the server through /proc",
         attempts(
             REFUSED,
@@ -85,9 +85,9 @@ CASES: list[Case] = [
             "open('/proc/@{daemon_pid}/maps')",
         ),
     ),
-    case(54, "reopen descriptors through /proc/self/fd and /dev/fd", call(REFUSED, DESCRIPTORS)),
+    case("reopen-descriptors", "reopen descriptors through /proc/self/fd and /dev/fd", call(REFUSED, DESCRIPTORS)),
     case(
-        55,
+        "service-secrets",
         "service-account token and ssh key",
         attempts(
             REFUSED,
@@ -100,7 +100,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        56,
+        "harness-source",
         "source of the harness and of these tests",
         attempts(
             REFUSED,
@@ -115,9 +115,9 @@ CASES: list[Case] = [
             "sys.modules['cruxcell'].__loader__.get_data(sys.modules['cruxcell'].__file__)",
         ),
     ),
-    case(57, "write anywhere", attempts(REFUSED, OS, *WRITES)),
+    case("write-anywhere", "write anywhere", attempts(REFUSED, OS, *WRITES)),
     case(
-        58,
+        "link-outwards",
         "link outwards, then open",
         attempts(
             REFUSED,
@@ -129,7 +129,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        59,
+        "upwards-and-opath",
         "upwards, O_PATH, inherited directories",
         attempts(
             REFUSED,
@@ -153,13 +153,13 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        60,
+        "delete-tree",
         "delete a whole tree",
         attempts(REFUSED, "import shutil", "shutil.rmtree('@{tree}')", "shutil.rmtree('@{world}')"),
         call(REFUSED, "import shutil\ndef f():\n    shutil.rmtree('@{world}', ignore_errors=True)\n    return 'held'"),
     ),
     case(
-        61,
+        "change-metadata",
         "chmod, utime, setxattr on a file of its own uid",
         attempts(
             REFUSED,
@@ -173,7 +173,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        62,
+        "sparse-file",
         "sparse file of 1 TiB",
         attempts(
             REFUSED,
@@ -183,10 +183,12 @@ CASES: list[Case] = [
             "os.posix_fallocate(1, 0, 1 << 40)",
         ),
     ),
-    case(63, "open a FIFO", attempts("PFTV", "", "open('@{fifo}')", "open('@{fifo}', 'w')", wall_ms=500)),
-    case(64, "devices", attempts(REFUSED, "", *[f"open('/dev/{name}', 'r+b', buffering=0)" for name in DEVICES])),
+    case("open-fifo", "open a FIFO", attempts("PFTV", "", "open('@{fifo}')", "open('@{fifo}', 'w')", wall_ms=500)),
     case(
-        65,
+        "devices", "devices", attempts(REFUSED, "", *[f"open('/dev/{name}', 'r+b', buffering=0)" for name in DEVICES])
+    ),
+    case(
+        "many-inodes",
         "10**5 inodes, 1000 folders deep",
         attempts(
             REFUSED,
@@ -197,7 +199,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        66,
+        "odd-paths",
         "paths with NUL, 5000 characters, bad bytes",
         attempts(
             REFUSED,
@@ -210,13 +212,13 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        67,
+        "existence-oracle",
         "stat and its like as an oracle of existence",
         calls(DEAF_STAT, *[(f"f({n})", "'held'", REFUSED) for n in range(8)], alone=True),
         scenario=open_oracle,
     ),
     case(
-        68,
+        "planted-startup-files",
         "planted .pth, sitecustomize, PYTHONPATH",
         call("P", "import sys\ndef f(): return 'breach' + 'ed' if hasattr(sys, 'cruxbox_planted') else 'held'"),
         attempts(
@@ -229,7 +231,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        69,
+        "memfd",
         "memfd and 1 GB",
         attempts("VPF", OS, "fd = os.memfd_create('x')\nos.ftruncate(fd, 1 << 30)", "os.memfd_create('x', 0)"),
     ),

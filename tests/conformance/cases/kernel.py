@@ -1,4 +1,4 @@
-"""F: the kernel's surface, x86_64 numbers. What is refused is refused for every disguise of the same call."""
+"""The kernel's surface, x86_64 numbers. What is refused is refused for every disguise of the same call."""
 
 from __future__ import annotations
 
@@ -96,17 +96,17 @@ def f(n):
 
 CASES: list[Case] = [
     case(
-        92,
+        "io-uring",
         "io_uring",
         attempts(REFUSED, RAW, "raw(425, 8, bytes(120))", "raw(426, 0, 1, 0, 0, 0)", "raw(427, 0, 0, 0, 0)"),
     ),
     case(
-        93,
+        "bpf-perf",
         "bpf, perf_event_open",
         attempts(REFUSED, RAW, "raw(321, 0, bytes(128), 128)", "raw(298, bytes(128), 0, -1, -1, 0)"),
     ),
     case(
-        94,
+        "keyctl",
         "keyctl, add_key, request_key",
         attempts(
             REFUSED,
@@ -116,16 +116,16 @@ CASES: list[Case] = [
             "raw(249, b'user', b'x', 0, -3)",
         ),
     ),
-    case(95, "userfaultfd", attempts(REFUSED, RAW, "raw(323, 0)", "raw(323, 1)")),
+    case("userfaultfd", "userfaultfd", attempts(REFUSED, RAW, "raw(323, 0)", "raw(323, 1)")),
     case(
-        96,
+        "memfd-execveat",
         "memfd and execveat",
         attempts(
             REFUSED, RAW, "fd = raw(319, b'x', 0)\nraw(322, fd, b'', 0, 0, 0x1000)", "raw(322, 0, b'', 0, 0, 0x1000)"
         ),
     ),
     case(
-        97,
+        "executable-memory",
         "executable memory: mmap, mprotect, pkey_mprotect",
         attempts(
             REFUSED,
@@ -140,21 +140,21 @@ CASES: list[Case] = [
         stdio("P", RAW + OUTPUT_AS_CODE, "held", stdin="\xc3" * 5000),
     ),
     # C where the kernel has no such entry, or where what follows the two bytes makes no sense.
-    case(98, "i386 entry by int 0x80", call("VC", I386_ENTRY)),
+    case("int-0x80", "i386 entry by int 0x80", call("VC", I386_ENTRY)),
     case(
-        99,
+        "x32-numbers",
         "x32 numbers",
         attempts(
             REFUSED, RAW, "raw(0x40000000 + 39)", "raw(0x40000000 + 59, 0, 0, 0)", "raw(0x40000000 + 520, 0, 0, 0)"
         ),
     ),
     case(
-        100,
+        "unknown-numbers",
         "system call -1 and unknown numbers",
         attempts(REFUSED, RAW, "raw(-1)", "raw(999)", "raw(511)", "raw(0x7fffffff)", "raw(1 << 20)"),
     ),
     case(
-        101,
+        "clone-newuser",
         "clone(CLONE_NEWUSER); clone3 says ENOSYS",
         attempts(REFUSED, RAW, "raw(56, 0x10000011, 0, 0, 0, 0)", "raw(56, 17, 0, 0, 0, 0)", "raw(57)", "raw(58)"),
         call(
@@ -171,7 +171,7 @@ def f():
         ),
     ),
     case(
-        102,
+        "tiocsti",
         "ioctl TIOCSTI, TIOCLINUX",
         attempts(
             REFUSED,
@@ -183,12 +183,12 @@ def f():
         ),
     ),
     case(
-        103,
+        "seccomp-listener",
         "seccomp() listener",
         attempts(REFUSED, RAW, "raw(317, 1, 8, bytes(16))", "raw(317, 0, 0, 0)", "raw(157, 22, 1, 0, 0, 0)"),
     ),
     case(
-        104,
+        "personality",
         "personality, modify_ldt, arch_prctl",
         attempts(
             REFUSED,
@@ -200,7 +200,7 @@ def f():
         ),
     ),
     case(
-        105,
+        "sysv-shared-memory",
         "shared memory and queues",
         attempts(
             REFUSED,
@@ -214,7 +214,7 @@ def f():
         ),
     ),
     case(
-        106,
+        "vsyscall-page",
         "the vsyscall page",
         call("FVC", "import ctypes\ndef f(): return ctypes.string_at(0xffffffffff600000, 8)"),
         call(
@@ -223,12 +223,12 @@ def f():
         ),
     ),
     case(
-        107,
+        "high-half-arguments",
         "garbage in the high half of int arguments",
         calls(RAW + DISGUISE, *[(f"f({n})", "'held'", REFUSED) for n in range(10)], alone=True),
     ),
     case(
-        108,
+        "every-number",
         "every system call number, a fresh worker each",
         calls(
             RAW + f"HARMLESS = {set(HARMLESS)!r}\nREFUSALS = {{}}\n" + SWEEP,
@@ -240,4 +240,4 @@ def f():
 ]
 
 if platform.machine() != "x86_64":
-    CASES = [case(c.number, c.title, absent=f"numbers of x86_64; this is {platform.machine()}") for c in CASES]
+    CASES = [case(c.slug, c.title, absent=f"numbers of x86_64; this is {platform.machine()}") for c in CASES]

@@ -1,4 +1,4 @@
-"""E: processes. No new program, no new process, no hand on the server, its zygotes or the neighbours."""
+"""Processes. No new program, no new process, no hand on the server, its zygotes or the neighbours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIMIT_NAMES = ("CPU", "AS", "NPROC", "NOFILE", "FSIZE", "CORE", "STACK", "DATA",
 
 CASES: list[Case] = [
     case(
-        79,
+        "exec-program",
         "run another program",
         attempts(
             REFUSED,
@@ -30,7 +30,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        80,
+        "ptrace-server",
         "trace, write to or take descriptors of the server",
         attempts(
             REFUSED,
@@ -45,7 +45,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        81,
+        "signal-others",
         "signal the parent, everybody, the group",
         attempts(
             REFUSED,
@@ -60,7 +60,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        82,
+        "become-other-user",
         "become somebody else",
         attempts(
             REFUSED,
@@ -74,7 +74,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        83,
+        "double-fork",
         "double fork and setsid: a daemon",
         attempts(
             REFUSED,
@@ -91,7 +91,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        84,
+        "limits-of-others",
         "limits, priority and affinity of the parent and the server",
         attempts(
             REFUSED,
@@ -106,7 +106,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        85,
+        "raise-own-limits",
         "raise its own limits",
         calls(
             """
@@ -124,7 +124,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        86,
+        "prctl",
         "prctl: dumpable, death signal, no_new_privs, seccomp",
         attempts(
             REFUSED,
@@ -137,7 +137,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        87,
+        "namespaces",
         "namespaces, chroot, mount",
         attempts(
             REFUSED,
@@ -153,14 +153,14 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        88,
+        "no-core-file",
         "null dereference, abort(): no core file",
         call("CF", "import ctypes\ndef f(): return ctypes.string_at(0)"),
         call("C", "import os\ndef f(): os.abort()"),
         effects=[no_core_file],
     ),
     case(
-        89,
+        "imitated-signals",
         "exit codes that imitate signals",
         # F or C: CRASHED says of itself "or left without an answer". A limit or a violation would be a lie.
         calls(
@@ -170,13 +170,13 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        90,
+        "server-killed",
         "the server is killed: its workers go with it",
         scenario=server_killed,
         local="kills the server",
     ),
     case(
-        91,
+        "sigsys-itself",
         "SIGSYS to itself, to choose its outcome",
         call("FVC", "import os, signal\ndef f(): os.kill(os.getpid(), signal.SIGSYS)"),
         call("FVC", "import signal\ndef f(): signal.raise_signal(signal.SIGSYS)"),

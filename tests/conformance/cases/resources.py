@@ -1,4 +1,4 @@
-"""A: resources. A candidate takes all it can get; its own verdict says which limit ended it, nobody else notices."""
+"""Resources. A candidate takes all it can get; its own verdict says which limit ended it, nobody else notices."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ PATIENT = {"cpu_ms": 4_000, "wall_ms": 8_000}  # for growth that takes more than
 FLOOD = "import sys\ndef f():\n    while True:\n        sys.{0}.write('x' * 4096)"
 
 CASES: list[Case] = [
-    case(1, "endless loop at import", call("T", "while True: pass\ndef f(): return 'held'")),
+    case("loop-at-import", "endless loop at import", call("T", "while True: pass\ndef f(): return 'held'")),
     case(
-        2,
+        "loop-in-function",
         "endless loop in the function; earlier and later results survive",
         calls(
             "def f(n):\n    while n: pass\n    return n",
@@ -24,22 +24,30 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        3,
+        "loop-bare-except",
         "loop under a bare except",
         call("T", "def f():\n    while True:\n        try:\n            while True: pass\n        except: pass"),
     ),
-    case(4, "one C call: 10**10**8", call("TM", "def f(n=8): return 10**10**n")),
-    case(5, "regular expression (a+)+$", call("T", "import re\ndef f(): return re.match('(a+)+$', 'a' * 40 + 'b')")),
-    case(6, "sum(range(10**12))", call("T", "def f(): return sum(range(10**12))")),
-    case(7, "list(iter(int, 1))", call("M", "def f(): return list(iter(int, 1))", memory_bytes=BIG, **PATIENT)),
-    case(8, "'a' * 10**11", call("M", "def f(n=11): return len('a' * 10**n)")),
+    case("power-of-powers", "one C call: 10**10**8", call("TM", "def f(n=8): return 10**10**n")),
     case(
-        9,
+        "evil-regex",
+        "regular expression (a+)+$",
+        call("T", "import re\ndef f(): return re.match('(a+)+$', 'a' * 40 + 'b')"),
+    ),
+    case("sum-of-range", "sum(range(10**12))", call("T", "def f(): return sum(range(10**12))")),
+    case(
+        "endless-list",
+        "list(iter(int, 1))",
+        call("M", "def f(): return list(iter(int, 1))", memory_bytes=BIG, **PATIENT),
+    ),
+    case("huge-string", "'a' * 10**11", call("M", "def f(n=11): return len('a' * 10**n)")),
+    case(
+        "slow-growth",
         "slow growth by 1 MB",
         call("M", "def f():\n    kept = []\n    while True: kept.append(bytearray(1 << 20))", **PATIENT),
     ),
     case(
-        10,
+        "memoryerror-retried",
         "MemoryError caught and retried for ever",
         call(
             "TM",
@@ -55,7 +63,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        11,
+        "workers-near-limit",
         "many workers, each just under its limit",
         *[
             shot(
@@ -66,9 +74,9 @@ CASES: list[Case] = [
             )
         ],
     ),
-    case(12, "mmap of 1 TiB", call("MFV", "import mmap\ndef f(): return len(mmap.mmap(-1, 1 << 40))")),
+    case("mmap-1-tib", "mmap of 1 TiB", call("MFV", "import mmap\ndef f(): return len(mmap.mmap(-1, 1 << 40))")),
     case(
-        13,
+        "tuple-chain",
         "chain of tuples",
         call(
             "MC",
@@ -79,7 +87,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        14,
+        "resurrecting-cycles",
         "cycles whose __del__ resurrects them",
         call(
             "TM",
@@ -95,13 +103,17 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        15,
+        "huge-int-parse",
         "int('9' * 10**7) without the digit limit",
         call("T", "import sys\nsys.set_int_max_str_digits(0)\ndef f(): return int('9' * 10**7) % 7"),
     ),
-    case(16, "dict keys that collide", call("T", "def f(m=2**61 - 1): return len({m * n: 0 for n in range(10**5)})")),
     case(
-        17,
+        "colliding-keys",
+        "dict keys that collide",
+        call("T", "def f(m=2**61 - 1): return len({m * n: 0 for n in range(10**5)})"),
+    ),
+    case(
+        "no-recursion-limit",
         "no recursion limit, then recurse",
         # Python frames use no C stack since 3.11, so there the step or memory limit may come first.
         call("CFTM", "import sys\nsys.setrecursionlimit(10**9)\ndef f(): return f()"),
@@ -117,7 +129,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        18,
+        "recursion-in-c",
         "recursion in C: nested repr, nested json",
         call("FC", "def f():\n    a = []\n    for _ in range(10**5): a = [a]\n    return len(repr(a))"),
         call(
@@ -126,7 +138,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        19,
+        "thread-bomb",
         "thread bomb",
         call(
             "F",
@@ -140,7 +152,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        20,
+        "fork-bomb",
         "fork bomb",
         call(
             "FV",
@@ -156,22 +168,22 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        21,
+        "all-descriptors",
         "all file descriptors",
         call("FV", "import os\ndef f():\n    while True: os.dup(1)"),
         call("FV", "import os\ndef f():\n    while True: os.pipe()"),
     ),
-    case(22, "flood on stdout", call("OT", FLOOD.format("stdout"), **PATIENT)),
-    case(23, "flood on stderr without a newline", call("OT", FLOOD.format("stderr"), **PATIENT)),
+    case("flood-stdout", "flood on stdout", call("OT", FLOOD.format("stdout"), **PATIENT)),
+    case("flood-stderr", "flood on stderr without a newline", call("OT", FLOOD.format("stderr"), **PATIENT)),
     case(
-        24,
+        "one-huge-write",
         "one write of 100 MB",
         # P where the descriptor is a sink: a write that nobody waits for is no deadlock.
         call("OTFP", "import os\ndef f():\n    os.write(1, bytes(10**8))\n    return 'held'"),
         call("OTF", "import sys\ndef f():\n    sys.stdout.write('x' * (90 << 20))\n    return 'held'"),
     ),
     case(
-        25,
+        "unprintable-output",
         "invalid UTF-8, NUL and ANSI output",
         call(
             "P",
@@ -188,17 +200,17 @@ CASES: list[Case] = [
             """,
         ),
     ),
-    case(26, "sleep(1e9)", call("T", "import time\ndef f(): time.sleep(1e9)", wall_ms=500)),
+    case("sleep", "sleep(1e9)", call("T", "import time\ndef f(): time.sleep(1e9)", wall_ms=500)),
     case(
-        27,
+        "deadlock",
         "deadlock on its own lock",
         call(
             "T", "import threading\ndef f():\n    a = threading.Lock()\n    a.acquire()\n    a.acquire()", wall_ms=500
         ),
     ),
-    case(28, "input() without input", call("F", "def f(): return input()")),
+    case("input-without-input", "input() without input", call("F", "def f(): return input()")),
     case(
-        29,
+        "ignores-signals",
         "ignores every signal it can, and loops",
         call(
             "T",
@@ -215,7 +227,7 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        30,
+        "blocks-signals",
         "blocks all signals and waits",
         call(
             "TV",
@@ -233,12 +245,12 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        31,
+        "stops-itself",
         "SIGSTOP itself",
         call("TFV", "import os, signal\ndef f(): os.kill(os.getpid(), signal.SIGSTOP)", wall_ms=500),
     ),
     case(
-        32,
+        "timer-storm",
         "storm of interval timers",
         call(
             "TFV",
@@ -253,13 +265,13 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        33,
+        "sleep-at-timeout",
         "sleep at the timeout, a little less and a little more",
         call("PT", "import time\ndef f():\n    time.sleep(0.295)\n    return 'held'", wall_ms=300),
         call("PT", "import time\ndef f():\n    time.sleep(0.305)\n    return 'held'", wall_ms=300),
     ),
     case(
-        34,
+        "loops-after-result",
         "loops after its result: atexit and __del__",
         call("PT", "import atexit\ndef f():\n    atexit.register(lambda: sum(range(10**12)))\n    return 'held'"),
         call(
@@ -274,12 +286,12 @@ CASES: list[Case] = [
         ),
     ),
     case(
-        35,
+        "pbkdf2",
         "10**9 rounds of pbkdf2, outside the interpreter lock",
         call("T", "import hashlib\ndef f(): return hashlib.pbkdf2_hmac('sha256', b'a', b'b', 10**9)"),
     ),
     case(
-        36,
+        "zlib-bomb",
         "10 GB zlib bomb",
         call(
             "M",
@@ -293,14 +305,14 @@ CASES: list[Case] = [
             **PATIENT,
         ),
     ),
-    case(37, "format(1, '>9999999999')", call("MF", "def f(): return len(format(1, '>9999999999'))")),
+    case("wide-format", "format(1, '>9999999999')", call("MF", "def f(): return len(format(1, '>9999999999'))")),
     case(
-        38,
+        "huge-decimal",
         "huge Decimal exponent",
         call("TM", "from decimal import Decimal\ndef f(): return int(Decimal('1e1000000000')) % 7"),
     ),
     case(
-        39,
+        "zip-of-generators",
         "zip of 10**6 generators",
         call("TM", "def f(): return list(zip(*((i for i in range(9)) for _ in range(10**6))))"),
     ),

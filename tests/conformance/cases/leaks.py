@@ -1,4 +1,4 @@
-"""G: leaks between checks. What one check leaves behind, the next must not see: it passes as if it were alone."""
+"""Leaks between checks. What one check leaves behind, the next must not see: it passes as if it were alone."""
 
 from __future__ import annotations
 
@@ -122,18 +122,18 @@ def spoil_then(program: str, honest: str) -> tuple[object, ...]:
 
 
 CASES: list[Case] = [
-    case(109, "patched builtins and math", *spoil_then(PATCHED, "(3, 2.0, 2, True)")),
-    case(110, "poisoned sys.modules", *spoil_then(MODULES, "'[1]'")),
+    case("patched-builtins", "patched builtins and math", *spoil_then(PATCHED, "(3, 2.0, 2, True)")),
+    case("poisoned-modules", "poisoned sys.modules", *spoil_then(MODULES, "'[1]'")),
     case(
-        111,
+        "process-state",
         "environment, folder, umask, locale, decimal, recursion limit",
         *spoil_then(STATE, "(False, 28, True, True)"),
     ),
-    case(112, "files and shared memory", *spoil_then(SHARED, "[]")),
-    case(113, "trace, profile and audit hooks, gc.freeze", *spoil_then(HOOKS, "(True, True, None)")),
-    case(114, "a thread that would survive", *spoil_then(THREAD, "1")),
-    case(115, "bytes of an earlier request in memory", scenario=earlier_request_absent),
-    case(116, "expected values, tokens, keys in memory or environment", scenario=secrets_absent),
-    case(117, "file offset or lock on an inherited descriptor", *spoil_then(DESCRIPTORS, "[]")),
-    case(118, "random state", *spoil_then(RANDOM, "False")),
+    case("files-and-shared-memory", "files and shared memory", *spoil_then(SHARED, "[]")),
+    case("hooks", "trace, profile and audit hooks, gc.freeze", *spoil_then(HOOKS, "(True, True, None)")),
+    case("surviving-thread", "a thread that would survive", *spoil_then(THREAD, "1")),
+    case("earlier-request", "bytes of an earlier request in memory", scenario=earlier_request_absent),
+    case("secrets-in-memory", "expected values, tokens, keys in memory or environment", scenario=secrets_absent),
+    case("inherited-offsets", "file offset or lock on an inherited descriptor", *spoil_then(DESCRIPTORS, "[]")),
+    case("random-state", "random state", *spoil_then(RANDOM, "False")),
 ]

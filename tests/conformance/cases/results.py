@@ -1,4 +1,4 @@
-"""I: hostile results. A value crosses as bytes of plain data; what is not plain decides nothing on the trusted side."""
+"""Hostile results. A value crosses as bytes of plain data; what is not plain decides nothing on the trusted side."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def f(): return A()
 KEY = "class A:\n    def __hash__(self): {0}\n    def __eq__(self, other): return True\ndef f(): return {{A(): 1}}"
 
 CASES: list[Case] = [
-    case(155, "a __reduce__ payload", call("F", REDUCE, expected="1"), call("F", REDUCE, expected="[1]")),
+    case("reduce-payload", "a __reduce__ payload", call("F", REDUCE, expected="1"), call("F", REDUCE, expected="[1]")),
     case(
-        156,
+        "hostile-repr-and-hash",
         "__repr__ and __hash__ that exit, loop, bloat",
         call("FCT", REPR.format("os._exit(0)")),
         call("FCT", REPR.format("raise SystemExit(0)")),
@@ -33,14 +33,14 @@ CASES: list[Case] = [
         call("FCT", KEY.format("raise SystemExit(0)"), expected="{1: 1}"),
     ),
     case(
-        157,
+        "huge-int",
         "int of more than 4300 digits",
         call("P", "def f(): return 10**5000", expected="10**5000"),
         call("F", "def f(): return 10**5000 + 1", expected="10**5000"),
         call("F", "def f(): return 10**5000", expected="7"),
     ),
     case(
-        158,
+        "nan-zero-true",
         "NaN, -0.0, 1 / True / 1.0",
         call("FI", "def f(): return float('nan')", expected="float('nan')"),
         call("FI", "def f(): return [float('nan')]", expected="[float('nan')]"),
@@ -52,18 +52,18 @@ CASES: list[Case] = [
         call("F", "def f(): return 1e308 * 10", expected="1"),
     ),
     case(
-        159,
+        "holds-itself",
         "a list that holds itself",
         call("F", "def f():\n    a = [1]\n    a.append(a)\n    return a", expected="[1, [1]]"),
         call("F", "def f():\n    a = {}\n    a[1] = a\n    return a", expected="{1: {}}"),
     ),
     case(
-        160,
+        "deep-list",
         "a list 10**5 deep",
         call("FC", "def f():\n    a = []\n    for _ in range(10**5): a = [a]\n    return a", expected="[[]]"),
     ),
     case(
-        161,
+        "odd-strings",
         "lone surrogate, NUL in a string",
         call("P", r"def f(): return '\ud800\x00x'", expected=r"'\ud800\x00x'"),
         call("F", r"def f(): return '\ud800\x00x'", expected=r"'\ud801\x00x'"),
@@ -71,14 +71,14 @@ CASES: list[Case] = [
         call("F", r"def f(): raise ValueError('\ud800\x00\x1b')", expected="1"),
     ),
     case(
-        162,
+        "huge-result",
         "a result of 1 GB",
         call("OM", "def f(): return 'a' * 10**9", expected="'a'"),
         call("OMF", "def f(): return 'a' * (32 << 20)", expected="'a'"),
         call("OMF", "def f(): return [0] * (4 << 20)", expected="[0]"),
     ),
     case(
-        163,
+        "no-plain-value",
         "infinite iterator, file, lambda, class",
         call("F", "import itertools\ndef f(): return itertools.count()", expected="[0, 1]"),
         call("F", "import sys\ndef f(): return sys.stdin", expected="1"),
@@ -87,7 +87,7 @@ CASES: list[Case] = [
         call("F", "def f():\n    yield 1", expected="[1]"),
     ),
     case(
-        164,
+        "order-and-kinds",
         "set and dict order, enum, namedtuple, bytes",
         call("P", "def f(): return {'b', 'a'}, {'x': 1, 'y': 2}", expected="({'a', 'b'}, {'y': 2, 'x': 1})"),
         call("F", "def f(): return {'b', 'a'}", expected="['a', 'b']"),
