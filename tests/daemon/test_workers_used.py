@@ -30,7 +30,7 @@ class CountingPool(Pool):
 
     async def run_pair(self, job: Job) -> tuple[Result, Result]:
         assert job.partner is not None
-        self.asked_for.append(job.partner.kind.decode())  # its candidate's is noted as any other
+        self.asked_for += [job.kind.decode(), job.partner.kind.decode()]
         return await super().run_pair(job)
 
 
@@ -72,7 +72,7 @@ KINDS: dict[str, tuple[Ask, str, list[str]]] = {
     ),
     "output": (StdioAsk("c", "", "[1, 2]"), PROGRAM + "print(f(1))", ["stdio"]),
     "an assertion": (ScriptAsk("c", "assert [1, 2] == f(1)", ""), PROGRAM, ["calls", "read"]),
-    "a script": (ScriptAsk("c", "x = f(1)\nassert x == [1, 2]", ""), PROGRAM, ["read", "script"]),
+    "a script": (ScriptAsk("c", "x = f(1)\nassert x == [1, 2]", ""), PROGRAM, ["read", "serve", "test"]),
     "a separated script": (ScriptAsk("c", "x = f(1)\nassert x == [1, 2]", "f"), PROGRAM, ["read", "serve", "test"]),
 }  # fmt: skip
 
