@@ -30,6 +30,7 @@ class Problem:
     prompt: str
     entry_point: str
     tests: Mapping[str, str]
+    canonical: str = ""  # a whole program that solves it, where the file has one
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,14 @@ def _problem(record: Mapping[str, Any], where: str) -> Problem:
         return _of_evalplus(record, task_id, where)
     if "entry_point" in record or not ({"test", "test_list"} & set(record)):
         texts = [_text(record, name, where) for name in ("prompt", "entry_point", "test")]
-        return Problem(task_id, texts[0], _name(texts[1], where), {"": f"{texts[2]}\ncheck({texts[1]})"})
-    return Problem(task_id, "", "", {"": _mbpp_script(record, where)})
+        canonical = _canonical(record, "canonical_solution", texts[0])
+        return Problem(task_id, texts[0], _name(texts[1], where), {"": f"{texts[2]}\ncheck({texts[1]})"}, canonical)
+    return Problem(task_id, "", "", {"": _mbpp_script(record, where)}, _canonical(record, "code", ""))
+
+
+def _canonical(record: Mapping[str, Any], name: str, prompt: str) -> str:
+    value = record.get(name)
+    return prompt + value if isinstance(value, str) and value.strip() else ""
 
 
 def _of_evalplus(record: Mapping[str, Any], task_id: str, where: str) -> Problem:
@@ -80,7 +87,7 @@ def _of_evalplus(record: Mapping[str, Any], task_id: str, where: str) -> Problem
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise DataError(f"{where}: is no problem of EvalPlus's: {error}") from None
     # MBPP's prompt is a docstring, which completions stand behind as well as whole programs do.
-    return Problem(task_id, prompt, entry_point, tests)
+    return Problem(task_id, prompt, entry_point, tests, prompt + canonical)
 
 
 def _mbpp_script(record: Mapping[str, Any], where: str) -> str:

@@ -181,3 +181,26 @@ def test_sanitize_is_asked_for(tmp_path):
 def test_a_native_record_needs_its_fields():
     with pytest.raises(KeyError):
         scripts_of({"task_id": "HumanEval/1", "entry_point": "f", "canonical_solution": ""})
+
+
+LARGE = "    data = bytearray(700 << 20)\n"
+HEAVY = {
+    "task_id": "Heavy/0",
+    "prompt": "def size(n):\n",
+    "entry_point": "size",
+    "canonical_solution": LARGE + "    return len(data) + n\n",
+    "test": "def check(candidate):\n    assert candidate(1) == (700 << 20) + 1\n",
+}
+
+
+@pytest.mark.kernel
+def test_what_a_problem_needs_is_measured_by_its_own_solution(server, tmp_path, capsys):
+    """A sample that runs out of memory is tried again with as much as the problem's own solution was given."""
+    samples = [
+        {"task_id": "Heavy/0", "completion": HEAVY["canonical_solution"]},
+        {"task_id": "Heavy/0", "completion": LARGE + "    return 3\n"},
+    ]
+    _, lines = judged(tmp_path, capsys, server, "humaneval", [HEAVY], samples)
+    assert [line["outcome"] for line in lines] == ["PASSED", "FAILED"]
+    _, lines = judged(tmp_path, capsys, server, "humaneval", [{**HEAVY, "canonical_solution": ""}], samples[:1])
+    assert lines[0]["outcome"] in ("MEMORY_LIMIT", "RAISED")

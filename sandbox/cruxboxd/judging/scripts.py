@@ -87,7 +87,8 @@ async def _run_separated(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: s
 
 def _of_pair(candidate: Result, test: Result, task: TaskAsk) -> Finding:
     """The test's word counts, unless the candidate ended first: then the kernel's word on the candidate does."""
-    served = read_single(candidate, one_answer(task.limits, ENDS), task.limits)
+    served_by = one_answer(task.limits, ENDS)
+    served = read_single(candidate, served_by, task.limits)
     if served.outcome is Outcome.INVALID or candidate.error or candidate.over_cap:
         return served
     if candidate.facts.killed not in (messages.NOT_KILLED, messages.KILLED_PARTNER):
@@ -101,6 +102,8 @@ def _of_pair(candidate: Result, test: Result, task: TaskAsk) -> Finding:
             return _gone(served, candidate, finding.detail)
         return served.but(outcome=finding.outcome, detail=finding.detail)
     finding = _of_script(finding)
+    if _ran_out(finding) and any(answer.is_out_of_memory for answer in candidate.read(served_by).answers):
+        finding = finding.but(outcome=Outcome.MEMORY_LIMIT, detail="out of memory")
     return finding.but(
         steps=served.steps,
         cpu_ns=served.cpu_ns,
@@ -108,6 +111,12 @@ def _of_pair(candidate: Result, test: Result, task: TaskAsk) -> Finding:
         stdout=served.stdout or finding.stdout,
         stderr=served.stderr or finding.stderr,
     )
+
+
+def _ran_out(finding: Finding) -> bool:
+    """Did the script end with an error of the candidate's memory (or of the test's)?"""
+    raised = finding.exception[0] if finding.exception is not None else ""
+    return finding.outcome is Outcome.RAISED and raised.endswith("MemoryError")
 
 
 def _gone(served: Finding, candidate: Result, text: str) -> Finding:

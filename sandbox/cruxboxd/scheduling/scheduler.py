@@ -55,6 +55,7 @@ class Pool:
         self.kinds = kinds or ZygoteKinds()
         self._slots = config.workers
         self._most_busy = max(config.zygotes, config.workers)
+        self._memory_bytes = config.worker_memory_bytes
         self._most_keepers = self._most_busy + _SPARE_A_SLOT * config.workers
         self._setup_of, self._observer, self._draw = setup_of, observer, draw
         self._queue = FairQueue(terms_of)
@@ -266,7 +267,8 @@ class Pool:
         if self._queue.checks and self._handed_out == self._handed_out_before and not any(self._starting.values()):
             carried = {one for keeper in self._keepers for job in keeper.jobs for one in (job, *job.carried)}
             crowders = self._crowders()
-            if self._queue.is_stalled(carried, self._has_room, lambda tenant: tenant not in crowders):
+            has_room = self._has_room and self._has_memory
+            if self._queue.is_stalled(carried, has_room, lambda tenant: tenant not in crowders):
                 self._stalled_since = self._stalled_since or time.monotonic()
                 return
         self._handed_out_before, self._stalled_since = self._handed_out, 0.0
@@ -317,12 +319,27 @@ class Pool:
         crowders = self._crowders()
         is_first = True
         for job in self._queue.heads(lambda tenant: tenant not in crowders):
+            if not self._fits(job):
+                if is_first:
+                    return False  # what is small would overtake it for ever
+                continue
             # Only the first may wait behind a running one: else the work of later tenants would follow upon itself for
             # ever, and no slot become free for the kind of zygote that the first one needs.
             if self._fill_slot(job) or (is_first and self._fill_second_lane(job)):
                 return True
             is_first = False
         return False
+
+    def _fits(self, job: Job) -> bool:
+        """Would all workers fit into memory together with this job's, each at its limit? Alone it always may."""
+        taken = sum(keeper.memory_bytes for keeper in self._keepers)
+        return not taken or not self._memory_bytes or taken + job.memory_bytes <= self._memory_bytes
+
+    @property
+    def _has_memory(self) -> bool:
+        """Does the job that is next fit?"""
+        first = next(self._queue.heads(), None)
+        return first is None or self._fits(first)
 
     def _crowders(self) -> frozenset[str]:
         slow = [keeper.tenant for keeper in self._keepers if keeper.slow]

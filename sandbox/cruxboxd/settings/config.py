@@ -30,7 +30,7 @@ class Limits:
 
 DEFAULT_LIMITS = Limits(cpu_ms=3_000, wall_ms=10_000, memory_bytes=512 * MIB, steps=100_000_000, output_bytes=MIB)
 MAXIMUM_LIMITS = Limits(
-    cpu_ms=60_000, wall_ms=300_000, memory_bytes=2_048 * MIB, steps=1_000_000_000_000, output_bytes=16 * MIB
+    cpu_ms=60_000, wall_ms=300_000, memory_bytes=4_096 * MIB, steps=1_000_000_000_000, output_bytes=16 * MIB
 )
 MINIMUM_LIMITS = Limits(cpu_ms=10, wall_ms=20, memory_bytes=16 * MIB, steps=1, output_bytes=64)
 
@@ -85,6 +85,7 @@ class Config:
     listen: tuple[str, ...] = ()
     workers: int = field(default_factory=usable_cpus)
     zygotes: int = 0  # at the most, slow workers' included; set by check_config from what fits into memory
+    worker_memory_bytes: int = 0  # of all workers together; set by check_config
     metrics_port: int | None = None
     metrics_listen: str = ""
     default_limits: Limits = DEFAULT_LIMITS
@@ -206,8 +207,9 @@ _ZYGOTES_A_WORKER = 4
 
 
 def fit_memory(config: Config, preload_bytes: int = 0) -> Config:
-    """All zygotes' workers at their limit at once must fit into this machine or container: the kernel kills a whole
-    container for one worker's excess (cgroup v2, memory.oom.group), and that would be our failure.
+    """All workers at their limit at once must fit into this machine or container: the kernel kills a whole container
+    for one worker's excess (cgroup v2, memory.oom.group), and that would be our failure. Every zygote's worker fits at
+    the default limit; who asks for more waits until there is room (the scheduler counts). A pair is two workers.
 
     `preload_bytes` is what preloaded packages take of each zygote's own memory.
     """
@@ -220,8 +222,9 @@ def fit_memory(config: Config, preload_bytes: int = 0) -> Config:
         )
     fitting = room // config.default_limits.memory_bytes
     zygotes = max(config.workers, min(_ZYGOTES_A_WORKER * config.workers, fitting))
-    largest = min(config.maximum_limits.memory_bytes, max(room // zygotes, config.default_limits.memory_bytes))
-    return replace(config, zygotes=zygotes, maximum_limits=replace(config.maximum_limits, memory_bytes=largest))
+    largest = min(config.maximum_limits.memory_bytes, max(room // 2, config.default_limits.memory_bytes))
+    maximum = replace(config.maximum_limits, memory_bytes=largest)
+    return replace(config, zygotes=zygotes, worker_memory_bytes=room, maximum_limits=maximum)
 
 
 def environment_for_zygotes(hash_seed: str) -> dict[str, str]:

@@ -105,6 +105,11 @@ class Job:
     future: asyncio.Future[Result] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     @property
+    def memory_bytes(self) -> int:
+        """What its workers may take: a pair is two of them."""
+        return self.limits.memory_bytes * (2 if self.partner is not None else 1)
+
+    @property
     def is_wanted(self) -> bool:
         """Does anybody still wait for what comes of it?"""
         return not self.is_cancelled

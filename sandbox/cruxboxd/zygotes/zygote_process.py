@@ -140,6 +140,11 @@ class Keeper:
         return [lane.job for lane in self._line if lane.job is not None]
 
     @property
+    def memory_bytes(self) -> int:
+        """What its workers may take at once: both of a pair, else the larger of those that follow each other."""
+        return max((job.memory_bytes for job in self.jobs if not job.is_partner), default=0)
+
+    @property
     def tenant(self) -> str:
         """Whose job runs here; "" if nobody's."""
         job = self._line[0].job if self._line else None

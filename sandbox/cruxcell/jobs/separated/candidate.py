@@ -37,7 +37,7 @@ def run_serve(bench, fields):
         server.link.serve()
     except BaseException:  # the candidate has broken what serves it, which is its failure: the test sees it gone
         pass
-    bench.send(records.ended(bench.numbers(0, server.steps), *bench.output()))
+    bench.send(records.ended(bench.numbers(server.flags, server.steps), *bench.output()))
 
 
 class _Server:
@@ -48,7 +48,7 @@ class _Server:
         self._bench, self._namespace = bench, namespace
         self._is_running = False
         self._given = set(namespace)
-        self.steps = 0
+        self.steps = self.flags = 0
         self.view = {}  # type: dict[str, object]
         self.link = Link(False, self.run)
         self.link.more = {"names": self.names, "look": self.look}
@@ -62,6 +62,10 @@ class _Server:
         self._is_running = True
         try:
             return self._bench.run(CALL, {"f": function, "a": arguments, "k": keywords})
+        except MemoryError as error:
+            if records.is_out_of_memory(error):
+                self.flags = records.OUT_OF_MEMORY  # what the test makes of it shows in the test's report
+            raise
         finally:
             self._is_running = False
             self.steps += self._bench.steps()
