@@ -11,6 +11,11 @@ ASSURANCE_UNSPECIFIED: Assurance
 CLOCK_CPU: Clock
 CLOCK_UNSPECIFIED: Clock
 CLOCK_WALL: Clock
+COMPARE_CASEFOLD: Compare
+COMPARE_EXACT: Compare
+COMPARE_LINES: Compare
+COMPARE_TOKENS: Compare
+COMPARE_UNSPECIFIED: Compare
 DESCRIPTOR: _descriptor.FileDescriptor
 ISOLATION_AUTO: Isolation
 ISOLATION_PROCESS: Isolation
@@ -35,6 +40,11 @@ PRIORITY_UNSPECIFIED: Priority
 STEP_COUNT_EVENTS: StepCount
 STEP_COUNT_INSTRUCTIONS: StepCount
 STEP_COUNT_UNSPECIFIED: StepCount
+TEST_OUTCOME_ERROR: TestOutcome
+TEST_OUTCOME_FAILED: TestOutcome
+TEST_OUTCOME_PASSED: TestOutcome
+TEST_OUTCOME_SKIPPED: TestOutcome
+TEST_OUTCOME_UNSPECIFIED: TestOutcome
 
 class CallCheck(_message.Message):
     __slots__ = ["call", "entry_point", "expected"]
@@ -47,18 +57,20 @@ class CallCheck(_message.Message):
     def __init__(self, call: _Optional[str] = ..., expected: _Optional[str] = ..., entry_point: _Optional[str] = ...) -> None: ...
 
 class Check(_message.Message):
-    __slots__ = ["call", "evaluate", "id", "script", "stdio"]
+    __slots__ = ["call", "evaluate", "id", "run", "script", "stdio"]
     CALL_FIELD_NUMBER: _ClassVar[int]
     EVALUATE_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
     SCRIPT_FIELD_NUMBER: _ClassVar[int]
     STDIO_FIELD_NUMBER: _ClassVar[int]
     call: CallCheck
     evaluate: EvaluateCheck
     id: str
+    run: RunCheck
     script: ScriptCheck
     stdio: StdioCheck
-    def __init__(self, id: _Optional[str] = ..., call: _Optional[_Union[CallCheck, _Mapping]] = ..., stdio: _Optional[_Union[StdioCheck, _Mapping]] = ..., script: _Optional[_Union[ScriptCheck, _Mapping]] = ..., evaluate: _Optional[_Union[EvaluateCheck, _Mapping]] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., call: _Optional[_Union[CallCheck, _Mapping]] = ..., stdio: _Optional[_Union[StdioCheck, _Mapping]] = ..., script: _Optional[_Union[ScriptCheck, _Mapping]] = ..., evaluate: _Optional[_Union[EvaluateCheck, _Mapping]] = ..., run: _Optional[_Union[RunCheck, _Mapping]] = ...) -> None: ...
 
 class CheckRequest(_message.Message):
     __slots__ = ["options", "tasks"]
@@ -148,6 +160,34 @@ class Package(_message.Message):
     version: str
     def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
 
+class RunCheck(_message.Message):
+    __slots__ = ["arguments", "env", "files", "read_files", "stdin"]
+    class EnvEntry(_message.Message):
+        __slots__ = ["key", "value"]
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class FilesEntry(_message.Message):
+        __slots__ = ["key", "value"]
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: bytes
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[bytes] = ...) -> None: ...
+    ARGUMENTS_FIELD_NUMBER: _ClassVar[int]
+    ENV_FIELD_NUMBER: _ClassVar[int]
+    FILES_FIELD_NUMBER: _ClassVar[int]
+    READ_FILES_FIELD_NUMBER: _ClassVar[int]
+    STDIN_FIELD_NUMBER: _ClassVar[int]
+    arguments: _containers.RepeatedScalarFieldContainer[str]
+    env: _containers.ScalarMap[str, str]
+    files: _containers.ScalarMap[str, bytes]
+    read_files: _containers.RepeatedScalarFieldContainer[str]
+    stdin: str
+    def __init__(self, stdin: _Optional[str] = ..., arguments: _Optional[_Iterable[str]] = ..., files: _Optional[_Mapping[str, bytes]] = ..., env: _Optional[_Mapping[str, str]] = ..., read_files: _Optional[_Iterable[str]] = ...) -> None: ...
+
 class Runtime(_message.Message):
     __slots__ = ["helper", "is_default", "name", "packages", "path", "preload", "version"]
     HELPER_FIELD_NUMBER: _ClassVar[int]
@@ -167,12 +207,14 @@ class Runtime(_message.Message):
     def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., path: _Optional[str] = ..., is_default: bool = ..., packages: _Optional[_Iterable[_Union[Package, _Mapping]]] = ..., preload: _Optional[_Iterable[str]] = ..., helper: _Optional[str] = ...) -> None: ...
 
 class ScriptCheck(_message.Message):
-    __slots__ = ["entry_point", "script"]
+    __slots__ = ["entry_point", "framework", "script"]
     ENTRY_POINT_FIELD_NUMBER: _ClassVar[int]
+    FRAMEWORK_FIELD_NUMBER: _ClassVar[int]
     SCRIPT_FIELD_NUMBER: _ClassVar[int]
     entry_point: str
+    framework: str
     script: str
-    def __init__(self, script: _Optional[str] = ..., entry_point: _Optional[str] = ...) -> None: ...
+    def __init__(self, script: _Optional[str] = ..., entry_point: _Optional[str] = ..., framework: _Optional[str] = ...) -> None: ...
 
 class ServerInfo(_message.Message):
     __slots__ = ["default_limits", "hash_seed", "instance_id", "layers", "max_message_bytes", "maximum_limits", "profile_digest", "runtimes", "version", "workers"]
@@ -199,27 +241,92 @@ class ServerInfo(_message.Message):
     def __init__(self, version: _Optional[str] = ..., runtimes: _Optional[_Iterable[_Union[Runtime, _Mapping]]] = ..., default_limits: _Optional[_Union[Limits, _Mapping]] = ..., maximum_limits: _Optional[_Union[Limits, _Mapping]] = ..., layers: _Optional[_Iterable[_Union[Layer, _Mapping]]] = ..., workers: _Optional[int] = ..., profile_digest: _Optional[str] = ..., max_message_bytes: _Optional[int] = ..., instance_id: _Optional[str] = ..., hash_seed: _Optional[str] = ...) -> None: ...
 
 class StdioCheck(_message.Message):
-    __slots__ = ["expected_stdout", "stdin"]
+    __slots__ = ["absolute_tolerance", "allow_empty", "arguments", "checker", "compare", "env", "expected_stdout", "files", "relative_tolerance", "stdin"]
+    class EnvEntry(_message.Message):
+        __slots__ = ["key", "value"]
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class FilesEntry(_message.Message):
+        __slots__ = ["key", "value"]
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: bytes
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[bytes] = ...) -> None: ...
+    ABSOLUTE_TOLERANCE_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_EMPTY_FIELD_NUMBER: _ClassVar[int]
+    ARGUMENTS_FIELD_NUMBER: _ClassVar[int]
+    CHECKER_FIELD_NUMBER: _ClassVar[int]
+    COMPARE_FIELD_NUMBER: _ClassVar[int]
+    ENV_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_STDOUT_FIELD_NUMBER: _ClassVar[int]
+    FILES_FIELD_NUMBER: _ClassVar[int]
+    RELATIVE_TOLERANCE_FIELD_NUMBER: _ClassVar[int]
     STDIN_FIELD_NUMBER: _ClassVar[int]
+    absolute_tolerance: float
+    allow_empty: bool
+    arguments: _containers.RepeatedScalarFieldContainer[str]
+    checker: str
+    compare: Compare
+    env: _containers.ScalarMap[str, str]
     expected_stdout: str
+    files: _containers.ScalarMap[str, bytes]
+    relative_tolerance: float
     stdin: str
-    def __init__(self, stdin: _Optional[str] = ..., expected_stdout: _Optional[str] = ...) -> None: ...
+    def __init__(self, stdin: _Optional[str] = ..., expected_stdout: _Optional[str] = ..., allow_empty: bool = ..., compare: _Optional[_Union[Compare, str]] = ..., absolute_tolerance: _Optional[float] = ..., relative_tolerance: _Optional[float] = ..., arguments: _Optional[_Iterable[str]] = ..., files: _Optional[_Mapping[str, bytes]] = ..., env: _Optional[_Mapping[str, str]] = ..., checker: _Optional[str] = ...) -> None: ...
 
 class Task(_message.Message):
-    __slots__ = ["checks", "id", "options", "program"]
+    __slots__ = ["checks", "env", "files", "id", "options", "program"]
+    class EnvEntry(_message.Message):
+        __slots__ = ["key", "value"]
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class FilesEntry(_message.Message):
+        __slots__ = ["key", "value"]
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: bytes
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[bytes] = ...) -> None: ...
     CHECKS_FIELD_NUMBER: _ClassVar[int]
+    ENV_FIELD_NUMBER: _ClassVar[int]
+    FILES_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     PROGRAM_FIELD_NUMBER: _ClassVar[int]
     checks: _containers.RepeatedCompositeFieldContainer[Check]
+    env: _containers.ScalarMap[str, str]
+    files: _containers.ScalarMap[str, bytes]
     id: str
     options: Options
     program: str
-    def __init__(self, id: _Optional[str] = ..., program: _Optional[str] = ..., checks: _Optional[_Iterable[_Union[Check, _Mapping]]] = ..., options: _Optional[_Union[Options, _Mapping]] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., program: _Optional[str] = ..., checks: _Optional[_Iterable[_Union[Check, _Mapping]]] = ..., options: _Optional[_Union[Options, _Mapping]] = ..., files: _Optional[_Mapping[str, bytes]] = ..., env: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class TestResult(_message.Message):
+    __slots__ = ["message", "name", "outcome"]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    message: str
+    name: str
+    outcome: TestOutcome
+    def __init__(self, name: _Optional[str] = ..., outcome: _Optional[_Union[TestOutcome, str]] = ..., message: _Optional[str] = ...) -> None: ...
 
 class Verdict(_message.Message):
-    __slots__ = ["assurance", "attempts", "check_id", "clock", "cpu_ns", "degraded", "detail", "exception", "findings", "nondeterministic", "other_value", "outcome", "output_truncated", "peak_memory_bytes", "profile_digest", "queue_ns", "runtime_version", "stderr", "stdout", "steps", "task_id", "value", "value_truncated", "wall_ns"]
+    __slots__ = ["assurance", "attempts", "check_id", "clock", "cpu_ns", "degraded", "detail", "exception", "exit_code", "files", "findings", "nondeterministic", "other_value", "outcome", "output_truncated", "peak_memory_bytes", "profile_digest", "queue_ns", "runtime_version", "stderr", "stdout", "steps", "task_id", "tests", "value", "value_truncated", "wall_ns"]
+    class FilesEntry(_message.Message):
+        __slots__ = ["key", "value"]
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: bytes
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[bytes] = ...) -> None: ...
     ASSURANCE_FIELD_NUMBER: _ClassVar[int]
     ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     CHECK_ID_FIELD_NUMBER: _ClassVar[int]
@@ -228,6 +335,8 @@ class Verdict(_message.Message):
     DEGRADED_FIELD_NUMBER: _ClassVar[int]
     DETAIL_FIELD_NUMBER: _ClassVar[int]
     EXCEPTION_FIELD_NUMBER: _ClassVar[int]
+    EXIT_CODE_FIELD_NUMBER: _ClassVar[int]
+    FILES_FIELD_NUMBER: _ClassVar[int]
     FINDINGS_FIELD_NUMBER: _ClassVar[int]
     NONDETERMINISTIC_FIELD_NUMBER: _ClassVar[int]
     OTHER_VALUE_FIELD_NUMBER: _ClassVar[int]
@@ -241,6 +350,7 @@ class Verdict(_message.Message):
     STDOUT_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    TESTS_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
     VALUE_TRUNCATED_FIELD_NUMBER: _ClassVar[int]
     WALL_NS_FIELD_NUMBER: _ClassVar[int]
@@ -252,6 +362,8 @@ class Verdict(_message.Message):
     degraded: _containers.RepeatedScalarFieldContainer[str]
     detail: str
     exception: ExceptionInfo
+    exit_code: int
+    files: _containers.ScalarMap[str, bytes]
     findings: _containers.RepeatedScalarFieldContainer[str]
     nondeterministic: bool
     other_value: str
@@ -265,10 +377,14 @@ class Verdict(_message.Message):
     stdout: str
     steps: int
     task_id: str
+    tests: _containers.RepeatedCompositeFieldContainer[TestResult]
     value: str
     value_truncated: bool
     wall_ns: int
-    def __init__(self, task_id: _Optional[str] = ..., check_id: _Optional[str] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., assurance: _Optional[_Union[Assurance, str]] = ..., clock: _Optional[_Union[Clock, str]] = ..., detail: _Optional[str] = ..., steps: _Optional[int] = ..., cpu_ns: _Optional[int] = ..., wall_ns: _Optional[int] = ..., queue_ns: _Optional[int] = ..., peak_memory_bytes: _Optional[int] = ..., value: _Optional[str] = ..., value_truncated: bool = ..., exception: _Optional[_Union[ExceptionInfo, _Mapping]] = ..., stdout: _Optional[str] = ..., stderr: _Optional[str] = ..., output_truncated: bool = ..., attempts: _Optional[int] = ..., runtime_version: _Optional[str] = ..., profile_digest: _Optional[str] = ..., degraded: _Optional[_Iterable[str]] = ..., nondeterministic: bool = ..., other_value: _Optional[str] = ..., findings: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, task_id: _Optional[str] = ..., check_id: _Optional[str] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., assurance: _Optional[_Union[Assurance, str]] = ..., clock: _Optional[_Union[Clock, str]] = ..., detail: _Optional[str] = ..., steps: _Optional[int] = ..., cpu_ns: _Optional[int] = ..., wall_ns: _Optional[int] = ..., queue_ns: _Optional[int] = ..., peak_memory_bytes: _Optional[int] = ..., value: _Optional[str] = ..., value_truncated: bool = ..., exception: _Optional[_Union[ExceptionInfo, _Mapping]] = ..., stdout: _Optional[str] = ..., stderr: _Optional[str] = ..., output_truncated: bool = ..., attempts: _Optional[int] = ..., runtime_version: _Optional[str] = ..., profile_digest: _Optional[str] = ..., degraded: _Optional[_Iterable[str]] = ..., nondeterministic: bool = ..., other_value: _Optional[str] = ..., findings: _Optional[_Iterable[str]] = ..., tests: _Optional[_Iterable[_Union[TestResult, _Mapping]]] = ..., exit_code: _Optional[int] = ..., files: _Optional[_Mapping[str, bytes]] = ...) -> None: ...
+
+class Compare(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = []
 
 class Isolation(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
@@ -286,4 +402,7 @@ class Assurance(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
 
 class Clock(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = []
+
+class TestOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []
