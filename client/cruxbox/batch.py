@@ -40,14 +40,15 @@ class Sizes:
 class _Group:
     """The items of one program under one set of options."""
 
-    __slots__ = ("items", "key", "open", "options", "program", "separated", "size", "waiting")
+    __slots__ = ("items", "key", "open", "options", "program", "separated", "setting", "size", "waiting")
 
     def __init__(self, key: tuple[str, int, int], task: Task, options: Any | None) -> None:
         self.key = key
         self.program = task.program
         self.options = options
+        self.setting = task
         self.separated = task.require_assurance is Assurance.SEPARATED
-        self.size = 64 + wire.text_size(task.program)
+        self.size = 64 + wire.text_size(task.program) + wire.setting_size(task)
         self.items: dict[tuple[Any, ...], _Item] = {}
         self.waiting: deque[_Item] = deque()
         self.open = 0
@@ -275,6 +276,7 @@ class Batch:
         task = request.tasks.add(id=name, program=group.program)
         if group.options is not None:
             task.options.CopyFrom(group.options)
+        wire.encode_setting(task, group.setting)
         add = task.checks.add
         for number, item in enumerate(items):
             wire.encode_check(add(id=str(number)), item.check)

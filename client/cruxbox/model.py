@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Union
 
@@ -23,6 +23,7 @@ class Outcome(enum.Enum):
     CRASHED = "CRASHED"
     SANDBOX_ERROR = "SANDBOX_ERROR"
     EVALUATED = "EVALUATED"
+    EXECUTED = "EXECUTED"
 
 
 class Assurance(enum.Enum):
@@ -89,11 +90,56 @@ class CallCheck:
 
 
 @dataclass(frozen=True)
+class Tolerance:
+    """Numbers are equal that differ by no more than `absolute`, or than `relative` times the expected one."""
+
+    absolute: float = 0.0
+    relative: float = 0.0
+
+
+@dataclass(frozen=True)
 class StdioCheck:
-    """Holds when the program, given `stdin`, prints `expected_stdout`."""
+    """Holds when the program, given `stdin`, prints `expected_stdout` and comes to its end.
+
+    Args:
+        stdin: what it reads.
+        expected_stdout: what it must print; blank only with `allow_empty`.
+        allow_empty: nothing may be what is expected; then the program must end without `os._exit` and an exception.
+        compare: "lines" (white space behind lines and blank lines at the end do not count), "exact" (byte for byte),
+            "tokens" (white space only separates), or "casefold" (as lines, and the case of letters does not count).
+        tolerance: of numbers among what is printed; one number is both the absolute and the relative one.
+        arguments: sys.argv[1:] of the program.
+        files: by name, what it finds in its working folder beside the task's (needs a scratch folder on the server).
+        env: environment variables beside the task's.
+        checker: source that defines `check(stdin, stdout, expected) -> bool`, which runs in a worker of its own and
+            decides instead of a comparison. If it raises or hangs, the check is INVALID, and the program not at fault.
+    """
 
     stdin: str
-    expected_stdout: str
+    expected_stdout: str = ""
+    id: str = ""
+    allow_empty: bool = False
+    compare: str = "lines"
+    tolerance: float | Tolerance = 0.0
+    arguments: Sequence[str] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    checker: str = ""
+
+
+@dataclass(frozen=True)
+class RunCheck:
+    """Runs the program and expects nothing: EXECUTED, never PASSED, whatever `Verdict.exit_code` it ends with.
+
+    `read_files` names files of its working folder that are to be read back into `Verdict.files` (needs a scratch
+    folder on the server); the rest is as in `StdioCheck`.
+    """
+
+    stdin: str = ""
+    arguments: Sequence[str] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    read_files: Sequence[str] = ()
     id: str = ""
 
 
@@ -102,11 +148,16 @@ class ScriptCheck:
     """Holds when `script` ends without exception; `entry_point` is what it tests, also called `candidate`.
 
     That is a name of the program with attributes and empty calls: `f`, `Solution.solve`, `Solution().solve`.
+
+    With `framework` ("unittest", "pytest" or "doctest") the script is a suite: it holds when at least one test ran and
+    all that ran passed, and `Verdict.tests` tells of each. Without one, a script that defines unittest's test cases is
+    a suite of them.
     """
 
     script: str
     entry_point: str = ""
     id: str = ""
+    framework: str = ""
 
 
 @dataclass(frozen=True)
@@ -118,7 +169,7 @@ class EvaluateCheck:
     id: str = ""
 
 
-Check = Union[CallCheck, StdioCheck, ScriptCheck, EvaluateCheck]
+Check = Union[CallCheck, StdioCheck, ScriptCheck, EvaluateCheck, RunCheck]
 
 
 @dataclass(frozen=True)
@@ -129,7 +180,8 @@ class Task:
     `require_assurance=SEPARATED` turns a fallback to IN_PROCESS into an INVALID that says why, `IN_PROCESS` asks for
     scripts in the candidate's own process. `step_count=None` counts
     the instructions of calls always, and those of scripts and programs where `limits.steps` is set: counting makes
-    a tight loop three times slower.
+    a tight loop three times slower. `files` and `env` are what the programs of all its checks find in their working
+    folder and environment.
     """
 
     program: str
@@ -142,6 +194,8 @@ class Task:
     repeat: int = 1
     step_count: StepCount | None = None
     priority: Priority | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -153,9 +207,30 @@ class ExceptionInfo:
     line: int
 
 
+class TestOutcome(enum.Enum):
+    """How one test of a suite ended: ERROR is another exception than an assertion's, SKIPPED never ran."""
+
+    PASSED = "PASSED"
+    FAILED = "FAILED"
+    ERROR = "ERROR"
+    SKIPPED = "SKIPPED"
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """One test of a suite; `message` is the beginning of its exception's."""
+
+    name: str
+    outcome: TestOutcome
+    message: str = ""
+
+
 @dataclass(frozen=True)
 class Verdict:
-    """The full result of one check. `value` is a repr for people; it never decided anything."""
+    """The full result of one check. `value` is a repr for people; it never decided anything.
+
+    `tests` are those of a suite; `exit_code` and `files` what a RunCheck came to.
+    """
 
     task_id: str
     check_id: str
@@ -181,6 +256,9 @@ class Verdict:
     nondeterministic: bool = False
     other_value: str = ""
     findings: tuple[str, ...] = ()
+    tests: tuple[TestResult, ...] = ()
+    exit_code: int | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool | None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from cruxbox.errors import ServerError
-from cruxbox.model import Assurance, Check, EvaluateCheck, Outcome, Task
+from cruxbox.model import Assurance, Check, EvaluateCheck, Outcome, RunCheck, Task
 
 _DECIDED = frozenset([Outcome.PASSED, Outcome.FAILED])
+_UNDECIDED = {EvaluateCheck: Outcome.EVALUATED, RunCheck: Outcome.EXECUTED}
+# What answers a check that promises nothing cannot be.
+_OTHER = {own: _DECIDED | set(_UNDECIDED.values()) - {own} for own in _UNDECIDED.values()}
 _APART = frozenset([Assurance.SEPARATED, Assurance.LITERAL])
 
 
@@ -19,8 +22,8 @@ def believe(check: Check, separated: bool, outcome: Outcome, assurance: Assuranc
         separated: whether SEPARATED was required of it.
         outcome, assurance: what the server answered.
     """
-    evaluates = type(check) is EvaluateCheck
-    if (outcome is Outcome.EVALUATED and not evaluates) or (outcome in _DECIDED and evaluates):
+    promises_nothing = _UNDECIDED.get(type(check))
+    if outcome in _UNDECIDED.values() if promises_nothing is None else outcome in _OTHER[promises_nothing]:
         raise ServerError(f"The server is broken: {outcome.name} is no answer to {type(check).__name__}.")
     if outcome is Outcome.PASSED and separated and assurance not in _APART:
         word = "no assurance" if assurance is None else assurance.name

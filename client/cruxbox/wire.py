@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from cruxbox_proto.v1 import sandbox_pb2 as pb
@@ -19,10 +20,14 @@ from cruxbox.model import (
     Isolation,
     Outcome,
     Priority,
+    RunCheck,
     ScriptCheck,
     StdioCheck,
     StepCount,
     Task,
+    TestOutcome,
+    TestResult,
+    Tolerance,
     Verdict,
 )
 
@@ -40,10 +45,15 @@ _PRIORITIES = {member: pb.Priority.Value(f"PRIORITY_{member.name}") for member i
 # The texts of each kind of check: what makes two checks the same, and what is measured against the size cap.
 _TEXTS: dict[type, tuple[str, ...]] = {
     CallCheck: ("call", "expected", "entry_point"),
-    StdioCheck: ("stdin", "expected_stdout"),
-    ScriptCheck: ("script", "entry_point"),
+    StdioCheck: ("stdin", "expected_stdout", "compare", "checker"),
+    ScriptCheck: ("script", "entry_point", "framework"),
     EvaluateCheck: ("call",),
+    RunCheck: ("stdin",),
 }
+# Those that say what a program finds around it.
+_SET = (StdioCheck, RunCheck)
+_COMPARES = {name: pb.Compare.Value(f"COMPARE_{name.upper()}") for name in ("lines", "exact", "tokens", "casefold")}
+_TEST_OUTCOMES = {pb.TestOutcome.Value(f"TEST_OUTCOME_{member.name}"): member for member in TestOutcome}
 
 
 def check_key(check: Check) -> tuple[Any, ...]:
@@ -53,14 +63,54 @@ def check_key(check: Check) -> tuple[Any, ...]:
     texts = _TEXTS.get(type(check))
     if texts is None:
         raise InvalidRequest(f"A check must be one of {', '.join(kind.__name__ for kind in _TEXTS)}, not {check!r:.80}")
-    return (type(check), getattr(check, "inspect", False), *(getattr(check, name) for name in texts))
+    more: tuple[Any, ...] = (getattr(check, "inspect", False),)
+    if isinstance(check, _SET):
+        more = (_setting_key(check), getattr(check, "allow_empty", False), getattr(check, "tolerance", 0))
+        more += (tuple(getattr(check, "read_files", ())),)
+    return (type(check), *more, *(getattr(check, name) for name in texts))
+
+
+def _setting_key(holder: Any) -> tuple[Any, ...]:
+    """The arguments, env and files of a task or check, as a part of a key. InvalidRequest if they are none."""
+    arguments, env, files = getattr(holder, "arguments", ()), holder.env, holder.files
+    if not arguments and not env and not files:
+        return ()
+    if not _are(arguments, str) or isinstance(arguments, str):
+        raise InvalidRequest(f"arguments must be a sequence of strings, not {arguments!r:.80}")
+    for name, mapping, kind in (("env", env, str), ("files", files, bytes)):
+        if not isinstance(mapping, Mapping) or not _are(mapping, str) or not _are(mapping.values(), kind):
+            raise InvalidRequest(f"{name} must map names to {kind.__name__}, not {mapping!r:.80}")
+    return tuple(arguments), tuple(sorted(env.items())), tuple(sorted(files.items()))
+
+
+def _are(items: Any, kind: type) -> bool:
+    return isinstance(items, Iterable) and all(isinstance(item, kind) for item in items)
+
+
+def setting_size(holder: Any) -> int:
+    """Bytes that the arguments, env and files of a task or check take on the wire, near enough."""
+    if not getattr(holder, "arguments", ()) and not holder.env and not holder.files:
+        return 0
+    texts = [*getattr(holder, "arguments", ()), *holder.env, *holder.env.values(), *holder.files]
+    return sum(16 + text_size(text) for text in texts) + sum(map(len, holder.files.values()))
+
+
+def encode_setting(message: Any, holder: Any) -> None:
+    """Write arguments, env and files of a task or check into its message."""
+    if getattr(holder, "arguments", ()):
+        message.arguments.extend(holder.arguments)
+    for name, value in holder.env.items():
+        message.env[name] = value
+    for name, content in holder.files.items():
+        message.files[name] = content
 
 
 def check_size(check: Check) -> int:
     """Bytes that `check` takes on the wire, near enough; UnicodeEncodeError if a text holds a lone surrogate."""
     if type(check) is CallCheck:  # by far the most frequent
         return 16 + text_size(check.call) + text_size(check.expected) + text_size(check.entry_point)
-    return 16 + sum(text_size(getattr(check, name)) for name in _TEXTS[type(check)])
+    size = 16 + sum(text_size(getattr(check, name)) for name in _TEXTS[type(check)])
+    return size + setting_size(check) if isinstance(check, _SET) else size
 
 
 def text_size(text: str) -> int:
@@ -80,12 +130,13 @@ def options_key(task: Task) -> tuple[Any, ...]:
         task.repeat,
         task.step_count,
         task.priority,
+        _setting_key(task),
     )
 
 
 def encode_options(task: Task) -> Any | None:
     """The pb.Options of `task`, or None when every one is the default."""
-    if options_key(task) == _DEFAULT_OPTIONS:
+    if options_key(task)[:-1] == _DEFAULT_OPTIONS[:-1]:  # the setting is the task's own
         return None
     options: Any = pb.Options(runtime=_runtime(task.runtime), repeat=_whole("repeat", task.repeat, 2))
     options.isolation = _member("isolation", task.isolation, _ISOLATIONS)
@@ -145,9 +196,30 @@ def encode_check(message: Any, check: Check) -> None:
     elif type(check) is ScriptCheck:
         message.script.script = check.script
         message.script.entry_point = check.entry_point
+        message.script.framework = check.framework
     elif type(check) is StdioCheck:
         message.stdio.stdin = check.stdin
         message.stdio.expected_stdout = check.expected_stdout
+        message.stdio.allow_empty = bool(check.allow_empty)
+        message.stdio.checker = check.checker
+        _encode_comparison(message.stdio, check)
+        encode_setting(message.stdio, check)
+    elif type(check) is RunCheck:
+        message.run.SetInParent()
+        message.run.stdin = check.stdin
+        message.run.read_files.extend(check.read_files)
+        encode_setting(message.run, check)
+
+
+def _encode_comparison(stdio: Any, check: StdioCheck) -> None:
+    if check.compare not in _COMPARES:
+        raise InvalidRequest(f"compare must be one of {', '.join(_COMPARES)}, not {check.compare!r:.40}")
+    if check.compare != "lines":
+        stdio.compare = _COMPARES[check.compare]
+    given = check.tolerance
+    if given:
+        tolerance = given if isinstance(given, Tolerance) else Tolerance(given, given)
+        stdio.absolute_tolerance, stdio.relative_tolerance = tolerance.absolute, tolerance.relative
 
 
 def decode_body(verdict: Any, attempts: int) -> VerdictBody:
@@ -181,6 +253,19 @@ def decode_body(verdict: Any, attempts: int) -> VerdictBody:
         verdict.nondeterministic,
         verdict.other_value,
         tuple(verdict.findings),
+        _tests(verdict.tests) if verdict.tests else (),
+        verdict.exit_code if verdict.HasField("exit_code") else None,
+        dict(verdict.files) if verdict.files else _NO_FILES,
+    )
+
+
+_NO_FILES: Mapping[str, bytes] = MappingProxyType({})
+
+
+def _tests(messages: Sequence[Any]) -> tuple[TestResult, ...]:
+    """The tests of a suite; an outcome that is not known is no pass."""
+    return tuple(
+        [TestResult(one.name, _TEST_OUTCOMES.get(one.outcome, TestOutcome.ERROR), one.message) for one in messages]
     )
 
 

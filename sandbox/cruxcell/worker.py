@@ -36,6 +36,32 @@ _JOBS = {
     messages.JOB_PROBE: run_probe,
 }  # type: dict[bytes, Callable[[Workbench, list[bytes]], object]]
 
+
+def _run_set(bench, fields):
+    # type: (Workbench, list[bytes]) -> None
+    """fields: setting, kind of job, its fields. What a program finds around it is laid out before it begins."""
+    arguments, environment, files = [frames.unpack(part) for part in frames.unpack(fields[0])]
+    kind = fields[1]
+    del fields[:2]
+    bench.arguments = [each.decode("utf-8", "surrogateescape") for each in arguments]
+    for name, value in zip(environment[::2], environment[1::2]):
+        os.environb[name] = value
+    for name, value in zip(files[::2], files[1::2]):
+        _lay_out(name.decode(), value)
+    _JOBS[kind](bench, fields)
+
+
+def _lay_out(name, content):
+    # type: (str, bytes) -> None
+    folder = name.rpartition("/")[0]
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    frames.write_all(file, content)
+    os.close(file)
+
+
+_JOBS[messages.JOB_SET] = _run_set
 _REHEARSALS = 32  # 3.11 looks for a faster form at the eighth call
 
 # File descriptors of a worker; 0, 1 and 2 are /dev/null, or a pipe and two memory files for a stdio job.

@@ -44,7 +44,7 @@ def stdio(expected: str) -> pb.Check:
 REFUSED = [
     ([], {}, "tasks is empty"),
     ([pb.Task()], {}, "tasks[0].checks is empty; nothing to check is never a pass"),
-    ([task(pb.Check())], {}, "tasks[0].checks[0] has no kind; it is one of call, stdio, script and evaluate"),
+    ([task(pb.Check())], {}, "tasks[0].checks[0] has no kind; it is one of call, stdio, script, evaluate and run"),
     ([task(id="a"), task(id="a")], {}, "tasks[1].id is 'a' a second time"),
     ([task(CALL, CALL)], {}, "tasks[0].checks[1].id is '' a second time"),
     ([task(id="a\nb")], {}, "tasks[0].id holds a control character"),

@@ -7,6 +7,7 @@ import struct
 
 import pytest
 from cruxboxd.judging import outcomes
+from cruxboxd.judging.comparing import PLAINLY, Compare, Comparison, is_same
 from cruxboxd.judging.outcomes import ENDED, Clock, Finding, Outcome, of_answer, of_exit
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.report import Answer
@@ -167,4 +168,33 @@ def test_what_is_decided_stays(outcome: Outcome):
     ],
 )
 def test_output(printed: bytes, expected: bytes, same: bool):
-    assert outcomes.same_output(printed, expected) is same
+    assert all(is_same(printed, expected, PLAINLY)) is same
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected", "comparison", "same"),
+    [
+        (b"1\n", b"1\n", Comparison(Compare.EXACT), True),
+        (b"1\n", b"1", Comparison(Compare.EXACT), False),
+        (b"1  2\n3", b"1 2 3\n", Comparison(Compare.TOKENS), True),
+        (b"12 3", b"1 2 3", Comparison(Compare.TOKENS), False),
+        (b"YES\n", b"Yes", Comparison(Compare.CASEFOLD), True),
+        (b"YE S", b"YES", Comparison(Compare.CASEFOLD), False),
+        (b"\xff", b"\xfe", Comparison(Compare.CASEFOLD), False),
+        (b"0.5000001 x", b"0.5 x", Comparison(absolute=1e-6), True),
+        (b"0.50001 x", b"0.5 x", Comparison(absolute=1e-6), False),
+        (b"1000001", b"1000000.0", Comparison(relative=1e-6), True),
+        (b"1000003", b"1000000", Comparison(relative=1e-6), False),
+        (b"1e400", b"1e500", Comparison(relative=0.1), False),
+        (b"nan", b"1", Comparison(absolute=1e9), False),
+        (b"inf", b"1", Comparison(absolute=1e9), False),
+        (b"1_0", b"10", Comparison(absolute=1e-9), False),
+        (b"", b"1", Comparison(absolute=1e9), False),
+        (b"1\n2", b"1 2", Comparison(absolute=0.1), False),
+        (b"1\n2", b"1 2", Comparison(Compare.TOKENS, absolute=0.1), True),
+        (b"1" * 401, b"1" * 400 + b"2", Comparison(relative=1.0), False),
+        (b"1 " * 5000 + b"2", b"1 " * 5000 + b"3", Comparison(absolute=0.5), False),
+    ],
+)
+def test_ways_to_compare(printed: bytes, expected: bytes, comparison: Comparison, same: bool):
+    assert all(is_same(printed, expected, comparison)) is same

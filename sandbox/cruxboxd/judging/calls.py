@@ -57,6 +57,7 @@ class Caller:
         self._inspects = inspects
         self._program = task.program.encode("utf-8", "surrogatepass")
         self._hash_seed = hash_seed
+        self._setting = task.setting.packed()
 
     async def evaluate(self, asks: Sequence[CallAsk]) -> list[Finding]:
         """A finding for each call, in order: a value, or an outcome other than PASSED and FAILED."""
@@ -208,7 +209,8 @@ class Caller:
             output=self._task.limits.output_bytes,
         )
         job = self._job(messages.JOB_CALLS, fields, asked)
-        job.may_share = bool(way.flags & payloads.SHARE)
+        job.setting = self._setting
+        job.may_share = bool(way.flags & payloads.SHARE) and not job.setting
         return job
 
     # ---- calls with expressions for arguments ------------------------------------------------------------------
@@ -248,7 +250,9 @@ class Caller:
         """The finding of a job that answers one check with a value."""
         limits = self._task.limits
         asked = charging.one_answer(limits)
-        return charging.read_single(await self._pool.run(self._job(kind, fields, asked)), asked, limits)
+        job = self._job(kind, fields, asked)
+        job.setting = self._setting if kind == messages.JOB_APPLY else b""
+        return charging.read_single(await self._pool.run(job), asked, limits)
 
     def _job(self, kind: bytes, fields: list[bytes], asked: Asked) -> Job:
         task = self._task

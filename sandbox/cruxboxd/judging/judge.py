@@ -26,8 +26,9 @@ from cruxboxd.judging.audit import Audit
 from cruxboxd.judging.calls import ONLY_BESIDE, Caller
 from cruxboxd.judging.expected import Kind, Reader, Reading
 from cruxboxd.judging.outcomes import Assurance, Finding, Outcome, invalid, sandbox_error
-from cruxboxd.judging.scripts import run_script, run_stdio
-from cruxboxd.judging.tasks import Ask, CallAsk, InvalidAsk, ScriptAsk, StdioAsk, StepCount, TaskAsk
+from cruxboxd.judging.scripts import run_script
+from cruxboxd.judging.streams import checkers_of, run_program, run_stdio
+from cruxboxd.judging.tasks import Ask, CallAsk, InvalidAsk, RunAsk, ScriptAsk, StdioAsk, StepCount, TaskAsk
 from cruxboxd.scheduling.scheduler import Pool
 from cruxboxd.zygotes.setup import ZygoteKey
 
@@ -111,7 +112,10 @@ class Judge:
         scripts = [ask for ask in task.asks if isinstance(ask, ScriptAsk)]
         if scripts:
             work.append(self._judge_scripts(task, scripts, readings, len(texts_of(task)) - len(scripts), emit))
-        work += [self._judge_stdio(task, ask, emit) for ask in task.asks if isinstance(ask, StdioAsk)]
+        stdio = [ask for ask in task.asks if isinstance(ask, StdioAsk)]
+        checkers = {source: self._caller(each) for source, each in checkers_of(task, stdio).items()}
+        work += [self._judge_stdio(task, ask, checkers.get(ask.checker), emit) for ask in stdio]
+        work += [self._judge_run(task, ask, emit) for ask in task.asks if isinstance(ask, RunAsk)]
         work += [emit(task, ask, invalid(ask.why), None) for ask in task.asks if isinstance(ask, InvalidAsk)]
         if len(work) == 1:
             await work[0]
@@ -215,8 +219,11 @@ class Judge:
             finding = await run_script(self._pool, task, ask, self._seeds[0])
         await emit(task, ask, finding, None)
 
-    async def _judge_stdio(self, task: TaskAsk, ask: StdioAsk, emit: Emit) -> None:
-        await emit(task, ask, await run_stdio(self._pool, task, ask, self._seeds[0]), None)
+    async def _judge_stdio(self, task: TaskAsk, ask: StdioAsk, checkers: Caller | None, emit: Emit) -> None:
+        await emit(task, ask, await run_stdio(self._pool, task, ask, self._seeds[0], checkers), None)
+
+    async def _judge_run(self, task: TaskAsk, ask: RunAsk, emit: Emit) -> None:
+        await emit(task, ask, await run_program(self._pool, task, ask, self._seeds[0]), None)
 
 
 def _hinted(task: TaskAsk, finding: Finding) -> Finding:

@@ -34,6 +34,16 @@ class Outcome(Enum):
     CRASHED = 10
     SANDBOX_ERROR = 11
     EVALUATED = 12
+    EXECUTED = 13
+
+
+class TestOutcome(Enum):
+    """How one test of a suite ended; names and numbers are those of the wire."""
+
+    PASSED = 1
+    FAILED = 2
+    ERROR = 3
+    SKIPPED = 4
 
 
 class Assurance(Enum):
@@ -75,6 +85,9 @@ class Finding:
     attempts: int = 1
     syscall: str = ""
     shared: bool = False  # a worker with other checks
+    tests: tuple[tuple[str, TestOutcome, str], ...] = ()  # of a suite: name, outcome, message
+    exit_code: int | None = None  # of a program that was run
+    files: tuple[tuple[str, bytes], ...] = ()  # that were read back
 
     def but(self, **changes: Any) -> Finding:
         """A copy with some fields changed: `dataclasses.replace`, at a fifth of its price (one a check, or more)."""
@@ -226,12 +239,3 @@ def compare(value: Finding, expected: bytes | None) -> Finding:
         return value.but(outcome=Outcome.FAILED)
     same = value.canonical == expected
     return value.but(outcome=Outcome.PASSED if same else Outcome.FAILED, detail="" if same else "the value differs")
-
-
-def same_output(printed: bytes, expected: bytes) -> bool:
-    """Do two outputs match, trailing white space of lines and trailing blank lines aside?"""
-    return _lines(printed) == _lines(expected)
-
-
-def _lines(data: bytes) -> list[bytes]:
-    return [line.rstrip() for line in data.rstrip().split(b"\n")]

@@ -1,44 +1,20 @@
-"""Checks that run a whole program: stdio, and scripts that cannot be taken apart."""
+"""Checks that run a script beside a program: in two processes, or in one where somebody asks for it."""
 
 from __future__ import annotations
 
 import secrets
-from dataclasses import replace
 
 from cruxcell.protocol import messages
 from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS
 
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.charging import one_answer, read_single
+from cruxboxd.judging.jobs import encoded, job_for
 from cruxboxd.judging.outcomes import Assurance, Finding, Outcome, invalid
-from cruxboxd.judging.tasks import ScriptAsk, StdioAsk, StepCount, TaskAsk
+from cruxboxd.judging.tasks import ScriptAsk, StepCount, TaskAsk
 from cruxboxd.scheduling.scheduler import MAX_ATTEMPTS, Pool
-from cruxboxd.zygotes.jobs import Job, Result
-from cruxboxd.zygotes.report import ENDS, TEST_ENDS, text
-
-
-async def run_stdio(pool: Pool, task: TaskAsk, ask: StdioAsk, hash_seed: str) -> Finding:
-    """The program with `stdin`; what it printed is read from memory files after its death and compared here."""
-    job = _job(pool, task, messages.JOB_STDIO, [_bytes(task.program)], hash_seed)
-    job.flags, job.stdin = messages.STDIO, _bytes(ask.stdin)
-    result = await pool.run(job)
-    finding = _of_stdio(result, task).but(assurance=Assurance.SEPARATED)
-    limit = task.limits.output_bytes
-    out, err = (stream[:limit] for stream in result.streams)
-    finding = finding.but(stdout=text(out), stderr=text(err), output_cut=len(result.streams[0]) > limit)
-    if finding.outcome is not None:
-        return finding
-    same = outcomes.same_output(out, ask.expected_stdout.encode("utf-8", "surrogatepass"))
-    return finding.but(outcome=Outcome.PASSED if same else Outcome.FAILED, detail="" if same else "the output differs")
-
-
-def _of_stdio(result: Result, task: TaskAsk) -> Finding:
-    """The finding, with outcome None if the program came to its end: also by os._exit(0), as its output is judged."""
-    if any(len(stream) >= task.limits.output_bytes for stream in result.streams):
-        return Finding(Outcome.OUTPUT_LIMIT, "printed more than its output limit", steps=0)
-    finding = read_single(result, one_answer(task.limits, ENDS), task.limits)
-    silent = finding.outcome is Outcome.CRASHED and result.facts.is_clean
-    return finding.but(outcome=None, detail="") if silent else finding
+from cruxboxd.zygotes.jobs import Result
+from cruxboxd.zygotes.report import ENDS, TEST_ENDS
 
 
 async def run_script(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
@@ -56,28 +32,28 @@ async def _run_together(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: st
     events = task.step_count is StepCount.EVENTS
     fields = [
         SCRIPT_FLAGS.pack(COUNT_EVENTS if events else 0),
-        _bytes(task.program),
-        _bytes(ask.script),
+        encoded(task.program),
+        encoded(ask.script),
         ask.entry_point.encode(),
         token := secrets.token_bytes(16),
     ]
-    result = await pool.run(_job(pool, task, messages.JOB_SCRIPT, fields, hash_seed))
+    result = await pool.run(job_for(pool, task, messages.JOB_SCRIPT, fields, hash_seed))
     return _of_script(read_single(result, one_answer(task.limits, ENDS, token=token, runs_noted=events), task.limits))
 
 
 async def _run_separated(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
     """The candidate serves, the test calls."""
     for _ in range(MAX_ATTEMPTS):
-        job = _job(
+        job = job_for(
             pool,
             task,
             messages.JOB_SERVE,
-            [_bytes(task.program)],
+            [encoded(task.program)],
             hash_seed,
-            [_bytes(task.program), _bytes(ask.script)],
+            [encoded(task.program), encoded(ask.script)],
         )
         job.flags = messages.PAIR
-        job.partner = _job(pool, task, messages.JOB_TEST, [_bytes(ask.script), ask.entry_point.encode()], hash_seed)
+        job.partner = job_for(pool, task, messages.JOB_TEST, [encoded(ask.script), ask.entry_point.encode()], hash_seed)
         job.partner.is_partner = True
         finding = _of_pair(*await pool.run_pair(job), task)
         if finding.outcome is not Outcome.SANDBOX_ERROR:
@@ -136,21 +112,3 @@ def _of_script(finding: Finding) -> Finding:
     if finding.outcome is Outcome.RAISED and finding.exception is not None and finding.exception[0] == "AssertionError":
         return finding.but(outcome=Outcome.FAILED, detail="an assertion of the script does not hold")
     return finding
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _job(  # noqa: PLR0917 - a job's parts
-    pool: Pool, task: TaskAsk, kind: bytes, fields: list[bytes], hash_seed: str, texts: list[bytes] | None = None
-) -> Job:
-    """`texts` are those that choose the zygote, where they are not the fields: both halves of a pair run on one."""
-    return Job(
-        key=pool.kinds.key(task.runtime, hash_seed, texts or fields),
-        kind=kind,
-        fields=fields,
-        limits=task.limits if task.counts_steps else replace(task.limits, steps=0),
-        tenant=task.tenant,
-        interactive=task.interactive,
-    )

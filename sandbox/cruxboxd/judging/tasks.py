@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Union
 
+from cruxcell.protocol import frames
+
+from cruxboxd.judging.comparing import PLAINLY, Comparison
 from cruxboxd.judging.outcomes import Assurance
 from cruxboxd.settings.config import Limits
 
@@ -13,6 +16,32 @@ from cruxboxd.settings.config import Limits
 class StepCount(Enum):
     INSTRUCTIONS = 1
     EVENTS = 2
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a program finds around it: sys.argv[1:], environment variables, files of its working folder."""
+
+    arguments: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    files: tuple[tuple[str, bytes], ...] = ()
+
+    def over(self, other: Setting) -> Setting:
+        """This setting, and what only `other` has."""
+        env, files = {**dict(other.env), **dict(self.env)}, {**dict(other.files), **dict(self.files)}
+        return Setting(self.arguments or other.arguments, tuple(env.items()), tuple(files.items()))
+
+    def packed(self) -> bytes:
+        """As a field of a payload; b"" where nothing is set."""
+        if self == PLAIN_SETTING:
+            return b""
+        pairs = [part for name, value in self.env for part in (name.encode(), value.encode())]
+        pairs_of_files = [part for name, value in self.files for part in (name.encode(), value)]
+        arguments = [each.encode() for each in self.arguments]
+        return frames.pack([frames.pack(part) for part in (arguments, pairs, pairs_of_files)])
+
+
+PLAIN_SETTING = Setting()
 
 
 @dataclass(frozen=True)
@@ -28,9 +57,24 @@ class CallAsk:
 
 @dataclass(frozen=True)
 class StdioAsk:
+    """`checker` is the source of a program that decides; "" compares."""
+
     id: str
     stdin: str
     expected_stdout: str
+    comparison: Comparison = PLAINLY
+    checker: str = ""
+    setting: Setting = PLAIN_SETTING
+
+
+@dataclass(frozen=True)
+class RunAsk:
+    """Run the program, expect nothing; `read_files` are the names of those to be read back."""
+
+    id: str
+    stdin: str
+    setting: Setting = PLAIN_SETTING
+    read_files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -38,6 +82,7 @@ class ScriptAsk:
     id: str
     script: str
     entry_point: str
+    framework: str = ""  # of a suite: what runs it
 
 
 @dataclass(frozen=True)
@@ -48,7 +93,7 @@ class InvalidAsk:
     why: str
 
 
-Ask = Union[CallAsk, StdioAsk, ScriptAsk, InvalidAsk]
+Ask = Union[CallAsk, StdioAsk, RunAsk, ScriptAsk, InvalidAsk]
 
 
 @dataclass(frozen=True)
@@ -69,3 +114,4 @@ class TaskAsk:
     interactive: bool = False
     call: int = 0  # which of the open calls asked for it
     together: bool = False  # its checks share a worker whatever the program is, and may see traces of each other
+    setting: Setting = PLAIN_SETTING  # of all its programs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -11,7 +10,8 @@ from cruxbox_proto.v1 import sandbox_pb2 as pb
 from google.protobuf.message import DecodeError
 
 from cruxboxd.judging.outcomes import Assurance, Finding, Outcome
-from cruxboxd.judging.tasks import Ask, CallAsk, InvalidAsk, ScriptAsk, StdioAsk, StepCount, TaskAsk
+from cruxboxd.judging.tasks import Ask, InvalidAsk, Setting, StepCount, TaskAsk
+from cruxboxd.rpc.checks import KINDS, fault_of_text, read_setting
 from cruxboxd.rpc.outline import Malformed, Outline, TooMany, pieces, walk
 from cruxboxd.settings.config import UNITS, LimitError, Limits, resolve_limits
 
@@ -85,9 +85,19 @@ def read_tasks(data: bytes, outline: Outline, terms: Terms, caller: Caller, task
                 raise RequestError(f"a request holds tasks with at most {MAX_DISTINCT_OPTIONS} different options")
             known[key] = _read_options(task, options, where, terms, caller)
         asks: list[Ask] = []
-        yield from _read_checks(task, known[key]["together"], where, asks)
+        setting, fault = read_setting(task, "")
+        fault = fault_of_text(task.program, "program", may_be_empty=True) or fault
+        yield from _read_checks(task, known[key]["together"], where, setting, fault, asks)
         tasks.append(
-            TaskAsk(id=task.id, program=task.program, asks=asks, tenant=caller.tenant, call=caller.call, **known[key])
+            TaskAsk(
+                id=task.id,
+                program=task.program,
+                asks=asks,
+                tenant=caller.tenant,
+                call=caller.call,
+                setting=setting,
+                **known[key],
+            )
         )
         yield
 
@@ -135,23 +145,24 @@ def _read_options(task: pb.Task, common: pb.Options, where: str, terms: Terms, c
     }
 
 
-def _read_checks(task: pb.Task, together: bool, where: str, asks: list[Ask]) -> Iterator[None]:
-    """Append the checks of a task to `asks`, in steps."""
+def _read_checks(  # noqa: PLR0917 - what a task says of its checks
+    task: pb.Task, together: bool, where: str, setting: Setting, of_all: str, asks: list[Ask]
+) -> Iterator[None]:
+    """Append the checks of a task to `asks`, in steps; `of_all` is what is wrong with every one of them."""
     if not task.checks:
         raise RequestError(f"{where}.checks is empty; nothing to check is never a pass")
-    program, of_all = task.program, _fault_of_text(task.program, "program", may_be_empty=True)
     seen: set[str] = set()
     for number, check in enumerate(task.checks):
         inside = f"{where}.checks[{number}]"
         check_id(check.id, f"{inside}.id", seen)
         kind = check.WhichOneof("kind")
         if kind is None:
-            raise RequestError(f"{inside} has no kind; it is one of call, stdio, script and evaluate")
+            raise RequestError(f"{inside} has no kind; it is one of call, stdio, script, evaluate and run")
         if together and kind != "evaluate":
             raise RequestError(
                 f"{where}.options.isolation is TASK, but {inside} is no evaluate; nothing else may share"
             )
-        ask, fault = _KINDS[kind](check, program)
+        ask, fault = KINDS[kind](check, task.program, setting)
         if of_all or fault:
             ask = InvalidAsk(check.id, f"task {task.id!r}, check {check.id!r}: {of_all or fault}")
         asks.append(ask)
@@ -202,66 +213,6 @@ def _read_priority(options: pb.Options, where: str, caller: Caller) -> bool:
     return value == pb.PRIORITY_INTERACTIVE if value else caller.interactive
 
 
-# Each reads one kind of check: what is asked, and what is wrong with it ("" if nothing).
-
-
-def _read_call(check: pb.Check, program: str) -> tuple[Ask, str]:
-    call = check.call
-    fault = (
-        _fault_of_text(call.call, "call.call")
-        or _fault_of_text(call.expected, "call.expected")
-        or _fault_of_name(call.entry_point, "call.entry_point")
-    )
-    return CallAsk(check.id, call.call, call.expected, call.entry_point), fault
-
-
-def _read_stdio(check: pb.Check, program: str) -> tuple[Ask, str]:
-    stdio = check.stdio
-    fault = _fault_of_text(program, "program")
-    if not stdio.expected_stdout or stdio.expected_stdout.isspace():
-        fault = fault or "stdio.expected_stdout is blank; silence never passes"
-    return StdioAsk(check.id, stdio.stdin, stdio.expected_stdout), fault
-
-
-def _read_script(check: pb.Check, program: str) -> tuple[Ask, str]:
-    script = check.script
-    fault = _fault_of_text(script.script, "script.script") or _fault_of_path(script.entry_point, "script.entry_point")
-    return ScriptAsk(check.id, script.script, script.entry_point), fault
-
-
-def _read_evaluate(check: pb.Check, program: str) -> tuple[Ask, str]:
-    evaluate = check.evaluate
-    return CallAsk(check.id, evaluate.call, None, inspect=evaluate.inspect), _fault_of_text(
-        evaluate.call, "evaluate.call"
-    )
-
-
-_EMPTY_CALLS = re.compile(r"(?:\(\))+\Z")
-_KINDS = {"call": _read_call, "stdio": _read_stdio, "script": _read_script, "evaluate": _read_evaluate}
-
-
-def _fault_of_text(value: str, where: str, may_be_empty: bool = False) -> str:
-    """What is wrong with a source text: blank unless it may be, a NUL in it. How long it may be the message decides."""
-    if "\0" in value:
-        return f"{where} holds a NUL character"
-    if not may_be_empty and (not value or value.isspace()):
-        return f"{where} is empty"
-    return ""
-
-
-def _fault_of_name(value: str, where: str) -> str:
-    if value and not value.isidentifier():
-        return f"{where} is {value[:80]!r}, which is not a Python name"
-    return ""
-
-
-def _fault_of_path(value: str, where: str) -> str:
-    """A name, then attributes and empty calls: `f`, `Solution.two_sum`, `Solution().two_sum`."""
-    if not value or all(_EMPTY_CALLS.sub("", part).isidentifier() for part in value.split(".")):
-        return ""
-    return f"{where} is {value[:80]!r}, which is not a Python name with attributes and empty calls, like 'A().solve'"
-
-
 # ---- answers -----------------------------------------------------------------------------------------------------
 
 
@@ -306,6 +257,12 @@ def write_verdict(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | N
         verdict.degraded.extend(stamp.degraded)
     if finding.findings:
         verdict.findings.extend(finding.findings)
+    for name, ended, message in finding.tests:
+        verdict.tests.add(name=name, outcome=ended.value, message=message)
+    if finding.exit_code is not None:
+        verdict.exit_code = finding.exit_code
+    for name, content in finding.files:
+        verdict.files[name] = content
     if second is not None and not same_answer(finding, second):
         verdict.nondeterministic = True
         verdict.other_value = second.shown or (second.outcome.name if second.outcome else "")

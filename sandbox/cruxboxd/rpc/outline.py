@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-# Fields of sandbox.proto: CheckRequest.tasks, CheckRequest.options, Task.checks; all are length-delimited.
+# Fields of sandbox.proto: CheckRequest.tasks, CheckRequest.options, Task.checks and so on; all are length-delimited.
 _TASKS, _OPTIONS = 1 << 3 | 2, 2 << 3 | 2
 _CHECKS, _OWN_OPTIONS = 3 << 3 | 2, 4 << 3 | 2
+_FILES, _ENV = 5 << 3 | 2, 6 << 3 | 2
 _VARINT, _FIXED64, _DELIMITED, _FIXED32 = 0, 1, 2, 5
 _LONGEST = 5  # bytes of a tag or a length
 # So many fields are walked over between two looks at the clock.
@@ -23,6 +24,7 @@ _FIELDS_A_STEP = 1_000
 _MOST_OPTIONS_BYTES = 4_096
 _LONG_CHECK = 4_096
 _MOST_FIELDS = 32
+_MOST_ENTRIES = 128  # files and environment variables of a task
 _DEEPEST = 2
 _CHECK_ID = 1 << 3 | 2
 
@@ -44,7 +46,7 @@ class Outline:
     checks: int = 0
 
 
-def walk(data: bytes, outline: Outline, most: int) -> Iterator[None]:
+def walk(data: bytes, outline: Outline, most: int) -> Iterator[None]:  # noqa: PLR0912 - a branch a field  # noqa: PLR0912 - one branch a field
     """Fill `outline` from a CheckRequest, in steps of about a millisecond. Raises Malformed, TooMany.
 
     Args:
@@ -57,7 +59,7 @@ def walk(data: bytes, outline: Outline, most: int) -> Iterator[None]:
         tag, begin, at = _field(data, at, end)
         fields += 1
         if tag == _TASKS:
-            before = outline.checks
+            before, entries = outline.checks, 0
             inner = begin
             while inner < at:
                 tag, content, inner = _field(data, inner, at)
@@ -70,6 +72,10 @@ def walk(data: bytes, outline: Outline, most: int) -> Iterator[None]:
                         _look_into(data, content, inner)
                 elif tag == _OWN_OPTIONS:
                     _bound_options(inner - content)
+                elif tag in (_FILES, _ENV):
+                    entries += 1
+                    if entries > _MOST_ENTRIES:
+                        raise TooMany(f"a task holds at most {_MOST_ENTRIES} files and environment variables")
                 if fields >= _FIELDS_A_STEP:
                     fields = 0
                     yield

@@ -98,6 +98,7 @@ class Job:
     partner: Job | None = None
     is_partner: bool = False
     stdin: bytes = b""  # of a STDIO job
+    setting: bytes = b""  # what its program finds around it, packed
     # Told once, when its worker is really gone, or when it has none and never will: it is paid for and counts no more.
     on_over: Callable[[Job, Result], None] | None = None
     is_over: bool = False
@@ -117,6 +118,8 @@ class Job:
     def payload(self) -> bytes:
         """The frame the worker reads."""
         limits = LIMIT_FIELDS.pack(self.limits.steps, self.limits.output_bytes)
+        if self.setting:
+            return frames.frame([messages.JOB_SET, limits, self.setting, self.kind, *self.fields])
         return frames.frame([self.kind, limits, *self.fields])
 
     def order(self, seq: int, lane: int) -> bytes:
@@ -137,7 +140,12 @@ class Job:
     @cached_property
     def size(self) -> int:
         """Bytes this job holds in the queue."""
-        return sum(map(len, self.fields)) + len(self.stdin) + (self.partner.size if self.partner else 0)
+        return (
+            sum(map(len, self.fields))
+            + len(self.stdin)
+            + len(self.setting)
+            + (self.partner.size if self.partner else 0)
+        )
 
     @property
     def report_cap(self) -> int:

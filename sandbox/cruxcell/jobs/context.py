@@ -31,6 +31,7 @@ class Workbench:
         self.index = 0
         self.stdout = Capture(self._overflow)
         self.stderr = Capture(self._overflow)
+        self.arguments = []  # type: list[str]
         self._started = (0, 0)
         self._ended = None  # type: tuple[int, int] | None
         self.used_cpu_ns = 0  # by the last check that was reported on

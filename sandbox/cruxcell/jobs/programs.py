@@ -8,7 +8,7 @@ from cruxcell.jobs.audit_guard import Guard
 from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
 from cruxcell.namespace import fresh_namespace, resolve, set_recursion_depth
 from cruxcell.protocol import messages, records
-from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS
+from cruxcell.protocol.payloads import COUNT_EVENTS, RUN_ONLY, SCRIPT_FLAGS, STDIO_FLAGS
 
 
 def _open_streams():
@@ -23,9 +23,10 @@ def _open_streams():
 
 def run_stdio(bench, fields):
     # type: (Workbench, list[bytes]) -> None
-    """fields: program. Standard input is a pipe, output goes to memory files that the daemon reads afterwards."""
+    """fields: flags, program. Input is a pipe; output goes to memory files that the daemon reads afterwards."""
+    is_run = STDIO_FLAGS.unpack(fields[0])[0] & RUN_ONLY
     try:
-        program = compile_text(fields[0].decode("utf-8", "surrogatepass"), PROGRAM, "exec")
+        program = compile_text(fields[1].decode("utf-8", "surrogatepass"), PROGRAM, "exec")
     except Invalid as error:
         bench.send(records.plan(False, messages.INVALID, ["the program: %s" % error]))
         return
@@ -34,7 +35,8 @@ def run_stdio(bench, fields):
     set_recursion_depth(1)
     bench.begin(0)
     _open_streams()
-    sys.argv = ["program.py"]
+    sys.argv = ["program.py", *bench.arguments]
+    steps = status = 0
     try:
         try:
             bench.run(program, fresh_namespace("__main__"))
@@ -43,14 +45,48 @@ def run_stdio(bench, fields):
             for stream in (sys.stdout, sys.stderr):
                 stream.flush()
     except SystemExit as error:
-        if error.code in (None, 0):
+        status = _status_of(error.code)
+        if is_run or not status:
             bench.send(records.ended(bench.numbers(0, steps)))
         else:
             bench.send_raised(error, steps)
     except BaseException as error:
+        status = 1
+        if is_run:
+            _show(error)
         bench.send_raised(error, steps)
     else:
         bench.send(records.ended(bench.numbers(0, steps)))
+    if is_run:
+        bench.finish(status)
+
+
+def _status_of(code):
+    # type: (object) -> int
+    """The exit status the interpreter makes of what a SystemExit holds: what is no number, it prints."""
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    try:
+        print(code, file=sys.stderr, flush=True)
+    except BaseException:
+        pass
+    return 1
+
+
+def _show(error):
+    # type: (BaseException) -> None
+    """A traceback on standard error, as the interpreter prints it; it begins with the program's own frame."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename != PROGRAM:
+        trace = trace.tb_next
+    try:
+        error.__traceback__ = trace
+        sys.excepthook(type(error), error, trace)
+        sys.stderr.flush()
+    except BaseException:
+        pass
 
 
 _HARNESS = __file__.rpartition("/jobs/")[0] + "/"

@@ -50,6 +50,7 @@ JOB_STDIO = b"stdio"
 JOB_SCRIPT = b"script"  # a script in the candidate's process
 JOB_SERVE = b"serve"  # the candidate's half of a separated script
 JOB_TEST = b"test"  # the test's half of a separated script
+JOB_SET = b"set"  # any of these behind a setting: arguments, environment variables, files
 JOB_PROBE = b"probe"  # preflight: try what is forbidden
 
 # ---- report: records --------------------------------------------------------------------------------------------
@@ -67,6 +68,7 @@ CANNOT_CROSS = b"X"  # the test's half: the script itself hands over more than m
 NOT_PLAIN = b"F"  # the test's half: what the candidate returned is more than may cross at once
 VIOLATED = b"Y"  # written by the native helper's signal handler: the number of a forbidden system call
 FINDINGS = b"I"  # what a filter asked about checks from one on, as places in FINDING_NAMES; before their own records
+TESTS = b"T"  # of a suite: the tests it ran, before its ENDED
 HARNESS_ERROR = b"H"  # our own code failed: a SANDBOX_ERROR, whatever else was said
 
 # What a filter may find (FINDINGS): in the texts, in the value, in the operands, in the events of a whole script.

@@ -17,5 +17,9 @@ TOGETHER = 16  # the calls share this worker even if the program is not hermetic
 SCRIPT_FLAGS = struct.Struct("<B")
 COUNT_EVENTS = 1  # steps are trace events of program and script, spliced into one module (the paper's numsteps)
 
+# Flags of a JOB_STDIO.
+STDIO_FLAGS = struct.Struct("<B")
+RUN_ONLY = 1  # end as the interpreter would: its exit code, and a traceback on standard error
+
 # What a text of a JOB_READ is meant to be.
 EXPECTED, SCRIPT = b"e", b"s"

@@ -1,0 +1,131 @@
+"""Checks that run a program with standard input: what it prints is compared or handed back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+from cruxcell.protocol import messages
+from cruxcell.protocol.payloads import RUN_ONLY, STDIO_FLAGS
+
+from cruxboxd.judging.calls import Caller
+from cruxboxd.judging.charging import one_answer, read_single
+from cruxboxd.judging.comparing import is_same
+from cruxboxd.judging.jobs import encoded, job_for
+from cruxboxd.judging.literals import read_literal
+from cruxboxd.judging.outcomes import ENDED, Assurance, Finding, Outcome, sandbox_error
+from cruxboxd.judging.tasks import PLAIN_SETTING, CallAsk, RunAsk, StdioAsk, TaskAsk
+from cruxboxd.scheduling.scheduler import Pool
+from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.report import ENDS, text
+
+
+async def run_stdio(pool: Pool, task: TaskAsk, ask: StdioAsk, hash_seed: str, checkers: Caller | None) -> Finding:
+    """The program with `stdin`; what it printed is read from memory files after its death and judged here, or by a
+    checker in a worker of its own. `checkers` runs that."""
+    result = await pool.run(_job(pool, task, ask, hash_seed, 0))
+    finding = _with_output(_of_stdio(result, task, bool(ask.expected_stdout.strip())), result, task)
+    if finding.outcome is not None:
+        return finding
+    out = result.streams[0]
+    if checkers is not None:
+        return await _ask_checker(checkers, ask, out, finding)
+    same = True
+    for step in is_same(out, encoded(ask.expected_stdout), ask.comparison):
+        same = step
+        await asyncio.sleep(0)
+    return finding.but(outcome=Outcome.PASSED if same else Outcome.FAILED, detail="" if same else "the output differs")
+
+
+async def run_program(pool: Pool, task: TaskAsk, ask: RunAsk, hash_seed: str) -> Finding:
+    """The program by itself: EXECUTED if it came to an end of its own, whatever its exit code is."""
+    result = await pool.run(_job(pool, task, ask, hash_seed, RUN_ONLY))
+    return _with_output(_of_run(result, task), result, task)
+
+
+def _job(pool: Pool, task: TaskAsk, ask: StdioAsk | RunAsk, hash_seed: str, flags: int) -> Job:
+    program = encoded(task.program)
+    fields = [STDIO_FLAGS.pack(flags), program]
+    job = job_for(pool, task, messages.JOB_STDIO, fields, hash_seed, [program], ask.setting)
+    job.flags, job.stdin = messages.STDIO, encoded(ask.stdin)
+    return job
+
+
+def _with_output(finding: Finding, result: Result, task: TaskAsk) -> Finding:
+    limit = task.limits.output_bytes
+    out, err = (stream[:limit] for stream in result.streams)
+    cut = len(result.streams[0]) > limit
+    return finding.but(stdout=text(out), stderr=text(err), output_cut=cut, assurance=Assurance.SEPARATED)
+
+
+def _is_over_limit(result: Result, task: TaskAsk) -> bool:
+    return any(len(stream) >= task.limits.output_bytes for stream in result.streams)
+
+
+_TOO_MUCH = Finding(Outcome.OUTPUT_LIMIT, "printed more than its output limit")
+
+
+def _of_stdio(result: Result, task: TaskAsk, expects_output: bool) -> Finding:
+    """The finding, with outcome None if the program came to its end: also by os._exit(0), as its output is judged,
+    unless none is expected: then there would be nothing to judge."""
+    if _is_over_limit(result, task):
+        return _TOO_MUCH
+    finding = read_single(result, one_answer(task.limits, ENDS), task.limits)
+    silent = finding.outcome is Outcome.CRASHED and result.facts.is_clean and expects_output
+    return finding.but(outcome=None, detail="") if silent else finding
+
+
+def _of_run(result: Result, task: TaskAsk) -> Finding:
+    """The kernel says how the program ended; a report of its own end only adds the exception."""
+    if _is_over_limit(result, task):
+        return _TOO_MUCH
+    asked, facts = one_answer(task.limits, ENDS), result.facts
+    said = result.read(asked)
+    ended = not said.answers or said.last_kind in (messages.ENDED, messages.RAISED)
+    if result.error or said.plan is None or facts.killed != messages.NOT_KILLED or not os.WIFEXITED(facts.status):
+        return read_single(result, asked, task.limits)
+    if not ended or said.syscall is not None:
+        return read_single(result, asked, task.limits)
+    finding = read_single(replace(result, facts=replace(facts, status=0)), asked, task.limits)
+    silent = finding.outcome is Outcome.CRASHED and not said.answers
+    if finding.outcome is Outcome.RAISED or silent or (finding.outcome is None and finding.detail == ENDED):
+        return finding.but(outcome=Outcome.EXECUTED, detail="", exit_code=os.WEXITSTATUS(facts.status))
+    return finding
+
+
+# ---- checkers ------------------------------------------------------------------------------------------------------
+
+# What a program prints crosses to its checker as an argument.
+_MOST_CHECKED = 4 << 20
+
+
+def checkers_of(task: TaskAsk, asks: Sequence[StdioAsk]) -> dict[str, TaskAsk]:
+    """By source, the tasks that run the checkers of `asks`: programs of their own, which know nothing of the task's."""
+    sources = {ask.checker for ask in asks if ask.checker}
+    changes = {"repeat": 1, "together": False, "asks": [], "setting": PLAIN_SETTING}
+    return {source: replace(task, program=source, require=Assurance.SEPARATED, **changes) for source in sources}  # type: ignore[arg-type]
+
+
+async def _ask_checker(checkers: Caller, ask: StdioAsk, out: bytes, finding: Finding) -> Finding:
+    """PASSED or FAILED as the checker says. One that says neither has not judged: the check is INVALID, not the
+    candidate FAILED; a fault of ours is a SANDBOX_ERROR as everywhere."""
+    if len(out) + len(ask.stdin) + len(ask.expected_stdout) > _MOST_CHECKED:
+        return finding.but(outcome=Outcome.INVALID, detail=f"a checker is given at most {_MOST_CHECKED} bytes")
+    texts = (ask.stdin, out.decode("utf-8", "replace"), ask.expected_stdout)
+    call = f"check({', '.join([ascii(each) for each in texts])})"
+    said = (await checkers.believed([asked := CallAsk(ask.id, call, None)], await checkers.evaluate([asked])))[0]
+    if said.outcome is Outcome.SANDBOX_ERROR:
+        return sandbox_error(f"the checker: {said.detail}")
+    if said.outcome is not None:
+        why = f"{said.exception[0]}: {said.exception[1]}" if said.exception else said.detail or said.outcome.name
+        return finding.but(outcome=Outcome.INVALID, detail=f"the checker gave no answer: {why}")
+    outcome = _ANSWERS.get(said.canonical)
+    if outcome is None:
+        shown = said.shown[:80]
+        return finding.but(outcome=Outcome.INVALID, detail=f"the checker must return True or False, not {shown}")
+    return finding.but(outcome=outcome, detail="" if outcome is Outcome.PASSED else "the checker says no")
+
+
+_ANSWERS = {read_literal("True"): Outcome.PASSED, read_literal("False"): Outcome.FAILED}

@@ -1,0 +1,172 @@
+"""What one check asks: each kind's fields as a plain value, and in one sentence what is wrong with them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable
+
+from cruxbox_proto.v1 import sandbox_pb2 as pb
+
+from cruxboxd.judging.comparing import Compare, Comparison
+from cruxboxd.judging.tasks import Ask, CallAsk, RunAsk, ScriptAsk, Setting, StdioAsk
+
+MOST_ARGUMENTS, MOST_ARGUMENT_BYTES = 64, 1 << 16
+MOST_VARIABLES, MOST_VARIABLE_BYTES = 64, 1 << 16
+MOST_FILES, MOST_FILE_BYTES = 64, 16 << 20
+_LONGEST_NAME = 200
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+FRAMEWORKS = ("unittest", "pytest", "doctest")
+
+
+def _read_call(check: pb.Check, program: str, setting: Setting) -> tuple[Ask, str]:
+    call = check.call
+    fault = (
+        fault_of_text(call.call, "call.call")
+        or fault_of_text(call.expected, "call.expected")
+        or _fault_of_name(call.entry_point, "call.entry_point")
+    )
+    return CallAsk(check.id, call.call, call.expected, call.entry_point), fault
+
+
+def _read_stdio(check: pb.Check, program: str, setting: Setting) -> tuple[Ask, str]:
+    stdio = check.stdio
+    own, fault = read_setting(stdio, "stdio.")
+    fault = fault_of_text(program, "program") or fault
+    is_blank = not stdio.expected_stdout or stdio.expected_stdout.isspace()
+    if is_blank and not stdio.allow_empty and not stdio.checker:
+        fault = fault or "stdio.expected_stdout is blank; silence never passes unless allow_empty asks for it"
+    comparison, wrong = _read_comparison(stdio)
+    if stdio.checker:
+        wrong = wrong or fault_of_text(stdio.checker, "stdio.checker")
+        if comparison != Comparison():
+            wrong = wrong or "stdio has a checker, which decides by itself: compare and tolerance do not go with it"
+    ask = StdioAsk(check.id, stdio.stdin, stdio.expected_stdout, comparison, stdio.checker, own.over(setting))
+    return ask, fault or wrong
+
+
+def _read_comparison(stdio: pb.StdioCheck) -> tuple[Comparison, str]:
+    if stdio.compare not in pb.Compare.values():
+        return Comparison(), f"stdio.compare is {stdio.compare}, which is not a known Compare"
+    comparison = Comparison(
+        Compare(stdio.compare or Compare.LINES.value), stdio.absolute_tolerance, stdio.relative_tolerance
+    )
+    for name in ("absolute_tolerance", "relative_tolerance"):
+        value = getattr(stdio, name)
+        if not (math.isfinite(value) and value >= 0):
+            return comparison, f"stdio.{name} is {value:g}; it is a number from 0 on"
+    if comparison.has_tolerance and comparison.how is Compare.EXACT:
+        return comparison, "stdio.compare is EXACT, which does not go with a tolerance"
+    return comparison, ""
+
+
+def _read_run(check: pb.Check, program: str, setting: Setting) -> tuple[Ask, str]:
+    run = check.run
+    own, fault = read_setting(run, "run.")
+    if run.read_files:
+        fault = fault or f"run.read_files is {run.read_files[0][:80]!r}; {_NO_FOLDER}"
+    ask = RunAsk(check.id, run.stdin, own.over(setting), tuple(run.read_files))
+    return ask, fault_of_text(program, "program") or fault
+
+
+def _read_script(check: pb.Check, program: str, setting: Setting) -> tuple[Ask, str]:
+    script = check.script
+    fault = fault_of_text(script.script, "script.script") or _fault_of_path(script.entry_point, "script.entry_point")
+    if script.framework and script.framework not in FRAMEWORKS:
+        allowed = ", ".join(FRAMEWORKS)
+        fault = fault or f"script.framework is {script.framework[:80]!r}; it is one of {allowed}, or empty"
+    return ScriptAsk(check.id, script.script, script.entry_point, script.framework), fault
+
+
+def _read_evaluate(check: pb.Check, program: str, setting: Setting) -> tuple[Ask, str]:
+    evaluate = check.evaluate
+    return CallAsk(check.id, evaluate.call, None, inspect=evaluate.inspect), fault_of_text(
+        evaluate.call, "evaluate.call"
+    )
+
+
+# By the name of the kind: reads a check of a program that runs in a setting; (what is asked, "" or what is wrong).
+KINDS: Mapping[str, Callable[[pb.Check, str, Setting], tuple[Ask, str]]] = {
+    "call": _read_call,
+    "stdio": _read_stdio,
+    "script": _read_script,
+    "evaluate": _read_evaluate,
+    "run": _read_run,
+}
+
+
+# ---- what a program finds around it --------------------------------------------------------------------------------
+
+_NO_FOLDER = "files need a scratch folder, and the workers of this server have none"
+
+
+def read_setting(message: Any, where: str) -> tuple[Setting, str]:
+    """The arguments, env and files of a Task or of a check, and what is wrong with them."""
+    arguments = tuple(getattr(message, "arguments", ()))
+    if not (arguments or message.env or message.files):
+        return _NOTHING, ""
+    setting = Setting(arguments, tuple(sorted(message.env.items())), tuple(sorted(message.files.items())))
+    fault = (
+        _fault_of_arguments(arguments, f"{where}arguments")
+        or _fault_of_env(setting.env, f"{where}env")
+        or _fault_of_files(setting.files, f"{where}files")
+    )
+    return setting, fault
+
+
+_NOTHING = Setting()
+
+
+def _fault_of_arguments(arguments: Sequence[str], where: str) -> str:
+    if len(arguments) > MOST_ARGUMENTS:
+        return f"{where} are {len(arguments)}; a program has at most {MOST_ARGUMENTS}"
+    if any("\0" in each for each in arguments):
+        return f"{where} hold a NUL character"
+    size = sum(len(each.encode()) for each in arguments)
+    return f"{where} are {size} bytes; at most {MOST_ARGUMENT_BYTES} are allowed" if size > MOST_ARGUMENT_BYTES else ""
+
+
+def _fault_of_env(env: Sequence[tuple[str, str]], where: str) -> str:
+    if len(env) > MOST_VARIABLES:
+        return f"{where} holds {len(env)} variables; at most {MOST_VARIABLES} are allowed"
+    for name, value in env:
+        if len(name) > _LONGEST_NAME or not _VARIABLE.match(name):
+            return f"{where} names {name[:80]!r}; a variable's name is made of letters, digits and _"
+        if "\0" in value:
+            return f"{where}[{name!r}] holds a NUL character"
+    size = sum(len(name) + len(value.encode()) for name, value in env)
+    return f"{where} is {size} bytes; at most {MOST_VARIABLE_BYTES} are allowed" if size > MOST_VARIABLE_BYTES else ""
+
+
+def _fault_of_files(files: Sequence[tuple[str, bytes]], where: str) -> str:
+    if not files:
+        return ""
+    return f"{where} names {files[0][0][:80]!r}; {_NO_FOLDER}"
+
+
+# ---- texts ---------------------------------------------------------------------------------------------------------
+
+_EMPTY_CALLS = re.compile(r"(?:\(\))+\Z")
+
+
+def fault_of_text(value: str, where: str, may_be_empty: bool = False) -> str:
+    """What is wrong with a source text: blank unless it may be, a NUL in it. How long it may be the message decides."""
+    if "\0" in value:
+        return f"{where} holds a NUL character"
+    if not may_be_empty and (not value or value.isspace()):
+        return f"{where} is empty"
+    return ""
+
+
+def _fault_of_name(value: str, where: str) -> str:
+    if value and not value.isidentifier():
+        return f"{where} is {value[:80]!r}, which is not a Python name"
+    return ""
+
+
+def _fault_of_path(value: str, where: str) -> str:
+    """A name, then attributes and empty calls: `f`, `Solution.two_sum`, `Solution().two_sum`."""
+    if not value or all(_EMPTY_CALLS.sub("", part).isidentifier() for part in value.split(".")):
+        return ""
+    return f"{where} is {value[:80]!r}, which is not a Python name with attributes and empty calls, like 'A().solve'"

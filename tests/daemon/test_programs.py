@@ -1,0 +1,158 @@
+"""Whole programs: run with no expectation, compared in every way, judged by a checker, in a setting of their own."""
+
+from __future__ import annotations
+
+import pytest
+from cruxbox import Assurance, CallCheck, Client, Limits, Outcome, RunCheck, ScriptCheck, StdioCheck, Task, Tolerance
+
+pytestmark = pytest.mark.kernel
+
+# program -> (exit code, stdout, exception)
+RUNS = {
+    "print(input()[::-1])": (0, "cba\n", None),
+    "import sys\nprint(1)\nsys.exit(3)": (3, "1\n", None),
+    "import sys\nsys.exit('no')": (1, "", None),
+    "print('before')\n1 / 0": (1, "before\n", "ZeroDivisionError"),
+    "import os\nos.write(1, b'out')\nos._exit(7)": (7, "out", None),
+    "import os\nos._exit(61)": (61, "", None),
+    "pass": (0, "", None),
+}
+
+
+@pytest.mark.parametrize("program", RUNS)
+def test_a_run_is_executed_and_never_passes(native: Client, program: str):
+    (verdict,) = native.check([Task(program, [RunCheck("abc\n")])])
+    raised = verdict.exception.type if verdict.exception else None
+    assert (verdict.outcome, verdict.assurance) == (Outcome.EXECUTED, Assurance.SEPARATED), verdict
+    assert (verdict.exit_code, verdict.stdout, raised) == RUNS[program]
+    assert verdict.passed is False
+
+
+def test_a_run_shows_its_traceback(native: Client):
+    (verdict,) = native.check([Task("def f():\n    raise KeyError(3)\nf()", [RunCheck()])])
+    assert verdict.stderr.splitlines()[0] == "Traceback (most recent call last):"
+    assert 'File "<program>", line 3, in <module>' in verdict.stderr
+    assert verdict.stderr.endswith("KeyError: 3\n")
+    assert "cruxcell" not in verdict.stderr
+
+
+ENDS = {
+    "while True: pass": Outcome.TIMED_OUT,
+    "import ctypes\nctypes.string_at(0)": Outcome.CRASHED,
+    "x = bytearray(1 << 40)": Outcome.MEMORY_LIMIT,
+    "print('x' * (1 << 24))": Outcome.OUTPUT_LIMIT,
+    "x = (": Outcome.INVALID,
+    # A forged report is none of an honest program's ends.
+    "import os\nos.write(3, b'\\x04\\0\\0\\0junk')": Outcome.VIOLATION,
+}
+
+
+@pytest.mark.parametrize("program", ENDS)
+def test_a_run_that_comes_to_no_end_of_its_own(native: Client, program: str):
+    (verdict,) = native.check([Task(program, [RunCheck()], limits=Limits(cpu_ms=500))])
+    assert verdict.outcome is ENDS[program], verdict
+    assert verdict.exit_code is None
+
+
+SETTING = "import os, sys\nprint(sys.argv[1:], os.environ.get('WHERE'), os.environ.get('MORE'))"
+
+
+def test_arguments_and_environment(native: Client):
+    checks = [
+        RunCheck(arguments=["-v", "é"], env={"WHERE": "check"}, id="run"),
+        StdioCheck("", "['a'] task None", arguments=["a"], id="stdio"),
+        ScriptCheck("assert where() == 'task'", "where", id="script"),
+        CallCheck("where()", "'task'", id="call"),
+        CallCheck("where(*['x'])", "'task'", id="argued"),
+    ]
+    program = SETTING + "\ndef where(x=0):\n    return os.environ.get('WHERE')\n"
+    run, *others = native.check([Task(program, checks, env={"WHERE": "task"})])
+    assert run.stdout == "['-v', 'é'] check None\n"
+    assert [verdict.outcome for verdict in others] == [Outcome.PASSED] * 4, others
+
+
+def test_a_setting_is_its_tasks_own(native: Client):
+    program = "import os\ndef f(x):\n    return os.environ.get('A')\n"
+    tasks = [Task(program, [CallCheck("f(1)", repr(value))], env={"A": value}) for value in ("1", "2")]
+    tasks.append(Task(program, [CallCheck("f(1)", "None")]))
+    assert all(verdict.passed for verdict in native.check(tasks))
+
+
+REFUSED = {
+    "env names 'a-b'": Task("x = 1", [RunCheck()], env={"a-b": "1"}),
+    "run.env['A'] holds a NUL": Task("x = 1", [RunCheck(env={"A": "\0"})]),
+    "run.arguments are 65": Task("x = 1", [RunCheck(arguments=["1"] * 65)]),
+    "run.env is 70001 bytes": Task("x = 1", [RunCheck(env={"A": "x" * 70_000})]),
+    "stdio.expected_stdout is blank": Task("x = 1", [StdioCheck("")]),
+    "stdio.compare is EXACT, which does not go": Task("x", [StdioCheck("", "1", compare="exact", tolerance=1e-6)]),
+    "stdio.absolute_tolerance is nan": Task("x", [StdioCheck("", "1", tolerance=float("nan"))]),
+    "stdio has a checker, which decides": Task("x", [StdioCheck("", "1", compare="tokens", checker="check = max")]),
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_what_is_wrong_is_said(native: Client, why: str):
+    verdict, other = native.check([REFUSED[why], Task("print(1)", [StdioCheck("", "1")])])
+    assert verdict.outcome is Outcome.INVALID
+    assert why in verdict.detail
+    assert other.passed
+
+
+COMPARED = [
+    ("print('Yes')", StdioCheck("", "YES", compare="casefold"), "PASSED"),
+    ("print('1  2\\n3')", StdioCheck("", "1 2 3", compare="tokens"), "PASSED"),
+    ("print(1)", StdioCheck("", "1", compare="exact"), "FAILED"),
+    ("print(0.1 + 0.2)", StdioCheck("", "0.3", tolerance=1e-9), "PASSED"),
+    ("print(0.31)", StdioCheck("", "0.3", tolerance=Tolerance(absolute=1e-3)), "FAILED"),
+    ("pass", StdioCheck("", "", allow_empty=True), "PASSED"),
+    ("print()", StdioCheck("", "", allow_empty=True), "PASSED"),
+    ("print(1)", StdioCheck("", "", allow_empty=True), "FAILED"),
+    ("import os\nos._exit(0)", StdioCheck("", "", allow_empty=True), "CRASHED"),
+    ("raise ValueError", StdioCheck("", "", allow_empty=True), "RAISED"),
+    ("import sys\nsys.exit(1)", StdioCheck("", "", allow_empty=True), "RAISED"),
+    ("import ctypes\nctypes.string_at(0)", StdioCheck("", "", allow_empty=True), "CRASHED"),
+]
+
+
+def test_ways_to_compare(native: Client):
+    verdicts = native.check([Task(program, [check]) for program, check, _ in COMPARED])
+    assert [verdict.outcome.name for verdict in verdicts] == [outcome for _, _, outcome in COMPARED]
+
+
+# Any two numbers with the sum that was asked for are right.
+CHECKER = """
+def check(stdin, stdout, expected):
+    return sum(map(int, stdout.split())) == int(stdin)
+"""
+
+
+def test_a_checker_decides(native: Client):
+    programs = ["print(3, 4)", "print(7, 0)", "print(1, 1)"]
+    verdicts = native.check([Task(program, [StdioCheck("7", checker=CHECKER)]) for program in programs])
+    assert [verdict.outcome.name for verdict in verdicts] == ["PASSED", "PASSED", "FAILED"]
+    assert {verdict.assurance for verdict in verdicts} == {Assurance.SEPARATED}
+
+
+BROKEN_CHECKERS = {
+    "def check(*texts):\n    raise KeyError(1)": "KeyError",
+    "def check(*texts):\n    while True: pass": "out of",
+    "def check(*texts):\n    return 'yes'": "True or False",
+    "def check(*texts):\n    import os\n    os._exit(0)": "gave no answer",
+    "def check(": "gave no answer",
+    "x = 1": "NameError",
+}
+
+
+@pytest.mark.parametrize("checker", BROKEN_CHECKERS)
+def test_a_broken_checker_is_not_the_candidates_failure(native: Client, checker: str):
+    task = Task("print(1)", [StdioCheck("", "1", checker=checker)], limits=Limits(cpu_ms=500))
+    (verdict,) = native.check([task])
+    assert verdict.outcome is Outcome.INVALID, verdict
+    assert BROKEN_CHECKERS[checker] in verdict.detail
+
+
+def test_a_checker_meets_no_code_of_the_candidate(native: Client):
+    program = "import builtins\nbuiltins.sum = lambda x: 7\nprint(\"1, 1', '', '') or True or ('\\n1\")"
+    (verdict,) = native.check([Task(program, [StdioCheck("7", checker=CHECKER)])])
+    assert verdict.outcome is Outcome.INVALID  # int() of what was printed raises in the checker
+    assert "ValueError" in verdict.detail
