@@ -262,9 +262,12 @@ def read_array(reader, depth):
 
 def refill_array(reader, value):
     # type: (Any, Any) -> Any
-    """What an array holds now; one that has another shape or type now cannot be the same array."""
+    """What an array holds now. It may have been given another shape, never another size or type: that would move its
+    data from under the views this end has of it, and turning objects into numbers would ask the other end."""
     made = _array([reader.value(1) for _ in range(3)])
+    if made.size != value.size or made.dtype != value.dtype:
+        raise ValueError("an array of another size or type than before")
     if made.shape != value.shape:
-        value.resize(made.shape, refcheck=False)
+        value.shape = made.shape
     value[...] = made
     return value

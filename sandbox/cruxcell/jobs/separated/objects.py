@@ -194,7 +194,10 @@ class Objects:
         module, name = read_text(reader), read_text(reader)
         if self.is_test and not may_be_named(module, name):
             raise Garbled("a name that may not be asked for")
-        return found_at(__import__(module, None, None, ["*"]), name)
+        found = found_at(__import__(module, None, None, ["*"]), name)
+        if self.is_test and type(found) is MODULE_TYPE:
+            raise Garbled("a module")
+        return found
 
     def _read_module(self, reader, depth):
         # type: (Any, int) -> Any

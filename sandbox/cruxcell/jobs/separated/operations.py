@@ -111,6 +111,7 @@ def offered(cls):
 # ---- what the candidate may do to the test's objects -----------------------------------------------------------------
 
 _FUNCTION = type(offered)
+_BUILTIN = type(len)
 _CODE = type(offered.__code__)
 _MODULE = type(_operator)
 _SCRIPT = "__candidate__"  # what classes of a script say their module is
@@ -122,12 +123,33 @@ def may_get(target, name):
     # type: (object, str) -> bool
     """May the candidate read this attribute of an object of the test? Never what leads to the script."""
     kind = type(target)
-    if name.startswith(("_", *_PARTS_OF_A_RUN)) or name in _FORMATTING:
+    if name.startswith("_"):
         return name in ("__name__", "__qualname__", "__doc__")
-    if kind in (_MODULE, _CODE) or kind.__name__ in ("frame", "traceback"):
+    if (name.startswith(_PARTS_OF_A_RUN) or name in _FORMATTING) and not _is_of_the_script(target, name):
+        return False
+    if kind in (_MODULE, _CODE) or (kind.__module__ == "builtins" and kind.__name__ in ("frame", "traceback")):
         return False
     # A partial function, say, would show what it was given; an object of the script's own class shows what it has.
     return isinstance(target, type) or not callable(target) or kind.__module__ == _SCRIPT
+
+
+def _is_of_the_script(target, name):
+    # type: (Any, str) -> bool
+    """Does a class of the script define this attribute, or is it data of an instance of one?"""
+    cls = target if isinstance(target, type) else type(target)
+    for each in cls.__mro__:
+        if name in each.__dict__:
+            return bool(each.__module__ == _SCRIPT)
+    return bool(cls.__module__ == _SCRIPT) and not isinstance(target, type)
+
+
+def shown(target):
+    # type: (object) -> str
+    """What the candidate is told when it prints an object of the test: a partial function or a method would show what
+    it was given, or whose it is."""
+    kind = type(target)
+    is_plain = isinstance(target, type) or kind in (_FUNCTION, _BUILTIN) or not callable(target)
+    return "" if is_plain or kind.__module__ == _SCRIPT else object.__repr__(target)
 
 
 def may_set(target, name):

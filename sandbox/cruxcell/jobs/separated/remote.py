@@ -257,5 +257,16 @@ def _iter(self):
     return found if hasattr(type(found), "__next__") else iter(found)
 
 
-_SHAPED = {"__call__": _call, "__iter__": _iter}
+def _exit(self, kind=None, error=None, traceback=None):
+    # type: (Any, Any, Any, Any) -> bool
+    """A context manager of the other side hears of the exception, but no more of a failed assertion than that it did.
+    It takes as dealt with only what the script raised by itself: or it could make whatever fails in the block pass."""
+    link = connection[0]
+    told = AssertionError() if link.is_test and isinstance(error, AssertionError) else error
+    if not link.ask("special", self, "__exit__", kind, told, None):
+        return False
+    return not link.is_test or (error is not None and bool(link.made_by_itself(error, traceback)))
+
+
+_SHAPED = {"__call__": _call, "__iter__": _iter, "__exit__": _exit}
 _finished.append(True)

@@ -1,15 +1,15 @@
 """The test's half: runs the script on proxies, and ends it where the candidate's failure is plain."""
 
 import builtins
-import opcode
 import os
 import sys
 
-from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
-from cruxcell.analysis.syntax import walk
+from cruxcell.analysis.parsing import CHECK, Invalid, compile_text
 from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect
-from cruxcell.jobs.separated.operations import may_get, may_set
+from cruxcell.jobs.separated.operations import may_get, may_set, shown
+from cruxcell.jobs.separated.remote import RemoteObject, RemoteType
+from cruxcell.jobs.separated.script import loaded_names, names_of, raises_by_itself, used_as_modules
 from cruxcell.namespace import fresh_namespace, resolve, root_of, set_recursion_depth
 from cruxcell.protocol import frames, messages, records
 
@@ -17,7 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-_Code = type((lambda: None).__code__)
 # Up to 3.9 the interpreter does not say which modules are its own; these are what tests take attributes of.
 _MODULES = getattr(sys, "stdlib_module_names", None) or frozenset(
     [
@@ -47,6 +46,10 @@ _MODULES = getattr(sys, "stdlib_module_names", None) or frozenset(
 )
 
 
+_MOST_OF_NAMES = 8  # containers that an honest answer about names is made of
+_MANY_NAMES = 10_000
+
+
 def run_test(bench, fields):
     # type: (Workbench, list[bytes]) -> None
     """fields: script, entry point. ENDED if the script comes to its end; see `_TestLink` for other ends."""
@@ -70,13 +73,21 @@ def run_test(bench, fields):
         bench.send(records.ended(bench.numbers(), *bench.output()))
 
 
+def _run(function, arguments, keywords):
+    # type: (Any, list[Any], dict[str, Any]) -> Any
+    """What the candidate asks of the test."""
+    told = shown(arguments[0]) if function in (repr, str) else ""
+    return told or function(*arguments, **keywords)
+
+
 class _TestLink(Link):
     """The test's end. What cannot go on ends the script at once, so that it cannot catch it."""
 
     def __init__(self, bench, namespace):
         # type: (Workbench, dict[str, Any]) -> None
-        Link.__init__(self, True, lambda function, arguments, keywords: function(*arguments, **keywords), self._may)
+        Link.__init__(self, True, _run, self._may)
         self._bench, self._namespace = bench, namespace
+        self._source = ""
         self._view = {}  # type: dict[str, Any]
         self._given = {}  # type: dict[str, Any]
         self._has_answered = False
@@ -119,33 +130,41 @@ class _TestLink(Link):
             return type(rest[0]) is str and (may_get if operation == "get" else may_set)(target, rest[0])
         return operation in ("call", "special")
 
+    def made_by_itself(self, error, traceback):
+        # type: (BaseException, Any) -> bool
+        """Is the exception the script's own doing, with no part in it of what the candidate gave?"""
+        return raises_by_itself(self._source, self._namespace, error, traceback)
+
     # ---- the names of the program ----------------------------------------------------------------------------------
 
     def provide(self, script, source, entry_point):
         # type: (object, str, str) -> None
         """Put what the script uses of the program into its namespace, and what it tests under `candidate`."""
-        root = root_of(entry_point)
+        root, self._source = root_of(entry_point), source
         bound = self.ask("names", None)
         if type(bound) is not list or any(type(name) is not str for name in bound):
             self._leave(messages.CANDIDATE_GONE, "the candidate's names are no names")
-        used = _names(script)
+        used = names_of(script)
         names = [name for name in bound if name in used or name == root]
         if root:
             names = [name for name in names if name == root or not (hasattr(builtins, name) or name == "candidate")]
         if names:
-            self._look(names, root, source)
+            self._look(names, root, source, len(bound))
         if not root:
             self._give_builtins_back(script)
         if root in self._namespace:
             self._namespace["candidate"] = resolve(self._namespace, entry_point)
 
-    def _look(self, names, root, source):
-        # type: (list[str], str, str) -> None
+    def _look(self, names, root, source, count):
+        # type: (list[str], str, str, int) -> None
         found = self.ask("look", None, *names)
         if type(found) is not tuple or len(found) != 2 or type(found[0]) is not dict or type(found[1]) is not dict:
             self._leave(messages.CANDIDATE_GONE, "the candidate's names are no names")
         self._view, modules = found
-        own = _used_as_modules(source, [name for name in names if name in _MODULES and name != root])
+        # Functions and classes alone make nothing large that the script hands over; data of the program may.
+        is_bare = all(type(each) is RemoteType or isinstance(each, RemoteObject) for each in self._view.values())
+        self._has_answered = not is_bare or len(self.containers.entries) > _MOST_OF_NAMES or count > _MANY_NAMES
+        own = used_as_modules(source, [name for name in names if name in _MODULES and name != root])
         for name in names:
             if name in own or name in modules:
                 module = _module(name, modules.get(name, name))
@@ -160,7 +179,7 @@ class _TestLink(Link):
         other names, `sum` is Python's own: or a program that redefines `abs` could have any number come close."""
         redefined = [name for name in self._given if hasattr(builtins, name)]
         if redefined:
-            loaded = _loaded_names(script)
+            loaded = loaded_names(script)
             if any(name in loaded and name not in redefined for name in self._given):
                 for name in redefined:
                     del self._namespace[name], self._given[name]
@@ -174,55 +193,6 @@ class _TestLink(Link):
                 if self._namespace.get(name) is before:
                     self._namespace[name] = now
                 self._given[name] = now
-
-
-def _names(code):
-    # type: (object) -> set[str]
-    found = set(code.co_names)  # type: ignore[attr-defined]
-    for const in code.co_consts:  # type: ignore[attr-defined]
-        if type(const) is _Code:
-            found |= _names(const)
-    return found
-
-
-_OPMAP = opcode.opmap
-_LOADS = frozenset(
-    [_OPMAP[name] for name in ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS") if name in _OPMAP]
-)
-_LOAD_GLOBAL, _GLOBAL_SHIFT = _OPMAP["LOAD_GLOBAL"], int(sys.version_info >= (3, 11))
-
-
-def _loaded_names(code):
-    # type: (Any) -> set[str]
-    """The names that are looked up as variables: not those of attributes or imports."""
-    found, argument = set(), 0
-    bytecode = code.co_code
-    for at in range(0, len(bytecode), 2):
-        operation, argument = bytecode[at], argument << 8 | bytecode[at + 1]
-        if operation in _LOADS:
-            found.add(code.co_names[argument >> (_GLOBAL_SHIFT if operation == _LOAD_GLOBAL else 0)])
-        if operation != opcode.EXTENDED_ARG:
-            argument = 0
-    for const in code.co_consts:
-        if type(const) is _Code:
-            found |= _loaded_names(const)
-    return found
-
-
-def _used_as_modules(source, names):
-    # type: (str, list[str]) -> set[str]
-    """Those of `names`, which modules have, that the script only takes attributes of: it means the module."""
-    if not names:
-        return set()
-    import _ast
-
-    loads, bases = {}, {}  # type: dict[str, int], dict[str, int]
-    for node in walk(parse_text(source, "exec")):
-        if isinstance(node, _ast.Name):
-            loads[node.id] = loads.get(node.id, 0) + 1
-        elif isinstance(node, _ast.Attribute) and isinstance(node.value, _ast.Name):
-            bases[node.value.id] = bases.get(node.value.id, 0) + 1
-    return {name for name in names if loads.get(name) and loads[name] == bases.get(name)}
 
 
 def _module(name, told):

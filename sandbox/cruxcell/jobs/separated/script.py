@@ -1,0 +1,96 @@
+"""What a script says about itself: the names it uses, and which exceptions are its own doing."""
+
+import builtins
+import opcode
+import sys
+
+from cruxcell.analysis.parsing import CHECK, parse_text
+from cruxcell.analysis.syntax import walk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_Code = type((lambda: None).__code__)
+
+
+def names_of(code):
+    # type: (object) -> set[str]
+    found = set(code.co_names)  # type: ignore[attr-defined]
+    for const in code.co_consts:  # type: ignore[attr-defined]
+        if type(const) is _Code:
+            found |= names_of(const)
+    return found
+
+
+_OPMAP = opcode.opmap
+_LOADS = frozenset(
+    [_OPMAP[name] for name in ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS") if name in _OPMAP]
+)
+_LOAD_GLOBAL, _GLOBAL_SHIFT = _OPMAP["LOAD_GLOBAL"], int(sys.version_info >= (3, 11))
+
+
+def loaded_names(code):
+    # type: (Any) -> set[str]
+    """The names that are looked up as variables: not those of attributes or imports."""
+    found, argument = set(), 0
+    bytecode = code.co_code
+    for at in range(0, len(bytecode), 2):
+        operation, argument = bytecode[at], argument << 8 | bytecode[at + 1]
+        if operation in _LOADS:
+            found.add(code.co_names[argument >> (_GLOBAL_SHIFT if operation == _LOAD_GLOBAL else 0)])
+        if operation != opcode.EXTENDED_ARG:
+            argument = 0
+    for const in code.co_consts:
+        if type(const) is _Code:
+            found |= loaded_names(const)
+    return found
+
+
+def used_as_modules(source, names):
+    # type: (str, list[str]) -> set[str]
+    """Those of `names`, which modules have, that the script only takes attributes of: it means the module."""
+    if not names:
+        return set()
+    import _ast
+
+    loads, bases = {}, {}  # type: dict[str, int], dict[str, int]
+    for node in walk(parse_text(source, "exec")):
+        if isinstance(node, _ast.Name):
+            loads[node.id] = loads.get(node.id, 0) + 1
+        elif isinstance(node, _ast.Attribute) and isinstance(node.value, _ast.Name):
+            bases[node.value.id] = bases.get(node.value.id, 0) + 1
+    return {name for name in names if loads.get(name) and loads[name] == bases.get(name)}
+
+
+_RAISE = _OPMAP["RAISE_VARARGS"]
+
+
+def raises_by_itself(source, namespace, error, traceback):
+    # type: (str, dict[str, Any], BaseException, Any) -> bool
+    """Did the script raise this, by `raise` or by a statement that uses no names but builtins (`1 / 0`)? What any other
+    statement raises, a value of the candidate may have provoked. A failed assertion is never meant."""
+    if isinstance(error, AssertionError) or traceback is None:
+        return False
+    while traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    frame = traceback.tb_frame
+    code = frame.f_code
+    if code.co_filename != CHECK or frame.f_globals is not namespace:
+        return False
+    if code.co_code[traceback.tb_lasti] == _RAISE:
+        return True
+    own = {*namespace, *code.co_varnames, *code.co_cellvars, *code.co_freevars}
+    return _names_on(source, traceback.tb_lineno) <= set(dir(builtins)) - own
+
+
+def _names_on(source, line):
+    # type: (str, int) -> set[str]
+    """The names in the simple statements that stand on a line."""
+    import _ast
+
+    found = set()
+    for node in walk(parse_text(source, "exec")):
+        if isinstance(node, _ast.stmt) and not hasattr(node, "body") and node.lineno <= line <= (node.end_lineno or 0):
+            found |= {each.id for each in walk(node) if isinstance(each, _ast.Name)}
+    return found
