@@ -213,16 +213,19 @@ def test_filter(server, capsys, tmp_path):
     code = "def tidy(text):\n    words = text.split()\n    words.reverse()\n    return '-'.join(words).upper()"
     inputs = ["tidy('a b c')", "'one two'", "tidy('x') or tidy('y')", "tidy('ab')", "tidy(tidy('a b'))"]
     path.write_text(json.dumps({"code": code, "inputs": inputs, "function_name": "tidy"}) + "\n")
+    # The release's own test for a call inside the call never comes to be, so its rules let such calls pass.
+    nested = {"tidy('x') or tidy('y')": "'X'", "tidy(tidy('a b'))": "'B-A'"}
     for rules in ("paper", "released"):
         run(capsys, "filter", path, "--out", kept, "--rejects", refused, "--rules", rules, "--server", server)
         rows = [json.loads(line) for line in kept.read_text().splitlines()]
-        assert [(row["input"], row["output"]) for row in rows] == [
-            ("tidy('a b c')", "'C-B-A'"),
-            ("'one two'", "'TWO-ONE'"),
-            ("tidy('ab')", "'AB'"),
-        ]
+        assert {row["input"]: row["output"] for row in rows} == {
+            "tidy('a b c')": "'C-B-A'",
+            "'one two'": "'TWO-ONE'",
+            "tidy('ab')": "'AB'",
+            **(nested if rules == "released" else {}),
+        }
         assert {row["function_name"] for row in rows} == {"tidy"}
         reasons = [json.loads(line)["reasons"] for line in refused.read_text().splitlines()]
-        assert reasons == [["CALL_SHAPE"], ["CALL_SHAPE"]]
+        assert reasons == ([] if rules == "released" else [["CALL_SHAPE"], ["CALL_SHAPE"]])
         kept.unlink()
         refused.unlink()

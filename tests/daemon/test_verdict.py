@@ -75,7 +75,7 @@ ANSWERS = {
     "ended": (messages.ENDED, (b"", b"", b"token"), None, ENDED),
     "gone": (messages.CANDIDATE_GONE, (b"why",), Outcome.CRASHED, "why"),
     "not plain": (messages.NOT_PLAIN, (b"why",), Outcome.FAILED, "why"),
-    "cannot cross": (messages.CANNOT_CROSS, (b"why",), None, "why"),
+    "cannot cross": (messages.CANNOT_CROSS, (b"why",), Outcome.INVALID, "why"),
 }
 
 

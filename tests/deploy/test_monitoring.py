@@ -28,6 +28,7 @@ METRICS = {
     "cruxbox_accepted_checks": set(),
     "cruxbox_audits_total": set(),
     "cruxbox_audit_mismatches_total": set(),
+    "cruxbox_native_helper": {"runtime"},
 }
 SCRAPED = {"namespace", "pod", "le"}
 NAME = re.compile(r"\bcruxbox_[a-z_]+")

@@ -109,9 +109,9 @@ class TaskAsk:
     require: Assurance | None
     repeat: int
     step_count: StepCount
-    counts_steps: bool = True  # of scripts and programs; those of calls are always counted
     tenant: str = ""
     interactive: bool = False
     call: int = 0  # which of the open calls asked for it
     together: bool = False  # its checks share a worker whatever the program is, and may see traces of each other
+    counts_steps: bool = True  # of scripts and programs; those of calls are always counted
     setting: Setting = PLAIN_SETTING  # of all its programs
