@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test test-as-user test-ray test-packages lint bench proto clean manifests image-test conformance differential forging load siege
+.PHONY: setup demo test quick test-as-user test-ray test-packages lint bench proto clean manifests image-test conformance differential forging load siege
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml
@@ -19,6 +19,10 @@ demo: setup  ## score the example generations on an embedded sandbox
 
 test: setup  ## every test, against real daemons and real workers
 	$(BIN)/python -m pytest
+
+quick: setup  ## lint, and beside it every test that starts no process: the loop while writing code
+	@$(MAKE) --no-print-directory lint & lint=$$!; \
+	$(BIN)/python -m pytest -m "not processes"; tests=$$?; wait $$lint && exit $$tests
 
 # An ordinary user's daemon has other layers of confinement, so what starts daemons and workers runs as one, too.
 AS_USER ?= tests/client tests/daemon tests/cell tests/fuzz tests/bench

@@ -1,17 +1,104 @@
-"""What a test run puts into the temporary folder is below one folder, which goes with the run.
+"""Rules for every test: where its files go, and which tests start processes.
 
-Held by a lock: the folder of a run that was killed is swept by the next one.
+What a test run puts into the temporary folder is below one folder, which goes with the run. It is held by a lock: the
+folder of a run that was killed is swept by the next one.
+
+`make quick` runs the tests without the marker `processes`. Nobody sets that marker by hand: a test has it if its module
+imports something that starts processes, or if it uses a fixture that does. A test without the marker that starts a
+process all the same fails.
 """
 
 from __future__ import annotations
 
+import ast
 import atexit
+import functools
 import os
+import sys
 import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 from cruxbox.scratch import ScratchFolder
 
 _scratch = ScratchFolder("cxt-")  # short: unix sockets below it have short paths
 _scratch.path.chmod(0o755)  # workers are other users, and some tests look on as one
 os.environ["TMPDIR"] = tempfile.tempdir = str(_scratch.path)
 atexit.register(_scratch.remove)
+
+
+# A test file that imports one of these, itself or through a helper beside it, or one of these names; and fixtures.
+_STARTERS = {
+    "subprocess", "multiprocessing", "cruxbox.cli", "cruxbox.embedded",
+    "cruxboxd.server", "cruxboxd.scheduling.scheduler", "cruxboxd.zygotes.zygote_process",
+}  # fmt: skip
+_STARTING_NAMES = {"Client", "AsyncClient", "EmbeddedServer", "Lab"}
+_STARTING_FIXTURES = {"native", "pure", "server", "daemons", "lab"}
+_TESTS = Path(__file__).parent
+_STARTING_EVENTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"}
+_unmarked: list[str] = []  # the test that runs, if it may start no process
+_started: list[str] = []  # what it started
+
+
+@functools.cache
+def _imports_a_starter(path: Path) -> bool:
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            modules = [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
+            if _STARTING_NAMES & {alias.name for alias in node.names}:
+                return True
+        else:
+            continue
+        if _STARTERS & set(modules) or any(map(_imports_a_starter, _helpers(path, modules))):
+            return True
+    return False
+
+
+def _helpers(path: Path, modules: list[str]) -> Iterator[Path]:
+    """The files of the tests that `modules` are."""
+    for module in modules:
+        for folder in (path.parent, _TESTS, _TESTS.parent):
+            helper = folder.joinpath(*module.split(".")).with_suffix(".py")
+            if helper.is_file() and helper != path:
+                yield helper
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`make quick` does not even import the files whose tests it leaves out."""
+    is_test = collection_path.suffix == ".py" and collection_path.name.startswith("test_")
+    return (
+        True if is_test and config.option.markexpr == "not processes" and _imports_a_starter(collection_path) else None
+    )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what starts processes."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if fixtures & _STARTING_FIXTURES or _imports_a_starter(item.path):
+            item.add_marker(pytest.mark.processes)
+
+
+def _note_start(event: str, arguments: tuple[object, ...]) -> None:
+    if _unmarked and event in _STARTING_EVENTS:
+        _started.append(f"{event} {str(arguments)[:80]}")
+
+
+sys.addaudithook(_note_start)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Fail a test that starts a process and has no marker for it."""
+    if item.get_closest_marker("processes") is None:
+        _unmarked.append(item.nodeid)
+    try:
+        result = yield
+    finally:
+        _unmarked.clear()
+        started, _started[:] = list(_started), []
+    assert not started, f"it starts a process ({started[0]}): name what starts it in tests/conftest.py"
+    return result

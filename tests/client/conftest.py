@@ -7,8 +7,9 @@ from pathlib import Path
 
 import grpc
 import pytest
-from client_daemons import Daemon, free_port
 from cruxbox.embedded import EmbeddedServer
+from support.daemons import Daemon
+from support.waiting import free_port
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ import threading
 import time
 
 import pytest
-from client_daemons import wait_until
 from cruxbox import (
     Assurance,
     CallCheck,
@@ -25,6 +24,7 @@ from cruxbox import (
     Task,
     Unavailable,
 )
+from support.waiting import until
 
 
 @pytest.fixture
@@ -302,4 +302,4 @@ def test_threads_of_a_finished_stream_go_away(client):
     client.check([adder(1)])
     for number in range(20):
         client.check([adder(number)])
-    wait_until(lambda: not [t for t in threading.enumerate() if t.name == "cruxbox-stream"])
+    until(lambda: not [t for t in threading.enumerate() if t.name == "cruxbox-stream"])

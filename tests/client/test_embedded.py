@@ -16,9 +16,9 @@ import weakref
 from pathlib import Path
 
 import pytest
-from client_daemons import is_alive, wait_until
 from cruxbox import CallCheck, Client, EmbeddedServerError, Outcome, Task
 from cruxbox.files import write_text
+from support.waiting import is_alive, until
 
 
 def folder_of(client: Client) -> Path:
@@ -157,13 +157,13 @@ def test_a_command_that_is_ended_leaves_nothing(tmp_path, sign):
         [sys.executable, "-c", "import sys; from cruxbox.cli import main; sys.exit(main(sys.argv[1:]))", *command],
         cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     )  # fmt: skip
-    wait_until(lambda: len(descendants(run.pid)) > 2 and own_folders(before), 60)
+    until(lambda: len(descendants(run.pid)) > 2 and own_folders(before), 60)
     family, folders = descendants(run.pid), own_folders(before)
     run.send_signal(sign)
     _, err = run.communicate(timeout=60)
     assert b"Traceback" not in err
     assert run.returncode == (-9 if sign is signal.SIGKILL else 128 + sign)
-    wait_until(lambda: not any(map(is_alive, family)))
+    until(lambda: not any(map(is_alive, family)))
     if sign is signal.SIGKILL:
         assert all(folder.exists() for folder in folders)
         with Client(workers=1) as client:
@@ -221,7 +221,7 @@ def test_it_dies_with_its_process(end):
         [sys.executable, "-c", SCRIPT.format(end=end)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
     pid, folder = ran.stdout.decode().split()
-    wait_until(lambda: not is_alive(int(pid)))
+    until(lambda: not is_alive(int(pid)))
     if end in ("sys.exit()", "raise KeyboardInterrupt"):
         assert not Path(folder).exists()
     shutil.rmtree(folder, ignore_errors=True)

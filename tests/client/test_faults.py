@@ -6,8 +6,8 @@ import contextlib
 import signal
 
 import pytest
-from client_daemons import Daemon
 from cruxbox import CallCheck, Client, Outcome, Task, Unavailable
+from support.daemons import Daemon
 
 COUNT = 250
 

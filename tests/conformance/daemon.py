@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import grpc
 import psutil
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from support.daemons import serve
+from support.waiting import comes_true, free_port
 
 START_S = 60.0
 STOP_S = 20.0
@@ -26,23 +25,6 @@ SERVICE = "cruxbox.v1.Sandbox"
 
 class DaemonError(Exception):
     """The daemon did not do what the suite needs; says what it said."""
-
-
-def until(fact: Callable[[], bool], seconds: float) -> bool:
-    """Wait for a fact, not for time: True as soon as it holds, False when it still does not after `seconds`."""
-    end = time.monotonic() + seconds
-    while not fact():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.005)
-    return True
-
-
-def free_port() -> int:
-    """A TCP port of the loopback address that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def filters_of(pid: int) -> int:
@@ -99,13 +81,11 @@ class Daemon:
         self.target = f"127.0.0.1:{self.port}"
         self.folder = Path(tempfile.mkdtemp(prefix="cruxbox-daemon-"))
         self.log_path = self.folder / "log"
-        command = [*prefix, sys.executable, "-m", "cruxboxd", "serve", "--listen", self.target]
-        command += ["--workers", str(workers), *options]
         surroundings = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(self.folder), **(environment or {})}
-        with self.log_path.open("wb") as log:
-            self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=surroundings, cwd=self.folder
-            )
+        self.process = serve(
+            "--listen", self.target, *options,
+            workers=workers, log=self.log_path, prefix=prefix, environment=surroundings, folder=self.folder,
+        )  # fmt: skip
         self.pid = self.process.pid
         self.most_zygotes = ZYGOTES_A_WORKER * workers
         self.watched = psutil.Process(self.pid)
@@ -115,7 +95,10 @@ class Daemon:
 
     def wait_until_serving(self) -> None:
         """Return once health says SERVING; DaemonError with the log when it ends or stays silent."""
-        if not until(lambda: not self.alive or health_of(self.channel, 1.0) == "SERVING", START_S) or not self.alive:
+        if (
+            not comes_true(lambda: not self.alive or health_of(self.channel, 1.0) == "SERVING", START_S)
+            or not self.alive
+        ):
             text = self.log.decode(errors="replace")[-2000:]
             code = self.process.poll()
             self.close()

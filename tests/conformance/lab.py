@@ -9,9 +9,10 @@ import grpc
 from cruxbox.model import CallCheck, Check, ScriptCheck, Task
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
+from support.waiting import comes_true
 
 from conformance.case import LIMITS, Shot
-from conformance.daemon import Daemon, Footprint, health_of, until
+from conformance.daemon import Daemon, Footprint, health_of
 from conformance.wire import Reply, in_order, reply_to_error, request
 from conformance.world import World
 
@@ -122,7 +123,7 @@ class Lab:
                 last = {(one.workers, one.zygotes, one.zombies, one.threads) for one in seen[-STILL:]}
                 return len(seen) > STILL and len(last) == 1
 
-            until(settled, seconds)
+            comes_true(settled, seconds)
             self.baseline = self.daemon.footprint()
 
     def close(self) -> None:

@@ -8,9 +8,10 @@ from dataclasses import replace
 import psutil
 from cruxbox.model import CallCheck, EvaluateCheck, Isolation, ScriptCheck, StdioCheck, Task
 from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
+from support.waiting import comes_true
 
 from conformance.case import LIMITS, Observation
-from conformance.daemon import Daemon, until
+from conformance.daemon import Daemon
 from conformance.lab import BENIGN, Lab
 from conformance.wire import request
 
@@ -95,11 +96,11 @@ def server_killed(lab: Lab) -> list[Observation]:
     with Daemon() as daemon:
         stub = rpc.SandboxStub(daemon.channel)
         future = stub.Check.future(request([SLEEPER]), timeout=60)
-        running = until(lambda: bool(daemon.workers()), 20)
+        running = comes_true(lambda: bool(daemon.workers()), 20)
         below = daemon.descendants()
         daemon.process.kill()
         daemon.process.wait()
-        gone = until(lambda: not any(alive(process) for process in below), 5)
+        gone = comes_true(lambda: not any(alive(process) for process in below), 5)
         future.cancel()
         left = [process.pid for process in below if alive(process)]
     return [fact("a worker ran", running), fact("all gone", gone, left)]

@@ -15,9 +15,10 @@ import grpc
 import psutil
 from cruxbox.model import CallCheck, Task
 from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
+from support.waiting import comes_true
 
 from conformance.case import LIMITS, Observation
-from conformance.daemon import Daemon, health_of, until
+from conformance.daemon import Daemon, health_of
 from conformance.lab import BENIGN, GRACE_S, Lab
 from conformance.scenarios import fact
 from conformance.wire import Reply, reply_of, reply_to_error, request
@@ -52,7 +53,7 @@ def refuses(fault: str, *options: str) -> Observation:
             said[0] = health_of(daemon.channel, 1.0) if daemon.alive else "ended"
             return said[0] in ("ended", "SERVING", "NOT_SERVING")
 
-        until(settled, 60)
+        comes_true(settled, 60)
         if said[0] == "ended":
             code = daemon.process.poll()
             lines = daemon.log.decode(errors="replace").strip().splitlines()
@@ -130,7 +131,7 @@ def fork_fails(lab: Lab) -> list[Observation]:
                 for reply in replies:
                     # P where a replaced zygote, which has no such shortage, took the check over.
                     seen.append((f"under {name}: {reply.words}", "XP", reply.letter))
-            recovered = until(lambda: check(daemon).letter == "P", 30)
+            recovered = comes_true(lambda: check(daemon).letter == "P", 30)
             seen.append(fact(f"recovered from {name}", recovered))
             seen.append(fact("same server", daemon.alive))
     return seen
@@ -139,7 +140,7 @@ def fork_fails(lab: Lab) -> list[Observation]:
 def started_nap(daemon: Daemon) -> tuple[grpc.Future, list[psutil.Process], list[psutil.Process]]:
     """(the RPC, the zygotes, the workers): returns once a worker runs."""
     future = rpc.SandboxStub(daemon.channel).Check.future(request([NAP]), timeout=60)
-    until(lambda: bool(daemon.workers()), 20)
+    comes_true(lambda: bool(daemon.workers()), 20)
     workers = daemon.workers()
     pids = {process.pid for process in workers}
     return future, [process for process in daemon.descendants() if process.pid not in pids], workers

@@ -7,9 +7,10 @@ from collections import Counter
 import grpc
 from cruxbox.model import CallCheck, Limits, Task
 from cruxbox_proto.v1 import sandbox_pb2 as pb
+from support.waiting import comes_true
 
 from conformance.case import LIMITS, Observation
-from conformance.daemon import Daemon, until
+from conformance.daemon import Daemon
 from conformance.lab import BENIGN, MESSAGE_OPTIONS, Lab
 from conformance.scenarios import fact
 from conformance.wire import RPC_LETTER, reply_of, reply_to_error, request
@@ -153,7 +154,7 @@ def burst(lab: Lab) -> list[Observation]:
         before = daemon.footprint().memory_bytes
         method = channel.unary_unary(CHECK, request_serializer=bytes, response_deserializer=pb.CheckResponse.FromString)
         futures = [method.future(message, timeout=120) for _ in range(110)]
-        some_refused = until(lambda: any(future.done() for future in futures), 90)
+        some_refused = comes_true(lambda: any(future.done() for future in futures), 90)
         codes = Counter(RPC_LETTER.get(future.code(), future.code().name) for future in futures if future.done())
         grown = daemon.footprint().memory_bytes - before
         for future in futures:

@@ -19,10 +19,11 @@ import grpc
 from cruxbox.model import CallCheck, Task
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
+from support.waiting import comes_true
 
 from conformance import http2
 from conformance.case import LIMITS, Observation
-from conformance.daemon import Daemon, health_of, until
+from conformance.daemon import Daemon, health_of
 from conformance.lab import BENIGN, MESSAGE_OPTIONS, Lab
 from conformance.relay import Relay
 from conformance.scenarios import SLEEPER, fact
@@ -46,12 +47,12 @@ def seen_busy_then_free(lab: Lab, what: str) -> list[Observation]:
     """The slot was taken, and is free again: to be called after the client went away."""
     if lab.daemon is None:
         return [fact(f"{what}: not observable from here", True)]
-    return [fact(f"{what}: worker killed, slot freed", until(lambda: not busy(lab), FREED_S))]
+    return [fact(f"{what}: worker killed, slot freed", comes_true(lambda: not busy(lab), FREED_S))]
 
 
 def wait_busy(lab: Lab) -> bool:
     """Wait until the sleeper runs; always true where we cannot see."""
-    return lab.daemon is None or until(lambda: busy(lab), 20)
+    return lab.daemon is None or comes_true(lambda: busy(lab), 20)
 
 
 def never_reads(lab: Lab) -> list[Observation]:
@@ -74,9 +75,9 @@ def never_reads(lab: Lab) -> list[Observation]:
 
     def stalled() -> bool:
         before, last[0] = last[0], taken[0]
-        return before == taken[0] > 0 and not until(lambda: taken[0] != before, 2.0)
+        return before == taken[0] > 0 and not comes_true(lambda: taken[0] != before, 2.0)
 
-    held_back = until(stalled, 40)
+    held_back = comes_true(stalled, 40)
     memory = lab.daemon.footprint().memory_bytes if lab.daemon is not None else 0
     base = lab.baseline.memory_bytes if lab.baseline is not None else 0
     beside = lab.benign()
@@ -203,7 +204,7 @@ def idle_connections(lab: Lab) -> list[Observation]:
             reply = reply_of(stub.Check(request([BENIGN]), timeout=60).verdicts[0])
             for connection in opened:
                 connection.close()
-            after = until(lambda: _fresh(daemon.target) == "SERVING", 30)
+            after = comes_true(lambda: _fresh(daemon.target) == "SERVING", 30)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     grown = held.memory_bytes - base.memory_bytes
@@ -231,7 +232,7 @@ def sigterm_under_load(lab: Lab) -> list[Observation]:
     with Daemon() as daemon, grpc.insecure_channel(daemon.target, options=MESSAGE_OPTIONS) as channel:
         stub = rpc.SandboxStub(channel)
         futures = [stub.Check.future(request([slow]), timeout=90) for _ in range(60)]
-        until(lambda: bool(daemon.workers()), 20)
+        comes_true(lambda: bool(daemon.workers()), 20)
         below = daemon.descendants()
         daemon.process.send_signal(signal.SIGTERM)
         letters: dict[str, int] = {}
@@ -241,9 +242,9 @@ def sigterm_under_load(lab: Lab) -> list[Observation]:
             except grpc.RpcError as error:
                 letter = RPC_LETTER.get(error.code(), reply_to_error(error).words)
             letters[letter] = letters.get(letter, 0) + 1
-        ended = until(lambda: not daemon.alive, 60)
+        ended = comes_true(lambda: not daemon.alive, 60)
         code = daemon.process.poll()
-        gone = until(lambda: not any(process.is_running() for process in below), 10)
+        gone = comes_true(lambda: not any(process.is_running() for process in below), 10)
     return [
         fact("a verdict or UNAVAILABLE for each", set(letters) <= {"P", "X"}, letters),
         fact("some were finished", letters.get("P", 0) > 0, letters),
@@ -306,7 +307,7 @@ def clock_jump(lab: Lab) -> list[Observation]:
                 "import time\ndef f():\n    time.sleep(0.5)\n    return 1\n", (CallCheck("f()", "1"),), limits=LIMITS
             )
             running = stub.Check.future(request([nap]), timeout=60)
-            until(lambda: bool(daemon.workers()), 20)
+            comes_true(lambda: bool(daemon.workers()), 20)
             flag.touch()
             during = reply_of(running.result().verdicts[0])
             after = reply_of(stub.Check(request([nap]), timeout=60).verdicts[0])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from support.waiting import comes_true
+
 from conformance.case import BREACHED, Case
-from conformance.daemon import until
 from conformance.lab import Lab
 from conformance.wire import Reply
 
@@ -45,7 +46,7 @@ def nothing_left_running(lab: Lab, case: Case, replies: Sequence[Reply]) -> str 
         now = daemon.footprint()
         return now.zombies == 0 and now.workers == 0 and now.zygotes <= daemon.most_zygotes
 
-    return None if until(back, SETTLE_S) else f"processes: {daemon.footprint()}"
+    return None if comes_true(back, SETTLE_S) else f"processes: {daemon.footprint()}"
 
 
 def holdings_back(lab: Lab, case: Case, replies: Sequence[Reply]) -> str | None:
@@ -63,7 +64,7 @@ def holdings_back(lab: Lab, case: Case, replies: Sequence[Reply]) -> str | None:
             and now.memory_bytes <= base.memory_bytes + case.memory_slack_bytes
         )
 
-    return None if until(back, SETTLE_S) else f"holdings: {daemon.footprint()}, before: {base}"
+    return None if comes_true(back, SETTLE_S) else f"holdings: {daemon.footprint()}, before: {base}"
 
 
 def bystanders_untouched(lab: Lab, case: Case, replies: Sequence[Reply]) -> str | None:

@@ -16,7 +16,7 @@ from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
 from cruxboxd.judging.audit import Audit, Audited, AuditObserver, difference
 from cruxboxd.judging.outcomes import Clock, Finding
 from cruxboxd.judging.outcomes import Outcome as Kind
-from serving import Served
+from support.daemons import Served
 from test_grouping import seen
 from test_sharing import EVIL, HERMETIC, RIGHT
 

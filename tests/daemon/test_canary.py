@@ -9,7 +9,8 @@ import pytest
 from cruxboxd.judging.outcomes import Finding, Outcome
 from cruxboxd.judging.tasks import TaskAsk
 from cruxboxd.selftest.canary import Canaries
-from serving import Served, until
+from support.daemons import Served
+from support.waiting import until
 
 NAMES = ("pass", "fail", "forgery")
 

@@ -12,7 +12,9 @@ import grpc
 import pytest
 from cruxbox import Outcome
 from cruxbox_proto.v1 import sandbox_pb2 as pb
-from serving import Served, sums, until
+from support.daemons import Served
+from support.tasks import sums
+from support.waiting import until
 
 MIB = 1 << 20
 CHECK = "/cruxbox.v1.Sandbox/Check"

@@ -23,7 +23,9 @@ from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.setup import ZygoteKey
 from hypothesis import given
 from hypothesis import strategies as st
-from serving import HARMLESS, NAP, Served, spins, sums, until
+from support.daemons import Served
+from support.tasks import HARMLESS, NAP, spins, sums
+from support.waiting import until
 
 KEY = ZygoteKey("python", False, "0")
 

@@ -21,7 +21,8 @@ from cruxbox import (
     StdioCheck,
     Task,
 )
-from serving import HARMLESS, NAP, Served, sums
+from support.daemons import Served
+from support.tasks import HARMLESS, NAP, sums
 
 pytestmark = pytest.mark.kernel
 

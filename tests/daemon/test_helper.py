@@ -13,7 +13,7 @@ from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
 from cruxboxd.settings.config import RuntimeSpec
 from cruxboxd.zygotes import native_build, runtimes
-from serving import Served
+from support.daemons import Served
 
 
 @pytest.mark.parametrize(("flags", "helper"), [([], "native"), (["--pure"], "pure")])

@@ -16,7 +16,10 @@ from cruxboxd.settings.config import Config, ConfigError
 from cruxboxd.tenancy.identity import Identity, Unidentified, make_token
 from cruxboxd.tenancy.tenants import read_tenants
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from serving import Authority, Served, sums, until
+from support.certificates import Authority
+from support.daemons import Served
+from support.tasks import sums
+from support.waiting import until
 
 
 def hashed(token: str) -> str:

@@ -22,7 +22,9 @@ from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
 from cruxboxd.zygotes.zygote_process import Keeper
-from serving import Served, sums, until
+from support.daemons import Served
+from support.tasks import sums
+from support.waiting import until
 
 pytestmark = pytest.mark.kernel
 

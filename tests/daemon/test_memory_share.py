@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from cruxbox import CallCheck, Client, Limits, Outcome, Task
 from cruxboxd.settings.config import Config, check_config
-from serving import Served, until
+from support.daemons import Served
+from support.waiting import until
 
 pytestmark = pytest.mark.kernel
 

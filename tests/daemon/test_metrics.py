@@ -13,7 +13,8 @@ from cruxboxd.judging.outcomes import Outcome as Ended
 from cruxboxd.judging.tasks import StepCount, TaskAsk
 from cruxboxd.settings.config import DEFAULT_LIMITS
 from cruxboxd.telemetry.metrics import Metrics, violated
-from serving import Served, sums
+from support.daemons import Served
+from support.tasks import sums
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
 

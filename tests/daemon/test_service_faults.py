@@ -20,7 +20,9 @@ from cruxbox import CallCheck, Client, Limits, Outcome, StdioCheck, Task, Unavai
 from cruxbox.errors import CruxboxError
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
-from serving import HARMLESS, NAP, Served, free_port, sums, until
+from support.daemons import Served
+from support.tasks import HARMLESS, NAP, sums
+from support.waiting import free_port, until
 
 LIMITS = Limits(wall_ms=1_500)
 # Program, call, expected, and what becomes of it.
@@ -182,7 +184,7 @@ def test_a_client_disappears(daemon):
         import sys
         sys.path.insert(0, {str(Path(__file__).parent)!r})
         from cruxbox import Client
-        from serving import spins
+        from support.tasks import spins
         Client({daemon.target!r}).check(spins(200, cpu_ms=50_000))
     """)
     client = subprocess.Popen([sys.executable, "-c", script])

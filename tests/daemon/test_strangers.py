@@ -19,7 +19,10 @@ from cruxbox.errors import CruxboxError
 from cruxboxd.rpc import health
 from cruxboxd.telemetry import exporter
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from serving import Authority, Served, free_port, sums, until
+from support.certificates import Authority
+from support.daemons import Served
+from support.tasks import sums
+from support.waiting import free_port, until
 from test_doors import tenants
 from test_identity import serial
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cruxbox.datasets import Checker, Filter
 from cruxbox.errors import DataError
-from filter_daemons import daemons
+from support.daemons import several
 
 CODE = "def f(text):\n    text = text.strip('x').title()\n    return [part for part in text.split(' ') if part]"
 
@@ -55,7 +55,7 @@ def test_a_parquet_set_on_ray(tmp_path):
     parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "in.parquet")
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
-        with daemons(2) as (addresses, metrics):
+        with several(2) as (addresses, metrics):
             paths, target = (str(tmp_path / "in.parquet"), str(tmp_path / "kept")), "ipv4:" + ",".join(addresses)
             reasons = filter_set(*paths, target, batch_size=20)
             work = [_checks_done(port) for port in metrics]

@@ -1,55 +1,85 @@
-"""A real daemon for the daemon's own tests: certificates, tokens, metrics, and ways to disturb it."""
+"""Real daemons for the tests: each is a process of its own, and there are ways to watch and disturb it."""
 
 from __future__ import annotations
 
 import contextlib
 import re
-import shutil
-import socket
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import grpc
 import psutil
-import pytest
-from cruxbox import CallCheck, Client, Limits, Task, Tls
-from cruxbox.channel import is_serving
+from cruxbox import Client, Tls
+from cruxbox.channel import Address, is_serving, open_channel
 
-SPIN = "def f(x):\n    while True:\n        pass\n"
-NAP = "import time\ndef f(x):\n    time.sleep(x)\n    return x\n"
-HARMLESS = "def f(x):\n    return x + 1\n"
+from support.waiting import free_port, until
 
 
-def until(fact: Callable[[], bool], seconds: float = 30.0) -> None:
-    """Wait for a fact, not for a time."""
-    end = time.monotonic() + seconds
-    while not fact():
-        assert time.monotonic() < end, "it did not come true"
-        time.sleep(0.01)
+def serve(
+    *arguments: str, workers: int, log: Path | None = None, prefix: Sequence[str] = (),
+    environment: dict[str, str] | None = None, folder: Path | None = None, opened: str = "",
+) -> subprocess.Popen[bytes]:  # fmt: skip
+    """Start `cruxboxd serve`.
+
+    Args:
+        arguments: its options.
+        workers: how many workers it may have.
+        log: the file for what it says; None drops that.
+        prefix: a command to start it with.
+        environment: all of its environment, if not ours.
+        folder: its working folder, if not ours.
+        opened: layers between checks that share a worker, not to be there (see `opened.py`).
+    """
+    daemon = [str(Path(__file__).parent / "opened.py"), opened] if opened else ["-m", "cruxboxd"]
+    command = [*prefix, sys.executable, *daemon, "serve", "--workers", str(workers), *arguments]
+    with open(log or "/dev/null", "wb") as said:
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=environment, cwd=folder
+        )
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+class Daemon:
+    """A daemon with one worker on TCP or a unix socket, for tests that look at it through a client only.
+
+    Args:
+        listen: its address.
+        arguments: more options.
+        credentials: how its health is asked; None is plain text.
+    """
+
+    def __init__(self, listen: str, *arguments: str, credentials: grpc.ChannelCredentials | None = None) -> None:
+        self.target = listen
+        self.process = serve("--exit-with-parent", "--listen", listen, *arguments, workers=1)
+        address = Address(listen, credentials=credentials)
+        with open_channel(address, grpc.insecure_channel, grpc.secure_channel) as channel:
+            until(lambda: self.process.poll() is not None or is_serving(channel, timeout_s=0.5), 60)
+        assert self.process.poll() is None, "the daemon did not start"
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(30)
 
 
-def sums(count: int, salt: int = 0, **options: object) -> list[Task]:
-    """Tasks that all pass, each different from all others."""
-    return [
-        Task(f"def f(x):\n    return x + {salt} + {number}", [CallCheck("f(1)", str(1 + salt + number))], **options)
-        for number in range(count)
-    ]
-
-
-def spins(count: int, cpu_ms: int = 500) -> list[Task]:
-    """Tasks that hang, and burn CPU time until it is used up."""
-    limits = Limits(cpu_ms=cpu_ms, steps=10**12)
-    return [Task(f"{SPIN}# {number}", [CallCheck("f(1)", "1")], limits=limits) for number in range(count)]
+@contextlib.contextmanager
+def several(count: int) -> Iterator[tuple[list[str], list[int]]]:
+    """`count` daemons: their addresses, and the ports of their figures."""
+    addresses = [f"127.0.0.1:{free_port()}" for _ in range(count)]
+    figures = [free_port() for _ in range(count)]
+    started: list[Daemon] = []
+    try:
+        for address, port in zip(addresses, figures):
+            started.append(Daemon(address, "--metrics-port", str(port)))
+        yield addresses, figures
+    finally:
+        for daemon in started:
+            daemon.stop()
 
 
 class Served:
@@ -74,14 +104,11 @@ class Served:
         folder.mkdir(parents=True, exist_ok=True)
         self._socket = folder / "health.sock"
         self.log_path = folder / "log"
-        daemon = [str(Path(__file__).parent / "opened.py"), opened] if opened else ["-m", "cruxboxd"]
-        command = [*prefix, sys.executable, *daemon, "serve", "--exit-with-parent", "--listen", self.target]
-        command += ["--listen", f"unix:{self._socket}", "--workers", str(workers), "--canary-s", "0"]
-        command += ["--metrics-port", str(self.metrics_port), *arguments]
-        with self.log_path.open("wb") as log:
-            self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, cwd=folder
-            )
+        self.process = serve(
+            "--exit-with-parent", "--listen", self.target, "--listen", f"unix:{self._socket}", "--canary-s", "0",
+            "--metrics-port", str(self.metrics_port), *arguments,
+            workers=workers, log=self.log_path, prefix=prefix, environment=environment, folder=folder, opened=opened,
+        )  # fmt: skip
         until(lambda: self.process.poll() is not None or self.healthy(), 60)
         assert self.process.poll() is None, self.log
 
@@ -150,31 +177,3 @@ class Served:
 
     def __exit__(self, *_: object) -> None:
         self.kill()
-
-
-class Authority:
-    """A certificate authority for a test, made with the openssl command."""
-
-    def __init__(self, folder: Path) -> None:
-        if shutil.which("openssl") is None:
-            pytest.skip("the openssl command is not there")
-        self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-        self.ca = folder / "ca.crt"
-        self._openssl("req", "-x509", *_NEW_KEY, "-keyout", "ca.key", "-out", "ca.crt", "-days", "2", "-subj", "/CN=ca")
-
-    def issue(self, name: str, alternative: str = "DNS:localhost,IP:127.0.0.1") -> tuple[Path, Path]:
-        """(certificate, key) in files called `name`; issued again, they are replaced."""
-        self._openssl("req", *_NEW_KEY, "-keyout", f"{name}.key", "-out", "request", "-subj", f"/CN={name}")
-        (self.folder / "extensions").write_text(f"subjectAltName={alternative}\n")
-        self._openssl(
-            "x509", "-req", "-in", "request", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
-            "-extfile", "extensions", "-out", f"{name}.crt",
-        )  # fmt: skip
-        return self.folder / f"{name}.crt", self.folder / f"{name}.key"
-
-    def _openssl(self, *arguments: str) -> None:
-        subprocess.run(["openssl", *arguments], cwd=self.folder, check=True, capture_output=True)
-
-
-_NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")

@@ -1,0 +1,38 @@
+"""Waiting for facts, not for times."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+
+def comes_true(fact: Callable[[], bool], seconds: float) -> bool:
+    """True as soon as `fact` holds; False if it still does not after `seconds`."""
+    end = time.monotonic() + seconds
+    while not fact():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def until(fact: Callable[[], bool], seconds: float = 30.0) -> None:
+    """Return when `fact` holds; fail after `seconds`."""
+    assert comes_true(fact, seconds), "it did not come true"
+
+
+def free_port() -> int:
+    """A TCP port of the loopback address that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def is_alive(pid: int) -> bool:
+    """Whether process `pid` runs; a zombie does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
