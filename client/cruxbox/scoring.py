@@ -34,7 +34,7 @@ class Job:
     accounting: Accounting
     limits: Limits
     ks: Sequence[int]
-    progress: Callable[[int, int], None] = lambda done, total: None
+    progress: Callable[[int, int], None] = lambda _done, _total: None
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def _with_differences(client: Streams, job: Job, reports: Sequence[FileReport]) 
         for text, verdict in zip(texts, report.verdicts[name])
         if _is_open(job, name, text, verdict)
     }
-    quiet = replace(job, progress=lambda done, total: None)
+    quiet = replace(job, progress=lambda _done, _total: None)
     second = _ask(client, quiet, RELEASED, open_questions)
     return [replace(report, difference=_difference(job, report, second)) for report in reports]
 

@@ -217,7 +217,7 @@ def write_records(path: str | os.PathLike[str], records: Iterable[Mapping[str, A
         return int(file.write(lambda out: write(out, records, path)))
 
 
-def _write_jsonl(out: IO[bytes], records: Iterable[Mapping[str, Any]], path: str | os.PathLike[str]) -> int:
+def _write_jsonl(out: IO[bytes], records: Iterable[Mapping[str, Any]], _path: str | os.PathLike[str]) -> int:
     count = 0
     for record in records:
         out.write(json.dumps(record).encode() + b"\n")

@@ -99,7 +99,7 @@ def _ending() -> Iterator[None]:
         yield
         return
 
-    def end(number: int, frame: object) -> None:
+    def end(number: int, _frame: object) -> None:
         raise _Ended(number)
 
     before = {}

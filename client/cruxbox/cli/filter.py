@@ -97,7 +97,7 @@ class _Reporter:
 def _progress(candidates: Path) -> Iterator[Callable[[Summary], None]]:
     """A function that moves a bar on stderr; it does nothing where stderr is no terminal."""
     if not sys.stderr.isatty():
-        yield lambda summary: None
+        yield lambda _summary: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

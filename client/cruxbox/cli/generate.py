@@ -161,7 +161,7 @@ def _report(progress: Progress, elapsed_s: float, out: Path, as_json: bool) -> N
 def progress_line() -> Iterator[Callable[[Progress], None]]:
     """A function that moves a bar on stderr; it does nothing where stderr is no terminal."""
     if not sys.stderr.isatty():
-        yield lambda progress: None
+        yield lambda _progress: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar

@@ -39,7 +39,7 @@ def note(sentence: str) -> None:
 def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
     """A function (done, all) that moves a bar on stderr; it does nothing where stderr is no terminal."""
     if not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield lambda _done, _total: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

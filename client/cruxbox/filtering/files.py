@@ -54,8 +54,8 @@ def filter_file(
     plan: Plan,
     checker: Checker,
     *,
-    on_bad_row: Callable[[str], None] = lambda sentence: None,
-    on_progress: Callable[[Summary], None] = lambda summary: None,
+    on_bad_row: Callable[[str], None] = lambda _sentence: None,
+    on_progress: Callable[[Summary], None] = lambda _summary: None,
 ) -> Summary:
     """Run the plan; what was done, in numbers. The order of rows is that of the candidates.
 

@@ -57,7 +57,7 @@ def generate(
     *,
     n: int = 10,
     backoff: Backoff = BACKOFF,
-    watch: Callable[[Progress], None] = lambda progress: None,
+    watch: Callable[[Progress], None] = lambda _progress: None,
 ) -> Result:
     """`n` completions of each prompt; what `cache` holds is not asked for again.
 

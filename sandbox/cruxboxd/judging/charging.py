@@ -70,7 +70,7 @@ def one_answer(
 
 
 def read(
-    result: Result, asked: Asked, limits: Limits, assurance_of: Callable[[Plan], Assurance | None] = lambda plan: None
+    result: Result, asked: Asked, limits: Limits, assurance_of: Callable[[Plan], Assurance | None] = lambda _plan: None
 ) -> Seen:
     """Findings of the checks that were answered, cannot be, or ended the worker; and which have to run alone.
 

@@ -210,7 +210,7 @@ def _printed(stdout: bytes, stderr: bytes) -> Fields:
 
 
 def _ends(outcome: Outcome, detail: str) -> Reader:
-    return lambda answer: {"outcome": outcome, "detail": detail}
+    return lambda _answer: {"outcome": outcome, "detail": detail}
 
 
 def _leaves(outcome: Outcome | None) -> Reader:
@@ -224,7 +224,7 @@ _READERS: dict[bytes, Reader] = {
     messages.ENDED: _read_ended,
     messages.STEP_LIMIT: _ends(Outcome.STEP_LIMIT, "out of steps"),
     messages.OUTPUT_LIMIT: _ends(Outcome.OUTPUT_LIMIT, "over its output limit"),
-    messages.MEMORY_LIMIT: lambda answer: dict(_OUT_OF_MEMORY),
+    messages.MEMORY_LIMIT: lambda _answer: dict(_OUT_OF_MEMORY),
     messages.CANDIDATE_GONE: _leaves(Outcome.CRASHED),
     messages.NOT_PLAIN: _leaves(Outcome.FAILED),
     messages.CANNOT_CROSS: _leaves(Outcome.INVALID),

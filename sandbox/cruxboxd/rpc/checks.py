@@ -20,7 +20,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 FRAMEWORKS = ("unittest", "pytest", "doctest")
 
 
-def _read_call(check: pb.Check, program: str, setting: Setting) -> tuple[Ask, str]:
+def _read_call(check: pb.Check, _program: str, _setting: Setting) -> tuple[Ask, str]:
     call = check.call
     fault = (
         fault_of_text(call.call, "call.call")
@@ -70,7 +70,7 @@ def _read_run(check: pb.Check, program: str, setting: Setting) -> tuple[Ask, str
     return ask, fault_of_text(program, "program") or fault
 
 
-def _read_script(check: pb.Check, program: str, setting: Setting) -> tuple[Ask, str]:
+def _read_script(check: pb.Check, _program: str, _setting: Setting) -> tuple[Ask, str]:
     script = check.script
     fault = fault_of_text(script.script, "script.script") or _fault_of_path(script.entry_point, "script.entry_point")
     if script.framework and script.framework not in FRAMEWORKS:
@@ -79,7 +79,7 @@ def _read_script(check: pb.Check, program: str, setting: Setting) -> tuple[Ask, 
     return ScriptAsk(check.id, script.script, script.entry_point, script.framework), fault
 
 
-def _read_evaluate(check: pb.Check, program: str, setting: Setting) -> tuple[Ask, str]:
+def _read_evaluate(check: pb.Check, _program: str, _setting: Setting) -> tuple[Ask, str]:
     evaluate = check.evaluate
     return CallAsk(check.id, evaluate.call, None, inspect=evaluate.inspect), fault_of_text(
         evaluate.call, "evaluate.call"

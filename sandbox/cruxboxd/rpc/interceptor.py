@@ -136,7 +136,7 @@ class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     # ---- one call ----------------------------------------------------------------------------------------------
 
     def _passing(self, method: str, behave: Behaviour) -> Callable[[Any, Context], Awaitable[None]]:
-        async def answer(requests: Any, context: Context) -> None:
+        async def answer(_requests: Any, context: Context) -> None:
             """One call from its beginning to its end, however it ends."""
             call = Call(
                 method, _request_id(context), context, shown=shown_by(context), peer=context.peer(),

@@ -36,8 +36,8 @@ class Bundle(Job):
 
     members: Sequence[Job] = ()
     asked_at_first: Sequence[Asked] = ()
-    again: Callable[[Job], None] = lambda job: None
-    draw: Callable[[int], tuple[int, ...]] = lambda checks: ()  # of so many checks, those to be audited
+    again: Callable[[Job], None] = lambda _job: None
+    draw: Callable[[int], tuple[int, ...]] = lambda _checks: ()  # of so many checks, those to be audited
 
     def finish(self, result: Result) -> None:
         """Deal the result out to the jobs it belongs to."""

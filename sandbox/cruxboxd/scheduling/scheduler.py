@@ -49,7 +49,7 @@ class Pool:
     def __init__(
         self, config: Config, setup_of: Callable[[ZygoteKey], ZygoteSetup], observer: PoolObserver,
         terms_of: TenantOf = Tenant, kinds: ZygoteKinds | None = None, *,
-        draw: Callable[[int], tuple[int, ...]] = lambda checks: (),
+        draw: Callable[[int], tuple[int, ...]] = lambda _checks: (),
     ) -> None:  # fmt: skip
         """`draw` picks, of so many checks that shared a worker, the places of those to be audited."""
         self.kinds = kinds or ZygoteKinds()

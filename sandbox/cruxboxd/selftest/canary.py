@@ -67,7 +67,7 @@ class Canaries:
         """All canaries once; their outcomes, None where none came in time."""
         found: dict[str, Finding | None] = dict.fromkeys(self._tasks)
 
-        async def emit(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
+        async def emit(task: TaskAsk, _ask: Ask, finding: Finding, _second: Finding | None) -> None:
             found[task.id] = finding
 
         try:

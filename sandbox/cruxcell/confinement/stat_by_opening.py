@@ -21,7 +21,7 @@ def allow(folders):
     _readable = tuple([folder.encode("utf-8", "surrogateescape") for folder in folders])
 
 
-def stat(path, *, dir_fd=None, follow_symlinks=True):
+def stat(path, *, dir_fd=None, follow_symlinks=True):  # noqa: ARG001 - as os.stat has it
     # type: (object, int | None, bool) -> posix.stat_result
     """As os.stat, by opening the file; links are followed in any case."""
     if type(path) is int:

@@ -121,7 +121,7 @@ ATTEMPTS = {
 }
 
 
-def run_probe(bench, fields):
+def run_probe(bench, _fields):
     # type: (Workbench, list[bytes]) -> None
     """fields: none. One record: name and b"refused …" or b"ALLOWED" for each attempt."""
     bench.send(records.plan(False, messages.DIRECT, []))

@@ -179,7 +179,7 @@ def _count_events(code, namespace):
     count = 0
     found = set()  # type: set[str]
 
-    def trace(frame, event, argument):
+    def trace(frame, event, _argument):
         # type: (object, str, object) -> object
         nonlocal count
         if frame.f_code.co_filename.startswith(_HARNESS):  # type: ignore[attr-defined]

@@ -115,12 +115,12 @@ _BASE_COPY = {
 }  # type: dict[type, Any]
 
 
-def _canon_none(canon, value, depth):
+def _canon_none(_canon, _value, _depth):
     # type: (Canon, object, int) -> bytes
     return b"n"
 
 
-def _canon_int(canon, value, depth):
+def _canon_int(canon, value, _depth):
     # type: (Canon, int, int) -> bytes
     if -(1 << 63) <= value < 1 << 63:
         return b"i%d;" % value
@@ -146,13 +146,13 @@ def _canon_complex(canon, value, depth):
     return real if value.imag == 0 else b"c" + real + _canon_float(canon, value.imag, depth)
 
 
-def _canon_str(canon, value, depth):
+def _canon_str(_canon, value, _depth):
     # type: (Canon, str, int) -> bytes
     data = _str_encode(value, "utf-8", "surrogatepass")
     return b"s%d:" % _len(data) + data
 
 
-def _canon_bytes(canon, value, depth):
+def _canon_bytes(_canon, value, _depth):
     # type: (Canon, bytes, int) -> bytes
     return b"b%d:" % _len(value) + bytes(value)
 

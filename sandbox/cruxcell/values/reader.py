@@ -146,11 +146,11 @@ def _read_small(reader):
 
 
 _READERS = {
-    ord("N"): lambda reader: None,
-    ord("E"): lambda reader: Ellipsis,
-    ord("n"): lambda reader: NotImplemented,
-    ord("T"): lambda reader: True,
-    ord("F"): lambda reader: False,
+    ord("N"): lambda _reader: None,
+    ord("E"): lambda _reader: Ellipsis,
+    ord("n"): lambda _reader: NotImplemented,
+    ord("T"): lambda _reader: True,
+    ord("F"): lambda _reader: False,
     ord("j"): _read_small,
     ord("i"): lambda reader: int.from_bytes(reader.take(reader.u32()), "big", signed=True),
     ord("f"): lambda reader: _double.unpack(reader.take(8))[0],

@@ -96,7 +96,7 @@ _PARTS = {
     "timedelta": lambda value: (b"e", (value.days, value.seconds, value.microseconds)),
     "timezone": lambda value: (b"z", (value.utcoffset(None), value.tzname(None))),
     "UUID": lambda value: (b"u", (value.int,)),
-    "deque": lambda value: (b"q", ()),
+    "deque": lambda _value: (b"q", ()),
 }  # type: dict[str, Any]
 
 

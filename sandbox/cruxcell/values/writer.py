@@ -138,9 +138,9 @@ def _written(tag, data):
 
 
 _ATOMS = {
-    type(None): lambda value: b"N",
-    type(Ellipsis): lambda value: b"E",
-    type(NotImplemented): lambda value: b"n",
+    type(None): lambda _value: b"N",
+    type(Ellipsis): lambda _value: b"E",
+    type(NotImplemented): lambda _value: b"n",
     bool: lambda value: b"T" if value else b"F",
     int: _write_int,
     float: lambda value: b"f" + _double.pack(value),

@@ -70,12 +70,12 @@ class _Server:
             self._is_running = False
             self.steps += self._bench.steps()
 
-    def names(self, target):
+    def names(self, _target):
         # type: (object) -> list[str]
         """The names the program binds."""
         return [name for name in self._namespace if name not in self._given and type(name) is str]
 
-    def look(self, target, *names):
+    def look(self, _target, *names):
         # type: (object, str) -> tuple[dict[str, object], dict[str, str]]
         """(what the names stand for, the names of those that are modules)."""
         modules = {}

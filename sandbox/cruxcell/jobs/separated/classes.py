@@ -108,7 +108,7 @@ def make_exception(cls, arguments, text):
     error = _construct(cls, arguments)
     BaseException.args.__set__(error, tuple(arguments))  # type: ignore[attr-defined]
     if type(cls) is remote.RemoteType or records.message_of(error) != text:
-        told = {"__str__": lambda self: text, "__module__": cls.__module__}
+        told = {"__str__": lambda _self: text, "__module__": cls.__module__}
         if type(cls) is remote.RemoteType:
             BaseException.__setattr__(error, "_remote_text", text)
         else:

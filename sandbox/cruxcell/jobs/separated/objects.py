@@ -181,15 +181,15 @@ class Objects:
             raise Garbled("an unknown tag")
         return found(self, reader, depth)
 
-    def _read_own(self, reader, depth):
+    def _read_own(self, reader, _depth):
         # type: (Any, int) -> Any
         return self.exports[reader.u32()]
 
-    def _read_known_class(self, reader, depth):
+    def _read_known_class(self, reader, _depth):
         # type: (Any, int) -> type
         return self._classes[reader.u32()]
 
-    def _read_shared(self, reader, depth):
+    def _read_shared(self, reader, _depth):
         # type: (Any, int) -> Any
         module, name = read_text(reader), read_text(reader)
         if self.is_test and not may_be_named(module, name):
@@ -199,7 +199,7 @@ class Objects:
             raise Garbled("a module")
         return found
 
-    def _read_module(self, reader, depth):
+    def _read_module(self, reader, _depth):
         # type: (Any, int) -> Any
         if self.is_test:
             raise Garbled("a module")

@@ -43,7 +43,7 @@ def _refuse(name):
 class RemoteType(type):
     """The class of the classes that stand for those of the other side; calling one makes an object over there."""
 
-    def __new__(cls, name, bases, namespace, **keywords):  # type: ignore[no-untyped-def]
+    def __new__(cls, name, bases, namespace, **keywords):  # type: ignore[no-untyped-def]  # noqa: ARG004 - of the class statement
         if _finished:
             raise TypeError("a class of the program cannot be subclassed in a separated script (class %s)" % name)
         return type.__new__(cls, name, bases, namespace)
@@ -184,7 +184,7 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
     if is_test and "__iter__" in namespace:
         namespace["__contains__"] = _contains
     if stands_for is not None:
-        namespace["__class__"] = property(lambda self: stands_for)
+        namespace["__class__"] = property(lambda _self: stands_for)
     return type.__new__(RemoteType, name, family, namespace)
 
 
