@@ -29,7 +29,8 @@ class _Setup:
         self.require = _list(fields[10])
         self.may_lack = _list(fields[11])
         self.opened = frozenset(_list(fields[12]))  # by a test
-        self.empty_folder = os.fsdecode(fields[13])
+        self.threads = fields[13] == b"1"
+        self.empty_folder = os.fsdecode(fields[14])
 
 
 def _list(field):
@@ -65,6 +66,9 @@ def _prepare(setup, control):
     _quiet()
     for name in setup.preload:
         _import(name)
+    if setup.threads:
+        _prepare_for_threads()
+    _give_what_site_gives()
     _seed_after_fork()
     _warm_up(helper)
     baseline = rlimits.address_space()
@@ -87,15 +91,15 @@ def _prepare(setup, control):
     gc.disable()
     gc.freeze()
 
-    def pack(memory, file_size, cpu_seconds):
-        # type: (int, int, int) -> bytes
-        return rlimits.pack(baseline + memory, file_size, cpu_seconds * 1_000_000_000)
+    def pack(memory, file_size, cpu_seconds, threads=0):
+        # type: (int, int, int, int) -> bytes
+        return rlimits.pack(baseline + memory, file_size, cpu_seconds * 1_000_000_000, threads)
 
     filters = {messages.COMPUTE_PROFILE: setup.compute_bpf, 0: setup.stdlib_bpf}
     ready = [sys.version.split()[0].encode(), helper.NAME.encode()]
     for layer, active, detail in layers:
         ready += [layer.encode(), b"1" if active else b"0", detail.encode()]
-    server = zygote.Zygote(helper, filters, pack, control, setup.opened)
+    server = zygote.Zygote(helper, filters, pack, control, setup.opened, setup.threads)
     return lambda: server.serve(frames.pack(ready))
 
 
@@ -143,6 +147,26 @@ def _seed_after_fork():
     numpy_random = sys.modules.get("numpy.random")
     if numpy_random is not None:
         os.register_at_fork(after_in_child=numpy_random.seed)
+
+
+def _give_what_site_gives():
+    # type: () -> None
+    """`exit` and `quit`: programs use them, and the module that gives them is not imported here."""
+    import _sitebuiltins
+    import builtins
+
+    for name in ("exit", "quit"):
+        setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D (i.e. EOF)"))
+
+
+def _prepare_for_threads():
+    # type: () -> None
+    import _thread
+
+    from cruxcell.confinement import rlimits, waiting_loop
+
+    _thread.stack_size(rlimits.THREAD_STACK_BYTES)
+    waiting_loop.install()
 
 
 def _warm_up(helper):

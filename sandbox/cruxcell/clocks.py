@@ -5,8 +5,9 @@ sleeps on the hang-up of the progress pipe alone, so that dots do not wake it. A
 drain the report pipe, give the CPU slot to others), lowers the worker's priority, and wakes for each dot to start the
 clocks of the next check.
 
-A single-threaded worker cannot use CPU time faster than wall time passes, so sleeping for the rest of the CPU budget
-and looking again is exact.
+A worker with one thread cannot use CPU time faster than wall time passes, so sleeping for the rest of the CPU budget
+and looking again is exact. One that may start threads can use it faster by the number of CPUs it may run on: it is
+looked at after that part of the rest.
 
 Time for which a worker was ready to run and had no CPU is not its own. The kernel counts it (`/proc/PID/schedstat`),
 but a confined zygote sees no /proc: when half of the wall time is gone it asks the daemon for the open files. They are
@@ -34,12 +35,12 @@ class Clock:
 
     __slots__ = (
         "_clock", "_files", "_last", "_limit", "_may_restart", "_started", "_waited_before",
-        "has_figures", "is_asked", "pid", "progress",
+        "cpus", "has_figures", "is_asked", "pid", "progress",
     )  # fmt: skip
 
-    def __init__(self, pid, progress, limit_ns):
-        # type: (int, int, int) -> None
-        self.pid, self.progress = pid, progress
+    def __init__(self, pid, progress, limit_ns, cpus=1):
+        # type: (int, int, int, int) -> None
+        self.pid, self.progress, self.cpus = pid, progress, cpus
         self._limit, self._started, self._may_restart = limit_ns, 0, True
         self._clock = (~pid << 3) | 2  # the kernel's number for a process's CPU clock (MAKE_PROCESS_CPUCLOCK)
         self._files = ()  # type: tuple[int, ...]
@@ -163,7 +164,7 @@ class Clocks:
         poll.register(control, select.POLLIN)
         for progress in self._clocks:
             poll.register(progress, select.POLLIN)
-        left = min([clock.left() for clock in self._clocks.values()] + [self._wall_left()])
+        left = min([clock.left() // clock.cpus for clock in self._clocks.values()] + [self._wall_left()])
         half = self._wall_left() - self._wall_ns // 2
         if half > 0 and self.unasked(False):
             left = min(left, half)

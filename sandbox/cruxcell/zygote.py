@@ -16,7 +16,7 @@ import time
 
 from cruxcell import worker
 from cruxcell.clocks import FAST_MS, Clock, Clocks, hangs_up
-from cruxcell.confinement import linux
+from cruxcell.confinement import linux, namespaces
 from cruxcell.confinement.confine import confine_worker
 from cruxcell.jobs.context import Workbench
 from cruxcell.jobs.separated import CHANNEL
@@ -25,6 +25,7 @@ from cruxcell.protocol import messages
 _NICE_OF_SLOW_WORKERS = 10
 _PARTNER_GRACE_NS = 2_000_000_000
 _S = 1_000_000_000
+_THREADS_END_MS = 500  # in which a process whose files are closed has ended
 _SIGKILL = 9  # the module `signal` would bring `enum` with it
 
 # Where the zygote keeps its own file descriptors, out of the way of a worker's.
@@ -60,8 +61,10 @@ class _Child:
 class Zygote:
     """`filters` maps a profile's flag to its BPF; `pack_limits(memory, file size, cpu seconds)` gives rlimits."""
 
-    def __init__(self, kernel, filters, pack_limits, control, opened=frozenset()):
-        # type: (object, dict[int, bytes], object, object, frozenset[str]) -> None
+    def __init__(self, kernel, filters, pack_limits, control, opened=frozenset(), threads=False):  # noqa: PLR0917
+        # type: (object, dict[int, bytes], object, object, frozenset[str], bool) -> None
+        self._threads = messages.MOST_THREADS if threads else 0
+        self._cpus = min(len(os.sched_getaffinity(0)), 1 + self._threads)  # that a worker can use at once
         self._kernel, self._filters, self._pack_limits = kernel, filters, pack_limits
         self._bench = Workbench(
             kernel, worker.REPORT, worker.PROGRESS, opened
@@ -129,7 +132,7 @@ class Zygote:
 
     def _run(self, order, child):
         # type: (_Order, _Child) -> None
-        clocks = Clocks(order.wall_ns, child.started, [Clock(child.pid, child.progress, order.cpu_ns)])
+        clocks = Clocks(order.wall_ns, child.started, [Clock(child.pid, child.progress, order.cpu_ns, self._cpus)])
         if not clocks.ends_fast():
             self._say(messages.SLOW, child.lane, order.seq, 0)
             _step_back(child.pid, order.flags & messages.MODEST)
@@ -180,7 +183,9 @@ class Zygote:
         test is not heard after its candidate; a candidate has a moment to say what it used and printed."""
         pair = [candidate, test]
         self._say(messages.SLOW, candidate.lane, order.seq, 0)
-        clocks = Clocks(order.wall_ns, test.started, [Clock(one.pid, one.progress, order.cpu_ns) for one in pair])
+        clocks = Clocks(
+            order.wall_ns, test.started, [Clock(one.pid, one.progress, order.cpu_ns, self._cpus) for one in pair]
+        )
         if not hangs_up(test.progress, FAST_MS):
             for child in pair:
                 _step_back(child.pid, order.flags & messages.MODEST)
@@ -238,7 +243,7 @@ class Zygote:
     def _fork(self, order, lane, channel):
         # type: (_Order, int, int) -> _Child
         """A new worker. Raises OSError, and then nothing is left of it."""
-        rlimits = self._rlimits_of(order.rlimits_key)
+        limits = self._rlimits_of(order.rlimits_key)
         progress, progress_end = os.pipe()
         try:
             os.fchmod(progress_end, 0)  # as confine.seal: else the worker could open the other end and eat its own dots
@@ -249,11 +254,11 @@ class Zygote:
             os.close(progress_end)
             raise
         if pid == 0:
-            self._become_worker(order, lane, [*order.streams, progress_end, channel], rlimits)
+            self._become_worker(order, lane, [*order.streams, progress_end, channel], limits)
         os.close(progress_end)
         return _Child(pid, lane, progress, started)
 
-    def _become_worker(self, order, lane, descriptors, rlimits):
+    def _become_worker(self, order, lane, descriptors, limits):
         # type: (_Order, int, list[int], bytes) -> None
         """The child's side of the fork: put the descriptors where a worker has them, and never come back."""
         try:
@@ -272,9 +277,22 @@ class Zygote:
                 os.dup2(channel, CHANNEL)
             if order.seq in self._dropped:
                 worker.discard(payload)
-            worker.main(self._bench, payload, channel >= 0, lambda: confine_worker(kernel, rlimits, bpf, parent))
+            if self._threads:
+                limits = self._room_for_threads(order, limits)
+            worker.main(self._bench, payload, channel >= 0, lambda: confine_worker(kernel, limits, bpf, parent))
         finally:
             os._exit(messages.EXIT_HARNESS)
+
+    def _room_for_threads(self, order, limits):
+        # type: (_Order, bytes) -> bytes
+        """The worker's own side: its limits if it may start threads, or `limits` where this host cannot count them.
+
+        Priority and CPUs belong to a thread and are handed down: it steps back now, later only its first thread would.
+        """
+        _step_back(0, order.flags & messages.MODEST)
+        if not namespaces.own_user(self._kernel):
+            return limits
+        return self._pack_limits(*order.rlimits_key, self._threads)  # type: ignore[operator,no-any-return]
 
     def _rlimits_of(self, key):
         # type: (tuple[int, ...]) -> bytes
@@ -309,7 +327,7 @@ class Zygote:
         A process that ends hangs up when its exit status stands, and a signal changes that no more. So all are killed:
         whoever was ending ends as it was going to, and whoever had only closed the pipe ends now.
         """
-        lives = child.killed != messages.NOT_KILLED or linux.has_memory(self._kernel, child.pid)
+        lives = child.killed != messages.NOT_KILLED or self._lives_on(child.pid)
         os.kill(child.pid, _SIGKILL)
         _, status, usage = os.wait4(child.pid, 0)
         if status & 0x7F != _SIGKILL:
@@ -318,6 +336,13 @@ class Zygote:
         elif child.killed == messages.NOT_KILLED and lives:
             child.killed = messages.KILLED_SILENT
         return status, usage
+
+    def _lives_on(self, pid):
+        # type: (int) -> bool
+        if linux.has_memory(self._kernel, pid):
+            return True
+        # The memory is that of the first thread; it may have ended and left others, which hold their own.
+        return self._threads > 0 and not linux.ends_within(self._kernel, pid, _THREADS_END_MS)
 
     def _say(self, kind, lane, seq, status):
         # type: (int, int, int, int) -> None

@@ -20,6 +20,10 @@ from cruxboxd.seccomp.table import TABLE, Action, Row, Where
 GARBAGE = 0xDEADBEEF00000000
 WHERE = [row.name for row in TABLE if isinstance(row.stdlib, Where) or isinstance(row.compute, Where)]
 
+# What is allowed beside `stdlib` to those that may start threads.
+MORE_FOR_THREADS = {"clone", "rseq"}
+THREAD = 0x3D0F00
+
 O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND, O_CLOEXEC, O_NONBLOCK = 1, 2, 0o100, 0o1000, 0o2000, 0o2000000, 0o4000
 O_PATH, O_TMPFILE_BIT, O_ASYNC, O_DIRECT, O_NOATIME = 0o10000000, 0o20000000, 0o20000, 0o40000, 0o1000000
 O_DIRECTORY, O_NOFOLLOW = 0o200000, 0o400000
@@ -115,6 +119,28 @@ def test_the_high_half_of_an_argument_changes_nothing(profile: Profile, call: st
     bpf, number = compiler.compile(profile, "x86_64").bpf, number_of(call, "x86_64")
     loud = tuple((value & 0xFFFFFFFF) | GARBAGE for value in args)
     assert decide(bpf, "x86_64", number, loud) == decide(bpf, "x86_64", number, args)
+
+
+def test_threads_are_allowed_what_stdlib_is_and_threads() -> None:
+    assert {row.name for row in TABLE if row.threads is not None} == MORE_FOR_THREADS
+
+
+@pytest.mark.parametrize("arch", golden_policy.ARCHES)
+def test_clone_makes_threads_and_nothing_else(arch: str) -> None:
+    bpf, number = compiler.compile(Profile.THREADS, arch).bpf, number_of("clone", arch)
+    musl = THREAD | 0x400000
+    refused = [
+        0,
+        17,
+        0x100,
+        0x4111,
+        1 << 32,
+        *[THREAD ^ (1 << bit) for bit in range(32) if THREAD ^ (1 << bit) != musl],
+    ]
+    assert {decide(bpf, arch, number, (flags, *args)) for flags in refused for args in ((), (1, 2, 3, 4))} == {"EPERM"}
+    assert {decide(bpf, arch, number, (flags,)) for flags in (THREAD, musl, THREAD | GARBAGE)} == {"allow"}
+    for profile in (Profile.COMPUTE, Profile.STDLIB):
+        assert decide(compiler.compile(profile, arch).bpf, arch, number, (THREAD,)) == "EPERM"
 
 
 def test_every_conditional_row_has_argument_cases() -> None:

@@ -11,7 +11,9 @@ import pytest
 from cruxbox import CallCheck, Client, EmbeddedServerError, Outcome, Task
 from cruxboxd.selftest.preflight import LayerState, Preflight
 from cruxboxd.settings.config import LAYERS, Config
-from cruxcell.jobs.probe import ATTEMPTS
+from cruxcell.jobs.probe import ATTEMPTS, RAW_ATTEMPTS
+
+TRIED = {name + kind for name in [*ATTEMPTS, *RAW_ATTEMPTS, "threads"] for kind in ("", "_beside_threads")}
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -29,7 +31,7 @@ def test_every_layer_and_attempt_is_told(twin: tuple[str, ...]):
     assert found["problems"] == []
     assert [layer["name"] for layer in found["layers"]] == list(LAYERS)
     assert all(layer["active"] for layer in found["layers"] if layer["required"])
-    assert set(found["attempts"]) == set(ATTEMPTS)
+    assert set(found["attempts"]) == TRIED
     assert all(result.startswith("refused") for result in found["attempts"].values()), found["attempts"]
 
 
@@ -38,7 +40,7 @@ def test_people_get_a_table():
     done = run("preflight", "--workers", "1")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
-    assert len(lines) == len(LAYERS) + len(["helper"]) + len(ATTEMPTS)
+    assert len(lines) == len(LAYERS) + len(["helper"]) + len(TRIED)
     assert lines[LAYERS.index("seccomp")].split()[:3] == ["seccomp", "active", "required"]
 
 

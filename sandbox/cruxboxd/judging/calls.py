@@ -16,6 +16,7 @@ from cruxboxd.judging.tasks import CallAsk, TaskAsk
 from cruxboxd.scheduling.scheduler import MAX_ATTEMPTS, Pool
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.report import Asked, Plan, text
+from cruxboxd.zygotes.setup import ZygoteKey
 
 # At most so many checks share a worker: tenants take turns at this grain.
 SHARED_CHECKS = 64
@@ -61,7 +62,9 @@ class Caller:
 
     async def evaluate(self, asks: Sequence[CallAsk]) -> list[Finding]:
         """A finding for each call, in order: a value, or an outcome other than PASSED and FAILED."""
-        if not self._task.share or self._audit.is_suspect(self._task.call):
+        texts = [self._program, *[ask.call.encode("utf-8", "surrogatepass") for ask in asks]]
+        may_start_threads = self._key(texts).threads  # which would run on beside the next check
+        if not self._task.share or may_start_threads or self._audit.is_suspect(self._task.call):
             return list(await asyncio.gather(*[self._evaluate_alone(ask) for ask in asks]))
         if len(asks) <= SHARED_CHECKS:
             return await self._evaluate_shared(asks)
@@ -254,10 +257,13 @@ class Caller:
         job.setting = self._setting if kind == messages.JOB_APPLY else b""
         return charging.read_single(await self._pool.run(job), asked, limits)
 
+    def _key(self, texts: list[bytes]) -> ZygoteKey:
+        return self._pool.kinds.key(self._task.runtime, self._hash_seed, texts)
+
     def _job(self, kind: bytes, fields: list[bytes], asked: Asked) -> Job:
         task = self._task
         return Job(
-            key=self._pool.kinds.key(task.runtime, self._hash_seed, [self._program, *fields]),
+            key=self._key([self._program, *fields]),
             kind=kind,
             fields=fields,
             limits=task.limits,

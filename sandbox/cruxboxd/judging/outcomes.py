@@ -190,11 +190,22 @@ def _read_value(answer: Answer) -> Fields:
     return fields | _printed(stdout, stderr)
 
 
+# What a worker is refused looks like this to its program. Fixed texts: nothing of the program's own is in them.
+_POLICY = {
+    b"PermissionError": "a PermissionError is how what the sandbox's policy does not allow is refused",
+    b"BlockingIOError": "a BlockingIOError is how processes are refused by the sandbox's policy",
+    b"RuntimeError": "threads are bounded by the sandbox's policy; who does not name them has none",
+}
+_NO_THREAD = b"can't start new thread"
+
+
 def _read_raised(answer: Answer) -> Fields:
     kind, message, line, stdout, stderr = answer.fields
     number = int.from_bytes(line, "little", signed=True)
     ending = _OUT_OF_MEMORY if answer.is_out_of_memory else {"outcome": Outcome.RAISED}
-    return {"exception": (text(kind), text(message), number), **ending, **_printed(stdout, stderr)}
+    detail = _POLICY.get(kind, "") if kind != b"RuntimeError" or message == _NO_THREAD else ""
+    fields = {"detail": detail, "exception": (text(kind), text(message), number)}
+    return {**fields, **ending, **_printed(stdout, stderr)}
 
 
 # The detail of a finding that says "it came to its end".

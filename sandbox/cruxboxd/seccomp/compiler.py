@@ -30,6 +30,7 @@ class Profile(enum.Enum):
 
     COMPUTE = "compute"
     STDLIB = "stdlib"
+    THREADS = "threads"
 
 
 class PolicyError(Exception):
@@ -82,6 +83,8 @@ def syscall_name(number: int) -> str:
 
 def decision(row: Row, profile: Profile) -> Decision:
     """The row's decision in the column of this profile."""
+    if profile is Profile.THREADS and row.threads is not None:
+        return row.threads
     return row.compute if profile is Profile.COMPUTE else row.stdlib
 
 

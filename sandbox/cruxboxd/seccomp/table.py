@@ -2,7 +2,8 @@
 
 A call that has no row is refused with EPERM. `compute` is for workers that only read constants: nothing can be opened.
 `stdlib` is for candidates: files below the readable paths may be opened for reading (Landlock says which), extension
-modules may be mapped. Another profile is another column.
+modules may be mapped. `threads` is `stdlib` and threads, for candidates whose texts name them; a row that says nothing
+about it answers as in `stdlib`. Another profile is another column.
 
 Conditions compare integer arguments after masking them to the bits the kernel looks at, so garbage in the high half of
 a register changes no decision. Pointers are never compared: a filter cannot follow them.
@@ -51,6 +52,7 @@ class Row:
     compute: Decision
     stdlib: Decision
     reason: str
+    threads: Decision | None = None  # None: as stdlib
 
 
 INT = 0xFFFFFFFF  # an `int` argument: the kernel ignores the high half of the register
@@ -109,6 +111,9 @@ PLAIN_ADVICE = where((Bits(2, INT & ~7, 0),), (Bits(2, INT, 8),), (Bits(2, INT, 
 FD_FLAGS_ONLY = where((Bits(1, INT & ~3, 0),), (Bits(1, INT, 1030),))  # F_DUPFD, GETFD, SETFD, GETFL, DUPFD_CLOEXEC
 CLOSE_ON_EXEC_ONLY = one_of(1, 0x5450, mask=INT & ~1)  # FIONCLEX, FIOCLEX
 CALLER_ONLY = one_of(0, 0)
+# What pthread_create asks for, to the bit: VM, FS, FILES, SIGHAND, THREAD, SYSVSEM, SETTLS, PARENT_SETTID and
+# CHILD_CLEARTID; musl adds DETACHED, which does nothing. No process, VFORK, PTRACE, namespace or signal.
+THREAD_ONLY = one_of(0, 0x3D0F00, 0x7D0F00)
 
 COMPUTING = (
     Row("read", A, A, "open descriptors only: the job's pipe, stdin, and what openat gave"),
@@ -183,7 +188,7 @@ PROBED = (
     Row("statx", N, N, "would tell which paths exist; callers fall back to stat, which is refused"),
     Row("faccessat2", N, N, "would tell which paths exist; libc falls back to faccessat, which is refused"),
     Row("close_range", N, N, "callers fall back to close"),
-    Row("rseq", N, N, "registered before the filter; a later probe may learn it is absent"),
+    Row("rseq", N, N, "registered before the filter, but for threads: glibc ends the process if theirs cannot be", A),
     Row("set_robust_list", N, N, "registered before the filter"),
     Row("membarrier", N, N, "runtimes probe it; it interrupts every CPU"),
 )
@@ -199,7 +204,7 @@ REFUSED = (
     Row("chdir", E, E, "would tell which paths exist"),
     Row("fork", E, E, "one process a worker"),
     Row("vfork", E, E, "one process a worker"),
-    Row("clone", E, E, "one thread a worker, no namespaces"),
+    Row("clone", E, E, "one thread a worker, or exactly what a thread is; RLIMIT_NPROC bounds them", THREAD_ONLY),
     Row("execve", E, E, "no other program"),
     Row("execveat", E, E, "no other program"),
     Row("kill", E, E, "workers share a user: no signal to the zygote, the daemon or a neighbour"),

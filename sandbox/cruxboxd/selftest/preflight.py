@@ -3,7 +3,7 @@ the daemon before it serves; it does not serve when a required layer does not ho
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cruxcell.protocol import frames, messages
 
@@ -19,14 +19,22 @@ _SLOW = b"__import__('time').sleep(0.05)"
 # What only one layer refuses: where that layer may be missing and is, the attempt may succeed.
 _REFUSED_BY = {"open_passwd": "landlock", "open_root": "landlock", "read_environment": "landlock"}
 
+_WITH_THREADS = "_beside_threads"
+
 # Names that do not read as what a worker did.
 _SAID = {
     "tcp_socket": "make a TCP socket",
     "unix_socket": "make a unix socket",
     "memory_file": "make a file in memory",
     "many_descriptors": "open more files than its limit",
+    "threads": "start more threads than it may",
     "much_address_space": "map more memory than its limit",
 }
+
+
+def _said(name: str) -> str:
+    plain = name.replace(_WITH_THREADS, "")
+    return _SAID.get(plain, plain.replace("_", " ")) + (" beside threads" if plain != name else "")
 
 
 @dataclass(frozen=True)
@@ -57,9 +65,9 @@ class Preflight:
             if layer.required and not layer.active
         ]
         found += [
-            f"a worker was able to {_SAID.get(name, name.replace('_', ' '))}"
+            f"a worker was able to {_said(name)}"
             for name, result in self.attempts
-            if result == ALLOWED and _REFUSED_BY.get(name) not in self.degraded
+            if result == ALLOWED and _REFUSED_BY.get(name.replace(_WITH_THREADS, "")) not in self.degraded
         ]
         return found
 
@@ -77,6 +85,9 @@ async def run_preflight(pool: Pool, keeper: Keeper, key: ZygoteKey, config: Conf
     said.setdefault("seccomp", (True, "an allow-list of system calls, loaded last"))
     layers = tuple(_layer(name, said.get(name, (False, "not reported")), config) for name in LAYERS)
     attempts, error = await _try_forbidden(pool, key, config)
+    if not error:  # the other kind of filter, which lets threads pass
+        more, error = await _try_forbidden(pool, replace(key, preloaded=True, threads=True), config)
+        attempts += tuple((name + _WITH_THREADS, result) for name, result in more)
     return Preflight(layers, attempts, error or await _try_slowly(pool, key, config))
 
 
@@ -89,17 +100,18 @@ def _is_required(name: str, config: Config) -> bool:
 
 
 async def _try_forbidden(pool: Pool, key: ZygoteKey, config: Config) -> tuple[tuple[tuple[str, str], ...], str]:
-    result = await pool.run(Job(key=key, kind=messages.JOB_PROBE, fields=[], limits=config.default_limits))
+    fields = [b"%d" % (messages.MOST_THREADS if key.threads else 0)]
+    result = await pool.run(Job(key=key, kind=messages.JOB_PROBE, fields=fields, limits=config.default_limits))
     if result.error:
         return (), f"the probe worker did not run: {result.error}"
     report = read_report(result.report, ONE_VALUE)
     if report.harness_error:
         return (), f"the probe worker could not be confined: {report.harness_error}"
     try:
-        fields = [item.decode("utf-8", "replace") for item in frames.split(result.report)[0][1]]
+        said = [item.decode("utf-8", "replace") for item in frames.split(result.report)[0][1]]
     except (IndexError, frames.FrameError):
         return (), f"the probe worker ended without an answer (wait status {result.facts.status})"
-    return tuple(zip(fields[0::2], fields[1::2])), ""
+    return tuple(zip(said[0::2], said[1::2])), ""
 
 
 async def _try_slowly(pool: Pool, key: ZygoteKey, config: Config) -> str:

@@ -239,6 +239,7 @@ def environment_for_zygotes(hash_seed: str) -> dict[str, str]:
         # Else a large block that was freed moves these, and what later checks can allocate depends on earlier ones.
         "MALLOC_MMAP_THRESHOLD_": "131072",
         "MALLOC_TRIM_THRESHOLD_": "131072",
+        "MALLOC_ARENA_MAX": "1",  # else each thread reserves 64 MiB of the address space that memory is limited by
         "LD_BIND_NOW": "1",  # else every worker looks symbols up by itself, and writes them down on pages of its own
         # One thread a worker: numeric libraries would otherwise start as many as there are CPUs, and are refused.
         "OPENBLAS_NUM_THREADS": "1",

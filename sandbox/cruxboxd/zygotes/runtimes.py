@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
@@ -76,6 +77,8 @@ _PRELOADED = (
 # Imported before every candidate: what the compiler and str methods import by themselves, and could not while reading
 # constants, where no file may be opened.
 _ALWAYS = ("unicodedata",)
+# Imported before candidates that may start threads.
+_FOR_THREADS = ("threading", "queue", "concurrent.futures.thread", "asyncio")
 
 
 @dataclass(frozen=True)
@@ -198,19 +201,21 @@ class ZygoteSetups:
         self._config, self._runtimes = config, runtimes
         self.compute = compile_policy(Profile.COMPUTE)
         self.stdlib = compile_policy(Profile.STDLIB)
+        self.threads = compile_policy(Profile.THREADS)
 
     @property
     def profile_digest(self) -> str:
-        """Names both filters; every verdict carries it."""
-        return self.stdlib.digest
+        """Names the filters; every verdict carries it."""
+        digests = [program.digest for program in (self.compute, self.stdlib, self.threads)]
+        return hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
 
     def __call__(self, key: ZygoteKey) -> ZygoteSetup:
         """What the zygote of `key` reads first, in the order of `cruxcell.boot._Setup`."""
         config, runtime = self._config, self._runtimes[key.runtime]
-        names = [*(_PRELOADED if key.preloaded else _ALWAYS), *key.packages]
+        names = [*(_PRELOADED if key.preloaded else _ALWAYS), *key.packages, *(_FOR_THREADS if key.threads else ())]
         fields = [
             self.compute.bpf,
-            self.stdlib.bpf,
+            (self.threads if key.threads else self.stdlib).bpf,
             _join(runtime.sys_path),
             _join(runtime.readable),
             _join(names),
@@ -222,6 +227,7 @@ class ZygoteSetups:
             _join(sorted(config.require)),
             _join(sorted(config.allow_degraded)),
             _join(sorted(config.opened)),
+            b"1" if key.threads else b"0",
         ]
         return ZygoteSetup(runtime.path, environment_for_zygotes(key.hash_seed), fields)
 

@@ -11,12 +11,18 @@ class ZygoteKey:
     """Which zygote a job needs: a runtime, how much is imported beforehand, and the hash seed.
 
     `preloaded` says whether the usual modules of the standard library are; `packages` names those of the operator's.
+    `threads` says whether its workers may start threads; its zygote has the modules for that imported.
     """
 
     runtime: str
     preloaded: bool
     hash_seed: str
     packages: tuple[str, ...] = ()
+    threads: bool = False
+
+
+# A text that imports something and holds one of these words may start threads, or runs an event loop.
+_THREAD_WORDS = (b"thread", b"concurrent", b"asyncio")
 
 
 class ZygoteKinds:
@@ -37,7 +43,8 @@ class ZygoteKinds:
             return ZygoteKey(runtime, False, hash_seed)
         offered = self._packages.get(runtime, ())
         named = tuple([name for name in offered if any(name.encode() in text for text in importing)])
-        return ZygoteKey(runtime, True, hash_seed, named)
+        threads = any(word in text for text in importing for word in _THREAD_WORDS)
+        return ZygoteKey(runtime, True, hash_seed, named, threads)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Numbers of the kernel's interface that the standard library does not offer; only what confinement needs."""
 
 import os
+import select
 import struct
 
 _X86_64 = {
@@ -77,6 +78,21 @@ def has_memory(kernel, pid):
     except OSError as error:
         return error.errno != _ESRCH
     return True
+
+
+def ends_within(kernel, pid, timeout_ms):
+    # type: (object, int, int) -> bool
+    """Do all threads of a child end within the time? True also where that cannot be asked."""
+    try:
+        handle = call(kernel, "pidfd_open", pid, 0)
+    except OSError:
+        return True
+    try:
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        return bool(poll.poll(timeout_ms))
+    finally:
+        os.close(handle)
 
 
 def capabilities(kernel):

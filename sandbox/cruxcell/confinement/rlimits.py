@@ -10,6 +10,7 @@ import struct
 
 STACK_BYTES = 8 << 20  # fixed, so that the depth of recursion does not depend on the host
 DESCRIPTORS = 32  # standard streams, report pipe, and some to spare for reading files
+THREAD_STACK_BYTES = 2 << 20  # of a thread that asks for no size; each is charged to the address space
 # What neither zygote nor worker needs.
 _NONE = (
     "RLIMIT_CORE",  # no core files
@@ -32,8 +33,8 @@ def address_space():
         return int(file.read().split()[0]) * resource.getpagesize()
 
 
-def pack(address_space_bytes, file_bytes, cpu_ns):
-    # type: (int, int, int) -> bytes
+def pack(address_space_bytes, file_bytes, cpu_ns, threads=0):
+    # type: (int, int, int, int) -> bytes
     """Packs the limits of one worker.
 
     Args:
@@ -41,6 +42,8 @@ def pack(address_space_bytes, file_bytes, cpu_ns):
         file_bytes: size a file may be written to; 0 means no writing to files at all. Pipes are not files.
         cpu_ns: CPU time of all the worker's checks together, rounded up to a second: a backstop for a worker that the
             zygote has lost sight of. The limit of a single check is the zygote's clock.
+        threads: how many the worker may have beside its first. The kernel counts them by user, so more than none is
+            for a worker with a user namespace of its own, where they are counted apart.
 
     Returns:
         Packed records for `kernel.enter`.
@@ -50,7 +53,8 @@ def pack(address_space_bytes, file_bytes, cpu_ns):
         (resource.RLIMIT_CPU, max(1, -(-cpu_ns // 1_000_000_000))),
         (resource.RLIMIT_FSIZE, file_bytes),
         (resource.RLIMIT_NOFILE, DESCRIPTORS),
-        (resource.RLIMIT_NPROC, 0),  # no processes, no threads; binds for every user but root
+        # No threads, or so many and the first; binds for every user but root. Processes are refused by the filter, too.
+        (resource.RLIMIT_NPROC, threads + 1 if threads else 0),
     ]
     return b"".join([_record(number, value) for number, value in limits])
 

@@ -101,6 +101,56 @@ def _much_address_space():
     mmap.mmap(-1, 1 << 40, flags=flags, prot=0).close()
 
 
+def _threads(most):
+    # type: (int) -> None
+    """More threads at a time than `most`."""
+    import _thread
+
+    wait = _thread.allocate_lock()
+    wait.acquire()
+
+    def stay():
+        # type: () -> None
+        wait.acquire()
+        wait.release()
+
+    try:
+        for _ in range(most + 1):
+            _thread.start_new_thread(stay, ())
+    except RuntimeError as error:
+        raise OSError(11, str(error)) from None
+    finally:
+        wait.release()
+
+
+_SIGCHLD, _VM, _VFORK, _THREAD, _NEWUSER, _NEWNET = 17, 0x100, 0x4000, 0x3D0F00, 0x10000000, 0x40000000
+_REFUSED_UNSEEN = (1, 38)  # EPERM, ENOSYS: any other errno is the kernel's own word on a call that reached it
+_NUMBERS = {
+    "x86_64": {"clone": 56, "clone3": 435, "unshare": 272},
+    "aarch64": {"clone": 220, "clone3": 435, "unshare": 97},
+}
+# Raw calls: name -> (call, arguments).
+RAW_ATTEMPTS = {
+    "clone_a_process": ("clone", (_SIGCHLD, 0, 0, 0, 0)),
+    "clone_as_vfork": ("clone", (_SIGCHLD | _VM | _VFORK, 0, 0, 0, 0)),
+    "clone_a_thread_with_vfork": ("clone", (_THREAD | _VFORK, 0, 0, 0, 0)),
+    "clone_into_a_user_namespace": ("clone", (_THREAD | _NEWUSER, 0, 0, 0, 0)),
+    "clone_into_a_network": ("clone", (_THREAD | _NEWNET, 0, 0, 0, 0)),
+    "clone3": ("clone3", (None, 0)),
+    "unshare_a_user_namespace": ("unshare", (_NEWUSER,)),
+}
+
+
+def _raw(kernel, name, arguments):
+    # type: (object, str, tuple[object, ...]) -> None
+    try:
+        if kernel.syscall(_NUMBERS[os.uname().machine][name], *arguments) == 0 and name.startswith("clone"):  # type: ignore[attr-defined]
+            os._exit(0)
+    except OSError as error:
+        if error.errno in _REFUSED_UNSEEN:
+            raise
+
+
 # What is tried: name -> attempt that must end in OSError.
 ATTEMPTS = {
     "open_passwd": _open_passwd,
@@ -123,12 +173,17 @@ ATTEMPTS = {
 
 def run_probe(bench, _fields):
     # type: (Workbench, list[bytes]) -> None
-    """fields: none. One record: name and b"refused …" or b"ALLOWED" for each attempt."""
+    """fields: how many threads the worker may have beside its first. One record: name and b"refused …" or b"ALLOWED"
+    for each attempt."""
+    attempts = []  # type: list[tuple[str, object, tuple[object, ...]]]
+    attempts += [(name, attempt, ()) for name, attempt in ATTEMPTS.items()]
+    attempts.append(("threads", _threads, (int(fields[0]),)))
+    attempts += [(name, _raw, (bench.kernel, *raw)) for name, raw in RAW_ATTEMPTS.items()]
     bench.send(records.plan(False, messages.DIRECT, []))
     record = []
-    for name, attempt in ATTEMPTS.items():
+    for name, attempt, arguments in attempts:
         try:
-            attempt()
+            attempt(*arguments)  # type: ignore[operator]
         except OSError as error:
             result = "refused (errno %s)" % error.errno
         except ImportError as error:

@@ -32,18 +32,18 @@ def run_stdio(bench, fields):
         return
     bench.send(records.plan(False, messages.DIRECT, []))
     bench.last_check()
-    set_recursion_depth(1)
+    set_recursion_depth(2)
     bench.begin(0)
     _open_streams()
     sys.argv = ["program.py", *bench.arguments]
     steps = status = 0
     try:
         try:
-            bench.run(program, fresh_namespace("__main__"))
+            _run_to_its_end(bench, program)
         finally:
             steps = bench.steps()
-            for stream in (sys.stdout, sys.stderr):
-                stream.flush()
+            for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+                stream.flush()  # type: ignore[union-attr]
     except SystemExit as error:
         status = _status_of(error.code)
         if is_run or not status:
@@ -87,6 +87,25 @@ def _show(error):
         sys.stderr.flush()
     except BaseException:
         pass
+
+
+def _run_to_its_end(bench, program):
+    # type: (Workbench, object) -> None
+    """As Python does: once the program has come to its end, its threads are waited for, but for daemons, and what it
+    registered with atexit is called. That is not counted in steps."""
+    left = None
+    try:
+        bench.run(program, fresh_namespace("__main__"))
+    except SystemExit as error:
+        left = error
+    for name, function in (("threading", "_shutdown"), ("atexit", "_run_exitfuncs")):
+        if name in sys.modules:
+            try:
+                getattr(sys.modules[name], function)()
+            except Exception as error:  # changes no exit code
+                sys.excepthook(type(error), error, error.__traceback__)
+    if left is not None:
+        raise left
 
 
 _HARNESS = __file__.rpartition("/jobs/")[0] + "/"

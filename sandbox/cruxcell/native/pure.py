@@ -13,6 +13,7 @@ instruction, except where the interpreter runs the program's code inside or inst
 import os
 import struct
 import sys
+from _thread import get_ident as _get_ident
 
 from cruxcell.protocol import frames
 
@@ -250,10 +251,11 @@ def _count_monitored(code, globals, limit, fd, report):
     global _steps, _tool
     event = _monitoring.events.INSTRUCTION
     count = 0
+    thread = _get_ident()
 
     def happened(code, offset):  # type: ignore[no-untyped-def]
         nonlocal count
-        if code is not own:
+        if code is not own and _get_ident() == thread:
             count += 1
             if count > limit > 0:
                 _stop(fd, report)

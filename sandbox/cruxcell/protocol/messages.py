@@ -38,6 +38,8 @@ KILLED_PARTNER = 7  # the other half of its pair had ended before it
 
 WIDEST = 4  # at so many times its wall limit a worker ends, however long it waited for a CPU
 
+MOST_THREADS = 32  # that a worker may have beside its first, if it may have any
+
 # ---- payload: jobs ----------------------------------------------------------------------------------------------
 
 JOB_READ = b"read"  # constants and scripts to be read: texts

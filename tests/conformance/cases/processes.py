@@ -11,6 +11,63 @@ REFUSED = "PFV"
 OS = "import os, signal, subprocess, resource\n"
 SLEEPER = "['/bin/sleep', '30']"
 
+# A thread may be had where a text names threads; nothing else may be had through it.
+THREADS = """
+import ctypes, os, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+def raw(number, *arguments):
+    result = libc.syscall(ctypes.c_long(number), *[ctypes.c_ulong(value) for value in arguments])
+    if result == 0 and number in (56, 57, 58): os._exit(0)
+    if result == -1: raise OSError(ctypes.get_errno(), 'refused')
+    return result
+THREAD, VFORK, PTRACE, USER, NET, PID, PARENT = 0x3d0f00, 0x4000, 0x2000, 1 << 28, 1 << 30, 1 << 29, 0x8000
+def elsewhere(function):
+    caught = []
+    def run():
+        try:
+            function()
+        except Exception as refused:
+            caught.append(refused)
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if caught: raise caught[0]
+"""
+LEAVES_THREADS = (
+    THREADS
+    + """
+def stay(spin):
+    time.sleep(0.1)
+    for number in range(3, 64):
+        try:
+            os.close(number)
+        except OSError:
+            pass
+    while spin: pass
+    time.sleep(30)
+def f(spin, leave):
+    for _ in range(4): threading.Thread(target=stay, args=(spin,)).start()
+    if leave: raw(60, 0)
+    return 'held'
+"""
+)
+FORGES_LATER = (
+    THREADS
+    + """
+def forge():
+    while True:
+        for number in range(3, 8):
+            try:
+                os.write(number, b'\\x0d\\0\\0\\0\\1\\0\\0\\0V\\4\\0\\0\\0held')
+            except OSError:
+                pass
+def f():
+    for _ in range(4): threading.Thread(target=forge, daemon=True).start()
+    time.sleep(0.05)
+    return 'wrong'
+"""
+)
+
 LIMIT_NAMES = ("CPU", "AS", "NPROC", "NOFILE", "FSIZE", "CORE", "STACK", "DATA", "MEMLOCK")
 
 CASES: list[Case] = [
@@ -180,5 +237,57 @@ CASES: list[Case] = [
         "SIGSYS to itself, to choose its outcome",
         call("FVC", "import os, signal\ndef f(): os.kill(os.getpid(), signal.SIGSYS)"),
         call("FVC", "import signal\ndef f(): signal.raise_signal(signal.SIGSYS)"),
+    ),
+    case(
+        "by-thread-tricks",
+        "fork, exec and namespaces from threads and by the flags of a thread",
+        attempts(
+            REFUSED,
+            THREADS,
+            "elsewhere(os.fork)",
+            f"elsewhere(lambda: os.execv('/bin/sleep', {SLEEPER}))",
+            f"elsewhere(lambda: os.posix_spawn('/bin/sleep', {SLEEPER}, {{}}))",
+            "raw(56, 17, 0, 0, 0, 0)",
+            "raw(56, 0x4111, 0, 0, 0, 0)",
+            "raw(57)",
+            "raw(58)",
+            "raw(435, 0, 0)",
+            "raw(56, THREAD & ~0x10000, 0, 0, 0, 0)",
+            *[f"raw(56, THREAD | {flag}, 0, 0, 0, 0)" for flag in ("VFORK", "PTRACE", "USER", "NET", "PID", "PARENT")],
+            "elsewhere(lambda: raw(272, USER))",
+            "elsewhere(lambda: raw(308, 0, 0))",
+            "elsewhere(lambda: raw(126, 0, 0))",
+            "elsewhere(lambda: os.setuid(0))",
+            "elsewhere(lambda: os.kill(-1, 0))",
+            "raw(160, 6, 0)",
+            "raw(234, os.getpid(), threading.get_native_id(), 0)",
+        ),
+    ),
+    case(
+        "thread-bombs",
+        "more threads than its number, also from threads",
+        attempts(
+            REFUSED,
+            THREADS,
+            "for _ in range(100): threading.Thread(target=time.sleep, args=(1,), daemon=True).start()",
+            """
+            failed = []
+            def more(depth):
+                try:
+                    for _ in range(4 * depth): threading.Thread(target=more, args=(depth - 1,), daemon=True).start()
+                except RuntimeError as refused:
+                    failed.append(refused)
+                time.sleep(1)
+            more(4)
+            if failed: raise RuntimeError
+            """,
+        ),
+    ),
+    case(
+        "left-threads",
+        "threads that run on, without their first, with all descriptors closed",
+        calls(LEAVES_THREADS, ("f(True, False)", "'held'", "PCT"), ("f(False, False)", "'held'", "PCT"), alone=True),
+        calls(LEAVES_THREADS, ("f(True, True)", "'held'", "CT"), ("f(False, True)", "'held'", "CT"), alone=True),
+        call("FCV", FORGES_LATER),
     ),
 ]

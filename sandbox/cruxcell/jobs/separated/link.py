@@ -7,6 +7,7 @@ bounded. Whatever is wrong with a message ends the conversation: an answer is ne
 """
 
 import struct
+from _thread import get_ident as _get_ident
 
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated import remote
@@ -49,6 +50,7 @@ class Link:
         self._run, self._permits = run, permits
         self.may_stop = False  # the next question may be answered by StopIteration
         self._open = 0
+        self._thread = _get_ident()  # a second one would take the other's answers
         self._asked = self._served = 0
         self.more = {}  # type: dict[str, Callable[..., Any]]
         self.before_answer = None  # type: Callable[[], None] | None
@@ -58,6 +60,8 @@ class Link:
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
         """(kind of the answer, value). Raises Broken, or Unsent where nothing was sent."""
+        if _get_ident() != self._thread:
+            raise RuntimeError("candidate and test call each other from their first threads only")
         if self._open >= MAX_NESTED:
             raise RecursionError("more than %d calls between candidate and test at a time" % MAX_NESTED)
         self._open += 1

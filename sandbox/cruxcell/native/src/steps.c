@@ -3,7 +3,8 @@
  * Steps are the bytecode instructions that Python frames begin while run() evaluates its code. Up to 3.11 the
  * interpreter tells a trace function about each of them when the frame asks for opcode events; from 3.12 on they are
  * the INSTRUCTION events of sys.monitoring. The count is exact and the same on every run: it depends on nothing but
- * the interpreter's version and the code. It belongs to one thread: workers cannot start another.
+ * the interpreter's version and the code. It belongs to the thread that run() was called in: what others do is not
+ * counted.
  *
  * A program may switch the counting of its own run off (sys.settrace, sys.monitoring). That forges nothing: the clocks
  * remain, and the next run counts again.
@@ -21,6 +22,9 @@
 static unsigned long long counted; /* of the last run(), or of the one going on */
 static unsigned long long limit;   /* the largest count allowed; ULLONG_MAX without one */
 static int running;
+#if PY_VERSION_HEX >= 0x030C0000
+static unsigned long counting_thread;
+#endif
 static int report_fd;
 static const char *report;
 static Py_ssize_t report_size;
@@ -60,7 +64,7 @@ static PyObject *tool; /* the tool number taken, or NULL */
 static PyObject *
 on_instruction(PyObject *Py_UNUSED(self), PyObject *const *Py_UNUSED(args), Py_ssize_t Py_UNUSED(count))
 {
-    if (running) {
+    if (running && PyThread_get_thread_ident() == counting_thread) {
         count_one();
     }
     Py_RETURN_NONE;
@@ -304,6 +308,9 @@ cell_run(PyObject *Py_UNUSED(module), PyObject *args)
     if (start_counting() < 0) {
         return NULL;
     }
+#if MONITORING
+    counting_thread = PyThread_get_thread_ident();
+#endif
     running = 1;
     value = PyEval_EvalCode(code, globals, globals);
     running = 0;

@@ -1,0 +1,172 @@
+"""Threads and event loops of candidates: a bounded number, waited for as Python does, none left behind."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from behaviours import runtimes
+from cruxbox import CallCheck, Client, Clock, Limits, Outcome, ScriptCheck, StdioCheck, Task, Verdict
+from cruxcell.protocol.messages import MOST_THREADS as THREADS
+
+pytestmark = pytest.mark.kernel
+
+every_runtime = pytest.mark.parametrize("runtime", runtimes())
+
+THREADS_JOINED = """
+import threading, queue
+def f(n):
+    todo, done, lock = queue.Queue(), [], threading.Lock()
+    def work():
+        while True:
+            item = todo.get()
+            if item is None:
+                return
+            with lock:
+                done.append(item * item)
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads: thread.start()
+    for i in range(n): todo.put(i)
+    for _ in threads: todo.put(None)
+    for thread in threads: thread.join()
+    return sorted(done)
+"""
+POOL = """
+from concurrent.futures import ThreadPoolExecutor
+def f(n):
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(lambda x: x * x, range(n)))
+"""
+LOOP = """
+import asyncio
+async def one(i):
+    await asyncio.sleep(0.01)
+    return i * i
+async def all(n):
+    queue = asyncio.Queue()
+    await queue.put('queued')
+    found = await asyncio.gather(*[one(i) for i in range(n)])
+    helped = await asyncio.get_running_loop().run_in_executor(None, sum, [1, 2])
+    try:
+        await asyncio.wait_for(asyncio.sleep(30), 0.01)
+    except asyncio.TimeoutError:
+        return found, helped, await queue.get()
+def f(n):
+    return asyncio.run(all(n))
+"""
+STACK = """
+import sys, threading
+def depth(n):
+    return 0 if n == 0 else 1 + depth(n - 1)
+def main():
+    print(depth(int(input())))
+threading.stack_size(1 << 26)
+sys.setrecursionlimit(10**6)
+threading.Thread(target=main).start()
+"""
+AT_THE_END = """
+import atexit, threading, time
+atexit.register(print, 'at exit')
+def late():
+    time.sleep(0.05)
+    print('thread')
+threading.Thread(target=late).start()
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+threading.Timer(0.1, print, ['timer']).start()
+print('end')
+"""
+MANY = """
+import threading, time
+def f(n):
+    started = 0
+    try:
+        for _ in range(n):
+            threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+            started += 1
+    except RuntimeError:
+        pass
+    return started
+"""
+BUSY = """
+import hashlib, threading
+def spin():
+    while True:
+        hashlib.sha256(bytes(1 << 22))
+def f():
+    for _ in range(3): threading.Thread(target=spin).start()
+    spin()
+"""
+
+
+def judge(client: Client, program: str, check: CallCheck | ScriptCheck | StdioCheck, **more: object) -> Verdict:
+    [verdict] = client.check([Task(textwrap.dedent(program), [check], **more)])  # type: ignore[arg-type]
+    return verdict
+
+
+@pytest.fixture(autouse=True)
+def _where_threads_can_be_counted(native: Client) -> None:
+    if judge(native, MANY, CallCheck("f(1)", "1")).outcome is not Outcome.PASSED:
+        pytest.skip("threads are refused here: workers cannot have user namespaces")
+
+
+@every_runtime
+@pytest.mark.parametrize("twin", ["native", "pure"])
+def test_threads_pools_and_event_loops_work(request: pytest.FixtureRequest, twin: str, runtime: str):
+    client = request.getfixturevalue(twin)
+    cases = [
+        (THREADS_JOINED, CallCheck("f(5)", "[0, 1, 4, 9, 16]"), Outcome.PASSED),
+        (THREADS_JOINED, CallCheck("f(5)", "[0, 1, 4, 9]"), Outcome.FAILED),
+        (POOL, CallCheck("f(5)", "[0, 1, 4, 9, 16]"), Outcome.PASSED),
+        (LOOP, CallCheck("f(3)", "([0, 1, 4], 3, 'queued')"), Outcome.PASSED),
+        (LOOP, CallCheck("f(3)", "([0, 1, 4], 3, 'other')"), Outcome.FAILED),
+        (LOOP, ScriptCheck("assert candidate(2)[0] == [0, 1]", "f"), Outcome.PASSED),
+        (POOL, ScriptCheck("assert candidate(2) == [0, 2]", "f"), Outcome.FAILED),
+        (STACK, StdioCheck("5000\n", "5000\n"), Outcome.PASSED),
+        (STACK, StdioCheck("5000\n", "4999\n"), Outcome.FAILED),
+        (AT_THE_END, StdioCheck("", "end\nthread\ntimer\nat exit\n"), Outcome.PASSED),
+        ("print(1)\nexit()\nprint(2)", StdioCheck("", "1\n"), Outcome.PASSED),
+        ("print(1)\nquit(3)", StdioCheck("", "1\n"), Outcome.RAISED),
+    ]
+    found = [judge(client, program, check, runtime=runtime).outcome for program, check, _ in cases]
+    assert found == [outcome for *_, outcome in cases]
+
+
+def test_a_worker_has_so_many_threads_and_no_more(native: Client):
+    assert judge(native, MANY, CallCheck("f(1000)", str(THREADS))).outcome is Outcome.PASSED
+    tasks = [Task(MANY, [CallCheck("f(30)", "30")], id=str(n)) for n in range(8)]  # each is counted by itself
+    assert {verdict.outcome for verdict in native.check(tasks)} == {Outcome.PASSED}
+
+
+def test_a_program_that_names_no_threads_has_none(native: Client):
+    hidden = (
+        "import sys\ndef f():\n    return getattr(__import__('_thr' + 'ead'), 'start_new_thr' + 'ead')(print, ())\n"
+    )
+    verdict = judge(native, hidden, CallCheck("f()", "0"))
+    assert verdict.outcome is Outcome.RAISED
+    assert verdict.exception is not None
+    assert verdict.exception.type == "RuntimeError"
+    assert "policy" in verdict.detail
+
+
+def test_cpu_time_is_that_of_all_threads(native: Client):
+    verdict = judge(native, BUSY, CallCheck("f()", "0"), limits=Limits(cpu_ms=400, wall_ms=60_000))
+    assert (verdict.outcome, verdict.clock) == (Outcome.TIMED_OUT, Clock.CPU)
+
+
+def test_steps_are_those_of_the_first_thread(native: Client, pure: Client):
+    program = "import threading\ndef work(n):\n    for i in range(n): pass\ndef f(n):\n"
+    program += (
+        "    thread = threading.Thread(target=work, args=(n,))\n    thread.start()\n    thread.join()\n    return n\n"
+    )
+    for client in (native, pure):
+        few, many = [judge(client, program, CallCheck(f"f({n})", str(n))) for n in (1, 100_000)]
+        assert few.outcome is many.outcome is Outcome.PASSED
+        assert many.steps < few.steps + 1000
+
+
+def test_a_call_that_leaves_threads_is_followed_by_a_clean_worker(native: Client):
+    """No check shares a worker with one that may start threads, even where that is asked for."""
+    program = "import threading, time\nleft = threading.active_count()\ndef f():\n"
+    program += "    threading.Thread(target=time.sleep, args=(60,)).start()\n    return left\n"
+    checks = [CallCheck("f()", "1", id=str(n)) for n in range(4)]
+    assert {verdict.outcome for verdict in native.check([Task(program, checks)])} == {Outcome.PASSED}
