@@ -36,7 +36,7 @@ class WaitingSelector:
             self._bell.acquire(False)
         return []
 
-    def register(self, fileobj, events, data=None):
+    def register(self, fileobj, events, data=None):  # noqa: ARG002 - as selectors have it
         # type: (object, int, object) -> None
         raise PermissionError(1, "an event loop of this sandbox waits for no files or sockets")
 

@@ -171,7 +171,7 @@ ATTEMPTS = {
 }
 
 
-def run_probe(bench, _fields):
+def run_probe(bench, fields):
     # type: (Workbench, list[bytes]) -> None
     """fields: how many threads the worker may have beside its first. One record: name and b"refused …" or b"ALLOWED"
     for each attempt."""
