@@ -52,7 +52,7 @@ def test_compare_as_json_and_page(tmp_path, capsys):
     arguments = ["compare", str(small), f"big={large}", "--cot", "small=big", "--resamples", "500", "--json"]
     assert main([*arguments, "--html", str(page), "--title", "Small or large"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert [model["name"] for model in found["models"]] == ["small", "big"]
+    assert [model["name"] for model in found["models"]] == ["big", "small"]  # by score, the best first
     assert found["differences"][0]["baseline"] == "small"
     assert found["settings"]["resamples"] == 500
     assert found["confusions"][0]["cot"] == "big"

@@ -90,7 +90,9 @@ def test_a_missing_file_is_named(tmp_path):
 
 def test_summaries_agree_with_the_parts(models, comparison):
     panel = panel_of(models)
-    for at, model in enumerate(comparison.models):
+    assert [model.name for model in comparison.models] == ["large, aloud", "large & 70b $x$", "small <7b>"]
+    for model in comparison.models:
+        at = panel.column(model.name)
         for estimate in model.pass_at:
             scores = pass_at_k(panel.n[:, at], panel.c[:, at], estimate.k)
             assert estimate.value == pytest.approx(scores.mean())
@@ -98,7 +100,7 @@ def test_summaries_agree_with_the_parts(models, comparison):
             assert estimate.tasks == 60
         assert sum(model.p_counts) == 60
         assert sum(model.distinct_counts) == 60
-    assert comparison.models[0].masked == sum(list(row).count(None) for row in models[0].verdicts.values()) > 0
+    assert comparison.models[2].masked == sum(list(row).count(None) for row in models[0].verdicts.values()) > 0
     assert comparison.baseline == "small <7b>"
     assert comparison.models[1].samples == (10, 10)
 
@@ -109,6 +111,33 @@ def test_pass_at_5_is_left_out_where_fewer_samples_are_known():
     found = compare([few, mixed], settings=QUICK)
     assert [estimate.k for estimate in found.models[0].pass_at] == [1]
     assert [(estimate.k, estimate.tasks) for estimate in found.models[1].pass_at] == [(1, 4), (5, 2)]
+    assert found.differences_at == {}  # the baseline has no pass@5
+
+
+def test_differences_are_given_for_pass_at_5_too(models, comparison):
+    panel = panel_of(models)
+    scores = pass_at_k(panel.n, panel.c, 5)
+    assert list(comparison.differences_at) == [5]
+    for found, one in zip(comparison.differences_at[5], comparison.differences):
+        at = panel.column(found.model)
+        assert (found.model, found.baseline) == (one.model, "small <7b>")
+        assert found.difference == pytest.approx((scores[:, at] - scores[:, 0]).mean())
+        assert found.low < found.difference < found.high
+        assert found.difference != one.difference
+    assert [one.difference for one in comparison.differences] == sorted(
+        (one.difference for one in comparison.differences), reverse=True
+    )
+
+
+def test_noise_by_size_comes_with_draws(models):
+    """Figure 1: more tasks, less noise, as the square root; the draws lie about the score as the noise says."""
+    found = compare(models, settings=Settings(resamples=2000)).models[0]
+    assert [one.size for one in found.by_size] == [200, 400, 800, 1600]
+    for one in found.by_size:
+        assert one.noise == pytest.approx(found.noise_tasks_closed * math.sqrt(60 / one.size), rel=0.08)
+        assert one.low < found.pass_at[0].value < one.high
+        assert len(one.draws) == 30
+        assert sum(abs(draw - found.pass_at[0].value) < 3 * one.noise for draw in one.draws) >= 28
 
 
 def test_names_that_are_not_there_are_refused(models, rows):

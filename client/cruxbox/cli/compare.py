@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
@@ -15,9 +15,29 @@ from cruxbox.files import write_text
 
 def command(
     scored: Annotated[
-        list[str], typer.Argument(help="Scored files, as FILE or NAME=FILE.", metavar="SCORED...", show_default=False)
-    ],
+        Optional[list[str]],
+        typer.Argument(help="Scored files, as FILE or NAME=FILE.", metavar="SCORED...", show_default=False),
+    ] = None,
     *,
+    task: Annotated[
+        Optional[list[str]],
+        typer.Option(
+            help="In place of SCORED: files of several tasks, such as input='scored/*_input.json'; models are the same "
+            "where file names are, without the task at the end.",
+            metavar="TASK=FILES",
+        ),
+    ] = None,
+    unsolved: Annotated[
+        Optional[list[str]],
+        typer.Option(help="With --task: list the samples this model has at 0/n on each task.", metavar="NAME"),
+    ] = None,
+    external: Annotated[
+        Optional[Path],
+        typer.Option(help="CSV of other benchmarks' scores, its header as model,HumanEval@1.", metavar="FILE.csv"),
+    ] = None,
+    highlight: Annotated[
+        Optional[list[str]], typer.Option(help="A model that stands out in figures of many.", metavar="NAME")
+    ] = None,
     dataset: Annotated[
         Optional[Path], typer.Option(help="The tasks' rows, for methods, lengths and steps.", metavar="DATA")
     ] = None,
@@ -43,23 +63,38 @@ def command(
     title: Annotated[str, typer.Option(help="Title of the page.")] = "Comparison of models",
     as_json: AsJson = False,
 ) -> None:
-    """pass@k with intervals, differences and their significance, agreement, difficulty; as tables, JSON or a page."""
-    from cruxbox.building.rows import read_rows
-    from cruxbox.stats import Settings, compare, read_all, to_json
+    """pass@k with intervals, differences and their significance, agreement, difficulty; as tables, JSON or a page.
 
-    models = read_all(scored)
+    With --task the tasks are compared too: models and samples on one against the other.
+    """
+    from cruxbox.building.rows import read_rows
+    from cruxbox.stats import Settings, compare, read_all, read_external, read_tasks, study, to_json
+
+    if bool(scored) == bool(task):
+        raise DataError("scored files are needed, either as SCORED... or by --task TASK=FILES, and not both")
+    if unsolved and not task:
+        raise DataError("--unsolved needs --task; without it the page and the JSON give the share of such tasks")
+    tasks = read_tasks(task or [])
+    models = read_all(scored or [])
     rows, bad = read_rows(dataset, needs=("code", "id")) if dataset else (None, [])
     for problem in bad:
         note(str(problem))
-    comparison = compare(
-        models,
-        baseline=baseline,
-        cot=_pairs(cot or [], [model.name for model in models]),
-        dataset=rows,
-        settings=Settings(
-            resamples=resamples, seed=seed, confidence=confidence, methods=methods, failed_below=failed_below
+    names = dict.fromkeys(model.name for group in (models, *tasks.values()) for model in group)
+    more: dict[str, Any] = {
+        "baseline": baseline,
+        "cot": _pairs(cot or [], list(names)),
+        "dataset": rows,
+        "external": read_external(external) if external else None,
+        "settings": Settings(
+            resamples=resamples,
+            seed=seed,
+            confidence=confidence,
+            methods=methods,
+            failed_below=failed_below,
+            highlight=tuple(highlight or ()),
         ),
-    )
+    }
+    comparison = study(tasks, unsolved_of=unsolved or [], **more) if task else compare(models, **more)
     if html:
         from cruxbox.stats.html import render
 
@@ -67,9 +102,13 @@ def command(
     if as_json:
         print_json(to_json(comparison))
     else:
-        from cruxbox.stats.tables import print_comparison, terminal
+        from cruxbox.stats import Study
+        from cruxbox.stats.tables import print_comparison, print_study, terminal
 
-        print_comparison(comparison, terminal())
+        if isinstance(comparison, Study):
+            print_study(comparison, terminal())
+        else:
+            print_comparison(comparison, terminal())
     if html:
         note(f"the report is in {html}")
 

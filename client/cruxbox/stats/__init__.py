@@ -11,6 +11,7 @@ try:
 except ImportError as error:  # pragma: no cover - depends on what is installed
     raise ImportError("cruxbox.stats needs numpy and scipy: pip install 'cruxbox[stats]'") from error
 
+from cruxbox.stats.across import Across, BothTasks, Unsolved, across
 from cruxbox.stats.behaviour import Confusion, Shares, conditional_failure, cot_confusion, diversity, shares
 from cruxbox.stats.bootstrap import interval, resample_means
 from cruxbox.stats.compare import Comparison, Estimate, ModelSummary, Settings, compare
@@ -25,26 +26,37 @@ from cruxbox.stats.difficulty import (
     hardest_and_easiest,
     task_difficulty,
 )
+from cruxbox.stats.external import AgainstExternal, ExternalScores, Relation, read_external
 from cruxbox.stats.jsonable import to_json
-from cruxbox.stats.noise import type1, type1_closed, type2
+from cruxbox.stats.noise import AtSize, noise_by_size, type1, type1_closed, type2
 from cruxbox.stats.paired import Difference, differences, holm, reversal, two_sided
 from cruxbox.stats.panel import Panel, panel_of, pass_at_k
-from cruxbox.stats.scored import Scored, read_all, read_scored
+from cruxbox.stats.scored import Scored, read_all, read_scored, read_tasks
+from cruxbox.stats.study import Study, study
 
 __all__ = [
+    "Across",
+    "AgainstExternal",
+    "AtSize",
+    "BothTasks",
     "Comparison",
     "Confusion",
     "DatasetStats",
     "Difference",
     "Estimate",
+    "ExternalScores",
     "Group",
     "Histogram",
     "ModelSummary",
     "Panel",
+    "Relation",
     "Scored",
     "Settings",
     "Shares",
     "Spread",
+    "Study",
+    "Unsolved",
+    "across",
     "by_method",
     "by_quarter",
     "compare",
@@ -58,14 +70,18 @@ __all__ = [
     "hardest_and_easiest",
     "holm",
     "interval",
+    "noise_by_size",
     "panel_of",
     "pass_at_k",
     "read_all",
+    "read_external",
     "read_scored",
+    "read_tasks",
     "resample_means",
     "reversal",
     "shares",
     "spread",
+    "study",
     "task_difficulty",
     "to_json",
     "two_sided",

@@ -18,7 +18,8 @@ from cruxbox.stats.behaviour import Confusion, Shares, conditional_failure, cot_
 from cruxbox.stats.bootstrap import CONFIDENCE, RESAMPLES, interval, resample_means
 from cruxbox.stats.correlation import correlations
 from cruxbox.stats.difficulty import Group, Histogram, by_method, by_quarter, difficulty_histogram
-from cruxbox.stats.noise import type1, type1_closed, type2
+from cruxbox.stats.external import AgainstExternal, ExternalScores, against_external
+from cruxbox.stats.noise import AtSize, noise_by_size, type1, type1_closed, type2
 from cruxbox.stats.paired import SIZES, Difference, differences
 from cruxbox.stats.panel import Floats, Panel, column_means, panel_of, pass_at_k, unit_histogram
 from cruxbox.stats.scored import Scored
@@ -41,6 +42,7 @@ class Settings:
     sizes: tuple[int, ...] = SIZES
     methods: Methods = Methods.CALL
     failed_below: float = 0.0
+    highlight: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,11 +73,15 @@ class ModelSummary:
     distinct: float | None
     distinct_counts: tuple[int, ...]
     p_counts: tuple[int, ...]
+    by_size: tuple[AtSize, ...] = ()
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Everything a report says."""
+    """Everything a report says; models stand in the order of their pass@1, the best first.
+
+    `differences` are those of the first k, `differences_at` those of every other k, by k.
+    """
 
     settings: Settings
     tasks: int
@@ -91,6 +97,8 @@ class Comparison:
     methods: tuple[Group, ...] = ()
     quarters: Mapping[str, tuple[Group, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = field(default=())
+    differences_at: Mapping[int, tuple[Difference, ...]] = field(default_factory=dict)
+    external: tuple[AgainstExternal, ...] = ()
 
 
 def compare(
@@ -99,36 +107,38 @@ def compare(
     baseline: str = "",
     cot: Sequence[tuple[str, str]] = (),
     dataset: Sequence[Row] | None = None,
+    external: ExternalScores | None = None,
     settings: Settings | None = None,
 ) -> Comparison:
-    """Compares the models on the tasks that all of them have; the first one is the baseline unless another is named.
+    """Compares the models on the tasks that all of them have; the first one given is the baseline unless one is named.
 
-    `cot` are pairs of names, direct and chain of thought. Raises DataError for a name that is not there, for models
-    without a task in common, and for a dataset without any of the tasks.
+    `cot` are pairs of names, direct and chain of thought; `external` are scores of other benchmarks.
+
+    Raises DataError for a name that is not there, for models without a task in common, for a dataset without any of
+    the tasks, and for external scores of none of the models.
     """
     settings = _with_enough_resamples(settings or Settings(), len(models) - 1)
-    panel = panel_of(models)
-    base = panel.column(baseline) if baseline else 0
+    given = panel_of(models)
+    base_name = baseline or given.names[0]
+    for name in settings.highlight:
+        given.column(name)
+    panel = given.reordered(given.best_first())
+    models = [models[column] for column in given.best_first()]
+    base = panel.column(base_name)
     pairs = [(panel.column(direct), panel.column(thought)) for direct, thought in cot]
     means = resample_means(panel.p, resamples=settings.resamples, seed=settings.seed)
     rows = _rows_by_id(dataset, panel.ids)
+    ours = dict(zip(panel.names, map(float, column_means(panel.p))))
     return Comparison(
         settings=settings,
         tasks=len(panel.ids),
         left_out=panel.left_out,
         baseline=panel.names[base],
         models=_summaries(models, panel, means, settings),
-        differences=tuple(
-            differences(
-                panel.p,
-                panel.names,
-                base,
-                resamples=settings.resamples,
-                seed=settings.seed,
-                confidence=settings.confidence,
-                sizes=settings.sizes,
-            )
-        ),
+        differences=_differences(panel, base, settings.ks[0], settings),
+        differences_at={
+            k: found for k in settings.ks[1:] if (found := _differences(panel, base, k, settings, sizes=()))
+        },
         ahead=ahead(means),
         correlations=correlations(panel.p),
         conditional_failure=conditional_failure(panel.p, settings.failed_below),
@@ -139,6 +149,28 @@ def compare(
         methods=tuple(by_method(panel.p, panel.ids, rows, methods=settings.methods)),
         quarters=_quarters(panel.p, [rows.get(id) for id in panel.ids]),
         notes=tuple(_notes(models, panel, rows, dataset is not None)),
+        external=tuple(against_external(ours, external)) if external else (),
+    )
+
+
+def _differences(
+    panel: Panel, base: int, k: int, settings: Settings, sizes: Sequence[int] | None = None
+) -> tuple[Difference, ...]:
+    """Differences of pass@k to the baseline, of the models that have a pass@k; none if the baseline has not."""
+    scores = pass_at_k(panel.n, panel.c, k)
+    known = [at for at in range(len(panel.names)) if not np.isnan(scores[:, at]).all()]
+    if base not in known:
+        return ()
+    return tuple(
+        differences(
+            scores[:, known],
+            [panel.names[at] for at in known],
+            known.index(base),
+            resamples=settings.resamples,
+            seed=settings.seed,
+            confidence=settings.confidence,
+            sizes=settings.sizes if sizes is None else sizes,
+        )
     )
 
 
@@ -193,6 +225,7 @@ def _rows_by_id(dataset: Sequence[Row] | None, ids: Sequence[str]) -> dict[str, 
 def _summaries(models: Sequence[Scored], panel: Panel, means: Floats, settings: Settings) -> tuple[ModelSummary, ...]:
     estimates = [_estimates(panel, k, means, settings) for k in settings.ks]
     noise, closed, sampling = type1(means), type1_closed(panel.p), type2(panel.p, panel.n)
+    sized = noise_by_size(panel.p, settings.sizes, settings.resamples, settings.seed, settings.confidence)
     result = []
     for at, model in enumerate(models):
         distinct = diversity(model.generations, panel.ids)
@@ -213,6 +246,7 @@ def _summaries(models: Sequence[Scored], panel: Panel, means: Floats, settings: 
                 distinct=float(np.mean(answers)) if answers else None,
                 distinct_counts=tuple(int(c) for c in np.bincount(answers)) if answers else (),
                 p_counts=tuple(int(c) for c in unit_histogram(p, 10)),
+                by_size=sized[at],
             )
         )
     return tuple(result)

@@ -22,16 +22,24 @@ def correlations(p: Floats) -> dict[str, Floats]:
 
     NaN where a model has the same p on every task: nothing can be said then.
     """
-    return {name: _matrix(p, method) for name, method in _METHODS.items()}
+    return {name: _matrix(p, name) for name in _METHODS}
 
 
-def _matrix(p: Floats, method: Callable[[Floats, Floats], Any]) -> Floats:
+def relation(method: str, x: Floats, y: Floats) -> float:
+    """One correlation (`pearson`, `spearman` or `kendall`) of what both know; NaN where nothing can be said."""
+    both = ~np.isnan(x) & ~np.isnan(y)
+    x, y = x[both], y[both]
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return float("nan")
+    return float(_METHODS[method](x, y).statistic)
+
+
+def _matrix(p: Floats, method: str) -> Floats:
     models = p.shape[1]
     result = np.full((models, models), np.nan)
     for i in range(models):
         for j in range(i, models):
-            both = ~np.isnan(p[:, i]) & ~np.isnan(p[:, j])
-            x, y = p[both, i], p[both, j]
-            if len(x) > 1 and np.ptp(x) > 0 and np.ptp(y) > 0:
-                result[i, j] = result[j, i] = 1.0 if i == j else float(method(x, y).statistic)
+            value = relation(method, p[:, i], p[:, j])
+            if not np.isnan(value):
+                result[i, j] = result[j, i] = 1.0 if i == j else value
     return result

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from cruxbox.errors import DataError
-from cruxbox.stats import sheets
+from cruxbox.stats import sheets, sheets_across
+from cruxbox.stats.across import Across
 from cruxbox.stats.compare import Comparison
 from cruxbox.stats.difficulty import hardest_and_easiest
 from cruxbox.stats.reading import HOW_TO_READ
 from cruxbox.stats.sheets import Sheet
-from cruxbox.stats.wording import headline, notes_on
+from cruxbox.stats.study import Study
+from cruxbox.stats.wording import headline, notes_on, related
+
+
+# With more models than this the page takes all the width there is for its matrices.
+_MANY = 12
 
 
 @dataclass(frozen=True)
@@ -37,8 +43,8 @@ class Section:
     folded_plots: tuple[Plot, ...] = ()
 
 
-def render(comparison: Comparison, title: str = "Comparison of models") -> str:
-    """The whole page. Raises DataError if matplotlib or jinja2 is not installed."""
+def render(comparison: Comparison | Study, title: str = "Comparison of models") -> str:
+    """The whole page, of one comparison or of several tasks. Raises DataError without matplotlib or jinja2."""
     try:
         import jinja2
 
@@ -50,11 +56,35 @@ def render(comparison: Comparison, title: str = "Comparison of models") -> str:
     )
     return environment.get_template("report.html.j2").render(
         title=title,
-        headline=headline(comparison),
-        notes=notes_on(comparison),
-        sections=list(_sections(comparison)),
-        comparison=comparison,
+        settings=comparison.settings,
+        many=_most_models(comparison) > _MANY,
+        **(_of_study(comparison) if isinstance(comparison, Study) else _of_comparison(comparison)),
     )
+
+
+def _most_models(comparison: Comparison | Study) -> int:
+    found = comparison.tasks.values() if isinstance(comparison, Study) else [comparison]
+    return max(len(one.models) for one in found)
+
+
+def _of_comparison(comparison: Comparison) -> dict[str, Sequence[object]]:
+    return {"headline": headline(comparison), "notes": notes_on(comparison), "sections": list(_sections(comparison))}
+
+
+def _of_study(study: Study) -> dict[str, Sequence[object]]:
+    told, notes, sections = [], [], []
+    for at, found in enumerate(study.across):
+        told += related(found)
+        notes += [f"{found.first} and {found.second}: {note}" for note in found.notes]
+        sections += _across(found, at, study)
+    for task, comparison in study.tasks.items():
+        told.append(f"{task}: {' '.join(headline(comparison))}")
+        notes += [f"{task}: {note}" for note in notes_on(comparison)]
+        sections += [
+            replace(one, id=f"{at}-{one.id}", label=f"{task}: {one.label}", title=f"{task}: {one.title}")
+            for at, one in ((list(study.tasks).index(task), one) for one in _sections(comparison))
+        ]
+    return {"headline": told, "notes": notes, "sections": sections}
 
 
 def _plot(svg: str, shows: str) -> Plot:
@@ -75,6 +105,8 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
         yield _methods(comparison)
     if comparison.quarters:
         yield _quarters(comparison)
+    for at, _ in enumerate(comparison.external):
+        yield _external(comparison, at)
 
 
 def _scores(comparison: Comparison) -> Section:
@@ -87,6 +119,8 @@ def _scores(comparison: Comparison) -> Section:
         HOW_TO_READ["scores"],
         (_plot(plots.scores(comparison), "pass@k of each model with its bootstrap interval"),),
         (sheets.scores(comparison),),
+        (sheets.noise_by_size(comparison),),
+        (_plot(plots.noise_by_size(comparison), "noise of pass@1 against the number of tasks, with single draws"),),
     )
 
 
@@ -103,8 +137,12 @@ def _differences(comparison: Comparison) -> Section:
         f"Who differs from {comparison.baseline}?",
         HOW_TO_READ["differences"],
         tuple(figures),
-        (sheets.differences(comparison),),
+        (sheets.differences(comparison), *(sheets.differences(comparison, k) for k in comparison.differences_at)),
         (sheets.reversals(comparison),),
+        tuple(
+            _plot(plots.differences(comparison, k), f"differences of pass@{k} to {comparison.baseline}")
+            for k in comparison.differences_at
+        ),
     )
 
 
@@ -197,10 +235,11 @@ def _methods(comparison: Comparison) -> Section:
 
 def _quarters(comparison: Comparison) -> Section:
     from cruxbox.stats import plots
+    from cruxbox.stats.lines import standing_out
 
-    names = [model.name for model in comparison.models]
+    names, coloured = [model.name for model in comparison.models], standing_out(comparison)
     figures = (
-        _plot(plots.quarters(groups, names, f"{what} of the program"), f"pass@1 by {what}")
+        _plot(plots.quarters(groups, names, f"{what} of the program", coloured), f"pass@1 by {what}")
         for what, groups in comparison.quarters.items()
     )
     return Section(
@@ -211,4 +250,47 @@ def _quarters(comparison: Comparison) -> Section:
         tuple(figures),
         (),
         tuple(sheets.groups(what, groups, comparison) for what, groups in comparison.quarters.items()),
+    )
+
+
+def _external(comparison: Comparison, at: int) -> Section:
+    from cruxbox.stats import plots_across
+    from cruxbox.stats.lines import standing_out
+
+    found = comparison.external[at]
+    shows = f"pass@1 against {found.benchmark}"
+    return Section(
+        f"external-{at}",
+        found.benchmark,
+        f"Does {found.benchmark} rank the models alike?",
+        HOW_TO_READ["external"],
+        (_plot(plots_across.external(found, standing_out(comparison)), shows),),
+        (sheets_across.relations(found),),
+    )
+
+
+def _across(found: Across, at: int, study: Study) -> Iterator[Section]:
+    from cruxbox.stats import plots_across
+
+    label = f"{found.first} × {found.second}"
+    shown = [one for one in found.models if one.name in study.shown(found)]
+    yield Section(
+        f"across-{at}",
+        label,
+        f"Are models alike on {found.first} and {found.second}?",
+        HOW_TO_READ["across"],
+        (_plot(plots_across.models(found, [one.name for one in shown]), f"pass@1 of the models, {label}"),),
+        (sheets_across.models(found, study.settings),),
+    )
+    yield Section(
+        f"samples-{at}",
+        f"{label}: samples",
+        "Are the same samples hard?",
+        HOW_TO_READ["samples"],
+        (
+            _plot(plots_across.samples(found), f"mean p of the samples, {label}"),
+            *(_plot(plots_across.confusion(found, one), f"samples by p, {label}, {one.name}") for one in shown),
+        ),
+        (sheets_across.unsolved(found),),
+        tuple(sheets_across.unsolved_ids(one, found) for one in found.unsolved),
     )

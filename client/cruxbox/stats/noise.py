@@ -2,13 +2,52 @@
 
 Type 1 is the choice of tasks: the deviation of the bootstrap means, close to std(p)/√tasks. Type 2 is the sampling of
 generations: √(Σ pᵢ(1 − pᵢ)/(nᵢ − 1))/tasks, what remains when the tasks stay and the model is asked again.
+
+`noise_by_size` gives type 1 for benchmarks of other sizes (the paper's Figure 1), with some of the draws themselves.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
+from cruxbox.stats.bootstrap import CONFIDENCE, RESAMPLES, interval, resample_means
 from cruxbox.stats.panel import Floats, Ints
+
+#: So many draws of each size are kept, to be shown.
+DRAWS_SHOWN = 30
+
+
+@dataclass(frozen=True)
+class AtSize:
+    """pass@1 over draws of `size` tasks: their deviation, their percentile interval, and the first of the draws."""
+
+    size: int
+    noise: float
+    low: float
+    high: float
+    draws: tuple[float, ...]
+
+
+def noise_by_size(
+    p: Floats,
+    sizes: Sequence[int],
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    confidence: float = CONFIDENCE,
+) -> list[tuple[AtSize, ...]]:
+    """For each model, what `resamples` draws (with replacement) of each number of tasks give as its pass@1."""
+    found: list[list[AtSize]] = [[] for _ in range(p.shape[1])]
+    for size in sizes:
+        means = resample_means(p, resamples=resamples, seed=seed, size=size)
+        noise = type1(means)
+        low, high = interval(means, confidence)
+        for at, column in enumerate(found):
+            draws = tuple(float(mean) for mean in means[:DRAWS_SHOWN, at])
+            column.append(AtSize(size, float(noise[at]), float(low[at]), float(high[at]), draws))
+    return [tuple(column) for column in found]
 
 
 def type1(means: Floats) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,16 @@ class Panel:
         if name not in self.names:
             raise DataError(f"no model is called {name!r}; there are: {', '.join(self.names)}")
         return self.names.index(name)
+
+    def best_first(self) -> list[int]:
+        """The columns by mean p, the highest first; equal ones stay in their order."""
+        return [int(column) for column in np.argsort(-column_means(self.p), kind="stable")]
+
+    def reordered(self, columns: Sequence[int]) -> Panel:
+        """The same panel with its models in the order of `columns`; the tasks stay where they are."""
+        at = list(columns)
+        names = tuple(self.names[column] for column in at)
+        return replace(self, names=names, n=self.n[:, at], c=self.c[:, at], p=self.p[:, at])
 
 
 def panel_of(models: Sequence[Scored]) -> Panel:

@@ -18,7 +18,9 @@ from matplotlib.figure import Figure
 from cruxbox.stats.behaviour import Confusion
 from cruxbox.stats.compare import Comparison
 from cruxbox.stats.difficulty import Group, Histogram
+from cruxbox.stats.lines import line_styles, standing_out
 from cruxbox.stats.panel import Floats
+from cruxbox.stats.slim import slim
 from cruxbox.stats.wording import estimate_of, verdict_on
 
 INK, MUTED, GRID = "#1f2933", "#7b8794", "#e4e7eb"
@@ -54,7 +56,7 @@ def drawn(draw: Callable[..., Figure]) -> Callable[..., str]:
             out = io.StringIO()
             figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
         text = out.getvalue()
-        return text[text.index("<svg") :]
+        return slim(text[text.index("<svg") :])
 
     figure_text.__doc__, figure_text.__name__ = draw.__doc__, draw.__name__
     return figure_text
@@ -89,7 +91,7 @@ def short(name: str, longest: int = 34) -> str:
 def scores(comparison: Comparison) -> Figure:
     """pass@k of every model with its interval, best on top."""
     ks = comparison.settings.ks
-    models = sorted(comparison.models, key=lambda model: -model.pass_at[0].value if model.pass_at else 0)
+    models = comparison.models
     figure, axes = _new(_lines(len(models)))
     shift = 0.16 if len(ks) > 1 else 0.0
     for index, (k, colour, marker) in enumerate(zip(ks, (BLUE, ORANGE, GREEN), "oDs")):
@@ -110,9 +112,9 @@ def scores(comparison: Comparison) -> Figure:
 
 
 @drawn
-def differences(comparison: Comparison) -> Figure:
+def differences(comparison: Comparison, k: int = 1) -> Figure:
     """Differences to the baseline with their intervals; green and red where they are significant."""
-    ordered = sorted(comparison.differences, key=lambda one: -one.difference)
+    ordered = comparison.differences_at.get(k, comparison.differences)
     figure, axes = _new(_lines(len(ordered)))
     colours = {"better": GREEN, "worse": RED}
     for at, one in enumerate(ordered):
@@ -121,7 +123,7 @@ def differences(comparison: Comparison) -> Figure:
         axes.plot(100 * one.difference, at, "o", color=colour, markersize=5.5)
     axes.axvline(0, color=INK, linewidth=1)
     _named(axes, [one.model for one in ordered])
-    axes.set_xlabel(f"points of pass@1 above {short(comparison.baseline)}")
+    axes.set_xlabel(f"points of pass@{k} above {short(comparison.baseline)}")
     return figure
 
 
@@ -143,6 +145,34 @@ def reversals(comparison: Comparison) -> Figure:
     highest = max((share for one in comparison.differences for share in one.reversed.values()), default=0.0)
     axes.set_ylim(-0.4, max(10.0, 110 * highest))
     axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1))
+    return figure
+
+
+@drawn
+def noise_by_size(comparison: Comparison) -> Figure:
+    """How far pass@1 strays with so many tasks: the deviation by size, and single draws of one model."""
+    figure, (left, right) = _new(3.0, 2)
+    coloured = standing_out(comparison)
+    names = [model.name for model in comparison.models]
+    for model, style in zip(comparison.models, line_styles(names, coloured)):
+        sizes = [one.size for one in model.by_size]
+        noise = [100 * one.noise for one in model.by_size]
+        left.plot(sizes, noise, color=style.colour, linewidth=style.width, zorder=style.order)
+    shown = next(model for model in comparison.models if model.name == coloured[0])
+    for one in shown.by_size:
+        right.plot([one.size] * len(one.draws), [100 * draw for draw in one.draws], ".", color=BLUE, alpha=0.35)
+        right.vlines(one.size, 100 * one.low, 100 * one.high, color=ORANGE, alpha=0.5, linewidth=3)
+    for axes in (left, right):
+        axes.set_xscale("log", base=2)
+        sizes = list(comparison.settings.sizes)
+        axes.set_xticks(sizes, [str(size) for size in sizes])
+        axes.minorticks_off()
+        axes.set_xlabel("tasks in the benchmark")
+    left.set_ylim(bottom=0)
+    left.set_ylabel("deviation of pass@1, points")
+    right.set_ylabel("pass@1 of single draws, percent")
+    right.set_title(short(shown.name, 40), fontsize=9)
+    figure.subplots_adjust(wspace=0.28)
     return figure
 
 
@@ -198,16 +228,17 @@ def distinct(comparison: Comparison) -> Figure:
     """Distinct answers a task, one line a model."""
     figure, axes = _new(2.8)
     models = [model for model in comparison.models if model.distinct_counts]
-    colours = mpl.colormaps["viridis"](np.linspace(0.05, 0.85, len(models)))
-    for model, colour in zip(models, colours):
+    for model, style in zip(models, line_styles([model.name for model in models], standing_out(comparison))):
         counts = np.array(model.distinct_counts[1:], dtype=float)
         axes.plot(
             range(1, len(counts) + 1),
             100 * counts / counts.sum(),
             "o-",
-            markersize=4,
-            color=colour,
-            label=short(model.name, 26),
+            markersize=4 if style.order > 1 else 0,
+            color=style.colour,
+            linewidth=style.width,
+            zorder=style.order,
+            label=short(style.label, 26) or None,
         )
     axes.set_xlabel("distinct answers to one task")
     axes.set_ylabel("percent of tasks")
@@ -227,8 +258,10 @@ def heat(matrix: Floats, names: Sequence[str], diverging: bool, legend: str) -> 
     top = 1.0 if diverging else max(1.0, float(np.nanmax(matrix)) if not np.isnan(matrix).all() else 1.0)
     colours = mpl.colormaps["RdBu" if diverging else "YlOrBr"].with_extremes(bad="#f1f3f5")
     image = axes.imshow(np.ma.masked_invalid(matrix), cmap=colours, vmin=-1 if diverging else 0, vmax=top)
-    axes.set_xticks(range(models), [short(name, 22) for name in names], rotation=40, ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(models), [short(name, 22) for name in names])
+    letters = 9 if models <= 16 else 6.5
+    turned = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if models <= 16 else {"rotation": 90}
+    axes.set_xticks(range(models), [short(name, 26) for name in names], fontsize=letters, **turned)
+    axes.set_yticks(range(models), [short(name, 26) for name in names], fontsize=letters)
     axes.grid(visible=False)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
@@ -293,17 +326,19 @@ def methods(hardest: Sequence[Group], easiest: Sequence[Group]) -> Figure:
 
 
 @drawn
-def quarters(groups: Sequence[Group], names: Sequence[str], what: str) -> Figure:
+def quarters(groups: Sequence[Group], names: Sequence[str], what: str, coloured: Sequence[str]) -> Figure:
     """pass@1 from the smallest to the largest quarter of the tasks, one line a model."""
     figure, axes = _new(2.8)
-    colours = mpl.colormaps["viridis"](np.linspace(0.05, 0.85, len(names)))
-    for at, (name, colour) in enumerate(zip(names, colours)):
+    for at, style in enumerate(line_styles(names, coloured)):
         axes.plot(
             range(len(groups)),
             [100 * group.by_model[at] for group in groups],
             "o-",
-            color=colour,
-            label=short(name, 26),
+            markersize=5 if style.order > 1 else 0,
+            color=style.colour,
+            linewidth=style.width,
+            zorder=style.order,
+            label=short(style.label, 26) or None,
         )
     axes.set_xticks(range(len(groups)), [f"{group.name}\n{group.tasks} tasks" for group in groups])
     axes.set_xlabel(what)

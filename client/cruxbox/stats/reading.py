@@ -37,4 +37,17 @@ HOW_TO_READ = {
         "The tasks in four equal parts, from the shortest to the longest program, or from the fewest to the most "
         "steps of execution."
     ),
+    "across": (
+        "Each point is a model, on the samples that every file of both tasks has. The dotted line is where both tasks "
+        "go equally well. The difference is paired by sample; r (samples) is the correlation of a model's p on the two "
+        "tasks. Names without room in the figure are in the table."
+    ),
+    "samples": (
+        "First each sample's p on both tasks, averaged over the models. Then, for a few models, how many samples have "
+        "which p on the two tasks, to the nearest tenth: with ten generations, how many of them pass."
+    ),
+    "external": (
+        "Each point is a model, its colour the family. A family of fewer than three models has no correlation. Pearson "
+        "asks whether the points lie on a line, Spearman whether both benchmarks rank the models alike."
+    ),
 }

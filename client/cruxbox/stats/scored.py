@@ -6,9 +6,10 @@ a check that the sandbox could not decide; it is masked, that is, it is neither 
 
 from __future__ import annotations
 
+import glob
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,37 @@ def read_all(arguments: Sequence[str]) -> list[Scored]:
         if names.count(name) > 1:
             raise DataError(f"two files are called {name!r}; name them, as in first=FILE second=FILE")
     return [read_scored(path, name) for path, name in zip(paths, names)]
+
+
+def read_tasks(arguments: Sequence[str]) -> dict[str, list[Scored]]:
+    """The scored files of several tasks, each argument being `TASK=FILE`, `TASK=PATTERN` or `TASK=NAME=FILE`.
+
+    A task may be given more than once. Models have the names of their files without the task at the end, so that
+    `m_input.json` and `m_output.json` are one model. Raises DataError, naming the argument, for what is not so.
+    """
+    files: dict[str, list[str]] = {}
+    for argument in arguments:
+        task, separator, rest = argument.partition("=")
+        if not (separator and task and rest):
+            raise DataError(f"--task {argument!r} must be TASK=FILE, as in input=scored/m_temp0.2_input.json")
+        files.setdefault(task, []).extend(_matching(rest, argument))
+    return {task: _of_task(task, read_all(found)) for task, found in files.items()}
+
+
+def _matching(text: str, argument: str) -> list[str]:
+    """The files that a pattern matches, in the order of their names; anything else stays as it is."""
+    if Path(text).exists() or not glob.has_magic(text):
+        return [text]
+    found = sorted(glob.glob(text))
+    if not found:
+        raise DataError(f"--task {argument!r}: no file matches {text!r}")
+    return found
+
+
+def _of_task(task: str, models: Sequence[Scored]) -> list[Scored]:
+    named = [replace(model, name=re.sub(f"(?<=.)[_.-]{re.escape(task)}$", "", model.name)) for model in models]
+    names = [model.name for model in named]
+    return named if len(set(names)) == len(names) else list(models)
 
 
 def _default_names(paths: Sequence[Path]) -> list[str]:

@@ -32,7 +32,7 @@ class Sheet:
     lines: tuple[tuple[str, ...], ...]
 
 
-def _sheet(title: str, columns: Sequence[str], lines: Iterable[Sequence[str]]) -> Sheet:
+def sheet(title: str, columns: Sequence[str], lines: Iterable[Sequence[str]]) -> Sheet:
     return Sheet(title, tuple(columns), tuple(tuple(line) for line in lines))
 
 
@@ -40,7 +40,7 @@ def scores(comparison: Comparison) -> Sheet:
     """pass@k with intervals, and both kinds of noise."""
     ks = comparison.settings.ks
     level = f"{100 * comparison.settings.confidence:g} %"
-    return _sheet(
+    return sheet(
         "Scores, in percent",
         ["model", "tasks", "samples", *(f"pass@{k} [{level}]" for k in ks), "noise: tasks", "noise: samples"],
         (
@@ -59,7 +59,7 @@ def scores(comparison: Comparison) -> Sheet:
 
 def behaviour(comparison: Comparison) -> Sheet:
     """How often a model always, never or sometimes solves a task, and how varied its answers are."""
-    return _sheet(
+    return sheet(
         "Behaviour",
         ["model", "solved (p = 1)", "unsolved (p = 0)", "0.1 < p < 0.9", "distinct answers a task", "masked"],
         (
@@ -76,11 +76,11 @@ def behaviour(comparison: Comparison) -> Sheet:
     )
 
 
-def differences(comparison: Comparison) -> Sheet:
-    """Every model minus the baseline, with three p values and what they amount to."""
+def differences(comparison: Comparison, k: int = 1) -> Sheet:
+    """pass@k of every model minus the baseline, with three p values and what they amount to."""
     resamples = comparison.settings.resamples
-    return _sheet(
-        f"pass@1 minus that of {comparison.baseline}, in points, on the same tasks",
+    return sheet(
+        f"pass@{k} minus that of {comparison.baseline}, in points, on the same tasks",
         ["model", "points", "interval", "p", "p (Holm)", "p (t test)", "verdict"],
         (
             [
@@ -92,14 +92,23 @@ def differences(comparison: Comparison) -> Sheet:
                 p_value(one.t_test, 1 << 30),
                 verdict_on(one, comparison),
             ]
-            for one in comparison.differences
+            for one in comparison.differences_at.get(k, comparison.differences)
         ),
+    )
+
+
+def noise_by_size(comparison: Comparison) -> Sheet:
+    """The noise of tasks that benchmarks of other sizes would have."""
+    return sheet(
+        "Noise of pass@1 from the choice of so many tasks, in points",
+        ["model", *(f"{size} tasks" for size in comparison.settings.sizes)],
+        ([model.name, *(f"±{percent(one.noise, 2)}" for one in model.by_size)] for model in comparison.models),
     )
 
 
 def reversals(comparison: Comparison) -> Sheet:
     """How likely a benchmark of some size shows the opposite order."""
-    return _sheet(
+    return sheet(
         f"Chance that so many tasks reverse the order with {comparison.baseline}",
         ["model", *(f"{size} tasks" for size in comparison.settings.sizes)],
         ([one.model, *(f"{percent(share)} %" for share in one.reversed.values())] for one in comparison.differences),
@@ -110,12 +119,12 @@ def matrix(title: str, comparison: Comparison, values: Floats, corner: str = "")
     """A matrix with a line and a column for each model."""
     names = [model.name for model in comparison.models]
     lines = ([name, *(plain(float(value)) for value in row)] for name, row in zip(names, values))
-    return _sheet(title, [corner, *names], lines)
+    return sheet(title, [corner, *names], lines)
 
 
 def confusion(one: Confusion) -> Sheet:
     """The 2×2 table of direct answers against chain of thought."""
-    return _sheet(
+    return sheet(
         "Tasks solved (p > 0.5) directly and with chain of thought",
         ["", f"{one.cot} solves", f"{one.cot} fails"],
         [
@@ -132,7 +141,7 @@ def methods(comparison: Comparison) -> Sheet:
     def cells(groups: Sequence[Group], at: int) -> list[str]:
         return [groups[at].name, str(groups[at].tasks), percent(groups[at].mean)] if at < len(groups) else ["", "", ""]
 
-    return _sheet(
+    return sheet(
         "Methods, by the mean pass@1 over models",
         ["hardest", "tasks", "pass@1", "easiest", "tasks", "pass@1"],
         ([*cells(hardest, at), *cells(easiest, at)] for at in range(max(len(hardest), len(easiest)))),
@@ -141,7 +150,7 @@ def methods(comparison: Comparison) -> Sheet:
 
 def all_methods(comparison: Comparison) -> Sheet:
     """Every ranked method, for each model."""
-    return _sheet(
+    return sheet(
         "All methods that five tasks or more use, hardest first; pass@1 in percent",
         ["method", "tasks", "mean", *(model.name for model in comparison.models)],
         (
@@ -153,7 +162,7 @@ def all_methods(comparison: Comparison) -> Sheet:
 
 def groups(what: str, found: Sequence[Group], comparison: Comparison) -> Sheet:
     """pass@1 of each model on each quarter of the tasks."""
-    return _sheet(
+    return sheet(
         f"pass@1 by {what} of the program, in percent",
         ["model", *(f"{group.name} ({group.tasks})" for group in found)],
         ([model.name, *(percent(group.by_model[at]) for group in found)] for at, model in enumerate(comparison.models)),
@@ -180,7 +189,7 @@ def spreads(stats: DatasetStats) -> Sheet:
             " / ".join(map(str, spread.quarters)),
         ]
 
-    return _sheet(
+    return sheet(
         "Lengths and steps",
         ["", "rows", "total", "mean", "least", "25 %", "median", "75 %", "most", "rows in each quarter"],
         (line(name, spread) for name, spread in named if spread),
@@ -189,7 +198,7 @@ def spreads(stats: DatasetStats) -> Sheet:
 
 def methods_used(stats: DatasetStats) -> Sheet:
     """How many rows call each method."""
-    return _sheet(
+    return sheet(
         "Methods used",
         ["method", "rows", "share"],
         ([name, str(count), f"{percent(count / stats.rows)} %"] for name, count in stats.methods.items()),

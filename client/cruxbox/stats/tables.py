@@ -8,11 +8,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cruxbox.stats import sheets
+from cruxbox.stats import sheets, sheets_across
 from cruxbox.stats.compare import Comparison
 from cruxbox.stats.dataset import DatasetStats
 from cruxbox.stats.sheets import Sheet
-from cruxbox.stats.wording import headline, notes_on
+from cruxbox.stats.study import Study
+from cruxbox.stats.wording import headline, notes_on, related
 from cruxbox.terminal import Terminal
 
 # Matrices wider than this do not fit a terminal; the JSON and the HTML page hold them all.
@@ -34,6 +35,22 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
         console.print(Text(f"Note: {note}", style="yellow"))
 
 
+def print_study(study: Study, console: Console) -> None:
+    """The tasks against each other, then each task by itself."""
+    for found in study.across:
+        console.print(Text(f"{found.first} and {found.second}", style="bold"))
+        for sheet in sheets_across.in_terminal(found, study.settings, study.shown(found)):
+            console.print()
+            console.print(_table(sheet))
+        console.print(Text(" ".join(related(found))))
+        for note in found.notes:
+            console.print(Text(f"Note: {note}", style="yellow"))
+    for task, comparison in study.tasks.items():
+        console.print()
+        console.print(Text(f"Task {task}", style="bold cyan"))
+        print_comparison(comparison, console)
+
+
 def print_dataset(stats: DatasetStats, console: Console) -> None:
     """Lengths, steps with their quartiles, and the methods used."""
     console.print(_table(sheets.spreads(stats)))
@@ -48,7 +65,10 @@ def _sheets(comparison: Comparison) -> Iterator[Sheet]:
     yield sheets.behaviour(comparison)
     if comparison.differences:
         yield sheets.differences(comparison)
+        for k in comparison.differences_at:
+            yield sheets.differences(comparison, k)
         yield sheets.reversals(comparison)
+    yield sheets.noise_by_size(comparison)
     if 1 < len(comparison.models) <= _WIDEST_MATRIX:
         for name, values in comparison.correlations.items():
             yield sheets.matrix(f"Correlation of p ({name.title()})", comparison, values)
@@ -60,6 +80,8 @@ def _sheets(comparison: Comparison) -> Iterator[Sheet]:
         yield sheets.methods(comparison)
     for what, groups in comparison.quarters.items():
         yield sheets.groups(what, groups, comparison)
+    for external in comparison.external:
+        yield sheets_across.relations(external)
 
 
 def _table(sheet: Sheet) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from cruxbox.stats.across import Across
 from cruxbox.stats.compare import Comparison, Estimate, ModelSummary
 from cruxbox.stats.paired import Difference
 
@@ -49,7 +50,12 @@ def verdict_on(difference: Difference, comparison: Comparison) -> str:
     """What a difference to the baseline amounts to, in a word or two."""
     if math.isnan(difference.difference):
         return "no shared task"
-    if not difference.significant(1 - comparison.settings.confidence):
+    return verdict_at(difference, 1 - comparison.settings.confidence)
+
+
+def verdict_at(difference: Difference, level: float) -> str:
+    """`better`, `worse` or `not told apart`, at this level of significance."""
+    if not difference.significant(level):
         return "not told apart"
     return "better" if difference.difference > 0 else "worse"
 
@@ -83,6 +89,16 @@ def headline(comparison: Comparison) -> list[str]:
                 verb = "is" if len(names) == 1 else "are"
                 sentences.append(f"{listed} {verb} {phrase} the baseline {comparison.baseline}.")
     return sentences
+
+
+def related(found: Across) -> list[str]:
+    """How two tasks go together, over models and over samples."""
+    return [
+        f"Pass@1 on {found.first} against {found.second}, over {len(found.models)} models: "
+        f"Pearson {plain(found.models_pearson)}, Spearman {plain(found.models_spearman)}.",
+        f"Mean p over the models, over {len(found.ids)} samples: "
+        f"Pearson {plain(found.samples_pearson)}, Spearman {plain(found.samples_spearman)}.",
+    ]
 
 
 def notes_on(comparison: Comparison) -> list[str]:

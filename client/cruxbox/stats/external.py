@@ -1,0 +1,139 @@
+"""Scores of other benchmarks beside ours (the paper's Figure 3): how models' ranks agree, also within a family."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from cruxbox.errors import DataError
+from cruxbox.reading import read_text
+from cruxbox.stats.correlation import relation
+
+#: A family of fewer models says nothing: two points always lie on a line.
+FEWEST_MODELS = 3
+
+_END = re.compile(r"_temp\d+(\.\d+)?(_(input|output))?$")
+_FAMILY = re.compile(r"[A-Za-z]+")
+
+
+@dataclass(frozen=True)
+class ExternalScores:
+    """A CSV of scores: for each benchmark (column) and model its score, and the families that the file states."""
+
+    benchmarks: tuple[str, ...]
+    scores: Mapping[str, Mapping[str, float]]
+    families: Mapping[str, str] = field(default_factory=dict)
+
+    def row_of(self, model: str) -> str | None:
+        """The name that the file has for a model: its own or, without that, its own up to `_temp0.2`."""
+        return next((name for name in (model, _END.sub("", model)) if name in self.scores), None)
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Correlations of some models' scores on both benchmarks; NaN where there are too few, or all are alike."""
+
+    family: str
+    models: int
+    pearson: float
+    spearman: float
+
+
+@dataclass(frozen=True)
+class AgainstExternal:
+    """Our pass@1 (a fraction) against the scores of another benchmark, as the file gives them.
+
+    `points` are (model, family, theirs, ours); `relations` has that of all models first, then one for each family.
+    """
+
+    benchmark: str
+    points: tuple[tuple[str, str, float, float], ...]
+    relations: tuple[Relation, ...]
+
+
+def read_external(path: Path) -> ExternalScores:
+    """A CSV with the columns `model`, optionally `family`, and one for each benchmark; an empty cell is no score.
+
+    Raises DataError, naming line and column, for what is not in this form.
+    """
+    try:
+        lines = list(csv.reader(io.StringIO(read_text(path))))
+    except csv.Error as error:
+        raise DataError(f"{path}: is not CSV: {error}") from None
+    header = [name.strip() for name in lines[0]] if lines else []
+    benchmarks = tuple(name for name in header if name not in ("model", "family"))
+    if "model" not in header or not benchmarks or "" in header or len(set(header)) != len(header):
+        raise DataError(
+            f"{path}, line 1: the header must be as in model,HumanEval@1, each name once; is {','.join(header)!r}"
+        )
+    scores: dict[str, dict[str, float]] = {}
+    families: dict[str, str] = {}
+    for number, cells in enumerate(lines[1:], 2):
+        if not any(cell.strip() for cell in cells):
+            continue
+        if len(cells) != len(header):
+            raise DataError(f"{path}, line {number}: has {len(cells)} cells, the header {len(header)}")
+        row = {name: cell.strip() for name, cell in zip(header, cells)}
+        model = row["model"]
+        if not model or model in scores:
+            raise DataError(f"{path}, line {number}: 'model' must be a name of its own, is {model!r}")
+        stated = {name: row[name] for name in benchmarks if row[name] not in ("", "-")}
+        scores[model] = {name: _number(text, path, number, name) for name, text in stated.items()}
+        if row.get("family"):
+            families[model] = row["family"]
+    return ExternalScores(benchmarks, scores, families)
+
+
+def _number(text: str, path: Path, line: int, column: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise DataError(f"{path}, line {line}: {column!r} must be a number, is {text!r:.40}")
+    return value
+
+
+def family_of(model: str) -> str:
+    """The letters that a model's name begins with, in lower case: `codellama` of `codellama-13b+cot`."""
+    match = _FAMILY.match(model)
+    return match[0].lower() if match else model
+
+
+def against_external(ours: Mapping[str, float], external: ExternalScores) -> list[AgainstExternal]:
+    """Our scores (pass@1 by model) against every benchmark of the file, over the models that have both.
+
+    Raises DataError if the file has none of the models.
+    """
+    rows = {model: row for model in ours if (row := external.row_of(model)) is not None}
+    if not rows:
+        raise DataError(f"the external scores have none of the models, such as {next(iter(ours))!r}")
+    found = []
+    for benchmark in external.benchmarks:
+        points = tuple(
+            (model, external.families.get(row) or family_of(model), external.scores[row][benchmark], ours[model])
+            for model, row in rows.items()
+            if benchmark in external.scores[row]
+        )
+        found.append(AgainstExternal(benchmark, points, tuple(_relations(points))))
+    return found
+
+
+def _relations(points: Sequence[tuple[str, str, float, float]]) -> list[Relation]:
+    families = sorted({point[1] for point in points})
+    groups = [("all models", list(points))]
+    groups += [(family, [point for point in points if point[1] == family]) for family in families]
+    found = []
+    for name, members in groups:
+        theirs, mine = np.array([point[2] for point in members]), np.array([point[3] for point in members])
+        enough = len(members) >= FEWEST_MODELS
+        pearson, spearman = (relation(how, theirs, mine) if enough else math.nan for how in ("pearson", "spearman"))
+        found.append(Relation(name, len(members), pearson, spearman))
+    return found

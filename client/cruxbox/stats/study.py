@@ -1,0 +1,73 @@
+"""Several tasks in one report: a comparison of the models on each, and the tasks against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cruxbox.building.rows import Row
+from cruxbox.errors import DataError
+from cruxbox.stats.across import Across, across
+from cruxbox.stats.compare import Comparison, Settings, compare
+from cruxbox.stats.external import ExternalScores
+from cruxbox.stats.scored import Scored
+
+# So many models have their 11 × 11 table shown where none is named; the JSON has them all.
+_TABLES = 2
+
+
+@dataclass(frozen=True)
+class Study:
+    """`tasks` are comparisons by task, `across` is every two of the tasks."""
+
+    settings: Settings
+    tasks: Mapping[str, Comparison]
+    across: tuple[Across, ...]
+
+    def shown(self, found: Across) -> list[str]:
+        """The models whose 11 × 11 table is shown."""
+        named = [one for group in found.unsolved for one in group.models] + list(self.settings.highlight)
+        return named or [one.name for one in found.models[:_TABLES]]
+
+
+def study(
+    tasks: Mapping[str, Sequence[Scored]],
+    *,
+    baseline: str = "",
+    cot: Sequence[tuple[str, str]] = (),
+    dataset: Sequence[Row] | None = None,
+    external: ExternalScores | None = None,
+    unsolved_of: Sequence[str] = (),
+    settings: Settings | None = None,
+) -> Study:
+    """Compares the models on each task, as `compare` does, and the tasks with each other, as `across` does.
+
+    A model or pair that some tasks lack is left out there. Raises DataError as both do, and for a name in no task.
+    """
+    settings = settings or Settings()
+    pairs = across(tasks, unsolved_of=unsolved_of, settings=settings)
+    names = {task: {model.name for model in models} for task, models in tasks.items()}
+    for name in (baseline, *settings.highlight, *(one for pair in cot for one in pair)):
+        if name and not any(name in known for known in names.values()):
+            raise DataError(
+                f"no model is called {name!r}; there are: {', '.join(sorted(set().union(*names.values())))}"
+            )
+    return Study(
+        settings,
+        {
+            task: compare(
+                models,
+                baseline=baseline if baseline in names[task] else "",
+                cot=[pair for pair in cot if names[task].issuperset(pair)],
+                dataset=dataset,
+                external=external,
+                settings=_settings_for(settings, names[task]),
+            )
+            for task, models in tasks.items()
+        },
+        tuple(pairs),
+    )
+
+
+def _settings_for(settings: Settings, names: set[str]) -> Settings:
+    return replace(settings, highlight=tuple(name for name in settings.highlight if name in names))
