@@ -6,7 +6,7 @@ Everything is over the samples that all files of both tasks have; what compares 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from cruxbox.errors import DataError
 from cruxbox.stats.compare import Settings
 from cruxbox.stats.correlation import relation
-from cruxbox.stats.paired import Difference, differences
+from cruxbox.stats.paired import Difference, differences, holm
 from cruxbox.stats.panel import Floats, Panel, column_means, panel_of, pass_at_k
 from cruxbox.stats.scored import Scored
 
@@ -106,7 +106,7 @@ def _two(
         second=other[0],
         ids=x.ids,
         left_out=left_out,
-        models=tuple(_model(x, y, at, (one[0], other[0]), how) for at in range(len(x.names))),
+        models=_adjusted([_model(x, y, at, (one[0], other[0]), how) for at in range(len(x.names))]),
         models_pearson=relation("pearson", *scores),
         models_spearman=relation("spearman", *scores),
         means=tuple((float(a), float(b)) for a, b in zip(*means)),
@@ -158,6 +158,18 @@ def _model(x: Panel, y: Panel, at: int, tasks: tuple[str, str], how: Settings) -
         confusion=confusion(x.p[:, at], y.p[:, at]),
         unsolved=(int(zero_x.sum()), int(zero_y.sum()), int((zero_x & zero_y).sum())),
     )
+
+
+def _adjusted(models: Sequence[BothTasks]) -> tuple[BothTasks, ...]:
+    """The models with Holm's adjustment of their differences, as all of them are looked at together."""
+    found = list(models)
+    for k in {k for model in models for k in model.differences}:
+        at = [index for index, model in enumerate(found) if k in model.differences]
+        p_values = np.array([found[index].differences[k].p_value for index in at])
+        for index, adjusted in zip(at, holm(p_values)):
+            difference = replace(found[index].differences[k], adjusted=float(adjusted))
+            found[index] = replace(found[index], differences={**found[index].differences, k: difference})
+    return tuple(found)
 
 
 def confusion(first: Floats, second: Floats) -> tuple[tuple[int, ...], ...]:

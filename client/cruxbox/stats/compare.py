@@ -161,17 +161,16 @@ def _differences(
     known = [at for at in range(len(panel.names)) if not np.isnan(scores[:, at]).all()]
     if base not in known:
         return ()
-    return tuple(
-        differences(
-            scores[:, known],
-            [panel.names[at] for at in known],
-            known.index(base),
-            resamples=settings.resamples,
-            seed=settings.seed,
-            confidence=settings.confidence,
-            sizes=settings.sizes if sizes is None else sizes,
-        )
+    found = differences(
+        scores[:, known],
+        [panel.names[at] for at in known],
+        known.index(base),
+        resamples=settings.resamples,
+        seed=settings.seed,
+        confidence=settings.confidence,
+        sizes=settings.sizes if sizes is None else sizes,
     )
+    return tuple(sorted(found, key=lambda one: -one.difference))
 
 
 def _with_enough_resamples(settings: Settings, comparisons: int) -> Settings:

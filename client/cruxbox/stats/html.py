@@ -16,7 +16,6 @@ from cruxbox.stats.sheets import Sheet
 from cruxbox.stats.study import Study
 from cruxbox.stats.wording import headline, notes_on, related
 
-
 # With more models than this the page takes all the width there is for its matrices.
 _MANY = 12
 
@@ -72,7 +71,9 @@ def _of_comparison(comparison: Comparison) -> dict[str, Sequence[object]]:
 
 
 def _of_study(study: Study) -> dict[str, Sequence[object]]:
-    told, notes, sections = [], [], []
+    told: list[str] = []
+    notes: list[str] = []
+    sections: list[Section] = []
     for at, found in enumerate(study.across):
         told += related(found)
         notes += [f"{found.first} and {found.second}: {note}" for note in found.notes]
@@ -187,7 +188,7 @@ def _agreement(comparison: Comparison) -> Section:
             + [sheets.matrix(f"Conditional failure: {ratio}", comparison, comparison.conditional_failure, "fails")]
             + [sheets.matrix("Chance that the line is ahead of the column", comparison, comparison.ahead, "ahead")]
         ),
-        tuple(heats[1:]),
+        tuple(heats[1:]) if len(names) <= _MANY else (),  # the tables say the same, and are smaller
     )
 
 

@@ -66,7 +66,7 @@ def place_labels(
     Names in `first` choose first. A name without room is left out: the table beside the figure has it. Limits of the
     axes must be final. Returns the boxes of the names written, in pixels.
     """
-    canvas = FigureCanvasAgg(figure)
+    canvas: Any = FigureCanvasAgg(figure)
     canvas.draw()
     renderer = canvas.get_renderer()
     inside = axes.get_window_extent(renderer)

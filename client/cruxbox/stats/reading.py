@@ -39,7 +39,7 @@ HOW_TO_READ = {
     ),
     "across": (
         "Each point is a model, on the samples that every file of both tasks has. The dotted line is where both tasks "
-        "go equally well. The difference is paired by sample; r (samples) is the correlation of a model's p on the two "
+        "go equally well. The difference is paired by sample; r is the correlation of a model's p on the two "
         "tasks. Names without room in the figure are in the table."
     ),
     "samples": (

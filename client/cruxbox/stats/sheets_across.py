@@ -18,7 +18,16 @@ def models(found: Across, settings: Settings) -> Sheet:
     of_k = [[f"{task} @{k}" for task in (found.first, found.second)] for k in ks]
     return sheet(
         f"pass@k on {found.first} and {found.second}, and {found.second} minus {found.first}, on the same samples",
-        ["model", *(name for pair in of_k for name in pair), "points @1", "interval", "p", "verdict", "r (samples)"],
+        [
+            "model",
+            *(name for pair in of_k for name in pair),
+            "points",
+            "interval",
+            "p",
+            "p (Holm)",
+            "verdict",
+            "r",
+        ],
         (_model(one, settings) for one in found.models),
     )
 
@@ -30,11 +39,12 @@ def _model(one: BothTasks, settings: Settings) -> list[str]:
 
 def _difference(difference: Difference | None, settings: Settings) -> list[str]:
     if difference is None:
-        return [NOTHING] * 4
+        return [NOTHING] * 5
     return [
         signed(difference.difference),
         f"[{signed(difference.low)}, {signed(difference.high)}]",
         p_value(difference.p_value, settings.resamples),
+        p_value(difference.adjusted, settings.resamples),
         verdict_at(difference, 1 - settings.confidence),
     ]
 
