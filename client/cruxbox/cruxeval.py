@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,16 @@ Dataset = Mapping[str, Row]
 Generations = Mapping[str, list[str]]
 
 
-def read_dataset(path: Path) -> Dataset:
-    """The rows `{code, input, output, id}` of a JSONL file by id, in their order. DataError names file and line."""
+def read_dataset(path: Path, prelude: Path | None = None) -> Dataset:
+    """The rows `{code, input, output, id}` of a JSONL file by id, in their order, with the text of the file `prelude`
+    in front of every program. DataError names file and line."""
+    front = read_text(prelude).rstrip("\n") + "\n" if prelude else ""
     rows, _ = read_rows(path, strict=True)
     found: dict[str, Row] = {}
     for row in rows:
         if row.id in found:
             raise DataError(f"{path}, line {row.line}: id {row.id!r} is taken by line {found[row.id].line}")
-        found[row.id] = row
+        found[row.id] = replace(row, code=front + row.code) if front else row
     return found
 
 

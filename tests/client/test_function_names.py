@@ -229,3 +229,33 @@ def test_filter(server, capsys, tmp_path):
         assert reasons == ([] if rules == "released" else [["CALL_SHAPE"], ["CALL_SHAPE"]])
         kept.unlink()
         refused.unlink()
+
+
+def test_a_prelude_stands_before_every_program(server, capsys, tmp_path):
+    """LiveCodeBench's programs rely on imports that its own harness puts in front of them."""
+    code = "def total(nums: List[int]) -> int:\n    return reduce(lambda a, b: a + b, nums)"
+    row = {"id": "sample_0", "function_name": "total", "code": code, "input": "total(nums = [1, 2])", "output": "3"}
+    data, generations, prelude = tmp_path / "data.jsonl", tmp_path / "generations.json", tmp_path / "prelude.py"
+    data.write_text(json.dumps(row) + "\n")
+    generations.write_text(json.dumps({"sample_0": ["total([2, 1])", "total([1, 1])"]}))
+    prelude.write_text("from typing import List\nfrom functools import reduce\n\n")
+    out = tmp_path / "scored.json"
+    common = ["score", str(generations), "--dataset", str(data), "--mode", "input", "--server", server]
+    run(capsys, *common, "--out", str(out))
+    assert json.loads(out.read_text())["raw_scored_generations"]["sample_0"] == [False, False]
+    run(capsys, *common, "--out", str(out), "--prelude", str(prelude))
+    assert json.loads(out.read_text())["raw_scored_generations"]["sample_0"] == [True, False]
+    counted = tmp_path / "counted.jsonl"
+    arguments = ["steps", str(data), "--server", server, "--prelude", str(prelude), "--out", str(counted)]
+    assert run(capsys, *arguments)["rows"][0]["steps"] > 0
+    assert json.loads(counted.read_text())["code"] == code  # the row is written as it was
+
+
+def test_anonymize(server, capsys, tmp_path, live):
+    out = tmp_path / "anonymised.jsonl"
+    found = run(capsys, "anonymize", live, "--out", str(out), "--server", server)
+    assert (found["written"], found["problems"]) == (3, [])
+    first, second, third = map(json.loads, out.read_text().splitlines())
+    assert first["code"].startswith("def minimumCost(x1, x2=1):")
+    assert (first["input"], second["input"]) == ("minimumCost(x1 = [1, 2, 3, 12])", "[5, 4, 3], x2=2")
+    assert (third["input"], first["function_name"]) == ("minimumCost([1, 1, 1])", "minimumCost")

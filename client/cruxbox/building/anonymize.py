@@ -17,14 +17,13 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Union
 
+from cruxbox.building.calls import function_and_call
 from cruxbox.building.edits import Edit, rewrite
 from cruxbox.building.scopes import Kind, Resolution, Scope, Site, resolve
 from cruxbox.errors import CruxboxError
 
 #: Larger texts are refused: the parser's memory grows with the text. Characters of program and input.
 MAX_CHARS = 100_000
-
-ENTRY_POINT = "f"
 
 _BUILTINS = frozenset(dir(builtins))
 # Names and attributes through which a program can read its own variables' names.
@@ -51,15 +50,18 @@ class Anonymized:
     names: dict[str, str]
 
 
-def anonymize(code: str, input: str = "") -> Anonymized:
+def anonymize(code: str, input: str = "", function_name: str = "") -> Anonymized:
     """Renames the variables of `code`, and in `input` the keywords and globals that belong to it.
+
+    `input` is what stands between the parentheses of a call of `f`, or of `function_name`; or it is such a call. The
+    function keeps its name.
 
     Raises AnonymizeError if the text does not parse, is too large, or looks at its own variables' names.
     """
     if len(code) + len(input) > MAX_CHARS:
         raise AnonymizeError(f"program and input have {len(code) + len(input)} characters; {MAX_CHARS} are allowed")
     try:
-        return _anonymize(code, input)
+        return _anonymize(code, input, function_name)
     except AnonymizeError:
         raise
     except SyntaxError as error:
@@ -70,13 +72,15 @@ def anonymize(code: str, input: str = "") -> Anonymized:
         raise AnonymizeError(f"cannot be renamed: {error}") from error
 
 
-def _anonymize(code: str, input: str) -> Anonymized:
-    call_text = f"{ENTRY_POINT}({input}\n)"  # the line break ends a trailing comment
+def _anonymize(code: str, input: str, function_name: str) -> Anonymized:
+    # The line break ends a trailing comment.
+    function, call_text = function_and_call(code, input, function_name, end="\n")
+    is_whole = call_text == input.strip()
     tree, call_tree = ast.parse(code), ast.parse(call_text)
-    _require_one_call(call_tree)
+    _require_one_call(call_tree, function)
     _refuse_reflection(tree)
     program, call = resolve(tree), resolve(call_tree)
-    kept = _reserved(program, call)
+    kept = _reserved(program, call, function)
     sites = [site for site in program.sites if site.name not in kept and _is_ours(site.name, site.scope)]
     ours = {site.name for site in sites}
     in_program: list[_Place] = [*sites, *_keywords(program, program, ours)]
@@ -85,16 +89,20 @@ def _anonymize(code: str, input: str) -> Anonymized:
     new_call = _rename(call_text, call_tree, in_call, names) if in_call else call_text
     return Anonymized(
         code=_rename(code, tree, in_program, names) if in_program else code,
-        input=new_call[new_call.index("(") + 1 : new_call.rindex(")")].rstrip("\n") if in_call else input,
+        input=_input(new_call, is_whole) if in_call else input,
         names=names,
     )
 
 
-def _require_one_call(tree: ast.Module) -> None:
+def _input(call: str, is_whole: bool) -> str:
+    return call if is_whole else call[call.index("(") + 1 : call.rindex(")")].rstrip("\n")
+
+
+def _require_one_call(tree: ast.Module, name: str) -> None:
     match = tree.body
     if len(match) == 1 and isinstance(match[0], ast.Expr) and isinstance(match[0].value, ast.Call):
         function = match[0].value.func
-        if isinstance(function, ast.Name) and function.id == ENTRY_POINT:
+        if isinstance(function, ast.Name) and function.id == name:
             return
     raise AnonymizeError("the input is not the arguments of one call")
 
@@ -117,9 +125,9 @@ def _is_ours(name: str, scope: Scope) -> bool:
     return binder is not None and not (binder.kind is Kind.MODULE and name in _BUILTINS)
 
 
-def _reserved(program: Resolution, call: Resolution) -> set[str]:
+def _reserved(program: Resolution, call: Resolution, function: str) -> set[str]:
     """Names that must stay, because something other than the scoping rules may read them."""
-    kept = {ENTRY_POINT} | program.imported | program.class_names
+    kept = {function} | program.imported | program.class_names
     kept |= {site.name for site in program.sites if site.name.startswith("__")}  # mangled in classes
     for scope in program.scopes:
         if scope.kind is Kind.CLASS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from cruxbox.building.anonymize import Anonymized
@@ -60,8 +60,10 @@ def compare_behaviour(
     """
     tasks = []
     for at, (row, other) in enumerate(zip(rows, renamed)):
-        for form, code, input in (("original", row.code, row.input), ("renamed", other.code, other.input)):
-            call = f"f({input}\n)"
+        for form, code, call in (
+            ("original", row.code, row.call_with("\n")),
+            ("renamed", other.code, replace(row, code=other.code, input=other.input).call_with("\n")),
+        ):
             check = CallCheck(call, row.output) if row.output else EvaluateCheck(call)
             tasks.append(Task(code, [check], id=f"{at} {form}", runtime=runtime))
     verdicts = checker.check(tasks)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cruxbox.building.anonymize import ENTRY_POINT, Anonymized, AnonymizeError, anonymize
+from cruxbox.building.anonymize import Anonymized, AnonymizeError, anonymize
 from cruxbox.building.rows import Row, read_rows, write_records
 from cruxbox.building.running import compare_behaviour
 from cruxbox.cli.connect import AsJson
@@ -23,7 +23,7 @@ def command(
     as_json: AsJson = False,
     running: Running,
 ) -> None:
-    """Renames variables, arguments and local functions; `f`, attributes and builtins stay.
+    """Renames variables, arguments and local functions; `f` (or `function_name`), attributes and builtins stay.
 
     A row whose renamed form does not behave like the original, or that cannot be renamed safely, is left out and named;
     the exit code is then 1. Ids stay, so that results can be set beside those of the original.
@@ -32,11 +32,8 @@ def command(
     problems = [str(problem) for problem in bad]
     done: list[tuple[Row, Anonymized]] = []
     for row in rows:
-        if row.function != ENTRY_POINT:
-            problems.append(f"{data}, line {row.line} ({row.id}): calls {row.function}; only programs on f are renamed")
-            continue
         try:
-            done.append((row, anonymize(row.code, row.input)))
+            done.append((row, anonymize(row.code, row.input, row.extra.get("function_name", ""))))
         except AnonymizeError as error:
             problems.append(f"{data}, line {row.line} ({row.id}): {error}")
     if verify and done:

@@ -68,6 +68,10 @@ def command(
         Optional[Path],
         typer.Option(metavar="SCORED.json", help="Where to write marks and verdicts; a folder for several."),
     ] = None,
+    prelude: Annotated[
+        Optional[Path],
+        typer.Option(metavar="FILE.py", help="Text to put in front of every program, such as LiveCodeBench's imports."),
+    ] = None,
     k: Annotated[Optional[list[int]], typer.Option("--k", help="The k of pass@k; may be repeated.")] = None,
     as_json: AsJson = False,
     *,
@@ -75,7 +79,7 @@ def command(
 ) -> None:
     """Score CRUXEval generations: pass@k and a verdict for each generation."""
     ks = _checked_ks(k or [1, 5])
-    rows = read_dataset(dataset)
+    rows = read_dataset(dataset, prelude)
     files = [read_generations(path, rows) for path in generations]
     for path, each in zip(generations, files):
         if len(each) < len(rows):

@@ -39,6 +39,10 @@ def command(
     out: Annotated[
         Optional[Path], typer.Option(metavar="FILE", help="Write the rows with their counts as `steps`.")
     ] = None,
+    prelude: Annotated[
+        Optional[Path],
+        typer.Option(metavar="FILE.py", help="Text to put in front of every program, such as LiveCodeBench's imports."),
+    ] = None,
     as_json: AsJson = False,
     *,
     running: Running,
@@ -47,7 +51,7 @@ def command(
 
     The exit code is 1 when a row has no count, because it does not run to its end.
     """
-    rows = read_dataset(dataset)
+    rows = read_dataset(dataset, prelude)
     with running.connect() as client, progress_bar("counting") as progress:
         verdicts = []
         for verdict in client.stream(_tasks(rows, count)):
@@ -55,7 +59,7 @@ def command(
             progress(len(verdicts), len(rows))
     counted = [verdict.steps for verdict in verdicts if verdict.outcome in _COUNTED]
     if out is not None:
-        write_records(out, (_counted(row, verdict) for row, verdict in zip(rows.values(), verdicts)))
+        write_records(out, (_counted(row, verdict) for row, verdict in zip(read_dataset(dataset).values(), verdicts)))
     if as_json:
         print_json({"rows": [_row(verdict) for verdict in verdicts], "sum": sum(counted)})
     else:
