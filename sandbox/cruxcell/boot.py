@@ -58,7 +58,7 @@ def main():
 def _prepare(setup, control):
     # type: (_Setup, object) -> object
     """Confine this process for good; gives the function that serves."""
-    from cruxcell import native, zygote
+    from cruxcell import native, seal, zygote
     from cruxcell.confinement import confine, rlimits
 
     helper = native.load(setup.pure, setup.native_folder)
@@ -86,7 +86,10 @@ def _prepare(setup, control):
     layers = confine.confine_zygote(helper, settings)
     _read_imports_without_stat()
     _look_without_stat(setup)
+    watched = seal.entries()
     _forget_the_harness()
+    helper.watch(watched)
+    del watched
     gc.collect()
     gc.disable()
     gc.freeze()
@@ -100,6 +103,7 @@ def _prepare(setup, control):
     for layer, active, detail in layers:
         ready += [layer.encode(), b"1" if active else b"0", detail.encode()]
     server = zygote.Zygote(helper, filters, pack, control, setup.opened, setup.threads)
+    helper.watch(seal.of_bench(server.bench))
     return lambda: server.serve(frames.pack(ready))
 
 

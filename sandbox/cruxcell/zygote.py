@@ -66,7 +66,7 @@ class Zygote:
         self._threads = messages.MOST_THREADS if threads else 0
         self._cpus = min(len(os.sched_getaffinity(0)), 1 + self._threads)  # that a worker can use at once
         self._kernel, self._filters, self._pack_limits = kernel, filters, pack_limits
-        self._bench = Workbench(
+        self.bench = Workbench(
             kernel, worker.REPORT, worker.PROGRESS, opened
         )  # of the workers, each of which has a copy
         self._control = control
@@ -279,7 +279,7 @@ class Zygote:
                 worker.discard(payload)
             if self._threads:
                 limits = self._room_for_threads(order, limits)
-            worker.main(self._bench, payload, channel >= 0, lambda: confine_worker(kernel, limits, bpf, parent))
+            worker.main(self.bench, payload, channel >= 0, lambda: confine_worker(kernel, limits, bpf, parent))
         finally:
             os._exit(messages.EXIT_HARNESS)
 

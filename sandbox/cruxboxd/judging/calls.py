@@ -214,6 +214,7 @@ class Caller:
         job = self._job(messages.JOB_CALLS, fields, asked)
         job.setting = self._setting
         job.may_share = bool(way.flags & payloads.SHARE) and not job.setting
+        job.seals = len(asks) + 1 if way.flags & payloads.SHARE and len(asks) > 1 else 0
         return job
 
     # ---- calls with expressions for arguments ------------------------------------------------------------------

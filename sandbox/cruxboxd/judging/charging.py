@@ -11,6 +11,7 @@ them. The rule of the second step:
 * else what ran before may have had a part in it. A clock begins anew for each check of a hermetic program, so what it
   says stands. In any other case the check runs again, alone; and after a report that no honest worker writes all checks
   of the worker do, for nothing it said can be told from what was forged;
+* a check behind which the seal broke runs again, alone (`cruxboxd.zygotes.seals`);
 * a worker that ended before its plan was complete charges nobody that shared it: any of their texts may be the cause.
 """
 
@@ -116,8 +117,8 @@ def _charge(plan: Plan, report: Report, result: Result, limits: Limits) -> tuple
     calls = [at for at in report.turns if plan.classes[at] != messages.CONSTANT]
     first = calls[:1] or report.turns[:1]
     again = {at for at in _out_of_memory(report) if at in calls and at not in first}
-    if not report.turns:
-        return {}, again
+    if not report.turns or result.unsealed:  # what broke the seal is what ran next; nothing it said is here
+        return {}, again | set(report.unanswered[:1])
     if _is_explained(report, result):
         is_silent = not report.answers and not report.is_over
         return ({report.turns[0]: _of_exit(report, result, limits)} if is_silent else {}), again

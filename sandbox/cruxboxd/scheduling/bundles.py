@@ -42,6 +42,7 @@ class Bundle(Job):
     def finish(self, result: Result) -> None:
         """Deal the result out to the jobs it belongs to."""
         self.put_down()
+        result = self.opened(result)
         sections = split_sections(result.report, len(self.asked_at_first))
         reports = [read_report(section, asked) for section, asked in zip(sections, self.asked_at_first)]
         begun = len(reports) if _is_honest(reports) else 0
@@ -63,7 +64,7 @@ class Bundle(Job):
 
     def stuck(self, report: bytes) -> None:
         """What the worker has not come to goes elsewhere; the job it is stuck on may have more of the kind."""
-        begun = split_sections(report, len(self.members))
+        begun = split_sections(self.unsealed(report), len(self.members))
         if begun:
             behind, self.members = self.members[len(begun) :], self.members[: len(begun)]
             for job in reversed(behind):
@@ -95,6 +96,7 @@ class Bundle(Job):
             report=section,
             said=said,
             facts=facts,
+            unsealed=result.unsealed if is_last else (),
             queue_ns=self.started_at - job.queued_at,
             attempts=job.attempts + 1,
             charged_ns=facts.cpu_ns * job.checks // self.checks,
@@ -116,6 +118,7 @@ def bundle(jobs: Sequence[Job], again: Callable[[Job], None], draw: Callable[[in
         tenant=head.tenant,
         interactive=head.interactive,
         checks=sum(job.checks for job in jobs),
+        seals=sum(job.checks + 1 for job in jobs),
         flags=head.flags,
         queued_at=head.queued_at,
         members=jobs,
@@ -124,7 +127,7 @@ def bundle(jobs: Sequence[Job], again: Callable[[Job], None], draw: Callable[[in
         draw=draw,
     )
     for job in jobs:
-        job.carrier = carrier
+        job.carrier, job.tokens = carrier, b""  # those of a worker it had before
     return carrier
 
 

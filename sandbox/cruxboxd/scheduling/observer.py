@@ -11,3 +11,6 @@ class PoolObserver:
 
     def sandbox_error(self, reason: str) -> None:
         pass
+
+    def seal_broken(self, what: tuple[str, ...]) -> None:
+        """A check left behind what the next one in its worker would have found; `what` are the names of `seals`."""

@@ -58,6 +58,7 @@ class Pool:
         self._memory_bytes = config.worker_memory_bytes
         self._most_keepers = self._most_busy + _SPARE_A_SLOT * config.workers
         self._setup_of, self._observer, self._draw = setup_of, observer, draw
+        self._is_unsealed = "seal" in config.opened
         self._queue = FairQueue(terms_of)
         self._slow_share = SlowShare(config.workers, self._most_busy)
         self._keepers: list[Keeper] = []
@@ -103,6 +104,10 @@ class Pool:
         self._pump_soon()
         try:
             results = [await job.future]
+            broken = results[0].unsealed
+            if broken:
+                log.warning("a seal broke", extra={"what": ",".join(broken), "tenant": job.tenant})
+                self._observer.seal_broken(broken)
             if job.partner is not None:
                 results.append(results[0] if results[0].error else await job.partner.future)
             return results
@@ -394,7 +399,10 @@ class Pool:
         jobs = [self._queue.take(job)]
         if job.may_share and share > job.checks:
             jobs += self._queue.take_more(job, companions(job, share))
-        return bundle(jobs, self._run_again, self._draw)
+        carrier = bundle(jobs, self._run_again, self._draw)
+        if self._is_unsealed:
+            carrier.seals = 0
+        return carrier
 
     def _run_again(self, job: Job) -> None:
         """A job that shared a worker and has to run once more, through no fault of anybody."""

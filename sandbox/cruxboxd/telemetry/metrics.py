@@ -38,6 +38,9 @@ class Metrics(PoolObserver, AuditObserver, service.Observer, interceptor.Observe
         self._violations = self._counter("cruxbox_violations", "Forbidden system calls, forged reports", ("syscall",))
         self._audits = self._counter("cruxbox_audits", "Checks that shared a worker and ran again alone")
         self._mismatches = self._counter("cruxbox_audit_mismatches", "Audits in which the check came to something else")
+        self._seals = self._counter(
+            "cruxbox_seal_breaks", "Checks that left something behind in a shared worker", ("what",)
+        )
         self._refused = self._counter("cruxbox_refused", "Calls refused", ("tenant", "reason"))
         self._helpers = Gauge(
             "cruxbox_native_helper", "1 if workers use the native helper", ("runtime",), registry=self.registry
@@ -89,6 +92,10 @@ class Metrics(PoolObserver, AuditObserver, service.Observer, interceptor.Observe
 
     def audit_mismatch(self) -> None:
         self._mismatches.inc()
+
+    def seal_broken(self, what: tuple[str, ...]) -> None:
+        for name in what:
+            self._seals.labels(name).inc()
 
     def zygote_ended(self) -> None:
         self._restarts.inc()

@@ -15,11 +15,14 @@ from cruxcell.protocol.payloads import LIMITS as LIMIT_FIELDS
 
 from cruxboxd.settings.config import Limits
 from cruxboxd.zygotes.company import Company
+from cruxboxd.zygotes import seals
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.report import ONE_VALUE, Asked, Report, read_report
 from cruxboxd.zygotes.setup import ZygoteKey
 
 _MS = 1_000_000
+# A worker that shares ends so when its own code finds things changed.
+_NO_ENDS = frozenset([messages.EXIT_UNSEALED << 8, messages.EXIT_HARNESS << 8])
 _MORE_BYTES = 32 << 20
 
 
@@ -36,6 +39,8 @@ class Result:
     over_cap: bool = False
     # CPU time to be charged to the tenant, where it is not all that the worker used.
     charged_ns: int | None = None
+    # What broke the seal behind the last check that counts (see `seals`); the next has to run again, alone.
+    unsealed: tuple[str, ...] = ()
     # The report, where it has been read already.
     said: Report | None = None
     # Those that shared the worker, if it was not this job's alone; the places of its checks that are to be audited.
@@ -91,6 +96,9 @@ class Job:
     call: int = 0
     # Where its verdicts leave; while that is full, it is not handed out.
     outlet: Outlet | None = None
+    # Seals its worker may need, if checks share it; the tokens of the worker that has it.
+    seals: int = 0
+    tokens: bytes = b""
     # Called with the report so far when its worker gets nothing done for long: what is behind can go elsewhere.
     on_stuck: Callable[[bytes], None] | None = None
     carrier: Job | None = None
@@ -116,11 +124,12 @@ class Job:
         return not self.is_cancelled
 
     def payload(self) -> bytes:
-        """The frame the worker reads."""
+        """The frame the worker reads, with tokens that no other worker ever had."""
+        self.tokens = seals.new_tokens(self.seals)
         limits = LIMIT_FIELDS.pack(self.limits.steps, self.limits.output_bytes)
         if self.setting:
-            return frames.frame([messages.JOB_SET, limits, self.setting, self.kind, *self.fields])
-        return frames.frame([self.kind, limits, *self.fields])
+            return frames.frame([messages.JOB_SET, limits, self.tokens, self.setting, self.kind, *self.fields])
+        return frames.frame([self.kind, limits, self.tokens, *self.fields])
 
     def order(self, seq: int, lane: int) -> bytes:
         """The datagram the zygote reads."""
@@ -152,12 +161,28 @@ class Job:
         """Bytes of report the daemon reads from this job's worker before it kills it: enough for any one check, and
         for what others are likely to say. What goes over it with others in front of it runs again, alone."""
         a_check = 4 * max(self.limits.output_bytes, messages.VALUE_BYTES) + (1 << 16)
-        return (1 << 18) + a_check + min((self.checks - 1) * a_check, _MORE_BYTES)
+        return (1 << 18) + self.seals * seals.RECORD_BYTES + a_check + min((self.checks - 1) * a_check, _MORE_BYTES)
 
     def stuck(self, report: bytes) -> None:
         """Its worker gets nothing done; `report` is what it has said until now."""
         if self.on_stuck is not None and not self.is_cancelled:
-            self.on_stuck(report)
+            self.on_stuck(self.unsealed(report))
+
+    def unsealed(self, report: bytes) -> bytes:
+        """What counts of a report that goes on."""
+        return seals.unseal(report, self.tokens, is_whole=False).report if self.tokens else report
+
+    def opened(self, result: Result) -> Result:
+        """What counts of a result, where checks shared the worker."""
+        if not self.tokens or result.error:
+            return result
+        found = seals.unseal(result.report, self.tokens, is_whole=not result.over_cap)
+        broken = found.broken
+        if not broken and result.facts.status in _NO_ENDS:
+            broken = (seals.UNFINISHED,)
+        # How the worker ended is then nobody's end: the check that it came upon runs again.
+        facts = replace(result.facts, status=0, killed=messages.NOT_KILLED) if broken else result.facts
+        return replace(result, report=found.report, facts=facts, unsealed=broken)
 
     def anew(self, **changes: Any) -> Job:
         """A new job that asks for the same, but for `changes`; its partner is made anew with it."""
@@ -182,6 +207,6 @@ class Job:
             if self.on_over is not None:
                 self.on_over(self, result)
         if not self.future.done():
-            self.future.set_result(result)
+            self.future.set_result(self.opened(result))
         elif self.future.cancelled():
             result.leave()  # nobody takes it

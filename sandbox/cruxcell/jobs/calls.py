@@ -33,7 +33,7 @@ def run_bundle(bench, fields):
     """
     spent = 0
     depth = sys.getrecursionlimit() + 1  # as deep as the compiler may go in a worker without this frame
-    for place, packed in enumerate(fields):
+    for place, packed in enumerate(tuple(fields)):  # a tuple, which no check can change
         bench.send(records.section(place))
         sys.setrecursionlimit(depth)
         bench.next_check()  # the time that others' texts took is not this job's
@@ -56,10 +56,12 @@ def run_calls(bench, fields, more_flags=0):
     """
     flags = CALLS_FLAGS.unpack(fields[0])[0] | more_flags
     source = fields[1].decode("utf-8", "surrogatepass")
-    checks = [
-        (entry_point.decode(), call.decode("utf-8", "surrogatepass"))
-        for entry_point, call in zip(fields[2::2], fields[3::2])
-    ]
+    checks = tuple(
+        [
+            (entry_point.decode(), call.decode("utf-8", "surrogatepass"))
+            for entry_point, call in zip(fields[2::2], fields[3::2])
+        ]
+    )
     loaded = _loaded()
     program, planned = _parse(source, checks)
     bound = bound_names(source, program) if program is not None and flags & (SHARE | INSPECT) else None
@@ -68,11 +70,18 @@ def run_calls(bench, fields, more_flags=0):
     inspector = _inspect_texts(bench, source, program, checks, planned, bound) if flags & INSPECT else None
     set_recursion_depth(2)
     gc.freeze()  # what is ours need not be looked through for what a check left
+    # Where checks follow each other, the helper vouches for each that the next finds all as it was (see `seal`).
+    helper, report = bench.kernel, bench.report
+    bench.begin(0)  # what a check finds in place is part of the snapshot
+    is_sealed = helper.arm(inspector is not None) and (sharing or flags & BUNDLED)  # type: ignore[attr-defined]
+    seal = helper.seal if is_sealed else _no_seal  # type: ignore[attr-defined]
+    seal(report, -1)
     spent = 0
     for index, (kind, _, code) in enumerate(planned):
         if kind == messages.CONSTANT:
             _evaluate(bench, index, None, code)
             used = _clear(bench, loaded)
+            seal(report, index)
             if used < 0:
                 return -1
             spent += used
@@ -86,6 +95,7 @@ def run_calls(bench, fields, more_flags=0):
             look = _looker(inspector, checks[index][1], code, bench.next_check) if inspector is not None else None
             _evaluate(bench, index, program, code, look, is_final=not flags & BUNDLED)
             used = _clear(bench, loaded)
+            seal(report, index)
             if not sharing:
                 if flags & TOGETHER:
                     continue
@@ -97,7 +107,7 @@ def run_calls(bench, fields, more_flags=0):
 
 
 def _share(bench, flags, bound, planned):
-    # type: (Workbench, int, frozenset[str] | None, list[tuple[str, str, object]]) -> tuple[bool, list[tuple[str, str, object]]]
+    # type: (Workbench, int, frozenset[str] | None, tuple[tuple[str, str, object], ...]) -> tuple[bool, tuple[tuple[str, str, object], ...]]
     """(may the calls here follow each other, and others them?, the plan with what must be ALONE marked).
 
     `bound`: the names that the program binds for its calls; None if it is not hermetic. A call that may not share (see
@@ -112,7 +122,12 @@ def _share(bench, flags, bound, planned):
     calls = sum(kind == messages.DIRECT for kind, _, _ in planned)
     if flags & TOGETHER or not (flags & BUNDLED or calls > sum(apart)):
         return False, planned
-    return True, [(messages.ALONE, "", None) if alone else item for alone, item in zip(apart, planned)]
+    return True, tuple([(messages.ALONE, "", None) if alone else item for alone, item in zip(apart, planned)])
+
+
+def _no_seal(report, index):
+    # type: (int, int) -> None
+    """For a check that is alone in its worker, or whose worker nobody relies on."""
 
 
 def _clear(bench, loaded):
@@ -133,23 +148,23 @@ def _loaded():
 
 
 def _parse(source, checks):
-    # type: (str, list[tuple[str, str]]) -> tuple[object, list[tuple[str, str, object]]]
+    # type: (str, tuple[tuple[str, str], ...]) -> tuple[object, tuple[tuple[str, str, object], ...]]
     """(code of the program or None, [(class, detail, code) of each check])."""
     try:
         program = compile_text(source, PROGRAM, "exec") if source else None
     except Invalid as error:
-        return None, [(messages.INVALID, "the program: %s" % error, None)] * len(checks)
+        return None, ((messages.INVALID, "the program: %s" % error, None),) * len(checks)
     planned = []
     for entry_point, call in checks:
         try:
             planned.append(classify_call(call, entry_point))
         except Invalid as error:
             planned.append((messages.INVALID, "the call: %s" % error, None))
-    return program, planned
+    return program, tuple(planned)  # which no check can change
 
 
 def _inspect_texts(bench, source, program, checks, planned, bound):  # noqa: PLR0917 - all that parsing found
-    # type: (Workbench, str, object, list[tuple[str, str]], list[tuple[str, str, object]], frozenset[str] | None) -> Inspector | None
+    # type: (Workbench, str, object, tuple[tuple[str, str], ...], tuple[tuple[str, str, object], ...], frozenset[str] | None) -> Inspector | None
     """Report what the texts alone say, before any of them runs. `bound`: as for `_share`."""
     if program is None:
         return None

@@ -5,7 +5,7 @@ import sys
 import time
 
 from cruxcell.jobs.capture import Capture
-from cruxcell.protocol import frames, messages, records
+from cruxcell.protocol import messages, records
 from cruxcell.values.canonical import NotPlain, TooLarge, canon, short_repr, type_name
 
 # A worker has one thread. The clock of the process would do, too, but with a limit on CPU time (RLIMIT_CPU) the kernel
@@ -21,6 +21,12 @@ class Workbench:
 
     Made before the fork, so that the worker only has to write down its limits.
     """
+
+    # No other attribute: nothing can be put in front of a method.
+    __slots__ = (
+        "_budget", "_ended", "_started", "index", "kernel", "opened", "output_limit", "progress", "report", "stderr",
+        "stdout", "step_limit", "used_cpu_ns",
+    )  # fmt: skip
 
     def __init__(self, kernel, report, progress, opened=frozenset()):
         # type: (object, int, int, frozenset[str]) -> None
@@ -46,7 +52,7 @@ class Workbench:
 
     def send(self, record):
         # type: (bytes) -> None
-        frames.write_all(self.report, record)
+        self.kernel.say(self.report, record)  # type: ignore[attr-defined]
 
     def next_check(self):
         # type: () -> None
@@ -64,7 +70,8 @@ class Workbench:
         self.index = index
         self.stdout.reset()
         self.stderr.reset()
-        sys.stdout, sys.stderr = self.stdout, self.stderr
+        if sys.stdout is not self.stdout or sys.stderr is not self.stderr:
+            sys.stdout, sys.stderr = self.stdout, self.stderr
         self._ended = None
         self._started = (_cpu_ns(), _wall_ns())
 

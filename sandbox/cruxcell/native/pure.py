@@ -15,6 +15,7 @@ import struct
 import sys
 from _thread import get_ident as _get_ident
 
+from cruxcell.native import pure_seal
 from cruxcell.protocol import frames
 
 TYPE_CHECKING = False
@@ -46,8 +47,18 @@ _TOOL_NAME = "cruxcell"
 _CodeType = type((lambda: None).__code__)
 _monitoring: "Any" = vars(sys).get("monitoring")  # from 3.12 on
 
-_steps = 0
-_running = False
+
+class _State:
+    """What changes with each run. Not globals: those of the harness must stay as they are (see `seal`)."""
+
+    __slots__ = ("running", "steps")
+
+    def __init__(self):
+        # type: () -> None
+        self.running, self.steps = False, 0
+
+
+_state = _State()
 _libc = None  # type: object
 
 
@@ -181,18 +192,18 @@ def run(code, globals, limit, fd, report):
         fd: where the report goes.
         report: what is written before the process ends with status 61, which nothing can catch.
     """
-    global _running
     if not isinstance(code, _CodeType):
         raise TypeError("run takes a code object, not %s" % type(code).__name__)
     if code.co_freevars:
         raise TypeError("run takes a code object without free variables")
-    if _running:  # or a candidate could start its count anew
+    if _state.running:  # or a candidate could start its count anew
         raise RuntimeError("run is already running")
-    _running = True
+    _state.running = True
+    _begin_run()
     try:
         return _count(code, globals, limit, fd, report)
     finally:
-        _running = False
+        _state.running = False
 
 
 def evaluate(code, globals):
@@ -204,7 +215,7 @@ def evaluate(code, globals):
 def steps():
     # type: () -> int
     """The count of the last `run`."""
-    return _steps
+    return _state.steps
 
 
 def _stop(fd, report):
@@ -235,20 +246,23 @@ def _count_traced(code, globals, limit, fd, report):
                 _stop(fd, report)
         return happened
 
-    global _steps
+    _switching(True)
     sys.settrace(started)
+    _switching(False)
     try:
         return eval(code, globals)  # type: ignore[arg-type]
     finally:
+        _switching(True)
         sys.settrace(None)
         sys.setprofile(None)  # one that the candidate set must not watch what comes after it
-        _steps = count
+        _switching(False)
+        _state.steps = count
 
 
 def _count_monitored(code, globals, limit, fd, report):
     # type: (object, dict[str, object], int, int, bytes) -> object
     """From 3.12 on: INSTRUCTION events of sys.monitoring, without the ones of this function."""
-    global _steps, _tool
+    global _tool
     event = _monitoring.events.INSTRUCTION
     count = 0
     thread = _get_ident()
@@ -260,21 +274,25 @@ def _count_monitored(code, globals, limit, fd, report):
             if count > limit > 0:
                 _stop(fd, report)
 
+    _switching(True)
     own = _count_monitored.__code__  # looked up by name: asking for a frame is refused to guarded code
     if _monitoring.get_tool(_tool) != _TOOL_NAME:  # what ran before gave our number away
         _tool = _take_tool()
     _monitoring.register_callback(_tool, event, happened)
     _monitoring.set_events(_tool, event)
+    _switching(False)
     try:
         return eval(code, globals)  # type: ignore[arg-type]
     finally:
+        _switching(True)
         if _monitoring.get_tool(_tool) is not None:
             _monitoring.set_events(_tool, 0)
         if sys.gettrace() is not None:
             sys.settrace(None)
         if sys.getprofile() is not None:
             sys.setprofile(None)
-        _steps = count
+        _switching(False)
+        _state.steps = count
 
 
 def _take_tool():
@@ -291,3 +309,4 @@ def _take_tool():
 
 _tool = _take_tool() if _monitoring else -1
 _count = _count_monitored if _monitoring else _count_traced
+read_payload, watch, say, arm, seal, _begin_run, _switching = pure_seal.make(lambda: _state.running)

@@ -71,6 +71,8 @@ NOT_PLAIN = b"F"  # the test's half: what the candidate returned is more than ma
 VIOLATED = b"Y"  # written by the native helper's signal handler: the number of a forbidden system call
 FINDINGS = b"I"  # what a filter asked about checks from one on, as places in FINDING_NAMES; before their own records
 TESTS = b"T"  # of a suite: the tests it ran, before its ENDED
+SEAL = b"K"  # between checks that share a worker: what was said up to here counts; a token, and how many bytes that is
+UNSEALED = b"U"  # the worker's state differs, so it ends: a bit for each of SEAL_NAMES
 HARNESS_ERROR = b"H"  # our own code failed: a SANDBOX_ERROR, whatever else was said
 
 # What a filter may find (FINDINGS): in the texts, in the value, in the operands, in the events of a whole script.
@@ -85,6 +87,14 @@ FINDING_NAMES = (
     UNINSPECTED, EXCEPTION_EVENT, LIBRARY_CODE, SEEDLESS,
 )  # fmt: skip
 
+# What a seal compares, by the names that the daemon has for it. native.h knows some of their places.
+SEAL_NAMES = (
+    "report", "builtins", "harness", "module_table", "module", "sys", "type", "codecs", "limits", "hooks", "gc",
+    "warnings", "signals", "locale", "context", "random", "environment", "descriptors", "threads", "frames", "audit",
+)  # fmt: skip
+TOKEN_BYTES = 8  # of a seal; each is used once
+SEAL_TAIL = struct.Struct("<Q")  # behind the token
+
 # How a VALUE was encoded.
 PLAIN, HOLDS_NAN, OPAQUE = b"p", b"n", b"o"
 
@@ -95,7 +105,7 @@ CONSTANT, DIRECT, ARGUED, EXPRESSION, INVALID, ALONE = "c", "d", "a", "x", "i", 
 READ_CONSTANT, READ_EXPRESSION, READ_INVALID, READ_ASSERTION = b"c", b"e", b"i", b"r"
 
 # Exit codes of a worker that ended itself after its last record.
-EXIT_DONE, EXIT_STEPS, EXIT_OUTPUT, EXIT_HARNESS, EXIT_VIOLATION = 0, 61, 62, 63, 64
+EXIT_DONE, EXIT_STEPS, EXIT_OUTPUT, EXIT_HARNESS, EXIT_VIOLATION, EXIT_UNSEALED = 0, 61, 62, 63, 64, 65
 
 MAX_PAYLOAD = 64 << 20
 VALUE_BYTES = 1 << 16  # of a value that may always be reported; more if the output limit is larger

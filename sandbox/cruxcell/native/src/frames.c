@@ -78,8 +78,32 @@ add_fields(PyObject *fields, const char *data, Py_ssize_t size)
     return 0;
 }
 
+/* Take the tokens of the seals, a frame's third field, out of the body: those no Python object ever holds. -1 with an
+ * exception set, or the size of the body without them. */
+static Py_ssize_t
+take_tokens(char *body, Py_ssize_t size)
+{
+    Py_ssize_t at = 0, length = 0;
+    int field;
+
+    for (field = 0; field < 3; field++) {
+        at += field == 0 ? 0 : LENGTH + length;
+        if (size - at < LENGTH || length_at(body + at) > size - at - LENGTH) {
+            PyErr_SetString(PyExc_ValueError, "a payload has at least three fields");
+            return -1;
+        }
+        length = length_at(body + at);
+    }
+    if (cell_keep_tokens(body + at + LENGTH, (size_t)length) < 0) {
+        return -1;
+    }
+    memset(body + at + LENGTH, 0, (size_t)length);
+    memmove(body + at, body + at + LENGTH + length, (size_t)(size - at - LENGTH - length));
+    return size - LENGTH - length;
+}
+
 static int
-read_fields(int fd, Py_ssize_t limit, struct bytes *bytes, PyObject *fields)
+read_fields(int fd, Py_ssize_t limit, int is_payload, struct bytes *bytes, PyObject *fields)
 {
     char head[LENGTH], *body;
     Py_ssize_t size;
@@ -97,7 +121,13 @@ read_fields(int fd, Py_ssize_t limit, struct bytes *bytes, PyObject *fields)
         PyErr_NoMemory();
         return -1;
     }
-    return read_exactly(fd, body, size) < 0 ? -1 : add_fields(fields, body, size);
+    if (read_exactly(fd, body, size) < 0) {
+        return -1;
+    }
+    if (is_payload) {
+        size = take_tokens(body, size);
+    }
+    return size < 0 ? -1 : add_fields(fields, body, size);
 }
 
 const char cell_read_frame_doc[] = PyDoc_STR(
@@ -105,15 +135,15 @@ const char cell_read_frame_doc[] = PyDoc_STR(
 "Read one frame of at most `limit` bytes, and not a byte more: its fields. Raises OSError, or ValueError for what is\n"
 "not a frame.");
 
-PyObject *
-cell_read_frame(PyObject *Py_UNUSED(module), PyObject *args)
+static PyObject *
+read_one(PyObject *args, int is_payload)
 {
     struct bytes bytes;
     Py_ssize_t limit;
     PyObject *fields;
     int fd;
 
-    if (!PyArg_ParseTuple(args, "in:read_frame", &fd, &limit)) {
+    if (!PyArg_ParseTuple(args, "in:read", &fd, &limit)) {
         return NULL;
     }
     fields = PyList_New(0);
@@ -121,9 +151,25 @@ cell_read_frame(PyObject *Py_UNUSED(module), PyObject *args)
         return NULL;
     }
     bytes_begin(&bytes);
-    if (read_fields(fd, limit, &bytes, fields) < 0) {
+    if (read_fields(fd, limit, is_payload, &bytes, fields) < 0) {
         Py_CLEAR(fields);
     }
     bytes_end(&bytes);
     return fields;
+}
+
+PyObject *
+cell_read_frame(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    return read_one(args, 0);
+}
+
+const char cell_read_payload_doc[] = PyDoc_STR(
+"read_payload(fd, limit) -> list\n\n"
+"As read_frame; but the third field, the tokens of the seals, is kept here and left out.");
+
+PyObject *
+cell_read_payload(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    return read_one(args, 1);
 }

@@ -5,6 +5,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <stdint.h>
+
 /* Hidden from the dynamic linker: only the module's own start-up function is visible. */
 #pragma GCC visibility push(hidden)
 
@@ -33,16 +35,51 @@ int bytes_put_utf8(struct bytes *bytes, PyObject *text, Py_ssize_t count, size_t
  * or nested too deep, or takes more than `budget` bytes. */
 int encode_plainly(struct bytes *bytes, PyObject *value, Py_ssize_t budget, int *has_nan);
 
+/* Places in messages.SEAL_NAMES. */
+enum {
+    PLACE_REPORT = 0,
+    PLACE_LIMITS = 8,
+    PLACE_HOOKS = 9,
+    PLACE_LOCALE = 13,
+    PLACE_CONTEXT = 14,
+    PLACE_DESCRIPTORS = 17,
+    PLACE_THREADS = 18,
+    PLACE_FRAMES = 19,
+    PLACE_AUDIT = 20,
+};
+
+/* Is code of a task being evaluated? */
+int cell_is_running(void);
+/* For the seal: code of a task begins; the step counter is being switched. */
+void cell_seal_run(void);
+void cell_seal_switching(int on);
+/* Write all of it, as something that the harness says. 0, or -1 with an exception set. */
+int cell_tell(int fd, const char *data, size_t size);
+int cell_keep_tokens(const char *data, size_t size);
+/* Take the snapshot of what is watched; 0, or -1 with an exception set. Then: a bit for each place that differs. */
+int watch_arm(void);
+uint64_t watch_differs(void);
+
 PyObject *cell_run(PyObject *module, PyObject *args);
 PyObject *cell_evaluate(PyObject *module, PyObject *args);
 PyObject *cell_steps(PyObject *module, PyObject *none);
 PyObject *cell_read_frame(PyObject *module, PyObject *args);
+PyObject *cell_read_payload(PyObject *module, PyObject *args);
+PyObject *cell_watch(PyObject *module, PyObject *entries);
+PyObject *cell_say(PyObject *module, PyObject *args);
+PyObject *cell_arm(PyObject *module, PyObject *args);
+PyObject *cell_seal(PyObject *module, PyObject *args);
 PyObject *cell_canon(PyObject *module, PyObject *args);
 PyObject *cell_report_value(PyObject *module, PyObject *args);
 extern const char cell_run_doc[];
 extern const char cell_evaluate_doc[];
 extern const char cell_steps_doc[];
 extern const char cell_read_frame_doc[];
+extern const char cell_read_payload_doc[];
+extern const char cell_watch_doc[];
+extern const char cell_say_doc[];
+extern const char cell_arm_doc[];
+extern const char cell_seal_doc[];
 extern const char cell_canon_doc[];
 extern const char cell_report_value_doc[];
 

@@ -119,24 +119,6 @@ put_output(struct bytes *bytes, PyObject *stream)
     return put_field(bytes, PyBytes_AS_STRING(stream), (size_t)PyBytes_GET_SIZE(stream));
 }
 
-/* 0, or -1 with an exception set. A worker has one thread: nobody waits for the interpreter meanwhile. */
-static int
-write_all(int fd, const char *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(fd, data, size);
-        if (written >= 0) {
-            data += written;
-            size -= (size_t)written;
-        }
-        else if (errno != EINTR) {
-            PyErr_SetFromErrno(PyExc_OSError);
-            return -1;
-        }
-    }
-    return 0;
-}
-
 const char cell_report_value_doc[] = PyDoc_STR(
 "report_value(fd, index, steps, cpu_ns, wall_ns, value, budget, text_limit, stdout, stderr) -> bool\n\n"
 "Write the record of a plain value to the file descriptor. False, and nothing written, for a value that canon() says\n"
@@ -163,7 +145,7 @@ cell_report_value(PyObject *Py_UNUSED(module), PyObject *args)
               put_output(&bytes, err) == 0;
     if (is_mine) {
         end_field(&bytes, sizeof(uint32_t));
-        result = write_all(fd, bytes.data, bytes.size);
+        result = cell_tell(fd, bytes.data, bytes.size);
     }
     bytes_end(&bytes);
     return result < 0 ? NULL : PyBool_FromLong(is_mine);

@@ -257,6 +257,12 @@ stop_counting(void)
 
 #endif
 
+int
+cell_is_running(void)
+{
+    return running;
+}
+
 /* exec() and eval() give a namespace its builtins; so does run(). */
 static int
 give_builtins(PyObject *globals)
@@ -305,15 +311,20 @@ cell_run(PyObject *Py_UNUSED(module), PyObject *args)
     report_fd = fd;
     report = PyBytes_AS_STRING(text); /* alive as long as `args` is */
     report_size = PyBytes_GET_SIZE(text);
+    cell_seal_switching(1);
     if (start_counting() < 0) {
+        cell_seal_switching(0);
         return NULL;
     }
 #if MONITORING
     counting_thread = PyThread_get_thread_ident();
 #endif
+    cell_seal_switching(0);
+    cell_seal_run();
     running = 1;
     value = PyEval_EvalCode(code, globals, globals);
     running = 0;
+    cell_seal_switching(1);
     if (value == NULL) {
         PyObject *type, *exception, *traceback;
         PyErr_Fetch(&type, &exception, &traceback);
@@ -323,6 +334,7 @@ cell_run(PyObject *Py_UNUSED(module), PyObject *args)
     else {
         stop_counting();
     }
+    cell_seal_switching(0);
     return value;
 }
 

@@ -1,0 +1,268 @@
+/* The seal between checks that share a worker. seal.py says what is compared, watch.c compares; this file keeps the
+ * secret and writes the records.
+ *
+ * The daemon sends a one-time token for each seal. read_payload() takes them off the pipe into C memory before anything
+ * of the task is looked at; no Python object ever holds one. After each check seal() compares the worker's state with
+ * the snapshot that arm() took, and says the next token if nothing differs; else it says what does and ends the
+ * process. A token stands beside the number of bytes that the harness has said up to there, so bytes that a candidate
+ * wrote to the pipe by itself break the seal behind them. So does a second answer, or an answer to another check.
+ */
+#include "native.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* See messages.py. */
+#define SEAL 'K'
+#define UNSEALED 'U'
+#define EXIT_UNSEALED 65
+#define TOKEN_SIZE 8
+#define KIND_AT 8   /* in a record: two lengths stand before the letter */
+#define INDEX_AT 13 /* of the check, in an answer */
+
+static char *tokens; /* those not said yet, or NULL: nothing is sealed here */
+static size_t tokens_left;
+static uint64_t said; /* bytes that the harness wrote to the report */
+static int is_armed, inspects;
+static int has_run;   /* code of a task, since the last seal */
+static int is_switching; /* the step counter is switched on or off: what that makes known is our own doing */
+static int answers;
+static uint32_t answered;
+static uint64_t noticed; /* what was seen that no comparison shows */
+
+/* ---- what is told ------------------------------------------------------------------------------------------ */
+
+int
+cell_tell(int fd, const char *data, size_t size)
+{
+    size_t rest = size;
+
+    while (rest > 0) {
+        ssize_t written = write(fd, data + (size - rest), rest);
+        if (written >= 0) {
+            rest -= (size_t)written;
+        }
+        else if (errno != EINTR) {
+            PyErr_SetFromErrno(PyExc_OSError);
+            return -1;
+        }
+    }
+    if (cell_is_running()) {
+        return 0; /* somebody else says it: it does not count, and the next seal breaks */
+    }
+    said += size;
+    if (size >= INDEX_AT + sizeof answered && (data[KIND_AT] == 'V' || data[KIND_AT] == 'E')) {
+        answers++;
+        memcpy(&answered, data + INDEX_AT, sizeof answered);
+    }
+    return 0;
+}
+
+const char cell_say_doc[] = PyDoc_STR(
+"say(fd, record) -> None\n\nWrite one record to the report. Raises OSError.");
+
+PyObject *
+cell_say(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    const char *data;
+    Py_ssize_t size;
+    uint32_t length;
+    int fd;
+
+    if (!PyArg_ParseTuple(args, "iy#:say", &fd, &data, &size)) {
+        return NULL;
+    }
+    memcpy(&length, data, size < 4 ? 0 : sizeof length);
+    if (size < 4 || length != (uint64_t)size - 4) {
+        PyErr_SetString(PyExc_ValueError, "say takes one whole record");
+        return NULL;
+    }
+    if (cell_tell(fd, data, (size_t)size) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* ---- the tokens -------------------------------------------------------------------------------------------- */
+
+int
+cell_keep_tokens(const char *data, size_t size)
+{
+    tokens_left = size / TOKEN_SIZE;
+    said = 0; /* a rehearsal in the zygote said something, too */
+    answers = has_run = 0;
+    if (tokens_left == 0) {
+        return 0;
+    }
+    tokens = malloc(size);
+    if (tokens == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memcpy(tokens, data, size);
+    return 0;
+}
+
+/* ---- what happens between two seals ------------------------------------------------------------------------ */
+
+void
+cell_seal_switching(int on)
+{
+    is_switching = on;
+}
+
+void
+cell_seal_run(void)
+{
+    has_run = 1;
+}
+
+/* What an import does by itself. That one has happened is seen in the table of modules. */
+static const char *const harmless[] = {
+    "import", "open", "compile", "exec", "marshal.loads", "marshal.load", "os.listdir", "os.scandir"};
+
+static int
+looks_for_line(PyObject *args)
+{
+    PyObject *name = PyTuple_Check(args) && PyTuple_GET_SIZE(args) == 2 ? PyTuple_GET_ITEM(args, 1) : NULL;
+
+    return name != NULL && PyUnicode_Check(name) &&
+           (PyUnicode_CompareWithASCIIString(name, "tb_frame") == 0 ||
+            PyUnicode_CompareWithASCIIString(name, "f_code") == 0);
+}
+
+static int
+is_ours(const char *event, PyObject *args)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
+        if (strcmp(event, harmless[i]) == 0) {
+            return 1;
+        }
+    }
+    if (is_switching) {
+        return strncmp(event, "sys.set", 7) == 0 || strncmp(event, "sys.monitoring", 14) == 0;
+    }
+    if (cell_is_running()) {
+        return 0;
+    }
+    /* The harness looks for the line that raised; and for operands, where it was asked to. */
+    return inspects || (strcmp(event, "object.__getattr__") == 0 && looks_for_line(args));
+}
+
+/* An audit hook: nothing that may share a worker does what the interpreter makes known to those. */
+static int
+on_audit(const char *event, PyObject *args, void *Py_UNUSED(data))
+{
+    if (is_armed && has_run && !is_ours(event, args)) {
+        noticed |= 1ULL << PLACE_AUDIT;
+    }
+    return 0;
+}
+
+/* ---- seals ------------------------------------------------------------------------------------------------- */
+
+const char cell_arm_doc[] = PyDoc_STR(
+"arm(inspects) -> bool\n\n"
+"Take the snapshot, the first time this is called in a worker that has tokens; True if it has. From then on seal()\n"
+"must be called by the function that calls this. `inspects`: the harness looks at operands.");
+
+PyObject *
+cell_arm(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    int inspecting;
+
+    if (!PyArg_ParseTuple(args, "p:arm", &inspecting)) {
+        return NULL;
+    }
+    if (tokens != NULL && !is_armed && !cell_is_running()) {
+        if (PySys_AddAuditHook(on_audit, NULL) < 0 || watch_arm() < 0) {
+            return NULL;
+        }
+        is_armed = 1;
+    }
+    inspects = inspecting;
+    return PyBool_FromLong(is_armed);
+}
+
+static void
+put_u32(char **at, uint32_t number)
+{
+    memcpy(*at, &number, sizeof number);
+    *at += sizeof number;
+}
+
+/* A record of a letter and up to 16 bytes. */
+static int
+tell_short(int fd, char kind, const char *data, uint32_t size)
+{
+    char record[32], *at = record;
+
+    put_u32(&at, 9 + size);
+    put_u32(&at, 1);
+    *at++ = kind;
+    put_u32(&at, size);
+    memcpy(at, data, size);
+    return cell_tell(fd, record, (size_t)(at - record) + size);
+}
+
+static void
+break_off(int fd, uint64_t found)
+{
+    char data[sizeof found];
+
+    memcpy(data, &found, sizeof found);
+    tell_short(fd, UNSEALED, data, sizeof data);
+    _exit(EXIT_UNSEALED);
+}
+
+static int
+say_token(int fd)
+{
+    char data[TOKEN_SIZE + sizeof said];
+
+    memcpy(data, tokens, TOKEN_SIZE);
+    memcpy(data + TOKEN_SIZE, &said, sizeof said);
+    tokens += TOKEN_SIZE;
+    tokens_left--;
+    return tell_short(fd, SEAL, data, sizeof data);
+}
+
+const char cell_seal_doc[] = PyDoc_STR(
+"seal(fd, index) -> None\n\n"
+"Check `index` was answered (-1: no check has run since the last seal). Compare the state with the snapshot: say the\n"
+"next token, or what differs, and then end the process with status 65.");
+
+PyObject *
+cell_seal(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    uint64_t found;
+    int fd, index;
+
+    if (!PyArg_ParseTuple(args, "ii:seal", &fd, &index)) {
+        return NULL;
+    }
+    if (!is_armed || tokens_left == 0 || cell_is_running()) {
+        PyErr_SetString(PyExc_RuntimeError, "there is nothing to seal");
+        return NULL;
+    }
+    found = noticed;
+    if (index < 0 ? has_run || answers != 0 : answers != 1 || answered != (uint32_t)index) {
+        found |= 1ULL << PLACE_REPORT;
+    }
+    if (has_run) {
+        found |= watch_differs();
+    }
+    if (found != 0) {
+        break_off(fd, found);
+    }
+    has_run = answers = 0;
+    if (say_token(fd) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,184 @@
+"""What the seal between checks compares: listed once, in the zygote, while all of it is as it should be.
+
+Checks that share a worker run one after the other. After each, the helper (`native/src/seal.c`, or `pure_seal`)
+compares what is listed here with a snapshot from before the first one, and vouches for what was said only if nothing
+differs. The list is broad on purpose. It holds what a check may depend on and a program may change: the dicts of
+builtins, of all modules and types, the lists and dicts those hold, the functions of the harness, and whatever the
+interpreter can be asked for. The helper adds what is not an object: frames, trace functions, descriptors, locale,
+context variables, and the events that audit hooks see.
+"""
+
+import _warnings
+import builtins
+import codecs
+import encodings
+import gc
+import sys
+
+from cruxcell.protocol.messages import SEAL_NAMES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+    from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
+
+_PLACE = {name: place for place, name in enumerate(SEAL_NAMES)}
+_FunctionType = type(lambda: None)
+# Modules whose functions a check runs without naming them.
+_OURS = ("cruxcell", "encodings", "codecs")
+_TWIN = "cruxcell.native.pure_seal"
+_SIGNALS = (2, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27)
+# Attributes of the interpreter's modules that answer with a setting: (place, module, names).
+_SETTINGS = (
+    ("limits", "sys", ("getrecursionlimit", "get_int_max_str_digits")),
+    ("sys", "sys", ("getswitchinterval", "getdlopenflags", "get_coroutine_origin_tracking_depth")),
+    ("hooks", "sys", ("get_asyncgen_hooks", "gettrace", "getprofile")),
+    ("gc", "gc", ("isenabled", "get_threshold", "get_debug")),
+    ("hooks", "atexit", ("_ncallbacks",)),
+)
+_ERROR_HANDLERS = ("strict", "ignore", "replace", "xmlcharrefreplace", "backslashreplace", "namereplace",
+                   "surrogatepass", "surrogateescape")  # fmt: skip
+_PLACES_OF_MODULES = {"builtins": "builtins", "sys": "sys", "gc": "gc", "_warnings": "warnings", "warnings": "warnings",
+                      "_codecs": "codecs", "codecs": "codecs", "encodings": "codecs", "os": "environment",
+                      "posix": "environment", "random": "random"}  # fmt: skip
+_FREE = frozenset(["__all__", "__builtins__", "__annotations__", "__cached__", "__warningregistry__"])
+
+
+def entries():
+    # type: () -> list[tuple[Any, ...]]
+    """All that is to be watched in a zygote, as the helper's `watch` takes it. Ask while the harness is in the table of
+    modules."""
+    found = _Found()
+    found.add("module_table", sys.modules)
+    for name, module in list(sys.modules.items()):
+        found.add_module(name, module)
+    for kind in _types():
+        place = "harness" if str(getattr(kind, "__module__", "")).startswith("cruxcell") else "type"
+        found.add(place, kind)
+        found.add_contents(place, type.__dict__["__dict__"].__get__(kind))
+    _add_codecs(found)
+    _add_settings(found)
+    return found.entries
+
+
+def of_bench(bench):
+    # type: (Workbench) -> list[tuple[Any, ...]]
+    """The same for the tools of the workers, which are made later."""
+    harness = _PLACE["harness"]
+    found = [(harness, bench), (harness, bench.stdout), (harness, bench.stderr)]  # type: list[tuple[Any, ...]]
+    for name in ("kernel", "report", "progress", "step_limit", "output_limit", "stdout", "stderr", "_budget"):
+        found.append((harness, getattr, (bench, name)))
+    for stream in (bench.stdout, bench.stderr):
+        found += [(harness, getattr, (stream, name)) for name in ("_overflow", "_limit")]
+        found.append((harness, len, (vars(stream),)))
+    return found
+
+
+class _Found:
+    """Entries, none twice."""
+
+    def __init__(self):
+        # type: () -> None
+        self.entries = []  # type: list[tuple[Any, ...]]
+        self._seen = set()  # type: set[int]
+
+    def add(self, place, thing):
+        # type: (str, object) -> None
+        if id(thing) not in self._seen:
+            self._seen.add(id(thing))
+            self.entries.append((_PLACE[place], thing))
+
+    def ask(self, place, function, *arguments):
+        # type: (str, object, *object) -> None
+        self.entries.append((_PLACE[place], function, arguments))
+
+    def add_module(self, name, module):
+        # type: (str, object) -> None
+        root = name.partition(".")[0]
+        place = "harness" if root == "cruxcell" else _PLACES_OF_MODULES.get(root, "module")
+        self.add(place, module)
+        space = getattr(module, "__dict__", None)
+        if type(space) is dict:
+            self.add(place, space)
+            self.add_contents(place, space)
+            if root in _OURS:
+                self._add_functions(place, space)
+
+    def add_contents(self, place, space):
+        # type: (str, Any) -> None
+        """The dicts, lists and sets that a namespace holds."""
+        for key, value in list(space.items()):
+            if type(value) in (dict, list, set) and key not in _FREE:
+                self.add(place, value)
+
+    def _add_functions(self, place, space):
+        # type: (str, dict[str, object]) -> None
+        for value in list(space.values()):
+            if type(value) is type:
+                for item in list(vars(value).values()):
+                    self._add_function(place, item)
+            self._add_function(place, value)
+
+    def _add_function(self, place, value):
+        # type: (str, object) -> None
+        value = getattr(value, "__func__", getattr(value, "fget", value))
+        if type(value) is _FunctionType:
+            self.add(place, value)
+            if value.__module__ != _TWIN:  # whose closures are what changes
+                for cell in value.__closure__ or ():
+                    self.ask(place, getattr, cell, "cell_contents")
+        elif type(value).__name__ == "Struct":  # it can be made to be another one
+            self.ask(place, getattr, value, "format")
+
+
+def _types():
+    # type: () -> list[type]
+    """Every class there is."""
+    found = {object}  # type: set[type]
+    waiting = [object]  # type: list[Any]
+    while waiting:
+        for kind in type.__subclasses__(waiting.pop()):
+            if kind not in found:
+                found.add(kind)
+                waiting.append(kind)
+    return list(found)
+
+
+def _add_codecs(found):
+    # type: (_Found) -> None
+    """What the interpreter itself knows of codecs has no name: it is found by what it holds."""
+    gc.unfreeze()  # the rehearsal froze it
+    strict, search, utf8 = codecs.lookup_error("strict"), encodings.search_function, codecs.lookup("utf-8")
+    for item in gc.get_objects():
+        if type(item) is dict:
+            is_one = item.get("strict") is strict or type(item.get("utf-8")) is type(utf8)
+        else:
+            is_one = type(item) is list and any(one is search for one in item)
+        if is_one:
+            found.add("codecs", item)
+    for name in _ERROR_HANDLERS:
+        found.ask("codecs", codecs.lookup_error, name)
+
+
+def _add_settings(found):
+    # type: (_Found) -> None
+    for place, module, names in _SETTINGS:
+        for name in names:
+            function = getattr(sys.modules.get(module), name, None)
+            if function is not None:
+                found.ask(place, function)
+    found.add("warnings", _warnings.filters)
+    import _signal  # type: ignore[import-not-found]
+
+    for number in _SIGNALS:
+        found.ask("signals", _signal.getsignal, number)
+    monitoring = getattr(sys, "monitoring", None)
+    if monitoring is not None:
+        for number in range(6):
+            found.ask("hooks", monitoring.get_tool, number)
+    generator = getattr(sys.modules.get("random"), "_inst", None)
+    if generator is not None:
+        found.entries.append((_PLACE["random"], generator, sys.modules["_random"].Random.__basicsize__))
+    if "decimal" in sys.modules:
+        found.ask("context", builtins.repr, sys.modules["decimal"].getcontext())

@@ -1,0 +1,141 @@
+"""Programs that leave something behind in their worker: what of it the seal names, and the program.
+
+Each runs as `exec(...)` in a worker that goes on with other checks. Written for every interpreter: what one does not
+have is in `needs`, an expression that is true where it has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """`kind` names what the seal says of `program`."""
+
+    kind: str
+    program: str
+    needs: str = "True"
+    pure: bool = True  # does the pure twin see it, too?
+
+
+PROGRAMS = {
+    "a builtin": Leaves("builtins", "import builtins; builtins.sorted = lambda x: [66]"),
+    "a new builtin": Leaves("builtins", "import builtins; builtins.fresh = 1"),
+    "no builtin": Leaves("builtins", "import builtins; del builtins.abs"),
+    "the order of builtins": Leaves(
+        "builtins", "import builtins; x = builtins.len; del builtins.len; builtins.len = x"
+    ),
+    "a function of a module": Leaves("module", "import unicodedata; unicodedata.name = abs"),
+    "the class of a module": Leaves("module", "import unicodedata as u\nclass M(type(u)): pass\nu.__class__ = M"),
+    "a module": Leaves("module_table", "import sys; sys.modules['fresh'] = sys"),
+    "another module": Leaves("module_table", "import sys; sys.modules['math'] = sys"),
+    "another table of modules": Leaves("sys", "import sys; sys.modules = dict(sys.modules)"),
+    "an import": Leaves("module_table", "import this"),
+    "the path": Leaves("sys", "import sys; sys.path.append('/')"),
+    "a finder": Leaves("sys", "import sys; sys.meta_path.insert(0, object())"),
+    "a path hook": Leaves("sys", "import sys; sys.path_hooks.clear()"),
+    "the cache of importers": Leaves("sys", "import sys; sys.path_importer_cache['x'] = None"),
+    "a display hook": Leaves("sys", "import sys; sys.displayhook = print"),
+    "an exception hook": Leaves("sys", "import sys; sys.excepthook = print"),
+    "an unraisable hook": Leaves("sys", "import sys; sys.unraisablehook = print"),
+    "a breakpoint hook": Leaves("sys", "import sys; sys.breakpointhook = print"),
+    "standard input": Leaves("sys", "import sys; sys.stdin = None"),
+    "flags": Leaves("sys", "import sys; sys.flags = None"),
+    "bytecode": Leaves("sys", "import sys; sys.dont_write_bytecode = not sys.dont_write_bytecode"),
+    "the switch interval": Leaves("sys", "import sys; sys.setswitchinterval(1.0)"),
+    "coroutine origins": Leaves("sys", "import sys; sys.set_coroutine_origin_tracking_depth(3)"),
+    "the recursion limit": Leaves("limits", "import sys; sys.setrecursionlimit(5000)"),
+    "the digits of a number": Leaves(
+        "limits", "import sys; sys.set_int_max_str_digits(0)", "hasattr(sys, 'set_int_max_str_digits')"
+    ),
+    "a trace function": Leaves("audit", "import sys; sys.settrace(lambda *a: None)"),
+    "a profile function": Leaves("audit", "import sys; sys.setprofile(lambda *a: None)"),
+    "an audit hook": Leaves("audit", "import sys; sys.addaudithook(lambda *a: None)"),
+    "a hook on asynchronous generators": Leaves("hooks", "import sys; sys.set_asyncgen_hooks(print)"),
+    "a monitoring tool": Leaves(
+        "hooks", "import sys; sys.monitoring.use_tool_id(1, 'x')", "hasattr(sys, 'monitoring')"
+    ),
+    "a monitoring callback": Leaves(
+        "audit",
+        "import sys; m = sys.monitoring; m.use_tool_id(1, 'x'); m.register_callback(1, m.events.LINE, print)\n"
+        "m.set_events(1, m.events.LINE); m.free_tool_id(1)",
+        "hasattr(sys, 'monitoring')",
+    ),
+    "an exit handler": Leaves("hooks", "import atexit; atexit.register(print)", "'atexit' in sys.modules"),
+    "a collector that is off": Leaves("gc", "import gc; gc.disable()"),
+    "the collector's thresholds": Leaves("gc", "import gc; gc.set_threshold(7)"),
+    "the collector's flags": Leaves("gc", "import gc; gc.set_debug(gc.DEBUG_UNCOLLECTABLE)"),
+    "a callback of the collector": Leaves("gc", "import gc; gc.callbacks.append(lambda *a: None)"),
+    "a warning filter": Leaves(
+        "warnings", "import _warnings; _warnings.filters.insert(0, ('error', None, Warning, None, 0))"
+    ),
+    "no warning filters": Leaves("warnings", "import _warnings; _warnings.filters.clear()"),
+    "a codec": Leaves("codecs", "import codecs; codecs.register(lambda name: None)"),
+    "a codec that was looked up": Leaves("codecs", "import encodings\nencodings._cache['x'] = None"),
+    "an error handler": Leaves("codecs", "import codecs; codecs.register_error('fresh', lambda e: ('', e.end))"),
+    "a known error handler": Leaves("codecs", "import codecs; codecs.register_error('strict', lambda e: ('', e.end))"),
+    "a method of a type": Leaves(
+        "type",
+        "class E:\n    def __eq__(self, other): other['upper'] = str.lower; return True\nstr.__dict__ == E()\n"
+        "assert 'a'.upper is not None",
+        "(3, 9) <= sys.version_info < (3, 13)",
+    ),
+    "a method that was changed back": Leaves(
+        "type",
+        "class E:\n    def __eq__(self, other):\n        x = other['swapcase']; other['swapcase'] = str.lower\n"
+        "        'aB'.swapcase(); other['swapcase'] = x; return True\nstr.__dict__ == E()",
+        "sys.version_info < (3, 13)",
+        pure=False,
+    ),
+    "an attribute of a class": Leaves("type", "import os; os._Environ.get = None"),
+    "the bases of a class": Leaves(
+        "type", "import codecs\nclass B(codecs.Codec): pass\ncodecs.StreamWriter.__bases__ = (B,)"
+    ),
+    "a signal handler": Leaves("signals", "import _signal; _signal.signal(14, lambda *a: None)"),
+    "an ignored signal": Leaves("signals", "import _signal; _signal.signal(24, _signal.SIG_IGN)"),
+    "a locale": Leaves("locale", "import _locale; _locale.setlocale(_locale.LC_ALL, 'C')"),
+    "a context variable": Leaves("context", "import _contextvars; _contextvars.ContextVar('x').set(1)"),
+    "the environment": Leaves("environment", "import os; os.environ._data[b'X'] = b'y'"),
+    "the process's environment": Leaves("audit", "import os; os.putenv('X', 'y')"),
+    "a descriptor": Leaves("descriptors", "import os; os.dup(1)"),
+    "another progress pipe": Leaves("descriptors", "import os; os.dup2(1, 4)"),
+    "another input": Leaves("descriptors", "import os; os.dup2(4, 0)"),
+    "a frame": Leaves("audit", "import sys; sys._getframe()"),
+    "the frame of an error": Leaves("audit", "try: 1/0\nexcept Exception as e: e.__traceback__.tb_frame"),
+    "the garbage collector's objects": Leaves("audit", "import gc; gc.get_objects()"),
+    "what refers to it": Leaves("audit", "import gc; gc.get_referrers(print)"),
+    "what it refers to": Leaves("audit", "import gc; gc.get_referents(str.__dict__)"),
+    "the code of a function": Leaves("audit", "import os\ndef f(*a): pass\nos.fspath\nos.getenv.__code__ = f.__code__"),
+    "the defaults of a function": Leaves("audit", "import os; os.getenv.__defaults__ = (1,)"),
+    "a finalizer that looks around": Leaves(
+        "audit", "class C:\n    def __del__(self): import gc; gc.get_objects()\nc = C(); c.c = c"
+    ),
+    "a method of the harness": Leaves(
+        "harness", "import sys; b = sys.stdout._overflow.__self__; type(b).begin = lambda *a: None"
+    ),
+    "a stream of the harness": Leaves("harness", "import sys; sys.stdout.write = lambda text: 0"),
+    "the class of a stream": Leaves("harness", "import sys\nclass C(type(sys.stdout)): pass\nsys.stdout.__class__ = C"),
+    "a limit of the harness": Leaves("harness", "import sys; b = sys.stdout._overflow.__self__; b.step_limit = 0"),
+    "a bound of a stream": Leaves("harness", "import sys; sys.stdout._limit = 10 ** 9"),
+    "the helper": Leaves("harness", "import sys; b = sys.stdout._overflow.__self__; b.kernel.run = eval"),
+    "a foreign record": Leaves("unfinished", "import os; os.write(3, b'\\0\\0\\0\\0')"),
+    "a second answer": Leaves(
+        "report",
+        "import sys\nb = sys.stdout._overflow.__self__\nclass C:\n    def __del__(self): b.send_value(7, 0)\n"
+        "c = C(); c.c = c",
+    ),
+    "an answer for another": Leaves(
+        "report",
+        "import sys\nb = sys.stdout._overflow.__self__\nb.index\nclass C:\n    def __del__(self):\n"
+        "        b.index = 1; b.send_value(7, 0)\nc = C(); c.c = c",
+    ),
+    "the state of random numbers": Leaves("random", "import random; random.seed(1)", "'random' in sys.modules"),
+    "the decimal context": Leaves(
+        "context", "import decimal; decimal.getcontext().prec = 3", "'decimal' in sys.modules"
+    ),
+    "a method of a library": Leaves(
+        "type", "import collections; collections.Counter.most_common = None", "'collections' in sys.modules"
+    ),
+    "a table of a library": Leaves("module", "import copy; copy._deepcopy_dispatch.clear()", "'copy' in sys.modules"),
+}

@@ -1,0 +1,250 @@
+"""Seals between checks that share a worker: what each kind of change breaks, what counts then, and who pays."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import struct
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from cruxboxd.judging.judge import Judge
+from cruxboxd.judging.outcomes import Finding, Outcome
+from cruxboxd.judging.tasks import Ask, CallAsk, StepCount, TaskAsk
+from cruxboxd.scheduling.scheduler import Pool
+from cruxboxd.settings.config import DEFAULT_LIMITS, Config, RuntimeSpec
+from cruxboxd.telemetry.metrics import Metrics
+from cruxboxd.zygotes import seals
+from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
+from cruxboxd.zygotes.setup import ZygoteKey
+from cruxboxd.zygotes.zygote_process import Keeper
+from cruxcell.protocol import frames, messages, payloads, records
+from left_behind import PROGRAMS, Leaves
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "cell"))
+
+from interpreters import found_interpreters
+
+OPENED = frozenset(["rule"])  # the rule about what may share is open; the audit is not part of this
+HONEST = ["sorted('ba')", "len([1, 2])", "int('x')", "sum([0.1] * 3)", "repr({1: [2]})", "print('x')", "list(5)"]
+
+
+class Worker:
+    """A zygote, and what a worker of it says."""
+
+    def __init__(self, python: Path, pure: bool, preloaded: bool) -> None:
+        self.config = Config(pure=pure, runtimes=(RuntimeSpec("r", str(python)),), opened=OPENED)
+        self.key = ZygoteKey("r", preloaded, "0")
+        self.keeper = Keeper(self.key, lambda keeper: None, lambda job: None)
+
+    async def start(self) -> None:
+        setup = ZygoteSetups(self.config, find_runtimes(self.config))(self.key)
+        await self.keeper.start(setup.python, setup.environment, setup.fields)
+
+    async def run(self, texts: list[str], is_sealed: bool = True) -> Result:
+        fields = [payloads.CALLS_FLAGS.pack(payloads.SHARE), b""]
+        for text in texts:
+            fields += [b"", text.encode()]
+        job = Job(self.key, messages.JOB_CALLS, fields, DEFAULT_LIMITS, checks=len(texts))
+        job.seals = len(texts) + 1 if is_sealed else 0
+        self.keeper.run(job)
+        return await asyncio.wait_for(job.future, 30)
+
+    async def has(self, needs: str) -> bool:
+        result = await self.run([f"eval({needs.replace('sys.', '__import__(`sys`).').replace('`', chr(39))!r})"], False)
+        return b"True" in result.report
+
+    async def broken_by(self, leaves: Leaves) -> tuple[str, ...] | None:
+        """What the seal says, where the honest check in front counts and nothing behind it; None if this cannot be."""
+        if not await self.has(leaves.needs):
+            return None
+        result = await self.run(["sorted('ba')", f"exec({leaves.program!r})", "sorted('ba')"])
+        assert [record[0] for record in frames.split(result.report)[0]] == [messages.PLAN, messages.VALUE]
+        assert result.facts.is_clean, result.facts
+        return result.unsealed
+
+
+# ---- what is seen ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("preloaded", [False, True], ids=["lean", "preloaded"])
+@pytest.mark.parametrize("python", [python for _, python in found_interpreters()], ids=lambda path: str(path)[-30:])
+@pytest.mark.parametrize("pure", [False, True], ids=["native", "pure"])
+async def test_each_kind_of_change_breaks_the_seal(python: Path, pure: bool, preloaded: bool):
+    worker = Worker(python, pure, preloaded)
+    await worker.start()
+    try:
+        honest = await worker.run(HONEST)
+        assert honest.unsealed == ()
+        wrong = {}
+        for name, leaves in PROGRAMS.items():
+            if pure and not leaves.pure:
+                continue  # what it does about that is to forget what was found meanwhile
+            broken = await worker.broken_by(leaves)
+            # The twin is made of what it looks at: a changed builtin may make it stumble before it can name it.
+            is_seen = broken is None or leaves.kind in broken or (pure and broken)
+            if not is_seen:
+                wrong[name] = broken
+        assert wrong == {}
+    finally:
+        worker.keeper.kill("")
+
+
+# ---- what counts -------------------------------------------------------------------------------------------------
+
+TOKENS = bytes(range(1, 33))
+PLAN = records.plan(True, "dd", [])
+
+
+def answer(index: int) -> bytes:
+    return records.value(records.NUMBERS.pack(index, 1, 1, 1, 0), messages.PLAIN, b"N", b"None")
+
+
+def sealed(*parts: bytes) -> bytes:
+    """The parts, with a seal behind each."""
+    report = b""
+    for place, part in enumerate(parts):
+        report += part
+        token = TOKENS[place * 8 : place * 8 + 8]
+        report += frames.frame([messages.SEAL, token + struct.pack("<Q", len(report))])
+    return report
+
+
+BROKEN = frames.frame([messages.UNSEALED, (1 << messages.SEAL_NAMES.index("gc")).to_bytes(8, "little")])
+LIMIT = records.limit(messages.STEP_LIMIT, 1, 7)
+
+
+@pytest.mark.parametrize(
+    ("tail", "counts", "broken"),
+    [
+        (b"", b"", ()),
+        (LIMIT, LIMIT, ()),
+        (answer(1), b"", (seals.UNFINISHED,)),
+        (answer(1) + BROKEN, b"", ("gc",)),
+        (answer(1) + LIMIT, b"", (seals.UNFINISHED,)),
+        (LIMIT + answer(1), b"", (seals.UNFINISHED,)),
+        (LIMIT[:-1], b"", (seals.UNFINISHED,)),
+        (LIMIT + b"\0", b"", (seals.UNFINISHED,)),
+        (b"\0\0\0\0", b"", (seals.UNFINISHED,)),
+        (records.harness_error("x"), b"", (seals.UNFINISHED,)),
+        (frames.frame([messages.UNSEALED, b"\xff" * 8]), b"", messages.SEAL_NAMES),
+        (frames.frame([messages.UNSEALED, bytes(8)]), b"", (seals.UNKNOWN,)),
+        (frames.frame([messages.UNSEALED, b"gc"]), b"", (seals.UNFINISHED,)),
+        (PLAN + answer(0), b"", (seals.UNFINISHED,)),
+        (records.section(1), records.section(1), ()),
+        (records.section(1) + PLAN, records.section(1), ()),
+    ],
+)
+def test_behind_the_last_seal_only_an_end_counts(tail: bytes, counts: bytes, broken: tuple[str, ...]):
+    front = PLAN + answer(0)
+    assert seals.unseal(sealed(PLAN, answer(0)) + tail, TOKENS) == seals.Unsealed(front + counts, broken)
+
+
+def test_a_report_that_goes_on_breaks_nothing():
+    report = sealed(PLAN, answer(0)) + answer(1)
+    assert seals.unseal(report, TOKENS, is_whole=False) == seals.Unsealed(PLAN + answer(0))
+
+
+def test_seals_count_in_their_order_and_place_alone():
+    whole = sealed(PLAN, answer(0), answer(1))
+    assert seals.unseal(whole, TOKENS) == seals.Unsealed(PLAN + answer(0) + answer(1))
+    assert seals.unseal(whole, TOKENS[:8] + bytes(8)).report == PLAN
+    foreign = sealed(PLAN) + answer(0) + sealed(PLAN, answer(0))[len(sealed(PLAN)) :]  # bytes that were not told
+    assert seals.unseal(foreign, TOKENS) == seals.Unsealed(PLAN, (seals.UNFINISHED,))
+
+
+def test_without_a_seal_a_hermetic_program_has_said_nothing():
+    assert seals.unseal(PLAN + answer(0), TOKENS) == seals.Unsealed(PLAN, (seals.UNFINISHED,))
+    assert seals.unseal(PLAN, TOKENS) == seals.Unsealed(PLAN)
+    alone = records.plan(False, "dd", []) + answer(0)
+    assert seals.unseal(alone, TOKENS) == seals.Unsealed(alone)
+
+
+async def test_no_token_serves_twice():
+    job = Job(ZygoteKey("r", False, "0"), b"calls", [], DEFAULT_LIMITS, seals=3)
+    first = frames.unpack(job.payload()[4:])[2], job.tokens
+    second = frames.unpack(job.payload()[4:])[2], job.tokens
+    assert first[0] == first[1]
+    assert second[0] == second[1]
+    assert len(first[0]) == 3 * messages.TOKEN_BYTES
+    assert first[0] != second[0]
+
+
+# ---- verdicts ----------------------------------------------------------------------------------------------------
+
+
+class Bench:
+    """A pool whose rule about what may share is open, and a judge."""
+
+    def __init__(self, opened: frozenset[str], **changes: object) -> None:
+        self.config = replace(Config(workers=2, canary_s=0), opened=opened, **changes)
+        self.metrics = Metrics()
+        self.pool = Pool(self.config, ZygoteSetups(self.config, find_runtimes(self.config)), self.metrics)
+
+    async def findings(self, tasks: list[TaskAsk]) -> list[tuple[object, ...]]:
+        found: dict[tuple[str, str], Finding] = {}
+
+        async def emit(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
+            found[task.id, ask.id] = finding
+
+        await Judge(self.pool, "0").judge(tasks, emit)
+        return [
+            (
+                task.id,
+                ask.id,
+                found[task.id, ask.id].outcome,
+                found[task.id, ask.id].shown,
+                found[task.id, ask.id].steps,
+            )
+            for task in tasks
+            for ask in task.asks
+        ]
+
+    def breaks(self) -> float:
+        return sum(
+            sample.value
+            for family in self.metrics.registry.collect()
+            for sample in family.samples
+            if sample.name == "cruxbox_seal_breaks_total"
+        )
+
+
+@pytest_asyncio.fixture
+async def opened() -> AsyncIterator[Bench]:
+    bench = Bench(OPENED)
+    await bench.pool.open(ZygoteKey("default", False, "0"))
+    yield bench
+    await bench.pool.close()
+
+
+def tasks_of(share: bool) -> list[TaskAsk]:
+    """800 generations, of which 50 are after the others: some beside honest calls of their own task."""
+    evil = [leaves.program for leaves in PROGRAMS.values() if leaves.needs == "True"]
+    made = []
+    for at in range(800):
+        honest: list[Ask] = [
+            CallAsk("a", f"sorted('ba{at}')", f"{sorted(f'ba{at}')!r}"),
+            CallAsk("b", f"len(str({at}))", "9"),
+        ]
+        if at % 16 == 3:
+            honest.insert(at % 3, CallAsk("evil", f"exec({evil[at // 16 % len(evil)]!r})", "[66]"))
+        task = TaskAsk(str(at), "", honest, DEFAULT_LIMITS, "default", share, None, 1, StepCount.INSTRUCTIONS, call=1)
+        made.append(task)
+    return made
+
+
+@pytest.mark.kernel
+async def test_with_the_rule_open_the_verdicts_are_those_of_workers_of_their_own(opened: Bench, caplog):
+    with caplog.at_level(logging.WARNING):
+        shared = await opened.findings(tasks_of(share=True))
+    assert opened.breaks() >= 40
+    assert {record.what for record in caplog.records if record.message == "a seal broke"} != set()
+    alone = await opened.findings(tasks_of(share=False))
+    assert [pair for pair in zip(shared, alone) if pair[0] != pair[1]] == []
+    assert Outcome.PASSED in {row[2] for row in shared}
