@@ -96,6 +96,23 @@ async def test_each_kind_of_change_breaks_the_seal(python: Path, pure: bool, pre
         worker.keeper.kill("")
 
 
+@pytest.mark.kernel
+@pytest.mark.parametrize("pure", [False, True], ids=["native", "pure"])
+async def test_honest_jobs_of_a_bundle_break_nothing(pure: bool):
+    worker = Worker(Path(sys.executable), pure, False)
+    await worker.start()
+    try:
+        jobs = [[payloads.CALLS_FLAGS.pack(payloads.SHARE), f"def f(x): return x + {at}".encode()] for at in range(4)]
+        fields = [frames.pack([*job, b"", b"f(1)"]) for job in jobs]
+        job = Job(worker.key, messages.JOB_BUNDLE, fields, DEFAULT_LIMITS, checks=4, seals=8)
+        worker.keeper.run(job)
+        result = await asyncio.wait_for(job.future, 30)
+        assert result.unsealed == ()
+        assert len(frames.split(result.report)[0]) == 4 * 3
+    finally:
+        worker.keeper.kill("")
+
+
 # ---- what counts -------------------------------------------------------------------------------------------------
 
 TOKENS = bytes(range(1, 33))

@@ -38,6 +38,7 @@ int encode_plainly(struct bytes *bytes, PyObject *value, Py_ssize_t budget, int 
 /* Places in messages.SEAL_NAMES. */
 enum {
     PLACE_REPORT = 0,
+    PLACE_HARNESS = 2,
     PLACE_LIMITS = 8,
     PLACE_HOOKS = 9,
     PLACE_LOCALE = 13,
@@ -59,6 +60,7 @@ int cell_keep_tokens(const char *data, size_t size);
 /* Take the snapshot of what is watched; 0, or -1 with an exception set. Then: a bit for each place that differs. */
 int watch_arm(void);
 uint64_t watch_differs(void);
+void watch_rebase(void);
 
 PyObject *cell_run(PyObject *module, PyObject *args);
 PyObject *cell_evaluate(PyObject *module, PyObject *args);

@@ -260,6 +260,9 @@ cell_seal(PyObject *Py_UNUSED(module), PyObject *args)
     if (found != 0) {
         break_off(fd, found);
     }
+    if (index < 0) {
+        watch_rebase();
+    }
     has_run = answers = 0;
     if (say_token(fd) < 0) {
         return NULL;
