@@ -121,8 +121,11 @@ class _Found:
             self._add_function(place, value)
 
     def _add_function(self, place, value):
-        # type: (str, object) -> None
-        value = getattr(value, "__func__", getattr(value, "fget", value))
+        # type: (str, Any) -> None
+        if type(value) in (classmethod, staticmethod):  # by their types alone: some objects answer to any name
+            value = value.__func__
+        elif type(value) is property:
+            value = value.fget
         if type(value) is _FunctionType:
             self.add(place, value)
             if value.__module__ != _TWIN:  # whose closures are what changes

@@ -14,8 +14,8 @@ from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import LIMITS as LIMIT_FIELDS
 
 from cruxboxd.settings.config import Limits
-from cruxboxd.zygotes.company import Company
 from cruxboxd.zygotes import seals
+from cruxboxd.zygotes.company import Company
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.report import ONE_VALUE, Asked, Report, read_report
 from cruxboxd.zygotes.setup import ZygoteKey
