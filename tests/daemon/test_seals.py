@@ -242,7 +242,7 @@ async def opened() -> AsyncIterator[Bench]:
 
 def tasks_of(share: bool) -> list[TaskAsk]:
     """800 generations, of which 50 are after the others: some beside honest calls of their own task."""
-    evil = [leaves.program for leaves in PROGRAMS.values() if leaves.needs == "True"]
+    evil = [leaves.program for leaves in PROGRAMS.values() if leaves.needs == "True" and leaves.steady]
     made = []
     for at in range(800):
         honest: list[Ask] = [
