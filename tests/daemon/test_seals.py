@@ -16,7 +16,7 @@ from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.outcomes import Finding, Outcome
 from cruxboxd.judging.tasks import Ask, CallAsk, StepCount, TaskAsk
 from cruxboxd.scheduling.scheduler import Pool
-from cruxboxd.settings.config import DEFAULT_LIMITS, Config, RuntimeSpec
+from cruxboxd.settings.config import DEFAULT_LIMITS, Config, Limits, RuntimeSpec
 from cruxboxd.telemetry.metrics import Metrics
 from cruxboxd.zygotes import seals
 from cruxboxd.zygotes.jobs import Job, Result
@@ -46,11 +46,11 @@ class Worker:
         setup = ZygoteSetups(self.config, find_runtimes(self.config))(self.key)
         await self.keeper.start(setup.python, setup.environment, setup.fields)
 
-    async def run(self, texts: list[str], is_sealed: bool = True) -> Result:
+    async def run(self, texts: list[str], is_sealed: bool = True, limits: Limits = DEFAULT_LIMITS) -> Result:
         fields = [payloads.CALLS_FLAGS.pack(payloads.SHARE), b""]
         for text in texts:
             fields += [b"", text.encode()]
-        job = Job(self.key, messages.JOB_CALLS, fields, DEFAULT_LIMITS, checks=len(texts))
+        job = Job(self.key, messages.JOB_CALLS, fields, limits, checks=len(texts))
         job.seals = len(texts) + 1 if is_sealed else 0
         self.keeper.run(job)
         return await asyncio.wait_for(job.future, 30)
@@ -92,6 +92,23 @@ async def test_each_kind_of_change_breaks_the_seal(python: Path, pure: bool, pre
             if not is_seen:
                 wrong[name] = broken
         assert wrong == {}
+    finally:
+        worker.keeper.kill("")
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("pure", [False, True], ids=["native", "pure"])
+async def test_code_whose_steps_nobody_counts_is_sealed_too(pure: bool):
+    worker = Worker(Path(sys.executable), pure, False)
+    await worker.start()
+    try:
+        limits = replace(DEFAULT_LIMITS, steps=0)
+        assert (await worker.run(HONEST, limits=limits)).unsealed == ()
+        for name in ("a builtin", "the garbage collector's objects", "a second answer"):
+            leaves = PROGRAMS[name]
+            result = await worker.run(["sorted('ba')", f"exec({leaves.program!r})", "sorted('ba')"], limits=limits)
+            assert [record[0] for record in frames.split(result.report)[0]] == [messages.PLAN, messages.VALUE], name
+            assert leaves.kind in result.unsealed, name
     finally:
         worker.keeper.kill("")
 

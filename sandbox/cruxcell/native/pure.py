@@ -51,11 +51,12 @@ _monitoring: "Any" = vars(sys).get("monitoring")  # from 3.12 on
 class _State:
     """What changes with each run. Not globals: those of the harness must stay as they are (see `seal`)."""
 
-    __slots__ = ("running", "steps")
+    __slots__ = ("running", "steps", "switching")
 
     def __init__(self):
         # type: () -> None
         self.running, self.steps = False, 0
+        self.switching = False  # set by plain statements: a function would be counted
 
 
 _state = _State()
@@ -209,7 +210,12 @@ def run(code, globals, limit, fd, report):
 def evaluate(code, globals):
     # type: (object, dict[str, object]) -> object
     """Evaluates a code object and counts nothing."""
-    return eval(code, globals)  # type: ignore[arg-type]
+    before, _state.running = _state.running, True
+    _begin_run()
+    try:
+        return eval(code, globals)  # type: ignore[arg-type]
+    finally:
+        _state.running = before
 
 
 def steps():
@@ -246,16 +252,16 @@ def _count_traced(code, globals, limit, fd, report):
                 _stop(fd, report)
         return happened
 
-    _switching(True)
+    _state.switching = True
     sys.settrace(started)
-    _switching(False)
+    _state.switching = False
     try:
         return eval(code, globals)  # type: ignore[arg-type]
     finally:
-        _switching(True)
+        _state.switching = True
         sys.settrace(None)
         sys.setprofile(None)  # one that the candidate set must not watch what comes after it
-        _switching(False)
+        _state.switching = False
         _state.steps = count
 
 
@@ -274,24 +280,24 @@ def _count_monitored(code, globals, limit, fd, report):
             if count > limit > 0:
                 _stop(fd, report)
 
-    _switching(True)
+    _state.switching = True
     own = _count_monitored.__code__  # looked up by name: asking for a frame is refused to guarded code
     if _monitoring.get_tool(_tool) != _TOOL_NAME:  # what ran before gave our number away
         _tool = _take_tool()
     _monitoring.register_callback(_tool, event, happened)
     _monitoring.set_events(_tool, event)
-    _switching(False)
+    _state.switching = False
     try:
         return eval(code, globals)  # type: ignore[arg-type]
     finally:
-        _switching(True)
+        _state.switching = True
         if _monitoring.get_tool(_tool) is not None:
             _monitoring.set_events(_tool, 0)
         if sys.gettrace() is not None:
             sys.settrace(None)
         if sys.getprofile() is not None:
             sys.setprofile(None)
-        _switching(False)
+        _state.switching = False
         _state.steps = count
 
 
@@ -309,4 +315,4 @@ def _take_tool():
 
 _tool = _take_tool() if _monitoring else -1
 _count = _count_monitored if _monitoring else _count_traced
-read_payload, watch, say, arm, seal, _begin_run, _switching = pure_seal.make(lambda: _state.running)
+read_payload, watch, say, arm, seal, _begin_run = pure_seal.make(_state)

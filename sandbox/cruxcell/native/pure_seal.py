@@ -32,12 +32,13 @@ _LINE = ("tb_frame", "f_code")  # the harness looks for the line that raised
 _VALUES = (int, float, str)
 
 
-def make(is_running):  # noqa: PLR0915 - closures keep what nobody else may have
-    # type: (Callable[[], bool]) -> tuple[Any, ...]
-    """(read_payload, watch, say, arm, seal, begin_run, switching) of one process."""
+def make(state):  # noqa: PLR0915 - closures keep what nobody else may have
+    # type: (Any) -> tuple[Any, ...]
+    """(read_payload, watch, say, arm, seal, begin_run) of one process. `state`: is code of a task `running`; is the step
+    counter being switched (`switching`), which is our own doing?"""
     tokens, watched, snapshot = [], [], []  # type: list[bytes], list[tuple[Any, ...]], list[tuple[Any, ...]]
     said = answers = answered = noticed = 0
-    armed = inspecting = has_run = is_ours = False
+    armed = inspecting = has_run = is_sealing = False
     write, leave, take_frame, clear = os.write, os._exit, sys._getframe, _clear_types
 
     def read_payload(fd, limit):
@@ -62,7 +63,7 @@ def make(is_running):  # noqa: PLR0915 - closures keep what nobody else may have
         if len(record) < 4 or int.from_bytes(record[:4], "little") != len(record) - 4:
             raise ValueError("say takes one whole record")
         frames.write_all(fd, record)
-        if is_running():
+        if state.running:
             return
         said += len(record)
         if record[_KIND_AT : _KIND_AT + 1] in (messages.VALUE, messages.RAISED):
@@ -72,16 +73,16 @@ def make(is_running):  # noqa: PLR0915 - closures keep what nobody else may have
     def audit(event, args):
         # type: (str, tuple[object, ...]) -> None
         nonlocal noticed
-        if not has_run or is_ours or event in _HARMLESS:
+        if not has_run or is_sealing or state.switching or event in _HARMLESS:
             return
-        if not is_running() and (inspecting or (event == "object.__getattr__" and args[1] in _LINE)):
+        if not state.running and (inspecting or (event == "object.__getattr__" and args[1] in _LINE)):
             return
         noticed |= 1 << _PLACE["audit"]
 
     def arm(inspects):
         # type: (bool) -> bool
         nonlocal armed, inspecting
-        if tokens and not armed and not is_running():
+        if tokens and not armed and not state.running:
             sys.addaudithook(audit)
             snapshot[:] = [(place, look, look()) for place, look in _lookers(watched)]
             snapshot.append((_PLACE["frames"], lambda: _stack(take_frame(2)), _stack(take_frame(1))))
@@ -91,10 +92,10 @@ def make(is_running):  # noqa: PLR0915 - closures keep what nobody else may have
 
     def seal(fd, index):
         # type: (int, int) -> None
-        nonlocal has_run, answers, said, is_ours
-        if not armed or not tokens or is_running():
+        nonlocal has_run, answers, said, is_sealing
+        if not armed or not tokens or state.running:
             raise RuntimeError("there is nothing to seal")
-        is_ours = True
+        is_sealing = True
         found = noticed
         if (has_run or answers) if index < 0 else (answers != 1 or answered != index):
             found |= 1 << _PLACE["report"]
@@ -111,7 +112,7 @@ def make(is_running):  # noqa: PLR0915 - closures keep what nobody else may have
             snapshot[:] = [(place, look, look() if place == own else before) for place, look, before in snapshot]
         record = frames.frame([messages.SEAL, tokens.pop(0) + messages.SEAL_TAIL.pack(said)])
         said += write(fd, record)
-        has_run = is_ours = False
+        has_run = is_sealing = False
         answers = 0
 
     def begin_run():
@@ -119,12 +120,7 @@ def make(is_running):  # noqa: PLR0915 - closures keep what nobody else may have
         nonlocal has_run
         has_run = True
 
-    def switching(on):
-        # type: (bool) -> None
-        nonlocal is_ours
-        is_ours = on
-
-    return read_payload, watch, say, arm, seal, begin_run, switching
+    return read_payload, watch, say, arm, seal, begin_run
 
 
 # A changed type that was changed back may have left what was found meanwhile in here.

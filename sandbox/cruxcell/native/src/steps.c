@@ -345,7 +345,8 @@ const char cell_evaluate_doc[] = PyDoc_STR(
 PyObject *
 cell_evaluate(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *code, *globals;
+    PyObject *code, *globals, *value;
+    int before = running;
 
     if (!PyArg_ParseTuple(args, "O!O!:evaluate", &PyCode_Type, &code, &PyDict_Type, &globals)) {
         return NULL;
@@ -354,7 +355,14 @@ cell_evaluate(PyObject *Py_UNUSED(module), PyObject *args)
         PyErr_SetString(PyExc_TypeError, "evaluate takes a code object without free variables");
         return NULL;
     }
-    return give_builtins(globals) < 0 ? NULL : PyEval_EvalCode(code, globals, globals);
+    if (give_builtins(globals) < 0) {
+        return NULL;
+    }
+    cell_seal_run();
+    running = 1;
+    value = PyEval_EvalCode(code, globals, globals);
+    running = before;
+    return value;
 }
 
 const char cell_steps_doc[] = PyDoc_STR(
