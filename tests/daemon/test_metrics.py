@@ -20,7 +20,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
 
 
 def task(tenant: str) -> TaskAsk:
-    return TaskAsk("t", "", [], DEFAULT_LIMITS, "python", False, None, 1, StepCount.INSTRUCTIONS, tenant)
+    return TaskAsk("t", "", [], DEFAULT_LIMITS, "python", False, None, 1, StepCount.INSTRUCTIONS, tenant=tenant)
 
 
 def values(metrics: Metrics, name: str) -> dict[tuple[str, ...], float]:

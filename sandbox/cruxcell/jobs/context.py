@@ -24,8 +24,8 @@ class Workbench:
 
     # No other attribute: nothing can be put in front of a method.
     __slots__ = (
-        "_budget", "_ended", "_started", "index", "kernel", "opened", "output_limit", "progress", "report", "stderr",
-        "stdout", "step_limit", "used_cpu_ns",
+        "_budget", "_ended", "_started", "arguments", "index", "kernel", "opened", "output_limit", "progress",
+        "report", "stderr", "stdout", "step_limit", "used_cpu_ns",
     )  # fmt: skip
 
     def __init__(self, kernel, report, progress, opened=frozenset()):
