@@ -67,7 +67,8 @@ def of_bench(bench):
     """The same for the tools of the workers, which are made later."""
     harness = _PLACE["harness"]
     found = [(harness, bench), (harness, bench.stdout), (harness, bench.stderr)]  # type: list[tuple[Any, ...]]
-    for name in ("kernel", "report", "progress", "step_limit", "output_limit", "stdout", "stderr", "arguments", "_budget"):
+    names = ("kernel", "report", "progress", "step_limit", "output_limit", "stdout", "stderr", "arguments", "_budget")
+    for name in names:
         found.append((harness, getattr, (bench, name)))
     for stream in (bench.stdout, bench.stderr):
         found += [(harness, getattr, (stream, name)) for name in ("_overflow", "_limit")]

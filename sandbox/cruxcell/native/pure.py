@@ -315,4 +315,4 @@ def _take_tool():
 
 _tool = _take_tool() if _monitoring else -1
 _count = _count_monitored if _monitoring else _count_traced
-read_payload, watch, say, arm, seal, _begin_run = pure_seal.make(_state)
+read_payload, watch, say, _begin_run, arm, seal = pure_seal.make(_state)

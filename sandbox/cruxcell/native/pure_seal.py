@@ -1,7 +1,7 @@
 """The seal of the pure twin: what `native/src/seal.c` and `watch.c` do, by values and in Python.
 
-The tokens and the snapshot are in closures, which are out of reach only as long as nobody asks the garbage collector or
-a frame for them. That is made known to audit hooks, and such an event breaks the seal; but who gets there first can
+The tokens and the snapshot are behind closures, out of reach only as long as nobody asks the garbage collector or a
+frame for them. That is made known to audit hooks, and such an event breaks the seal; but who gets there first can
 switch the hook off. So this seal notices what candidates change; against code that is after the seal itself it is worth
 less than the native one, whose state is in C memory.
 """
@@ -32,95 +32,129 @@ _LINE = ("tb_frame", "f_code")  # the harness looks for the line that raised
 _VALUES = (int, float, str)
 
 
-def make(state):  # noqa: PLR0915 - closures keep what nobody else may have
-    # type: (Any) -> tuple[Any, ...]
-    """(read_payload, watch, say, arm, seal, begin_run) of one process. `state`: is code of a task `running`; is the step
-    counter being switched (`switching`), which is our own doing?"""
-    tokens, watched, snapshot = [], [], []  # type: list[bytes], list[tuple[Any, ...]], list[tuple[Any, ...]]
-    said = answers = answered = noticed = 0
-    armed = inspecting = has_run = is_sealing = False
-    write, leave, take_frame, clear = os.write, os._exit, sys._getframe, _clear_types
+class _Kept:
+    """What this process keeps for its seals. `state`: is code of a task `running`; is the step counter being switched
+    (`switching`), which is our own doing?"""
 
+    __slots__ = (
+        "answered", "answers", "has_run", "inspecting", "is_armed", "is_sealing", "noticed", "said", "snapshot",
+        "state", "tokens", "watched",
+    )  # fmt: skip
+
+    def __init__(self, state):
+        # type: (Any) -> None
+        self.state = state
+        self.tokens = []  # type: list[bytes]
+        self.watched = []  # type: list[tuple[Any, ...]]
+        self.snapshot = []  # type: list[tuple[int, Callable[[], object], object]]
+        self.said = self.answers = self.answered = self.noticed = 0
+        self.is_armed = self.inspecting = self.has_run = self.is_sealing = False
+
+
+def make(state):
+    # type: (Any) -> tuple[Any, ...]
+    """(read_payload, watch, say, begin_run, arm, seal) of one process. `state`: see `_Kept`."""
+    kept = _Kept(state)
+    return (*_telling(kept), *_sealing(kept))
+
+
+def _telling(kept):
+    # type: (_Kept) -> tuple[Any, ...]
     def read_payload(fd, limit):
         # type: (int, int) -> list[bytes]
-        nonlocal said, answers, has_run
-        said = answers = 0  # a rehearsal in the zygote said something, too
-        has_run = False
+        kept.said = kept.answers = 0  # a rehearsal in the zygote said something, too
+        kept.has_run = False
         fields = frames.read_frame(fd, limit)
         if len(fields) < 3:
             raise frames.FrameError("a payload has at least three fields")
         data = fields.pop(2)
-        tokens[:] = [data[at : at + messages.TOKEN_BYTES] for at in range(0, len(data), messages.TOKEN_BYTES)]
+        kept.tokens = [data[at : at + messages.TOKEN_BYTES] for at in range(0, len(data), messages.TOKEN_BYTES)]
         return fields
 
     def watch(entries):
         # type: (list[tuple[Any, ...]]) -> None
-        watched.extend(entries)
+        kept.watched.extend(entries)
 
     def say(fd, record):
         # type: (int, bytes) -> None
-        nonlocal said, answers, answered
         if len(record) < 4 or int.from_bytes(record[:4], "little") != len(record) - 4:
             raise ValueError("say takes one whole record")
         frames.write_all(fd, record)
-        if state.running:
+        if kept.state.running:
             return
-        said += len(record)
+        kept.said += len(record)
         if record[_KIND_AT : _KIND_AT + 1] in (messages.VALUE, messages.RAISED):
-            answers += 1
-            answered = int.from_bytes(record[_INDEX_AT : _INDEX_AT + 4], "little")
+            kept.answers += 1
+            kept.answered = int.from_bytes(record[_INDEX_AT : _INDEX_AT + 4], "little")
+
+    def begin_run():
+        # type: () -> None
+        kept.has_run = True
+
+    return read_payload, watch, say, begin_run
+
+
+def _sealing(kept):
+    # type: (_Kept) -> tuple[Any, ...]
+    write, leave, take_frame = os.write, os._exit, sys._getframe
 
     def audit(event, args):
         # type: (str, tuple[object, ...]) -> None
-        nonlocal noticed
-        if not has_run or is_sealing or state.switching or event in _HARMLESS:
-            return
-        if not state.running and (inspecting or (event == "object.__getattr__" and args[1] in _LINE)):
-            return
-        noticed |= 1 << _PLACE["audit"]
+        if kept.has_run and not kept.is_sealing and not _is_ours(kept, event, args):
+            kept.noticed |= 1 << _PLACE["audit"]
 
     def arm(inspects):
         # type: (bool) -> bool
-        nonlocal armed, inspecting
-        if tokens and not armed and not state.running:
+        if kept.tokens and not kept.is_armed and not kept.state.running:
             sys.addaudithook(audit)
-            snapshot[:] = [(place, look, look()) for place, look in _lookers(watched)]
-            snapshot.append((_PLACE["frames"], lambda: _stack(take_frame(2)), _stack(take_frame(1))))
-            armed = True
-        inspecting = inspects
-        return armed
+            kept.snapshot = [(place, look, look()) for place, look in _lookers(kept.watched)]
+            kept.snapshot.append((_PLACE["frames"], lambda: _stack(take_frame(3)), _stack(take_frame(1))))
+            kept.is_armed = True
+        kept.inspecting = inspects
+        return kept.is_armed
 
     def seal(fd, index):
         # type: (int, int) -> None
-        nonlocal has_run, answers, said, is_sealing
-        if not armed or not tokens or state.running:
+        if not kept.is_armed or not kept.tokens or kept.state.running:
             raise RuntimeError("there is nothing to seal")
-        is_sealing = True
-        found = noticed
-        if (has_run or answers) if index < 0 else (answers != 1 or answered != index):
-            found |= 1 << _PLACE["report"]
-        if has_run:
-            clear()
-            for place, look, before in snapshot:
-                if not _same(look(), before):
-                    found |= 1 << place
+        kept.is_sealing = True
+        found = _differs(kept, index)
         if found:
             frames.write_all(fd, frames.frame([messages.UNSEALED, found.to_bytes(8, "little")]))
             leave(messages.EXIT_UNSEALED)
         if index < 0:  # only the harness has run: what it keeps for itself may be another now
             own = _PLACE["harness"]
-            snapshot[:] = [(place, look, look() if place == own else before) for place, look, before in snapshot]
-        record = frames.frame([messages.SEAL, tokens.pop(0) + messages.SEAL_TAIL.pack(said)])
-        said += write(fd, record)
-        has_run = is_sealing = False
-        answers = 0
+            kept.snapshot = [(place, look, look() if place == own else before) for place, look, before in kept.snapshot]
+        record = frames.frame([messages.SEAL, kept.tokens.pop(0) + messages.SEAL_TAIL.pack(kept.said)])
+        kept.said += write(fd, record)
+        kept.has_run = kept.is_sealing = False
+        kept.answers = 0
 
-    def begin_run():
-        # type: () -> None
-        nonlocal has_run
-        has_run = True
+    return arm, seal
 
-    return read_payload, watch, say, arm, seal, begin_run
+
+def _is_ours(kept, event, args):
+    # type: (_Kept, str, tuple[object, ...]) -> bool
+    """Does the harness, or an import, do this by itself?"""
+    if kept.state.switching or event in _HARMLESS:
+        return True
+    if kept.state.running:
+        return False
+    return kept.inspecting or (event == "object.__getattr__" and args[1] in _LINE)
+
+
+def _differs(kept, index):
+    # type: (_Kept, int) -> int
+    """A bit for each place that differs."""
+    found = kept.noticed
+    if (kept.has_run or kept.answers) if index < 0 else (kept.answers != 1 or kept.answered != index):
+        found |= 1 << _PLACE["report"]
+    if kept.has_run:
+        _clear_types()
+        for place, look, before in kept.snapshot:
+            if not _same(look(), before):
+                found |= 1 << place
+    return found
 
 
 # A changed type that was changed back may have left what was found meanwhile in here.
