@@ -33,6 +33,7 @@ lint: setup  ## format, lint, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file mypy-tests.ini $$(git ls-files 'bench/*.py' 'deploy/*.py' 'examples/*.py' 'tests/*.py' | grep -v conftest.py)
 	$(BIN)/lint-imports
 
 bench: setup  ## measure, side by side in one run

@@ -130,7 +130,7 @@ def show(outcomes: list[Outcome]) -> None:
     kinds = list(dict.fromkeys(one.cell.kind for one in outcomes if one.cell.kind != "generation"))
     rows: dict[tuple[int, str], dict[str, Outcome]] = defaultdict(dict)
     for one in outcomes:
-        rows[(one.cell.case, one.cell.attack)][one.cell.kind] = one
+        rows[(one.cell.case, one.cell.attack)][one.cell.kind] = one  # type: ignore[index]
     table = Table(title="forged passes: in-process / cruxbox", show_lines=False)
     for title in ("case", "attack", *kinds):
         table.add_column(title)

@@ -234,20 +234,20 @@ def report(found: dict[str, object]) -> Iterator[str]:
     """The result, for people."""
     yield f"{found['checks_a_second']} checks/s over {found['seconds']} s, clients {found['clients']}"
     yield f"{'tenant':<12}{'asked':>9}{'lost':>7}{'wrong':>7}{'masked':>8}{'p50 ms':>10}{'p95 ms':>10}{'p99 ms':>10}"
-    p50, p95, p99 = found["quick_alone_ms"]
+    p50, p95, p99 = found["quick_alone_ms"]  # type: ignore[misc]
     yield f"{'quick alone':<12}{'':>31}{p50:>10}{p95:>10}{p99:>10}"
-    for name, tenant in found["tenants"].items():
+    for name, tenant in found["tenants"].items():  # type: ignore[attr-defined]
         p50, p95, p99 = tenant["ms"]
         counts = f"{tenant['asked']:>9}{tenant['lost']:>7}{tenant['wrong']:>7}{tenant['masked']:>8}"
         yield f"{name:<12}{counts}{p50:>10}{p95:>10}{p99:>10}" + (f"  {tenant['errors']}" if tenant["errors"] else "")
     samples = found["samples"]
     if samples:
         every = max(1, len(samples) // 10)
-        yield "daemon MiB: " + ", ".join(f"{sample['minute']}': {sample['mib']}" for sample in samples[::every])
-        yield f"canaries red in {sum(1 for sample in samples if sample['red'])} of {len(samples)} samples"
+        yield "daemon MiB: " + ", ".join(f"{sample['minute']}': {sample['mib']}" for sample in samples[::every])  # type: ignore[index]
+        yield f"canaries red in {sum(1 for sample in samples if sample['red'])} of {len(samples)} samples"  # type: ignore[attr-defined,misc]
     yield f"zygotes: {found['kills']} killed by us, {found['zygote_restarts']:.0f} restarts"
     yield f"accepted checks left behind: {found['left_behind']:.0f}"
-    yield from found["wrong"]
+    yield from found["wrong"]  # type: ignore[misc]
 
 
 def main() -> None:
@@ -269,7 +269,7 @@ def main() -> None:
     print("\n".join(report(found)))
     if options.out:
         options.out.write_text(json.dumps(found, indent=2))
-    bad = any(tenant["lost"] or tenant["wrong"] for tenant in found["tenants"].values())
+    bad = any(tenant["lost"] or tenant["wrong"] for tenant in found["tenants"].values())  # type: ignore[attr-defined]
     sys.exit(1 if bad or found["left_behind"] or found_code else 0)
 
 

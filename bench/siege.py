@@ -102,23 +102,23 @@ class Attacker(threading.Thread):
 
     def _send(self, channel: grpc.Channel) -> str:
         body = BODIES[self._rng.choice(sorted(BODIES))]
-        channel.unary_unary(CHECK)(body, timeout=5, metadata=self._metadata)
+        channel.unary_unary(CHECK)(body, timeout=5, metadata=self._metadata)  # type: ignore[call-arg]
         return "OK"
 
     def _leave(self, channel: grpc.Channel) -> str:
         """Many calls that are cancelled at once."""
-        method = channel.unary_unary(CHECK)
+        method = channel.unary_unary(CHECK)  # type: ignore[call-arg]
         calls = [method.future(BODIES["hostile"], timeout=5, metadata=self._metadata) for _ in range(20)]
         time.sleep(self._rng.random() / 4)
         return str(Counter(call.cancel() for call in calls)[True] > 0)
 
     def _read_nothing(self, channel: grpc.Channel) -> str:
-        call = channel.stream_stream(STREAM)(iter([PRINTS]), timeout=10, metadata=self._metadata)
+        call = channel.stream_stream(STREAM)(iter([PRINTS]), timeout=10, metadata=self._metadata)  # type: ignore[call-arg]
         self.done.wait(6)
         return str(call.cancel())
 
     def _watch(self, channel: grpc.Channel) -> str:
-        calls = [channel.unary_stream(WATCH)(b"") for _ in range(100)]
+        calls = [channel.unary_stream(WATCH)(b"") for _ in range(100)]  # type: ignore[call-arg]
         self.done.wait(1)
         return str(Counter(call.cancel() for call in calls)[True] > 0)
 

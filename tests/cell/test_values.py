@@ -31,7 +31,7 @@ class Numbers(list):
     def __iter__(self):
         raise AssertionError("a method of the candidate was called")
 
-    __len__ = __getitem__ = __repr__ = __reduce__ = __iter__
+    __len__ = __getitem__ = __repr__ = __reduce__ = __iter__  # type: ignore[assignment]
 
 
 Point = namedtuple("Point", "x y")
@@ -101,7 +101,7 @@ class EqualsAll:
     def __eq__(self, other):
         return True
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
 class EqualList(list):

@@ -22,11 +22,11 @@ from support.waiting import is_alive, until
 
 
 def folder_of(client: Client) -> Path:
-    return client._endpoint.embedded._folder
+    return client._endpoint.embedded._folder  # type: ignore[return-value]
 
 
 def pid_of(client: Client) -> int:
-    return client._endpoint.embedded.pid
+    return client._endpoint.embedded.pid  # type: ignore[return-value]
 
 
 def sums(count: int) -> list[Task]:

@@ -46,7 +46,7 @@ def test_a_file_without_end_is_refused(monkeypatch):
 
 
 READERS = [
-    lambda path: read_generations(path, {"a": None}),
+    lambda path: read_generations(path, {"a": None}),  # type: ignore[dict-item]
     lambda path: read_scored(path, "m"),
     read_completions,
     read_rows,

@@ -88,7 +88,7 @@ def time_limits(lab: Lab) -> list[Observation]:
     """Case protocol/time-limits."""
     values = (-1, -I64_MAX, I64_MAX, lab.info().maximum_limits.cpu_ms + 1)
     seen = [ask_one(lab, f"cpu_ms={value}", "I", with_limits(cpu_ms=value)) for value in values]
-    values = (-1, I64_MAX, lab.info().maximum_limits.wall_ms + 1)
+    values = (-1, I64_MAX, lab.info().maximum_limits.wall_ms + 1)  # type: ignore[assignment]
     return seen + [ask_one(lab, f"wall_ms={value}", "I", with_limits(wall_ms=value)) for value in values]
 
 

@@ -61,7 +61,7 @@ def _task(task: Task, default_id: str) -> pb.Task:
         repeat=task.repeat,
     )
     if task.require_assurance is not None:
-        options.require_assurance = pb.Assurance.Value(f"ASSURANCE_{task.require_assurance.value}")
+        options.require_assurance = pb.Assurance.Value(f"ASSURANCE_{task.require_assurance.value}")  # type: ignore[assignment]
     made = [_check(check, str(number)) for number, check in enumerate(task.checks)]
     return pb.Task(id=task.id or default_id, program=task.program, checks=made, options=options)
 

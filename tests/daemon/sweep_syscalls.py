@@ -49,7 +49,7 @@ def i386_entry() -> object:
     page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     page.write(_I386_GETPID)
     function = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
-    function.page = page  # kept as long as the function
+    function.page = page  # type: ignore[attr-defined]  # kept as long as the function
     return function
 
 

@@ -56,7 +56,7 @@ class Opened:
             self.charged += cpu_ns
             done(one, cpu_ns)
 
-        self.pool._queue.done = count
+        self.pool._queue.done = count  # type: ignore[assignment,method-assign]
         return self.pool
 
     async def __aexit__(self, *_: object) -> None:

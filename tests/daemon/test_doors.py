@@ -52,9 +52,9 @@ def call(daemon: Served, body: bytes, token: str = "", method: str = CHECK) -> t
     with grpc.insecure_channel(daemon.target, options=options) as channel:
         try:
             if method == CHECK:
-                channel.unary_unary(method)(body, timeout=60, metadata=metadata)
+                channel.unary_unary(method)(body, timeout=60, metadata=metadata)  # type: ignore[call-arg]
             else:
-                list(channel.stream_stream(method)(iter([body]), timeout=60, metadata=metadata))
+                list(channel.stream_stream(method)(iter([body]), timeout=60, metadata=metadata))  # type: ignore[call-arg]
         except grpc.RpcError as error:
             return error.code().name, str(error.details())
     return "OK", ""

@@ -156,7 +156,7 @@ async def test_a_zygote_that_watches_for_long_gives_signs_of_life(kept: Kept):
     late = heard + 10 * 10**9 + 1
     assert kept.keeper.is_hung(late)
     assert not kept.keeper.is_hung(heard + 9 * 10**9)
-    await _until(lambda: kept.keeper.ping() or kept.keeper._heard_ns > heard)
+    await _until(lambda: kept.keeper.ping() or kept.keeper._heard_ns > heard)  # type: ignore[func-returns-value]
     assert not kept.keeper.is_hung(late)
     outer = psutil.Process(kept.keeper.pid)
     for one in [outer, *outer.children(recursive=True)]:

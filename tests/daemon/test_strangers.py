@@ -32,7 +32,7 @@ WATCH = "/grpc.health.v1.Health/Watch"
 
 def cruxboxd(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "cruxboxd", "serve", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)  # type: ignore[call-overload]
 
 
 # ---- health ------------------------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def test_health_answers_beside_strangers_who_hold_it_open(tmp_path):
 
 
 def ended(calls: list[grpc.Call]) -> list[grpc.Call]:
-    return [call for call in calls if call.done()]
+    return [call for call in calls if call.done()]  # type: ignore[attr-defined]
 
 
 def never():
@@ -196,7 +196,7 @@ def open_connection(port: int, tls: Tls):
 
         def asks() -> bool:
             try:
-                channel.unary_unary("/cruxbox.v1.Sandbox/GetServerInfo")(b"", timeout=5)
+                channel.unary_unary("/cruxbox.v1.Sandbox/GetServerInfo")(b"", timeout=5)  # type: ignore[call-arg]
             except grpc.RpcError:
                 return False
             return True

@@ -68,7 +68,7 @@ def test_the_lock_covers_the_server_extra() -> None:
     locked = {
         line.split("==")[0] for line in (IMAGE / "requirements-server.txt").read_text().splitlines() if "==" in line
     }
-    assert {re.match(r"[\w-]+", item)[0].lower() for item in wanted} <= locked
+    assert {re.match(r"[\w-]+", item)[0].lower() for item in wanted} <= locked  # type: ignore[index]
 
 
 def test_the_seccomp_profile_refuses_namespaces_and_nothing_the_sandbox_needs() -> None:

@@ -45,7 +45,9 @@ def expressions() -> list[str]:
     """Every PromQL expression of the alerts and the dashboard."""
     panels = dashboard()["panels"]
     return [rule["expr"] for rule in alert_rules()] + [
-        target["expr"] for panel in panels for target in panel.get("targets", ())
+        target["expr"]
+        for panel in panels  # type: ignore[attr-defined]
+        for target in panel.get("targets", ())  # type: ignore[attr-defined]
     ]
 
 
@@ -73,7 +75,10 @@ def test_the_daemon_has_these_metrics_and_no_others() -> None:
 
 def test_every_metric_is_on_the_dashboard() -> None:
     shown = {
-        name for panel in dashboard()["panels"] for t in panel.get("targets", ()) for name in NAME.findall(t["expr"])
+        name
+        for panel in dashboard()["panels"]  # type: ignore[attr-defined]
+        for t in panel.get("targets", ())
+        for name in NAME.findall(t["expr"])  # type: ignore[attr-defined]
     }
     assert shown == set(METRICS)
 
@@ -82,13 +87,13 @@ def test_panels_do_not_overlap_and_are_numbered_once() -> None:
     panels = dashboard()["panels"]
     cells = [
         (x, y)
-        for panel in panels
+        for panel in panels  # type: ignore[attr-defined]
         for x in range(panel["gridPos"]["x"], panel["gridPos"]["x"] + panel["gridPos"]["w"])
         for y in range(panel["gridPos"]["y"], panel["gridPos"]["y"] + panel["gridPos"]["h"])
     ]
     assert len(cells) == len(set(cells))
     assert max(x for x, _ in cells) == 23
-    assert len({panel["id"] for panel in panels}) == len(panels)
+    assert len({panel["id"] for panel in panels}) == len(panels)  # type: ignore[attr-defined]
 
 
 def test_every_alert_is_replayed_and_has_a_runbook() -> None:

@@ -48,7 +48,7 @@ def read_request(data: bytes) -> list[TaskAsk]:
         pass
     for _ in read_tasks(data, outline, TERMS, CALLER, tasks):
         pass
-    assert outline.checks == sum(len(task.asks) for task in tasks)
+    assert outline.checks == sum(len(task.asks) for task in tasks)  # type: ignore[misc]
     return tasks
 
 
