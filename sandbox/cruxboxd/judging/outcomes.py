@@ -191,19 +191,37 @@ def _read_value(answer: Answer) -> Fields:
 
 
 # What a worker is refused looks like this to its program. Fixed texts: nothing of the program's own is in them.
-_POLICY = {
-    b"PermissionError": "a PermissionError is how what the sandbox's policy does not allow is refused",
-    b"BlockingIOError": "a BlockingIOError is how processes are refused by the sandbox's policy",
-    b"RuntimeError": "threads are bounded by the sandbox's policy; who does not name them has none",
-}
-_NO_THREAD = b"can't start new thread"
+# (type, beginning of the message, what to say)
+_POLICY = (
+    (
+        b"PermissionError",
+        b"",
+        "the sandbox's policy refuses files, processes, sockets and signals in this way",
+    ),
+    (b"BlockingIOError", b"", "the sandbox's policy refuses processes in this way"),
+    (
+        b"RuntimeError",
+        b"can't start new thread",
+        "the sandbox's policy allows few threads, to texts that name them",
+    ),
+    (
+        b"FileNotFoundError",
+        b"[Errno 2] No usable temporary",
+        "the sandbox's policy gives no folder to write to",
+    ),
+    (b"itimer_error", b"", "the sandbox's policy allows no timers of the kernel"),
+)
+
+
+def _hint(kind: bytes, message: bytes) -> str:
+    return next((hint for name, start, hint in _POLICY if kind == name and message.startswith(start)), "")
 
 
 def _read_raised(answer: Answer) -> Fields:
     kind, message, line, stdout, stderr = answer.fields
     number = int.from_bytes(line, "little", signed=True)
     ending = _OUT_OF_MEMORY if answer.is_out_of_memory else {"outcome": Outcome.RAISED}
-    detail = _POLICY.get(kind, "") if kind != b"RuntimeError" or message == _NO_THREAD else ""
+    detail = _hint(kind, message)
     fields = {"detail": detail, "exception": (text(kind), text(message), number)}
     return {**fields, **ending, **_printed(stdout, stderr)}
 
