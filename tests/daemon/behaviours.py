@@ -111,6 +111,8 @@ BEHAVIOURS = {
     "standard streams": does("print(int(input()) + 1)", StdioCheck("1\n", "2"), "PASSED", stdout="2\n"),
     "other output": does("print(int(input()) + 1)", StdioCheck("1\n", "3"), "FAILED"),
     "no output": does("x = 1", StdioCheck("", "1"), "FAILED"),
+    "output and a closed stream": does("import sys\nprint(1)\nsys.stdout.close()", StdioCheck("", "1"), "PASSED"),
+    "output and no stream": does("import sys\nprint(1, flush=True)\nsys.stdout = None", StdioCheck("", "1"), "PASSED"),
     "output and an exception": does("print(1)\n1 / 0", StdioCheck("", "1"), "RAISED"),
     "a script": does(ADD, ScriptCheck(TEST, "f"), "PASSED", assurance=SEPARATED),
     "a script that does not hold": does(ECHO, ScriptCheck(TEST, "f"), "FAILED", assurance=SEPARATED),

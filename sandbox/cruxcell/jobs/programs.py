@@ -43,7 +43,8 @@ def run_stdio(bench, fields):
         finally:
             steps = bench.steps()
             for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
-                stream.flush()  # type: ignore[union-attr]
+                if stream is not None and not getattr(stream, "closed", False):  # as the interpreter does at its end
+                    stream.flush()
     except SystemExit as error:
         status = _status_of(error.code)
         if is_run or not status:

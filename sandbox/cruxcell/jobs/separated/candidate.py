@@ -1,5 +1,8 @@
 """The candidate's half: loads the program and answers what the test asks."""
 
+import builtins
+import sys
+
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.link import CALL, Link, connect
@@ -51,7 +54,8 @@ class _Server:
         self.steps = self.flags = 0
         self.view = {}  # type: dict[str, object]
         self.link = Link(False, self.run)
-        self.link.more = {"names": self.names, "look": self.look}
+        self.link.more = {"names": self.names, "look": self.look, "printed": self.printed, "lend": self.lend}
+        self._told, self._own = 0, (sys.stdin, builtins.input)
         self.link.before_answer = self.refresh
         connect(self.link)
 
@@ -86,6 +90,19 @@ class _Server:
             else:
                 self.view[name] = value
         return self.view, modules
+
+    def printed(self, target):
+        # type: (object) -> str
+        """What was printed since the last time this was asked."""
+        text = self._bench.stdout.take()
+        told, self._told = self._told, len(text)
+        return text[told:]
+
+    def lend(self, target, stdin, ask):
+        # type: (object, object, object) -> None
+        """What the test has put in the place of its standard input and of `input`; None where it has not."""
+        sys.stdin = self._own[0] if stdin is None else stdin
+        builtins.input = self._own[1] if ask is None else ask  # type: ignore[assignment]
 
     def refresh(self):
         # type: () -> None

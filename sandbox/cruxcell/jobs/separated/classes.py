@@ -102,10 +102,23 @@ _STANDS_FOR = {
 }  # type: dict[str, type]
 
 
-def make_exception(cls, arguments, text):
-    # type: (Any, list[Any], str) -> BaseException
-    """An exception of this class with these `args`, whose text is `text`."""
-    error = _construct(cls, arguments)
+def made_of(error):
+    # type: (BaseException) -> tuple[Any, ...] | None
+    """What an error of the library is made of, where that is more than its `args`: a file's name, a place in a text."""
+    cls = type(error)
+    found = error.__reduce__() if is_stdlib(cls) else None
+    if type(found) is not tuple or found[0] is not cls or found[1] is error.args:
+        return None
+    return found[1] if all(type(each) in _MADE_OF for each in found[1]) else None
+
+
+_MADE_OF = (str, bytes, int, type(None))
+
+
+def make_exception(cls, arguments, text, made_of=None):
+    # type: (Any, list[Any], str, tuple[Any, ...] | None) -> BaseException
+    """An exception of this class with these `args`, whose text is `text`; made of `made_of` where that is more."""
+    error = _construct(cls, arguments if made_of is None else list(made_of))
     BaseException.args.__set__(error, tuple(arguments))  # type: ignore[attr-defined]
     if type(cls) is remote.RemoteType or records.message_of(error) != text:
         told = {"__str__": lambda _self: text, "__module__": cls.__module__}

@@ -18,6 +18,7 @@ from cruxcell.jobs.separated.classes import (
     PLAIN,
     found_at,
     is_stdlib,
+    made_of,
     make_exception,
     may_be_named,
     overridden,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 MAX_OBJECTS = 1 << 17
 MAX_CLASSES = 1 << 12
+_MOST_CAUSES = 20  # of an exception that is raised from others; they may go round in a circle
+_ATOMS = (str, bytes, int, type(None))
 
 
 class Objects:
@@ -171,6 +174,8 @@ class Objects:
         self._write_class(writer, cls, depth)
         writer.items((records.message_of(error), len(error.args)), depth)
         writer.items(error.args, depth)
+        writer.value(made_of(error), depth)
+        writer.value(None if self.is_test or depth > _MOST_CAUSES else error.__cause__, depth + 1)
 
     # ---- reading ---------------------------------------------------------------------------------------------------
 
@@ -306,10 +311,15 @@ class Objects:
         if type(count) is not int or not 0 <= count <= 1 << 16:
             raise Garbled("an exception that cannot be")
         arguments = [reader.value(depth + 1) for _ in range(count)]
+        made_of, cause = reader.value(depth), reader.value(depth + 1)
         found = self._present(number) if number else None
         if isinstance(found, BaseException):
             return found
-        error = make_exception(cls, arguments, text)
+        if made_of is not None and (type(made_of) is not tuple or any(type(each) not in _ATOMS for each in made_of)):
+            raise Garbled("an exception that cannot be")
+        error = make_exception(cls, arguments, text, made_of)
+        if isinstance(cause, BaseException):
+            error.__cause__ = cause
         return self._introduce(number, error, True) if number else error
 
 

@@ -130,7 +130,13 @@ def may_get(target, name):
     if kind in (_MODULE, _CODE) or (kind.__module__ == "builtins" and kind.__name__ in ("frame", "traceback")):
         return False
     # A partial function, say, would show what it was given; an object of the script's own class shows what it has.
-    return isinstance(target, type) or not callable(target) or kind.__module__ == _SCRIPT
+    return isinstance(target, type) or not callable(target) or kind.__module__ == _SCRIPT or _is_mocked(kind, name)
+
+
+def _is_mocked(kind, name):
+    # type: (Any, str) -> bool
+    """An attribute that a mock makes up: not what it tells or can be told about itself."""
+    return kind.__module__ == "unittest.mock" and not any(name in each.__dict__ for each in kind.__mro__)
 
 
 def _is_of_the_script(target, name):
@@ -156,7 +162,9 @@ def may_set(target, name):
     # type: (object, str) -> bool
     """May the candidate set it? Data of an instance; not what the test's own class defines and relies on."""
     kind = type(target)
-    if not may_get(target, name) or isinstance(target, (type, _FUNCTION, _MODULE)) or kind.__module__ == "builtins":
+    if not may_get(target, name) or isinstance(target, (type, _FUNCTION, _MODULE)):
+        return False
+    if kind.__module__ in ("builtins", "unittest.mock"):
         return False
     for cls in kind.__mro__:
         if name in cls.__dict__:

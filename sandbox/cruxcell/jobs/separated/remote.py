@@ -176,7 +176,8 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
         if each in ASKED:
             namespace[each] = _SHAPED.get(each) or _forward(each)
         elif each in METHODS:
-            namespace[each] = _method(each, "__next__" in offers or "__await__" in offers)
+            is_run = "__next__" in offers or "__await__" in offers
+            namespace[each] = _throw if is_run and each == "throw" else _method(each, is_run)
         elif each in ARITHMETIC and is_test:
             namespace[each] = _arithmetic(each)
         elif not is_test and (each in OF_THE_TEST or each in ARITHMETIC):
@@ -266,6 +267,25 @@ def _exit(self, kind=None, error=None, traceback=None):
     if not link.ask("special", self, "__exit__", kind, told, None):
         return False
     return not link.is_test or (error is not None and bool(link.made_by_itself(error, traceback)))
+
+
+def _throw(self, kind, error=None, traceback=None):
+    # type: (Any, Any, Any, Any) -> Any
+    """Into a generator of the other side. As with `_exit`, a failed assertion does not end there."""
+    link = connection[0]
+    thrown = error if isinstance(error, BaseException) else kind
+    is_failure = link.is_test and isinstance(thrown, AssertionError)
+    found = link.ask("get", self, "throw")
+    link.may_stop = True
+    try:
+        value = link.call(found, (AssertionError() if is_failure else thrown,), {})
+    except BaseException:
+        if is_failure:
+            raise thrown from None
+        raise
+    if is_failure:
+        raise thrown
+    return value
 
 
 _SHAPED = {"__call__": _call, "__iter__": _iter, "__exit__": _exit}

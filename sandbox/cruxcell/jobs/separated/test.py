@@ -88,6 +88,7 @@ class _TestLink(Link):
         Link.__init__(self, True, _run, self._may)
         self._bench, self._namespace = bench, namespace
         self._source = ""
+        self._own = self._lent = (sys.stdin, builtins.input)
         self._view = {}  # type: dict[str, Any]
         self._given = {}  # type: dict[str, Any]
         self._has_answered = False
@@ -97,6 +98,25 @@ class _TestLink(Link):
         # type: (str, list[Any]) -> tuple[bytes, Any]
         may_stop, self.may_stop = self.may_stop, False
         may_stop = may_stop or (operation == "special" and fields[1] == "__next__")
+        self._lend()
+        listens = self._listens()
+        if listens:
+            self._tell("printed")  # what it printed before is not for who listens now
+        kind, value = self._exchange_or_leave(operation, fields)
+        if listens:
+            printed = self._tell("printed")
+            if type(printed) is str and printed:
+                sys.stdout.write(printed)
+        self._has_answered = self._has_answered or operation not in ("names", "look")
+        if isinstance(value, (StopIteration, StopAsyncIteration)) and not may_stop and kind != b"v":
+            # It would end an iteration of the test's own, `all(map(candidate, ...))`, and leave it content.
+            value = RuntimeError("the candidate raised %s" % type(value).__name__)
+        if self._view:
+            self._rebind()
+        return kind, value
+
+    def _exchange_or_leave(self, operation, fields):
+        # type: (str, list[Any]) -> tuple[bytes, Any]
         try:
             kind, value = Link.exchange(self, operation, fields)
         except Broken as error:
@@ -107,13 +127,25 @@ class _TestLink(Link):
             self._leave(end, "the script hands over more than may cross at once (%s)" % error)
         if kind == TOO_LARGE:
             self._leave(messages.NOT_PLAIN, "the candidate returned more than may cross at once (%s)" % value)
-        self._has_answered = self._has_answered or operation not in ("names", "look")
-        if isinstance(value, (StopIteration, StopAsyncIteration)) and not may_stop and kind != b"v":
-            # It would end an iteration of the test's own, `all(map(candidate, ...))`, and leave it content.
-            value = RuntimeError("the candidate raised %s" % type(value).__name__)
-        if self._view:
-            self._rebind()
         return kind, value
+
+    def _tell(self, operation, *fields):
+        # type: (str, Any) -> Any
+        return self._exchange_or_leave(operation, [None, *fields])[1]
+
+    def _listens(self):
+        # type: () -> bool
+        """Has the script put something else in the place of standard output, as `redirect_stdout` does?"""
+        return sys.stdout is not self._bench.stdout and sys.stdout is not None
+
+    def _lend(self):
+        # type: () -> None
+        """The program reads what the script has in the place of standard input, and calls what it has for `input`."""
+        stdin, ask = sys.stdin, builtins.input
+        if stdin is not self._lent[0] or ask is not self._lent[1]:
+            self._lent = (stdin, ask)
+            own = self._own
+            self._tell("lend", None if stdin is own[0] else stdin, None if ask is own[1] else ask)
 
     def _leave(self, kind, text):
         # type: (bytes, str) -> None
