@@ -91,14 +91,14 @@ class _Server:
                 self.view[name] = value
         return self.view, modules
 
-    def printed(self, target):
+    def printed(self, _target):
         # type: (object) -> str
         """What was printed since the last time this was asked."""
         text = self._bench.stdout.take()
         told, self._told = self._told, len(text)
         return text[told:]
 
-    def lend(self, target, stdin, ask):
+    def lend(self, _target, stdin, ask):
         # type: (object, object, object) -> None
         """What the test has put in the place of its standard input and of `input`; None where it has not."""
         sys.stdin = self._own[0] if stdin is None else stdin

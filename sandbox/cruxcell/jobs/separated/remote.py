@@ -269,7 +269,7 @@ def _exit(self, kind=None, error=None, traceback=None):
     return not link.is_test or (error is not None and bool(link.made_by_itself(error, traceback)))
 
 
-def _throw(self, kind, error=None, traceback=None):
+def _throw(self, kind, error=None, _traceback=None):
     # type: (Any, Any, Any, Any) -> Any
     """Into a generator of the other side. As with `_exit`, a failed assertion does not end there."""
     link = connection[0]
