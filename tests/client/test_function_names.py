@@ -231,6 +231,24 @@ def test_filter(server, capsys, tmp_path):
         refused.unlink()
 
 
+def test_filter_looks_at_the_arguments_of_the_function_that_is_called(server, capsys, tmp_path):
+    path, kept, refused = (tmp_path / name for name in ("candidates.jsonl", "kept.jsonl", "refused.jsonl"))
+    helper = "def f(text, spare):\n    return text.upper()\n\n"
+    uses = "def tidy(text, times):\n    words = text.split()\n    words.reverse()\n    return '-'.join(words) * times"
+    leaves = "def tidy(text, times):\n    words = text.split()\n    words.reverse()\n    return '-'.join(words).upper()"
+    rows = [(uses, "tidy"), (leaves, "tidy"), (helper + uses, "tidy"), (leaves.replace("tidy", "f"), "f")]
+    path.write_text(
+        "".join(
+            json.dumps({"id": str(at), "code": code, "input": "'a b', 2", "function_name": name}) + "\n"
+            for at, (code, name) in enumerate(rows)
+        )
+    )
+    run(capsys, "filter", path, "--out", kept, "--rejects", refused, "--rules", "paper", "--server", server)
+    assert [json.loads(line)["id"] for line in kept.read_text().splitlines()] == ["0", "2"]
+    told = {row["id"]: row["reasons"] for row in map(json.loads, refused.read_text().splitlines())}
+    assert told == {"1": ["UNUSED_ARGUMENT"], "3": ["UNUSED_ARGUMENT"]}
+
+
 def test_a_prelude_stands_before_every_program(server, capsys, tmp_path):
     """LiveCodeBench's programs rely on imports that its own harness puts in front of them."""
     code = "def total(nums: List[int]) -> int:\n    return reduce(lambda a, b: a + b, nums)"

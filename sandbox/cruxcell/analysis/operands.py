@@ -15,7 +15,7 @@ import sys
 
 from cruxcell.analysis.bytecode import Anatomy, dissect
 from cruxcell.analysis.syntax import tree_of, walk
-from cruxcell.analysis.unused_parameters import has_unused_argument
+from cruxcell.analysis.unused_parameters import called_function, has_unused_argument
 from cruxcell.namespace import fresh_namespace
 from cruxcell.protocol import messages
 
@@ -56,7 +56,7 @@ _IN_PLACE = {"or_": "ior", "and_": "iand"}
 
 
 class Inspector:
-    """Inspects the calls of one program. `static` are the facts of its text; `seen` collects those of one run.
+    """Inspects the calls of one program. `seen` collects what is seen in one run.
 
     Args:
         source: the program's text.
@@ -65,12 +65,20 @@ class Inspector:
 
     def __init__(self, source, code):
         # type: (str, object) -> None
-        self.static = static_findings(source, code)  # type: set[str]
+        self._static = {}  # type: dict[str, set[str]]
         self.seen = set()  # type: set[str]
         self._source, self._code = source, code
         self._program = None  # type: object
         self._names = {}  # type: dict[str, object]
         self._has_operations = not dissect(code).all_operations.isdisjoint(_BINARY)
+
+    def static(self, call):
+        # type: (object) -> set[str]
+        """The facts of the program's text, and of the function that the compiled `call` calls."""
+        name = called_function(call, self._code)
+        if name not in self._static:
+            self._static[name] = static_findings(self._source, self._code, name)
+        return self._static[name]
 
     def watch(self, text, call):
         # type: (str, object) -> tuple[object, object, dict[str, object]] | None
@@ -127,14 +135,15 @@ class _Nowhere:
 # ---- facts of the text ---------------------------------------------------------------------------------------------
 
 
-def static_findings(source, code):
-    # type: (str, object) -> set[str]
-    """IMPORT_NAME, UNUSED_ARGUMENT: what the text alone says; UNINSPECTED where that is too deep to see."""
+def static_findings(source, code, name="f"):
+    # type: (str, object, str) -> set[str]
+    """IMPORT_NAME, UNUSED_ARGUMENT (of the function `name`): what the text alone says; UNINSPECTED where that is too
+    deep to see."""
     found = set()
     if _IMPORT in dissect(code).all_operations:
         found.add(messages.IMPORT_NAME)
     try:
-        if has_unused_argument(source, code):
+        if has_unused_argument(source, code, name):
             found.add(messages.UNUSED_ARGUMENT)
     except RecursionError:
         found.add(messages.UNINSPECTED)

@@ -1,4 +1,4 @@
-"""Does a program's function `f` read all of its arguments?
+"""Does a function of a program, `f` or another that is called, read all of its arguments?
 
 Scopes are told apart on the syntax tree: the interpreter's own table of symbols no longer says, from 3.12 on, what the
 comprehensions in a function read.
@@ -28,19 +28,27 @@ _COMPREHENSIONS = (_ast.ListComp, _ast.SetComp, _ast.DictComp, _ast.GeneratorExp
 _SCOPES = (*_FUNCTIONS, *_COMPREHENSIONS, _ast.Lambda, _ast.ClassDef)
 
 
-def has_unused_argument(source, code):
-    # type: (str, object) -> bool
-    """Does the last module-level `f` of a program (`code`, compiled from `source`) have a parameter that it, and what
-    it holds, never reads? Raises RecursionError where that is nested too deep to be seen."""
-    return not _loads_all(source, code) and _leaves_one_unread(source)
+def called_function(call, code):
+    # type: (Any, object) -> str
+    """The name of the function whose arguments matter: the first that the compiled `call` names, if the program has a
+    function of that name, else `f`."""
+    name = call.co_names[0] if call.co_names else "f"  # type: str
+    return name if any(item.co_name == name for item in dissect(code).codes) else "f"
 
 
-def _loads_all(source, code):
-    # type: (str, object) -> bool
-    """Does the bytecode of the one function `f` load each parameter for reading? False where that takes a closer look,
-    which costs ten times as much."""
+def has_unused_argument(source, code, name="f"):
+    # type: (str, object, str) -> bool
+    """Does the last module-level function `name` of a program (`code`, compiled from `source`) have a parameter that
+    it, and what it holds, never reads? Raises RecursionError where that is nested too deep to be seen."""
+    return not _loads_all(source, code, name) and _leaves_one_unread(source, name)
+
+
+def _loads_all(source, code, name="f"):
+    # type: (str, object, str) -> bool
+    """Does the bytecode of the one function `name` load each parameter for reading? False where that takes a closer
+    look, which costs ten times as much."""
     parts = dissect(code)
-    functions = [at for at, item in enumerate(parts.codes) if item.co_name == "f"]
+    functions = [at for at, item in enumerate(parts.codes) if item.co_name == name]
     if len(functions) != 1 or source.count("def") != 1 or any(word in source for word in _ODD):
         return False
     function, bytecode = parts.codes[functions[0]], parts.bytecodes[functions[0]]
@@ -68,14 +76,14 @@ def _number_of_arguments(function):
 # ---- the tree ------------------------------------------------------------------------------------------------------
 
 
-def _leaves_one_unread(source):
-    # type: (str) -> bool
+def _leaves_one_unread(source, name):
+    # type: (str, str) -> bool
     module = _Scope([tree_of(source)])
-    named = [node for node in module.inner if getattr(node, "name", "") == "f"]
+    named = [node for node in module.inner if getattr(node, "name", "") == name]
     if not named or not isinstance(named[-1], _FUNCTIONS):
         return False
     function = _inside(named[-1])
-    return any(not _reads(function, name) for name in _parameters(named[-1]))
+    return any(not _reads(function, parameter) for parameter in _parameters(named[-1]))
 
 
 def _reads(scope, name):

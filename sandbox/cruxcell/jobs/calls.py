@@ -174,7 +174,7 @@ def _inspect_texts(bench, source, program, checks, planned, bound):  # noqa: PLR
     for index, (kind, _, code) in enumerate(planned):
         found = set()  # type: set[str]
         if kind not in (messages.INVALID, messages.ALONE):
-            found = inspector.static | call_findings(checks[index][1], code, kind == messages.DIRECT)
+            found = inspector.static(code) | call_findings(checks[index][1], code, kind == messages.DIRECT)
             if kind == messages.DIRECT and _is_seedless_call(checks[index][1], code, blind):
                 found.add(messages.SEEDLESS)
         every.append(found)
