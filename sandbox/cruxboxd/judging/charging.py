@@ -58,6 +58,7 @@ def one_answer(
     value_bytes: int = messages.VALUE_BYTES,
     token: bytes = b"",
     runs_noted: bool = False,
+    is_suite: bool = False,
 ) -> Asked:
     """What a job is asked that answers one check, whatever its class."""
     return Asked(
@@ -67,6 +68,7 @@ def one_answer(
         output=limits.output_bytes,
         value_bytes=value_bytes,
         token=token,
+        is_suite=is_suite,
     )
 
 

@@ -109,9 +109,11 @@ class Judge:
         work: list[Awaitable[None]] = []
         if call_asks:
             work.append(self._judge_calls(task, call_asks, readings, emit))
-        scripts = [ask for ask in task.asks if isinstance(ask, ScriptAsk)]
+        scripts = [ask for ask in task.asks if isinstance(ask, ScriptAsk) and not ask.framework]
         if scripts:
             work.append(self._judge_scripts(task, scripts, readings, len(texts_of(task)) - len(scripts), emit))
+        suites = [ask for ask in task.asks if isinstance(ask, ScriptAsk) and ask.framework]
+        work += [self._judge_script(task, ask, None, emit) for ask in suites]
         stdio = [ask for ask in task.asks if isinstance(ask, StdioAsk)]
         checkers = {source: self._caller(each) for source, each in checkers_of(task, stdio).items()}
         work += [self._judge_stdio(task, ask, checkers.get(ask.checker), emit) for ask in stdio]
@@ -241,7 +243,7 @@ def texts_of(task: TaskAsk) -> list[tuple[bytes, str]]:
     """The texts of a task that have to be read: those of calls first, then those of scripts."""
     texts = [(EXPECTED, ask.expected) for ask in task.asks if isinstance(ask, CallAsk) and ask.expected is not None]
     if task.step_count is StepCount.INSTRUCTIONS:
-        texts += [(SCRIPT, ask.script) for ask in task.asks if isinstance(ask, ScriptAsk)]
+        texts += [(SCRIPT, ask.script) for ask in task.asks if isinstance(ask, ScriptAsk) and not ask.framework]
     return texts
 
 

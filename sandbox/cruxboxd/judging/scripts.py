@@ -10,7 +10,7 @@ from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.charging import one_answer, read_single
 from cruxboxd.judging.jobs import encoded, job_for
-from cruxboxd.judging.outcomes import Assurance, Finding, Outcome, invalid
+from cruxboxd.judging.outcomes import Assurance, Finding, Outcome, TestOutcome, invalid, sandbox_error
 from cruxboxd.judging.tasks import ScriptAsk, StepCount, TaskAsk
 from cruxboxd.scheduling.scheduler import MAX_ATTEMPTS, Pool
 from cruxboxd.zygotes.jobs import Result
@@ -22,6 +22,10 @@ async def run_script(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) 
     counts_events = task.step_count is StepCount.EVENTS
     if task.require is Assurance.SEPARATED and counts_events:
         return invalid("trace events are counted over program and script, so it can only be checked IN_PROCESS")
+    if counts_events and ask.framework:
+        return invalid("trace events are counted of scripts, not of suites")
+    if task.require is Assurance.IN_PROCESS and ask.framework == "pytest":
+        return invalid("a suite of pytest's can only be checked SEPARATED")
     if counts_events or task.require is Assurance.IN_PROCESS:
         return (await _run_together(pool, task, ask, hash_seed)).but(assurance=Assurance.IN_PROCESS)
     return await _run_separated(pool, task, ask, hash_seed)
@@ -35,33 +39,32 @@ async def _run_together(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: st
         encoded(task.program),
         encoded(ask.script),
         ask.entry_point.encode(),
+        ask.framework.encode(),
         token := secrets.token_bytes(16),
     ]
     result = await pool.run(job_for(pool, task, messages.JOB_SCRIPT, fields, hash_seed))
-    return _of_script(read_single(result, one_answer(task.limits, ENDS, token=token, runs_noted=events), task.limits))
+    asked = one_answer(task.limits, ENDS, token=token, runs_noted=events, is_suite=True)
+    return of_suite(_of_script(read_single(result, asked, task.limits)), result.read(asked).tests, ask.framework)
 
 
 async def _run_separated(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
     """The candidate serves, the test calls."""
+    texts = [encoded(task.program), encoded(ask.script)]
+    fields = [texts[1], ask.entry_point.encode(), ask.framework.encode()]
+    if ask.framework:
+        texts.append(b"import " + fields[2])
     for _ in range(MAX_ATTEMPTS):
-        job = job_for(
-            pool,
-            task,
-            messages.JOB_SERVE,
-            [encoded(task.program)],
-            hash_seed,
-            [encoded(task.program), encoded(ask.script)],
-        )
+        job = job_for(pool, task, messages.JOB_SERVE, texts[:1], hash_seed, texts)
         job.flags = messages.PAIR
-        job.partner = job_for(pool, task, messages.JOB_TEST, [encoded(ask.script), ask.entry_point.encode()], hash_seed)
+        job.partner = job_for(pool, task, messages.JOB_TEST, fields, hash_seed, texts)
         job.partner.is_partner = True
-        finding = _of_pair(*await pool.run_pair(job), task)
+        finding = _of_pair(*await pool.run_pair(job), task, ask.framework)
         if finding.outcome is not Outcome.SANDBOX_ERROR:
             break
     return finding.but(assurance=Assurance.SEPARATED)
 
 
-def _of_pair(candidate: Result, test: Result, task: TaskAsk) -> Finding:
+def _of_pair(candidate: Result, test: Result, task: TaskAsk, framework: str) -> Finding:
     """The test's word counts, unless the candidate ended first: then the kernel's word on the candidate does."""
     served_by = one_answer(task.limits, ENDS)
     served = read_single(candidate, served_by, task.limits)
@@ -71,13 +74,14 @@ def _of_pair(candidate: Result, test: Result, task: TaskAsk) -> Finding:
         return served
     if test.facts.killed == messages.KILLED_PARTNER:
         return _gone(served, candidate, "the candidate ended before its test")
-    asked = one_answer(task.limits, TEST_ENDS)
-    finding, kind = read_single(test, asked, task.limits), test.read(asked).last_kind
+    asked = one_answer(task.limits, TEST_ENDS, is_suite=True)
+    said, finding = test.read(asked), read_single(test, asked, task.limits)
+    kind = said.last_kind
     if kind in _TEST_LEAVES and test.facts.is_clean:
         if kind == messages.CANDIDATE_GONE:
             return _gone(served, candidate, finding.detail)
         return served.but(outcome=finding.outcome, detail=finding.detail)
-    finding = _of_script(finding)
+    finding = of_suite(_of_script(finding), said.tests, framework)
     if _ran_out(finding) and any(answer.is_out_of_memory for answer in candidate.read(served_by).answers):
         finding = finding.but(outcome=Outcome.MEMORY_LIMIT, detail="out of memory")
     return finding.but(
@@ -103,6 +107,34 @@ def _gone(served: Finding, candidate: Result, text: str) -> Finding:
 
 # How a test ends that neither came to its end nor raised.
 _TEST_LEAVES = TEST_ENDS - ENDS
+
+
+_TESTS = {
+    messages.TEST_PASSED: TestOutcome.PASSED,
+    messages.TEST_FAILED: TestOutcome.FAILED,
+    messages.TEST_ERROR: TestOutcome.ERROR,
+    messages.TEST_SKIPPED: TestOutcome.SKIPPED,
+}
+
+
+def of_suite(finding: Finding, told: tuple[tuple[bytes, str, str], ...] | None, framework: str) -> Finding:
+    """The finding of a script that may be a suite: PASSED if at least one test ran and all that ran passed."""
+    if told is None:
+        if framework and finding.outcome is Outcome.PASSED:
+            return sandbox_error("the suite ended without a word on its tests")
+        return finding
+    tests = tuple([(name, _TESTS[letter], message) for letter, name, message in told])
+    finding = finding.but(tests=tests)
+    if finding.outcome is not Outcome.PASSED:
+        return finding
+    bad = [name for name, ended, _ in tests if ended in (TestOutcome.FAILED, TestOutcome.ERROR)]
+    if bad:
+        detail = f"{len(bad)} of {len(tests)} tests did not pass, the first is {bad[0]}"
+        return finding.but(outcome=Outcome.FAILED, detail=detail)
+    if all(ended is TestOutcome.SKIPPED for _, ended, _ in tests):
+        detail = "every test of the suite was skipped" if tests else "the suite holds no test"
+        return finding.but(outcome=Outcome.INVALID, detail=detail)
+    return finding
 
 
 def _of_script(finding: Finding) -> Finding:

@@ -42,7 +42,8 @@ class Asked:
 
     `count` is the number of checks, `runs` the classes of calls that run there beside constants, `takes_turns` whether
     such calls follow each other in a program that is not hermetic. `texts_noted` and `runs_noted` say whether it was
-    asked for notes on the texts and on each run. `token` is what an ENDED must hold.
+    asked for notes on the texts and on each run. `token` is what an ENDED must hold. `is_suite` says if it may
+    tell of tests.
     """
 
     count: int = 1
@@ -55,6 +56,7 @@ class Asked:
     output: int = 0
     value_bytes: int = messages.VALUE_BYTES
     token: bytes = b""
+    is_suite: bool = False
 
 
 ONE_VALUE = Asked()
@@ -113,6 +115,7 @@ class Report:
     is_over: bool = False
     is_cut: bool = False
     noted_runs: set[int] = field(default_factory=set)
+    tests: tuple[tuple[bytes, str, str], ...] | None = None  # letter, name, message
 
     @property
     def unanswered(self) -> list[int]:
@@ -187,6 +190,8 @@ def _take(report: Report, record: list[bytes], asked: Asked) -> str:
         return "its report goes on after its end"
     if kind == messages.VIOLATED:
         return _take_violation(report, record)
+    if kind == messages.TESTS:
+        return "" if asked.is_suite and _take_tests(report, record) else _NO_RECORD
     if kind == messages.FINDINGS:
         turns = report.unanswered if asked.runs_noted else []
         return "" if turns and _take_notes_on_run(report, record, turns[0]) else _NO_RECORD
@@ -216,6 +221,28 @@ def _take_violation(report: Report, record: list[bytes]) -> str:
         return _NO_RECORD
     report.syscall = int.from_bytes(record[1], "little")
     return ""
+
+
+# ---- the tests of a suite ------------------------------------------------------------------------------------------
+
+_LETTERS = frozenset([messages.TEST_PASSED, messages.TEST_FAILED, messages.TEST_ERROR, messages.TEST_SKIPPED])
+
+
+def _take_tests(report: Report, record: list[bytes]) -> bool:
+    """The tests of a suite, told once and before its end; False if no honest worker writes them so."""
+    if report.tests is not None or not report.unanswered or len(record) != 2:
+        return False
+    found: list[list[bytes]] = []
+    try:
+        used = frames.split(record[1], found, messages.MAX_TESTS, 3)[1]
+    except frames.FrameError:
+        return False
+    if used != len(record[1]) or used > messages.MAX_TESTS_BYTES:
+        return False
+    if any(len(one) != 3 or one[0] not in _LETTERS for one in found):
+        return False
+    report.tests = tuple([(letter, text(name), text(message)) for letter, name, message in found])
+    return True
 
 
 # ---- answers -----------------------------------------------------------------------------------------------------

@@ -6,9 +6,14 @@ import sys
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, compile_text
 from cruxcell.jobs.audit_guard import Guard
 from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
+from cruxcell.jobs.suites import open_suite
 from cruxcell.namespace import fresh_namespace, resolve, set_recursion_depth
 from cruxcell.protocol import messages, records
 from cruxcell.protocol.payloads import COUNT_EVENTS, RUN_ONLY, SCRIPT_FLAGS, STDIO_FLAGS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
 
 
 def _open_streams():
@@ -116,7 +121,7 @@ _FOLDER_OF_A_SCRIPT = os.__file__.rpartition("/")[0] + "/json"
 
 def run_script(bench, fields):
     # type: (Workbench, list[bytes]) -> None
-    """fields: flags, program, script, entry point, token. Both in this process and one namespace: IN_PROCESS."""
+    """fields: flags, program, script, entry point, framework, token. All in one process and namespace: IN_PROCESS."""
     token = fields.pop()
     flags = SCRIPT_FLAGS.unpack(fields[0])[0]
     source, script = [field.decode("utf-8", "surrogatepass") for field in fields[1:3]]
@@ -124,16 +129,17 @@ def run_script(bench, fields):
         source, script = source + "\n" + script, ""
     try:
         program = compile_text(source, PROGRAM, "exec")
-        test = compile_text(script, CHECK, "exec")
+        suite = open_suite(fields[4].decode(), script)
+        test = compile_text(suite.code, CHECK, "exec")
     except Invalid as error:
         bench.send(records.plan(False, messages.INVALID, [str(error)]))
         return
     bench.send(records.plan(False, messages.EXPRESSION, []))
     bench.last_check()
     set_recursion_depth(2)
-    namespace = fresh_namespace()
+    namespace = suite.namespace
     bench.begin(0)
-    steps = 0
+    steps, results = 0, None
     guard = Guard()
     try:
         if flags & COUNT_EVENTS:
@@ -141,22 +147,27 @@ def run_script(bench, fields):
             bench.send(records.findings(0, [found]))
         else:
             guard.raise_it()
-            _run_both(bench, program, test, namespace, fields[3].decode())
-            steps = bench.steps()
+            _run_both(bench, program, test, suite, fields[3].decode())
+            steps, results = bench.steps(), suite.run()
     except BaseException as error:
         guard.lower_it()
         bench.send_raised(error)
     else:
         guard.lower_it()
+        if results is not None:
+            bench.send(results.record())
         bench.send(records.ended(bench.numbers(0, steps), *bench.output(), token))
 
 
-def _run_both(bench, program, test, namespace, entry_point):
-    # type: (Workbench, object, object, dict[str, object], str) -> None
+def _run_both(bench, program, test, suite, entry_point):
+    # type: (Workbench, object, object, Any, str) -> None
+    namespace = suite.namespace
     bench.run(program, namespace)
+    suite.begin()
     if entry_point:
         namespace["candidate"] = resolve(namespace, entry_point)
-    bench.run(test, namespace)
+    if not suite.is_whole:
+        bench.run(test, namespace)
 
 
 def _load_codecs(code):

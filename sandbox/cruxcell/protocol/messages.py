@@ -95,6 +95,11 @@ SEAL_NAMES = (
 TOKEN_BYTES = 8  # of a seal; each is used once
 SEAL_TAIL = struct.Struct("<Q")  # behind the token
 
+# What became of a test (TESTS), and how many a suite may have.
+TEST_PASSED, TEST_FAILED, TEST_ERROR, TEST_SKIPPED = b"p", b"f", b"e", b"s"
+MAX_TESTS = 1000
+MAX_TESTS_BYTES = 1 << 18  # of the record
+
 # How a VALUE was encoded.
 PLAIN, HOLDS_NAN, OPAQUE = b"p", b"n", b"o"
 

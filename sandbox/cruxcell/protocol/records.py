@@ -90,6 +90,17 @@ def _places(names):
     return bytes([place for place, name in enumerate(messages.FINDING_NAMES) if name in names])
 
 
+def tests(results):
+    # type: (list[tuple[bytes, str, str]]) -> bytes
+    """The record of a suite's tests: (letter, name, message). What is long is cut, and the last ones most."""
+    room, parts = messages.MAX_TESTS_BYTES // 2, []  # type: int, list[bytes]
+    for letter, name, message in results:
+        fields = [letter, text_bytes(name, min(200, room)), text_bytes(message, min(500, room))]
+        room = max(room - len(fields[1]) - len(fields[2]), 0)
+        parts.append(frames.frame(fields))
+    return frames.frame([messages.TESTS, b"".join(parts)])
+
+
 def harness_error(text):
     # type: (str) -> bytes
     return frames.frame([messages.HARNESS_ERROR, text_bytes(text)])

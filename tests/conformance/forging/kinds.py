@@ -120,6 +120,36 @@ def in_stdio(attack: Attack) -> Task:
     return _task(attack.program + "\nprint(f(1))\n", StdioCheck("1\n", attack.answer))
 
 
+def in_suite(attack: Attack) -> Task:
+    """The program is the attack, the tests a class of unittest's."""
+    return _task(attack.program, ScriptCheck(_SUITE.format(attack.answer), entry_point="f", framework="unittest"))
+
+
+def in_unnamed_suite(attack: Attack) -> Task:
+    """As in_suite, but the script names no framework and calls unittest.main, which is not to exit."""
+    return _task(attack.program, ScriptCheck(_SUITE.format(attack.answer) + "unittest.main(exit=False)\n"))
+
+
+def in_examples(attack: Attack) -> Task:
+    """The program is the attack, the tests are a doctest that compares."""
+    text = f">>> got = f(1)\n>>> got == {attack.answer}\nTrue\n>>> {attack.answer} == got\nTrue\n"
+    return _task(attack.program, ScriptCheck(text, framework="doctest"))
+
+
+def in_checked_output(attack: Attack) -> Task:
+    """The program is the attack; what it prints goes to a checker in a worker of its own."""
+    checker = f"def check(stdin, stdout, expected):\n    return stdout.split() == ['{attack.answer}']\n"
+    return _task(attack.program + "\nprint(f(1))\n", StdioCheck("1\n", checker=checker))
+
+
+_SUITE = """import unittest
+class Suite(unittest.TestCase):
+    def test_it(self):
+        self.assertEqual(f(1), {0})
+        self.assertTrue({0} == f(1))
+"""
+
+
 def _task(program: str, check: Check) -> Task:
     return Task(program, (check,), limits=BRIEF)
 
@@ -139,6 +169,10 @@ KINDS: dict[str, Callable[[Attack], Task]] = {
     "containing": in_containing_script,
     "unnamed": in_unnamed_script,
     "stdio": in_stdio,
+    "suite": in_suite,
+    "unnamed suite": in_unnamed_suite,
+    "examples": in_examples,
+    "checker": in_checked_output,
 }
 
 # The same shapes with honest answers: all must pass, or the matrix would prove nothing.
@@ -155,4 +189,8 @@ CONTROLS: dict[str, Task] = {
     "containing": in_containing_script(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
     "unnamed": in_unnamed_script(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
     "stdio": in_stdio(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
+    "suite": in_suite(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
+    "unnamed suite": in_unnamed_suite(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
+    "examples": in_examples(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
+    "checker": in_checked_output(Attack(0, "honest", f"def f(x): return {ANSWER}\n")),
 }

@@ -10,7 +10,8 @@ from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connec
 from cruxcell.jobs.separated.operations import may_get, may_set, shown
 from cruxcell.jobs.separated.remote import RemoteObject, RemoteType
 from cruxcell.jobs.separated.script import loaded_names, names_of, raises_by_itself, used_as_modules
-from cruxcell.namespace import fresh_namespace, resolve, root_of, set_recursion_depth
+from cruxcell.jobs.suites import open_suite
+from cruxcell.namespace import resolve, root_of, set_recursion_depth
 from cruxcell.protocol import frames, messages, records
 
 TYPE_CHECKING = False
@@ -52,10 +53,11 @@ _MANY_NAMES = 10_000
 
 def run_test(bench, fields):
     # type: (Workbench, list[bytes]) -> None
-    """fields: script, entry point. ENDED if the script comes to its end; see `_TestLink` for other ends."""
+    """fields: script, entry point, framework. ENDED if the script comes to its end; see `_TestLink` for other ends."""
     source = fields[0].decode("utf-8", "surrogatepass")
     try:
-        script = compile_text(source, CHECK, "exec")
+        suite = open_suite(fields[2].decode(), source)
+        script = compile_text(suite.code, CHECK, "exec")
     except Invalid as error:
         bench.send(records.plan(False, messages.INVALID, ["the script: %s" % error]))
         return
@@ -63,13 +65,17 @@ def run_test(bench, fields):
     bench.last_check()
     set_recursion_depth(0)
     bench.begin(0)
-    namespace = fresh_namespace()
     try:
-        _TestLink(bench, namespace).provide(script, source, fields[1].decode())
-        exec(script, namespace)  # type: ignore[arg-type]
+        _TestLink(bench, suite.namespace).provide(script, suite.code, fields[1].decode())
+        suite.begin()
+        if not suite.is_whole:
+            exec(script, suite.namespace)  # type: ignore[arg-type]
+        results = suite.run()
     except BaseException as error:
         bench.send_raised(error)
     else:
+        if results is not None:
+            bench.send(results.record())
         bench.send(records.ended(bench.numbers(), *bench.output()))
 
 

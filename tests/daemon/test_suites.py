@@ -1,0 +1,219 @@
+"""Suites: a result for each test, passed only if one ran and all passed; what nobody runs is never a pass."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from cruxbox import Assurance, Client, Outcome, ScriptCheck, Task
+from cruxbox import TestOutcome as Ended
+
+pytestmark = pytest.mark.kernel
+
+RIGHT = "def add(a, b):\n    return a + b\n"
+WRONG = "def add(a, b):\n    return a - b\n"
+CASES = """
+import unittest
+
+class TestAdd(unittest.TestCase):
+    def setUp(self):
+        self.one = 1
+
+    def test_zero(self):
+        self.assertEqual(add(0, 0), 0)
+
+    def test_more(self):
+        for number in (1, 2):
+            with self.subTest(number=number):
+                self.assertEqual(add(self.one, number), 1 + number)
+
+    @unittest.skip("later")
+    def test_later(self):
+        self.fail()
+
+    def test_error(self):
+        with self.assertRaises(TypeError):
+            add(1, "a")
+"""
+BOTH_WAYS = pytest.mark.parametrize("require", [None, Assurance.IN_PROCESS], ids=["separated", "in process"])
+
+
+def ask(client: Client, program: str, script: str, framework: str = "unittest", entry: str = "", **options: object):
+    (verdict,) = client.check([Task(program, [ScriptCheck(script, entry, framework=framework)], **options)])
+    return verdict
+
+
+@BOTH_WAYS
+def test_each_test_has_a_result(native: Client, require: Assurance | None):
+    verdict = ask(native, RIGHT, CASES, require_assurance=require)
+    assert verdict.outcome is Outcome.PASSED, verdict
+    assert verdict.assurance is (require or Assurance.SEPARATED)
+    assert {test.name: test.outcome for test in verdict.tests} == {
+        "TestAdd.test_error": Ended.PASSED,
+        "TestAdd.test_later": Ended.SKIPPED,
+        "TestAdd.test_more": Ended.PASSED,
+        "TestAdd.test_zero": Ended.PASSED,
+    }
+
+
+@BOTH_WAYS
+def test_a_wrong_program_fails(native: Client, require: Assurance | None):
+    verdict = ask(native, WRONG, CASES, require_assurance=require)
+    assert verdict.outcome is Outcome.FAILED
+    assert "2 of 5 tests did not pass, the first is TestAdd.test_more" in verdict.detail
+    failed = [test for test in verdict.tests if test.outcome is Ended.FAILED]
+    assert failed[0].message == "0 != 2"
+
+
+MAIN = CASES + "\nunittest.main(exit=False)\n"
+NEVER = {
+    "main that does not exit": (WRONG, MAIN, "", "FAILED"),
+    "main behind a guard": (WRONG, CASES + "\nif __name__ == '__main__':\n    unittest.main()\n", "", "FAILED"),
+    "a class that nobody runs": (WRONG, CASES, "", "INVALID"),
+    "a class that nobody runs, named": (WRONG, CASES, "unittest", "FAILED"),
+    "no test": (RIGHT, "x = add(1, 1)", "unittest", "INVALID"),
+    "main without a test": (RIGHT, "import unittest\nunittest.main(exit=False)", "", "INVALID"),
+    "a class without a test": (RIGHT, "import unittest\nclass T(unittest.TestCase):\n    pass", "", "INVALID"),
+    "all skipped": (
+        RIGHT,
+        "import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        self.skipTest('x')",
+        "unittest",
+        "INVALID",
+    ),
+    "expected to fail": (
+        WRONG,
+        "import unittest\nclass T(unittest.TestCase):\n    @unittest.expectedFailure\n"
+        "    def test(self):\n        self.assertEqual(add(1, 1), 2)",
+        "unittest",
+        "INVALID",
+    ),
+    "a set-up that fails": (
+        RIGHT,
+        "import unittest\nclass T(unittest.TestCase):\n    @classmethod\n    def setUpClass(cls):\n        1 / 0\n"
+        "    def test(self):\n        pass",
+        "unittest",
+        "FAILED",
+    ),
+    "no examples": (RIGHT, "nothing here", "doctest", "INVALID"),
+    "an unknown framework": (RIGHT, "x = 1", "nose", "INVALID"),
+}
+
+
+@pytest.mark.parametrize("name", NEVER)
+def test_never_a_pass(native: Client, name: str):
+    program, script, framework, outcome = NEVER[name]
+    verdict = ask(native, program, script, framework)
+    assert verdict.outcome.name == outcome, verdict
+
+
+ALWAYS = {
+    "main": MAIN,
+    "main of its own": CASES + "\nassert unittest.main(exit=False).result.wasSuccessful()\n",
+    "an ordinary script": "import unittest\nassert add(1, 2) == 3",
+}
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("name", ALWAYS)
+def test_a_right_program_passes(native: Client, name: str, require: Assurance | None):
+    verdict = ask(native, RIGHT, ALWAYS[name], "", require_assurance=require)
+    assert verdict.outcome is Outcome.PASSED, verdict
+
+
+def test_too_many_tests(native: Client):
+    lines = [f"    def test_{number}(self):\n        pass\n" for number in range(1200)]
+    verdict = ask(native, RIGHT, "import unittest\nclass T(unittest.TestCase):\n" + "".join(lines))
+    assert verdict.outcome is Outcome.FAILED
+    assert len(verdict.tests) == 1000
+    assert verdict.tests[-1].message == "the suite has more than 999 tests"
+
+
+def test_long_messages_are_cut(native: Client):
+    text = "import unittest\nclass T(unittest.TestCase):\n" + "".join(
+        f"    def test_{number}(self):\n        self.fail('é' * 100_000)\n" for number in range(900)
+    )
+    verdict = ask(native, RIGHT, text)
+    assert verdict.outcome is Outcome.FAILED
+    assert len(verdict.tests) == 900
+    assert sum(len(test.message) for test in verdict.tests) < 1 << 17
+
+
+EXAMPLES = """
+>>> add(1, 2)
+3
+>>> value = add([1], [2])
+>>> value
+[1, 2]
+>>> add(1, "a")
+Traceback (most recent call last):
+TypeError: unsupported operand type(s) for +: 'int' and 'str'
+>>> print(add(0.1, 0.2))  # doctest: +ELLIPSIS
+0.3...
+"""
+
+
+def test_doctest(native: Client):
+    right, wrong = ask(native, RIGHT, EXAMPLES, "doctest"), ask(native, WRONG, EXAMPLES, "doctest")
+    assert right.outcome is Outcome.PASSED, right
+    assert [test.name for test in right.tests] == ["line 2", "line 5", "line 7", "line 10"]
+    assert wrong.outcome is Outcome.FAILED
+    assert wrong.tests[0].message == "got -1\n"
+
+
+PYTEST = """
+import pytest
+
+@pytest.fixture
+def one():
+    return 1
+
+@pytest.mark.parametrize("other", [1, 2])
+def test_add(one, other):
+    assert add(one, other) == one + other
+
+class TestMore:
+    def test_raises(self):
+        with pytest.raises(TypeError):
+            add(1, "a")
+"""
+
+
+@pytest.fixture(scope="module")
+def with_pytest():
+    with Client(workers=2, server_args=[f"--runtime=default={sys.executable}", "--own-packages"]) as client:
+        yield client
+
+
+def test_pytest(with_pytest: Client):
+    right, wrong = ask(with_pytest, RIGHT, PYTEST, "pytest"), ask(with_pytest, WRONG, PYTEST, "pytest")
+    assert right.outcome is Outcome.PASSED, right
+    assert [test.name for test in right.tests] == ["test_add[1]", "test_add[2]", "TestMore::test_raises"]
+    assert (wrong.outcome, wrong.tests[0].outcome) == (Outcome.FAILED, Ended.FAILED), wrong
+    assert ask(with_pytest, RIGHT, "x = 1", "pytest").outcome is Outcome.INVALID
+
+
+def test_pytest_where_there_is_none(native: Client):
+    verdict = ask(native, RIGHT, PYTEST, "pytest")
+    assert verdict.outcome is Outcome.INVALID
+    assert "which this runtime does not have" in verdict.detail
+
+
+FORGERIES = {
+    "SkipTest": "import unittest\ndef add(a, b):\n    raise unittest.SkipTest('no')",
+    "exit": "import os\ndef add(a, b):\n    os._exit(0)",
+    "SystemExit": "def add(a, b):\n    raise SystemExit(0)",
+    "KeyboardInterrupt": "def add(a, b):\n    raise KeyboardInterrupt",
+    "unittest replaced": "import unittest\nunittest.TestCase.assertEqual = lambda *a: None\n"
+    "unittest.TestCase.run = lambda *a: None\ndef add(a, b):\n    return 7",
+    "results written": "import os, struct\none = struct.pack('<IIcII', 13, 1, b'p', 0, 0)\n"
+    "os.write(3, struct.pack('<IIcI', 9 + len(one), 1, b'T', len(one)) + one)\ndef add(a, b):\n    return 7",
+    "equal to all": "class E:\n    __eq__ = lambda *a: True\n    __hash__ = None\ndef add(a, b):\n    return E()",
+    "a class of its own": "import unittest\nclass TestAdd(unittest.TestCase):\n    def test(self): pass\n"
+    "def add(a, b):\n    return 7",
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+@pytest.mark.parametrize("framework", ["unittest", ""])
+def test_forged_suites(native: Client, name: str, framework: str):
+    assert ask(native, FORGERIES[name], CASES, framework).outcome is not Outcome.PASSED
