@@ -71,6 +71,13 @@ NEVER = {
     "main behind a guard": (WRONG, CASES + "\nif __name__ == '__main__':\n    unittest.main()\n", "", "FAILED"),
     "a class that nobody runs": (WRONG, CASES, "", "INVALID"),
     "a class that nobody runs, named": (WRONG, CASES, "unittest", "FAILED"),
+    "a runner whose result nobody looks at": (
+        WRONG,
+        CASES + "\nload = unittest.defaultTestLoader\n"
+        "unittest.TextTestRunner().run(load.loadTestsFromTestCase(TestAdd))\n",
+        "",
+        "FAILED",
+    ),
     "no test": (RIGHT, "x = add(1, 1)", "unittest", "INVALID"),
     "main without a test": (RIGHT, "import unittest\nunittest.main(exit=False)", "", "INVALID"),
     "a class without a test": (RIGHT, "import unittest\nclass T(unittest.TestCase):\n    pass", "", "INVALID"),

@@ -86,6 +86,8 @@ class _Unittest(_Suite):
 
         self._base, self._loader, self._suite = unittest.TestCase, unittest.defaultTestLoader, unittest.TestSuite
         self._result = _result_class(unittest)(self.results)
+        self._ran = set()  # type: set[Any]
+        self._watch(unittest)
         self._kept = [(each, dict(vars(each))) for each in (unittest.TestCase, unittest.TestSuite, unittest.TestLoader)]
         self._has_run = False
         unittest.case.traceback.clear_frames = _leave  # type: ignore[attr-defined]
@@ -104,18 +106,50 @@ class _Unittest(_Suite):
         found = [each for each in self._mine() if isinstance(each, type) and issubclass(each, self._base)]
         return [each for at, each in enumerate(found) if each.__module__ == _MODULE and each not in found[:at]]
 
+    def _watch(self, unittest):
+        # type: (Any) -> None
+        """Note which cases the script runs by itself, and what its runners come to: nobody may look at that."""
+        run, run_all, ran, results = unittest.TestCase.run, unittest.TextTestRunner.run, self._ran, self.results
+
+        def run_case(case, result=None):
+            # type: (Any, Any) -> Any
+            ran.add(type(case))
+            return run(case, result)
+
+        def run_suite(runner, test):
+            # type: (Any, Any) -> Any
+            self._has_run = True
+            result = run_all(runner, test)
+            for failed, _ in [*result.failures, *result.errors]:
+                results.add(FAILED, failed.id(), "")
+            if result.testsRun and result.wasSuccessful():
+                results.add(PASSED, "%d tests" % result.testsRun)
+            return result
+
+        unittest.TestCase.run, unittest.TextTestRunner.run = run_case, run_suite
+
     def _main(self, *arguments, **keywords):
         # type: (object, object) -> Any
         self._has_run = True
-        suite = self._suite([self._loader.loadTestsFromTestCase(each) for each in self._cases()])
+        suite = self._suite([self._loader.loadTestsFromTestCase(each) for each in self.left()])
         suite.run(self._result)
         return type("TestProgram", (), {"result": self._result})()
 
+    def left(self):
+        # type: () -> list[Any]
+        """The cases that nobody has run yet."""
+        return [each for each in self._cases() if each not in self._ran]
+
     def run(self):
         # type: () -> Results | None
-        if not self._has_run:
+        if self.left():
             self._main()
         return self.results
+
+    def is_one(self):
+        # type: () -> bool
+        """Is there anything of the script's that is unittest's to run, or was?"""
+        return self._has_run or bool(self.left())
 
 
 class _Maybe(_Suite):
@@ -136,7 +170,7 @@ class _Maybe(_Suite):
     def run(self):
         # type: () -> Results | None
         suite = self._unittest
-        return suite.run() if suite is not None and (suite._has_run or suite._cases()) else None
+        return suite.run() if suite is not None and suite.is_one() else None
 
 
 def _leave(where):
