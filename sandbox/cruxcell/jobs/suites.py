@@ -128,7 +128,7 @@ class _Unittest(_Suite):
 
         unittest.TestCase.run, unittest.TextTestRunner.run = run_case, run_suite
 
-    def _main(self, *arguments, **keywords):
+    def _main(self, *arguments, **keywords):  # noqa: ARG002 - what unittest hands over
         # type: (object, object) -> Any
         self._has_run = True
         suite = self._suite([self._loader.loadTestsFromTestCase(each) for each in self.left()])
@@ -195,36 +195,36 @@ def _result_class(unittest):
             if not self._results.add(letter, name, error[1] if type(error) is tuple else error):
                 self.stop()
 
-        def addSuccess(self, test):
+        def addSuccess(self, test):  # noqa: N802 - the name in unittest
             # type: (Any) -> None
             self._note(PASSED, test)
 
-        def addFailure(self, test, err):
+        def addFailure(self, test, err):  # noqa: N802 - the name in unittest
             # type: (Any, Any) -> None
             self.failures.append((test, ""))
             self._note(FAILED, test, err)
 
-        def addError(self, test, err):
+        def addError(self, test, err):  # noqa: N802 - the name in unittest
             # type: (Any, Any) -> None
             self.errors.append((test, ""))
             self._note(ERROR, test, err)
 
-        def addSubTest(self, test, subtest, err):
+        def addSubTest(self, test, subtest, err):  # noqa: N802 - the name in unittest
             # type: (Any, Any, Any) -> None
             if err is not None:
                 is_failure = issubclass(err[0], test.failureException)
                 (self.failures if is_failure else self.errors).append((subtest, ""))
                 self._note(FAILED if is_failure else ERROR, subtest, err)
 
-        def addSkip(self, test, reason):
+        def addSkip(self, test, reason):  # noqa: N802 - the name in unittest
             # type: (Any, str) -> None
             self._note(SKIPPED, test, reason)
 
-        def addExpectedFailure(self, test, err):
+        def addExpectedFailure(self, test, err):  # noqa: ARG002, N802 - as in unittest
             # type: (Any, Any) -> None
             self._note(SKIPPED, test, "failed, as the suite expects")
 
-        def addUnexpectedSuccess(self, test):
+        def addUnexpectedSuccess(self, test):  # noqa: N802 - the name in unittest
             # type: (Any) -> None
             self.unexpectedSuccesses.append(test)
             self._note(FAILED, test, "succeeded, which the suite does not expect")
@@ -324,8 +324,10 @@ class _Pytest(_Suite):
         import pathlib
 
         setup = (pathlib.Path(os.__file__).parent, None, {}, [])  # type: Any
-        self._pytest.Config.__init__.__globals__["determine_setup"] = lambda **asked: (
-            setup if int(self._pytest.__version__.partition(".")[0]) > 8 else setup[:3]
+        self._pytest.Config.__init__.__globals__["determine_setup"] = (
+            lambda **asked: (  # noqa: ARG005 - what pytest hands over
+                setup if int(self._pytest.__version__.partition(".")[0]) > 8 else setup[:3]
+            )
         )
         options = [os.__file__, "-s", "--noconftest", "-p", "no:cacheprovider"]
         for name in ("terminal", "faulthandler", "junitxml", "pastebin", "doctest", "debugging", "stepwise", "logging",
