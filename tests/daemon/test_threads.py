@@ -124,6 +124,9 @@ def test_threads_pools_and_event_loops_work(request: pytest.FixtureRequest, twin
         (STACK, StdioCheck("5000\n", "5000\n"), Outcome.PASSED),
         (STACK, StdioCheck("5000\n", "4999\n"), Outcome.FAILED),
         (AT_THE_END, StdioCheck("", "end\nthread\ntimer\nat exit\n"), Outcome.PASSED),
+        ("print(open('/dev/stdin').read().split())", StdioCheck("1 2\n", "['1', '2']\n"), Outcome.PASSED),
+        ("with open('/dev/stdin') as f: print(sum(map(int, f)))", StdioCheck("1\n2\n", "4\n"), Outcome.FAILED),
+        ("print(1, file=open('/dev/stdout', 'w'))", StdioCheck("", "1\n"), Outcome.PASSED),
         ("print(1)\nexit()\nprint(2)", StdioCheck("", "1\n"), Outcome.PASSED),
         ("print(1)\nquit(3)", StdioCheck("", "1\n"), Outcome.RAISED),
     ]

@@ -4,6 +4,7 @@ import os
 import sys
 
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, compile_text
+from cruxcell.jobs import devices
 from cruxcell.jobs.audit_guard import Guard
 from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
 from cruxcell.jobs.suites import open_suite
@@ -40,6 +41,8 @@ def run_stdio(bench, fields):
     set_recursion_depth(2)
     bench.begin(0)
     _open_streams()
+    if b"/dev/std" in fields[1]:
+        devices.install()
     sys.argv = ["program.py", *bench.arguments]
     steps = status = 0
     try:

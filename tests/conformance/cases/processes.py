@@ -286,8 +286,8 @@ CASES: list[Case] = [
     case(
         "left-threads",
         "threads that run on, without their first, with all descriptors closed",
-        calls(LEAVES_THREADS, ("f(True, False)", "'held'", "PCT"), ("f(False, False)", "'held'", "PCT"), alone=True),
-        calls(LEAVES_THREADS, ("f(True, True)", "'held'", "CT"), ("f(False, True)", "'held'", "CT"), alone=True),
+        calls(LEAVES_THREADS, ("f(True, False)", "'held'", "PCTF"), ("f(False, False)", "'held'", "PCTF"), alone=True),
+        calls(LEAVES_THREADS, ("f(True, True)", "'held'", "CTF"), ("f(False, True)", "'held'", "CTF"), alone=True),
         call("FCV", FORGES_LATER),
     ),
 ]
