@@ -282,3 +282,43 @@ async def test_with_the_rule_open_the_verdicts_are_those_of_workers_of_their_own
     alone = await opened.findings(tasks_of(share=False))
     assert [pair for pair in zip(shared, alone) if pair[0] != pair[1]] == []
     assert Outcome.PASSED in {row[2] for row in shared}
+
+
+# ---- frames whose variables can be written (3.13) ------------------------------------------------------------------
+
+LATE_WORDS = """
+class Bench:
+    def __init__(self, bench):
+        self.bench = bench
+    def __getattr__(self, name):
+        return getattr(self.bench, name)
+    def send_value(self, value, steps=None):
+        self.bench.send_value([66], steps)
+class Late(Exception):
+    def __str__(self):
+        frame = self.__traceback__.tb_frame
+        while frame:
+            if "planned" in frame.f_locals:
+                frame.f_locals["bench"] = Bench(frame.f_locals["bench"])
+            frame = frame.f_back
+        return "late"
+raise Late
+"""
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("pure", [False, True], ids=["native", "pure"])
+@pytest.mark.parametrize(("version", "python"), found_interpreters(), ids=str)
+async def test_the_text_of_an_error_reaches_no_variable_of_the_harness(
+    version: tuple[int, int], python: Path, pure: bool
+):
+    """It is read after the check, when the harness itself may look at frames."""
+    worker = Worker(python, pure, False)
+    await worker.start()
+    try:
+        result = await worker.run(["sorted('ba')", f"exec({LATE_WORDS!r})", "sorted('ba')"])
+        assert b"66" not in result.report
+        # Until 3.9 the interpreter does not make known who looks at frames, but there nobody can write to them.
+        assert version < (3, 10) or "audit" in result.unsealed
+    finally:
+        worker.keeper.kill("")

@@ -1,5 +1,6 @@
 """The bench a worker works at: everything a job needs to run code of a task and to report on it."""
 
+import builtins
 import os
 import sys
 import time
@@ -11,6 +12,8 @@ from cruxcell.values.canonical import NotPlain, TooLarge, canon, short_repr, typ
 # A worker has one thread. The clock of the process would do, too, but with a limit on CPU time (RLIMIT_CPU) the kernel
 # counts that clock by timer ticks, and most checks take less than one.
 _cpu_ns, _wall_ns = time.thread_time_ns, time.perf_counter_ns
+
+_TEXT = compile("str(error)", "<text>", "eval")
 
 # Layers that only tests can open, to show that the others hold without them. No configuration of a daemon names them.
 RULE = "rule"  # what may share a worker: the rule over texts
@@ -135,7 +138,12 @@ class Workbench:
         flags = records.OUT_OF_MEMORY if records.is_out_of_memory(error) else 0
         numbers = self.numbers(flags, steps)
         stdout, stderr = self.output()
-        self.send(records.raised(numbers, error, stdout, stderr))
+        self.send(records.raised(numbers, error, stdout, stderr, self._text_of))
+
+    def _text_of(self, error):
+        # type: (BaseException) -> object
+        """str(error) as code of the task: what it reaches for is not taken for the harness's own doing."""
+        return self.kernel.evaluate(_TEXT, {"__builtins__": builtins, "error": error})  # type: ignore[attr-defined]
 
     def finish(self, status=messages.EXIT_DONE):
         # type: (int) -> None

@@ -8,6 +8,10 @@ import struct
 from cruxcell.protocol import frames, messages
 from cruxcell.values.canonical import type_name
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable  # noqa: F401 - in type comments
+
 # index, steps, cpu ns, wall ns, flags
 NUMBERS = struct.Struct("<IQQQB")
 CUT_VALUE, CUT_OUTPUT, OUT_OF_MEMORY = 1, 2, 4
@@ -41,15 +45,16 @@ def value(numbers, kind, canonical, shown, stdout=b"", stderr=b""):  # noqa: PLR
     return frames.frame([messages.VALUE, numbers, kind, canonical, shown, stdout, stderr])
 
 
-def raised(numbers, error, stdout=b"", stderr=b""):
-    # type: (bytes, BaseException, bytes, bytes) -> bytes
+def raised(numbers, error, stdout=b"", stderr=b"", text_of=str):
+    # type: (bytes, BaseException, bytes, bytes, Callable[[BaseException], object]) -> bytes
+    """`text_of` asks the error for its text, which may run the candidate's code."""
     line = line_of(error)
     return frames.frame(
         [
             messages.RAISED,
             numbers,
             text_bytes(type_name(error), 200),
-            text_bytes(message_of(error)),
+            text_bytes(message_of(error, text_of)),
             struct.pack("<i", line if 0 <= line < 1 << 31 else 0),
             stdout,
             stderr,
@@ -106,11 +111,11 @@ def harness_error(text):
     return frames.frame([messages.HARNESS_ERROR, text_bytes(text)])
 
 
-def message_of(error):
-    # type: (BaseException) -> str
+def message_of(error, text_of=str):
+    # type: (BaseException, Callable[[BaseException], object]) -> str
     """str(error), which may run the candidate's code: still inside its limits, and whatever it does it is only text."""
     try:
-        text = str(error)
+        text = text_of(error)
     except BaseException:
         return "<no message>"
     return text if type(text) is str else "<no message>"
