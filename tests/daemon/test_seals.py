@@ -322,3 +322,42 @@ async def test_the_text_of_an_error_reaches_no_variable_of_the_harness(
         assert version < (3, 10) or "audit" in result.unsealed
     finally:
         worker.keeper.kill("")
+
+
+SECOND_LOOK = """
+import sys
+class Bench:
+    def __init__(self, bench):
+        self.bench = bench
+    def __getattr__(self, name):
+        return getattr(self.bench, name)
+    def send_value(self, value, steps=None):
+        self.bench.send_value([66], steps)
+def f(x):
+    if "@Add" in globals():
+        frame = sys._getframe()
+        while frame:
+            if "planned" in frame.f_locals:
+                frame.f_locals["bench"] = Bench(frame.f_locals["bench"])
+            frame = frame.f_back
+    return x + 1
+"""
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("python", [python for _, python in found_interpreters()], ids=str)
+@pytest.mark.parametrize("pure", [False, True], ids=["native", "pure"])
+async def test_a_look_at_operands_is_sealed_too(python: Path, pure: bool):
+    worker = Worker(python, pure, False)
+    await worker.start()
+    try:
+        flags = payloads.CALLS_FLAGS.pack(payloads.SHARE | payloads.INSPECT)
+        for program, kinds in (("def f(x): return x + 1", ()), (SECOND_LOOK, ("audit",))):
+            fields = [flags, program.encode(), b"", b"f(1)", b"", b"f(2)"]
+            job = Job(worker.key, messages.JOB_CALLS, fields, DEFAULT_LIMITS, checks=2, seals=3)
+            worker.keeper.run(job)
+            result = await asyncio.wait_for(job.future, 30)
+            assert b"66" not in result.report
+            assert result.unsealed == kinds
+    finally:
+        worker.keeper.kill("")

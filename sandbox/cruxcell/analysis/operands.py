@@ -96,11 +96,11 @@ class Inspector:
             self._names = operations(self.seen)
         return self._program, rewrite(text, "eval") if watched else call, dict(self._names)
 
-    def look(self, text, call, begin):
-        # type: (str, object, Callable[[], None]) -> set[str]
-        """What is seen in a run of its own, under the names of `messages`; `begin` is called before it, if there is
-        one. Its value and errors count for nothing: the run without rewriting has given those, and this one has the
-        clocks for limits."""
+    def look(self, text, call, begin, evaluate):
+        # type: (str, object, Callable[[], None], Callable[[object, dict[str, object]], object]) -> set[str]
+        """What is seen in a run of its own, under the names of `messages`. `begin` is called before it, and `evaluate`
+        runs code of the task. Its value and errors count for nothing: the run without rewriting has given those, and
+        this one has the clocks for limits."""
         try:
             watched = self.watch(text, call)
         except Exception:  # nested too deep to be rewritten
@@ -109,14 +109,16 @@ class Inspector:
             return set()
         program, call, namespace = watched
         self.seen.clear()
+        streams = sys.stdout, sys.stderr
         sys.stdout = sys.stderr = _Nowhere()
         begin()
         try:
             namespace.update(fresh_namespace())
-            exec(program, namespace)  # type: ignore[arg-type]
-            eval(call, namespace)  # type: ignore[arg-type]
+            evaluate(program, namespace)
+            evaluate(call, namespace)
         except BaseException:
             pass
+        sys.stdout, sys.stderr = streams  # the next check finds all as it was
         return set(self.seen)
 
 

@@ -92,7 +92,7 @@ def run_calls(bench, fields, more_flags=0):
     runnable = messages.DIRECT + (messages.ARGUED + messages.EXPRESSION if flags & RUN_EXPRESSIONS else "")
     for index, (kind, _, code) in enumerate(planned):
         if kind in runnable:
-            look = _looker(inspector, checks[index][1], code, bench.next_check) if inspector is not None else None
+            look = _looker(inspector, checks[index][1], code, bench) if inspector is not None else None
             _evaluate(bench, index, program, code, look, is_final=not flags & BUNDLED)
             used = _clear(bench, loaded)
             seal(report, index)
@@ -188,10 +188,11 @@ def _is_seedless_call(text, code, blind):
     return code.co_names[0] in blind and not ("{" in text and has_sets(code))  # type: ignore[attr-defined]
 
 
-def _looker(inspector, call, code, begin):
-    # type: (Inspector, str, object, Callable[[], None]) -> Callable[[], set[str]]
+def _looker(inspector, call, code, bench):
+    # type: (Inspector, str, object, Workbench) -> Callable[[], set[str]]
     """A function that has a look at the operands of the call."""
-    return lambda: inspector.look(call, code, begin)
+    evaluate = bench.kernel.evaluate  # type: ignore[attr-defined]
+    return lambda: inspector.look(call, code, bench.next_check, evaluate)
 
 
 def _evaluate(bench, index, program, code, look=None, is_final=True):  # noqa: PLR0917 - a check and how to take it
