@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 PASSED, FAILED, ERROR, SKIPPED = messages.TEST_PASSED, messages.TEST_FAILED, messages.TEST_ERROR, messages.TEST_SKIPPED
-_MODULE = "__candidate__"
+_MODULE = "__main__"  # of the script
 
 
 class Results:
@@ -62,7 +62,7 @@ class _Suite:
         self.results = Results()
         self.module = type(sys)(_MODULE)
         self.namespace = vars(self.module)
-        self.namespace.update(fresh_namespace())
+        self.namespace.update(fresh_namespace(_MODULE))  # so that what it guards by being the main module runs
         self._not_mine = frozenset()  # type: frozenset[int]
 
     def begin(self):

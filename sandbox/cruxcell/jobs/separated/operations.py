@@ -114,7 +114,7 @@ _FUNCTION = type(offered)
 _BUILTIN = type(len)
 _CODE = type(offered.__code__)
 _MODULE = type(_operator)
-_SCRIPT = "__candidate__"  # what classes of a script say their module is
+_SCRIPT = "__main__"  # what classes of a script say their module is
 _FORMATTING = frozenset(["format", "format_map", "vformat", "get_field", "mro"])  # a format may name any attribute
 _PARTS_OF_A_RUN = ("gi_", "cr_", "ag_", "tb_", "f_", "co_", "func_", "im_")
 
