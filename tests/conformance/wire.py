@@ -71,9 +71,13 @@ def _check(check: Check, default_id: str) -> pb.Check:
     if isinstance(check, CallCheck):
         made.call.CopyFrom(pb.CallCheck(call=check.call, expected=check.expected, entry_point=check.entry_point))
     elif isinstance(check, StdioCheck):
-        made.stdio.CopyFrom(pb.StdioCheck(stdin=check.stdin, expected_stdout=check.expected_stdout))
+        made.stdio.CopyFrom(
+            pb.StdioCheck(stdin=check.stdin, expected_stdout=check.expected_stdout, checker=check.checker)
+        )
     elif isinstance(check, ScriptCheck):
-        made.script.CopyFrom(pb.ScriptCheck(script=check.script, entry_point=check.entry_point))
+        made.script.CopyFrom(
+            pb.ScriptCheck(script=check.script, entry_point=check.entry_point, framework=check.framework)
+        )
     elif isinstance(check, EvaluateCheck):
         made.evaluate.CopyFrom(pb.EvaluateCheck(call=check.call, inspect=check.inspect))
     return made
