@@ -16,8 +16,8 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cruxboxd.judging.outcomes import Finding, Outcome
-from cruxboxd.judging.tasks import Ask, CallAsk, StepCount, TaskAsk
+from cruxboxd.judging.outcomes import CheckResult, Outcome
+from cruxboxd.judging.tasks import CallCheck, Check, StepCount, Task
 from cruxboxd.server import Engine
 from cruxboxd.settings.config import Config
 
@@ -32,13 +32,13 @@ WARM_UP_TASKS = 20
 Program = tuple[str, Sequence[tuple[str, str]]]
 
 
-def task_asks(works: Sequence[Program], share: bool, config: Config, runtime: str) -> list[TaskAsk]:
+def task_asks(works: Sequence[Program], share: bool, config: Config, runtime: str) -> list[Task]:
     """What the service makes of a request, made without one."""
     return [
-        TaskAsk(
+        Task(
             id=str(number),
             program=program,
-            asks=[CallAsk(str(at), call, expected) for at, (call, expected) in enumerate(probes)],
+            asks=[CallCheck(str(at), call, expected) for at, (call, expected) in enumerate(probes)],
             limits=config.default_limits,
             runtime=runtime,
             share=share,
@@ -50,9 +50,9 @@ def task_asks(works: Sequence[Program], share: bool, config: Config, runtime: st
     ]
 
 
-def batches(asks: Sequence[TaskAsk]) -> Iterator[list[TaskAsk]]:
+def batches(asks: Sequence[Task]) -> Iterator[list[Task]]:
     """The tasks in slices of about BATCH_CHECKS checks."""
-    batch: list[TaskAsk] = []
+    batch: list[Task] = []
     size = 0
     for task in asks:
         batch.append(task)
@@ -64,16 +64,16 @@ def batches(asks: Sequence[TaskAsk]) -> Iterator[list[TaskAsk]]:
         yield batch
 
 
-async def judge(engine: Engine, asks: Sequence[TaskAsk]) -> list[bool | None]:
+async def judge(engine: Engine, asks: Sequence[Task]) -> list[bool | None]:
     """Judge everything; whether each check passed (None: our failure), flat and in order."""
     passed: dict[tuple[str, str], bool | None] = {}
     room = asyncio.Semaphore(BATCHES_AT_A_TIME)
 
-    async def emit(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
+    async def emit(task: Task, ask: Check, finding: CheckResult, second: CheckResult | None) -> None:
         failed = finding.outcome in (None, Outcome.SANDBOX_ERROR)
         passed[task.id, ask.id] = None if failed else finding.outcome is Outcome.PASSED
 
-    async def one(batch: list[TaskAsk]) -> None:
+    async def one(batch: list[Task]) -> None:
         try:
             await engine.judge.judge(batch, emit)
         finally:

@@ -22,15 +22,15 @@ from cruxboxd import STARTED_BY, __version__
 from cruxboxd.judging.audit import Audit
 from cruxboxd.judging.judge import Judge
 from cruxboxd.rpc import health
-from cruxboxd.rpc.codec import Stamp, Terms
+from cruxboxd.rpc.codec import Offer, Stamp
 from cruxboxd.rpc.health import Health
-from cruxboxd.rpc.interceptor import Door
+from cruxboxd.rpc.interceptor import Interceptor
 from cruxboxd.rpc.listeners import listen
 from cruxboxd.rpc.response_stream import Answers
 from cruxboxd.rpc.service import SandboxService
 from cruxboxd.rpc.tracing import Tracer
 from cruxboxd.rpc.turns import Turns
-from cruxboxd.scheduling.scheduler import Pool
+from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.seccomp.compiler import PolicyError
 from cruxboxd.selftest.canary import Canaries
 from cruxboxd.selftest.preflight import Preflight, run_preflight
@@ -61,7 +61,7 @@ class RefusedToServe(Exception):
 
 
 class Engine:
-    """Pool, judge and what is known about this host; everything but the network."""
+    """Scheduler, judge and what is known about this host; everything but the network."""
 
     def __init__(self, config: Config) -> None:
         self.config = check_config(config)
@@ -86,7 +86,7 @@ class Engine:
         """Start zygotes and probe them; raises RefusedToServe when a required layer does not hold."""
         kinds = ZygoteKinds({runtime.name: runtime.preload for runtime in self.runtimes.values()})
         audit = Audit(self.config.audit_share, self.metrics)
-        self.pool = Pool(self.config, self.setups, self.metrics, self.identity.terms_of, kinds, draw=audit.draw)
+        self.pool = Scheduler(self.config, self.setups, self.metrics, self.identity.terms_of, kinds, draw=audit.draw)
         self.judge = Judge(self.pool, self.config.hash_seed, audit)
         key = ZygoteKey(self.default_runtime, False, self.config.hash_seed)
         try:
@@ -106,8 +106,8 @@ class Engine:
         """ "native" or "pure" for each runtime."""
         return {name: "pure" if self.config.pure else runtime.helper for name, runtime in self.runtimes.items()}
 
-    def terms(self) -> Terms:
-        return Terms(
+    def terms(self) -> Offer:
+        return Offer(
             frozenset(self.runtimes), self.default_runtime, self.config.default_limits, self.config.maximum_limits
         )
 
@@ -155,7 +155,7 @@ class Server:
         identity, pool = engine.identity, engine.pool
         admission = Admission(config, identity.is_required, lambda: pool.queue_age_s, pool.cpu_wait_s)
         engine.metrics.watch_accepted(lambda: admission.checks)
-        self._door = Door(identity, admission, engine.metrics, Tracer())
+        self._door = Interceptor(identity, admission, engine.metrics, Tracer())
         self._health = Health()
         self._server = grpc.aio.server(interceptors=(self._door,), options=_channel_options(config))
         service = SandboxService(

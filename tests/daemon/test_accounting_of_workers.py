@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 from cruxboxd.scheduling import scheduler
-from cruxboxd.scheduling.observer import PoolObserver
-from cruxboxd.scheduling.scheduler import Pool
+from cruxboxd.scheduling.observer import SchedulerObserver
+from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config, check_config
 from cruxboxd.tenancy.tenants import Tenant
 from cruxboxd.zygotes.jobs import Job, Result
@@ -47,8 +47,8 @@ class Opened:
     def __init__(self, **terms) -> None:
         self.terms, self.charged = terms, 0
 
-    async def __aenter__(self) -> Pool:
-        self.pool = Pool(CONFIG, SETUPS, PoolObserver(), lambda name: Tenant(name, **self.terms))
+    async def __aenter__(self) -> Scheduler:
+        self.pool = Scheduler(CONFIG, SETUPS, SchedulerObserver(), lambda name: Tenant(name, **self.terms))
         await self.pool.open(KEY)
         done = self.pool._queue.done
 
@@ -71,7 +71,7 @@ async def until(fact) -> None:
     raise AssertionError("it did not come true")
 
 
-def out(pool: Pool) -> int:
+def out(pool: Scheduler) -> int:
     line = pool._queue._lines.get("t")
     return len(line.out) if line else 0
 

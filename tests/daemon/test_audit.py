@@ -14,7 +14,7 @@ from cruxbox import CallCheck, Check, Client, EvaluateCheck, Isolation, Limits, 
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
 from cruxboxd.judging.audit import Audit, Audited, AuditObserver, difference
-from cruxboxd.judging.outcomes import Clock, Finding
+from cruxboxd.judging.outcomes import CheckResult, Clock
 from cruxboxd.judging.outcomes import Outcome as Kind
 from support.daemons import Served
 from test_grouping import seen
@@ -180,17 +180,17 @@ def test_each_check_is_drawn_with_the_share_that_was_asked():
     assert Audit(1).draw(3) == (0, 1, 2)
 
 
-VALUE = Finding(None, canonical=b"i1;", shown="1", steps=9)
-RAISED = Finding(Kind.RAISED, exception=("KeyError", "<f at 0x7f00aa55>", 3), steps=9)
+VALUE = CheckResult(None, canonical=b"i1;", shown="1", steps=9)
+RAISED = CheckResult(Kind.RAISED, exception=("KeyError", "<f at 0x7f00aa55>", 3), steps=9)
 SAME = [
     (VALUE, VALUE),
     (VALUE, VALUE.but(shown="one", cpu_ns=5, attempts=2)),
     (RAISED, RAISED.but(exception=("KeyError", "<f at 0x7f99887766>", 3))),
-    (VALUE, Finding(Kind.SANDBOX_ERROR)),
-    (VALUE, Finding(Kind.MEMORY_LIMIT)),
-    (VALUE, Finding(Kind.TIMED_OUT, clock=Clock.WALL, cpu_ns=100)),
-    (VALUE.but(cpu_ns=90), Finding(Kind.TIMED_OUT, clock=Clock.CPU, cpu_ns=100)),
-    (Finding(Kind.TIMED_OUT, clock=Clock.CPU, steps=5), Finding(Kind.TIMED_OUT, clock=Clock.CPU, steps=6)),
+    (VALUE, CheckResult(Kind.SANDBOX_ERROR)),
+    (VALUE, CheckResult(Kind.MEMORY_LIMIT)),
+    (VALUE, CheckResult(Kind.TIMED_OUT, clock=Clock.WALL, cpu_ns=100)),
+    (VALUE.but(cpu_ns=90), CheckResult(Kind.TIMED_OUT, clock=Clock.CPU, cpu_ns=100)),
+    (CheckResult(Kind.TIMED_OUT, clock=Clock.CPU, steps=5), CheckResult(Kind.TIMED_OUT, clock=Clock.CPU, steps=6)),
 ]
 OTHER = [
     (VALUE, VALUE.but(canonical=b"i2;"), "value"),
@@ -198,17 +198,17 @@ OTHER = [
     (VALUE, VALUE.but(steps=10), "steps"),
     (VALUE, RAISED, "outcome"),
     (RAISED, RAISED.but(exception=("KeyError", "x", 3)), "exception"),
-    (VALUE.but(cpu_ns=10), Finding(Kind.TIMED_OUT, clock=Clock.CPU, cpu_ns=100), "outcome"),
+    (VALUE.but(cpu_ns=10), CheckResult(Kind.TIMED_OUT, clock=Clock.CPU, cpu_ns=100), "outcome"),
 ]
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)
-def test_what_is_no_difference(one: Finding, other: Finding):
+def test_what_is_no_difference(one: CheckResult, other: CheckResult):
     assert difference(one, other) == difference(other, one) == ""
 
 
 @pytest.mark.parametrize(("one", "other", "what"), OTHER)
-def test_what_is_a_difference(one: Finding, other: Finding, what: str):
+def test_what_is_a_difference(one: CheckResult, other: CheckResult, what: str):
     assert difference(one, other) == difference(other, one) == what
 
 

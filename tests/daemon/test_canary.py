@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from cruxboxd.judging.outcomes import Finding, Outcome
-from cruxboxd.judging.tasks import TaskAsk
+from cruxboxd.judging.outcomes import CheckResult, Outcome
+from cruxboxd.judging.tasks import Task
 from cruxboxd.selftest.canary import Canaries
 from support.daemons import Served
 from support.waiting import until
@@ -21,12 +21,12 @@ class Answers:
     def __init__(self, **outcomes: Outcome | None) -> None:
         self._outcomes = outcomes
 
-    async def judge(self, tasks: Sequence[TaskAsk], emit) -> None:
+    async def judge(self, tasks: Sequence[Task], emit) -> None:
         for task in tasks:
             outcome = self._outcomes[task.id]
             if outcome is None:
                 raise RuntimeError("no answer")
-            await emit(task, task.asks[0], Finding(outcome), None)
+            await emit(task, task.asks[0], CheckResult(outcome), None)
 
 
 P, F, S = Outcome.PASSED, Outcome.FAILED, Outcome.SANDBOX_ERROR
@@ -71,8 +71,8 @@ async def test_work_that_waits_for_nothing_turns_scheduling_red(stalled_s, green
 
 async def test_a_red_canary_says_where_it_waited(caplog):
     class Late(Answers):
-        async def judge(self, tasks: Sequence[TaskAsk], emit) -> None:
-            finding = Finding(S, "the sandbox failed", queue_ns=7 * 10**9, attempts=3, wall_ns=10**9)
+        async def judge(self, tasks: Sequence[Task], emit) -> None:
+            finding = CheckResult(S, "the sandbox failed", queue_ns=7 * 10**9, attempts=3, wall_ns=10**9)
             await emit(tasks[0], tasks[0].asks[0], finding, None)
 
     where = {"stalled_s": 0.0, "busy": 8, "slow": 8}

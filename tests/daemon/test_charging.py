@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from cruxboxd.judging import charging
 from cruxboxd.judging.charging import Seen
-from cruxboxd.judging.outcomes import Assurance, Finding, Outcome
+from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.settings.config import DEFAULT_LIMITS
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Result
@@ -190,7 +190,7 @@ def test_a_plan_of_other_checks_is_our_failure():
 ONE = charging.one_answer(DEFAULT_LIMITS)
 
 
-def single(report: bytes, facts: Exit = CLEAN, **facts_of_result: object) -> Finding:
+def single(report: bytes, facts: Exit = CLEAN, **facts_of_result: object) -> CheckResult:
     return charging.read_single(Result(report=report, facts=facts, **facts_of_result), ONE, DEFAULT_LIMITS)  # type: ignore[arg-type]
 
 

@@ -19,7 +19,7 @@ from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.report import Asked
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
-from cruxboxd.zygotes.zygote_process import Keeper
+from cruxboxd.zygotes.zygote_process import ZygoteProcess
 from cruxcell.protocol import messages, payloads
 
 pytestmark = pytest.mark.kernel
@@ -41,9 +41,9 @@ class Kept:
     def __init__(self) -> None:
         self.requeued: list[Job] = []
         self.changes = 0
-        self.keeper = Keeper(KEY, self._changed, self.requeued.append)
+        self.keeper = ZygoteProcess(KEY, self._changed, self.requeued.append)
 
-    def _changed(self, keeper: Keeper) -> None:
+    def _changed(self, keeper: ZygoteProcess) -> None:
         self.changes += 1
 
     async def values(self, *jobs: Job) -> list[list[str]]:

@@ -21,7 +21,7 @@ from cruxboxd.zygotes import launch, scratch
 from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
-from cruxboxd.zygotes.zygote_process import Keeper
+from cruxboxd.zygotes.zygote_process import ZygoteProcess
 from support.daemons import Served
 from support.tasks import sums
 from support.waiting import until
@@ -50,7 +50,7 @@ async def test_whichever_call_fails_no_descriptor_is_left(monkeypatch, name):
     real = getattr(module, attribute)
     setup = SETUPS(KEY)
     for place in range(4):
-        made, count = Keeper(KEY, lambda keeper: None, lambda job: None), [0]
+        made, count = ZygoteProcess(KEY, lambda keeper: None, lambda job: None), [0]
 
         def fails(*arguments, place=place, count=count, **options):
             count[0] += 1

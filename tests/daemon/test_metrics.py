@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from cruxbox import CallCheck, Outcome, Task
-from cruxboxd.judging.outcomes import Finding
+from cruxboxd.judging.outcomes import CheckResult
 from cruxboxd.judging.outcomes import Outcome as Ended
-from cruxboxd.judging.tasks import StepCount, TaskAsk
+from cruxboxd.judging.tasks import StepCount
+from cruxboxd.judging.tasks import Task as TaskAsk
 from cruxboxd.settings.config import DEFAULT_LIMITS
 from cruxboxd.telemetry.metrics import Metrics, violated
 from support.daemons import Served
@@ -35,7 +36,7 @@ def values(metrics: Metrics, name: str) -> dict[tuple[str, ...], float]:
 def test_any_number_of_tenants_is_a_bounded_number_of_labels():
     metrics = Metrics()
     for number in range(1_000):
-        metrics.verdict(task(f"tenant-{number}"), Finding(Ended.PASSED))
+        metrics.verdict(task(f"tenant-{number}"), CheckResult(Ended.PASSED))
         metrics.refused(f"tenant-{number}", "quota")
     counted = values(metrics, "cruxbox_verdicts_total")
     assert len(counted) == 201
@@ -55,7 +56,7 @@ def test_any_number_of_tenants_is_a_bounded_number_of_labels():
 )
 def test_violations_are_counted_by_system_call(detail, label):
     metrics = Metrics()
-    metrics.verdict(task("a"), Finding(Ended.VIOLATION, detail))
+    metrics.verdict(task("a"), CheckResult(Ended.VIOLATION, detail))
     assert violated(detail) == label
     assert values(metrics, "cruxbox_violations_total")[(label,)] == 1
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
-from cruxboxd.judging.tasks import CallAsk, StepCount, TaskAsk
-from cruxboxd.rpc.call_work import BYTES_A_PART, SLICES_A_CALL, Slices, slices
-from cruxboxd.rpc.response_stream import BYTES_A_TENANT, Answers, Outbox
+from cruxboxd.judging.tasks import CallCheck, StepCount, Task
+from cruxboxd.rpc.call_work import BYTES_A_PART, SLICES_A_CALL, CallWork, slices
+from cruxboxd.rpc.response_stream import BYTES_A_TENANT, Answers, ResponseStream
 from cruxboxd.settings.config import DEFAULT_LIMITS
 from hypothesis import given
 from hypothesis import strategies as st
 
 
-async def sent(outbox: Outbox) -> list[list[pb.Verdict]]:
+async def sent(outbox: ResponseStream) -> list[list[pb.Verdict]]:
     return [list(pb.CheckResponse.FromString(response).verdicts) async for response in outbox.responses()]
 
 
@@ -25,7 +25,7 @@ def written(**fields: object) -> bytes:
 
 
 async def test_everything_leaves_in_order_in_messages_of_bounded_size():
-    outbox = Outbox(Answers(lambda: None), "lab")
+    outbox = ResponseStream(Answers(lambda: None), "lab")
     sizes = [10, 3 << 20, 3 << 20, 20 << 20, *[10] * 600]
 
     async def fill() -> None:
@@ -40,7 +40,7 @@ async def test_everything_leaves_in_order_in_messages_of_bounded_size():
 
 
 async def test_whoever_puts_in_waits_while_nobody_reads():
-    outbox, put = Outbox(Answers(lambda: None), "lab"), 0
+    outbox, put = ResponseStream(Answers(lambda: None), "lab"), 0
 
     async def fill() -> None:
         nonlocal put
@@ -60,8 +60,8 @@ async def test_whoever_puts_in_waits_while_nobody_reads():
 async def test_a_tenants_streams_are_full_together():
     room = []
     answers = Answers(lambda: room.append(True))
-    boxes = [Outbox(answers, "lab") for _ in range(20)]
-    other = Outbox(answers, "other")
+    boxes = [ResponseStream(answers, "lab") for _ in range(20)]
+    other = ResponseStream(answers, "other")
     filled = 0
     while not boxes[-1].is_full:
         await boxes[filled].put(b"x" * (7 << 20))
@@ -76,13 +76,13 @@ async def test_a_tenants_streams_are_full_together():
     assert answers.held("lab") == 0
 
 
-async def sent_bytes(outbox: Outbox) -> list[bytes]:
+async def sent_bytes(outbox: ResponseStream) -> list[bytes]:
     return [response async for response in outbox.responses()]
 
 
-def task(number: int, checks: int) -> TaskAsk:
-    asks = [CallAsk(f"{number}-{at}", "f()", "1") for at in range(checks)]
-    return TaskAsk(str(number), "", list(asks), DEFAULT_LIMITS, "python", True, None, 1, StepCount.INSTRUCTIONS)
+def task(number: int, checks: int) -> Task:
+    asks = [CallCheck(f"{number}-{at}", "f()", "1") for at in range(checks)]
+    return Task(str(number), "", list(asks), DEFAULT_LIMITS, "python", True, None, 1, StepCount.INSTRUCTIONS)
 
 
 @given(st.lists(st.integers(1, 30), max_size=20), st.integers(1, 12))
@@ -133,7 +133,7 @@ class SlowJudge:
 
 async def test_few_slices_at_a_time_and_everything_given_back():
     judge, ticket = SlowJudge(), Ticket(256 * 40)
-    work = Slices(judge, None)
+    work = CallWork(judge, None)
     adding = asyncio.create_task(work.add([task(100 + n, 256) for n in range(40)], ticket))
     for _ in range(200):
         await asyncio.sleep(0)
@@ -147,7 +147,7 @@ async def test_few_slices_at_a_time_and_everything_given_back():
 
 async def test_what_goes_wrong_in_a_slice_is_heard_and_the_rest_is_ended():
     judge, ticket = SlowJudge(), Ticket(256 * 10)
-    work = Slices(judge, None)
+    work = CallWork(judge, None)
     await work.add([task(n, 256) for n in range(10)], ticket)
     judge.go.set()
     with pytest.raises(ValueError, match="seven"):

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
-from cruxboxd.judging.outcomes import Assurance, Finding, Outcome
-from cruxboxd.judging.tasks import CallAsk, InvalidAsk, ScriptAsk, StdioAsk, StepCount, TaskAsk
+from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
+from cruxboxd.judging.tasks import CallCheck as CallAsk
+from cruxboxd.judging.tasks import InvalidCheck, StepCount
+from cruxboxd.judging.tasks import ScriptCheck as ScriptAsk
+from cruxboxd.judging.tasks import StdioCheck as StdioAsk
+from cruxboxd.judging.tasks import Task as TaskAsk
 from cruxboxd.rpc import codec
-from cruxboxd.rpc.codec import Caller, RequestError, Stamp, Terms, outline_of, read_tasks, write_verdict
+from cruxboxd.rpc.codec import Caller, Offer, RequestError, Stamp, outline_of, read_tasks, write_verdict
 from cruxboxd.rpc.outline import Outline
 from cruxboxd.settings.config import DEFAULT_LIMITS, MAXIMUM_LIMITS
 
-TERMS = Terms(frozenset({"default", "py39"}), "default", DEFAULT_LIMITS, MAXIMUM_LIMITS)
+TERMS = Offer(frozenset({"default", "py39"}), "default", DEFAULT_LIMITS, MAXIMUM_LIMITS)
 CALL = pb.Check(call=pb.CallCheck(call="f(1)", expected="1"))
 
 
@@ -103,7 +107,7 @@ WRONG = [
 @pytest.mark.parametrize(("check", "program", "why"), WRONG, ids=[why for _, _, why in WRONG])
 def test_what_is_wrong_with_one_check_is_its_own(check: pb.Check, program: str, why: str):
     other, mine, last = read(task(id="a"), task(check, id="b", program=program), task(id="c"))
-    assert isinstance(mine.asks[0], InvalidAsk)
+    assert isinstance(mine.asks[0], InvalidCheck)
     assert mine.asks[0].why.startswith(f"task 'b', check '': {why}")
     assert [type(one.asks[0]) for one in (other, last)] == [CallAsk, CallAsk]
 
@@ -164,34 +168,34 @@ def test_what_is_not_said_has_a_default():
 STAMP = Stamp({"default": "3.11.7"}, "digest", ("landlock",))
 
 
-def written(finding: Finding, second: Finding | None = None) -> pb.Verdict:
+def written(finding: CheckResult, second: CheckResult | None = None) -> pb.Verdict:
     (asked,) = read(task(id="t"))
     return write_verdict(asked, asked.asks[0], finding, second, STAMP)
 
 
 def test_a_verdict_says_where_it_was_made():
-    found = written(Finding(Outcome.PASSED, assurance=Assurance.SEPARATED, shown="1", steps=7))
+    found = written(CheckResult(Outcome.PASSED, assurance=Assurance.SEPARATED, shown="1", steps=7))
     assert (found.task_id, found.outcome, found.assurance) == ("t", pb.OUTCOME_PASSED, pb.ASSURANCE_SEPARATED)
     assert (found.runtime_version, found.profile_digest, list(found.degraded)) == ("3.11.7", "digest", ["landlock"])
     assert (found.value, found.steps, found.attempts) == ("1", 7, 1)
 
 
 def test_no_outcome_is_never_a_pass():
-    assert written(Finding(None)).outcome == pb.OUTCOME_SANDBOX_ERROR
+    assert written(CheckResult(None)).outcome == pb.OUTCOME_SANDBOX_ERROR
 
 
 @pytest.mark.parametrize(
     ("second", "differs", "shown"),
     [
         (None, False, ""),
-        (Finding(Outcome.PASSED, canonical=b"c", shown="[1, 2]"), False, ""),
-        (Finding(Outcome.PASSED, canonical=b"c", shown="[2, 1]"), True, "[2, 1]"),
-        (Finding(Outcome.FAILED, canonical=b"d", shown="[1, 2]"), True, "[1, 2]"),
-        (Finding(Outcome.RAISED), True, "RAISED"),
+        (CheckResult(Outcome.PASSED, canonical=b"c", shown="[1, 2]"), False, ""),
+        (CheckResult(Outcome.PASSED, canonical=b"c", shown="[2, 1]"), True, "[2, 1]"),
+        (CheckResult(Outcome.FAILED, canonical=b"d", shown="[1, 2]"), True, "[1, 2]"),
+        (CheckResult(Outcome.RAISED), True, "RAISED"),
     ],
 )
-def test_two_runs_that_differ(second: Finding | None, differs: bool, shown: str):
-    found = written(Finding(Outcome.PASSED, canonical=b"c", shown="[1, 2]"), second)
+def test_two_runs_that_differ(second: CheckResult | None, differs: bool, shown: str):
+    found = written(CheckResult(Outcome.PASSED, canonical=b"c", shown="[1, 2]"), second)
     assert (found.nondeterministic, found.other_value) == (differs, shown)
 
 

@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from cruxboxd.judging.judge import Judge
-from cruxboxd.judging.outcomes import Finding, Outcome
-from cruxboxd.judging.tasks import Ask, CallAsk, StepCount, TaskAsk
-from cruxboxd.scheduling.scheduler import Pool
+from cruxboxd.judging.outcomes import CheckResult, Outcome
+from cruxboxd.judging.tasks import CallCheck, Check, StepCount, Task
+from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config, Limits, RuntimeSpec
 from cruxboxd.telemetry.metrics import Metrics
 from cruxboxd.zygotes import seals
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
-from cruxboxd.zygotes.zygote_process import Keeper
+from cruxboxd.zygotes.zygote_process import ZygoteProcess
 from cruxcell.protocol import frames, messages, payloads, records
 from left_behind import PROGRAMS, Leaves
 
@@ -40,7 +40,7 @@ class Worker:
     def __init__(self, python: Path, pure: bool, preloaded: bool) -> None:
         self.config = Config(pure=pure, runtimes=(RuntimeSpec("r", str(python)),), opened=OPENED)
         self.key = ZygoteKey("r", preloaded, "0")
-        self.keeper = Keeper(self.key, lambda keeper: None, lambda job: None)
+        self.keeper = ZygoteProcess(self.key, lambda keeper: None, lambda job: None)
 
     async def start(self) -> None:
         setup = ZygoteSetups(self.config, find_runtimes(self.config))(self.key)
@@ -221,12 +221,12 @@ class Bench:
     def __init__(self, opened: frozenset[str], **changes: object) -> None:
         self.config = replace(Config(workers=2, canary_s=0), opened=opened, **changes)
         self.metrics = Metrics()
-        self.pool = Pool(self.config, ZygoteSetups(self.config, find_runtimes(self.config)), self.metrics)
+        self.pool = Scheduler(self.config, ZygoteSetups(self.config, find_runtimes(self.config)), self.metrics)
 
-    async def findings(self, tasks: list[TaskAsk]) -> list[tuple[object, ...]]:
-        found: dict[tuple[str, str], Finding] = {}
+    async def findings(self, tasks: list[Task]) -> list[tuple[object, ...]]:
+        found: dict[tuple[str, str], CheckResult] = {}
 
-        async def emit(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
+        async def emit(task: Task, ask: Check, finding: CheckResult, second: CheckResult | None) -> None:
             found[task.id, ask.id] = finding
 
         await Judge(self.pool, "0").judge(tasks, emit)
@@ -259,18 +259,18 @@ async def opened() -> AsyncIterator[Bench]:
     await bench.pool.close()
 
 
-def tasks_of(share: bool) -> list[TaskAsk]:
+def tasks_of(share: bool) -> list[Task]:
     """800 generations, of which 50 are after the others: some beside honest calls of their own task."""
     evil = [leaves.program for leaves in PROGRAMS.values() if leaves.needs == "True" and leaves.steady]
     made = []
     for at in range(800):
-        honest: list[Ask] = [
-            CallAsk("a", f"sorted('ba{at}')", f"{sorted(f'ba{at}')!r}"),
-            CallAsk("b", f"len(str({at}))", "9"),
+        honest: list[Check] = [
+            CallCheck("a", f"sorted('ba{at}')", f"{sorted(f'ba{at}')!r}"),
+            CallCheck("b", f"len(str({at}))", "9"),
         ]
         if at % 16 == 3:
-            honest.insert(at % 3, CallAsk("evil", f"exec({evil[at // 16 % len(evil)]!r})", "[66]"))
-        task = TaskAsk(str(at), "", honest, DEFAULT_LIMITS, "default", share, None, 1, StepCount.INSTRUCTIONS, call=1)
+            honest.insert(at % 3, CallCheck("evil", f"exec({evil[at // 16 % len(evil)]!r})", "[66]"))
+        task = Task(str(at), "", honest, DEFAULT_LIMITS, "default", share, None, 1, StepCount.INSTRUCTIONS, call=1)
         made.append(task)
     return made
 

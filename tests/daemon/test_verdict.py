@@ -8,7 +8,7 @@ import struct
 import pytest
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.comparing import PLAINLY, Compare, Comparison, is_same
-from cruxboxd.judging.outcomes import ENDED, Clock, Finding, Outcome, of_answer, of_exit
+from cruxboxd.judging.outcomes import ENDED, CheckResult, Clock, Outcome, of_answer, of_exit
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.report import Answer
 from cruxcell.protocol import messages
@@ -113,7 +113,7 @@ def test_what_is_claimed_is_cut_to_what_the_kernel_measured():
 
 
 def test_what_all_findings_have_in_common_stays():
-    base = Finding(None, queue_ns=9, attempts=2)
+    base = CheckResult(None, queue_ns=9, attempts=2)
     finding = of_answer(answer(messages.STEP_LIMIT), CLEAN, base)
     assert (finding.queue_ns, finding.attempts, base.outcome) == (9, 2, None)
 
@@ -147,12 +147,12 @@ def test_who_was_killed_has_not_ended_well(killed: int):
     ],
 )
 def test_only_equal_bytes_pass(canonical: bytes | None, expected: bytes | None, outcome: Outcome):
-    assert outcomes.compare(Finding(None, canonical=canonical), expected).outcome is outcome
+    assert outcomes.compare(CheckResult(None, canonical=canonical), expected).outcome is outcome
 
 
 @pytest.mark.parametrize("outcome", Outcome)
 def test_what_is_decided_stays(outcome: Outcome):
-    assert outcomes.compare(Finding(outcome, canonical=b"i1;"), b"i1;").outcome is outcome
+    assert outcomes.compare(CheckResult(outcome, canonical=b"i1;"), b"i1;").outcome is outcome
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 from cruxboxd.judging.judge import Judge
-from cruxboxd.judging.outcomes import Finding, Outcome
-from cruxboxd.judging.tasks import Ask, CallAsk, ScriptAsk, StdioAsk, StepCount, TaskAsk
-from cruxboxd.scheduling.scheduler import Pool, PoolObserver
+from cruxboxd.judging.outcomes import CheckResult, Outcome
+from cruxboxd.judging.tasks import CallCheck, Check, ScriptCheck, StdioCheck, StepCount, Task
+from cruxboxd.scheduling.scheduler import Scheduler, SchedulerObserver
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.kernel
 PROGRAM = "def f(x):\n    return [x, x + 1]\n"
 
 
-class CountingPool(Pool):
+class CountingPool(Scheduler):
     """A real pool that notes the kind of every worker it is asked for."""
 
     asked_for: list[str]
@@ -37,23 +37,23 @@ class CountingPool(Pool):
 @pytest_asyncio.fixture
 async def pool() -> AsyncIterator[CountingPool]:
     config = Config(workers=1)
-    made = CountingPool(config, ZygoteSetups(config, find_runtimes(config)), PoolObserver())
+    made = CountingPool(config, ZygoteSetups(config, find_runtimes(config)), SchedulerObserver())
     made.asked_for = []
     yield made
     await made.close()
 
 
-def task(*asks: Ask, program: str = PROGRAM, interactive: bool = False) -> TaskAsk:
-    return TaskAsk(
+def task(*asks: Check, program: str = PROGRAM, interactive: bool = False) -> Task:
+    return Task(
         "t", program, list(asks), DEFAULT_LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS,
         interactive=interactive,
     )  # fmt: skip
 
 
-async def outcomes(pool: CountingPool, *tasks: TaskAsk) -> list[Outcome | None]:
+async def outcomes(pool: CountingPool, *tasks: Task) -> list[Outcome | None]:
     found: list[Outcome | None] = []
 
-    async def emit(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
+    async def emit(task: Task, ask: Check, finding: CheckResult, second: CheckResult | None) -> None:
         found.append(finding.outcome)
 
     await Judge(pool, "0").judge(tasks, emit)
@@ -61,19 +61,19 @@ async def outcomes(pool: CountingPool, *tasks: TaskAsk) -> list[Outcome | None]:
 
 
 # a check, its program -> the workers it takes
-KINDS: dict[str, tuple[Ask, str, list[str]]] = {
-    "a value": (CallAsk("c", "f(1)", None), PROGRAM, ["calls"]),
-    "a literal": (CallAsk("c", "f(1)", "[1, 2]"), PROGRAM, ["calls"]),
-    "a literal, of an unsafe program": (CallAsk("c", "f(1)", "[1, 2]"), PROGRAM + "import os\n", ["calls"]),
-    "a constant that is no plain literal": (CallAsk("c", "f(1)", "[1, 1 + 1]"), PROGRAM, ["calls", "read"]),
-    "an expression": (CallAsk("c", "f(1)", "list(range(1, 3))"), PROGRAM, ["calls", "expression", "read"]),
+KINDS: dict[str, tuple[Check, str, list[str]]] = {
+    "a value": (CallCheck("c", "f(1)", None), PROGRAM, ["calls"]),
+    "a literal": (CallCheck("c", "f(1)", "[1, 2]"), PROGRAM, ["calls"]),
+    "a literal, of an unsafe program": (CallCheck("c", "f(1)", "[1, 2]"), PROGRAM + "import os\n", ["calls"]),
+    "a constant that is no plain literal": (CallCheck("c", "f(1)", "[1, 1 + 1]"), PROGRAM, ["calls", "read"]),
+    "an expression": (CallCheck("c", "f(1)", "list(range(1, 3))"), PROGRAM, ["calls", "expression", "read"]),
     "arguments to be computed": (
-        CallAsk("c", "f(sum([1]))", "[1, 2]", "f"), PROGRAM, ["apply", "arguments", "calls"]
+        CallCheck("c", "f(sum([1]))", "[1, 2]", "f"), PROGRAM, ["apply", "arguments", "calls"]
     ),
-    "output": (StdioAsk("c", "", "[1, 2]"), PROGRAM + "print(f(1))", ["stdio"]),
-    "an assertion": (ScriptAsk("c", "assert [1, 2] == f(1)", ""), PROGRAM, ["calls", "read"]),
-    "a script": (ScriptAsk("c", "x = f(1)\nassert x == [1, 2]", ""), PROGRAM, ["read", "serve", "test"]),
-    "a separated script": (ScriptAsk("c", "x = f(1)\nassert x == [1, 2]", "f"), PROGRAM, ["read", "serve", "test"]),
+    "output": (StdioCheck("c", "", "[1, 2]"), PROGRAM + "print(f(1))", ["stdio"]),
+    "an assertion": (ScriptCheck("c", "assert [1, 2] == f(1)", ""), PROGRAM, ["calls", "read"]),
+    "a script": (ScriptCheck("c", "x = f(1)\nassert x == [1, 2]", ""), PROGRAM, ["read", "serve", "test"]),
+    "a separated script": (ScriptCheck("c", "x = f(1)\nassert x == [1, 2]", "f"), PROGRAM, ["read", "serve", "test"]),
 }  # fmt: skip
 
 
@@ -88,7 +88,7 @@ async def test_the_workers_of_one_check(pool: CountingPool, kind: str):
 @pytest.mark.parametrize(("count", "interactive", "readers"), [(8, False, 0), (9, False, 1), (50, True, 0)])
 async def test_what_many_expect_is_read_by_one_worker(pool: CountingPool, count: int, interactive: bool, readers: int):
     """Of bulk work the daemon reads nothing itself: its one thread is what all of it goes through."""
-    asks = [CallAsk(str(at), f"f({at})", f"[{at}, {at + 1}]") for at in range(count)]
+    asks = [CallCheck(str(at), f"f({at})", f"[{at}, {at + 1}]") for at in range(count)]
     found = await outcomes(pool, *[task(ask, interactive=interactive) for ask in asks])
     assert found == [Outcome.PASSED] * count
     assert pool.asked_for.count("read") == readers
@@ -97,7 +97,7 @@ async def test_what_many_expect_is_read_by_one_worker(pool: CountingPool, count:
 async def test_the_same_answer_whoever_reads(pool: CountingPool):
     """Eight texts are read here, nine by a worker."""
     texts = ["[1, 2]", " [1,2,] ", "(1, 2)", "[1, 2.0]", "[True, 2]", "'[1, 2]'", "{1: 2}", "None", "[1, 3]"]
-    asks = [CallAsk(str(at), "f(1)", text) for at, text in enumerate(texts)]
+    asks = [CallCheck(str(at), "f(1)", text) for at, text in enumerate(texts)]
     here = await outcomes(pool, task(*asks[:8])) + await outcomes(pool, task(asks[8]))
     assert pool.asked_for.count("read") == 0
     there = await outcomes(pool, task(*asks))

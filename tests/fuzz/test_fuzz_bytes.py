@@ -7,7 +7,7 @@ import os
 from cruxboxd.judging import charging, outcomes
 from cruxboxd.judging.comparing import PLAINLY, is_same
 from cruxboxd.judging.expected import Kind, Reading, readings
-from cruxboxd.judging.outcomes import Assurance, Finding, Outcome
+from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.settings.config import DEFAULT_LIMITS
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Result
@@ -224,7 +224,7 @@ def test_any_end_without_an_answer_has_an_outcome_that_is_not_a_pass(facts, cpu_
 @budget
 @given(st.binary(max_size=30), st.binary(max_size=30) | st.none(), st.sampled_from([None, *Outcome]))
 def test_only_equal_bytes_pass(canonical, expected, outcome):
-    settled = outcomes.compare(Finding(outcome, canonical=canonical), expected)
+    settled = outcomes.compare(CheckResult(outcome, canonical=canonical), expected)
     if outcome is None:
         assert (settled.outcome is Outcome.PASSED) == (canonical == expected)
     else:

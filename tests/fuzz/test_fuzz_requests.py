@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
-from cruxboxd.judging.outcomes import Assurance, Clock, Finding, Outcome
-from cruxboxd.judging.tasks import TaskAsk
-from cruxboxd.rpc.codec import Caller, RequestError, Stamp, Terms, outline_of, read_tasks, write_verdict
+from cruxboxd.judging.outcomes import Assurance, CheckResult, Clock, Outcome
+from cruxboxd.judging.tasks import Task as TaskAsk
+from cruxboxd.rpc.codec import Caller, Offer, RequestError, Stamp, outline_of, read_tasks, write_verdict
 from cruxboxd.rpc.outline import Outline
 from cruxboxd.settings.config import DEFAULT_LIMITS, MAXIMUM_LIMITS, MINIMUM_LIMITS, UNITS, LimitError, resolve_limits
 from google.protobuf.message import DecodeError
@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_data import budget
 
-TERMS = Terms(frozenset({"default", "py39"}), "default", DEFAULT_LIMITS, MAXIMUM_LIMITS)
+TERMS = Offer(frozenset({"default", "py39"}), "default", DEFAULT_LIMITS, MAXIMUM_LIMITS)
 CALLER = Caller("tenant", True)
 STAMP = Stamp({"default": "3.11.7", "py39": "3.9.18"}, "digest", ())
 
@@ -114,7 +114,7 @@ def test_limits_are_given_as_asked_or_refused(asked):
 _words = st.text(st.characters(codec="utf-8"), max_size=9)
 _count = st.integers(0, 2**64 - 1)
 _finding = st.builds(
-    Finding, st.sampled_from([None, *Outcome]), _words, st.sampled_from([None, *Clock]), st.binary(max_size=3),
+    CheckResult, st.sampled_from([None, *Outcome]), _words, st.sampled_from([None, *Clock]), st.binary(max_size=3),
     _words, st.booleans(), _count, _count, _count, _count,
     st.none() | st.tuples(_words, _words, st.integers(-(2**31), 2**31 - 1)), _words, _words, st.booleans(),
     st.sampled_from([None, *Assurance]),

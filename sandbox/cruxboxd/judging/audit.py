@@ -13,7 +13,7 @@ import re
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from cruxboxd.judging.outcomes import Clock, Finding, Outcome
+from cruxboxd.judging.outcomes import CheckResult, Clock, Outcome
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ class Audit:
         """Has an audit of this gRPC call found a difference?"""
         return call in self._suspects
 
-    def compare(self, audited: Audited, shared: Finding, alone: Finding) -> None:
+    def compare(self, audited: Audited, shared: CheckResult, alone: CheckResult) -> None:
         """Count an audit, and suspect the call if the check came to something else alone."""
         self._observer.audited()
         differs = difference(shared, alone)
@@ -91,7 +91,7 @@ class Audit:
         )
 
 
-def difference(shared: Finding, alone: Finding) -> str:
+def difference(shared: CheckResult, alone: CheckResult) -> str:
     """What is not the same in two runs of a check: "outcome", "value", "steps" or "exception"; "" if nothing is, or
     if one of the runs says nothing about the other: it failed by our fault, or a clock or memory ended it that may
     well not have in the other."""
@@ -106,7 +106,7 @@ def difference(shared: Finding, alone: Finding) -> str:
     return "steps" if shared.steps != alone.steps and shared.outcome is not Outcome.TIMED_OUT else ""
 
 
-def _is_conclusive(one: Finding, other: Finding) -> bool:
+def _is_conclusive(one: CheckResult, other: CheckResult) -> bool:
     """May the other run be held against this one?"""
     if one.outcome in (Outcome.SANDBOX_ERROR, Outcome.MEMORY_LIMIT):
         return False
@@ -115,7 +115,7 @@ def _is_conclusive(one: Finding, other: Finding) -> bool:
     return one.clock is Clock.CPU and 2 * other.cpu_ns < one.cpu_ns
 
 
-def _value(finding: Finding) -> bytes:
+def _value(finding: CheckResult) -> bytes:
     """The canonical value, or the text that stands for one that is not plain data; both without addresses of objects,
     which are others in another process."""
     if finding.canonical is not None:
@@ -123,7 +123,7 @@ def _value(finding: Finding) -> bytes:
     return _ADDRESS.sub("0x", finding.shown).encode("utf-8", "surrogatepass")
 
 
-def _exception(finding: Finding) -> tuple[str, str, int] | None:
+def _exception(finding: CheckResult) -> tuple[str, str, int] | None:
     if finding.exception is None:
         return None
     name, message, line = finding.exception

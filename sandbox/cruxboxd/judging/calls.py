@@ -11,9 +11,9 @@ from cruxcell.protocol import messages, payloads
 
 from cruxboxd.judging import charging
 from cruxboxd.judging.audit import Audit, Audited, difference
-from cruxboxd.judging.outcomes import Assurance, Finding, Outcome, invalid, sandbox_error
-from cruxboxd.judging.tasks import CallAsk, TaskAsk
-from cruxboxd.scheduling.scheduler import MAX_ATTEMPTS, Pool
+from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, invalid, sandbox_error
+from cruxboxd.judging.tasks import CallCheck, Task
+from cruxboxd.scheduling.scheduler import MAX_ATTEMPTS, Scheduler
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.report import Asked, Plan, text
 from cruxboxd.zygotes.setup import ZygoteKey
@@ -24,7 +24,7 @@ SHARED_CHECKS = 64
 _TURNS_TOGETHER = 2
 
 
-_Known = TypeVar("_Known", Finding, Optional[Finding])
+_Known = TypeVar("_Known", CheckResult, Optional[CheckResult])
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,14 @@ ONLY_BESIDE = "so it can only be checked IN_PROCESS"
 class Caller:
     """Evaluates calls of one task; `hash_seed` chooses the zygotes, `inspects` False leaves out what filters ask."""
 
-    def __init__(self, pool: Pool, task: TaskAsk, hash_seed: str, audit: Audit, inspects: bool = True) -> None:
+    def __init__(self, pool: Scheduler, task: Task, hash_seed: str, audit: Audit, inspects: bool = True) -> None:
         self._pool, self._task, self._audit = pool, task, audit
         self._inspects = inspects
         self._program = task.program.encode("utf-8", "surrogatepass")
         self._hash_seed = hash_seed
         self._setting = task.setting.packed()
 
-    async def evaluate(self, asks: Sequence[CallAsk]) -> list[Finding]:
+    async def evaluate(self, asks: Sequence[CallCheck]) -> list[CheckResult]:
         """A finding for each call, in order: a value, or an outcome other than PASSED and FAILED."""
         texts = [self._program, *[ask.call.encode("utf-8", "surrogatepass") for ask in asks]]
         may_start_threads = self._key(texts).threads  # which would run on beside the next check
@@ -72,7 +72,7 @@ class Caller:
         parts = await asyncio.gather(*[self._evaluate_shared(part) for part in slices])
         return [finding for part in parts for finding in part]
 
-    async def believed(self, asks: Sequence[CallAsk], findings: Sequence[_Known]) -> list[_Known]:
+    async def believed(self, asks: Sequence[CallCheck], findings: Sequence[_Known]) -> list[_Known]:
         """The findings, to be asked for right before they are used: if an audit has found a difference meanwhile, all
         that shared a worker have run again, alone."""
         found = list(findings)
@@ -82,12 +82,12 @@ class Caller:
                 found[at] = alone
         return found
 
-    async def _evaluate_shared(self, asks: Sequence[CallAsk]) -> list[Finding]:
+    async def _evaluate_shared(self, asks: Sequence[CallCheck]) -> list[CheckResult]:
         """Calls in one worker; where it ends early, the call it ended on is charged and the rest go on in a new one.
 
         What cannot share (the program is not hermetic, arguments to be computed first, ...) goes its own way.
         """
-        findings: dict[int, Finding] = {}
+        findings: dict[int, CheckResult] = {}
         waiting = list(range(len(asks)))
         turns = 0
         while waiting:
@@ -103,10 +103,10 @@ class Caller:
             waiting = [at for at in waiting if at not in findings]
         return [findings[at] for at in range(len(asks))]
 
-    async def _run_shared(self, asks: Sequence[CallAsk]) -> tuple[dict[int, Finding], dict[int, str]]:
+    async def _run_shared(self, asks: Sequence[CallCheck]) -> tuple[dict[int, CheckResult], dict[int, str]]:
         """(findings, class of what has to go another way), by place. If the worker gets stuck on a call, those behind
         it are evaluated by others meanwhile."""
-        behind: dict[int, asyncio.Task[list[Finding]]] = {}
+        behind: dict[int, asyncio.Task[list[CheckResult]]] = {}
 
         def take_over(report: bytes) -> None:
             for at in charging.behind(report, job.asked):
@@ -130,7 +130,7 @@ class Caller:
                 task.cancel()
         return found | taken_over, {at: kind for at, kind in elsewhere.items() if at not in taken_over}
 
-    def _read_shared(self, result: Result, asked: Asked, way: Way) -> tuple[dict[int, Finding], dict[int, str]]:
+    def _read_shared(self, result: Result, asked: Asked, way: Way) -> tuple[dict[int, CheckResult], dict[int, str]]:
         """What the worker itself says of the calls: (findings, class of what has to go another way)."""
         seen = charging.read(result, asked, self._task.limits, way.assurance_of)
         # Without a program there is nothing an expression could not be evaluated beside.
@@ -143,14 +143,14 @@ class Caller:
         is_shared = seen.is_shared or result.company is not None
         return {at: finding.but(shared=is_shared) for at, finding in found.items()}, elsewhere
 
-    async def _audit_shared(self, asks: Sequence[CallAsk], found: dict[int, Finding], result: Result) -> None:
+    async def _audit_shared(self, asks: Sequence[CallCheck], found: dict[int, CheckResult], result: Result) -> None:
         """Run a random share of the calls that shared a worker again, alone."""
         places = result.audited if result.company is not None else self._audit.draw(len(asks))
         audits = [self._compare(asks[at], found[at]) for at in places if at in found and found[at].shared]
         if audits:
             await asyncio.gather(*audits)
 
-    async def _compare(self, ask: CallAsk, shared: Finding) -> None:
+    async def _compare(self, ask: CallCheck, shared: CheckResult) -> None:
         """Run a check that shared a worker again, alone, and say if it comes to something else. One that does not come
         to the same each time alone says nothing."""
         audited = Audited(self._task.call, self._task.id, ask.id)
@@ -161,13 +161,13 @@ class Caller:
                 return
         self._audit.compare(audited, shared, first)
 
-    async def _evaluate_alone(self, ask: CallAsk) -> Finding:
+    async def _evaluate_alone(self, ask: CallCheck) -> CheckResult:
         """One call, one worker (or two, where its arguments have to be computed first)."""
         way = _ALONE if self._task.program else _NO_PROGRAM
         finding, kind = await self._attempt(ask, way)
         return finding if finding is not None else await self._evaluate_elsewhere(ask, kind)
 
-    async def _evaluate_elsewhere(self, ask: CallAsk, kind: str) -> Finding:
+    async def _evaluate_elsewhere(self, ask: CallCheck, kind: str) -> CheckResult:
         """A call of a class that does not run where it was asked."""
         if kind in (messages.DIRECT, messages.ALONE):
             return await self._evaluate_alone(ask)
@@ -175,16 +175,16 @@ class Caller:
             return await self._apply(ask)
         return await self.evaluate_beside(ask, "the call is not one call of a name")
 
-    async def evaluate_beside(self, ask: CallAsk, why: str) -> Finding:
+    async def evaluate_beside(self, ask: CallCheck, why: str) -> CheckResult:
         """The call beside the program, IN_PROCESS; INVALID where better was required."""
         if self._task.require is not None and self._task.require is not Assurance.IN_PROCESS:
             return invalid(f"{why}, {ONLY_BESIDE}")
         finding, _ = await self._attempt(replace(ask, entry_point=""), _BESIDE_PROGRAM)
         return finding if finding is not None else sandbox_error("the call was not evaluated")
 
-    async def _attempt(self, ask: CallAsk, way: Way) -> tuple[Finding | None, str]:
+    async def _attempt(self, ask: CallCheck, way: Way) -> tuple[CheckResult | None, str]:
         """(finding, "") or (None, the class of call that has to go another way). Our own failures are tried again."""
-        finding: Finding | None = None
+        finding: CheckResult | None = None
         for attempt in range(1, MAX_ATTEMPTS + 1):
             job = self._calls_job([ask], way)
             result = await self._pool.run(job)
@@ -196,7 +196,7 @@ class Caller:
                 break
         return finding, ""
 
-    def _calls_job(self, asks: Sequence[CallAsk], way: Way) -> Job:
+    def _calls_job(self, asks: Sequence[CallCheck], way: Way) -> Job:
         inspect = payloads.INSPECT if self._inspects and any(ask.inspect for ask in asks) else 0
         fields = [payloads.CALLS_FLAGS.pack(way.flags | inspect), self._program]
         for ask in asks:
@@ -219,7 +219,7 @@ class Caller:
 
     # ---- calls with expressions for arguments ------------------------------------------------------------------
 
-    async def _apply(self, ask: CallAsk) -> Finding:
+    async def _apply(self, ask: CallCheck) -> CheckResult:
         """Arguments computed in a worker without the program, then applied in another."""
         fields = [self._program, ask.call.encode("utf-8", "surrogatepass")]
         asked = charging.one_answer(self._task.limits, value_bytes=messages.MAX_ARGUMENTS)
@@ -241,16 +241,16 @@ class Caller:
 
     # ---- expressions on the other side -------------------------------------------------------------------------
 
-    async def evaluate_expected(self, expression: str) -> Finding:
+    async def evaluate_expected(self, expression: str) -> CheckResult:
         """An expected value that is not a constant: without the program, or beside it if it needs its names."""
         field = expression.encode("utf-8", "surrogatepass")
         finding = await self._run_single(messages.JOB_EXPRESSION, [field])
         if finding.exception is not None and finding.exception[0] == "NameError" and self._task.program:
-            ask = CallAsk("", expression, None)
+            ask = CallCheck("", expression, None)
             return await self.evaluate_beside(ask, "the expected value uses names of the program")
         return finding.but(assurance=Assurance.SEPARATED)
 
-    async def _run_single(self, kind: bytes, fields: list[bytes]) -> Finding:
+    async def _run_single(self, kind: bytes, fields: list[bytes]) -> CheckResult:
         """The finding of a job that answers one check with a value."""
         limits = self._task.limits
         asked = charging.one_answer(limits)

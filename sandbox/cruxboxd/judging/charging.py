@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from cruxcell.protocol import messages
 
 from cruxboxd.judging import outcomes
-from cruxboxd.judging.outcomes import Assurance, Finding, Outcome, invalid, sandbox_error
+from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, invalid, sandbox_error
 from cruxboxd.seccomp.compiler import syscall_name
 from cruxboxd.settings.config import Limits
 from cruxboxd.zygotes.exit import Exit
@@ -45,7 +45,7 @@ class Seen:
     """What came of the checks of one worker, by their place in it. What is in neither was not reached because the
     worker ended early, and goes on in a new one; `classes` is what the plan says each is."""
 
-    findings: dict[int, Finding]
+    findings: dict[int, CheckResult]
     to_run_alone: list[int]
     classes: str = ""
     is_shared: bool = False  # some ran one after the other, as what may share a worker
@@ -100,7 +100,7 @@ def read(
     return Seen(findings, sorted([*elsewhere, *again]), plan.classes, plan.hermetic and len(report.turns) > 1)
 
 
-def read_single(result: Result, asked: Asked, limits: Limits) -> Finding:
+def read_single(result: Result, asked: Asked, limits: Limits) -> CheckResult:
     """The finding of a job that answers one check."""
     return read(result, asked, limits).findings[0]
 
@@ -114,7 +114,7 @@ def behind(report: bytes, asked: Asked) -> list[int]:
 # ---- who is charged ------------------------------------------------------------------------------------------------
 
 
-def _charge(plan: Plan, report: Report, result: Result, limits: Limits) -> tuple[dict[int, Finding], set[int]]:
+def _charge(plan: Plan, report: Report, result: Result, limits: Limits) -> tuple[dict[int, CheckResult], set[int]]:
     """(findings of the checks that are charged with the end of the worker, checks that run again, alone)."""
     calls = [at for at in report.turns if plan.classes[at] != messages.CONSTANT]
     first = calls[:1] or report.turns[:1]
@@ -148,24 +148,24 @@ def _is_explained(report: Report, result: Result) -> bool:
     return result.facts.status in [code << 8 for code in _EXITS.get(report.last_kind, (messages.EXIT_DONE,))]
 
 
-def _of_bad_end(report: Report, result: Result, limits: Limits) -> Finding:
+def _of_bad_end(report: Report, result: Result, limits: Limits) -> CheckResult:
     """Kernel facts first, then the report that is not an honest worker's."""
     facts = result.facts
     if report.syscall is not None and _ended_itself(facts) and facts.status == messages.EXIT_VIOLATION << 8:
         return outcomes.of_violation(syscall_name(report.syscall), facts)
     if result.over_cap:
-        return Finding(Outcome.OUTPUT_LIMIT, "its report is over the limit")
+        return CheckResult(Outcome.OUTPUT_LIMIT, "its report is over the limit")
     if not facts.is_clean and not (report.forged and _ended_itself(facts)):
         return _of_exit(report, result, limits)
     detail = "its report ends in the middle of a record" if report.is_cut else "it ended as its report does not explain"
-    return Finding(Outcome.VIOLATION, report.forged or detail)
+    return CheckResult(Outcome.VIOLATION, report.forged or detail)
 
 
 def _ended_itself(facts: Exit) -> bool:
     return facts.killed == messages.NOT_KILLED
 
 
-def of_missing_plan(report: Report, result: Result, limits: Limits) -> Finding:
+def of_missing_plan(report: Report, result: Result, limits: Limits) -> CheckResult:
     """A worker that ended before it had read its task: its own death, or our failure."""
     if report.harness_error:
         return sandbox_error(report.harness_error)
@@ -174,7 +174,7 @@ def of_missing_plan(report: Report, result: Result, limits: Limits) -> Finding:
     return _of_exit(report, result, limits)
 
 
-def _of_exit(report: Report, result: Result, limits: Limits) -> Finding:
+def _of_exit(report: Report, result: Result, limits: Limits) -> CheckResult:
     """The finding of the check that ended the worker. The CPU time that was reported on is not its own."""
     finding = outcomes.of_exit(result.facts, limits.cpu_ms * _MS, limits.memory_bytes)
     return finding.but(cpu_ns=max(finding.cpu_ns - sum(one.cpu_ns for one in report.answers), 0))
@@ -183,7 +183,7 @@ def _of_exit(report: Report, result: Result, limits: Limits) -> Finding:
 # ---- what holds for all --------------------------------------------------------------------------------------------
 
 
-def _answers(plan: Plan, report: Report, result: Result, assurance: Assurance | None) -> dict[int, Finding]:
+def _answers(plan: Plan, report: Report, result: Result, assurance: Assurance | None) -> dict[int, CheckResult]:
     """The findings of the checks that were answered. No worker used more than the kernel measured, all in all."""
     base = _labelled(outcomes.BLANK, result, assurance=assurance)
     findings = {}
@@ -200,12 +200,12 @@ def _answers(plan: Plan, report: Report, result: Result, assurance: Assurance | 
 
 
 def _labelled(
-    finding: Finding,
+    finding: CheckResult,
     result: Result,
     report: Report | None = None,
     at: int = 0,
     assurance: Assurance | None = None,
-) -> Finding:
+) -> CheckResult:
     """The finding with what is known of its job, and the notes on check `at`."""
     return finding.but(
         findings=report.notes.get(at, ()) if report is not None else (),

@@ -12,7 +12,7 @@ from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import EXPECTED
 
 from cruxboxd.judging.literals import read_literal
-from cruxboxd.scheduling.scheduler import Pool
+from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import MIB, Limits
 from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.report import text
@@ -50,7 +50,7 @@ class Reading:
 class Reader:
     """Reads the texts of a batch."""
 
-    def __init__(self, pool: Pool, key: ZygoteKey, tenant: str, interactive: bool) -> None:
+    def __init__(self, pool: Scheduler, key: ZygoteKey, tenant: str, interactive: bool) -> None:
         self._pool, self._key = pool, key
         self._tenant, self._interactive = tenant, interactive
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cruxboxd.judging.tasks import Setting, TaskAsk
-from cruxboxd.scheduling.scheduler import Pool
+from cruxboxd.judging.tasks import Setting, Task
+from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.zygotes.jobs import Job
 
 
@@ -15,8 +15,8 @@ def encoded(text: str) -> bytes:
 
 
 def job_for(  # noqa: PLR0917 - a job's parts
-    pool: Pool,
-    task: TaskAsk,
+    pool: Scheduler,
+    task: Task,
     kind: bytes,
     fields: list[bytes],
     hash_seed: str,

@@ -25,11 +25,11 @@ from cruxboxd.judging import outcomes
 from cruxboxd.judging.audit import Audit
 from cruxboxd.judging.calls import ONLY_BESIDE, Caller
 from cruxboxd.judging.expected import Kind, Reader, Reading
-from cruxboxd.judging.outcomes import Assurance, Finding, Outcome, invalid, sandbox_error
+from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, invalid, sandbox_error
 from cruxboxd.judging.scripts import run_script
 from cruxboxd.judging.streams import checkers_of, run_program, run_stdio
-from cruxboxd.judging.tasks import Ask, CallAsk, InvalidAsk, RunAsk, ScriptAsk, StdioAsk, StepCount, TaskAsk
-from cruxboxd.scheduling.scheduler import Pool
+from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, RunCheck, ScriptCheck, StdioCheck, StepCount, Task
+from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.zygotes.setup import ZygoteKey
 
 log = logging.getLogger(__name__)
@@ -38,18 +38,18 @@ SECOND_SEED_OFFSET = 1
 # So many tasks begin in one pass of the loop, whoever asked for them: what else it has to do comes between.
 _TASKS_A_PASS = 32
 
-Emit = Callable[[TaskAsk, Ask, Finding, "Finding | None"], Awaitable[None]]
+Emit = Callable[[Task, Check, CheckResult, "CheckResult | None"], Awaitable[None]]
 
 
 class Judge:
     """Judges batches of tasks on a pool."""
 
-    def __init__(self, pool: Pool, hash_seed: str, audit: Audit | None = None) -> None:
+    def __init__(self, pool: Scheduler, hash_seed: str, audit: Audit | None = None) -> None:
         self._pool, self._audit = pool, audit or Audit(0)
         self._beginning = asyncio.Lock()
         self._seeds = (hash_seed, str(int(hash_seed) + SECOND_SEED_OFFSET))
 
-    async def judge(self, tasks: Sequence[TaskAsk], emit: Emit) -> None:
+    async def judge(self, tasks: Sequence[Task], emit: Emit) -> None:
         """Judge every check of every task; `emit(task, ask, finding, second run's finding)` as they are known."""
         readings, reading = self._read_all(tasks)
         running: list[asyncio.Task[None]] = []
@@ -69,7 +69,7 @@ class Judge:
             raise
 
     def _read_all(
-        self, tasks: Sequence[TaskAsk]
+        self, tasks: Sequence[Task]
     ) -> tuple[list[asyncio.Future[list[Reading]]], list[asyncio.Future[list[Reading]]]]:
         """For each task, a future of the readings of its asks that have a text to be read, in order; and the work."""
         loop = asyncio.get_running_loop()
@@ -88,11 +88,11 @@ class Judge:
             work.add_done_callback(_deal(places, [len(texts_of(tasks[at])) for at in places], futures))
         return futures, works
 
-    async def _judge_task(self, task: TaskAsk, readings: asyncio.Future[list[Reading]], emit: Emit) -> None:
+    async def _judge_task(self, task: Task, readings: asyncio.Future[list[Reading]], emit: Emit) -> None:
         """Every check of the task gets exactly one finding; after a fault of ours, a SANDBOX_ERROR if it has none."""
         unanswered = {ask.id: ask for ask in task.asks}
 
-        async def emit_once(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
+        async def emit_once(task: Task, ask: Check, finding: CheckResult, second: CheckResult | None) -> None:
             unanswered.pop(ask.id, None)
             await emit(task, ask, _hinted(task, finding), second)
 
@@ -103,22 +103,22 @@ class Judge:
             for ask in list(unanswered.values()):
                 await emit(task, ask, sandbox_error("an internal error of the server"), None)
 
-    async def _judge_kinds(self, task: TaskAsk, readings: asyncio.Future[list[Reading]], emit: Emit) -> None:
+    async def _judge_kinds(self, task: Task, readings: asyncio.Future[list[Reading]], emit: Emit) -> None:
         """The calls of a task together, everything else one by one; all at once."""
-        call_asks = [ask for ask in task.asks if isinstance(ask, CallAsk)]
+        call_asks = [ask for ask in task.asks if isinstance(ask, CallCheck)]
         work: list[Awaitable[None]] = []
         if call_asks:
             work.append(self._judge_calls(task, call_asks, readings, emit))
-        scripts = [ask for ask in task.asks if isinstance(ask, ScriptAsk) and not ask.framework]
+        scripts = [ask for ask in task.asks if isinstance(ask, ScriptCheck) and not ask.framework]
         if scripts:
             work.append(self._judge_scripts(task, scripts, readings, len(texts_of(task)) - len(scripts), emit))
-        suites = [ask for ask in task.asks if isinstance(ask, ScriptAsk) and ask.framework]
+        suites = [ask for ask in task.asks if isinstance(ask, ScriptCheck) and ask.framework]
         work += [self._judge_script(task, ask, None, emit) for ask in suites]
-        stdio = [ask for ask in task.asks if isinstance(ask, StdioAsk)]
+        stdio = [ask for ask in task.asks if isinstance(ask, StdioCheck)]
         checkers = {source: self._caller(each) for source, each in checkers_of(task, stdio).items()}
         work += [self._judge_stdio(task, ask, checkers.get(ask.checker), emit) for ask in stdio]
-        work += [self._judge_run(task, ask, emit) for ask in task.asks if isinstance(ask, RunAsk)]
-        work += [emit(task, ask, invalid(ask.why), None) for ask in task.asks if isinstance(ask, InvalidAsk)]
+        work += [self._judge_run(task, ask, emit) for ask in task.asks if isinstance(ask, RunCheck)]
+        work += [emit(task, ask, invalid(ask.why), None) for ask in task.asks if isinstance(ask, InvalidCheck)]
         if len(work) == 1:
             await work[0]
         else:
@@ -127,7 +127,7 @@ class Judge:
     # ---- calls -------------------------------------------------------------------------------------------------
 
     async def _judge_calls(
-        self, task: TaskAsk, asks: list[CallAsk], readings: asyncio.Future[list[Reading]], emit: Emit
+        self, task: Task, asks: list[CallCheck], readings: asyncio.Future[list[Reading]], emit: Emit
     ) -> None:
         caller = self._caller(task)
         values, others = await self._evaluate(task, asks)
@@ -143,7 +143,7 @@ class Judge:
             second = other and await self._settle(caller, ask, other, reading)
             await emit(task, ask, finding, second)
 
-    async def _evaluate(self, task: TaskAsk, asks: list[CallAsk]) -> tuple[list[Finding], list[Finding | None]]:
+    async def _evaluate(self, task: Task, asks: list[CallCheck]) -> tuple[list[CheckResult], list[CheckResult | None]]:
         """The values of the calls, and with repeat = 2 those under another hash seed."""
         first = self._caller(task).evaluate(asks)
         if task.repeat < 2:
@@ -155,26 +155,26 @@ class Judge:
         return values, list(others)
 
     async def _evaluate_and_repeat(
-        self, task: TaskAsk, asks: list[CallAsk], values: list[Finding]
-    ) -> tuple[list[Finding], list[Finding | None]]:
+        self, task: Task, asks: list[CallCheck], values: list[CheckResult]
+    ) -> tuple[list[CheckResult], list[CheckResult | None]]:
         """A filter asks whether a value is the same again: so only calls that gave one are repeated, and plainly; and
         not those whose program was found, before it ran, to be blind to the hash seed."""
         valued = [at for at, value in enumerate(values) if value.outcome is None and SEEDLESS not in value.findings]
-        others: list[Finding | None] = [None] * len(asks)
+        others: list[CheckResult | None] = [None] * len(asks)
         if valued:
             caller = self._caller(task, 1, inspects=False)
             for at, other in zip(valued, await caller.evaluate([asks[at] for at in valued])):
                 others[at] = other
         return values, others
 
-    def _caller(self, task: TaskAsk, seed: int = 0, inspects: bool = True) -> Caller:
+    def _caller(self, task: Task, seed: int = 0, inspects: bool = True) -> Caller:
         return Caller(self._pool, task, self._seeds[seed], self._audit, inspects)
 
     def is_suspect(self, call: int) -> bool:
         """Has an audit shown that checks of this gRPC call which shared a worker cannot be believed?"""
         return self._audit.is_suspect(call)
 
-    async def _settle(self, caller: Caller, ask: CallAsk, value: Finding, reading: Reading) -> Finding:
+    async def _settle(self, caller: Caller, ask: CallCheck, value: CheckResult, reading: Reading) -> CheckResult:
         """A value and what was expected, brought together."""
         if value.outcome is not None:
             return value
@@ -190,7 +190,7 @@ class Judge:
     # ---- scripts -----------------------------------------------------------------------------------------------
 
     async def _judge_scripts(
-        self, task: TaskAsk, asks: list[ScriptAsk], readings: asyncio.Future[list[Reading]], skip: int, emit: Emit
+        self, task: Task, asks: list[ScriptCheck], readings: asyncio.Future[list[Reading]], skip: int, emit: Emit
     ) -> None:
         """Assertions about one call are judged as calls, together; what else there is, each by itself."""
         read = (await asyncio.shield(readings))[skip:] if task.step_count is StepCount.INSTRUCTIONS else []
@@ -199,7 +199,7 @@ class Judge:
         simple = [
             at for at, reading in kinds.items() if reading.kind is Kind.ASSERTION and "candidate" not in reading.text
         ]
-        calls = [CallAsk(asks[at].id, kinds[at].text, None) for at in simple]
+        calls = [CallCheck(asks[at].id, kinds[at].text, None) for at in simple]
         if calls:
             strict = task if task.require is not None else replace(task, require=Assurance.SEPARATED)
             caller = self._caller(strict)
@@ -212,7 +212,7 @@ class Judge:
         rest = [at for at in range(len(asks)) if at not in simple]
         await asyncio.gather(*[self._judge_script(task, asks[at], kinds.get(at), emit) for at in rest])
 
-    async def _judge_script(self, task: TaskAsk, ask: ScriptAsk, reading: Reading | None, emit: Emit) -> None:
+    async def _judge_script(self, task: Task, ask: ScriptCheck, reading: Reading | None, emit: Emit) -> None:
         if reading is not None and reading.kind is Kind.INVALID:
             finding = invalid(f"the script: {reading.text}")
         elif reading is not None and reading.kind is Kind.UNREAD:
@@ -221,14 +221,14 @@ class Judge:
             finding = await run_script(self._pool, task, ask, self._seeds[0])
         await emit(task, ask, finding, None)
 
-    async def _judge_stdio(self, task: TaskAsk, ask: StdioAsk, checkers: Caller | None, emit: Emit) -> None:
+    async def _judge_stdio(self, task: Task, ask: StdioCheck, checkers: Caller | None, emit: Emit) -> None:
         await emit(task, ask, await run_stdio(self._pool, task, ask, self._seeds[0], checkers), None)
 
-    async def _judge_run(self, task: TaskAsk, ask: RunAsk, emit: Emit) -> None:
+    async def _judge_run(self, task: Task, ask: RunCheck, emit: Emit) -> None:
         await emit(task, ask, await run_program(self._pool, task, ask, self._seeds[0]), None)
 
 
-def _hinted(task: TaskAsk, finding: Finding) -> Finding:
+def _hinted(task: Task, finding: CheckResult) -> CheckResult:
     """A module that is missing is most often a package that another runtime has: say how to get there."""
     if finding.exception is None or finding.exception[0] != "ModuleNotFoundError" or finding.detail:
         return finding
@@ -239,15 +239,15 @@ def _hinted(task: TaskAsk, finding: Finding) -> Finding:
     return finding.but(detail=hint)
 
 
-def texts_of(task: TaskAsk) -> list[tuple[bytes, str]]:
+def texts_of(task: Task) -> list[tuple[bytes, str]]:
     """The texts of a task that have to be read: those of calls first, then those of scripts."""
-    texts = [(EXPECTED, ask.expected) for ask in task.asks if isinstance(ask, CallAsk) and ask.expected is not None]
+    texts = [(EXPECTED, ask.expected) for ask in task.asks if isinstance(ask, CallCheck) and ask.expected is not None]
     if task.step_count is StepCount.INSTRUCTIONS:
-        texts += [(SCRIPT, ask.script) for ask in task.asks if isinstance(ask, ScriptAsk) and not ask.framework]
+        texts += [(SCRIPT, ask.script) for ask in task.asks if isinstance(ask, ScriptCheck) and not ask.framework]
     return texts
 
 
-def settle_expression(value: Finding, expected: Finding) -> Finding:
+def settle_expression(value: CheckResult, expected: CheckResult) -> CheckResult:
     """A value against an expected value that had to be computed. The weaker of the two assurances counts."""
     if expected.outcome is not None:
         return expected.but(detail=f"the expected value: {expected.detail or expected.outcome.name}")
@@ -258,7 +258,7 @@ def settle_expression(value: Finding, expected: Finding) -> Finding:
     return settled.but(assurance=min(sides, key=lambda assurance: assurance.value, default=Assurance.SEPARATED))
 
 
-def _evaluated(value: Finding) -> Finding:
+def _evaluated(value: CheckResult) -> CheckResult:
     """The answer to a question for a value, without what was noted for us alone."""
     findings = tuple([name for name in value.findings if name != SEEDLESS]) if value.findings else ()
     return value.but(outcome=value.outcome or Outcome.EVALUATED, findings=findings)

@@ -62,7 +62,7 @@ class Clock(Enum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """What is known of one check, or of one side of it: an outcome, or (outcome None) a value to be compared."""
 
     outcome: Outcome | None
@@ -89,25 +89,25 @@ class Finding:
     exit_code: int | None = None  # of a program that was run
     files: tuple[tuple[str, bytes], ...] = ()  # that were read back
 
-    def but(self, **changes: Any) -> Finding:
+    def but(self, **changes: Any) -> CheckResult:
         """A copy with some fields changed: `dataclasses.replace`, at a fifth of its price (one a check, or more)."""
-        copy = object.__new__(Finding)
+        copy = object.__new__(CheckResult)
         copy.__dict__.update(self.__dict__)
         copy.__dict__.update(changes)
         return copy
 
 
-BLANK = Finding(None)  # nothing is known yet
+BLANK = CheckResult(None)  # nothing is known yet
 
 
-def sandbox_error(detail: str) -> Finding:
+def sandbox_error(detail: str) -> CheckResult:
     """Our failure: retried, masked, never counted."""
-    return Finding(Outcome.SANDBOX_ERROR, detail)
+    return CheckResult(Outcome.SANDBOX_ERROR, detail)
 
 
-def invalid(detail: str) -> Finding:
+def invalid(detail: str) -> CheckResult:
     """The check is not what its kind asks for."""
-    return Finding(Outcome.INVALID, detail)
+    return CheckResult(Outcome.INVALID, detail)
 
 
 # A kernel fact -> (outcome, clock, sentence). Looked up in order: why the zygote killed it, then the signal it died of.
@@ -130,10 +130,10 @@ _SIGNALS: dict[int, tuple[Outcome, Clock | None, str]] = {
 _MEMORY_EVIDENCE = 0.9
 
 
-def of_exit(facts: Exit, cpu_limit_ns: int, memory_bytes: int) -> Finding:
+def of_exit(facts: Exit, cpu_limit_ns: int, memory_bytes: int) -> CheckResult:
     """The outcome of a check whose worker ended without reporting on it."""
     outcome, clock, detail = _classify_exit(facts, cpu_limit_ns, memory_bytes)
-    return Finding(outcome, detail, clock, cpu_ns=facts.cpu_ns, wall_ns=facts.wall_ns, peak_bytes=facts.peak_bytes)
+    return CheckResult(outcome, detail, clock, cpu_ns=facts.cpu_ns, wall_ns=facts.wall_ns, peak_bytes=facts.peak_bytes)
 
 
 def _classify_exit(facts: Exit, cpu_limit_ns: int, memory_bytes: int) -> tuple[Outcome, Clock | None, str]:
@@ -149,9 +149,9 @@ def _classify_exit(facts: Exit, cpu_limit_ns: int, memory_bytes: int) -> tuple[O
     return _SIGNALS.get(number, (Outcome.CRASHED, None, f"ended by {_signal_name(number)}"))
 
 
-def of_violation(name: str, facts: Exit) -> Finding:
+def of_violation(name: str, facts: Exit) -> CheckResult:
     """A forbidden system call, named."""
-    return Finding(
+    return CheckResult(
         Outcome.VIOLATION, f"a forbidden system call: {name}", cpu_ns=facts.cpu_ns, wall_ns=facts.wall_ns, syscall=name
     )
 
@@ -163,7 +163,7 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def of_answer(answer: Answer, facts: Exit, base: Finding = BLANK) -> Finding:
+def of_answer(answer: Answer, facts: Exit, base: CheckResult = BLANK) -> CheckResult:
     """The finding of a check that its worker answered; `base` holds what all findings of the worker have in common.
     What the answer claims to have used is cut to what the kernel measured."""
     fields = _READERS[answer.kind](answer)
@@ -174,7 +174,7 @@ def of_answer(answer: Answer, facts: Exit, base: Finding = BLANK) -> Finding:
     return base.but(**fields)
 
 
-Fields = dict[str, Any]  # of a Finding
+Fields = dict[str, Any]  # of a CheckResult
 Reader = Callable[[Answer], Fields]
 
 
@@ -260,7 +260,7 @@ _READERS: dict[bytes, Reader] = {
 }
 
 
-def compare(value: Finding, expected: bytes | None) -> Finding:
+def compare(value: CheckResult, expected: bytes | None) -> CheckResult:
     """PASSED or FAILED for a value that was computed; any other finding as it is."""
     if value.outcome is not None:
         return value

@@ -10,14 +10,14 @@ from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.charging import one_answer, read_single
 from cruxboxd.judging.jobs import encoded, job_for
-from cruxboxd.judging.outcomes import Assurance, Finding, Outcome, TestOutcome, invalid, sandbox_error
-from cruxboxd.judging.tasks import ScriptAsk, StepCount, TaskAsk
-from cruxboxd.scheduling.scheduler import MAX_ATTEMPTS, Pool
+from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, TestOutcome, invalid, sandbox_error
+from cruxboxd.judging.tasks import ScriptCheck, StepCount, Task
+from cruxboxd.scheduling.scheduler import MAX_ATTEMPTS, Scheduler
 from cruxboxd.zygotes.jobs import Result
 from cruxboxd.zygotes.report import ENDS, TEST_ENDS
 
 
-async def run_script(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
+async def run_script(pool: Scheduler, task: Task, ask: ScriptCheck, hash_seed: str) -> CheckResult:
     """The script: in two processes, unless somebody asks for one."""
     counts_events = task.step_count is StepCount.EVENTS
     if task.require is Assurance.SEPARATED and counts_events:
@@ -31,7 +31,7 @@ async def run_script(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) 
     return await _run_separated(pool, task, ask, hash_seed)
 
 
-async def _run_together(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
+async def _run_together(pool: Scheduler, task: Task, ask: ScriptCheck, hash_seed: str) -> CheckResult:
     """Script and program in one namespace."""
     events = task.step_count is StepCount.EVENTS
     fields = [
@@ -47,7 +47,7 @@ async def _run_together(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: st
     return of_suite(_of_script(read_single(result, asked, task.limits)), result.read(asked).tests, ask.framework)
 
 
-async def _run_separated(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: str) -> Finding:
+async def _run_separated(pool: Scheduler, task: Task, ask: ScriptCheck, hash_seed: str) -> CheckResult:
     """The candidate serves, the test calls."""
     texts = [encoded(task.program), encoded(ask.script)]
     fields = [texts[1], ask.entry_point.encode(), ask.framework.encode()]
@@ -64,7 +64,7 @@ async def _run_separated(pool: Pool, task: TaskAsk, ask: ScriptAsk, hash_seed: s
     return finding.but(assurance=Assurance.SEPARATED)
 
 
-def _of_pair(candidate: Result, test: Result, task: TaskAsk, framework: str) -> Finding:
+def _of_pair(candidate: Result, test: Result, task: Task, framework: str) -> CheckResult:
     """The test's word counts, unless the candidate ended first: then the kernel's word on the candidate does."""
     served_by = one_answer(task.limits, ENDS)
     served = read_single(candidate, served_by, task.limits)
@@ -93,16 +93,16 @@ def _of_pair(candidate: Result, test: Result, task: TaskAsk, framework: str) -> 
     )
 
 
-def _ran_out(finding: Finding) -> bool:
+def _ran_out(finding: CheckResult) -> bool:
     """Did the script end with an error of the candidate's memory (or of the test's)?"""
     raised = finding.exception[0] if finding.exception is not None else ""
     return finding.outcome is Outcome.RAISED and raised.endswith("MemoryError")
 
 
-def _gone(served: Finding, candidate: Result, text: str) -> Finding:
+def _gone(served: CheckResult, candidate: Result, text: str) -> CheckResult:
     """The candidate left its test alone: how it ended by itself, if that says more."""
     is_known = candidate.facts.killed == messages.NOT_KILLED and served.outcome is not None
-    return served if is_known else Finding(Outcome.CRASHED, text)
+    return served if is_known else CheckResult(Outcome.CRASHED, text)
 
 
 # How a test ends that neither came to its end nor raised.
@@ -117,7 +117,7 @@ _TESTS = {
 }
 
 
-def of_suite(finding: Finding, told: tuple[tuple[bytes, str, str], ...] | None, framework: str) -> Finding:
+def of_suite(finding: CheckResult, told: tuple[tuple[bytes, str, str], ...] | None, framework: str) -> CheckResult:
     """The finding of a script that may be a suite: PASSED if at least one test ran and all that ran passed."""
     if told is None:
         if framework and finding.outcome is Outcome.PASSED:
@@ -137,7 +137,7 @@ def of_suite(finding: Finding, told: tuple[tuple[bytes, str, str], ...] | None, 
     return finding
 
 
-def _of_script(finding: Finding) -> Finding:
+def _of_script(finding: CheckResult) -> CheckResult:
     """A script that came to its end has PASSED; an assertion of it that failed is FAILED."""
     if finding.outcome is None and finding.detail == outcomes.ENDED:
         return finding.but(outcome=Outcome.PASSED, detail="")

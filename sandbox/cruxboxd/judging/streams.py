@@ -15,14 +15,16 @@ from cruxboxd.judging.charging import one_answer, read_single
 from cruxboxd.judging.comparing import is_same
 from cruxboxd.judging.jobs import encoded, job_for
 from cruxboxd.judging.literals import read_literal
-from cruxboxd.judging.outcomes import ENDED, Assurance, Finding, Outcome, sandbox_error
-from cruxboxd.judging.tasks import PLAIN_SETTING, CallAsk, RunAsk, StdioAsk, TaskAsk
-from cruxboxd.scheduling.scheduler import Pool
+from cruxboxd.judging.outcomes import ENDED, Assurance, CheckResult, Outcome, sandbox_error
+from cruxboxd.judging.tasks import PLAIN_SETTING, CallCheck, RunCheck, StdioCheck, Task
+from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.report import ENDS, text
 
 
-async def run_stdio(pool: Pool, task: TaskAsk, ask: StdioAsk, hash_seed: str, checkers: Caller | None) -> Finding:
+async def run_stdio(
+    pool: Scheduler, task: Task, ask: StdioCheck, hash_seed: str, checkers: Caller | None
+) -> CheckResult:
     """The program with `stdin`; what it printed is read from memory files after its death and judged here, or by a
     checker in a worker of its own. `checkers` runs that."""
     result = await pool.run(_job(pool, task, ask, hash_seed, 0))
@@ -39,13 +41,13 @@ async def run_stdio(pool: Pool, task: TaskAsk, ask: StdioAsk, hash_seed: str, ch
     return finding.but(outcome=Outcome.PASSED if same else Outcome.FAILED, detail="" if same else "the output differs")
 
 
-async def run_program(pool: Pool, task: TaskAsk, ask: RunAsk, hash_seed: str) -> Finding:
+async def run_program(pool: Scheduler, task: Task, ask: RunCheck, hash_seed: str) -> CheckResult:
     """The program by itself: EXECUTED if it came to an end of its own, whatever its exit code is."""
     result = await pool.run(_job(pool, task, ask, hash_seed, RUN_ONLY))
     return _with_output(_of_run(result, task), result, task)
 
 
-def _job(pool: Pool, task: TaskAsk, ask: StdioAsk | RunAsk, hash_seed: str, flags: int) -> Job:
+def _job(pool: Scheduler, task: Task, ask: StdioCheck | RunCheck, hash_seed: str, flags: int) -> Job:
     program = encoded(task.program)
     fields = [STDIO_FLAGS.pack(flags), program]
     job = job_for(pool, task, messages.JOB_STDIO, fields, hash_seed, [program], ask.setting)
@@ -53,21 +55,21 @@ def _job(pool: Pool, task: TaskAsk, ask: StdioAsk | RunAsk, hash_seed: str, flag
     return job
 
 
-def _with_output(finding: Finding, result: Result, task: TaskAsk) -> Finding:
+def _with_output(finding: CheckResult, result: Result, task: Task) -> CheckResult:
     limit = task.limits.output_bytes
     out, err = (stream[:limit] for stream in result.streams)
     cut = len(result.streams[0]) > limit
     return finding.but(stdout=text(out), stderr=text(err), output_cut=cut, assurance=Assurance.SEPARATED)
 
 
-def _is_over_limit(result: Result, task: TaskAsk) -> bool:
+def _is_over_limit(result: Result, task: Task) -> bool:
     return any(len(stream) >= task.limits.output_bytes for stream in result.streams)
 
 
-_TOO_MUCH = Finding(Outcome.OUTPUT_LIMIT, "printed more than its output limit")
+_TOO_MUCH = CheckResult(Outcome.OUTPUT_LIMIT, "printed more than its output limit")
 
 
-def _of_stdio(result: Result, task: TaskAsk, expects_output: bool) -> Finding:
+def _of_stdio(result: Result, task: Task, expects_output: bool) -> CheckResult:
     """The finding, with outcome None if the program came to its end: also by os._exit(0), as its output is judged,
     unless none is expected: then there would be nothing to judge."""
     if _is_over_limit(result, task):
@@ -77,7 +79,7 @@ def _of_stdio(result: Result, task: TaskAsk, expects_output: bool) -> Finding:
     return finding.but(outcome=None, detail="") if silent else finding
 
 
-def _of_run(result: Result, task: TaskAsk) -> Finding:
+def _of_run(result: Result, task: Task) -> CheckResult:
     """The kernel says how the program ended; a report of its own end only adds the exception."""
     if _is_over_limit(result, task):
         return _TOO_MUCH
@@ -101,21 +103,21 @@ def _of_run(result: Result, task: TaskAsk) -> Finding:
 _MOST_CHECKED = 4 << 20
 
 
-def checkers_of(task: TaskAsk, asks: Sequence[StdioAsk]) -> dict[str, TaskAsk]:
+def checkers_of(task: Task, asks: Sequence[StdioCheck]) -> dict[str, Task]:
     """By source, the tasks that run the checkers of `asks`: programs of their own, which know nothing of the task's."""
     sources = {ask.checker for ask in asks if ask.checker}
     changes = {"repeat": 1, "together": False, "asks": [], "setting": PLAIN_SETTING}
     return {source: replace(task, program=source, require=Assurance.SEPARATED, **changes) for source in sources}  # type: ignore[arg-type]
 
 
-async def _ask_checker(checkers: Caller, ask: StdioAsk, out: bytes, finding: Finding) -> Finding:
+async def _ask_checker(checkers: Caller, ask: StdioCheck, out: bytes, finding: CheckResult) -> CheckResult:
     """PASSED or FAILED as the checker says. One that says neither has not judged: the check is INVALID, not the
     candidate FAILED; a fault of ours is a SANDBOX_ERROR as everywhere."""
     if len(out) + len(ask.stdin) + len(ask.expected_stdout) > _MOST_CHECKED:
         return finding.but(outcome=Outcome.INVALID, detail=f"a checker is given at most {_MOST_CHECKED} bytes")
     texts = (ask.stdin, out.decode("utf-8", "replace"), ask.expected_stdout)
     call = f"check({', '.join([ascii(each) for each in texts])})"
-    said = (await checkers.believed([asked := CallAsk(ask.id, call, None)], await checkers.evaluate([asked])))[0]
+    said = (await checkers.believed([asked := CallCheck(ask.id, call, None)], await checkers.evaluate([asked])))[0]
     if said.outcome is Outcome.SANDBOX_ERROR:
         return sandbox_error(f"the checker: {said.detail}")
     if said.outcome is not None:

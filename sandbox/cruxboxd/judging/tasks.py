@@ -1,4 +1,4 @@
-"""What a request asks, as plain values: protobuf has been left behind; a check that is wrong is an InvalidAsk."""
+"""What a request asks, as plain values: protobuf has been left behind; a check that is wrong is an InvalidCheck."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PLAIN_SETTING = Setting()
 
 
 @dataclass(frozen=True)
-class CallAsk:
+class CallCheck:
     """value(call) == value(expected); expected None only asks for the value."""
 
     id: str
@@ -56,7 +56,7 @@ class CallAsk:
 
 
 @dataclass(frozen=True)
-class StdioAsk:
+class StdioCheck:
     """`checker` is the source of a program that decides; "" compares."""
 
     id: str
@@ -68,7 +68,7 @@ class StdioAsk:
 
 
 @dataclass(frozen=True)
-class RunAsk:
+class RunCheck:
     """Run the program, expect nothing; `read_files` are the names of those to be read back."""
 
     id: str
@@ -78,7 +78,7 @@ class RunAsk:
 
 
 @dataclass(frozen=True)
-class ScriptAsk:
+class ScriptCheck:
     id: str
     script: str
     entry_point: str
@@ -86,23 +86,23 @@ class ScriptAsk:
 
 
 @dataclass(frozen=True)
-class InvalidAsk:
+class InvalidCheck:
     """A check that cannot be made; `why` is a sentence. It has its verdict without a worker, and harms no other."""
 
     id: str
     why: str
 
 
-Ask = Union[CallAsk, StdioAsk, RunAsk, ScriptAsk, InvalidAsk]
+Check = Union[CallCheck, StdioCheck, RunCheck, ScriptCheck, InvalidCheck]
 
 
 @dataclass(frozen=True)
-class TaskAsk:
+class Task:
     """A program, its checks, and how to run them."""
 
     id: str
     program: str
-    asks: list[Ask]
+    asks: list[Check]
     limits: Limits
     runtime: str
     share: bool  # hermetic programs: among their checks, and with others

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from cruxboxd.judging.judge import Emit, Judge
-from cruxboxd.judging.tasks import TaskAsk
+from cruxboxd.judging.tasks import Task
 from cruxboxd.tenancy.admission import Ticket
 
 CHECKS_A_SLICE = 256
@@ -17,9 +17,9 @@ BYTES_A_PART = 128 << 20
 SLICES_A_CALL = 16
 
 
-def slices(tasks: Sequence[TaskAsk], most: int = CHECKS_A_SLICE) -> Iterator[list[TaskAsk]]:
+def slices(tasks: Sequence[Task], most: int = CHECKS_A_SLICE) -> Iterator[list[Task]]:
     """The tasks in groups of at most `most` checks; a larger task is cut, as its checks know nothing of each other."""
-    group: list[TaskAsk] = []
+    group: list[Task] = []
     room = most
     for task in tasks:
         asks = task.asks
@@ -36,7 +36,7 @@ def slices(tasks: Sequence[TaskAsk], most: int = CHECKS_A_SLICE) -> Iterator[lis
         yield group
 
 
-class Slices:
+class CallWork:
     """The slices of one call that are being judged."""
 
     def __init__(self, judge: Judge, emit: Emit) -> None:
@@ -50,7 +50,7 @@ class Slices:
         """Is anything of this call still without a verdict?"""
         return bool(self._running)
 
-    async def add(self, tasks: Sequence[TaskAsk], ticket: Ticket) -> None:
+    async def add(self, tasks: Sequence[Task], ticket: Ticket) -> None:
         """Start on the tasks that `ticket` was given for; waits while enough is under way."""
         self._tickets.add(ticket)
         for part in slices(tasks):
@@ -76,7 +76,7 @@ class Slices:
             ticket.close()
         self._tickets.clear()
 
-    async def _run(self, part: list[TaskAsk], ticket: Ticket) -> None:
+    async def _run(self, part: list[Task], ticket: Ticket) -> None:
         try:
             await self._judge.judge(part, self._emit)
         finally:

@@ -10,7 +10,7 @@ from typing import Any, Callable
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 
 from cruxboxd.judging.comparing import Compare, Comparison
-from cruxboxd.judging.tasks import Ask, CallAsk, RunAsk, ScriptAsk, Setting, StdioAsk
+from cruxboxd.judging.tasks import CallCheck, Check, RunCheck, ScriptCheck, Setting, StdioCheck
 
 MOST_ARGUMENTS, MOST_ARGUMENT_BYTES = 64, 1 << 16
 MOST_VARIABLES, MOST_VARIABLE_BYTES = 64, 1 << 16
@@ -20,17 +20,17 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 FRAMEWORKS = ("unittest", "pytest", "doctest")
 
 
-def _read_call(check: pb.Check, _program: str, _setting: Setting) -> tuple[Ask, str]:
+def _read_call(check: pb.Check, _program: str, _setting: Setting) -> tuple[Check, str]:
     call = check.call
     fault = (
         fault_of_text(call.call, "call.call")
         or fault_of_text(call.expected, "call.expected")
         or _fault_of_name(call.entry_point, "call.entry_point")
     )
-    return CallAsk(check.id, call.call, call.expected, call.entry_point), fault
+    return CallCheck(check.id, call.call, call.expected, call.entry_point), fault
 
 
-def _read_stdio(check: pb.Check, program: str, setting: Setting) -> tuple[Ask, str]:
+def _read_stdio(check: pb.Check, program: str, setting: Setting) -> tuple[Check, str]:
     stdio = check.stdio
     own, fault = read_setting(stdio, "stdio.")
     fault = fault_of_text(program, "program") or fault
@@ -42,7 +42,7 @@ def _read_stdio(check: pb.Check, program: str, setting: Setting) -> tuple[Ask, s
         wrong = wrong or fault_of_text(stdio.checker, "stdio.checker")
         if comparison != Comparison():
             wrong = wrong or "stdio has a checker, which decides by itself: compare and tolerance do not go with it"
-    ask = StdioAsk(check.id, stdio.stdin, stdio.expected_stdout, comparison, stdio.checker, own.over(setting))
+    ask = StdioCheck(check.id, stdio.stdin, stdio.expected_stdout, comparison, stdio.checker, own.over(setting))
     return ask, fault or wrong
 
 
@@ -61,33 +61,33 @@ def _read_comparison(stdio: pb.StdioCheck) -> tuple[Comparison, str]:
     return comparison, ""
 
 
-def _read_run(check: pb.Check, program: str, setting: Setting) -> tuple[Ask, str]:
+def _read_run(check: pb.Check, program: str, setting: Setting) -> tuple[Check, str]:
     run = check.run
     own, fault = read_setting(run, "run.")
     if run.read_files:
         fault = fault or f"run.read_files is {run.read_files[0][:80]!r}; {_NO_FOLDER}"
-    ask = RunAsk(check.id, run.stdin, own.over(setting), tuple(run.read_files))
+    ask = RunCheck(check.id, run.stdin, own.over(setting), tuple(run.read_files))
     return ask, fault_of_text(program, "program") or fault
 
 
-def _read_script(check: pb.Check, _program: str, _setting: Setting) -> tuple[Ask, str]:
+def _read_script(check: pb.Check, _program: str, _setting: Setting) -> tuple[Check, str]:
     script = check.script
     fault = fault_of_text(script.script, "script.script") or _fault_of_path(script.entry_point, "script.entry_point")
     if script.framework and script.framework not in FRAMEWORKS:
         allowed = ", ".join(FRAMEWORKS)
         fault = fault or f"script.framework is {script.framework[:80]!r}; it is one of {allowed}, or empty"
-    return ScriptAsk(check.id, script.script, script.entry_point, script.framework), fault
+    return ScriptCheck(check.id, script.script, script.entry_point, script.framework), fault
 
 
-def _read_evaluate(check: pb.Check, _program: str, _setting: Setting) -> tuple[Ask, str]:
+def _read_evaluate(check: pb.Check, _program: str, _setting: Setting) -> tuple[Check, str]:
     evaluate = check.evaluate
-    return CallAsk(check.id, evaluate.call, None, inspect=evaluate.inspect), fault_of_text(
+    return CallCheck(check.id, evaluate.call, None, inspect=evaluate.inspect), fault_of_text(
         evaluate.call, "evaluate.call"
     )
 
 
 # By the name of the kind: reads a check of a program that runs in a setting; (what is asked, "" or what is wrong).
-KINDS: Mapping[str, Callable[[pb.Check, str, Setting], tuple[Ask, str]]] = {
+KINDS: Mapping[str, Callable[[pb.Check, str, Setting], tuple[Check, str]]] = {
     "call": _read_call,
     "stdio": _read_stdio,
     "script": _read_script,

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from google.protobuf.message import DecodeError
 
-from cruxboxd.judging.outcomes import Assurance, Finding, Outcome
-from cruxboxd.judging.tasks import Ask, InvalidAsk, Setting, StepCount, TaskAsk
+from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
+from cruxboxd.judging.tasks import Check, InvalidCheck, Setting, StepCount, Task
 from cruxboxd.rpc.checks import KINDS, fault_of_text, read_setting
 from cruxboxd.rpc.outline import Malformed, Outline, TooMany, pieces, walk
 from cruxboxd.settings.config import UNITS, LimitError, Limits, resolve_limits
@@ -30,7 +30,7 @@ class RequestError(ValueError):
 
 
 @dataclass(frozen=True)
-class Terms:
+class Offer:
     """What this server offers: runtimes by name, the default one, and limits."""
 
     runtimes: frozenset[str]
@@ -60,11 +60,11 @@ def outline_of(data: bytes, outline: Outline) -> Iterator[None]:
         raise RequestError("tasks is empty; a request holds at least one task")
 
 
-def read_tasks(data: bytes, outline: Outline, terms: Terms, caller: Caller, tasks: list[TaskAsk]) -> Iterator[None]:
+def read_tasks(data: bytes, outline: Outline, terms: Offer, caller: Caller, tasks: list[Task]) -> Iterator[None]:
     """Append the tasks of a request to `tasks`, in steps of about a millisecond.
 
     Raises RequestError at the first thing that is wrong with the request. What is wrong with one check is that check's
-    alone: an InvalidAsk.
+    alone: an InvalidCheck.
     """
     options = _parse(pb.Options, b"".join([data[begin:end] for begin, end in outline.options]))
     seen: set[str] = set()
@@ -84,12 +84,12 @@ def read_tasks(data: bytes, outline: Outline, terms: Terms, caller: Caller, task
             if len(known) >= MAX_DISTINCT_OPTIONS:
                 raise RequestError(f"a request holds tasks with at most {MAX_DISTINCT_OPTIONS} different options")
             known[key] = _read_options(task, options, where, terms, caller)
-        asks: list[Ask] = []
+        asks: list[Check] = []
         setting, fault = read_setting(task, "")
         fault = fault_of_text(task.program, "program", may_be_empty=True) or fault
         yield from _read_checks(task, known[key]["together"], where, setting, fault, asks)
         tasks.append(
-            TaskAsk(
+            Task(
                 id=task.id,
                 program=task.program,
                 asks=asks,
@@ -123,8 +123,8 @@ def check_id(value: str, where: str, seen: set[str]) -> None:
     seen.add(value)
 
 
-def _read_options(task: pb.Task, common: pb.Options, where: str, terms: Terms, caller: Caller) -> dict[str, Any]:
-    """Fields of a TaskAsk: the task's options over the request's."""
+def _read_options(task: pb.Task, common: pb.Options, where: str, terms: Offer, caller: Caller) -> dict[str, Any]:
+    """Fields of a Task: the task's options over the request's."""
     options = pb.Options()
     options.CopyFrom(common)
     if task.HasField("options"):
@@ -146,7 +146,7 @@ def _read_options(task: pb.Task, common: pb.Options, where: str, terms: Terms, c
 
 
 def _read_checks(  # noqa: PLR0917 - what a task says of its checks
-    task: pb.Task, together: bool, where: str, setting: Setting, of_all: str, asks: list[Ask]
+    task: pb.Task, together: bool, where: str, setting: Setting, of_all: str, asks: list[Check]
 ) -> Iterator[None]:
     """Append the checks of a task to `asks`, in steps; `of_all` is what is wrong with every one of them."""
     if not task.checks:
@@ -164,13 +164,13 @@ def _read_checks(  # noqa: PLR0917 - what a task says of its checks
             )
         ask, fault = KINDS[kind](check, task.program, setting)
         if of_all or fault:
-            ask = InvalidAsk(check.id, f"task {task.id!r}, check {check.id!r}: {of_all or fault}")
+            ask = InvalidCheck(check.id, f"task {task.id!r}, check {check.id!r}: {of_all or fault}")
         asks.append(ask)
         if number % _CHECKS_A_STEP == _CHECKS_A_STEP - 1:
             yield
 
 
-def _read_limits(options: pb.Options, where: str, terms: Terms) -> Limits:
+def _read_limits(options: pb.Options, where: str, terms: Offer) -> Limits:
     asked = {name: getattr(options.limits, name) for name in UNITS}
     try:
         return resolve_limits(asked, terms.default_limits, terms.maximum_limits)
@@ -225,7 +225,7 @@ class Stamp:
     degraded: tuple[str, ...]
 
 
-def write_verdict(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None, stamp: Stamp) -> pb.Verdict:
+def write_verdict(task: Task, ask: Check, finding: CheckResult, second: CheckResult | None, stamp: Stamp) -> pb.Verdict:
     """One verdict for the wire."""
     verdict = pb.Verdict(
         task_id=task.id,
@@ -269,6 +269,6 @@ def write_verdict(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | N
     return verdict
 
 
-def same_answer(first: Finding, second: Finding) -> bool:
+def same_answer(first: CheckResult, second: CheckResult) -> bool:
     """Did two runs under different hash seeds end alike? Values are compared as people see them: order included."""
     return (first.outcome, first.canonical, first.shown) == (second.outcome, second.canonical, second.shown)

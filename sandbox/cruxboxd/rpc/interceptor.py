@@ -82,7 +82,7 @@ class Observer:
         pass
 
 
-class Door(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
+class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     """Lets calls in, and in the end sees them out. `draining` is set from the moment nobody is let in any more."""
 
     def __init__(self, identity: Identity, admission: Admission, observer: Observer, tracer: Tracer) -> None:

@@ -46,7 +46,7 @@ class Answers:
             self._has_room()
 
 
-class Outbox(Outlet):
+class ResponseStream(Outlet):
     """A queue of verdicts. While it is full no job of its stream is handed out, and whoever puts one in waits, which in
     the end stops the reading of requests: so a client that does not read holds a bounded amount of memory."""
 

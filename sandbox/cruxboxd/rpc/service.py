@@ -13,22 +13,23 @@ import grpc.aio
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 
 from cruxboxd.judging.judge import Judge
-from cruxboxd.judging.outcomes import Finding
-from cruxboxd.judging.tasks import Ask, TaskAsk
-from cruxboxd.rpc.call_work import Slices, slices
+from cruxboxd.judging.outcomes import CheckResult
+from cruxboxd.judging.tasks import Check as OneCheck
+from cruxboxd.judging.tasks import Task
+from cruxboxd.rpc.call_work import CallWork, slices
 from cruxboxd.rpc.codec import (
     BYTES_A_PART,
     Caller,
+    Offer,
     RequestError,
     Stamp,
-    Terms,
     outline_of,
     read_tasks,
     write_verdict,
 )
-from cruxboxd.rpc.interceptor import Call, Door, away, current_call
+from cruxboxd.rpc.interceptor import Call, Interceptor, away, current_call
 from cruxboxd.rpc.outline import Outline
-from cruxboxd.rpc.response_stream import Answers, Outbox
+from cruxboxd.rpc.response_stream import Answers, ResponseStream
 from cruxboxd.rpc.turns import Turns
 from cruxboxd.rpc.wire import field
 from cruxboxd.settings.config import MIB
@@ -51,7 +52,7 @@ _VERDICTS = 1  # the field of CheckResponse
 class Observer:
     """What the service tells whoever keeps figures."""
 
-    def verdict(self, task: TaskAsk, finding: Finding) -> None:
+    def verdict(self, task: Task, finding: CheckResult) -> None:
         pass
 
 
@@ -63,8 +64,8 @@ class SandboxService:
     """
 
     def __init__(
-        self, *, judge: Judge, terms: Terms, stamp: Stamp, info: pb.ServerInfo, identity: Identity,
-        admission: Admission, door: Door, turns: Turns, answers: Answers, observer: Observer,
+        self, *, judge: Judge, terms: Offer, stamp: Stamp, info: pb.ServerInfo, identity: Identity,
+        admission: Admission, door: Interceptor, turns: Turns, answers: Answers, observer: Observer,
     ) -> None:  # fmt: skip
         self._judge = judge
         self._terms, self._stamp, self._info = terms, stamp, info
@@ -93,7 +94,7 @@ class SandboxService:
         del request
         answer = _Answer(self._write, self._answers, call.tenant.name)
         call.at_end.append(answer.gone)
-        work = Slices(self._judge, answer.emit)
+        work = CallWork(self._judge, answer.emit)
         try:
             await work.add(tasks, ticket)
             await work.finish()
@@ -108,7 +109,7 @@ class SandboxService:
 
     async def CheckStream(self, requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
         """Batches are judged as they come, several at a time; verdicts leave as they are known."""
-        outbox = Outbox(self._answers, current_call.get().tenant.name)
+        outbox = ResponseStream(self._answers, current_call.get().tenant.name)
         current_outlet.set(outbox)
         judging = asyncio.create_task(self._judge_stream(requests, current_call.get(), outbox))
         try:
@@ -121,13 +122,13 @@ class SandboxService:
                 await judging
             outbox.drop()
 
-    async def _judge_stream(self, requests: AsyncIterator[bytes], call: Call, outbox: Outbox) -> None:
+    async def _judge_stream(self, requests: AsyncIterator[bytes], call: Call, outbox: ResponseStream) -> None:
         """Judge what comes until the client, or this server, has had enough; then finish what was begun."""
 
-        async def emit(task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
+        async def emit(task: Task, ask: OneCheck, finding: CheckResult, second: CheckResult | None) -> None:
             await outbox.put(self._write(task, ask, finding, second))
 
-        work = Slices(self._judge, emit)
+        work = CallWork(self._judge, emit)
         try:
             async for request in _until(self._door.draining, requests):
                 call.tenant = self._identity.tenant_of(call.shown)  # a token may have been withdrawn meanwhile
@@ -141,7 +142,7 @@ class SandboxService:
             await work.cancel()
             outbox.close()
 
-    async def _take(self, data: bytes, call: Call, stream: Slices | None = None) -> tuple[list[TaskAsk], Ticket]:
+    async def _take(self, data: bytes, call: Call, stream: CallWork | None = None) -> tuple[list[Task], Ticket]:
         """Let a request in, and only then parse it. What it costs to read is the tenant's.
 
         Args:
@@ -153,7 +154,7 @@ class SandboxService:
             Its tasks, and the ticket for them. Raises Refused.
         """
         name = call.tenant.name
-        outline, tasks = Outline(), list[TaskAsk]()
+        outline, tasks = Outline(), list[Task]()
         if stream is None:
             self._admission.ask(call.tenant, 1, len(data))
         try:
@@ -177,7 +178,7 @@ class SandboxService:
         call.checks += outline.checks
         return tasks, ticket
 
-    def _write(self, task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> bytes:
+    def _write(self, task: Task, ask: OneCheck, finding: CheckResult, second: CheckResult | None) -> bytes:
         """A verdict as a field of CheckResponse."""
         self._observer.verdict(task, finding)
         return field(_VERDICTS, write_verdict(task, ask, finding, second, self._stamp).SerializeToString())
@@ -187,14 +188,14 @@ class _Answer:
     """The verdicts of one answer, kept until the last is known, and bounded in bytes."""
 
     def __init__(
-        self, write: Callable[[TaskAsk, Ask, Finding, Finding | None], bytes], answers: Answers, tenant: str
+        self, write: Callable[[Task, OneCheck, CheckResult, CheckResult | None], bytes], answers: Answers, tenant: str
     ) -> None:
         self._write, self._answers, self._tenant = write, answers, tenant
         self._verdicts: dict[tuple[str, str], bytes] = {}
         self._shared: set[tuple[str, str]] = set()
         self._bytes = 0
 
-    async def emit(self, task: TaskAsk, ask: Ask, finding: Finding, second: Finding | None) -> None:
+    async def emit(self, task: Task, ask: OneCheck, finding: CheckResult, second: CheckResult | None) -> None:
         """Take a verdict; one that is there already gives way to it."""
         key = task.id, ask.id
         self._shared.discard(key)
@@ -215,12 +216,12 @@ class _Answer:
         self._answers.gone(self._tenant, self._bytes, was_full=False)
         self._bytes = 0
 
-    def shared(self, tasks: list[TaskAsk]) -> list[TaskAsk]:
+    def shared(self, tasks: list[Task]) -> list[Task]:
         """The tasks with those checks alone that shared a worker."""
         found = [replace(task, asks=[ask for ask in task.asks if (task.id, ask.id) in self._shared]) for task in tasks]
         return [task for task in found if task.asks]
 
-    def in_order(self, tasks: list[TaskAsk], parts: list[bytes]) -> Iterator[None]:
+    def in_order(self, tasks: list[Task], parts: list[bytes]) -> Iterator[None]:
         """Append the verdicts to `parts` in the order of what was asked, in steps."""
         for task in tasks:
             for at in range(0, len(task.asks), _VERDICTS_A_STEP):

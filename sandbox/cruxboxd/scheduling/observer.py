@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class PoolObserver:
+class SchedulerObserver:
     """This one listens to nothing."""
 
     def zygote_ended(self) -> None:

@@ -20,7 +20,7 @@ from cruxcell.protocol import messages
 from cruxboxd.scheduling import starvation
 from cruxboxd.scheduling.bundles import Bundle, bundle, companions
 from cruxboxd.scheduling.fair_queue import FairQueue
-from cruxboxd.scheduling.observer import PoolObserver
+from cruxboxd.scheduling.observer import SchedulerObserver
 from cruxboxd.scheduling.slow_share import SlowShare
 from cruxboxd.settings.config import Config
 from cruxboxd.tenancy.tenants import Tenant, TenantOf
@@ -28,7 +28,7 @@ from cruxboxd.zygotes import strays
 from cruxboxd.zygotes.jobs import Job, Result, current_outlet
 from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds, ZygoteSetup
-from cruxboxd.zygotes.zygote_process import Keeper
+from cruxboxd.zygotes.zygote_process import ZygoteProcess
 
 log = logging.getLogger(__name__)
 
@@ -43,11 +43,11 @@ _SPARE_A_SLOT = 3
 _LANES = 2  # of a zygote: jobs it has at the same time
 
 
-class Pool:
+class Scheduler:
     """Jobs in, results out. Infrastructure failures are retried here, so a Result with `error` is final."""
 
     def __init__(
-        self, config: Config, setup_of: Callable[[ZygoteKey], ZygoteSetup], observer: PoolObserver,
+        self, config: Config, setup_of: Callable[[ZygoteKey], ZygoteSetup], observer: SchedulerObserver,
         terms_of: TenantOf = Tenant, kinds: ZygoteKinds | None = None, *,
         draw: Callable[[int], tuple[int, ...]] = lambda _checks: (),
     ) -> None:  # fmt: skip
@@ -61,7 +61,7 @@ class Pool:
         self._is_unsealed = "seal" in config.opened
         self._queue = FairQueue(terms_of)
         self._slow_share = SlowShare(config.workers, self._most_busy)
-        self._keepers: list[Keeper] = []
+        self._keepers: list[ZygoteProcess] = []
         self._starting: dict[ZygoteKey, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._running: set[Job] = set()
@@ -187,12 +187,12 @@ class Pool:
         return sum(1 for keeper in self._keepers if keeper.load)
 
     @property
-    def keepers(self) -> list[Keeper]:
+    def keepers(self) -> list[ZygoteProcess]:
         return list(self._keepers)
 
     # ---- life --------------------------------------------------------------------------------------------------
 
-    async def open(self, key: ZygoteKey) -> Keeper:
+    async def open(self, key: ZygoteKey) -> ZygoteProcess:
         """Start one keeper per slot for `key`; raises StartError if the first cannot be confined."""
         started = await asyncio.gather(*[self._start(key) for _ in range(self._slots)], return_exceptions=True)
         for one in started:
@@ -213,8 +213,8 @@ class Pool:
             keeper.kill("")
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _start(self, key: ZygoteKey) -> Keeper:
-        keeper = Keeper(key, self._on_change, self._requeue)
+    async def _start(self, key: ZygoteKey) -> ZygoteProcess:
+        keeper = ZygoteProcess(key, self._on_change, self._requeue)
         setup = self._setup_of(key)
         try:
             await keeper.start(setup.python, setup.environment, setup.fields)
@@ -280,7 +280,7 @@ class Pool:
 
     # ---- scheduling --------------------------------------------------------------------------------------------
 
-    def _on_change(self, keeper: Keeper) -> None:
+    def _on_change(self, keeper: ZygoteProcess) -> None:
         if not keeper.alive and keeper in self._keepers:
             self._keepers.remove(keeper)
             self._observer.zygote_ended()
@@ -373,7 +373,7 @@ class Pool:
         busy = [keeper for keeper in self._keepers if keeper.load]
         return sum(not keeper.slow for keeper in busy) < self._slots and len(busy) < self._most_busy
 
-    def _make_room(self, idle: list[Keeper]) -> None:
+    def _make_room(self, idle: list[ZygoteProcess]) -> None:
         """Too many zygotes: end an idle one, of the kind there are most of, so that no kind has to be started again and
         again."""
         if len(self._keepers) >= self._most_keepers and idle:

@@ -13,8 +13,8 @@ import logging
 from collections.abc import Callable
 
 from cruxboxd.judging.judge import Judge
-from cruxboxd.judging.outcomes import Finding, Outcome
-from cruxboxd.judging.tasks import Ask, CallAsk, StepCount, TaskAsk
+from cruxboxd.judging.outcomes import CheckResult, Outcome
+from cruxboxd.judging.tasks import CallCheck, Check, StepCount, Task
 from cruxboxd.settings.config import Limits
 from cruxboxd.tenancy.tenants import HOUSE
 
@@ -65,9 +65,9 @@ class Canaries:
 
     async def send(self) -> dict[str, Outcome | None]:
         """All canaries once; their outcomes, None where none came in time."""
-        found: dict[str, Finding | None] = dict.fromkeys(self._tasks)
+        found: dict[str, CheckResult | None] = dict.fromkeys(self._tasks)
 
-        async def emit(task: TaskAsk, _ask: Ask, finding: Finding, _second: Finding | None) -> None:
+        async def emit(task: Task, _ask: Check, finding: CheckResult, _second: CheckResult | None) -> None:
             found[task.id] = finding
 
         try:
@@ -85,7 +85,7 @@ class Canaries:
             log.error("canary is red", extra={"canary": "scheduling", **where})
         return {name: finding.outcome if finding else None for name, finding in found.items()}
 
-    def _judge_canary(self, name: str, finding: Finding | None, where: dict[str, object]) -> None:
+    def _judge_canary(self, name: str, finding: CheckResult | None, where: dict[str, object]) -> None:
         outcome = finding.outcome if finding else None
         is_right = outcome in _CANARIES[name][3] or (name == "forgery" and outcome is None)
         self._tell(name, is_right)
@@ -93,7 +93,7 @@ class Canaries:
             log.error("canary is red", extra={"canary": name, **_how_far(finding), **where})
 
 
-def _how_far(finding: Finding | None) -> dict[str, object]:
+def _how_far(finding: CheckResult | None) -> dict[str, object]:
     """What is known of a canary that is red."""
     if finding is None:
         return {"outcome": "none"}
@@ -107,11 +107,11 @@ def _how_far(finding: Finding | None) -> dict[str, object]:
     }
 
 
-def _task(name: str, program: str, call: str, expected: str, runtime: str) -> TaskAsk:
-    return TaskAsk(
+def _task(name: str, program: str, call: str, expected: str, runtime: str) -> Task:
+    return Task(
         id=name,
         program=program,
-        asks=[CallAsk("", call, expected)],
+        asks=[CallCheck("", call, expected)],
         limits=_LIMITS,
         runtime=runtime,
         share=False,

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from cruxcell.protocol import frames, messages
 
-from cruxboxd.scheduling.scheduler import Pool
+from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import LAYERS, OPTIONAL_LAYERS, Config
 from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.report import ONE_VALUE, read_report
 from cruxboxd.zygotes.setup import ZygoteKey
-from cruxboxd.zygotes.zygote_process import Keeper
+from cruxboxd.zygotes.zygote_process import ZygoteProcess
 
 ALLOWED = "ALLOWED"
 _SLOW = b"__import__('time').sleep(0.05)"
@@ -77,8 +77,8 @@ class Preflight:
         return tuple(layer.name for layer in self.layers if not layer.active and layer.name not in OPTIONAL_LAYERS)
 
 
-async def run_preflight(pool: Pool, keeper: Keeper, key: ZygoteKey, config: Config) -> Preflight:
-    """Ask the zygote what holds, and have a worker try what is forbidden."""
+async def run_preflight(pool: Scheduler, keeper: ZygoteProcess, key: ZygoteKey, config: Config) -> Preflight:
+    """Check the zygote what holds, and have a worker try what is forbidden."""
     assert keeper.started is not None
     said = {name: (active, detail) for name, active, detail in keeper.started.layers}
     said.setdefault("rlimits", (True, "address space, CPU time, processes, files, stack"))
@@ -99,7 +99,7 @@ def _is_required(name: str, config: Config) -> bool:
     return name in config.require or (name not in OPTIONAL_LAYERS and name not in config.allow_degraded)
 
 
-async def _try_forbidden(pool: Pool, key: ZygoteKey, config: Config) -> tuple[tuple[tuple[str, str], ...], str]:
+async def _try_forbidden(pool: Scheduler, key: ZygoteKey, config: Config) -> tuple[tuple[tuple[str, str], ...], str]:
     fields = [b"%d" % (messages.MOST_THREADS if key.threads else 0)]
     result = await pool.run(Job(key=key, kind=messages.JOB_PROBE, fields=fields, limits=config.default_limits))
     if result.error:
@@ -114,7 +114,7 @@ async def _try_forbidden(pool: Pool, key: ZygoteKey, config: Config) -> tuple[tu
     return tuple(zip(said[0::2], said[1::2])), ""
 
 
-async def _try_slowly(pool: Pool, key: ZygoteKey, config: Config) -> str:
+async def _try_slowly(pool: Scheduler, key: ZygoteKey, config: Config) -> str:
     """A worker that outlives the fast phase is watched in another way: its priority is lowered, and it comes back."""
     job = Job(key=key, kind=messages.JOB_EXPRESSION, fields=[_SLOW], limits=config.default_limits)
     result = await pool.run(job)

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from cruxboxd.judging.audit import AuditObserver
-from cruxboxd.judging.outcomes import Finding, Outcome
-from cruxboxd.judging.tasks import TaskAsk
+from cruxboxd.judging.outcomes import CheckResult, Outcome
+from cruxboxd.judging.tasks import Task
 from cruxboxd.rpc import interceptor, service
-from cruxboxd.scheduling.observer import PoolObserver
-from cruxboxd.scheduling.scheduler import Pool
+from cruxboxd.scheduling.observer import SchedulerObserver
+from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.seccomp.table import TABLE
 from cruxboxd.telemetry.verdict_counts import Tally
 
@@ -25,7 +25,7 @@ _SYSCALLS = frozenset(row.name for row in TABLE)
 _WORD = re.compile(r"\w+")
 
 
-class Metrics(PoolObserver, AuditObserver, service.Observer, interceptor.Observer):
+class Metrics(SchedulerObserver, AuditObserver, service.Observer, interceptor.Observer):
     """All figures of one daemon, in a registry of its own. Labels are bounded: outcomes, runtimes, so many tenants."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Metrics(PoolObserver, AuditObserver, service.Observer, interceptor.Observe
     def _counter(self, name: str, text: str, labels: tuple[str, ...] = ()) -> Counter:
         return Counter(name, text, labels, registry=self.registry)
 
-    def watch(self, pool: Pool, workers: int) -> None:
+    def watch(self, pool: Scheduler, workers: int) -> None:
         """Gauges that are read off the pool whenever somebody asks."""
         self._gauge("cruxbox_busy_workers", "Workers that run now", lambda: pool.busy)
         self._gauge("cruxbox_workers", "CPU slots", lambda: workers)
@@ -73,7 +73,7 @@ class Metrics(PoolObserver, AuditObserver, service.Observer, interceptor.Observe
 
     # ---- what is told ------------------------------------------------------------------------------------------
 
-    def verdict(self, task: TaskAsk, finding: Finding) -> None:
+    def verdict(self, task: Task, finding: CheckResult) -> None:
         outcome = finding.outcome or Outcome.SANDBOX_ERROR
         self._tally.add(outcome.name, self._tenant(task.tenant), task.runtime, finding)
         if outcome is Outcome.VIOLATION:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from cruxboxd.judging.outcomes import Finding
+from cruxboxd.judging.outcomes import CheckResult
 
 
 class Times:
@@ -44,7 +44,7 @@ class Tally(Collector):
         self._cpu_ns: dict[str, int] = {}
         self._queue, self._run = Times(bounds), Times(bounds)
 
-    def add(self, outcome: str, tenant: str, runtime: str, finding: Finding) -> None:
+    def add(self, outcome: str, tenant: str, runtime: str, finding: CheckResult) -> None:
         key = (outcome, tenant, runtime)
         self._verdicts[key] = self._verdicts.get(key, 0) + 1
         self._cpu_ns[tenant] = self._cpu_ns.get(tenant, 0) + finding.cpu_ns

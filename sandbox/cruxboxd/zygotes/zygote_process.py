@@ -37,13 +37,15 @@ _LANES = 2
 _CHUNK = 1 << 16
 
 
-class Keeper:
+class ZygoteProcess:
     """One zygote and the jobs it has. `on_change` is called whenever a lane or the CPU slot becomes free.
 
     `slow` is true while the worker in front has outlived the fast phase: it then no longer counts for a CPU slot.
     """
 
-    def __init__(self, key: ZygoteKey, on_change: Callable[[Keeper], None], requeue: Callable[[Job], None]) -> None:
+    def __init__(
+        self, key: ZygoteKey, on_change: Callable[[ZygoteProcess], None], requeue: Callable[[Job], None]
+    ) -> None:
         self.key = key
         self.slow = False
         self.alive = False
@@ -197,7 +199,7 @@ class Keeper:
                 self._requeue(job)
 
     def ping(self) -> None:
-        """Ask for a sign of life, if the zygote has something to do: it answers between two looks at its worker."""
+        """Check for a sign of life, if the zygote has something to do: it answers between two looks at its worker."""
         if self._line:
             self._order(messages.ORDER.pack(messages.PING, 0, 0, 0, 0, 0, 0, 0, 0))
 
