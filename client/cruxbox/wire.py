@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from cruxbox_proto.v1 import sandbox_pb2 as pb
@@ -259,7 +258,7 @@ def decode_body(verdict: Any, attempts: int) -> VerdictBody:
     )
 
 
-_NO_FILES: Mapping[str, bytes] = MappingProxyType({})
+_NO_FILES: Mapping[str, bytes] = {}
 
 
 def _tests(messages: Sequence[Any]) -> tuple[TestResult, ...]:

@@ -36,7 +36,7 @@ def pair(candidate: str, script: str, **changes) -> Job:
     made = job("", kind=messages.JOB_SERVE, flags=messages.PAIR, limits=limits, **changes)
     made.fields = [candidate.encode()]
     made.partner = Job(
-        key=KEY, kind=messages.JOB_TEST, fields=[script.encode(), b"f"], limits=limits, tenant="t", is_partner=True
+        key=KEY, kind=messages.JOB_TEST, fields=[script.encode(), b"f", b""], limits=limits, tenant="t", is_partner=True
     )
     return made
 
@@ -131,7 +131,7 @@ async def test_a_wider_run_waits_for_no_slot_of_its_own(monkeypatch, what):
             slow.partner.limits = slow.limits
         running = pool.run_pair(slow) if slow.partner else pool.run(slow)
         result = await asyncio.wait_for(running, 60)
-        assert all(facts.killed == messages.KILLED_STARVED for facts in facts_of(result))
+        assert all(facts.killed == messages.KILLED_STARVED for facts in facts_of(result)), facts_of(result)
         assert [one.interactive for one in seen] == [True, True]
         assert [one.limits.wall_ms for one in seen] == [200, 800]
         assert unmeasured

@@ -223,7 +223,7 @@ def test_events_on_39_are_the_papers_numsteps(native: Client):
     assert {verdict.outcome for verdict in verdicts} == {Outcome.PASSED}
     steps = {row["id"]: verdict.steps for row, verdict in zip(rows, verdicts)}
     assert (steps["sample_780"], steps["sample_543"]) == (3175, 50)
-    assert (len(steps), sum(steps.values())) == (800, 78_237)
+    assert (len(steps), sum(steps.values())) == (800, 69_746)  # with the codec of sample_621 loaded, as in the paper
 
 
 def _events(row: dict, runtime: str) -> Task:
