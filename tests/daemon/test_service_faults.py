@@ -182,7 +182,7 @@ def test_a_client_disappears(daemon):
     """Its connection is cut without a word: its workers end, and what it had accepted is given back."""
     script = textwrap.dedent(f"""
         import sys
-        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        sys.path.insert(0, {str(Path(__file__).parents[1])!r})
         from cruxbox import Client
         from support.tasks import spins
         Client({daemon.target!r}).check(spins(200, cpu_ms=50_000))
