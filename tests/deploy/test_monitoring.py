@@ -29,6 +29,7 @@ METRICS = {
     "cruxbox_audits_total": set(),
     "cruxbox_audit_mismatches_total": set(),
     "cruxbox_native_helper": {"runtime"},
+    "cruxbox_seal_breaks_total": {"what"},
 }
 SCRAPED = {"namespace", "pod", "le"}
 NAME = re.compile(r"\bcruxbox_[a-z_]+")
