@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ctypes
 import gc
 import logging
@@ -243,8 +242,8 @@ async def serve(config: Config) -> None:
     finally:
         exporter.close()
         canaries.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await canaries
+        # Not awaited for ever: `asyncio.wait_for` of Python 3.11 and before may swallow the cancellation of a canary.
+        await asyncio.wait({canaries}, timeout=_STOP_S)
         await engine.close()
 
 
