@@ -26,10 +26,10 @@ _MAIN = "\nif __name__ == '__main__':\n    print(repr(f(int(input()))))\n"
 _HEAD = """\
 # Idioms
 
-What programs as people write them come to, by `tests/idioms` (`python -m idioms` in `tests` writes this table). Each
-is judged right and wrong, as a call, as a script and as a program with standard input: *passes* means that the right
-one PASSED, SEPARATED from what is expected, and that the wrong one did not pass. What is refused is refused by policy:
-the verdict is RAISED, and its `detail` says that the sandbox's policy refused it where the exception is of that kind.
+This table shows which idioms of ordinary Python programs run in the sandbox. `python -m idioms` in `tests` writes it. Each
+program is checked as a call, as a script and as a program with standard input, once with the right answer and once with a
+wrong one. *passes*: the right one is PASSED with assurance SEPARATED, and the wrong one does not pass. *refused*: the
+sandbox's policy forbids it. The verdict is RAISED with this exception, and its `detail` states the policy.
 
 | idiom | call | script | stdio |
 |---|---|---|---|
