@@ -1,4 +1,4 @@
-"""The scheduler: which job runs next, on which zygote.
+"""The scheduler: which job runs next, on which zygote. The zygotes are those of the `fleet`.
 
 There are as many CPU slots as CPUs the daemon may use. A job takes a slot while its worker is in the fast phase; once
 it has run for some milliseconds it is *slow*: it gives its slot back and its priority is lowered, so a long check never
@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable
 
 from cruxcell.protocol import messages
@@ -21,25 +20,19 @@ from cruxboxd.observer import Observer
 from cruxboxd.scheduling import starvation
 from cruxboxd.scheduling.bundles import Bundle, bundle, companions
 from cruxboxd.scheduling.fair_queue import FairQueue
+from cruxboxd.scheduling.fleet import Fleet
 from cruxboxd.scheduling.slow_share import SlowShare
 from cruxboxd.settings.config import Config
 from cruxboxd.tenancy.tenants import Tenant, TenantOf
-from cruxboxd.zygotes import strays
 from cruxboxd.zygotes.jobs import Job, Result, current_outlet
-from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.retry import RETRY
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds, ZygoteSetup
-from cruxboxd.zygotes.zygote_process import ZygoteProcess
+from cruxboxd.zygotes.zygote_process import LANES, ZygoteProcess
 
 log = logging.getLogger(__name__)
 
 _SWEEP_S = 1.0
-_AWAY_NS = 3_000_000_000
 _WORTH_A_FORK = 16  # checks; fewer are not worth a worker of their own, even if one could start at once
-# Zygotes that may wait for work of their kind, beside all that may have work at once: they hold little memory, and to
-# start another costs as much as a hundred forks.
-_SPARE_A_SLOT = 3
-_LANES = 2  # of a zygote: jobs it has at the same time
 
 
 class Scheduler:
@@ -52,22 +45,18 @@ class Scheduler:
     ) -> None:  # fmt: skip
         """`draw` picks, of so many checks that shared a worker, the places of those to be audited."""
         self.kinds = kinds or ZygoteKinds()
-        self._slots = config.workers
-        self._most_busy = max(config.zygotes, config.workers)
-        self._memory_bytes = config.worker_memory_bytes
         self.scratch_bytes = config.scratch_bytes
-        self._most_zygotes = self._most_busy + _SPARE_A_SLOT * config.workers
-        self._setup_of, self._observer, self._draw = setup_of, observer, draw
+        self._observer, self._draw = observer, draw
         self._is_unsealed = "seal" in config.opened
         self._queue = FairQueue(tenant_of)
-        self._slow_share = SlowShare(config.workers, self._most_busy)
-        self._zygotes: list[ZygoteProcess] = []
-        self._starting: dict[ZygoteKey, int] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._fleet = Fleet(
+            config, setup_of, observer, on_change=self._pump, requeue=self._requeue, give_up=self._give_up
+        )
+        self._slow_share = SlowShare(self._fleet.slots, self._fleet.most_busy)
+        self._sweeping: asyncio.Task[None] | None = None
         self._running: set[Job] = set()
         self._is_closed = False
         self._is_pumping = self._is_pump_due = False
-        self._start_failures: dict[ZygoteKey, int] = {}
         self._handed_out = self._handed_out_before = 0
         self._stalled_since = 0.0
 
@@ -90,10 +79,10 @@ class Scheduler:
         results = await self._run_once(job)
         if not any(map(starvation.is_unsure, results)):
             return results
-        if starvation.is_crowded(self._slots):
+        if starvation.is_crowded(self._fleet.slots):
             _leave_company(job)
             results = await self._run_once(starvation.wider(job))
-        return starvation.decided(results, self._slots)
+        return starvation.decided(results, self._fleet.slots)
 
     async def _run_once(self, job: Job) -> list[Result]:
         jobs = [job, job.partner] if job.partner else [job]
@@ -136,8 +125,7 @@ class Scheduler:
                 return  # others go on; what becomes of this one, nobody waits for
             carrier = job.carrier
             carrier.is_cancelled = True
-        for zygote in self._zygotes:
-            zygote.cancel(carrier)
+        self._fleet.cancel(carrier)
 
     # ---- figures -----------------------------------------------------------------------------------------------
 
@@ -162,10 +150,10 @@ class Scheduler:
             "queue_depth": self.depth,
             "queue_age_s": round(self.queue_age_s, 3),
             "stalled_s": round(self.stalled_s, 3),
-            "zygotes": len(self._zygotes),
-            "starting": sum(self._starting.values()),
+            "zygotes": len(self._fleet),
+            "starting": self._fleet.starting,
             "busy": self.busy,
-            "slow": sum(zygote.slow for zygote in self._zygotes),
+            "slow": len(self._fleet.slow),
             "held_back": sorted(self._crowders()),
         }
 
@@ -184,26 +172,23 @@ class Scheduler:
 
     @property
     def busy(self) -> int:
-        return sum(1 for zygote in self._zygotes if zygote.load)
+        return self._fleet.busy
 
     @property
     def zygotes(self) -> list[ZygoteProcess]:
-        return list(self._zygotes)
+        return list(self._fleet)
 
     # ---- life --------------------------------------------------------------------------------------------------
 
     async def open(self, key: ZygoteKey) -> ZygoteProcess:
         """Start one zygote per slot for `key`; raises StartError if the first cannot be confined."""
-        started = await asyncio.gather(*[self._start(key) for _ in range(self._slots)], return_exceptions=True)
-        for one in started:
-            if isinstance(one, BaseException):
-                raise one
-        self._spawn(self._sweep())
-        return self._zygotes[0]
+        first = await self._fleet.open(key)
+        self._sweeping = asyncio.create_task(self._sweep())
+        return first
 
     async def start(self, key: ZygoteKey) -> None:
         """Start one zygote more, for `key`; raises StartError if it cannot be confined."""
-        await self._start(key)
+        await self._fleet.start(key)
 
     async def close(self) -> None:
         """Kill everything; queued jobs end as our failure."""
@@ -211,84 +196,30 @@ class Scheduler:
         for job in list(self._running):
             job.is_cancelled = True
             job.finish(Result(error="the server is shutting down", attempts=job.attempts))
-        for task in list(self._tasks):
-            task.cancel()
-        for zygote in list(self._zygotes):
-            zygote.kill("")
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _start(self, key: ZygoteKey) -> ZygoteProcess:
-        zygote = ZygoteProcess(key, self._on_change, self._requeue)
-        setup = self._setup_of(key)
-        try:
-            await zygote.start(setup.python, setup.environment, setup.fields)
-        except BaseException:
-            zygote.kill("")
-            raise
-        self._zygotes.append(zygote)
-        return zygote
-
-    def _spawn(self, work: object) -> None:
-        task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work)  # type: ignore[arg-type]
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _start_more(self, key: ZygoteKey) -> None:
-        try:
-            await self._start(key)
-            self._start_failures[key] = 0
-        except (StartError, OSError) as error:
-            log.error("zygote did not start", extra={"reason": str(error)})
-            self._observer.sandbox_error("zygote_start")
-            await asyncio.sleep(RETRY.pause_s)
-            self._fail_if_hopeless(key, str(error))
-        finally:
-            self._starting[key] -= 1
-        self._pump()
-
-    def _fail_if_hopeless(self, key: ZygoteKey, reason: str) -> None:
-        """After several starts that failed in a row, what waits for such a zygote ends as our failure."""
-        self._start_failures[key] = self._start_failures.get(key, 0) + 1
-        if RETRY.is_spent(self._start_failures[key]):
-            self._start_failures[key] = 0
-            for job in self._queue.take_all(lambda job: job.key == key):
-                job.finish(Result(error=f"no zygote: {reason}", attempts=job.attempts + 1))
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            await asyncio.wait([self._sweeping])
+        await self._fleet.close()
 
     async def _sweep(self) -> None:
-        """Watch the watchers: a zygote that does not answer is killed, its jobs run elsewhere."""
-        before = time.monotonic_ns()
+        """Watch the watchers, and whether work is handed out."""
         while not self._is_closed:
             await asyncio.sleep(_SWEEP_S)
-            now = time.monotonic_ns()
-            was_away, before = now - before > _AWAY_NS, now  # stopped or starved itself: it has heard nobody
-            for zygote in self.zygotes:
-                if zygote.is_hung(now) and not was_away:
-                    self._observer.sandbox_error("zygote_hung")
-                    zygote.kill("it hangs")
-                else:
-                    zygote.ping()
-            strays.reap({zygote.pid for zygote in self._zygotes})
+            self._fleet.watch()
             self._pump()
             self._look_for_a_stall()
 
     def _look_for_a_stall(self) -> None:
         """A quota or a slot that is never given back shows as work that waits although nothing is in its way."""
-        if self._queue.checks and self._handed_out == self._handed_out_before and not any(self._starting.values()):
-            carried = {one for zygote in self._zygotes for job in zygote.jobs for one in (job, *job.carried)}
+        if self._queue.checks and self._handed_out == self._handed_out_before and not self._fleet.starting:
             crowders = self._crowders()
-            has_room = self._has_room and self._has_memory
-            if self._queue.is_stalled(carried, has_room, lambda tenant: tenant not in crowders):
+            has_room = self._fleet.has_room and self._has_memory
+            if self._queue.is_stalled(self._fleet.carried, has_room, lambda tenant: tenant not in crowders):
                 self._stalled_since = self._stalled_since or time.monotonic()
                 return
         self._handed_out_before, self._stalled_since = self._handed_out, 0.0
 
     # ---- scheduling --------------------------------------------------------------------------------------------
-
-    def _on_change(self, zygote: ZygoteProcess) -> None:
-        if not zygote.alive and zygote in self._zygotes:
-            self._zygotes.remove(zygote)
-            self._observer.zygote_ended()
-        self._pump()
 
     def _requeue(self, job: Job) -> None:
         """A job that a zygote could not finish: again, or our failure when it was tried often enough."""
@@ -304,6 +235,11 @@ class Scheduler:
             job.finish(Result(error=f"the sandbox failed {job.attempts} times", attempts=job.attempts))
         else:
             self._queue.put_first(job)
+
+    def _give_up(self, key: ZygoteKey, reason: str) -> None:
+        """No such zygote starts: what waits for one ends as our failure."""
+        for job in self._queue.take_all(lambda job: job.key == key):
+            job.finish(Result(error=f"no zygote: {reason}", attempts=job.attempts + 1))
 
     def _pump_soon(self) -> None:
         """Hand out jobs once everything that is about to be queued has been: then what can share a worker shows."""
@@ -328,7 +264,7 @@ class Scheduler:
         crowders = self._crowders()
         is_first = True
         for job in self._queue.heads(lambda tenant: tenant not in crowders):
-            if not self._fits(job):
+            if not self._fleet.fits(job):
                 if is_first:
                     return False  # what is small would overtake it for ever
                 continue
@@ -339,68 +275,40 @@ class Scheduler:
             is_first = False
         return False
 
-    def _fits(self, job: Job) -> bool:
-        """Would all workers fit into memory together with this job's, each at its limit? Alone it always may."""
-        taken = sum(zygote.memory_bytes for zygote in self._zygotes)
-        return not taken or not self._memory_bytes or taken + job.memory_bytes <= self._memory_bytes
-
     @property
     def _has_memory(self) -> bool:
         """Does the job that is next fit?"""
         first = next(self._queue.heads(), None)
-        return first is None or self._fits(first)
+        return first is None or self._fleet.fits(first)
 
     def _crowders(self) -> frozenset[str]:
-        slow = [zygote.tenant for zygote in self._zygotes if zygote.slow]
+        slow = self._fleet.slow
         return self._slow_share.crowders(slow, self._queue.present) if slow else frozenset()
 
     def _fill_slot(self, job: Job) -> bool:
         """Start the job on an idle zygote, if a CPU slot is free; start such a zygote if there is none."""
-        if not self._has_room:
+        if not self._fleet.has_room:
             return False
-        idle = [zygote for zygote in self._zygotes if zygote.load == 0]
-        for zygote in idle:
-            if zygote.key == job.key:
-                zygote.run(self._take(job))
-                return True
-        taken = sum(not zygote.slow for zygote in self._zygotes if zygote.load)
-        if self._starting.get(job.key, 0) + taken < self._slots:
-            self._make_room(idle)
-            if len(self._zygotes) + sum(self._starting.values()) < self._most_zygotes:
-                self._starting[job.key] = self._starting.get(job.key, 0) + 1
-                self._spawn(self._start_more(job.key))
-        return False
-
-    @property
-    def _has_room(self) -> bool:
-        """Is a CPU slot free, and a zygote more allowed to be busy?"""
-        busy = [zygote for zygote in self._zygotes if zygote.load]
-        return sum(not zygote.slow for zygote in busy) < self._slots and len(busy) < self._most_busy
-
-    def _make_room(self, idle: list[ZygoteProcess]) -> None:
-        """Too many zygotes: end an idle one, of the kind there are most of, so that no kind has to be started again and
-        again."""
-        if len(self._zygotes) >= self._most_zygotes and idle:
-            count = Counter(zygote.key for zygote in self._zygotes)
-            victim = max(idle, key=lambda zygote: count[zygote.key])
-            self._zygotes.remove(victim)  # asked for, so it does not count as a restart
-            victim.kill("")
+        zygote = self._fleet.idle(job.key)
+        if zygote is None:
+            self._fleet.start_soon(job.key)
+            return False
+        zygote.run(self._take(job))
+        return True
 
     def _fill_second_lane(self, job: Job) -> bool:
         """All slots are taken: let the job wait ready behind a running one of its kind. Not once more if it has been
         called back: where workers are a little slower than fast, that might never end."""
-        if job.was_called_back:
+        zygote = None if job.was_called_back or job.partner is not None else self._fleet.behind(job.key)
+        if zygote is None:
             return False
-        for zygote in self._zygotes:
-            if zygote.load == 1 and not zygote.slow and zygote.key == job.key and job.partner is None:
-                zygote.run(self._take(job))
-                return True
-        return False
+        zygote.run(self._take(job))
+        return True
 
     def _take(self, job: Job) -> Job:
         """Take the job out of the queue; if it may share a worker, with as many others as leave work for all slots."""
         self._handed_out += 1
-        share = max(_WORTH_A_FORK, self._queue.checks // (_LANES * self._slots))
+        share = max(_WORTH_A_FORK, self._queue.checks // (LANES * self._fleet.slots))
         if self._queue.present > 1:
             job.flags |= messages.MODEST
         jobs = [self._queue.take(job)]

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 _HANG_GRACE_S = 10.0
 _STUCK_S = 0.05
-_LANES = 2
+LANES = 2  # of a zygote: jobs it has at the same time
 _CHUNK = 1 << 16
 
 
@@ -90,7 +90,7 @@ class ZygoteProcess:
         lent.enter_context(theirs)
         self._control.setblocking(False)
         numbers = [theirs.fileno()]
-        for _ in range(_LANES):
+        for _ in range(LANES):
             lane = Lane()
             self._lanes.append(lane)
             lent.callback(os.close, lane.report_theirs)

@@ -1,0 +1,201 @@
+"""The zygotes: starts them when there is work of their kind, watches them, and knows what they have room for.
+
+A zygote is *busy* while it has a job, and holds a CPU slot while it is busy and not *slow* (the job has run for some
+milliseconds). Slots, busy zygotes, zygotes in all and the memory of the workers are bounded, each by a figure of its
+own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from cruxboxd.observer import Observer
+from cruxboxd.settings.config import Config
+from cruxboxd.zygotes import strays
+from cruxboxd.zygotes.jobs import Job
+from cruxboxd.zygotes.launch import StartError
+from cruxboxd.zygotes.retry import RETRY
+from cruxboxd.zygotes.setup import ZygoteKey, ZygoteSetup
+from cruxboxd.zygotes.zygote_process import ZygoteProcess
+
+log = logging.getLogger(__name__)
+
+_AWAY_NS = 3_000_000_000
+# Zygotes that may wait for work of their kind, beside all that may have work at once: they hold little memory, and to
+# start another costs as much as a hundred forks.
+_SPARE_A_SLOT = 3
+
+
+class Fleet:
+    """All zygotes of the daemon.
+
+    Args:
+        on_change: called when a zygote has become free, has started or has ended.
+        requeue: takes a job that a zygote could not finish.
+        give_up: called with a kind of zygote that does not start, and the reason.
+    """
+
+    def __init__(
+        self, config: Config, setup_of: Callable[[ZygoteKey], ZygoteSetup], observer: Observer, *,
+        on_change: Callable[[], None], requeue: Callable[[Job], None], give_up: Callable[[ZygoteKey, str], None],
+    ) -> None:  # fmt: skip
+        self.slots = config.workers
+        self.most_busy = max(config.zygotes, config.workers)
+        self._most_zygotes = self.most_busy + _SPARE_A_SLOT * config.workers
+        self._memory_bytes = config.worker_memory_bytes
+        self._setup_of, self._observer = setup_of, observer
+        self._on_change, self._requeue, self._give_up = on_change, requeue, give_up
+        self._zygotes: list[ZygoteProcess] = []
+        self._starting: dict[ZygoteKey, int] = {}
+        self._start_failures: dict[ZygoteKey, int] = {}
+        self._starts: set[asyncio.Task[None]] = set()
+        self._watched_ns = time.monotonic_ns()
+
+    def __len__(self) -> int:
+        return len(self._zygotes)
+
+    def __iter__(self) -> Iterator[ZygoteProcess]:
+        return iter(list(self._zygotes))
+
+    # ---- room --------------------------------------------------------------------------------------------------
+
+    @property
+    def busy(self) -> int:
+        """Zygotes that have a job."""
+        return sum(1 for zygote in self._zygotes if zygote.load)
+
+    @property
+    def starting(self) -> int:
+        """Zygotes that are about to be ready."""
+        return sum(self._starting.values())
+
+    @property
+    def slow(self) -> list[str]:
+        """The tenant of each slow worker."""
+        return [zygote.tenant for zygote in self._zygotes if zygote.slow]
+
+    @property
+    def carried(self) -> set[Job]:
+        """The jobs that zygotes have, and those that these carry."""
+        return {one for zygote in self._zygotes for job in zygote.jobs for one in (job, *job.carried)}
+
+    @property
+    def has_room(self) -> bool:
+        """Is a CPU slot free, and a zygote more allowed to be busy?"""
+        busy = [zygote for zygote in self._zygotes if zygote.load]
+        return sum(not zygote.slow for zygote in busy) < self.slots and len(busy) < self.most_busy
+
+    def fits(self, job: Job) -> bool:
+        """Would all workers fit into memory together with this job's, each at its limit? Alone it always may."""
+        taken = sum(zygote.memory_bytes for zygote in self._zygotes)
+        return not taken or not self._memory_bytes or taken + job.memory_bytes <= self._memory_bytes
+
+    def idle(self, key: ZygoteKey) -> ZygoteProcess | None:
+        """A zygote of this kind that has nothing to do."""
+        return next((zygote for zygote in self._zygotes if zygote.load == 0 and zygote.key == key), None)
+
+    def behind(self, key: ZygoteKey) -> ZygoteProcess | None:
+        """A zygote of this kind with a job that is not slow, behind which another may wait."""
+        fast = (zygote for zygote in self._zygotes if zygote.load == 1 and not zygote.slow)
+        return next((zygote for zygote in fast if zygote.key == key), None)
+
+    # ---- starting and ending -----------------------------------------------------------------------------------
+
+    async def open(self, key: ZygoteKey) -> ZygoteProcess:
+        """Start one zygote per slot for `key`; raises StartError if the first cannot be confined."""
+        started = await asyncio.gather(*[self.start(key) for _ in range(self.slots)], return_exceptions=True)
+        for one in started:
+            if isinstance(one, BaseException):
+                raise one
+        self._watched_ns = time.monotonic_ns()
+        return self._zygotes[0]
+
+    async def start(self, key: ZygoteKey) -> ZygoteProcess:
+        """Start one zygote for `key`; raises StartError if it cannot be confined."""
+        zygote = ZygoteProcess(key, self._on_zygote, self._requeue)
+        setup = self._setup_of(key)
+        try:
+            await zygote.start(setup.python, setup.environment, setup.fields)
+        except BaseException:
+            zygote.kill("")
+            raise
+        self._zygotes.append(zygote)
+        return zygote
+
+    def start_soon(self, key: ZygoteKey) -> None:
+        """Start one zygote more for `key`, unless there will be one for each free slot, or too many in all."""
+        taken = sum(not zygote.slow for zygote in self._zygotes if zygote.load)
+        if self._starting.get(key, 0) + taken >= self.slots:
+            return
+        self._make_room()
+        if len(self._zygotes) + self.starting < self._most_zygotes:
+            self._starting[key] = self._starting.get(key, 0) + 1
+            start = asyncio.get_running_loop().create_task(self._start_or_give_up(key))
+            self._starts.add(start)
+            start.add_done_callback(self._starts.discard)
+
+    async def _start_or_give_up(self, key: ZygoteKey) -> None:
+        try:
+            await self.start(key)
+            self._start_failures[key] = 0
+        except (StartError, OSError) as error:
+            log.error("zygote did not start", extra={"reason": str(error)})
+            self._observer.sandbox_error("zygote_start")
+            await asyncio.sleep(RETRY.pause_s)
+            self._count_failure(key, str(error))
+        finally:
+            self._starting[key] -= 1
+        self._on_change()
+
+    def _count_failure(self, key: ZygoteKey, reason: str) -> None:
+        """After several starts that failed in a row, what waits for such a zygote ends as our failure."""
+        self._start_failures[key] = self._start_failures.get(key, 0) + 1
+        if RETRY.is_spent(self._start_failures[key]):
+            self._start_failures[key] = 0
+            self._give_up(key, reason)
+
+    def _make_room(self) -> None:
+        """Too many zygotes: end an idle one, of the kind there are most of, so that no kind has to be started again and
+        again."""
+        idle = [zygote for zygote in self._zygotes if zygote.load == 0]
+        if len(self._zygotes) >= self._most_zygotes and idle:
+            count = Counter(zygote.key for zygote in self._zygotes)
+            victim = max(idle, key=lambda zygote: count[zygote.key])
+            self._zygotes.remove(victim)  # asked for, so it does not count as a restart
+            victim.kill("")
+
+    def _on_zygote(self, zygote: ZygoteProcess) -> None:
+        if not zygote.alive and zygote in self._zygotes:
+            self._zygotes.remove(zygote)
+            self._observer.zygote_ended()
+        self._on_change()
+
+    def cancel(self, job: Job) -> None:
+        """Kill the job's worker, wherever it is."""
+        for zygote in self._zygotes:
+            zygote.cancel(job)
+
+    def watch(self) -> None:
+        """Kill zygotes that do not answer; their jobs run elsewhere. To be called every second or so."""
+        now = time.monotonic_ns()
+        was_away = now - self._watched_ns > _AWAY_NS  # stopped or starved itself: it has heard nobody
+        self._watched_ns = now
+        for zygote in self:
+            if zygote.is_hung(now) and not was_away:
+                self._observer.sandbox_error("zygote_hung")
+                zygote.kill("it hangs")
+            else:
+                zygote.ping()
+        strays.reap({zygote.pid for zygote in self._zygotes})
+
+    async def close(self) -> None:
+        """Kill every zygote and what it runs."""
+        for start in list(self._starts):
+            start.cancel()
+        for zygote in self:
+            zygote.kill("")
+        await asyncio.gather(*self._starts, return_exceptions=True)
