@@ -33,15 +33,14 @@ def confinement(message, answer):
     """Confine this process as a zygote; gives the function that confines a child as a worker."""
     from cruxcell import native
     from cruxcell.confinement import confine, rlimits
+    from cruxcell.confinement.settings import Settings
 
     native = native.load(False)
     rlimits = rlimits.pack(rlimits.address_space() + MEMORY_BYTES, 0, 10_000_000_000)
     bpf = message["bpf"]
     if not message["confine"]:
         return nothing
-    settings = confine.Settings(
-        readable=message["readable"], keep_fds=(0, 1, 2, answer), empty_dir=message["empty_dir"]
-    )
+    settings = Settings(readable=message["readable"], keep_fds=(0, 1, 2, answer), empty_dir=message["empty_dir"])
     confine.confine_zygote(native, settings)
     parent = os.getpid()
     return lambda: confine.confine_worker(native, rlimits, bpf, parent)

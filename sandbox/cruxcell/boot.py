@@ -68,6 +68,7 @@ def _prepare(setup, control):
     """Confine this process for good; gives the function that serves."""
     from cruxcell import native, seal, zygote
     from cruxcell.confinement import confine, rlimits, scratch
+    from cruxcell.confinement.settings import Settings
 
     helper = native.load(setup.pure, setup.native_folder)
     sys.path[:] = setup.path
@@ -80,7 +81,7 @@ def _prepare(setup, control):
     _seed_after_fork()
     _warm_up(helper)
     baseline = rlimits.address_space()
-    settings = confine.Settings(
+    settings = Settings(
         uid=setup.uid,
         gid=setup.gid,
         readable=setup.readable,

@@ -270,7 +270,7 @@ class Zygote:
         limits = self._rlimits_of(order.rlimits_key)
         progress, progress_end = os.pipe()
         try:
-            os.fchmod(progress_end, 0)  # as confine.seal: else the worker could open the other end and eat its own dots
+            os.fchmod(progress_end, 0)  # as `steps.forbid_reopening`: else the worker could eat its own dots
             started = time.monotonic_ns()
             pid = os.fork()
         except OSError:

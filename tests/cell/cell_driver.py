@@ -1,6 +1,6 @@
 """A zygote for tests: confines itself, runs attempts in workers, and prints what became of each as JSON.
 
-`python cell_driver.py CONFIG` with a JSON object: settings (of confine.Settings), bpf (hex), memory_bytes, attempts
+`python cell_driver.py CONFIG` with a JSON object: settings (of `settings.Settings`), bpf (hex), memory_bytes, attempts
 (names from attempts.py), facts (handed to each attempt), pure, broken ({system call: errno}), hold (one worker and the
 zygote wait until stdin ends). Runs on every runtime from 3.8 on.
 """
@@ -16,6 +16,8 @@ sys.path[:0] = [os.path.join(HERE, "..", "..", "sandbox"), HERE]
 import attempts  # noqa: E402
 from cruxcell import native  # noqa: E402
 from cruxcell.confinement import confine, linux, rlimits  # noqa: E402
+from cruxcell.confinement.settings import Settings  # noqa: E402
+from cruxcell.confinement.steps import forbid_reopening  # noqa: E402
 
 
 class BrokenHelper:
@@ -43,7 +45,7 @@ def main():
     helper = BrokenHelper(native.load(config.get("pure", True)), config.get("broken", {}))
     inherited = rlimits.address_space()
     try:
-        layers = confine.confine_zygote(helper, confine.Settings(**config["settings"]))
+        layers = confine.confine_zygote(helper, Settings(**config["settings"]))
     except confine.ConfineError as error:
         print(json.dumps({"step": error.step, "errno": error.errno, "text": error.text}))
         return
@@ -63,7 +65,7 @@ def main():
 def run(name, enter, facts):
     """What an attempt came to: its result as text, "ErrorType errno", or "signal N"."""
     source, sink = os.pipe()
-    confine.seal(sink)
+    forbid_reopening(sink)
     child = os.fork()
     if child == 0:
         try:

@@ -2,7 +2,7 @@
 
 What it does not hide: opening a forbidden path fails with EACCES and a missing one with ENOENT, so whoever may open
 files at all can find out which exist. Only the file tree that `namespaces` builds hides that. Pipes can be opened anew
-through /proc/self/fd whatever Landlock says; see `confine.seal`.
+through /proc/self/fd whatever Landlock says; see `steps.forbid_reopening`.
 """
 
 import os
