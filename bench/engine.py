@@ -69,9 +69,9 @@ async def judge(engine: Engine, asks: Sequence[Task]) -> list[bool | None]:
     passed: dict[tuple[str, str], bool | None] = {}
     room = asyncio.Semaphore(BATCHES_AT_A_TIME)
 
-    async def emit(task: Task, ask: Check, finding: CheckResult, second: CheckResult | None) -> None:
-        failed = finding.outcome in (None, Outcome.SANDBOX_ERROR)
-        passed[task.id, ask.id] = None if failed else finding.outcome is Outcome.PASSED
+    async def emit(task: Task, ask: Check, judged: CheckResult, second: CheckResult | None) -> None:
+        failed = judged.outcome in (None, Outcome.SANDBOX_ERROR)
+        passed[task.id, ask.id] = None if failed else judged.outcome is Outcome.PASSED
 
     async def one(batch: list[Task]) -> None:
         try:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # below everything that tells
 class Observer:
     """This one listens to nothing."""
 
-    def verdict(self, task: Task, finding: CheckResult) -> None:
+    def verdict(self, task: Task, judged: CheckResult) -> None:
         """A check has its verdict, which is about to leave."""
 
     def refused(self, tenant: str, reason: str) -> None:

@@ -72,8 +72,8 @@ async def test_work_that_waits_for_nothing_turns_scheduling_red(stalled_s, green
 async def test_a_red_canary_says_where_it_waited(caplog):
     class Late(Answers):
         async def judge(self, tasks: Sequence[Task], emit) -> None:
-            finding = CheckResult(S, "the sandbox failed", queue_ns=7 * 10**9, attempts=3, wall_ns=10**9)
-            await emit(tasks[0], tasks[0].checks[0], finding, None)
+            judged = CheckResult(S, "the sandbox failed", queue_ns=7 * 10**9, attempts=3, wall_ns=10**9)
+            await emit(tasks[0], tasks[0].checks[0], judged, None)
 
     where = {"stalled_s": 0.0, "busy": 8, "slow": 8}
     await Canaries(Late(), "python", 1.0, lambda *_: None, lambda: where).send()

@@ -53,7 +53,7 @@ def seen(report: bytes, facts: Exit = CLEAN, *, together: bool = False, over_cap
 
 def letters(found: Seen, count: int = 3) -> str:
     """One a check: its outcome, `v` for a value, `a` if it runs again alone, `.` if it goes on in a new worker."""
-    letter = {at: LETTERS[finding.outcome] for at, finding in found.findings.items()}
+    letter = {at: LETTERS[judged.outcome] for at, judged in found.results.items()}
     assert not set(letter) & set(found.to_run_alone)
     letter.update(dict.fromkeys(found.to_run_alone, "a"))
     return "".join(letter.get(at, ".") for at in range(count))
@@ -201,7 +201,7 @@ def test_behind_a_broken_seal_one_check_runs_again(said: bytes, expected: str):
 def test_a_plan_of_other_checks_is_our_failure():
     result = Result(report=plan("dd"), facts=CLEAN)
     found = charging.read(result, Asked(count=1), DEFAULT_LIMITS)
-    assert found.findings[0].outcome is Outcome.SANDBOX_ERROR
+    assert found.results[0].outcome is Outcome.SANDBOX_ERROR
 
 
 # ---- one answer --------------------------------------------------------------------
@@ -257,8 +257,8 @@ SENTENCES = {
 @pytest.mark.parametrize("name", SENTENCES)
 def test_what_is_said_of_an_end(name: str):
     report, facts, detail, syscall = SENTENCES[name]
-    finding = single(report, facts)
-    assert (finding.detail[: len(detail)], finding.syscall) == (detail, syscall)
+    judged = single(report, facts)
+    assert (judged.detail[: len(detail)], judged.syscall) == (detail, syscall)
 
 
 def test_notes_that_nobody_asked_for_are_forged():
@@ -270,24 +270,24 @@ def test_notes_that_nobody_asked_for_are_forged():
 
 
 def test_what_the_daemon_could_not_do_is_our_failure():
-    finding = single(plan("x") + value(), error="cancelled", attempts=2)
-    assert (finding.outcome, finding.detail, finding.attempts) == (Outcome.SANDBOX_ERROR, "cancelled", 2)
+    judged = single(plan("x") + value(), error="cancelled", attempts=2)
+    assert (judged.outcome, judged.detail, judged.attempts) == (Outcome.SANDBOX_ERROR, "cancelled", 2)
 
 
 @pytest.mark.parametrize("token", [b"", b"another"])
 def test_a_script_that_says_itself_that_it_ended(token: bytes):
     asked = charging.one_answer(DEFAULT_LIMITS, ENDS, token=b"the token")
     ended = records.ended(records.NUMBERS.pack(0, 1, 1, 1, 0), token=token)
-    finding = charging.read_single(Result(report=plan("x", False) + ended, facts=CLEAN), asked, DEFAULT_LIMITS)
-    assert finding.outcome is Outcome.VIOLATION
+    judged = charging.read_single(Result(report=plan("x", False) + ended, facts=CLEAN), asked, DEFAULT_LIMITS)
+    assert judged.outcome is Outcome.VIOLATION
 
 
-# ---- what a finding says -----------------------------------------------------------
+# ---- what a result says -----------------------------------------------------------
 
 
-def test_what_holds_for_all_findings_of_a_worker():
+def test_what_holds_for_all_results_of_a_worker():
     result = Result(report=plan("ddc") + value(2) + value(0), facts=OUT_OF_CPU, queue_ns=9, attempts=2)
-    found = charging.read(result, Asked(count=3), DEFAULT_LIMITS, lambda plan: Assurance.IN_PROCESS).findings
+    found = charging.read(result, Asked(count=3), DEFAULT_LIMITS, lambda plan: Assurance.IN_PROCESS).results
     assert [found[at].assurance for at in range(3)] == [Assurance.IN_PROCESS, Assurance.IN_PROCESS, Assurance.LITERAL]
     assert {(one.queue_ns, one.attempts) for one in found.values()} == {(9, 2)}
     assert found[1].outcome is Outcome.TIMED_OUT
@@ -299,9 +299,9 @@ def test_a_queue_never_took_less_than_no_time():
 
 def test_no_worker_used_more_than_the_kernel_measured():
     report = plan("ddd") + value(0, 3 * S) + value(1, 4 * S) + value(2, 2**63)
-    found = seen(report, replace(CLEAN, cpu_ns=5 * S)).findings
+    found = seen(report, replace(CLEAN, cpu_ns=5 * S)).results
     assert [found[at].cpu_ns for at in range(3)] == [3 * S, 2 * S, 0]
-    found = seen(plan("ddd") + value(0, 3 * S), Exit(9, 5 * S, 7 * S, killed=messages.KILLED_CPU)).findings
+    found = seen(plan("ddd") + value(0, 3 * S), Exit(9, 5 * S, 7 * S, killed=messages.KILLED_CPU)).results
     assert [found[at].cpu_ns for at in range(2)] == [3 * S, 2 * S]
 
 

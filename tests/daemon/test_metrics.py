@@ -45,7 +45,7 @@ def test_any_number_of_tenants_is_a_bounded_number_of_labels():
 
 
 @pytest.mark.parametrize(
-    ("finding", "label"),
+    ("judged", "label"),
     [
         (CheckResult(Ended.VIOLATION, "a forbidden system call: ptrace", syscall="ptrace"), "ptrace"),
         (CheckResult(Ended.VIOLATION, syscall="io_uring_setup"), "io_uring_setup"),
@@ -54,10 +54,10 @@ def test_any_number_of_tenants_is_a_bounded_number_of_labels():
         (CheckResult(Ended.VIOLATION, "its report is garbled: ptrace", forged=True), "report"),
     ],
 )
-def test_violations_are_counted_by_system_call(finding, label):
+def test_violations_are_counted_by_system_call(judged, label):
     metrics = Metrics()
-    metrics.verdict(task("a"), finding)
-    assert violated(finding) == label
+    metrics.verdict(task("a"), judged)
+    assert violated(judged) == label
     assert values(metrics, "cruxbox_violations_total")[(label,)] == 1
 
 

@@ -168,9 +168,9 @@ def test_what_is_not_said_has_a_default():
 STAMP = Stamp({"default": "3.11.7"}, "digest", ("landlock",))
 
 
-def written(finding: CheckResult, second: CheckResult | None = None) -> pb.Verdict:
+def written(judged: CheckResult, second: CheckResult | None = None) -> pb.Verdict:
     (asked,) = read(task(id="t"))
-    return write_verdict(asked, asked.checks[0], finding, second, STAMP)
+    return write_verdict(asked, asked.checks[0], judged, second, STAMP)
 
 
 def test_a_verdict_says_where_it_was_made():

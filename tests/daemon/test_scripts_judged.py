@@ -112,8 +112,8 @@ PAIRS = {
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_end_of_a_pair(name: str):
     candidate, test, outcome = PAIRS[name]
-    finding = scripts._of_pair(result(*candidate), result(*test), TASK, "")
-    assert finding.outcome is outcome, finding
+    judged = scripts._of_pair(result(*candidate), result(*test), TASK, "")
+    assert judged.outcome is outcome, judged
 
 
 def test_what_is_our_failure_or_too_large_is_told_of_the_candidate():
@@ -127,8 +127,8 @@ def test_what_is_our_failure_or_too_large_is_told_of_the_candidate():
 def test_of_a_pair_the_candidates_figures_are_told():
     said = frame([messages.ENDED, numbers(steps=5), b"mine", b"", b""])
     test_said = frame([messages.ENDED, numbers(steps=99), b"its", b"theirs", b""])
-    finding = scripts._of_pair(result(PLAN + said, CLEAN), result(PLAN + test_said, CLEAN), TASK, "")
-    assert (finding.steps, finding.stdout, finding.stderr) == (5, "mine", "theirs")
+    judged = scripts._of_pair(result(PLAN + said, CLEAN), result(PLAN + test_said, CLEAN), TASK, "")
+    assert (judged.steps, judged.stdout, judged.stderr) == (5, "mine", "theirs")
     known = scripts._of_pair(result(PLAN + ENDED, CLEAN), result(PLAN + GONE, CLEAN), TASK, "")
     assert known.detail == "why"
     left = scripts._of_pair(result(PLAN + ENDED, CLEAN), result(PLAN, PARTNER), TASK, "")
@@ -158,25 +158,25 @@ GOOD, BAD, ERROR, SKIPPED = (
     ],
 )
 def test_a_suite_passes_if_one_test_ran_and_all_passed(told, framework: str, outcome: Outcome, detail: str):
-    finding = scripts.of_suite(PASSED, told, framework)
-    assert finding.outcome is outcome
-    assert detail in finding.detail
+    judged = scripts.of_suite(PASSED, told, framework)
+    assert judged.outcome is outcome
+    assert detail in judged.detail
 
 
 @pytest.mark.parametrize("told", [None, (), (GOOD,), (BAD,)])
 @pytest.mark.parametrize("outcome", [None, Outcome.TIMED_OUT, Outcome.FAILED, Outcome.CRASHED])
 def test_no_tests_make_a_suite_pass_that_did_not_end(outcome: Outcome | None, told):
-    finding = scripts.of_suite(CheckResult(outcome, "why"), told, "unittest")
-    assert (finding.outcome, finding.detail) == (outcome, "why")
-    assert [ended for _, ended, _ in finding.tests] == [
+    judged = scripts.of_suite(CheckResult(outcome, "why"), told, "unittest")
+    assert (judged.outcome, judged.detail) == (outcome, "why")
+    assert [ended for _, ended, _ in judged.tests] == [
         Ended.PASSED if one is GOOD else Ended.FAILED for one in told or ()
     ]
 
 
 def test_a_pairs_tests_are_its_suites():
     tests = frame([messages.TESTS, frame([messages.TEST_FAILED, b"T.test", b""])])
-    finding = scripts._of_pair(result(*SERVED), result(PLAN + tests + ENDED, CLEAN), TASK, "unittest")
-    assert (finding.outcome, len(finding.tests)) == (Outcome.FAILED, 1)
+    judged = scripts._of_pair(result(*SERVED), result(PLAN + tests + ENDED, CLEAN), TASK, "unittest")
+    assert (judged.outcome, len(judged.tests)) == (Outcome.FAILED, 1)
     silent = scripts._of_pair(result(*SERVED), result(PLAN + ENDED, CLEAN), TASK, "unittest")
     assert silent.outcome is Outcome.SANDBOX_ERROR
 
@@ -234,13 +234,13 @@ def test_who_prints_nothing_and_says_nothing_has_not_answered():
 @pytest.mark.parametrize(("out", "err", "is_over"), [(99, 99, False), (100, 0, True), (0, 100, True)])
 def test_output_at_the_limit_is_over_it(out: int, err: int, is_over: bool):
     ended = result(PLAN + ENDED, CLEAN, streams=(b"x" * out, b"x" * err))
-    for finding in (streams._of_stdio(ended, TASK, True), streams._of_run(ended, TASK)):
-        assert (finding.outcome is Outcome.OUTPUT_LIMIT) is is_over
+    for judged in (streams._of_stdio(ended, TASK, True), streams._of_run(ended, TASK)):
+        assert (judged.outcome is Outcome.OUTPUT_LIMIT) is is_over
 
 
 def test_the_exit_code_of_a_program_is_told():
-    finding = streams._of_run(result(PLAN, EXIT_2), TASK)
-    assert (finding.exit_code, finding.detail) == (2, "")
+    judged = streams._of_run(result(PLAN, EXIT_2), TASK)
+    assert (judged.exit_code, judged.detail) == (2, "")
     told = streams._of_run(result(PLAN + raised(b"KeyError"), Exit(1 << 8)), TASK)
     assert (told.exit_code, told.exception) == (1, ("KeyError", "text", 1))
     failed = streams._of_run(result(PLAN + ENDED, CLEAN, error="cancelled"), TASK)

@@ -283,8 +283,8 @@ class Bench:
     async def findings(self, tasks: list[Task]) -> list[tuple[object, ...]]:
         found: dict[tuple[str, str], CheckResult] = {}
 
-        async def emit(task: Task, ask: Check, finding: CheckResult, second: CheckResult | None) -> None:
-            found[task.id, ask.id] = finding
+        async def emit(task: Task, ask: Check, judged: CheckResult, second: CheckResult | None) -> None:
+            found[task.id, ask.id] = judged
 
         await Judge(self.pool, "0").judge(tasks, emit)
         return [

@@ -51,9 +51,9 @@ ENDS = {
 @pytest.mark.parametrize("name", ENDS)
 def test_an_end_without_an_answer(name: str):
     facts, outcome, clock = ENDS[name]
-    finding = of_exit(facts, *LIMITS)
-    assert (finding.outcome, finding.clock) == (outcome, clock)
-    assert finding.detail
+    judged = of_exit(facts, *LIMITS)
+    assert (judged.outcome, judged.clock) == (outcome, clock)
+    assert judged.detail
 
 
 def test_how_it_ended_is_said():
@@ -91,20 +91,20 @@ ANSWERS = {
 @pytest.mark.parametrize("name", ANSWERS)
 def test_every_kind_of_answer(name: str):
     kind, fields, outcome, detail = ANSWERS[name]
-    finding = of_answer(answer(kind, *fields), CLEAN)
-    assert (finding.outcome, finding.detail, finding.steps) == (outcome, detail, 10)
-    assert finding.canonical == (b"i1;" if name == "value" else None)  # what equals nothing has no bytes to compare
-    assert (finding.stdout, finding.stderr, finding.shown_cut) == ("", "", False)
+    judged = of_answer(answer(kind, *fields), CLEAN)
+    assert (judged.outcome, judged.detail, judged.steps) == (outcome, detail, 10)
+    assert judged.canonical == (b"i1;" if name == "value" else None)  # what equals nothing has no bytes to compare
+    assert (judged.stdout, judged.stderr, judged.shown_cut) == ("", "", False)
 
 
 def test_a_value_is_shown_and_its_cut_is_said():
-    finding = of_answer(answer(messages.VALUE, b"p", b"i1;", b"1234\0", b"out", b"err\xff"), CLEAN)
-    assert (finding.shown, finding.shown_cut, finding.stdout, finding.stderr) == ("1234", True, "out", "err\ufffd")
+    judged = of_answer(answer(messages.VALUE, b"p", b"i1;", b"1234\0", b"out", b"err\xff"), CLEAN)
+    assert (judged.shown, judged.shown_cut, judged.stdout, judged.stderr) == ("1234", True, "out", "err\ufffd")
 
 
 def test_an_exception_is_told():
-    finding = of_answer(answer(messages.RAISED, b"KeyError", b"'x'", LINE, b"out", b"err"), CLEAN)
-    assert (finding.exception, finding.stdout, finding.stderr) == (("KeyError", "'x'", 3), "out", "err")
+    judged = of_answer(answer(messages.RAISED, b"KeyError", b"'x'", LINE, b"out", b"err"), CLEAN)
+    assert (judged.exception, judged.stdout, judged.stderr) == (("KeyError", "'x'", 3), "out", "err")
     below = of_answer(answer(messages.RAISED, b"E", b"", struct.pack("<i", -3), b"", b""), CLEAN)
     assert below.exception == ("E", "", -3)
 
@@ -119,39 +119,39 @@ def test_an_exception_is_told():
     ],
 )
 def test_what_the_policy_refuses_is_hinted_at(kind: bytes, message: bytes, hinted: bool):
-    finding = of_answer(answer(messages.RAISED, kind, message, LINE, b"", b""), CLEAN)
-    assert finding.detail.startswith("the sandbox's policy") is hinted
-    assert bool(finding.detail) is hinted
+    judged = of_answer(answer(messages.RAISED, kind, message, LINE, b"", b""), CLEAN)
+    assert judged.detail.startswith("the sandbox's policy") is hinted
+    assert bool(judged.detail) is hinted
 
 
 @pytest.mark.parametrize(("out", "err"), [(b"out", b""), (b"", b"err")])
 def test_what_one_stream_holds_is_told(out: bytes, err: bytes):
-    finding = of_answer(answer(messages.ENDED, out, err, b""), CLEAN)
-    assert (finding.stdout, finding.stderr) == (out.decode(), err.decode())
+    judged = of_answer(answer(messages.ENDED, out, err, b""), CLEAN)
+    assert (judged.stdout, judged.stderr) == (out.decode(), err.decode())
 
 
 def test_an_exception_for_want_of_memory_is_a_limit():
     raised = answer(messages.RAISED, b"MemoryError", b"", LINE, b"", b"", is_out_of_memory=True)
-    finding = of_answer(raised, CLEAN)
-    assert (finding.outcome, finding.exception) == (Outcome.MEMORY_LIMIT, ("MemoryError", "", 3))
+    judged = of_answer(raised, CLEAN)
+    assert (judged.outcome, judged.exception) == (Outcome.MEMORY_LIMIT, ("MemoryError", "", 3))
 
 
 def test_what_is_claimed_is_cut_to_what_the_kernel_measured():
-    finding = of_answer(answer(messages.STEP_LIMIT, cpu_ns=2**60, wall_ns=2**60), CLEAN)
-    assert (finding.cpu_ns, finding.wall_ns, finding.peak_bytes) == (5 * S, 7 * S, 3 * MIB)
+    judged = of_answer(answer(messages.STEP_LIMIT, cpu_ns=2**60, wall_ns=2**60), CLEAN)
+    assert (judged.cpu_ns, judged.wall_ns, judged.peak_bytes) == (5 * S, 7 * S, 3 * MIB)
     assert of_answer(answer(messages.STEP_LIMIT, cpu_ns=9), Exit()).cpu_ns == 0
 
 
-def test_what_all_findings_have_in_common_stays():
+def test_what_all_results_have_in_common_stays():
     base = CheckResult(None, queue_ns=9, attempts=2)
-    finding = of_answer(answer(messages.STEP_LIMIT), CLEAN, base)
-    assert (finding.queue_ns, finding.attempts, base.outcome) == (9, 2, None)
+    judged = of_answer(answer(messages.STEP_LIMIT), CLEAN, base)
+    assert (judged.queue_ns, judged.attempts, base.outcome) == (9, 2, None)
 
 
 def test_a_violation_has_the_name_of_its_call():
-    finding = outcomes.of_violation("ptrace", Exit(0, 3, 4))
-    assert (finding.outcome, finding.syscall, finding.cpu_ns, finding.wall_ns) == (Outcome.VIOLATION, "ptrace", 3, 4)
-    assert "ptrace" in finding.detail
+    judged = outcomes.of_violation("ptrace", Exit(0, 3, 4))
+    assert (judged.outcome, judged.syscall, judged.cpu_ns, judged.wall_ns) == (Outcome.VIOLATION, "ptrace", 3, 4)
+    assert "ptrace" in judged.detail
 
 
 @pytest.mark.parametrize("killed", range(1, 5))
@@ -182,10 +182,10 @@ def test_only_equal_bytes_pass(canonical: bytes | None, expected: bytes | None, 
 
 def test_why_nothing_is_equal_is_said():
     """What is no plain value equals nothing, also where nothing was expected."""
-    finding = outcomes.compare(CheckResult(None, "the value is not plain data"), b"i1;")
-    assert (finding.outcome, finding.detail) == (Outcome.FAILED, "the value is not plain data")
-    finding = outcomes.compare(CheckResult(None, canonical=b"i1;"), None)
-    assert (finding.outcome, finding.detail) == (Outcome.FAILED, "")
+    judged = outcomes.compare(CheckResult(None, "the value is not plain data"), b"i1;")
+    assert (judged.outcome, judged.detail) == (Outcome.FAILED, "the value is not plain data")
+    judged = outcomes.compare(CheckResult(None, canonical=b"i1;"), None)
+    assert (judged.outcome, judged.detail) == (Outcome.FAILED, "")
     assert outcomes.compare(CheckResult(None, canonical=b"i1;"), b"i2;").detail == "the value differs"
 
 

@@ -71,8 +71,8 @@ def task(*asks: Check, program: str = PROGRAM, interactive: bool = False) -> Tas
 async def outcomes(pool: CountingPool, *tasks: Task) -> list[Outcome | None]:
     found: list[Outcome | None] = []
 
-    async def emit(task: Task, ask: Check, finding: CheckResult, second: CheckResult | None) -> None:
-        found.append(finding.outcome)
+    async def emit(task: Task, ask: Check, judged: CheckResult, second: CheckResult | None) -> None:
+        found.append(judged.outcome)
 
     await Judge(pool, "0").judge(tasks, emit)
     return found

@@ -1,4 +1,4 @@
-"""Any bytes: a list of fields or a FrameError, a value or Garbled, a Report and findings. Nothing else, ever."""
+"""Any bytes: a list of fields or a FrameError, a value or Garbled, a Report and results. Nothing else, ever."""
 
 from __future__ import annotations
 
@@ -153,24 +153,24 @@ def test_any_bytes_are_answers_to_the_first_turns(data, asked):
 
 @budget
 @given(st.binary() | _REPORT, _ASKED, _EXITS, st.booleans())
-def test_any_bytes_give_findings_and_nothing_else(data, asked, facts, over_cap):
-    """Every check has a finding, runs alone, or goes on in a new worker; no report passes anything by itself."""
+def test_any_bytes_give_results_and_nothing_else(data, asked, facts, over_cap):
+    """Every check has a result, runs alone, or goes on in a new worker; no report passes anything by itself."""
     seen = charging.read(
         Result(data, facts, over_cap=over_cap), asked, DEFAULT_LIMITS, lambda plan: Assurance.SEPARATED
     )
     report = read_report(data, asked)
-    assert set(seen.findings) | set(seen.to_run_alone) <= {0, 1, 2}
-    assert not set(seen.findings) & set(seen.to_run_alone)
+    assert set(seen.results) | set(seen.to_run_alone) <= {0, 1, 2}
+    assert not set(seen.results) & set(seen.to_run_alone)
     assert len(set(seen.to_run_alone)) == len(seen.to_run_alone)
-    assert seen.findings or seen.to_run_alone  # or it would never end
-    assert sum(one.cpu_ns for one in seen.findings.values() if one.outcome is not Outcome.INVALID) <= facts.cpu_ns
+    assert seen.results or seen.to_run_alone  # or it would never end
+    assert sum(one.cpu_ns for one in seen.results.values() if one.outcome is not Outcome.INVALID) <= facts.cpu_ns
     answered = {answer.index for answer in report.answers}
-    for at, finding in seen.findings.items():
-        assert finding.outcome not in (Outcome.PASSED, Outcome.EVALUATED)
-        assert finding.outcome is not None or at in answered
-        for text in (finding.detail, finding.shown, finding.stdout, finding.stderr, *(finding.exception or ())[:2]):
+    for at, judged in seen.results.items():
+        assert judged.outcome not in (Outcome.PASSED, Outcome.EVALUATED)
+        assert judged.outcome is not None or at in answered
+        for text in (judged.detail, judged.shown, judged.stdout, judged.stderr, *(judged.exception or ())[:2]):
             text.encode()  # whatever the worker wrote can be sent on
-        assert max(finding.steps, finding.cpu_ns, finding.wall_ns, finding.peak_bytes) < 2**63
+        assert max(judged.steps, judged.cpu_ns, judged.wall_ns, judged.peak_bytes) < 2**63
 
 
 @budget
@@ -216,9 +216,9 @@ def test_any_bytes_are_readings_or_none(data):
 @budget
 @given(_EXITS, st.integers(1, 10**11), st.integers(1, 2**40))
 def test_any_end_without_an_answer_has_an_outcome_that_is_not_a_pass(facts, cpu_limit_ns, memory_bytes):
-    finding = outcomes.of_exit(facts, cpu_limit_ns, memory_bytes)
-    assert finding.outcome not in (None, Outcome.PASSED, Outcome.FAILED, Outcome.EVALUATED)
-    assert finding.detail
+    judged = outcomes.of_exit(facts, cpu_limit_ns, memory_bytes)
+    assert judged.outcome not in (None, Outcome.PASSED, Outcome.FAILED, Outcome.EVALUATED)
+    assert judged.detail
 
 
 @budget

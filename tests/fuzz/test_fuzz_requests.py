@@ -1,4 +1,4 @@
-"""Any protobuf message is tasks or a RequestError of one sentence; any finding can be written."""
+"""Any protobuf message is tasks or a RequestError of one sentence; any result can be written."""
 
 from __future__ import annotations
 
@@ -123,13 +123,13 @@ _finding = st.builds(
 
 @budget
 @given(_finding, _finding | st.none())
-def test_any_finding_can_be_written_and_read(finding, second):
+def test_any_finding_can_be_written_and_read(judged, second):
     check = pb.Check(id="c", call=pb.CallCheck(call="f(1)", expected="1"))
     (task,) = read_request(pb.CheckRequest(tasks=[pb.Task(id="t", checks=[check])]).SerializeToString())
-    verdict = write_verdict(task, task.checks[0], finding, second, STAMP)
+    verdict = write_verdict(task, task.checks[0], judged, second, STAMP)
     again = pb.Verdict.FromString(verdict.SerializeToString())
-    assert (again.task_id, again.check_id, again.steps) == ("t", "c", finding.steps)
-    assert again.outcome == (finding.outcome or Outcome.SANDBOX_ERROR).value
+    assert (again.task_id, again.check_id, again.steps) == ("t", "c", judged.steps)
+    assert again.outcome == (judged.outcome or Outcome.SANDBOX_ERROR).value
     assert again.outcome != pb.OUTCOME_UNSPECIFIED
 
 

@@ -106,16 +106,16 @@ def _is_conclusive(one: CheckResult, other: CheckResult) -> bool:
     return one.clock is Clock.CPU and 2 * other.cpu_ns < one.cpu_ns
 
 
-def _value(finding: CheckResult) -> bytes:
+def _value(judged: CheckResult) -> bytes:
     """The canonical value, or the text that stands for one that is not plain data; both without addresses of objects,
     which are others in another process."""
-    if finding.canonical is not None:
-        return _ADDRESS_BYTES.sub(b"0x", finding.canonical)
-    return _ADDRESS.sub("0x", finding.shown).encode("utf-8", "surrogatepass")
+    if judged.canonical is not None:
+        return _ADDRESS_BYTES.sub(b"0x", judged.canonical)
+    return _ADDRESS.sub("0x", judged.shown).encode("utf-8", "surrogatepass")
 
 
-def _exception(finding: CheckResult) -> tuple[str, str, int] | None:
-    if finding.exception is None:
+def _exception(judged: CheckResult) -> tuple[str, str, int] | None:
+    if judged.exception is None:
         return None
-    name, message, line = finding.exception
+    name, message, line = judged.exception
     return name, _ADDRESS.sub("0x", message), line

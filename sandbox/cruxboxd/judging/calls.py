@@ -64,14 +64,14 @@ class Caller:
         self._setting = task.setting.packed()
 
     async def evaluate(self, checks: Sequence[CallCheck]) -> list[CheckResult]:
-        """A finding for each call, in order: a value, or an outcome other than PASSED and FAILED."""
+        """A result for each call, in order: a value, or an outcome other than PASSED and FAILED."""
         texts = [self._program, *[check.call.encode("utf-8", "surrogatepass") for check in checks]]
         if not self._may_share(texts):
             return await together(*[self._evaluate_alone(check) for check in checks])
         if len(checks) <= SHARED_CHECKS:
             return await self._evaluate_shared(checks)
         parts = await together(*[self._evaluate_shared(part) for part in cut(checks, SHARED_CHECKS)])
-        return [finding for part in parts for finding in part]
+        return [judged for part in parts for judged in part]
 
     def _may_share(self, texts: list[bytes]) -> bool:
         if not self._task.share or self._key(texts).threads:  # threads would run on beside the next check
@@ -79,12 +79,12 @@ class Caller:
         is_noticed = self._scheduler.kinds.seals(self._task.runtime) or self._task.together
         return is_noticed and not self._audit.is_suspect(self._task.call)
 
-    async def believed(self, checks: Sequence[CallCheck], findings: Sequence[_Known]) -> list[_Known]:
-        """The findings, to be asked for right before they are used: if an audit has found a difference meanwhile, all
+    async def believed(self, checks: Sequence[CallCheck], results: Sequence[_Known]) -> list[_Known]:
+        """The results, to be asked for right before they are used: if an audit has found a difference meanwhile, all
         that shared a worker have run again, alone."""
-        found = list(findings)
+        found = list(results)
         if self._audit.is_suspect(self._task.call):
-            shared = [at for at, finding in enumerate(found) if finding is not None and finding.shared]
+            shared = [at for at, judged in enumerate(found) if judged is not None and judged.shared]
             for at, alone in zip(shared, await together(*[self._evaluate_alone(checks[at]) for at in shared])):
                 found[at] = alone
         return found
@@ -94,24 +94,24 @@ class Caller:
 
         What cannot share (the program is not hermetic, arguments to be computed first, ...) goes its own way.
         """
-        findings: dict[int, CheckResult] = {}
+        results: dict[int, CheckResult] = {}
         waiting = list(range(len(checks)))
         turns = 0
         while waiting:
             turns += 1
             if self._task.together and turns > _TURNS_TOGETHER:
-                findings.update(zip(waiting, await together(*[self._evaluate_alone(checks[at]) for at in waiting])))
+                results.update(zip(waiting, await together(*[self._evaluate_alone(checks[at]) for at in waiting])))
                 break
             found, elsewhere = await self._run_shared([checks[at] for at in waiting])
-            findings.update({waiting[at]: finding for at, finding in found.items()})
+            results.update({waiting[at]: judged for at, judged in found.items()})
             if elsewhere:
                 alone = [self._evaluate_elsewhere(checks[waiting[at]], kind) for at, kind in elsewhere.items()]
-                findings.update(zip([waiting[at] for at in elsewhere], await together(*alone)))
-            waiting = [at for at in waiting if at not in findings]
-        return [findings[at] for at in range(len(checks))]
+                results.update(zip([waiting[at] for at in elsewhere], await together(*alone)))
+            waiting = [at for at in waiting if at not in results]
+        return [results[at] for at in range(len(checks))]
 
     async def _run_shared(self, checks: Sequence[CallCheck]) -> tuple[dict[int, CheckResult], dict[int, str]]:
-        """(findings, class of what has to go another way), by place. If the worker gets stuck on a call, those behind
+        """(results, class of what has to go another way), by place. If the worker gets stuck on a call, those behind
         it are evaluated by others meanwhile."""
         behind: dict[int, asyncio.Task[list[CheckResult]]] = {}
 
@@ -138,17 +138,17 @@ class Caller:
         return found | taken_over, {at: kind for at, kind in elsewhere.items() if at not in taken_over}
 
     def _read_shared(self, result: Result, asked: Asked, way: Way) -> tuple[dict[int, CheckResult], dict[int, str]]:
-        """What the worker itself says of the calls: (findings, class of what has to go another way)."""
+        """What the worker itself says of the calls: (results, class of what has to go another way)."""
         seen = charging.read(result, asked, self._task.limits, way.assurance_of)
         # Without a program there is nothing an expression could not be evaluated beside.
         elsewhere = {at: seen.classes[at] if self._task.program else messages.DIRECT for at in seen.to_run_alone}
         elsewhere = {at: messages.DIRECT if kind == messages.CONSTANT else kind for at, kind in elsewhere.items()}
         if not result.error:  # our own failures are tried again
-            broken = [at for at, finding in seen.findings.items() if finding.outcome is Outcome.SANDBOX_ERROR]
+            broken = [at for at, judged in seen.results.items() if judged.outcome is Outcome.SANDBOX_ERROR]
             elsewhere.update(dict.fromkeys(broken, messages.DIRECT))
-        found = {at: finding for at, finding in seen.findings.items() if at not in elsewhere}
+        found = {at: judged for at, judged in seen.results.items() if at not in elsewhere}
         is_shared = seen.is_shared or result.company is not None
-        return {at: finding.but(shared=is_shared) for at, finding in found.items()}, elsewhere
+        return {at: judged.but(shared=is_shared) for at, judged in found.items()}, elsewhere
 
     async def _audit_shared(self, checks: Sequence[CallCheck], found: dict[int, CheckResult], result: Result) -> None:
         """Run a random share of the calls that shared a worker again, alone."""
@@ -171,8 +171,8 @@ class Caller:
     async def _evaluate_alone(self, check: CallCheck) -> CheckResult:
         """One call, one worker (or two, where its arguments have to be computed first)."""
         way = _ALONE if self._task.program else _NO_PROGRAM
-        finding, kind = await self._attempt(check, way)
-        return finding if finding is not None else await self._evaluate_elsewhere(check, kind)
+        judged, kind = await self._attempt(check, way)
+        return judged if judged is not None else await self._evaluate_elsewhere(check, kind)
 
     async def _evaluate_elsewhere(self, check: CallCheck, kind: str) -> CheckResult:
         """A call of a class that does not run where it was asked."""
@@ -186,22 +186,22 @@ class Caller:
         """The call beside the program, IN_PROCESS; INVALID where better was required."""
         if self._task.require is not None and self._task.require is not Assurance.IN_PROCESS:
             return invalid(f"{why}, {ONLY_BESIDE}")
-        finding, _ = await self._attempt(replace(check, entry_point=""), _BESIDE_PROGRAM)
-        return finding if finding is not None else sandbox_error("the call was not evaluated")
+        judged, _ = await self._attempt(replace(check, entry_point=""), _BESIDE_PROGRAM)
+        return judged if judged is not None else sandbox_error("the call was not evaluated")
 
     async def _attempt(self, check: CallCheck, way: Way) -> tuple[CheckResult | None, str]:
-        """(finding, "") or (None, the class of call that has to go another way). Our own failures are tried again."""
-        finding: CheckResult | None = None
+        """(result, "") or (None, the class of call that has to go another way). Our own failures are tried again."""
+        judged: CheckResult | None = None
         for attempt in RETRY.tries():
             job = self._calls_job([check], way)
             result = await self._scheduler.run(job)
             seen = charging.read(result, job.asked, self._task.limits, way.assurance_of)
             if seen.to_run_alone:
                 return None, seen.classes[:1]
-            finding = seen.findings[0].but(attempts=max(attempt, result.attempts))
-            if finding.outcome is not Outcome.SANDBOX_ERROR or result.error:
+            judged = seen.results[0].but(attempts=max(attempt, result.attempts))
+            if judged.outcome is not Outcome.SANDBOX_ERROR or result.error:
                 break
-        return finding, ""
+        return judged, ""
 
     def _calls_job(self, checks: Sequence[CallCheck], way: Way) -> Job:
         inspect = payloads.INSPECT if self._inspects and any(check.inspect for check in checks) else 0
@@ -231,34 +231,34 @@ class Caller:
         fields = [self._program, check.call.encode("utf-8", "surrogatepass")]
         asked = charging.one_answer(self._task.limits, value_bytes=messages.MAX_ARGUMENTS)
         result = await self._scheduler.run(self._job(messages.JOB_ARGUMENTS, fields, asked))
-        report, finding = result.read(asked), charging.read_single(result, asked, self._task.limits)
+        report, judged = result.read(asked), charging.read_single(result, asked, self._task.limits)
         if report.plan is not None and report.plan.classes == messages.INVALID:
             detail = report.plan.detail_of(0)
             return invalid(detail) if check.entry_point else await self.evaluate_beside(check, detail)
-        if finding.outcome is not None or report.plan is None:
-            return finding.but(assurance=Assurance.SEPARATED)
+        if judged.outcome is not None or report.plan is None:
+            return judged.but(assurance=Assurance.SEPARATED)
         kind, encoded, shown = report.answers[0].fields[:3]
         if kind != messages.PLAIN:
             why = f"an argument is not plain data ({text(shown)})"
             # Beside the program nothing keeps the arguments from its names, which an entry point promises.
             return invalid(why) if check.entry_point else await self.evaluate_beside(check, why)
         fields = [self._program, (report.plan.details or ("",))[0].encode(), encoded]
-        finding = await self._run_single(messages.JOB_APPLY, fields)
-        return finding.but(assurance=Assurance.SEPARATED)
+        judged = await self._run_single(messages.JOB_APPLY, fields)
+        return judged.but(assurance=Assurance.SEPARATED)
 
     # ---- expressions on the other side -------------------------------------------------------------------------
 
     async def evaluate_expected(self, expression: str) -> CheckResult:
         """An expected value that is not a constant: without the program, or beside it if it needs its names."""
         field = expression.encode("utf-8", "surrogatepass")
-        finding = await self._run_single(messages.JOB_EXPRESSION, [field])
-        if finding.exception is not None and finding.exception[0] == "NameError" and self._task.program:
+        judged = await self._run_single(messages.JOB_EXPRESSION, [field])
+        if judged.exception is not None and judged.exception[0] == "NameError" and self._task.program:
             check = CallCheck("", expression, None)
             return await self.evaluate_beside(check, "the expected value uses names of the program")
-        return finding.but(assurance=Assurance.SEPARATED)
+        return judged.but(assurance=Assurance.SEPARATED)
 
     async def _run_single(self, kind: bytes, fields: list[bytes]) -> CheckResult:
-        """The finding of a job that answers one check with a value."""
+        """The result of a job that answers one check with a value."""
         limits = self._task.limits
         asked = charging.one_answer(limits)
         job = self._job(kind, fields, asked)

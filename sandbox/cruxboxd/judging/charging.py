@@ -1,4 +1,4 @@
-"""From a worker's report and end to findings: which check the end is attributed to, and which checks run again alone.
+"""From a worker's report and end to results: which check the end is attributed to, and which checks run again alone.
 
 There are three pure steps. The report is parsed (`cruxboxd.zygotes.report`). The worker's end is attributed to one
 check, or to none. The results are labelled with properties that all of them share. Rules of the second step:
@@ -45,7 +45,7 @@ class Seen:
     """The results of one worker's checks, by position. A check in neither was not reached, because the worker
     ended early, and runs in a new worker; `classes` is what the plan says each is."""
 
-    findings: dict[int, CheckResult]
+    results: dict[int, CheckResult]
     to_run_alone: list[int]
     classes: str = ""
     is_shared: bool = False  # some ran one after the other, as what may share a worker
@@ -75,7 +75,7 @@ def one_answer(
 def read(
     result: Result, asked: Asked, limits: Limits, assurance_of: Callable[[Plan], Assurance | None] = lambda _plan: None
 ) -> Seen:
-    """Findings of the checks that were answered, cannot be, or ended the worker; and which have to run alone.
+    """Results of the checks that were answered, cannot be, or ended the worker; and which have to run alone.
 
     `limits` are those of each check; `assurance_of` gives that of calls.
     """
@@ -88,21 +88,21 @@ def read(
             return Seen({}, list(range(asked.count)), messages.DIRECT * asked.count)
         return Seen({0: _labelled(of_missing_plan(report, result, limits), result)}, [])
     ends, again = _charge(plan, report, result, limits)
-    findings = _answers(plan, report, result, assurance_of(plan))
+    results = _answers(plan, report, result, assurance_of(plan))
     for at, kind in enumerate(plan.classes):
         if kind == messages.INVALID:
-            findings[at] = _labelled(invalid(plan.detail_of(at)), result, report)
-    for at, finding in ends.items():
-        findings[at] = _labelled(finding, result, report, at, assurance_of(plan))
+            results[at] = _labelled(invalid(plan.detail_of(at)), result, report)
+    for at, judged in ends.items():
+        results[at] = _labelled(judged, result, report, at, assurance_of(plan))
     for at in again:
-        findings.pop(at, None)
-    elsewhere = [at for at in range(asked.count) if at not in findings and at not in report.turns]
-    return Seen(findings, sorted([*elsewhere, *again]), plan.classes, plan.hermetic and len(report.turns) > 1)
+        results.pop(at, None)
+    elsewhere = [at for at in range(asked.count) if at not in results and at not in report.turns]
+    return Seen(results, sorted([*elsewhere, *again]), plan.classes, plan.hermetic and len(report.turns) > 1)
 
 
 def read_single(result: Result, asked: Asked, limits: Limits) -> CheckResult:
-    """The finding of a job that answers one check."""
-    return read(result, asked, limits).findings[0]
+    """The result of a job that answers one check."""
+    return read(result, asked, limits).results[0]
 
 
 def behind(report: bytes, asked: Asked) -> list[int]:
@@ -115,7 +115,7 @@ def behind(report: bytes, asked: Asked) -> list[int]:
 
 
 def _charge(plan: Plan, report: Report, result: Result, limits: Limits) -> tuple[dict[int, CheckResult], set[int]]:
-    """(findings of the checks that are charged with the end of the worker, checks that run again, alone)."""
+    """(results of the checks that are charged with the end of the worker, checks that run again, alone)."""
     calls = [at for at in report.turns if plan.classes[at] != messages.CONSTANT]
     first = calls[:1] or report.turns[:1]
     again = {at for at in _out_of_memory(report) if at in calls and at not in first}
@@ -174,39 +174,39 @@ def of_missing_plan(report: Report, result: Result, limits: Limits) -> CheckResu
 
 
 def _of_exit(report: Report, result: Result, limits: Limits) -> CheckResult:
-    """The finding of the check that ended the worker. The CPU time that was reported on is not its own."""
-    finding = outcomes.of_exit(result.facts, limits.cpu_ms * _MS, limits.memory_bytes)
-    return finding.but(cpu_ns=max(finding.cpu_ns - sum(one.cpu_ns for one in report.answers), 0))
+    """The result of the check that ended the worker. The CPU time that was reported on is not its own."""
+    judged = outcomes.of_exit(result.facts, limits.cpu_ms * _MS, limits.memory_bytes)
+    return judged.but(cpu_ns=max(judged.cpu_ns - sum(one.cpu_ns for one in report.answers), 0))
 
 
 # ---- what holds for all --------------------------------------------------------------------------------------------
 
 
 def _answers(plan: Plan, report: Report, result: Result, assurance: Assurance | None) -> dict[int, CheckResult]:
-    """The findings of the checks that were answered. No worker used more than the kernel measured, all in all."""
+    """The results of the checks that were answered. No worker used more than the kernel measured, all in all."""
     base = _labelled(outcomes.BLANK, result, assurance=assurance)
-    findings = {}
+    results = {}
     facts, left = result.facts, result.facts.cpu_ns
     for one in report.answers:
-        finding = outcomes.of_answer(one, facts, base)
-        finding = finding.but(cpu_ns=min(finding.cpu_ns, left)) if finding.cpu_ns > left else finding
-        left -= finding.cpu_ns
+        judged = outcomes.of_answer(one, facts, base)
+        judged = judged.but(cpu_ns=min(judged.cpu_ns, left)) if judged.cpu_ns > left else judged
+        left -= judged.cpu_ns
         if plan.classes[one.index] == messages.CONSTANT:
-            finding = finding.but(assurance=Assurance.LITERAL)
+            judged = judged.but(assurance=Assurance.LITERAL)
         notes = report.notes.get(one.index)
-        findings[one.index] = finding.but(findings=notes) if notes else finding
-    return findings
+        results[one.index] = judged.but(findings=notes) if notes else judged
+    return results
 
 
 def _labelled(
-    finding: CheckResult,
+    judged: CheckResult,
     result: Result,
     report: Report | None = None,
     at: int = 0,
     assurance: Assurance | None = None,
 ) -> CheckResult:
-    """The finding with what is known of its job, and the notes on check `at`."""
-    return finding.but(
+    """The result with what is known of its job, and the notes on check `at`."""
+    return judged.but(
         findings=report.notes.get(at, ()) if report is not None else (),
         queue_ns=max(result.queue_ns, 0),
         attempts=result.attempts,

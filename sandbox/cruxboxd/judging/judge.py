@@ -1,4 +1,4 @@
-"""The judge: turns tasks into findings.
+"""The judge: turns tasks into results.
 
 Theory of operation. Workers that run no program read every *expected* text (`expected`). At the same time workers that
 never see an expected value run each task's calls (`calls`). This module receives both as canonical bytes, and
@@ -46,7 +46,7 @@ Emit = Callable[[Task, Check, CheckResult, "CheckResult | None"], Awaitable[None
 
 
 class _NotTaken(Exception):
-    """A finding was not taken (the answer is too large, say): no failure of judging."""
+    """A result was not taken (the answer is too large, say): no failure of judging."""
 
     def __init__(self, why: Exception) -> None:
         self.why = why
@@ -61,7 +61,7 @@ class Judge:
         self._seeds = (hash_seed, str(int(hash_seed) + SECOND_SEED_OFFSET))
 
     async def judge(self, tasks: Sequence[Task], emit: Emit) -> None:
-        """Judge every check of every task; `emit(task, check, finding, second run's finding)` as they are known."""
+        """Judge every check of every task; `emit(task, check, result, second run's result)` as they are known."""
         readings, reading = self._read_all(tasks)
         running: list[asyncio.Task[None]] = []
         try:
@@ -101,13 +101,13 @@ class Judge:
         return futures, works
 
     async def _judge_task(self, task: Task, readings: asyncio.Future[Readings], emit: Emit) -> None:
-        """Every check of the task gets exactly one finding; after a fault of ours, a SANDBOX_ERROR if it has none."""
+        """Every check of the task gets exactly one result; after a fault of ours, a SANDBOX_ERROR if it has none."""
         unanswered = {check.id: check for check in task.checks}
 
-        async def emit_once(task: Task, check: Check, finding: CheckResult, second: CheckResult | None) -> None:
+        async def emit_once(task: Task, check: Check, judged: CheckResult, second: CheckResult | None) -> None:
             unanswered.pop(check.id, None)
             try:
-                await emit(task, check, _hinted(task, finding), second)
+                await emit(task, check, _hinted(task, judged), second)
             except Exception as error:
                 raise _NotTaken(error) from None
 
@@ -157,9 +157,9 @@ class Judge:
             if check.expected is None:
                 await emit(task, check, _evaluated(value), other and _evaluated(other))
                 continue
-            finding = await self._settle(caller, check, value, read[check])
+            judged = await self._settle(caller, check, value, read[check])
             second = other and await self._settle(caller, check, other, read[check])
-            await emit(task, check, finding, second)
+            await emit(task, check, judged, second)
 
     async def _evaluate(
         self, task: Task, checks: list[CallCheck]
@@ -234,12 +234,12 @@ class Judge:
 
     async def _judge_script(self, task: Task, check: ScriptCheck, reading: Reading | None, emit: Emit) -> None:
         if reading is not None and reading.kind is Kind.INVALID:
-            finding = invalid(f"the script: {reading.text}")
+            judged = invalid(f"the script: {reading.text}")
         elif reading is not None and reading.kind is Kind.UNREAD:
-            finding = sandbox_error(reading.text)
+            judged = sandbox_error(reading.text)
         else:
-            finding = await run_script(self._scheduler, task, check, self._seeds[0])
-        await emit(task, check, finding, None)
+            judged = await run_script(self._scheduler, task, check, self._seeds[0])
+        await emit(task, check, judged, None)
 
     async def _judge_stdio(self, task: Task, check: StdioCheck, checkers: Caller | None, emit: Emit) -> None:
         await emit(task, check, await run_stdio(self._scheduler, task, check, self._seeds[0], checkers), None)
@@ -248,15 +248,15 @@ class Judge:
         await emit(task, check, await run_program(self._scheduler, task, check, self._seeds[0]), None)
 
 
-def _hinted(task: Task, finding: CheckResult) -> CheckResult:
+def _hinted(task: Task, judged: CheckResult) -> CheckResult:
     """A module that is missing is most often a package that another runtime has: say how to get there."""
-    if finding.exception is None or finding.exception[0] != "ModuleNotFoundError" or finding.detail:
-        return finding
+    if judged.exception is None or judged.exception[0] != "ModuleNotFoundError" or judged.detail:
+        return judged
     hint = (
         f"the runtime {task.runtime!r} has no such module; `cruxbox runtimes` lists what each one has, "
         "--runtime NAME chooses another, and --python PATH an interpreter of your own"
     )
-    return finding.but(detail=hint)
+    return judged.but(detail=hint)
 
 
 def texts_of(task: Task) -> dict[Check, tuple[bytes, str]]:

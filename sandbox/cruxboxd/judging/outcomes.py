@@ -165,7 +165,7 @@ def _signal_name(number: int) -> str:
 
 
 def of_answer(answer: Answer, facts: Exit, base: CheckResult = BLANK) -> CheckResult:
-    """The finding of a check that its worker answered; `base` holds what all findings of the worker have in common.
+    """The result of a check that its worker answered; `base` holds what all results of the worker have in common.
     What the answer claims to have used is cut to what the kernel measured."""
     fields = _READERS[answer.kind](answer)
     fields["steps"] = answer.steps
@@ -243,7 +243,7 @@ def _read_raised(answer: Answer) -> Fields:
     return {**fields, **ending, **_printed(stdout, stderr)}
 
 
-# The detail of a finding that says "it came to its end".
+# The detail of a result that says "it came to its end".
 ENDED = "ended"
 
 
@@ -278,7 +278,7 @@ _READERS: dict[bytes, Reader] = {
 
 
 def compare(value: CheckResult, expected: bytes | None) -> CheckResult:
-    """PASSED or FAILED for a value that was computed; any other finding as it is."""
+    """PASSED or FAILED for a value that was computed; any other result as it is."""
     if value.outcome is not None:
         return value
     if value.canonical is None or expected is None:

@@ -59,10 +59,10 @@ async def _run_separated(scheduler: Scheduler, task: Task, check: ScriptCheck, h
         job.flags |= messages.PAIR
         job.partner = job_for(scheduler, task, messages.JOB_TEST, fields, hash_seed, texts)
         job.partner.is_partner = True
-        finding = _of_pair(*await scheduler.run_pair(job), task, check.framework)
-        if finding.outcome is not Outcome.SANDBOX_ERROR:
+        judged = _of_pair(*await scheduler.run_pair(job), task, check.framework)
+        if judged.outcome is not Outcome.SANDBOX_ERROR:
             break
-    return finding.but(assurance=Assurance.SEPARATED)
+    return judged.but(assurance=Assurance.SEPARATED)
 
 
 def _of_pair(candidate: Result, test: Result, task: Task, framework: str) -> CheckResult:
@@ -76,28 +76,28 @@ def _of_pair(candidate: Result, test: Result, task: Task, framework: str) -> Che
     if test.facts.killed == messages.KILLED_PARTNER:
         return _gone(served, candidate, "the candidate ended before its test")
     asked = one_answer(task.limits, TEST_ENDS, is_suite=True)
-    said, finding = test.read(asked), read_single(test, asked, task.limits)
+    said, judged = test.read(asked), read_single(test, asked, task.limits)
     kind = said.last_kind
     if kind in _TEST_LEAVES and test.facts.is_clean:
         if kind == messages.CANDIDATE_GONE:
-            return _gone(served, candidate, finding.detail)
-        return served.but(outcome=finding.outcome, detail=finding.detail)
-    finding = of_suite(_of_script(finding), said.tests, framework)
-    if _ran_out(finding) and any(answer.is_out_of_memory for answer in candidate.read(served_by).answers):
-        finding = finding.but(outcome=Outcome.MEMORY_LIMIT, detail="out of memory")
-    return finding.but(
+            return _gone(served, candidate, judged.detail)
+        return served.but(outcome=judged.outcome, detail=judged.detail)
+    judged = of_suite(_of_script(judged), said.tests, framework)
+    if _ran_out(judged) and any(answer.is_out_of_memory for answer in candidate.read(served_by).answers):
+        judged = judged.but(outcome=Outcome.MEMORY_LIMIT, detail="out of memory")
+    return judged.but(
         steps=served.steps,
         cpu_ns=served.cpu_ns,
         peak_bytes=max(candidate.facts.peak_bytes, test.facts.peak_bytes),
-        stdout=served.stdout or finding.stdout,
-        stderr=served.stderr or finding.stderr,
+        stdout=served.stdout or judged.stdout,
+        stderr=served.stderr or judged.stderr,
     )
 
 
-def _ran_out(finding: CheckResult) -> bool:
+def _ran_out(judged: CheckResult) -> bool:
     """Did the script end with an error of the candidate's memory (or of the test's)?"""
-    raised = finding.exception[0] if finding.exception is not None else ""
-    return finding.outcome is Outcome.RAISED and raised.endswith("MemoryError")
+    raised = judged.exception[0] if judged.exception is not None else ""
+    return judged.outcome is Outcome.RAISED and raised.endswith("MemoryError")
 
 
 def _gone(served: CheckResult, candidate: Result, text: str) -> CheckResult:
@@ -118,30 +118,30 @@ _TESTS = {
 }
 
 
-def of_suite(finding: CheckResult, told: tuple[tuple[bytes, str, str], ...] | None, framework: str) -> CheckResult:
-    """The finding of a script that may be a suite: PASSED if at least one test ran and all that ran passed."""
+def of_suite(judged: CheckResult, told: tuple[tuple[bytes, str, str], ...] | None, framework: str) -> CheckResult:
+    """The result of a script that may be a suite: PASSED if at least one test ran and all that ran passed."""
     if told is None:
-        if framework and finding.outcome is Outcome.PASSED:
+        if framework and judged.outcome is Outcome.PASSED:
             return sandbox_error("the suite ended without a word on its tests")
-        return finding
+        return judged
     tests = tuple([(name, _TESTS[letter], message) for letter, name, message in told])
-    finding = finding.but(tests=tests)
-    if finding.outcome is not Outcome.PASSED:
-        return finding
+    judged = judged.but(tests=tests)
+    if judged.outcome is not Outcome.PASSED:
+        return judged
     bad = [name for name, ended, _ in tests if ended in (TestOutcome.FAILED, TestOutcome.ERROR)]
     if bad:
         detail = f"{len(bad)} of {len(tests)} tests did not pass, the first is {bad[0]}"
-        return finding.but(outcome=Outcome.FAILED, detail=detail)
+        return judged.but(outcome=Outcome.FAILED, detail=detail)
     if all(ended is TestOutcome.SKIPPED for _, ended, _ in tests):
         detail = "every test of the suite was skipped" if tests else "the suite holds no test"
-        return finding.but(outcome=Outcome.INVALID, detail=detail)
-    return finding
+        return judged.but(outcome=Outcome.INVALID, detail=detail)
+    return judged
 
 
-def _of_script(finding: CheckResult) -> CheckResult:
+def _of_script(judged: CheckResult) -> CheckResult:
     """A script that came to its end has PASSED; an assertion of it that failed is FAILED."""
-    if finding.outcome is None and finding.detail == outcomes.ENDED:
-        return finding.but(outcome=Outcome.PASSED, detail="")
-    if finding.outcome is Outcome.RAISED and finding.exception is not None and finding.exception[0] == "AssertionError":
-        return finding.but(outcome=Outcome.FAILED, detail="an assertion of the script does not hold")
-    return finding
+    if judged.outcome is None and judged.detail == outcomes.ENDED:
+        return judged.but(outcome=Outcome.PASSED, detail="")
+    if judged.outcome is Outcome.RAISED and judged.exception is not None and judged.exception[0] == "AssertionError":
+        return judged.but(outcome=Outcome.FAILED, detail="an assertion of the script does not hold")
+    return judged

@@ -28,27 +28,27 @@ async def run_stdio(
     """The program with `stdin`; what it printed is read from memory files after its death and judged here, or by a
     checker in a worker of its own. `checkers` runs that."""
     result = await scheduler.run(_job(scheduler, task, check, hash_seed, 0))
-    finding = _with_output(_of_stdio(result, task, bool(check.expected_stdout.strip())), result, task)
-    if finding.outcome is not None:
-        return finding
+    judged = _with_output(_of_stdio(result, task, bool(check.expected_stdout.strip())), result, task)
+    if judged.outcome is not None:
+        return judged
     out = result.streams[0]
     if checkers is not None:
-        return await _ask_checker(checkers, check, out, finding)
+        return await _ask_checker(checkers, check, out, judged)
     same = True
     for step in is_same(out, encoded(check.expected_stdout), check.comparison):
         same = step
         await asyncio.sleep(0)
-    return finding.but(outcome=Outcome.PASSED if same else Outcome.FAILED, detail="" if same else "the output differs")
+    return judged.but(outcome=Outcome.PASSED if same else Outcome.FAILED, detail="" if same else "the output differs")
 
 
 async def run_program(scheduler: Scheduler, task: Task, check: RunCheck, hash_seed: str) -> CheckResult:
     """The program by itself: EXECUTED if it came to an end of its own, whatever its exit code is."""
     result = await scheduler.run(_job(scheduler, task, check, hash_seed, RUN_ONLY))
-    finding = _with_output(_of_run(result, task), result, task)
-    if result.files.is_over and finding.outcome is Outcome.EXECUTED:
+    judged = _with_output(_of_run(result, task), result, task)
+    if result.files.is_over and judged.outcome is Outcome.EXECUTED:
         why = "the files that were asked for are more than its output limit"
-        return finding.but(outcome=Outcome.OUTPUT_LIMIT, detail=why, exit_code=None)
-    return finding.but(files=result.files.files)
+        return judged.but(outcome=Outcome.OUTPUT_LIMIT, detail=why, exit_code=None)
+    return judged.but(files=result.files.files)
 
 
 def _job(scheduler: Scheduler, task: Task, check: StdioCheck | RunCheck, hash_seed: str, flags: int) -> Job:
@@ -60,11 +60,11 @@ def _job(scheduler: Scheduler, task: Task, check: StdioCheck | RunCheck, hash_se
     return job
 
 
-def _with_output(finding: CheckResult, result: Result, task: Task) -> CheckResult:
+def _with_output(judged: CheckResult, result: Result, task: Task) -> CheckResult:
     limit = task.limits.output_bytes
     out, err = (stream[:limit] for stream in result.streams)
     cut = len(result.streams[0]) > limit
-    return finding.but(stdout=text(out), stderr=text(err), output_cut=cut, assurance=Assurance.SEPARATED)
+    return judged.but(stdout=text(out), stderr=text(err), output_cut=cut, assurance=Assurance.SEPARATED)
 
 
 def _is_over_limit(result: Result, task: Task) -> bool:
@@ -75,13 +75,13 @@ _TOO_MUCH = CheckResult(Outcome.OUTPUT_LIMIT, "printed more than its output limi
 
 
 def _of_stdio(result: Result, task: Task, expects_output: bool) -> CheckResult:
-    """The finding, with outcome None if the program came to its end: also by os._exit(0), as its output is judged,
+    """The result, with outcome None if the program came to its end: also by os._exit(0), as its output is judged,
     unless none is expected: then there would be nothing to judge."""
     if _is_over_limit(result, task):
         return _TOO_MUCH
-    finding = read_single(result, one_answer(task.limits, ENDS), task.limits)
-    silent = finding.outcome is Outcome.CRASHED and result.facts.is_clean and expects_output
-    return finding.but(outcome=None, detail="") if silent else finding
+    judged = read_single(result, one_answer(task.limits, ENDS), task.limits)
+    silent = judged.outcome is Outcome.CRASHED and result.facts.is_clean and expects_output
+    return judged.but(outcome=None, detail="") if silent else judged
 
 
 def _of_run(result: Result, task: Task) -> CheckResult:
@@ -95,12 +95,12 @@ def _of_run(result: Result, task: Task) -> CheckResult:
         return read_single(result, asked, task.limits)
     if not ended or said.syscall is not None:
         return read_single(result, asked, task.limits)
-    finding = read_single(replace(result, facts=replace(facts, status=0)), asked, task.limits)
-    silent = finding.outcome is Outcome.CRASHED and not said.answers
-    if finding.outcome is Outcome.RAISED or silent or (finding.outcome is None and finding.detail == ENDED):
-        hint = finding.detail if finding.outcome is Outcome.RAISED else ""
-        return finding.but(outcome=Outcome.EXECUTED, detail=hint, exit_code=os.WEXITSTATUS(facts.status))
-    return finding
+    judged = read_single(replace(result, facts=replace(facts, status=0)), asked, task.limits)
+    silent = judged.outcome is Outcome.CRASHED and not said.answers
+    if judged.outcome is Outcome.RAISED or silent or (judged.outcome is None and judged.detail == ENDED):
+        hint = judged.detail if judged.outcome is Outcome.RAISED else ""
+        return judged.but(outcome=Outcome.EXECUTED, detail=hint, exit_code=os.WEXITSTATUS(facts.status))
+    return judged
 
 
 # ---- checkers ------------------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def checkers_of(task: Task, checks: Sequence[StdioCheck]) -> dict[str, Task]:
     }
 
 
-async def _ask_checker(checkers: Caller, check: StdioCheck, out: bytes, finding: CheckResult) -> CheckResult:
+async def _ask_checker(checkers: Caller, check: StdioCheck, out: bytes, judged: CheckResult) -> CheckResult:
     """PASSED or FAILED as the checker says; FAILED, too, if it says neither of what was printed and is known to work.
 
     What was printed is hostile: it can make a checker raise, hang or return something else. That is the candidate's
@@ -131,10 +131,10 @@ async def _ask_checker(checkers: Caller, check: StdioCheck, out: bytes, finding:
     """
     room = _MOST_CHECKED - len(check.stdin) - len(check.expected_stdout)
     if room < 0:
-        return finding.but(outcome=Outcome.INVALID, detail=f"a checker is given at most {_MOST_CHECKED} bytes")
+        return judged.but(outcome=Outcome.INVALID, detail=f"a checker is given at most {_MOST_CHECKED} bytes")
     if len(out) > room:
         detail = f"printed more than a checker is given, which is {_MOST_CHECKED} bytes in all"
-        return finding.but(outcome=Outcome.OUTPUT_LIMIT, detail=detail)
+        return judged.but(outcome=Outcome.OUTPUT_LIMIT, detail=detail)
     outcome, why = await _say(checkers, check, _call(check, out.decode("utf-8", "replace")))
     if outcome is None:
         by_itself = _IS_DEFINED if not check.expected_stdout.strip() else _call(check, check.expected_stdout)
@@ -144,7 +144,7 @@ async def _ask_checker(checkers: Caller, check: StdioCheck, out: bytes, finding:
             outcome, why = sound, fault
     if outcome is Outcome.SANDBOX_ERROR:
         return sandbox_error(f"the checker: {why}")
-    return finding.but(outcome=outcome, detail=why)
+    return judged.but(outcome=outcome, detail=why)
 
 
 def _call(check: StdioCheck, printed: str) -> str:

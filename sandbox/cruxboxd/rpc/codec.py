@@ -228,46 +228,46 @@ class Stamp:
 
 
 def write_verdict(  # noqa: C901 - what is not set is not sent, field by field
-    task: Task, check: Check, finding: CheckResult, second: CheckResult | None, stamp: Stamp
+    task: Task, check: Check, judged: CheckResult, second: CheckResult | None, stamp: Stamp
 ) -> pb.Verdict:
     """One verdict for the wire."""
     verdict = pb.Verdict(
         task_id=task.id,
         check_id=check.id,
-        outcome=(finding.outcome or Outcome.SANDBOX_ERROR).value,  # type: ignore[arg-type]
-        steps=finding.steps,
-        cpu_ns=finding.cpu_ns,
-        wall_ns=finding.wall_ns,
-        queue_ns=finding.queue_ns,
-        peak_memory_bytes=finding.peak_bytes,
-        value=finding.shown,
-        attempts=finding.attempts,
+        outcome=(judged.outcome or Outcome.SANDBOX_ERROR).value,  # type: ignore[arg-type]
+        steps=judged.steps,
+        cpu_ns=judged.cpu_ns,
+        wall_ns=judged.wall_ns,
+        queue_ns=judged.queue_ns,
+        peak_memory_bytes=judged.peak_bytes,
+        value=judged.shown,
+        attempts=judged.attempts,
         runtime_version=stamp.versions[task.runtime],
         profile_digest=stamp.profile_digest,
     )
-    if finding.assurance is not None:
-        verdict.assurance = finding.assurance.value  # type: ignore[assignment]
-    if finding.clock is not None:
-        verdict.clock = finding.clock.value  # type: ignore[assignment]
-    if finding.detail:
-        verdict.detail = finding.detail
-    if finding.exception is not None:
-        kind, message, line = finding.exception
+    if judged.assurance is not None:
+        verdict.assurance = judged.assurance.value  # type: ignore[assignment]
+    if judged.clock is not None:
+        verdict.clock = judged.clock.value  # type: ignore[assignment]
+    if judged.detail:
+        verdict.detail = judged.detail
+    if judged.exception is not None:
+        kind, message, line = judged.exception
         verdict.exception.type, verdict.exception.message, verdict.exception.line = kind, message, line
-    if finding.stdout or finding.stderr:
-        verdict.stdout, verdict.stderr = finding.stdout, finding.stderr
-    verdict.value_truncated, verdict.output_truncated = finding.shown_cut, finding.output_cut
+    if judged.stdout or judged.stderr:
+        verdict.stdout, verdict.stderr = judged.stdout, judged.stderr
+    verdict.value_truncated, verdict.output_truncated = judged.shown_cut, judged.output_cut
     if stamp.degraded:
         verdict.degraded.extend(stamp.degraded)
-    if finding.findings:
-        verdict.findings.extend(finding.findings)
-    for name, ended, message in finding.tests:
+    if judged.findings:
+        verdict.findings.extend(judged.findings)
+    for name, ended, message in judged.tests:
         verdict.tests.add(name=name, outcome=ended.value, message=message)
-    if finding.exit_code is not None:
-        verdict.exit_code = finding.exit_code
-    for name, content in finding.files:
+    if judged.exit_code is not None:
+        verdict.exit_code = judged.exit_code
+    for name, content in judged.files:
         verdict.files[name] = content
-    if second is not None and not same_answer(finding, second):
+    if second is not None and not same_answer(judged, second):
         verdict.nondeterministic = True
         verdict.other_value = second.shown or (second.outcome.name if second.outcome else "")
     return verdict

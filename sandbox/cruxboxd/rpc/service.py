@@ -120,8 +120,8 @@ class SandboxService:
     async def _judge_stream(self, requests: AsyncIterator[bytes], call: Call, stream: ResponseStream) -> None:
         """Judge what comes until the client, or this server, has had enough; then finish what was begun."""
 
-        async def emit(task: Task, check: OneCheck, finding: CheckResult, second: CheckResult | None) -> None:
-            await stream.put(self._write(task, check, finding, second))
+        async def emit(task: Task, check: OneCheck, judged: CheckResult, second: CheckResult | None) -> None:
+            await stream.put(self._write(task, check, judged, second))
 
         work = CallWork(self._judge, emit)
         try:
@@ -173,10 +173,10 @@ class SandboxService:
         call.checks += outline.checks
         return tasks, ticket
 
-    def _write(self, task: Task, check: OneCheck, finding: CheckResult, second: CheckResult | None) -> bytes:
+    def _write(self, task: Task, check: OneCheck, judged: CheckResult, second: CheckResult | None) -> bytes:
         """A verdict as a field of CheckResponse."""
-        self._observer.verdict(task, finding)
-        return field(_VERDICTS, write_verdict(task, check, finding, second, self._stamp).SerializeToString())
+        self._observer.verdict(task, judged)
+        return field(_VERDICTS, write_verdict(task, check, judged, second, self._stamp).SerializeToString())
 
 
 class _Answer:
@@ -190,13 +190,13 @@ class _Answer:
         self._shared: set[tuple[str, str]] = set()
         self._bytes = 0
 
-    async def emit(self, task: Task, check: OneCheck, finding: CheckResult, second: CheckResult | None) -> None:
+    async def emit(self, task: Task, check: OneCheck, judged: CheckResult, second: CheckResult | None) -> None:
         """Take a verdict; one that is there already gives way to it."""
         key = task.id, check.id
         self._shared.discard(key)
-        if finding.shared or (second is not None and second.shared):
+        if judged.shared or (second is not None and second.shared):
             self._shared.add(key)
-        verdict = self._write(task, check, finding, second)
+        verdict = self._write(task, check, judged, second)
         more = len(verdict) - len(self._verdicts.get(key, b""))
         self._verdicts[key] = verdict
         self._bytes += more

@@ -68,8 +68,8 @@ class Canaries:
         """All canaries once; their outcomes, None where none came in time."""
         found: dict[str, CheckResult | None] = dict.fromkeys(self._tasks)
 
-        async def emit(task: Task, _ask: Check, finding: CheckResult, _second: CheckResult | None) -> None:
-            found[task.id] = finding
+        async def emit(task: Task, _ask: Check, judged: CheckResult, _second: CheckResult | None) -> None:
+            found[task.id] = judged
 
         try:
             await within(_ANSWER_WITHIN_S, self._judge.judge(list(self._tasks.values()), emit))
@@ -78,33 +78,33 @@ class Canaries:
         except Exception:
             log.exception("a canary could not be judged")
         where = self._where()
-        for name, finding in found.items():
-            self._judge_canary(name, finding, where)
+        for name, judged in found.items():
+            self._judge_canary(name, judged, where)
         stalled_s = where.get("stalled_s", 0.0)
         self._tell("scheduling", not (isinstance(stalled_s, float) and stalled_s > _STALLED_S))
         if isinstance(stalled_s, float) and stalled_s > _STALLED_S:
             log.error("canary is red", extra={"canary": "scheduling", **where})
-        return {name: finding.outcome if finding else None for name, finding in found.items()}
+        return {name: judged.outcome if judged else None for name, judged in found.items()}
 
-    def _judge_canary(self, name: str, finding: CheckResult | None, where: dict[str, object]) -> None:
-        outcome = finding.outcome if finding else None
+    def _judge_canary(self, name: str, judged: CheckResult | None, where: dict[str, object]) -> None:
+        outcome = judged.outcome if judged else None
         is_right = outcome in _CANARIES[name][3] or (name == "forgery" and outcome is None)
         self._tell(name, is_right)
         if not is_right:
-            log.error("canary is red", extra={"canary": name, **_how_far(finding), **where})
+            log.error("canary is red", extra={"canary": name, **_how_far(judged), **where})
 
 
-def _how_far(finding: CheckResult | None) -> dict[str, object]:
+def _how_far(judged: CheckResult | None) -> dict[str, object]:
     """What is known of a canary that is red."""
-    if finding is None:
+    if judged is None:
         return {"outcome": "none"}
     return {
-        "outcome": finding.outcome.name if finding.outcome else "none",
-        "detail": finding.detail,
-        "attempts": finding.attempts,
-        "waited_ms": finding.queue_ns // 1_000_000,
-        "wall_ms": finding.wall_ns // 1_000_000,
-        "cpu_ms": finding.cpu_ns // 1_000_000,
+        "outcome": judged.outcome.name if judged.outcome else "none",
+        "detail": judged.detail,
+        "attempts": judged.attempts,
+        "waited_ms": judged.queue_ns // 1_000_000,
+        "wall_ms": judged.wall_ns // 1_000_000,
+        "cpu_ms": judged.cpu_ns // 1_000_000,
     }
 
 

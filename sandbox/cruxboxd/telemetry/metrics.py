@@ -70,11 +70,11 @@ class Metrics(Observer):
 
     # ---- what is told ------------------------------------------------------------------------------------------
 
-    def verdict(self, task: Task, finding: CheckResult) -> None:
-        outcome = finding.outcome or Outcome.SANDBOX_ERROR
-        self._tally.add(outcome.name, self._tenant(task.tenant), task.runtime, finding)
+    def verdict(self, task: Task, judged: CheckResult) -> None:
+        outcome = judged.outcome or Outcome.SANDBOX_ERROR
+        self._tally.add(outcome.name, self._tenant(task.tenant), task.runtime, judged)
         if outcome is Outcome.VIOLATION:
-            self._violations.labels(violated(finding)).inc()
+            self._violations.labels(violated(judged)).inc()
         elif outcome is Outcome.SANDBOX_ERROR:
             self._errors.labels("verdict").inc()
 
@@ -118,8 +118,8 @@ def _steady(read: Callable[[], float]) -> float:
     return float("nan")
 
 
-def violated(finding: CheckResult) -> str:
+def violated(judged: CheckResult) -> str:
     """The system call that a violation was; "report" where it was a forged report, else "unknown"."""
-    if finding.forged:
+    if judged.forged:
         return "report"
-    return finding.syscall if finding.syscall in _SYSCALLS else "unknown"
+    return judged.syscall if judged.syscall in _SYSCALLS else "unknown"

@@ -44,12 +44,12 @@ class Tally(Collector):
         self._cpu_ns: dict[str, int] = {}
         self._queue, self._run = Times(bounds), Times(bounds)
 
-    def add(self, outcome: str, tenant: str, runtime: str, finding: CheckResult) -> None:
+    def add(self, outcome: str, tenant: str, runtime: str, judged: CheckResult) -> None:
         key = (outcome, tenant, runtime)
         self._verdicts[key] = self._verdicts.get(key, 0) + 1
-        self._cpu_ns[tenant] = self._cpu_ns.get(tenant, 0) + finding.cpu_ns
-        self._queue.add(finding.queue_ns / 1e9)
-        self._run.add(finding.wall_ns / 1e9)
+        self._cpu_ns[tenant] = self._cpu_ns.get(tenant, 0) + judged.cpu_ns
+        self._queue.add(judged.queue_ns / 1e9)
+        self._run.add(judged.wall_ns / 1e9)
 
     def collect(self) -> Iterator[Metric]:
         verdicts = CounterMetricFamily("cruxbox_verdicts", "Verdicts given", labels=("outcome", "tenant", "runtime"))
