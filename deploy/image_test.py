@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -223,6 +224,8 @@ def without_landlock() -> Iterator[str]:
 
 def kube_play() -> Iterator[str]:
     """The rendered base Deployment and its ConfigMap by `podman kube play`, which knows no probes and no Services."""
+    if not shutil.which("catatonit"):
+        raise Skipped("catatonit is not installed; a pod's pause process is made of it (apt-get install catatonit)")
     with play() as container:
         container.wait_until_serving("127.0.0.1:50051")
         yield "the rendered Deployment serves"

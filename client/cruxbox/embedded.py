@@ -115,7 +115,8 @@ class EmbeddedServer:
         return target, restarting
 
     def _spawn(self, target: str, log: Path) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "cruxboxd", "serve", "--listen", target, "--exit-with-parent"]
+        command = [sys.executable, "-m", "cruxboxd", "serve", "--listen", target]
+        command += ["--exit-with-parent", "--parent-pid", str(os.getpid())]
         started: list[subprocess.Popen[bytes]] = []
         ready = threading.Event()
 

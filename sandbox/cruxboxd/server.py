@@ -232,7 +232,7 @@ def _channel_options(config: Config) -> list[tuple[str, int]]:
 
 async def serve(config: Config) -> None:
     """Run the daemon until SIGTERM, SIGINT or SIGHUP. Raises ConfigError or RefusedToServe before it serves."""
-    protect_process(config.exit_with_parent)
+    protect_process(config.exit_with_parent, config.parent_pid)
     check_surroundings()
     give_memory_back()
     engine = Engine(config)
@@ -303,8 +303,12 @@ def check_surroundings() -> None:
         ) from None
 
 
-def protect_process(exit_with_parent: bool) -> None:
-    """Make this process's memory unreadable to others of its user; end it with its parent if that was asked."""
+def protect_process(exit_with_parent: bool, parent_pid: int = 0) -> None:
+    """Make this process's memory unreadable to others of its user; end it with its parent if that was asked.
+
+    `parent_pid` is the parent's own word on who it is. Without it the parent is whoever it was when this process first
+    looked, and one that ended before then goes unnoticed.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0):
         raise RefusedToServe(f"cannot become undumpable: {os.strerror(ctypes.get_errno())}")
@@ -312,5 +316,5 @@ def protect_process(exit_with_parent: bool) -> None:
         raise RefusedToServe("cannot become undumpable: the kernel took the call and did nothing")
     if exit_with_parent and libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0):
         raise RefusedToServe(f"cannot tie this process to its parent: {os.strerror(ctypes.get_errno())}")
-    if exit_with_parent and os.getppid() != STARTED_BY:
+    if exit_with_parent and os.getppid() != (parent_pid or STARTED_BY):
         raise RefusedToServe("the process that started this one is gone")

@@ -237,6 +237,27 @@ def test_it_dies_with_its_process(end):
     shutil.rmtree(folder, ignore_errors=True)
 
 
+# An interpreter that begins only when the process that started it is gone.
+_LATE = """#!/bin/sh
+echo $$ > "$0.pid"
+while kill -0 $PPID 2> /dev/null; do sleep 0.01; done
+exec {python} "$@" 2> "$0.log"
+"""
+
+
+def test_it_ends_if_its_process_died_before_it_could_look(tmp_path):
+    late = tmp_path / "late"
+    late.write_text(_LATE.format(python=sys.executable))
+    late.chmod(0o755)
+    script = f"import sys; sys.executable = {str(late)!r}\nfrom cruxbox import Client; Client(workers=1).info()"
+    noted = tmp_path / "late.pid"
+    with subprocess.Popen([sys.executable, "-c", script]) as process:
+        until(lambda: noted.exists() and noted.read_text().endswith("\n"))
+        process.kill()
+    until(lambda: not is_alive(int(noted.read_text())))
+    assert "the process that started this one is gone" in (tmp_path / "late.log").read_text()
+
+
 def test_it_outlives_the_thread_that_first_used_it():
     """The kernel ties a child to the thread that started it; a pool's threads come and go."""
     script = """

@@ -112,6 +112,7 @@ class Config:
     connection_age_s: float = 900.0
     canary_s: float = 30.0
     exit_with_parent: bool = False
+    parent_pid: int = 0  # 0: whoever had started this process when it first looked
     hash_seed: str = "0"
     scratch_bytes: int = 32 * MIB  # of a worker's scratch folder; 0 for none
     audit_share: float = 1 / 512
