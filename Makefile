@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test test-interpreters quick test-as-user test-ray test-packages lint bench proto header clean manifests image-test conformance differential forging load siege siege-as-user mutation
+.PHONY: setup demo test test-interpreters quick test-as-user test-ray test-packages lint bench proto header clean manifests image-test conformance differential forging load siege siege-as-user siege-in-image mutation
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml
@@ -119,6 +119,10 @@ siege: setup  ## an attacker, strangers and killed processes beside honest tenan
 
 siege-as-user: setup  ## the same against an ordinary user's daemons without namespaces
 	$(BIN)/python tests/unprivileged.py $(BIN)/python -m bench.siege --minutes $(MINUTES)
+
+siege-in-image: MINUTES = 2
+siege-in-image: setup  ## the same against daemons that run from the image, as restricted pods would (root, podman, buildah, runc)
+	$(BIN)/python deploy/image_siege.py --minutes $(MINUTES)
 
 clean:
 	rm -rf $(VENV) .venv-mutation .venv-deploy .venv-ray .venv-packages .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -212,8 +212,8 @@ def compared(found: dict[str, object]) -> Iterator[str]:
         yield f"{name}: p50 {by['p50']:.1f} times quiet, p99 {by['p99']:.1f} times{more}"
 
 
-def main() -> None:
-    """Run it; exit code 1 if anything was lost or wrong."""
+def main(kind: type[Place] = Place) -> None:
+    """Run it, with daemons of this kind; exit code 1 if anything was lost or wrong."""
     parser = argparse.ArgumentParser(description="two daemons under siege")
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
@@ -228,7 +228,7 @@ def main() -> None:
             for name in "ab":
                 home = Path(folder) / name
                 home.mkdir()
-                places.append(Place(home, options.workers, places[0].tokens if places else None))
+                places.append(kind(home, options.workers, places[0].tokens if places else None))
             found = asyncio.run(run(places, options))
         finally:
             for name, place in zip("ab", places):

@@ -24,12 +24,14 @@ from image_tools import (
     BASE,
     IMAGE,
     OUT,
+    OVERLAY,
     ROOT,
     SETTINGS,
     Container,
     Failed,
     Skipped,
     build,
+    build_overlay,
     call,
     ensure_base,
     need_tools,
@@ -82,6 +84,21 @@ try:
     print(pb.Outcome.Name(answer.verdicts[0].outcome).removeprefix("OUTCOME_"))
 except grpc.RpcError as error:
     print(error.code().name)
+"""
+# One program for each package, on a runtime; prints the packages whose import worked.
+IMPORTS = """
+import sys, grpc
+from cruxbox_proto.v1 import sandbox_pb2 as pb, sandbox_pb2_grpc as stubs
+runtime, *names = sys.argv[1:]
+tasks = [
+    pb.Task(
+        id=name, program=f"import {name}\\ndef f(): return {name}.__name__", options=pb.Options(runtime=runtime),
+        checks=[pb.Check(call=pb.CallCheck(call="f()", expected=repr(name)))],
+    )
+    for name in names
+]
+answer = stubs.SandboxStub(grpc.insecure_channel("localhost:50051")).Check(pb.CheckRequest(tasks=tasks), timeout=120)
+print(*[verdict.task_id for verdict in answer.verdicts if verdict.outcome == pb.OUTCOME_PASSED])
 """
 SCRAPE = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9464/metrics', timeout=5).read().decode())"
 
@@ -236,6 +253,21 @@ def kube_play() -> Iterator[str]:
         yield "and drains"
 
 
+def packages() -> Iterator[str]:
+    """Dockerfile.packages: workers of its runtime `sci` import what it promises, others do not."""
+    yield build_overlay()
+    lines = (ROOT / "deploy/image/requirements-packages.in").read_text().splitlines()
+    names = [line for line in lines if not line.startswith("#")]
+    words = ["serve", "--listen=127.0.0.1:50051", "--workers=1"]
+    with Container((), words, memory="4g", image=OVERLAY) as container:
+        container.wait_until_serving("127.0.0.1:50051")
+        for runtime, expected in (("sci", names), ("default", [])):
+            said = container.execute("/opt/cruxbox/bin/python", "-I", "-c", IMPORTS, runtime, *names).split()
+            if sorted(said) != sorted(expected):
+                raise Failed(f"runtime {runtime} imports {said}, expected {expected}; it said:\n{container.logs()}")
+            yield f"runtime {runtime} imports {', '.join(said) or 'none of them'}"
+
+
 STEPS: tuple[tuple[str, Callable[[], Iterator[str]]], ...] = (
     ("image", image),
     ("contents", contents),
@@ -245,6 +277,7 @@ STEPS: tuple[tuple[str, Callable[[], Iterator[str]]], ...] = (
     ("tls", tls),
     ("without landlock", without_landlock),
     ("kube play", kube_play),
+    ("packages", packages),
     ("conformance", conformance),
 )
 

@@ -23,6 +23,7 @@ SECCOMP = DEPLOY / "image" / "seccomp.json"
 LOCAL_BASE = "localhost/cruxbox-base:bookworm"
 BASE = os.environ.get("BASE") or LOCAL_BASE
 IMAGE = os.environ.get("IMAGE") or "localhost/cruxbox:image-test"
+OVERLAY = f"{IMAGE}-sci"
 MIRROR = [os.environ["DEBOOTSTRAP_MIRROR"]] if os.environ.get("DEBOOTSTRAP_MIRROR") else []
 CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 SETTINGS = f"--volume={DEPLOY}/kustomize/base:/etc/cruxbox:ro"
@@ -96,14 +97,24 @@ def ensure_base() -> str:
 
 
 def build() -> str:
-    """The Dockerfile by buildah; the host's CA bundle is lent to the build, for builds behind a proxy that re-signs."""
+    """The Dockerfile, by buildah."""
+    return _build(ROOT / "Dockerfile", IMAGE)
+
+
+def build_overlay() -> str:
+    """Dockerfile.packages upon the image that `build` made."""
+    return _build(DEPLOY / "image" / "Dockerfile.packages", OVERLAY, "--build-arg", f"IMAGE={IMAGE}")
+
+
+def _build(file: Path, tag: str, *more: str) -> str:
+    """A Dockerfile; the host's CA bundle is lent to the build, for builds behind a proxy that re-signs."""
     pip_conf = OUT / "pip.conf"
     _containers_conf()
     pip_conf.write_text(f"[global]\ncert = {CA_BUNDLE}\n")
     lent = ("--volume", f"{CA_BUNDLE}:{CA_BUNDLE}:ro", "--volume", f"{pip_conf}:/etc/pip.conf:ro")
     options = ("--isolation", "chroot", "--format", "docker", "--build-arg", f"BASE={BASE}")
-    run("buildah", "bud", *options, *(lent if CA_BUNDLE.exists() else ()), "-t", IMAGE, ROOT)
-    return f"{IMAGE} built"
+    run("buildah", "bud", *options, *more, *(lent if CA_BUNDLE.exists() else ()), "-f", file, "-t", tag, ROOT)
+    return f"{tag} built"
 
 
 def profile_without_landlock() -> Path:
@@ -116,9 +127,11 @@ def profile_without_landlock() -> Path:
     return path
 
 
-def restricted(*options: str, memory: str = "1g", name: str = "", profile: Path = SECCOMP) -> list[str]:
+def restricted(
+    *options: str, memory: str = "1g", name: str = "", profile: Path = SECCOMP, network: str = "none"
+) -> list[str]:
     """`podman run` with what a restricted pod gets. `options` stand before the image."""
-    words = ["podman", "--runtime", "runc", "run", "--network=none", "--cap-drop=ALL"]
+    words = ["podman", "--runtime", "runc", "run", f"--network={network}", "--cap-drop=ALL"]
     words += ["--ulimit=nofile=1024:1024", "--ulimit=nproc=4096:4096"]
     words += ["--security-opt=no-new-privileges", f"--security-opt=seccomp={profile}"]
     words += ["--read-only", "--user=65532:65532", f"--memory={memory}"]
@@ -135,16 +148,18 @@ class Container:
         name: str = "",
         memory: str = "1g",
         profile: Path = SECCOMP,
+        *,
+        image: str = IMAGE,
     ) -> None:
         self.name = name or f"cruxbox-image-test-{os.getpid()}"
         self.words = words
         self.options = options
-        self.memory, self.profile = memory, profile
+        self.memory, self.profile, self.image = memory, profile, image
 
     def __enter__(self) -> Container:
         if self.words:
             settings = restricted(*self.options, memory=self.memory, name=self.name, profile=self.profile)
-            run(*settings, IMAGE, *self.words)
+            run(*settings, self.image, *self.words)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -117,8 +117,8 @@ OPTIONS = (
     Option("insecure-listen", "insecure_listen", _switch, "allow plain text on addresses other hosts can reach"),
     Option("canary-s", "canary_s", _seconds, "seconds between canaries: checks with a known outcome (0: none)", "S"),
     Option("exit-with-parent", "exit_with_parent", _switch, "end when the process that started this one ends"),
-    Option("parent-pid", "parent_pid", _integer, "the process that --exit-with-parent means; notices an end before this "
-           "one could look for itself", "PID"),
+    Option("parent-pid", "parent_pid", _integer, "the process that --exit-with-parent means; without it, whoever is "
+           "the parent when this one first looks", "PID"),
     Option("audit-share", "audit_share", _share, "of the checks that shared a worker, the part that runs again alone "
            "and is compared (default: 1/512; 0: none)", "SHARE"),
     Option("hash-seed", "hash_seed", str, "PYTHONHASHSEED of the candidates", "N"),
