@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 from collections import Counter
@@ -65,13 +66,28 @@ def parse_json(text: str | bytes, *, unique: bool = False) -> Any:
     except NotJson:
         raise
     except json.JSONDecodeError as error:
-        raise NotJson(f"is not JSON: {error.msg}", error.lineno) from None
+        phrase = f"is not JSON: {error.msg} (column {error.colno})" if text.strip() else "is empty"
+        raise NotJson(phrase, error.lineno) from None
     except UnicodeDecodeError as error:
         raise NotJson(f"is not UTF-8 (byte {error.start})") from None
     except RecursionError:
         raise NotJson("is not JSON that can be read: nested too deeply") from None
     except ValueError as error:
         raise NotJson(f"is not JSON: {error}") from None
+
+
+def parse_row(line: bytes) -> dict[str, Any]:
+    """The object of one line of a JSON Lines file. NotJson for any other text, and for any other value."""
+    # A file that is one array, or whose objects stand on several lines, shows in its first line.
+    begins = line.removeprefix(codecs.BOM_UTF8).strip()
+    hint = "; a JSON Lines file has one object on each line" if begins[:1] == b"[" or begins == b"{" else ""
+    try:
+        value = parse_json(line)
+    except NotJson as error:
+        raise NotJson(f"{error}{hint}") from None
+    if not isinstance(value, dict):
+        raise NotJson(f"must be an object, is {type(value).__name__}{hint}")
+    return value
 
 
 def read_json(path: str | os.PathLike[str], *, unique: bool = False) -> Any:

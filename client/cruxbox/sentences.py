@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cruxbox.errors import ServerError
-from cruxbox.model import Assurance, Check, EvaluateCheck, Outcome, RunCheck, Task
+from cruxbox.model import Assurance, Check, EvaluateCheck, Outcome, RunCheck, Task, Verdict
 
 _DECIDED = frozenset([Outcome.PASSED, Outcome.FAILED])
 _UNDECIDED = {EvaluateCheck: Outcome.EVALUATED, RunCheck: Outcome.EXECUTED}
@@ -34,6 +34,11 @@ def without_place(detail: str, verdict: Any) -> str:
     """`detail` of a pb.Verdict without the ids it begins with, which are the wire's and mean nothing to a caller."""
     place = f"task {verdict.task_id!r}, check {verdict.check_id!r}: "
     return detail[len(place) :] if detail.startswith(place) else ""
+
+
+def own_words(verdict: Verdict) -> str:
+    """The detail without the ids that stand before it, for who has given tasks and checks ids of no meaning."""
+    return verdict.detail.removeprefix(f"{place(verdict.task_id, verdict.check_id)}: ")
 
 
 def place(task_id: str, check_id: str) -> str:

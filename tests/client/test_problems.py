@@ -133,6 +133,15 @@ def test_a_root_is_one_by_the_prompt_s_own_polynomial(server, tmp_path, capsys):
     assert result["result"].startswith("failed: NameError")  # as in the released harness
 
 
+def test_only_mbpp_s_numbers_stand_for_mbpp_s_problems(tmp_path):
+    """`HumanEval/2` is not MBPP's problem 2, though both files are JSON Lines with such ids."""
+    problem = {"task_id": 2, "code": "", "test_list": ["assert add(1, 2) == 3"]}
+    samples = [{"task_id": f"{name}2", "solution": "x = 1"} for name in ("", "Mbpp/", "HumanEval/")]
+    problems = read_problems(write(tmp_path / "p.jsonl", problem), problem_of)
+    found = read_samples(write(tmp_path / "s.jsonl", *samples), problems)
+    assert [bool(sample.fault) for sample in found] == [False, False, True]
+
+
 def test_a_json_array_is_read_as_well_as_lines(tmp_path):
     path = tmp_path / "sanitized-mbpp.json"
     path.write_text(json.dumps([{**MBPP, "test_imports": ["import math"]}], indent=1))

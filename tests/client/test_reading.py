@@ -16,7 +16,7 @@ from cruxbox.filtering.outputs import read_journal
 from cruxbox.problems import contests
 from cruxbox.problems.functions import problem_of
 from cruxbox.problems.reading import read_problems
-from cruxbox.reading import NotJson, parse_json, read_bytes
+from cruxbox.reading import NotJson, parse_json, parse_row, read_bytes
 from cruxbox.stats.scored import read_scored
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,6 +38,23 @@ def test_what_is_not_json_is_a_phrase(text, sentence):
     with pytest.raises(NotJson) as caught:
         parse_json(text, unique=True)
     assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "phrase"),
+    [
+        (b"[\n", "is not JSON: Expecting value (column 1); a JSON Lines file has one object on each line"),
+        (b"{\n", "(column 1); a JSON Lines file has one object on each line"),
+        (b'\xef\xbb\xbf[{"id": 1}]', "must be an object, is list; a JSON Lines file has one object on each line"),
+        (b'{"id": "x', "is not JSON: Unterminated string starting at (column 8)"),
+        (b"7", "must be an object, is int"),
+        (b" \n", "is empty"),
+    ],
+)
+def test_a_line_that_is_no_row_says_what_a_row_is(line, phrase):
+    with pytest.raises(NotJson) as error:
+        parse_row(line)
+    assert str(error.value).endswith(phrase)
 
 
 def test_a_file_without_end_is_refused(monkeypatch):

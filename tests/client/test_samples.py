@@ -65,6 +65,16 @@ def test_an_entry_point_may_be_a_method_or_a_class(server, tmp_path, capsys, nam
     assert [(line["passed"], line["assurance"]) for line in lines] == [(True, "SEPARATED"), (False, "SEPARATED")]
 
 
+@pytest.mark.kernel
+def test_a_test_that_cannot_be_used_is_not_the_sample_s_failure(server, tmp_path, capsys):
+    problem = {**DOUBLE, "test": "def check(candidate):\n    assert candidate(2 == 4\n"}
+    samples = [{"task_id": "Mine/0", "completion": text} for text in ("    return 2 * x\n", "    return x\0\n")]
+    summary, (right, broken) = run(tmp_path, capsys, problem, samples, "--server", server)
+    assert (right["passed"], right["outcome"], summary["masked"]) == (None, "INVALID", 1)
+    assert right["result"].startswith(f"invalid: {tmp_path}/p.jsonl, line 1: the script: ")
+    assert (broken["passed"], broken["result"]) == (False, "failed: program holds a NUL character")
+
+
 @pytest.mark.parametrize("name", ["", "()", "f(", "f(1)", "a b", "a..b", "().f", "f()g", "f.(x)"])
 def test_what_is_no_entry_point(name):
     with pytest.raises(BadRow):
@@ -146,8 +156,11 @@ def test_rows_choose_their_runtimes(tmp_path, capsys):
     assert "s.jsonl, line 4: the server has no runtime '/nowhere/python'" in lines[3]["result"]
     assert summary["masked"] == 2
     del problem["python"]
-    _, lines = run(tmp_path, capsys, problem, samples[:2], "--runtime-column", "python")
-    assert "s.jsonl, line 1: field 'python', which names the runtime, is missing" in lines[0]["result"]
+    files = write(tmp_path / "s.jsonl", samples[0]), "--problems", write(tmp_path / "p.jsonl", problem)
+    assert main(["humaneval", *files, "--out", str(tmp_path / "r.jsonl"), "--runtime-column", "python"]) == 0
+    fault = "s.jsonl, line 1: field 'python', which names the runtime, is missing"
+    assert fault in lines_of(tmp_path / "r.jsonl")[0]["result"]
+    assert fault in capsys.readouterr().err
 
 
 # ---- BigCodeBench ----------------------------------------------------------------

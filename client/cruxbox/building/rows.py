@@ -16,7 +16,7 @@ from typing import IO, Any, Union
 from cruxbox.building.calls import function_and_call
 from cruxbox.errors import DataError
 from cruxbox.files import output_file
-from cruxbox.reading import NotJson, lines, parse_json
+from cruxbox.reading import NotJson, lines, parse_row
 
 #: A program larger than this is a broken row, not a task. Bytes of UTF-8.
 MAX_FIELD_BYTES = 1 << 20
@@ -167,10 +167,9 @@ def _checked(batch: Any, path: Path) -> Any:
 
 def _parse(raw: bytes) -> dict[str, Any] | str:
     try:
-        value = parse_json(raw)
+        return parse_row(raw)
     except NotJson as error:
         return str(error)
-    return value if isinstance(value, dict) else f"must be an object, is {type(value).__name__}"
 
 
 def _row(value: dict[str, Any], line: int, index: int, required: tuple[str, ...], path: str) -> Item:

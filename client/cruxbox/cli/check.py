@@ -15,6 +15,7 @@ from cruxbox.cli.show import print_json, say
 from cruxbox.errors import DataError
 from cruxbox.model import CallCheck, Outcome, Task, Verdict
 from cruxbox.reading import read_text
+from cruxbox.sentences import own_words
 
 _MAX_PROGRAM_BYTES = 16 << 20
 
@@ -69,7 +70,7 @@ def error_of(verdict: Verdict) -> str | None:
         line = f" (line {verdict.exception.line})" if verdict.exception.line else ""
         return f"{verdict.exception.type}: {verdict.exception.message}{line}"
     if verdict.detail:
-        return verdict.detail
+        return own_words(verdict)
     return f"{verdict.clock.name.lower()} time" if verdict.clock is not None else None
 
 

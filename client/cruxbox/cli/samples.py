@@ -27,7 +27,7 @@ from cruxbox.cli.whereabouts import Whereabouts
 from cruxbox.errors import DataError, InvalidRequest
 from cruxbox.journal import Journal
 from cruxbox.problems.reading import ReadProblem, read_problems, read_samples
-from cruxbox.problems.results import Fields, marks_of, mean_pass_at_k, scores_of
+from cruxbox.problems.results import FAULT, Fields, marks_of, mean_pass_at_k, scores_of
 from cruxbox.problems.running import Runner, Way
 from cruxbox.problems.shapes import NoProblem, Problems, Sample
 
@@ -122,7 +122,7 @@ def judge(request: Request, running: Running, read: ReadProblem, **options: Any)
         _run(request, running, problems, samples, done)
         fields = [done.fields[at] for at in range(len(samples))]
         write_records(request.out, [{**sample.record, **own} for sample, own in zip(samples, fields)])
-    _say_faults(problems, samples)
+    _say_faults(problems, fields)
     summary = {
         "out": str(request.out),
         **_figures(samples, fields, request.ks, problems),
@@ -263,13 +263,14 @@ def _check_out(request: Request) -> None:
 # ---- what is shown --------------------------------------------------------------------------------------------------
 
 
-def _say_faults(problems: Problems, samples: Sequence[Sample]) -> None:
+def _say_faults(problems: Problems, fields: Sequence[Fields]) -> None:
     faults = [f"{each.where}: {each.fault}" for each in problems.values() if isinstance(each, NoProblem)]
-    faults += [f"{each.where}: {each.fault}" for each in samples if each.fault]
-    for fault in dict.fromkeys(faults[:_NOTES]):
+    faults += [own["result"].removeprefix(FAULT) for own in fields if own["result"].startswith(FAULT)]
+    faults = list(dict.fromkeys(faults))
+    for fault in faults[:_NOTES]:
         note(fault)
     if len(faults) > _NOTES:
-        note(f"and {len(faults) - _NOTES:,} more rows that are INVALID; the results say why.")
+        note(f"and {len(faults) - _NOTES:,} more faults of rows; the results name them.")
 
 
 def _figures(

@@ -84,6 +84,10 @@ def command(
     for path, each in zip(generations, files):
         if len(each) < len(rows):
             note(f"{path} has generations for {len(each)} of the {len(rows)} tasks; the others are not counted.")
+        empty = [name for name, texts in each.items() if not texts]
+        if empty:
+            tasks = f"{len(empty)} of its tasks (such as {empty[0]!r:.80})"
+            note(f"{path} has an empty list of generations for {tasks}; pass@k needs k generations of each task.")
     way = ACCOUNTINGS[accounting.value]
     if skip_input_text:
         if mode is not Mode.output:

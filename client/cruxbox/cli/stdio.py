@@ -63,6 +63,8 @@ def command(
     if tolerance and compare is Compare.exact:
         raise InvalidRequest("--tolerance does not go with --compare exact.")
     source = "" if checker is None else read_text(checker, _MOST_SOURCE)
+    if checker is not None and not source.strip():
+        raise InvalidRequest(f"{checker}: is empty; a checker must define check(stdin, stdout, expected).")
     front = None if prelude is None else read_text(prelude, _MOST_SOURCE)
     comparison = Comparison(None if compare is None else compare.value, tolerance, source)
     read = partial(problem_of, comparison=comparison, prelude=front)

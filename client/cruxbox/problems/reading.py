@@ -106,7 +106,8 @@ def _samples(record: Record | BadRow, where: str, problems: Problems, clean: boo
 
 
 def _problem_of(name: str, problems: Problems) -> Problem:
-    problem = problems.get(name) or problems.get(name.rpartition("/")[2])
+    benchmark, _, number = name.rpartition("/")
+    problem = problems.get(name) or (problems.get(number) if benchmark.lower() == "mbpp" else None)
     if problem is None:
         raise BadRow(f"{name!r} is no task_id of the problems (they look like {next(filter(None, problems))!r})")
     return problem

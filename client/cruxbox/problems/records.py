@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from cruxbox.errors import DataError
-from cruxbox.reading import NotJson, lines, parse_json, read_json
+from cruxbox.reading import NotJson, lines, parse_row, read_json
 
 Record = Mapping[str, Any]
 _EMPTY_CALLS = re.compile(r"(?:\(\))+\Z")
@@ -55,10 +55,9 @@ def _listed(name: str, value: Any) -> Record:
 
 def _parsed(line: bytes) -> Record | BadRow:
     try:
-        value = parse_json(line)
+        return parse_row(line)
     except NotJson as error:
         return BadRow(str(error))
-    return value if isinstance(value, dict) else _no_object(value)
 
 
 def _no_object(value: Any) -> BadRow:

@@ -8,9 +8,14 @@ from typing import Any, Optional
 from cruxbox.model import Assurance, Outcome, Verdict
 from cruxbox.passk import pass_at_k
 from cruxbox.problems.shapes import Problem, Sample
+from cruxbox.sentences import own_words
 
 Fields = Mapping[str, Any]
 Marks = Mapping[str, Sequence[Optional[bool]]]
+# What a result begins with that is no verdict on the sample's program.
+FAULT = "invalid: "
+# What the detail of an INVALID begins with where the problem is at fault.
+_OF_THE_TEST = ("the script", "the checker", "a checker")
 
 
 def fields_of(problem: Problem, verdicts: Sequence[Verdict], tests: int) -> dict[str, Any]:
@@ -24,16 +29,16 @@ def fields_of(problem: Problem, verdicts: Sequence[Verdict], tests: int) -> dict
     `passed` is None for a fault of ours. Where checks have names, what became of each stands under its name; where
     there are many, how many there are and the first that did not pass. The line is about that one.
     """
-    decisive = next((verdict for verdict in verdicts if verdict.passed is False), None)
-    decisive = decisive or next((verdict for verdict in verdicts if verdict.passed is None), verdicts[0])
+    decisive = next((verdict for verdict in verdicts if _mark(verdict) is False), None)
+    decisive = decisive or next((verdict for verdict in verdicts if _mark(verdict) is None), verdicts[0])
     sides = [verdict.assurance for verdict in verdicts if verdict.assurance is not None]
     weakest = min(sides, key=list(Assurance).index, default=None)  # which stand weakest first
     found: dict[str, Any] = {
-        "result": _result(decisive),
+        "result": _result(decisive, problem.where),
         "passed": _passed(verdicts),
         "outcome": decisive.outcome.name,
         "assurance": None if weakest is None else weakest.name,
-        **{name: verdict.passed for name, verdict in zip(problem.names, verdicts)},
+        **{name: _mark(verdict) for name, verdict in zip(problem.names, verdicts)},
     }
     if tests > 1 and not problem.names:
         found["tests"] = tests
@@ -50,7 +55,7 @@ def fields_of(problem: Problem, verdicts: Sequence[Verdict], tests: int) -> dict
 def fields_of_fault(sample: Sample, fault: str, counts: bool) -> dict[str, Any]:
     """The same of a row that cannot be run: INVALID, and wrong where that is the generation's own fault."""
     return {
-        "result": f"invalid: {fault if not sample.where else f'{sample.where}: {fault}'}",
+        "result": f"{FAULT}{fault if not sample.where else f'{sample.where}: {fault}'}",
         "passed": False if counts else None,
         "outcome": Outcome.INVALID.name,
         "assurance": None,
@@ -58,24 +63,33 @@ def fields_of_fault(sample: Sample, fault: str, counts: bool) -> dict[str, Any]:
 
 
 def _passed(verdicts: Sequence[Verdict]) -> bool | None:
-    """Did every test pass? None where that is not known for a fault of ours, and nothing failed."""
-    marks = [verdict.passed for verdict in verdicts]
+    """Did every test pass? None where that is not known for a fault of ours or of the test, and nothing failed."""
+    marks = [_mark(verdict) for verdict in verdicts]
     if False in marks:
         return False
     return None if None in marks else True
 
 
-def _result(verdict: Verdict) -> str:
-    """The released harness's words: passed, timed out, or failed and why."""
+def _mark(verdict: Verdict) -> bool | None:
+    """As `Verdict.passed`, but None where the test or its checker cannot be used, which no candidate has a part in."""
+    if verdict.outcome is Outcome.INVALID and own_words(verdict).startswith(_OF_THE_TEST):
+        return None
+    return verdict.passed
+
+
+def _result(verdict: Verdict, where: str) -> str:
+    """The released harness's words: passed, timed out, or failed and why; `invalid` for a fault of the test."""
     if verdict.outcome is Outcome.PASSED:
         return "passed"
     if verdict.outcome is Outcome.TIMED_OUT:
         return "timed out"
     if verdict.outcome is Outcome.SANDBOX_ERROR:
         return f"sandbox error: {verdict.detail}"
+    if _mark(verdict) is None:
+        return f"{FAULT}{where}: {own_words(verdict)}"
     if verdict.exception is not None and verdict.exception.type != "AssertionError":
         return f"failed: {verdict.exception.type}: {verdict.exception.message}"
-    return f"failed: {verdict.exception.message if verdict.exception is not None else verdict.detail}"
+    return f"failed: {verdict.exception.message if verdict.exception is not None else own_words(verdict)}"
 
 
 # ---- pass@k --------------------------------------------------------------------------------------------------------

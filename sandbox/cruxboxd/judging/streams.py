@@ -158,6 +158,7 @@ async def _say(checkers: Caller, check: StdioCheck, call: str) -> tuple[Outcome 
         return said.outcome, said.detail
     if said.outcome is not None:
         why = f"{said.exception[0]}: {said.exception[1]}" if said.exception else said.detail or said.outcome.name
+        why = why.removeprefix("the program: ")  # which is the checker here
         return None, f"the checker gave no answer: {why}"
     outcome = _ANSWERS.get(said.canonical)
     if outcome is None:
