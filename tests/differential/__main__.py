@@ -1,4 +1,5 @@
-"""`make differential`: thousands of programs, three ways, on every interpreter found. Exit code 1 if any differs."""
+"""`make differential`: thousands of programs, three ways, on every interpreter found. Exit code 1 if any differs, or
+could not be compared."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from cruxbox import Client, Isolation
 from interpreters import found_interpreters
 
 from differential.corpus import SETS, Case
-from differential.judging import by_cruxbox, by_plain_python, differences
+from differential.judging import NOT_COMPARED, by_cruxbox, by_plain_python, differences
 
 
 def main() -> int:
@@ -43,7 +44,9 @@ def _compare(client: Client, name: str, cases: list[Case], version: tuple[int, i
         shared = by_cruxbox(client, part, runtime, Isolation.AUTO)
         found += differences(part, plain, isolated, shared)
     seconds = time.monotonic() - began
-    print(f"{runtime} {name}: {len(cases)} cases, {len(found)} differ ({seconds:.0f} s)", flush=True)
+    skipped = sum(difference.between == NOT_COMPARED for difference in found)
+    told = f"{len(found) - skipped} differ" + (f", {skipped} {NOT_COMPARED}" if skipped else "")
+    print(f"{runtime} {name}: {len(cases)} cases, {told} ({seconds:.0f} s)", flush=True)
     for difference in found[:40]:
         print(f"  {difference}", flush=True)
     return len(found)

@@ -24,9 +24,13 @@ KNOWN: tuple[tuple[str, str], ...] = (("mbpp+/126", "an entry point with a built
 DRAWING = tuple(f"{name}/HumanEval/{number}" for name in ("humaneval", "humaneval+") for number in (32, 38, 39, 50, 53))
 
 
+NOT_COMPARED = "not compared"
+
+
 @dataclass(frozen=True)
 class Difference:
-    """A case that does not come to the same."""
+    """A case that does not come to the same; or, `between` being NOT_COMPARED, that plain CPython did not finish within
+    this harness's own time."""
 
     case: Case
     between: str
@@ -77,7 +81,9 @@ def differences(
         if seen(alone, case) != seen(company, case):
             found.append(Difference(case, "isolated, shared", str(seen(alone, case)), str(seen(company, case))))
         one, other = _of_plain(case, said), _of_verdict(case, alone)
-        if one != other:
+        if said["outcome"] == "OUT_OF_TIME":
+            found.append(Difference(case, NOT_COMPARED, "plain CPython ran out of this harness's time", str(other)))
+        elif one != other:
             found.append(Difference(case, "plain, isolated", str(one), str(other)))
     return found
 

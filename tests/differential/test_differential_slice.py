@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -11,8 +12,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from cruxbox import Client, Isolation
 
-from differential.corpus import SETS
-from differential.judging import KNOWN, by_cruxbox, by_plain_python, differences
+from differential import plain
+from differential.corpus import SETS, Case
+from differential.judging import KNOWN, NOT_COMPARED, by_cruxbox, by_plain_python, differences
 
 pytestmark = pytest.mark.kernel
 
@@ -37,3 +39,11 @@ def test_three_ways_of_judging_agree(client: Client, name: str):
 
 def test_every_known_difference_has_a_reason():
     assert all(name and reason for name, reason in KNOWN)
+
+
+def test_a_case_that_runs_out_of_the_harness_own_time_is_told_apart(client: Client, monkeypatch):
+    monkeypatch.setattr(plain, "CPU_SECONDS", 0.05)
+    case = Case("slow", "call", "def f():\n    return sum(range(3 * 10**7))", "f()")
+    said = plain.in_a_fork(json.loads(case.line()))
+    alone = by_cruxbox(client, [case], "", Isolation.PROCESS)
+    assert [found.between for found in differences([case], [said], alone, alone)] == [NOT_COMPARED]
