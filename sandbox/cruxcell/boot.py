@@ -101,11 +101,6 @@ def _prepare(setup, control):
         _look_without_stat(setup)
     watched = seal.entries() if helper.SEALS else []
     _forget_the_harness()
-    helper.watch(watched)
-    del watched
-    gc.collect()
-    gc.disable()
-    gc.freeze()
 
     def pack(memory, file_size, cpu_seconds, threads=0):
         # type: (int, int, int, int) -> bytes
@@ -117,7 +112,12 @@ def _prepare(setup, control):
     for layer, active, detail in layers:
         ready += [layer.encode(), b"1" if active else b"0", detail.encode()]
     server = zygote.Zygote(helper, filters, pack, control, setup.opened, setup.threads, setup.scratch_bytes)
-    helper.watch(seal.of_bench(server.bench))
+    sys.stdout, sys.stderr = server.bench.stdout, server.bench.stderr  # as a check has them: no worker writes them down
+    helper.watch(watched + seal.of_bench(server.bench))
+    del watched
+    gc.collect()
+    gc.disable()
+    gc.freeze()
     return lambda: server.serve(frames.pack(ready))
 
 

@@ -28,11 +28,12 @@ _CONTAINERS = (dict, list, set, tuple)
 # Modules whose functions a check runs without naming them: what they enclose is compared, too.
 _OURS = ("cruxcell", "encodings", "codecs")
 _SIGNALS = (2, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27)
-# Attributes of the interpreter's modules that answer with a setting: (place, module, names).
+# Functions of the interpreter's modules that answer with a setting: (place, module, names). What state.c can read by
+# itself (the recursion limit, trace and profile functions) is not asked for.
 _SETTINGS = (
-    ("limits", "sys", ("getrecursionlimit", "get_int_max_str_digits")),
+    ("limits", "sys", ("get_int_max_str_digits",)),
     ("sys", "sys", ("getswitchinterval", "getdlopenflags", "get_coroutine_origin_tracking_depth")),
-    ("hooks", "sys", ("get_asyncgen_hooks", "gettrace", "getprofile")),
+    ("hooks", "sys", ("get_asyncgen_hooks",)),
     ("gc", "gc", ("isenabled", "get_threshold", "get_debug")),
     ("hooks", "atexit", ("_ncallbacks",)),
 )
@@ -174,6 +175,7 @@ def _add_codecs(found):
     """What the interpreter itself knows of codecs has no name: it is found by what it holds."""
     gc.unfreeze()  # the rehearsal froze it
     strict, search, utf8 = codecs.lookup_error("strict"), encodings.search_function, codecs.lookup("utf-8")
+    are_listed = False  # the error handlers
     for item in gc.get_objects():
         if type(item) is dict:
             is_one = item.get("strict") is strict or type(item.get("utf-8")) is type(utf8)
@@ -181,7 +183,8 @@ def _add_codecs(found):
             is_one = type(item) is list and any(one is search for one in item)
         if is_one:
             found.add("codecs", item)
-    for name in _ERROR_HANDLERS:
+            are_listed = are_listed or (type(item) is dict and "strict" in item)
+    for name in () if are_listed else _ERROR_HANDLERS:
         found.ask("codecs", codecs.lookup_error, name)
 
 

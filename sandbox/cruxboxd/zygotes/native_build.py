@@ -21,7 +21,19 @@ NATIVE = Path(__file__).resolve().parents[2] / "cruxcell" / "native"
 SOURCE_FOLDER = NATIVE / "src"
 SOURCES = tuple(
     f"{part}.c"
-    for part in ("module", "steps", "bytes", "frames", "values", "reports", "hashes", "state", "watch", "seal")
+    for part in (
+        "module",
+        "steps",
+        "bytes",
+        "frames",
+        "values",
+        "reports",
+        "hashes",
+        "copies",
+        "state",
+        "watch",
+        "seal",
+    )
 )
 HEADERS = ("native.h", "protocol.h", "watch.h")
 

@@ -3,6 +3,7 @@
 import gc
 import sys
 
+from cruxcell.analysis import bytecode
 from cruxcell.analysis.determinism import has_sets, is_seedless
 from cruxcell.analysis.hermetic import bound_names, may_share
 from cruxcell.analysis.operands import Inspector, call_findings, is_literal
@@ -73,15 +74,20 @@ def run_calls(bench, fields, more_flags=0):  # noqa: C901 - who arms the seal se
     is_asked = flags & INSPECT or (flags & SHARE and RULE not in bench.opened)
     bound = bound_names(source, program) if program is not None and is_asked else None
     sharing, planned = _share(bench, flags, frozenset() if program is None else bound, planned)
-    bench.send(records.plan(sharing, "".join([item[0] for item in planned]), [item[1] for item in planned if item[1]]))
-    inspector = _inspect_texts(bench, source, program, checks, planned, bound) if flags & INSPECT else None
+    plan = records.plan(sharing, "".join([item[0] for item in planned]), [item[1] for item in planned if item[1]])
+    inspector = None
+    if flags & INSPECT:
+        bench.send(plan)
+        plan = b""
+        inspector = _inspect_texts(bench, source, program, checks, planned, bound)
+    bytecode.forget()
     set_recursion_depth(2)
     gc.freeze()  # what is ours need not be looked through for what a check left
     # Where checks follow each other, the helper vouches for each that the next finds all as it was (see `seal`).
     bench.begin(0)  # what a check finds in place is part of the snapshot
     is_sealed = helper.arm() and (sharing or flags & BUNDLED)
     seal = helper.seal if is_sealed else _no_seal
-    seal(report, -1)
+    seal(report, -1, plan)
     spent = 0
     for index, (kind, _, code) in enumerate(planned):
         if kind == messages.CONSTANT and code is not None:
@@ -133,9 +139,11 @@ def _share(bench, flags, bound, planned):
     return True, tuple([(messages.ALONE, "", None) if alone else item for alone, item in zip(apart, planned)])
 
 
-def _no_seal(report, index):
-    # type: (int, int) -> None
+def _no_seal(report, index, record=b""):  # noqa: ARG001 - as the helper's
+    # type: (int, int, bytes) -> None
     """For a check that is alone in its worker, or whose worker nobody relies on."""
+    if record:
+        frames.write_all(report, record)
 
 
 def _clear(bench, loaded):

@@ -48,7 +48,7 @@ int cell_keep_tokens(const char *data, size_t size);
 /* Take the snapshot of what is watched; 0, or -1 with an exception set. Then: a bit for each place that differs. */
 int watch_arm(void);
 uint64_t watch_differs(void);
-void watch_rebase(void);
+int watch_rebase(void); /* as watch_arm, for what is the harness's own */
 
 PyObject *cell_run(PyObject *module, PyObject *args);
 PyObject *cell_evaluate(PyObject *module, PyObject *args);

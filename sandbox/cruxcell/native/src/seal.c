@@ -27,8 +27,8 @@ static uint64_t noticed; /* what was seen that no comparison shows */
 
 /* ---- what is told ------------------------------------------------------------------------------------------ */
 
-int
-cell_tell(int fd, const char *data, size_t size)
+static int
+write_all(int fd, const char *data, size_t size)
 {
     size_t rest = size;
 
@@ -42,6 +42,15 @@ cell_tell(int fd, const char *data, size_t size)
             return -1;
         }
     }
+    return 0;
+}
+
+int
+cell_tell(int fd, const char *data, size_t size)
+{
+    if (write_all(fd, data, size) < 0) {
+        return -1;
+    }
     if (cell_is_running()) {
         return 0; /* somebody else says it: it does not count, and the next seal breaks */
     }
@@ -53,6 +62,20 @@ cell_tell(int fd, const char *data, size_t size)
     return 0;
 }
 
+/* Is this one record? Otherwise an exception is set. */
+static int
+is_record(const char *data, Py_ssize_t size)
+{
+    uint32_t length;
+
+    memcpy(&length, data, size < 4 ? 0 : sizeof length);
+    if (size < 4 || length != (uint64_t)size - 4) {
+        PyErr_SetString(PyExc_ValueError, "this takes one whole record");
+        return 0;
+    }
+    return 1;
+}
+
 const char cell_say_doc[] = PyDoc_STR(
 "say(fd, record) -> None\n\nWrite one record to the report. Raises OSError.");
 
@@ -61,15 +84,9 @@ cell_say(PyObject *Py_UNUSED(module), PyObject *args)
 {
     const char *data;
     Py_ssize_t size;
-    uint32_t length;
     int fd;
 
-    if (!PyArg_ParseTuple(args, "iy#:say", &fd, &data, &size)) {
-        return NULL;
-    }
-    memcpy(&length, data, size < 4 ? 0 : sizeof length);
-    if (size < 4 || length != (uint64_t)size - 4) {
-        PyErr_SetString(PyExc_ValueError, "say takes one whole record");
+    if (!PyArg_ParseTuple(args, "iy#:say", &fd, &data, &size) || !is_record(data, size)) {
         return NULL;
     }
     if (cell_tell(fd, data, (size_t)size) < 0) {
@@ -181,54 +198,70 @@ put_u32(char **at, uint32_t number)
     *at += sizeof number;
 }
 
-/* A record of a letter and up to 16 bytes. */
-static int
-tell_short(int fd, char kind, const char *data, uint32_t size)
-{
-    char record[32], *at = record;
+#define HEAD_BYTES 13 /* length of the record, number of fields, length of the first, the letter, length of the second */
 
-    put_u32(&at, 9 + size);
+/* A record of a letter and `size` bytes, which follow. */
+static void
+put_head(char *at, char kind, uint32_t size)
+{
+    put_u32(&at, HEAD_BYTES - 4 + size);
     put_u32(&at, 1);
     *at++ = kind;
     put_u32(&at, size);
-    memcpy(at, data, size);
-    return cell_tell(fd, record, (size_t)(at - record) + size);
 }
 
 static void
 break_off(int fd, uint64_t found)
 {
-    char data[sizeof found];
+    char record[HEAD_BYTES + sizeof found];
 
-    memcpy(data, &found, sizeof found);
-    tell_short(fd, RECORD_UNSEALED, data, sizeof data);
+    put_head(record, RECORD_UNSEALED, sizeof found);
+    memcpy(record + HEAD_BYTES, &found, sizeof found);
+    cell_tell(fd, record, sizeof record);
     _exit(EXIT_UNSEALED);
 }
 
+/* Say `before`, and the next token, at once if that is short. */
 static int
-say_token(int fd)
+say_token(int fd, const char *before, size_t size)
 {
-    char data[TOKEN_BYTES + sizeof said];
+    char record[1024], *at = record;
+    uint64_t said_before = said + size;
 
-    memcpy(data, tokens, TOKEN_BYTES);
-    memcpy(data + TOKEN_BYTES, &said, sizeof said);
+    if (size + HEAD_BYTES + TOKEN_BYTES + sizeof said > sizeof record) {
+        if (cell_tell(fd, before, size) < 0) {
+            return -1;
+        }
+        size = 0;
+    }
+    memcpy(at, before, size);
+    at += size;
+    put_head(at, RECORD_SEAL, TOKEN_BYTES + sizeof said);
+    at += HEAD_BYTES;
+    memcpy(at, tokens, TOKEN_BYTES);
+    at += TOKEN_BYTES;
+    memcpy(at, &said_before, sizeof said_before);
+    at += sizeof said_before;
     tokens += TOKEN_BYTES;
     tokens_left--;
-    return tell_short(fd, RECORD_SEAL, data, sizeof data);
+    said += (uint64_t)(at - record);
+    return write_all(fd, record, (size_t)(at - record));
 }
 
 const char cell_seal_doc[] = PyDoc_STR(
-"seal(fd, index) -> None\n\n"
+"seal(fd, index, record=b'') -> None\n\n"
 "Check `index` was answered (-1: no check has run since the last seal). Compare the state with the snapshot: say the\n"
-"next token, or what differs, and then end the process with status 65.");
+"next token, or what differs, and then end the process with status 65. `record`, which is no answer, is said first.");
 
 PyObject *
 cell_seal(PyObject *Py_UNUSED(module), PyObject *args)
 {
+    const char *record = "";
+    Py_ssize_t size = 0;
     uint64_t found;
     int fd, index;
 
-    if (!PyArg_ParseTuple(args, "ii:seal", &fd, &index)) {
+    if (!PyArg_ParseTuple(args, "ii|y#:seal", &fd, &index, &record, &size) || (size > 0 && !is_record(record, size))) {
         return NULL;
     }
     if (!is_armed || tokens_left == 0 || cell_is_running()) {
@@ -245,11 +278,11 @@ cell_seal(PyObject *Py_UNUSED(module), PyObject *args)
     if (found != 0) {
         break_off(fd, found);
     }
-    if (index < 0) {
-        watch_rebase();
+    if (index < 0 && watch_rebase() < 0) {
+        return NULL;
     }
     has_run = answers = 0;
-    if (say_token(fd) < 0) {
+    if (say_token(fd, record, (size_t)size) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;

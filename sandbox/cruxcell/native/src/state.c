@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define MOST_FRAMES 32
@@ -23,6 +24,7 @@ static PyObject *frames[MOST_FRAMES]; /* the code of each frame below the loop; 
 static int frame_count;
 static int recursion_limit;
 static uint64_t locale_hash, context_hash, descriptors_hash, blocked_hash;
+static int free_descriptor;
 
 /* The code of the frames on the stack, the innermost first. */
 static int
@@ -51,25 +53,34 @@ walk_frames(PyObject **codes)
     return count;
 }
 
-/* Which files the worker's descriptors are, how they are open, and which number is the next free one. */
+/* Which files the worker's descriptors are, and how they are open. The system call by its number: glibc 2.33 to 2.38
+ * look up an empty path instead, which takes twice as long. */
 static uint64_t
 hash_descriptors(void)
 {
     struct stat facts;
     uint64_t hash = 0;
-    int fd, next;
+    int fd;
 
     for (fd = 0; fd < MOST_STREAMS; fd++) {
-        if (fstat(fd, &facts) == 0) {
+        if (syscall(SYS_fstat, fd, &facts) == 0) {
             hash = mix(mix(hash, facts.st_dev), facts.st_ino);
         }
         hash = mix(hash, fd < 3 ? 0 : (uint64_t)fcntl(fd, F_GETFL));
     }
-    next = dup(MOST_STREAMS - 1);
+    return hash;
+}
+
+/* The number that the next descriptor would get, or -1. */
+static int
+find_free_descriptor(void)
+{
+    int next = dup(MOST_STREAMS - 1);
+
     if (next >= 0) {
         close(next);
     }
-    return mix(hash, (uint64_t)next);
+    return next;
 }
 
 static uint64_t
@@ -116,15 +127,12 @@ static uint64_t
 hash_blocked(void)
 {
     sigset_t blocked;
-    uint64_t bits = 0;
-    int number;
+    uint64_t bits;
 
     if (pthread_sigmask(SIG_BLOCK, NULL, &blocked) != 0) {
         return 0;
     }
-    for (number = 1; number < 64; number++) {
-        bits |= (uint64_t)(sigismember(&blocked, number) == 1) << number;
-    }
+    memcpy(&bits, &blocked, sizeof bits); /* the kernel knows 64 */
     return bits;
 }
 
@@ -136,6 +144,7 @@ state_arm(void)
     locale_hash = hash_locale();
     context_hash = hash_context();
     descriptors_hash = hash_descriptors();
+    free_descriptor = find_free_descriptor();
     blocked_hash = hash_blocked();
 }
 
@@ -161,7 +170,7 @@ state_differs(void)
     if (hash_context() != context_hash) {
         found |= 1ULL << PLACE_CONTEXT;
     }
-    if (hash_descriptors() != descriptors_hash) {
+    if (hash_descriptors() != descriptors_hash || fcntl(free_descriptor, F_GETFD) != -1) {
         found |= 1ULL << PLACE_DESCRIPTORS;
     }
     if (hash_blocked() != blocked_hash) {

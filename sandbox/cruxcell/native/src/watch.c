@@ -4,7 +4,8 @@
  * a worker before its first check, and writes only what has changed since: each page it writes to has to be copied.
  * watch_differs() compares. A dict is compared by its version tag; only where that has changed (or there is none, from
  * 3.14 on) by what it holds. Whatever the snapshot points to is kept alive, so that no other object can take its address.
- * Everything here is in C memory, which no Python code can reach without native code of its own.
+ * Lists, sets and memory are compared with copies
+ * (copies.c). Everything here is in C memory, which no Python code can reach without native code of its own.
  *
  * Functions are not here: who changes the code or the defaults of one is heard by the audit hook (seal.c).
  */
@@ -13,11 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `is_fixed`: the dict of a type that Python code cannot change. It must not even have been changed back: the interpreter
- * may remember what it found meanwhile. */
+/* What is looked at after every check, kept close together; the rest is in `dict_facts`, at the same place. */
 struct dict_watch {
     PyObject *dict;
-    uint64_t tag, hash;
+    uint64_t tag;
+};
+
+/* `is_fixed`: the dict of a type that Python code cannot change. It must not even have been changed back: the interpreter
+ * may remember what it found meanwhile. */
+struct dict_facts {
+    uint64_t hash;
     unsigned char place, is_fixed;
 };
 
@@ -27,15 +33,6 @@ struct type_watch {
     PyObject *dict, *mro, *bases, *name, *qualname;
     uint64_t tag, hash;
     unsigned long flags;
-    unsigned char place;
-};
-
-/* A list, a set, the type of any object, or `size` bytes of its memory. */
-struct object_watch {
-    PyObject *object;
-    Py_ssize_t size;
-    uint64_t hash;
-    PyTypeObject *type;
     unsigned char place;
 };
 
@@ -50,23 +47,12 @@ struct probe {
     static size_t name##_count, name##_room
 
 TABLE(dict_watch, dicts);
+TABLE(dict_facts, facts);
 TABLE(type_watch, types);
 TABLE(object_watch, objects);
+TABLE(pointer_watch, pointers);
 TABLE(probe, probes);
-
-/* ---- what there is to compare ------------------------------------------------------------------------------ */
-
-static uint64_t
-hash_object(const struct object_watch *watch, int keep)
-{
-    if (watch->size > 0) {
-        return hash_bytes((const char *)watch->object + sizeof(PyObject), (size_t)watch->size - sizeof(PyObject));
-    }
-    if (PyList_Check(watch->object)) {
-        return hash_list(watch->object, keep);
-    }
-    return PyAnySet_Check(watch->object) ? hash_set(watch->object, keep) : 0;
-}
+static size_t own_dicts, own_objects; /* those of the harness stand first */
 
 /* ---- the list of what is watched --------------------------------------------------------------------------- */
 
@@ -93,22 +79,39 @@ grow(void *table, size_t count, size_t *room, size_t size)
         return -1;                                                                        \
     }                                                                                     \
     name = grown;                                                                         \
-    memset(&name[name##_count], 0, sizeof *name);                                         \
-    name[name##_count].place = (unsigned char)place
+    memset(&name[name##_count], 0, sizeof *name)
+
+static void arm_dict(size_t at);
+static void arm_type(struct type_watch *watch);
+
+static int
+add_facts(int fixed, long place)
+{
+    ADD(facts);
+    facts[facts_count].is_fixed = (unsigned char)fixed;
+    facts[facts_count++].place = (unsigned char)place;
+    return 0;
+}
 
 static int
 add_dict(PyObject *dict, int fixed, long place)
 {
+    size_t at;
     ADD(dicts);
+    if (add_facts(fixed, place) < 0) {
+        return -1;
+    }
+    at = dicts_count++;
     Py_INCREF(dict);
-    dicts[dicts_count].dict = dict;
-    dicts[dicts_count].is_fixed = (unsigned char)fixed;
-    dicts[dicts_count].tag = tag_of(dict);
-    dicts[dicts_count++].hash = hash_dict(dict, 1);
+    dicts[at].dict = dict;
+    arm_dict(at);
+    if (place == PLACE_HARNESS) {
+        SWAP(struct dict_watch, dicts[at], dicts[own_dicts]);
+        SWAP(struct dict_facts, facts[at], facts[own_dicts]);
+        own_dicts++;
+    }
     return 0;
 }
-
-static void arm_type(struct type_watch *watch);
 
 static int
 add_type(PyTypeObject *type, long place)
@@ -121,6 +124,7 @@ add_type(PyTypeObject *type, long place)
     ADD(types);
     Py_INCREF(type);
     types[types_count].type = type;
+    types[types_count].place = (unsigned char)place;
     arm_type(&types[types_count++]);
     return 0;
 }
@@ -129,12 +133,29 @@ static int
 add_object(PyObject *object, Py_ssize_t size, long place)
 {
     ADD(objects);
-    Py_INCREF(object);
     objects[objects_count].object = object;
-    objects[objects_count].size = size;
-    objects[objects_count].type = Py_TYPE(object);
-    objects[objects_count].hash = hash_object(&objects[objects_count], 1);
+    objects[objects_count].own = (size_t)size;
+    objects[objects_count].place = (unsigned char)place;
+    if (object_arm(&objects[objects_count]) < 0) {
+        return -1;
+    }
+    Py_INCREF(object);
+    if (place == PLACE_HARNESS) {
+        SWAP(struct object_watch, objects[objects_count], objects[own_objects]);
+        own_objects++;
+    }
     objects_count++;
+    return 0;
+}
+
+static int
+add_pointer(PyObject *owner, PyObject **at, long place)
+{
+    ADD(pointers);
+    Py_INCREF(owner);
+    pointers[pointers_count].at = at;
+    pointers[pointers_count].place = (unsigned char)place;
+    pointer_arm(&pointers[pointers_count++]);
     return 0;
 }
 
@@ -145,9 +166,24 @@ add_probe(PyObject *function, PyObject *arguments, long place)
     Py_INCREF(function);
     Py_INCREF(arguments);
     probes[probes_count].function = function;
-    probes[probes_count].expected = NULL;
+    probes[probes_count].place = (unsigned char)place;
     probes[probes_count++].arguments = arguments;
     return 0;
+}
+
+/* `getattr` and what it is given, as a pointer where it is one. */
+static int
+add_question(PyObject *function, PyObject *arguments, long place)
+{
+    if (PyCFunction_Check(function) && strcmp(((PyCFunctionObject *)function)->m_ml->ml_name, "getattr") == 0 &&
+        PyTuple_GET_SIZE(arguments) == 2) {
+        PyObject *owner = PyTuple_GET_ITEM(arguments, 0);
+        PyObject **at = find_pointer(owner, PyTuple_GET_ITEM(arguments, 1));
+        if (at != NULL) {
+            return add_pointer(owner, at, place);
+        }
+    }
+    return add_probe(function, arguments, place);
 }
 
 static int
@@ -160,7 +196,7 @@ add(PyObject *entry)
         return -1;
     }
     if (third != NULL && PyTuple_Check(third)) {
-        return add_probe(object, third, place);
+        return add_question(object, third, place);
     }
     if (third != NULL) {
         Py_ssize_t size = PyLong_AsSsize_t(third);
@@ -202,18 +238,20 @@ cell_watch(PyObject *Py_UNUSED(module), PyObject *entries)
 
 /* ---- the comparison ---------------------------------------------------------------------------------------- */
 
+/* The tag of this dict is another, or it has none. */
 static int
-dict_differs(struct dict_watch *watch)
+dict_differs(size_t at)
 {
-    uint64_t tag = tag_of(watch->dict);
+    PyObject *dict = dicts[at].dict;
+    uint64_t tag = tag_of(dict);
 
-    if (HAS_TAGS && tag == watch->tag) {
+    if (HAS_TAGS && tag == dicts[at].tag) {
         return 0;
     }
-    if ((HAS_TAGS && watch->is_fixed) || hash_dict(watch->dict, 0) != watch->hash) {
+    if ((HAS_TAGS && facts[at].is_fixed) || hash_dict(dict, 0) != facts[at].hash) {
         return 1;
     }
-    watch->tag = tag;
+    dicts[at].tag = tag;
     return 0;
 }
 
@@ -236,37 +274,11 @@ type_differs(const struct type_watch *watch)
 #endif
 }
 
-/* Are two answers the same? Only what compares without anybody's code is looked into. */
-static int
-same(PyObject *a, PyObject *b)
-{
-    Py_ssize_t i;
-
-    if (a == b) {
-        return 1;
-    }
-    if (Py_TYPE(a) != Py_TYPE(b)) {
-        return 0;
-    }
-    if (PyLong_CheckExact(a) || PyFloat_CheckExact(a) || PyUnicode_CheckExact(a)) {
-        return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
-    }
-    if (!PyTuple_Check(a) || PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) {
-        return 0;
-    }
-    for (i = 0; i < PyTuple_GET_SIZE(a); i++) {
-        if (!same(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 static int
 probe_differs(const struct probe *probe)
 {
     PyObject *answer = PyObject_Call(probe->function, probe->arguments, NULL);
-    int result = answer == NULL || !same(answer, probe->expected);
+    int result = answer == NULL || !is_same(answer, probe->expected);
 
     Py_XDECREF(answer);
     PyErr_Clear();
@@ -280,14 +292,18 @@ watch_differs(void)
     size_t i;
 
     for (i = 0; i < dicts_count; i++) {
-        found |= (uint64_t)dict_differs(&dicts[i]) << dicts[i].place;
+        if (!HAS_TAGS || tag_of(dicts[i].dict) != dicts[i].tag) {
+            found |= (uint64_t)dict_differs(i) << facts[i].place;
+        }
     }
     for (i = 0; i < types_count; i++) {
         found |= (uint64_t)type_differs(&types[i]) << types[i].place;
     }
     for (i = 0; i < objects_count; i++) {
-        int differs = Py_TYPE(objects[i].object) != objects[i].type || hash_object(&objects[i], 0) != objects[i].hash;
-        found |= (uint64_t)differs << objects[i].place;
+        found |= (uint64_t)object_differs(&objects[i]) << objects[i].place;
+    }
+    for (i = 0; i < pointers_count; i++) {
+        found |= (uint64_t)pointer_differs(&pointers[i]) << pointers[i].place;
     }
     if (found != 0) {
         return found; /* what is asked next may be somebody else's */
@@ -323,44 +339,32 @@ arm_type(struct type_watch *watch)
 }
 
 static void
-arm_dict(struct dict_watch *watch)
+arm_dict(size_t at)
 {
-    watch->hash = hash_dict(watch->dict, 1);
-    watch->tag = tag_of(watch->dict);
-}
-
-static void
-arm_object(struct object_watch *watch)
-{
-    uint64_t hash = hash_object(watch, 0);
-
-    if (hash != watch->hash) {
-        watch->hash = hash_object(watch, 1);
-    }
-    if (watch->type != Py_TYPE(watch->object)) {
-        watch->type = Py_TYPE(watch->object);
-    }
+    facts[at].hash = hash_dict(dicts[at].dict, 1);
+    dicts[at].tag = tag_of(dicts[at].dict);
 }
 
 /* Nothing but the harness has run since all was found as it was: what it keeps for itself may be another now. */
-void
+int
 watch_rebase(void)
 {
     size_t i;
 
-    for (i = 0; i < dicts_count; i++) {
-        if (dicts[i].place == PLACE_HARNESS && dict_differs(&dicts[i])) {
-            arm_dict(&dicts[i]);
+    for (i = 0; i < own_dicts; i++) {
+        if (dict_differs(i)) {
+            arm_dict(i);
         }
     }
-    for (i = 0; i < objects_count; i++) {
-        if (objects[i].place == PLACE_HARNESS) {
-            arm_object(&objects[i]);
+    for (i = 0; i < own_objects; i++) {
+        if (object_arm(&objects[i]) < 0) {
+            return -1;
         }
     }
+    return 0;
 }
 
-/* -1 with an exception set when a probe does not answer. */
+/* -1 with an exception set when a probe does not answer, or there is no memory. */
 int
 watch_arm(void)
 {
@@ -368,7 +372,7 @@ watch_arm(void)
 
     for (i = 0; i < dicts_count; i++) {
         if (!HAS_TAGS || dicts[i].tag != tag_of(dicts[i].dict)) {
-            arm_dict(&dicts[i]);
+            arm_dict(i);
         }
     }
     for (i = 0; i < types_count; i++) {
@@ -377,7 +381,12 @@ watch_arm(void)
         }
     }
     for (i = 0; i < objects_count; i++) {
-        arm_object(&objects[i]);
+        if (object_arm(&objects[i]) < 0) {
+            return -1;
+        }
+    }
+    for (i = 0; i < pointers_count; i++) {
+        pointer_arm(&pointers[i]);
     }
     for (i = 0; i < probes_count; i++) {
         Py_XDECREF(probes[i].expected);

@@ -6,6 +6,13 @@
 
 #define HAS_TAGS (PY_VERSION_HEX < 0x030E0000)
 
+#define SWAP(kind, a, b)      \
+    do {                      \
+        kind swapped = (a);   \
+        (a) = (b);            \
+        (b) = swapped;        \
+    } while (0)
+
 #pragma GCC visibility push(hidden)
 
 static inline uint64_t
@@ -19,8 +26,32 @@ mix(uint64_t hash, uint64_t word)
  * other object can take its address. */
 uint64_t hash_bytes(const char *data, size_t size);
 uint64_t hash_dict(PyObject *dict, int keep);
-uint64_t hash_list(PyObject *list, int keep);
-uint64_t hash_set(PyObject *set, int keep);
+
+/* The type of an object, and a copy of its memory: of a list or a set its table, of others the `own` bytes that they were
+ * said to have (0: none). */
+struct object_watch {
+    PyObject *object;
+    PyTypeObject *type;
+    char *copy;
+    size_t size, own;
+    unsigned char place;
+};
+
+/* A place in memory that points to an object: of a closure's variable, or of a slot. */
+struct pointer_watch {
+    PyObject **at, *expected;
+    unsigned char place;
+};
+
+/* Take the snapshot anew; -1 without memory. What it points to is kept alive, as above. */
+int object_arm(struct object_watch *watch);
+int object_differs(const struct object_watch *watch);
+void pointer_arm(struct pointer_watch *watch);
+int pointer_differs(const struct pointer_watch *watch);
+/* Where an attribute is kept, if it is in a place of its own; else NULL, without an exception. */
+PyObject **find_pointer(PyObject *object, PyObject *name);
+/* Are two answers the same? */
+int is_same(PyObject *a, PyObject *b);
 
 /* What is no object: take the snapshot; a bit for each place that differs. */
 void state_arm(void);
