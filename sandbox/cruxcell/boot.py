@@ -108,7 +108,7 @@ def _prepare(setup, control):
         return rlimits.pack(baseline + memory, file_size, cpu_seconds * 1_000_000_000, threads)
 
     filters = {messages.COMPUTE_PROFILE: setup.compute_bpf, 0: setup.stdlib_bpf}
-    ready = [sys.version.split()[0].encode(), helper.NAME.encode()]
+    ready = []
     for layer, active, detail in layers:
         ready += [layer.encode(), b"1" if active else b"0", detail.encode()]
     server = zygote.Zygote(helper, filters, pack, control, setup.opened, setup.threads, setup.scratch_bytes)

@@ -91,11 +91,9 @@ async def test_a_step_that_fails_is_named():
     made.zygote.kill("")
 
 
-async def test_it_says_what_it_is(kept: Kept):
+async def test_it_says_which_layers_hold(kept: Kept):
     started = kept.zygote.started
     assert started is not None
-    assert started.python_version == sys.version.split()[0]
-    assert started.twin in ("native", "pure")
     assert {name for name, active, _ in started.layers if active} >= {"landlock", "undumpable"}
 
 

@@ -24,8 +24,6 @@ class StartError(Exception):
 class Started:
     """The ready message of a zygote."""
 
-    python_version: str
-    twin: str
     layers: tuple[tuple[str, bool, str], ...]
 
 
@@ -47,8 +45,8 @@ def read_ready(answer: bytes, python: str) -> Started:
     """What the zygote's first datagram says. Raises StartError with the step that failed."""
     if answer[:1] == bytes([messages.READY]):
         fields = [field.decode("utf-8", "replace") for field in frames.unpack(answer[1:])]
-        layers = tuple((fields[at], fields[at + 1] == "1", fields[at + 2]) for at in range(2, len(fields) - 2, 3))
-        return Started(fields[0], fields[1], layers)
+        triples = zip(fields[::3], fields[1::3], fields[2::3])
+        return Started(tuple((name, active == "1", detail) for name, active, detail in triples))
     if answer[:1] == bytes([messages.FAILED_TO_START]):
         raise StartError(answer[1:].decode("utf-8", "replace"))
     raise StartError(f"{python} ended before it was ready; is it a CPython from 3.8 on?")

@@ -366,23 +366,10 @@ _SECTION = _head(messages.SECTION)
 
 def split_sections(data: bytes, most: int) -> list[bytes]:
     """The report on each job that was begun, in their order; nothing where a worker speaks out of turn."""
-    marks = [(start, end) for start, end in _bodies(data) if data.startswith(_SECTION, start)]
+    marks = [(start, end) for start, end in frames.bodies(data) if data.startswith(_SECTION, start)]
     honest = [_SECTION + _head(place.to_bytes(4, "little")) for place in range(len(marks))]
     if not marks or marks[0][0] != 4 or len(marks) > most or [data[start:end] for start, end in marks] != honest:
         return []
     begins = [end for _, end in marks]
     ends = [start - 4 for start, _ in marks[1:]] + [len(data)]
     return [data[begin:end] for begin, end in zip(begins, ends)]
-
-
-def _bodies(data: bytes) -> list[tuple[int, int]]:
-    """Where the body of each whole record begins and ends."""
-    found = []
-    at = 0
-    while len(data) - at >= 4:
-        size = int.from_bytes(data[at : at + 4], "little")
-        if size > len(data) - at - 4:
-            break
-        found.append((at + 4, at + 4 + size))
-        at += 4 + size
-    return found

@@ -162,12 +162,6 @@ def seal(fd, index, record=b""):
     raise RuntimeError("there is nothing to seal")
 
 
-def canon(value, budget):
-    # type: (object, int) -> tuple[bytes, bool] | None
-    """None for every value: values.canon is to decide."""
-    return None  # noqa: RET501
-
-
 def report_value(fd, index, steps, cpu_ns, wall_ns, value, budget, text_limit, stdout, stderr):  # noqa: PLR0917
     # type: (int, int, int, int, int, object, int, int, bytes, bytes) -> bool
     """False, and nothing written: the workbench does it."""

@@ -7,6 +7,10 @@ Invariant, and the fuzz tests' first line: any bytes give a list of fields or a 
 import os
 import struct
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator  # noqa: F401 - in type comments
+
 _U32 = struct.Struct("<I")
 _pack_length = _U32.pack
 _unpack_length = _U32.unpack_from
@@ -58,6 +62,19 @@ def frame(fields):
     return _pack_length(len(body)) + body
 
 
+def bodies(data):
+    # type: (bytes) -> Iterator[tuple[int, int]]
+    """Where the body of each whole frame at the start of `data` begins and ends."""
+    begin = 4
+    end = len(data)
+    while begin <= end:
+        stop = begin + _unpack_length(data, begin - 4)[0]
+        if stop > end:
+            return
+        yield begin, stop
+        begin = stop + 4
+
+
 def split(data, found=None, most_frames=MAX_FIELDS, most_fields=MAX_FIELDS):
     # type: (bytes, list[list[bytes]] | None, int, int) -> tuple[list[list[bytes]], int]
     """All whole frames at the start of `data`, unpacked, and the number of bytes they took.
@@ -66,17 +83,12 @@ def split(data, found=None, most_frames=MAX_FIELDS, most_fields=MAX_FIELDS):
     frames or fields than may be are a FrameError, so that the time this takes is bounded by more than the bytes.
     """
     found = [] if found is None else found
-    at = 0
-    end = len(data)
-    while end - at >= 4:
-        size = _unpack_length(data, at)[0]
-        if size > end - at - 4:
-            break
+    stop = 0
+    for begin, stop in bodies(data):
         if len(found) >= most_frames:
             raise FrameError("too many frames")
-        found.append(_fields(data, at + 4, at + 4 + size, most_fields))
-        at += 4 + size
-    return found, at
+        found.append(_fields(data, begin, stop, most_fields))
+    return found, stop
 
 
 def write_all(fd, data):

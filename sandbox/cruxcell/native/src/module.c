@@ -253,7 +253,6 @@ static PyMethodDef methods[] = {
     {"say", cell_say, METH_VARARGS, cell_say_doc},
     {"arm", cell_arm, METH_NOARGS, cell_arm_doc},
     {"seal", cell_seal, METH_VARARGS, cell_seal_doc},
-    {"canon", cell_canon, METH_VARARGS, cell_canon_doc},
     {"report_value", cell_report_value, METH_VARARGS, cell_report_value_doc},
     {NULL, NULL, 0, NULL},
 };

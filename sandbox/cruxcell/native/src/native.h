@@ -59,7 +59,6 @@ PyObject *cell_watch(PyObject *module, PyObject *entries);
 PyObject *cell_say(PyObject *module, PyObject *args);
 PyObject *cell_arm(PyObject *module, PyObject *none);
 PyObject *cell_seal(PyObject *module, PyObject *args);
-PyObject *cell_canon(PyObject *module, PyObject *args);
 PyObject *cell_report_value(PyObject *module, PyObject *args);
 extern const char cell_run_doc[];
 extern const char cell_evaluate_doc[];
@@ -70,7 +69,6 @@ extern const char cell_watch_doc[];
 extern const char cell_say_doc[];
 extern const char cell_arm_doc[];
 extern const char cell_seal_doc[];
-extern const char cell_canon_doc[];
 extern const char cell_report_value_doc[];
 
 #pragma GCC visibility pop

@@ -115,8 +115,8 @@ put_output(struct bytes *bytes, PyObject *stream)
 
 const char cell_report_value_doc[] = PyDoc_STR(
 "report_value(fd, index, steps, cpu_ns, wall_ns, value, budget, text_limit, stdout, stderr) -> bool\n\n"
-"Write the record of a plain value to the file descriptor. False, and nothing written, for a value that canon() says\n"
-"None to. Raises OSError.");
+"Write the record of a plain value to the file descriptor. False, and nothing written, for a value that is not\n"
+"made of exact builtin types, or too large. Raises OSError.");
 
 PyObject *
 cell_report_value(PyObject *Py_UNUSED(module), PyObject *args)

@@ -1,13 +1,14 @@
 /* The canonical encoder of the native helper.
  *
- * values.py is the definition, for every value there is. This is the same for the values nearly every check has: those
+ * values/canonical.py is the definition, for every value there is. This is the same for the values nearly every check has: those
  * made of exact builtin types, read through their own structures. Each page that a forked worker writes to costs about
  * 2 us, and executing Python writes to very many: to its code, functions, types and frames. This writes to next to
  * none.
  *
  * Until an encoding is finished nothing here runs Python code, calls a method, makes a Python object or holds a
  * reference. So no finalizer of the candidate, and no garbage collection that would call one, can change what is being
- * read. Whatever is unusual is "not mine": the caller then asks values.py, which decides, and raises if need be.
+ * read. Whatever is unusual is "not mine": the caller then asks
+ * values/canonical.py, which decides, and raises if need be.
  */
 #include "native.h"
 
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_DEPTH 200 /* values.py has it too */
+#define MAX_DEPTH 200 /* values/canonical.py has it too */
 #define TWO_TO_63 0x1p63
 #define NOT_MINE (-1)
 
@@ -27,7 +28,7 @@
 
 struct run {
     struct bytes *bytes;
-    long long budget; /* bytes that may still be encoded; nested values count once for each level, as in values.py */
+    long long budget; /* bytes that may still be encoded; nested values count once for each level */
     int has_nan;
 };
 
@@ -273,32 +274,5 @@ encode_plainly(struct bytes *bytes, PyObject *value, Py_ssize_t budget, int *has
     int result = encode(&run, value, 0);
 
     *has_nan = run.has_nan;
-    return result;
-}
-
-const char cell_canon_doc[] = PyDoc_STR(
-"canon(value, budget) -> (bytes, bool) or None\n\n"
-"What values.canon gives for a value made of exact builtin types; None where that is to decide.");
-
-PyObject *
-cell_canon(PyObject *Py_UNUSED(module), PyObject *args)
-{
-    PyObject *value, *result;
-    Py_ssize_t budget;
-    struct bytes bytes;
-    int has_nan;
-
-    if (!PyArg_ParseTuple(args, "On:canon", &value, &budget)) {
-        return NULL;
-    }
-    bytes_begin(&bytes);
-    if (encode_plainly(&bytes, value, budget, &has_nan) == 0) {
-        result = Py_BuildValue("(y#O)", bytes.data, (Py_ssize_t)bytes.size, has_nan ? Py_True : Py_False);
-    }
-    else {
-        result = Py_None;
-        Py_INCREF(result);
-    }
-    bytes_end(&bytes);
     return result;
 }
