@@ -42,6 +42,8 @@ MISTAKES = [
     (f"{SCORE} --k 0", "--k must be at least 1, not 0"),
     (f"{SCORE} --cpu-limit 0", "--cpu-limit must be a number of seconds above 0"),
     (f"{SCORE} --cpu-limit nan", "--cpu-limit must be a number of seconds above 0"),
+    (f"{SCORE} --cpu-limit=lots", "'lots'"),
+    (f"{SCORE} --k many", "'many'"),
     (f"{SCORE} --max-steps -1", "--max-steps must be at least 1"),
     (f"{SCORE} --out nope/out.json", "nope/out.json: cannot be written"),
     (f"{SCORE} --out sub", "sub: is a folder"),
@@ -84,6 +86,7 @@ def test_a_mistake_is_one_sentence(files, capsys, line, sentence):
     assert out == ""
     assert sentence in err
     assert err.startswith("cruxbox: ")
+    assert "Value error" not in err
     assert err.count("\n") == 1
     assert sorted(files.rglob("*")) in (before, sorted([*before, files / "out"]))
 

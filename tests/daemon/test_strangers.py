@@ -242,12 +242,17 @@ def test_ports_in_use_are_one_sentence(tmp_path):
         taken.listen()
         port = taken.getsockname()[1]
         for arguments, named in (
-            (["--listen", f"127.0.0.1:{port}"], "cannot listen on"),
+            (["--listen", f"127.0.0.1:{port}"], f"cannot listen on 127.0.0.1:{port}: Address already in use\n"),
+            (["--listen", "127.0.0.1:99999"], "--listen 127.0.0.1:99999: a port is from 0 to 65535\n"),
+            (["--listen", "127.0.0.1:-1"], "--listen 127.0.0.1:-1: a port is from 0 to 65535\n"),
+            (["--listen", "127.0.0.1:nine"], "127.0.0.1:nine: it must be HOST:PORT or unix:PATH\n"),
+            (["--listen", f"unix:{tmp_path}/none/s"], f"unix:{tmp_path}/none/s: {tmp_path}/none is not a folder\n"),
             (["--listen", f"unix:{tmp_path}/s", "--metrics-port", str(port)], "cannot serve metrics on"),
         ):
             ended = cruxboxd(*arguments, "--workers", "1")
             assert (ended.returncode, "Traceback" in ended.stderr) == (2, False), ended.stderr
             assert named in ended.stderr
+            assert ended.stderr.startswith("cruxboxd: "), "gRPC's own lines are not for people"
 
 
 def test_no_folder_for_temporary_files_is_one_sentence(tmp_path):

@@ -125,10 +125,21 @@ def _run(arguments: list[str]) -> int:
     try:
         result = app(arguments or ["--help"], prog_name="cruxbox", standalone_mode=False)
     except parser_error as error:
-        return _complain(error.format_message())
+        return _complain(_with_value(error, arguments))
     except typer.Abort:
         return _INTERRUPTED
     return result if isinstance(result, int) else 0
+
+
+def _with_value(error: Any, arguments: Sequence[str]) -> str:
+    """The parser's sentence, with the value that it is about: some versions leave it out."""
+    sentence = str(error.format_message()).replace("Value error, ", "")
+    for option in getattr(getattr(error, "param", None), "opts", ()):
+        values = [after for before, after in zip(arguments, arguments[1:]) if before == option]
+        values += [one.partition("=")[2] for one in arguments if one.startswith(f"{option}=")]
+        if values and sentence.startswith("Invalid value") and not any(one in sentence for one in values):
+            return f"{sentence}, not {values[-1][:80]!r}"
+    return sentence
 
 
 def _app(called: str) -> Any:

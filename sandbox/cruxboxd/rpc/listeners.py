@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import socket
 import ssl
 from collections.abc import Callable
 from functools import partial
@@ -19,11 +20,14 @@ from cruxboxd.tenancy.identity import WatchedFiles
 
 log = logging.getLogger(__name__)
 
+_LARGEST_PORT = 65_535
+
 
 def listen(server: grpc.aio.Server, config: Config) -> None:
     """Bind every address of the config. Raises ConfigError for one that cannot or must not be listened on."""
     for address in config.listen:
         _refuse_abstract(address)
+        _refuse_wrong_port(address)
         is_tls = bool(config.tls_cert) and not is_unix(address)
         if is_tls:
             # Each address watches the files by itself: what one was told of a change, another would not hear.
@@ -33,7 +37,7 @@ def listen(server: grpc.aio.Server, config: Config) -> None:
             _refuse_open_plain_text(address, config)
             port = _bind(address, server.add_insecure_port)
         if is_unix(address):
-            Path(address[len("unix:") :].removeprefix("//")).chmod(0o600)
+            _path_of(address).chmod(0o600)
         log.info("listening", extra={"address": address, "port": port, "tls": is_tls})
 
 
@@ -45,14 +49,38 @@ def _refuse_abstract(address: str) -> None:
         )
 
 
+def _refuse_wrong_port(address: str) -> None:
+    """gRPC would listen on another port: the number modulo 65,536."""
+    port = address.rpartition(":")[2][:80]
+    if not is_unix(address) and port.removeprefix("-").isdecimal() and not 0 <= int(port) <= _LARGEST_PORT:
+        raise ConfigError(f"--listen {address[:80]}: a port is from 0 to {_LARGEST_PORT}")
+
+
 def _bind(address: str, bind: Callable[[str], int]) -> int:
     try:
         port = bind(address)
     except RuntimeError:
         port = 0
     if not port:
-        raise ConfigError(f"cannot listen on {address}: in use, not permitted or not an address")
+        raise ConfigError(f"cannot listen on {address}: {_cause(address)}")
     return port
+
+
+def _cause(address: str) -> str:
+    """Why an address cannot be bound, found by binding a plain socket: gRPC does not return the reason."""
+    if is_unix(address):
+        path = _path_of(address)
+        return "in use or not permitted" if path.parent.is_dir() else f"{path.parent} is not a folder"
+    host, _, port = address.removeprefix("ipv4:").removeprefix("ipv6:").rpartition(":")
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.bind(place)
+    except (socket.gaierror, UnicodeError):
+        return "it must be HOST:PORT or unix:PATH"
+    except OSError as error:
+        return error.strerror or str(error)
+    return "in use or not permitted"
 
 
 def _refuse_open_plain_text(address: str, config: Config) -> None:
@@ -65,6 +93,10 @@ def _refuse_open_plain_text(address: str, config: Config) -> None:
 
 def is_unix(address: str) -> bool:
     return address.startswith("unix:")
+
+
+def _path_of(address: str) -> Path:
+    return Path(address[len("unix:") :].removeprefix("//"))
 
 
 def is_loopback(address: str) -> bool:
