@@ -28,7 +28,6 @@ from cruxboxd.rpc.listeners import listen
 from cruxboxd.rpc.response_stream import Answers
 from cruxboxd.rpc.service import SandboxService
 from cruxboxd.rpc.tracing import Tracer
-from cruxboxd.rpc.turns import Turns
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.seccomp.compiler import PolicyError
 from cruxboxd.selftest.canary import Canaries
@@ -38,6 +37,7 @@ from cruxboxd.telemetry.exporter import Exporter
 from cruxboxd.telemetry.metrics import Metrics
 from cruxboxd.tenancy.admission import Admission
 from cruxboxd.tenancy.identity import Identity
+from cruxboxd.turns import Turns
 from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.runtimes import Runtime, ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds

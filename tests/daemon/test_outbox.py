@@ -105,6 +105,10 @@ def test_a_task_of_large_outputs_is_cut():
 class Ticket:
     def __init__(self, checks: int) -> None:
         self.left = checks
+        self.is_answered = False
+
+    def answered(self) -> None:
+        self.is_answered = True
 
     def give_back(self, checks: int) -> bool:
         self.left -= checks

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
 
@@ -32,14 +32,15 @@ from cruxboxd.judging.scripts import run_script
 from cruxboxd.judging.streams import checkers_of, run_program, run_stdio
 from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, RunCheck, ScriptCheck, StdioCheck, StepCount, Task
 from cruxboxd.scheduling.scheduler import Scheduler
+from cruxboxd.turns import Turns
 from cruxboxd.waiting import together
 from cruxboxd.zygotes.setup import ZygoteKey
 
 log = logging.getLogger(__name__)
 
 SECOND_SEED_OFFSET = 1
-# So many tasks begin in one pass of the loop, whoever asked for them: what else it has to do comes between.
-_TASKS_A_PASS = 32
+# So many tasks begin in one pass of the loop, and tenants take turns: what else the loop has to do comes between.
+_TASKS_A_PASS = 8
 
 Readings = Mapping[Check, Reading]  # of the checks of a task that have a text to be read
 Emit = Callable[[Task, Check, CheckResult, "CheckResult | None"], Awaitable[None]]
@@ -57,7 +58,7 @@ class Judge:
 
     def __init__(self, scheduler: Scheduler, hash_seed: str, audit: Audit | None = None) -> None:
         self._scheduler, self._audit = scheduler, audit or Audit(0)
-        self._beginning = asyncio.Lock()
+        self._beginning = Turns(lambda _tenant, _seconds: None, slice_s=0)
         self._seeds = (hash_seed, str(int(hash_seed) + SECOND_SEED_OFFSET))
 
     async def judge(self, tasks: Sequence[Task], emit: Emit) -> None:
@@ -65,11 +66,8 @@ class Judge:
         readings, reading = self._read_all(tasks)
         running: list[asyncio.Task[None]] = []
         try:
-            async with self._beginning:
-                for part in cut(list(zip(tasks, readings)), _TASKS_A_PASS):
-                    running += [asyncio.create_task(self._judge_task(*one, emit)) for one in part]
-                    if len(part) == _TASKS_A_PASS:
-                        await asyncio.sleep(0)
+            if tasks:
+                await self._beginning.run(tasks[0].tenant, self._begin(tasks, readings, emit, running))
             await asyncio.gather(*running)
         except BaseException:
             for item in running:
@@ -78,6 +76,16 @@ class Judge:
                 work.cancel()
             await asyncio.gather(*running, *reading, return_exceptions=True)
             raise
+
+    def _begin(
+        self, tasks: Sequence[Task], readings: list[asyncio.Future[Readings]], emit: Emit,
+        running: list[asyncio.Task[None]],
+    ) -> Iterator[None]:  # fmt: skip
+        """Start on the tasks, a few at each step; what runs is added to `running`."""
+        for number, part in enumerate(cut(list(zip(tasks, readings)), _TASKS_A_PASS)):
+            if number:
+                yield
+            running += [asyncio.create_task(self._judge_task(*one, emit)) for one in part]
 
     def _read_all(
         self, tasks: Sequence[Task]

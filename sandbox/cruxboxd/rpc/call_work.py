@@ -77,11 +77,15 @@ class CallWork:
         self._tickets.clear()
 
     async def _run(self, part: list[Task], ticket: Ticket) -> None:
+        is_judged = False
         try:
             await self._judge.judge(part, self._emit)
+            is_judged = True
         finally:
             if ticket.give_back(sum(len(task.checks) for task in part)):
                 self._tickets.discard(ticket)
+                if is_judged:
+                    ticket.answered()
             self._room.release()
 
     def _ended(self, work: asyncio.Task[None]) -> None:

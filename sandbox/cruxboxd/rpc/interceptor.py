@@ -120,7 +120,13 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
 
     def _single(self, answer: Callable[[Any, Context], Awaitable[Any]], parse: Parse) -> Behaviour:
         async def behave(context: Context) -> None:
-            await _write(context, await answer(_parsed(parse, await _one_message(context)), context))
+            start = await self._admission.starts.begin(current_call.get().tenant.name)
+            try:
+                await _write(context, await answer(_parsed(parse, await _one_message(context)), context))
+            except Refused:
+                start.refused()
+                raise
+            start.answered()
 
         return behave
 

@@ -32,12 +32,12 @@ from cruxboxd.rpc.codec import (
 from cruxboxd.rpc.interceptor import Call, Interceptor, away, current_call
 from cruxboxd.rpc.outline import Outline
 from cruxboxd.rpc.response_stream import Answers, ResponseStream
-from cruxboxd.rpc.turns import Turns
 from cruxboxd.rpc.wire import field
 from cruxboxd.settings.config import MIB
 from cruxboxd.tenancy.admission import Admission, Ticket
 from cruxboxd.tenancy.identity import Identity
 from cruxboxd.tenancy.refusal import Refused, full
+from cruxboxd.turns import Turns
 from cruxboxd.zygotes.jobs import current_outlet
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class SandboxService:
         try:
             async for request in _until(self._interceptor.draining, requests):
                 call.tenant = self._identity.tenant_of(call.shown)  # a token may have been withdrawn meanwhile
-                tasks, ticket = await self._take(request, call, work)
+                tasks, ticket = await self._begin(request, call, work)
                 del request
                 await work.add(tasks, ticket)
             await work.finish()
@@ -136,6 +136,20 @@ class SandboxService:
         finally:
             await work.cancel()
             stream.close()
+
+    async def _begin(self, data: bytes, call: Call, work: CallWork) -> tuple[list[Task], Ticket]:
+        """Let a request of a stream in. It needs a place to begin if nothing of its stream is under way: who opens a
+        stream to leave it takes one each time, and who stays takes one for all."""
+        if work.has_work():
+            return await self._take(data, call, work)
+        start = await self._admission.starts.begin(call.tenant.name)
+        try:
+            tasks, ticket = await self._take(data, call, work)
+        except Refused:
+            start.refused()
+            raise
+        ticket.answered = start.answered
+        return tasks, ticket
 
     async def _take(self, data: bytes, call: Call, stream: CallWork | None = None) -> tuple[list[Task], Ticket]:
         """Let a request in, and only then parse it. What it costs to read is the tenant's.

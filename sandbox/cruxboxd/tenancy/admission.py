@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from cruxboxd.settings.config import MIB, Config
 from cruxboxd.tenancy.refusal import Refused, full
+from cruxboxd.tenancy.starts import LEAST_PLACES, PLACES_A_WORKER, Starts
 from cruxboxd.tenancy.tenants import Tenant
 
 CALLS = 4_096
@@ -30,11 +31,13 @@ class _Held:
 
 
 class Ticket:
-    """Admitted work. It is released part by part; the holder must close it."""
+    """Admitted work. It is released part by part; the holder must close it. `answered` is called when every part of it
+    has been judged."""
 
     def __init__(self, admission: Admission, tenant: str, checks: int, size: int) -> None:
         self._admission, self._tenant = admission, tenant
         self._checks, self._bytes = checks, size
+        self.answered: Callable[[], None] = lambda: None
 
     def give_back(self, checks: int) -> bool:
         """So many checks have their verdicts; True if those were the last."""
@@ -69,6 +72,7 @@ class Admission:
         self._all = _Held()
         self._of: dict[str, _Held] = {}
         self._freed = asyncio.Event()
+        self.starts = Starts(max(LEAST_PLACES, PLACES_A_WORKER * config.workers) if shared else 0)
 
     @property
     def checks(self) -> int:
