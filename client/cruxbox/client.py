@@ -98,8 +98,12 @@ class Client(BaseClient):
     def info(self) -> ServerInfo:
         """The server's version, runtimes, limits and layers of confinement.
 
+        Returns:
+            What the server says of itself, asked for anew each time.
+
         Raises:
-            The errors of `check`, after the client's deadline or 10 s.
+            Unavailable, Overloaded, EmbeddedServerError, Unauthenticated, DeadlineExceeded, ServerError: as for
+                `check`, after the client's deadline or 10 seconds. It is tried once.
         """
         stub, metadata = self._connect()
         timeout = self._settings.deadline or _INFO_TIMEOUT_S

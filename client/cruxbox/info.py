@@ -10,11 +10,16 @@ from cruxbox.model import Limits
 
 @dataclass(frozen=True)
 class Runtime:
-    """An interpreter of the server; `name` is what Task.runtime asks for.
+    """An interpreter of the server.
 
-    `packages` are the names and versions of what is installed for it beside the standard library; `preload` are the
-    modules that its zygotes import before they serve, where a program names them. `helper` is "native", or "pure" where
-    there is none for it: that is slower, and checks share no worker.
+    Args:
+        name: what `Task.runtime` asks for.
+        version: its Python version, like "3.11.4".
+        path: where it is on the server.
+        is_default: whether tasks that name no runtime run on it.
+        packages: names and versions of what is installed for it beside the standard library.
+        preload: the modules that its zygotes import before they serve, where a program names them.
+        helper: "native", or "pure" where there is no native helper for it: that is slower, and checks share no worker.
     """
 
     name: str
@@ -28,7 +33,14 @@ class Runtime:
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer of confinement, whether it holds on this server and whether the server insists on it."""
+    """A layer of confinement.
+
+    Args:
+        name: the layer, like "seccomp".
+        active: whether it holds on this server.
+        required: whether the server refuses to serve without it.
+        detail: one sentence: what the layer does here, or why it does not hold.
+    """
 
     name: str
     active: bool
@@ -38,7 +50,20 @@ class Layer:
 
 @dataclass(frozen=True)
 class ServerInfo:
-    """The answer to `Client.info`. `instance_id` changes when the daemon restarts."""
+    """The answer to `Client.info`.
+
+    Args:
+        version: the version of the server.
+        runtimes: its interpreters.
+        default_limits: limits of a task that sets none.
+        maximum_limits: the largest limits that a task may set.
+        layers: the layers of confinement.
+        workers: CPU slots, and so the workers that make progress at a time.
+        profile_digest: identifies the confinement profile; each verdict carries it too.
+        max_message_bytes: size that one request message may have.
+        instance_id: identifies this daemon process; it changes when the daemon restarts.
+        hash_seed: PYTHONHASHSEED of the programs.
+    """
 
     version: str
     runtimes: tuple[Runtime, ...]

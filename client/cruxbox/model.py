@@ -263,7 +263,13 @@ class TestOutcome(enum.Enum):
 
 @dataclass(frozen=True)
 class TestResult:
-    """One test of a suite. `message` is the start of its exception's message."""
+    """One test of a suite.
+
+    Args:
+        name: the test's name in its suite.
+        outcome: how the test ended.
+        message: the start of its exception's message; "" if it raised none.
+    """
 
     name: str
     outcome: TestOutcome

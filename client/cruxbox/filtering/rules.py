@@ -89,11 +89,16 @@ BUILT_IN: Mapping[str, Rules] = {rules.name: rules for rules in (PAPER, RELEASED
 def load_rules(name: str) -> Rules:
     """The rules called "paper" or "released", or those of a TOML file.
 
-    A file says what differs from its `base`: `add` and `remove` (lists of reasons), and any of `forbidden`,
-    `min_chars`, `max_chars`, `max_steps`, `max_seconds`, `max_megabytes`, `nested_calls` and `count` ("instructions"
-    or "events").
+    Args:
+        name: "paper", "released", or the name of a file that ends in .toml.
 
-    Raises DataError with one sentence that names file and key.
+    Returns:
+        The rules. A file says what differs from its `base`: `add` and `remove` (lists of reasons), and any of
+        `forbidden`, `min_chars`, `max_chars`, `max_steps`, `max_seconds`, `max_megabytes`, `nested_calls` and `count`
+        ("instructions" or "events").
+
+    Raises:
+        DataError: the name is not known, or the file is wrong; one sentence that names file and key.
     """
     if name in BUILT_IN:
         return BUILT_IN[name]

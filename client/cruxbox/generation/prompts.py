@@ -24,7 +24,14 @@ class Prompt:
 def read_prompt_file(path: Path) -> list[Prompt]:
     """The prompts of a JSONL file, `{id, prompt, stop}` or `{id, messages, stop}` a line.
 
-    A line without an id is called by its number, from 0. DataError names file and line.
+    Args:
+        path: the file. A line without an id is called by its number, from 0.
+
+    Returns:
+        The prompts, in their order.
+
+    Raises:
+        DataError: a line is not a prompt, or an id is there twice; names file and line.
     """
     found = []
     ids: dict[str, int] = {}

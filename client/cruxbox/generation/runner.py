@@ -59,10 +59,23 @@ def generate(
     backoff: Backoff = BACKOFF,
     watch: Callable[[Progress], None] = lambda _progress: None,
 ) -> Result:
-    """`n` completions of each prompt; what `cache` holds is not asked for again.
+    """Complete each prompt `n` times; what `cache` holds is not asked for again.
 
-    Raises a CruxboxError where going on makes no sense: a key that is not known, a model that is not there, an endpoint
-    that does not answer at all. A prompt that alone is refused is in `progress.failed`.
+    Args:
+        prompts: the prompts.
+        parameters: what each request says beside the prompt.
+        endpoint: makes the connection; called at most once.
+        cache: holds every answer as soon as it is there.
+        n: completions of each prompt; at least 1.
+        backoff: how often, and after how many seconds, a request that failed is tried again.
+        watch: called with the progress at the start and after each answer.
+
+    Returns:
+        All completions. A prompt that alone is refused is in `progress.failed`.
+
+    Raises:
+        CruxboxError: going on makes no sense: a key that is not known, a model that is not there, an endpoint that does
+            not answer at all.
     """
     if n < 1:
         raise InvalidRequest(f"--n must be at least 1, not {n}.")
