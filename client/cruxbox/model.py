@@ -222,7 +222,7 @@ class Task:
             IN_PROCESS runs scripts in the candidate's process.
         repeat: 2 runs call checks under two hash seeds and reports differing values.
         step_count: what counts as a step. None counts instructions: of calls always, of scripts and programs only if
-            `limits.steps` is set, because counting makes a tight loop three times slower.
+            `limits.steps` is set, because counting makes a tight loop four to six times slower.
         priority: None is INTERACTIVE for `check` and BULK for `stream`.
         files: content by name, placed in the working folder of every check (needs a scratch folder on the server).
         env: environment variables of every check.
