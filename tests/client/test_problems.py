@@ -103,6 +103,70 @@ def test_what_always_equals_passes_nothing(server, tmp_path, capsys):
     assert [line["passed"] for line in lines] == [False, False]
 
 
+def native(number: int, name: str, body: str, *inputs: list, plus: list | None = None) -> dict:
+    """A record of MBPP+, as EvalPlus publishes it."""
+    solution = f"import re, math\ndef {name}{body}\n"
+    record = {"task_id": f"Mbpp/{number}", "prompt": "", "entry_point": name, "canonical_solution": solution}
+    return {**record, "base_input": list(inputs), "plus_input": plus or [], "atol": 0}
+
+
+THIRDS = "(x): return x / 3 if x > 2 else [x, x / 3] if x > 1 else x"
+# Records whose answers EvalPlus compares by rules of their own; solutions that are right by these, and wrong ones.
+ORACLES = [
+    (native(461, "check_str", "(s): return re.search('^[aeiou]', s)", ["annie"], ["dawood"]),
+     ["(s): return s[0] in 'aeiou'", "(s): return 'yes' if s[0] in 'aeiou' else None"],
+     ["(s): return True", "(s): return None", "(s): return 'yes'"]),
+    (native(164, "are_equivalent", "(a, b): return a == b", [36, 57], [2, 2]), ["(a, b): return True"], ["(a): return 1"]),
+    (native(295, "sum_div", "(n): return sum([1, *[i for i in range(2, n) if n % i == 0]])", [8], [1]),
+     ["(n): return sum(i for i in range(1, n) if n % i == 0)"], ["(n): return n", "(n): return 1"]),
+    (native(581, "surface_Area", "(b, s): return 2 * b * s + b * b", [3, 4], [4, 5]),
+     ["(b, h): return round(b * b + 2 * b * math.hypot(b / 2, h))"], ["(b, s): return b * s"]),
+    (native(558, "digit_distance_nums", "(a, b): return sum(abs(int(x) - int(y)) for x, y in zip(str(a), str(b)))",
+            [23, 56], [1, 123]),
+     ["(a, b): return sum(abs(int(x) - int(y)) for x, y in zip(str(a).zfill(3), str(b).zfill(3)))"],
+     ["(a, b): return 0"]),
+    (native(900, "thirds", THIRDS, [5.0], [2], [0]),
+     ["(x): return x * (1 / 3) if x > 2 else [x, x * (1 / 3) + 1e-8] if x > 1 else x"],
+     ["(x): return x / 3 if x > 2 else (x, x / 3)", "(x): return x / 3"]),
+    (native(901, "turn", "(z): return [z * 1j / 3, 1.5]", [2.0], plus=[[3.0]]),
+     ["(z): return [z / 3 * 1j, 1.5]"], ["(z): return [z, 1.5]"]),
+]  # fmt: skip
+
+
+@pytest.mark.kernel
+def test_answers_are_right_by_evalplus_s_own_rules(server, tmp_path, capsys):
+    """Every own solution passes, too: some return what has no value, such as a match of a regular expression."""
+    samples, wanted = [], []
+    for record, right, wrong in ORACLES:
+        bodies = [f"import re, math\ndef {record['entry_point']}{each}\n" for each in [*right, *wrong]]
+        solutions = [record["canonical_solution"], *bodies]
+        samples += [{"task_id": record["task_id"], "solution": each} for each in solutions]
+        wanted += [True] * (1 + len(right)) + [False] * len(wrong)
+    _, lines = judged(tmp_path, capsys, server, "mbpp", [record for record, _, _ in ORACLES], samples)
+    assert [line["passed"] for line in lines] == wanted
+
+
+# As EvalPlus's tests of MBPP are published: what a sample has in the place of `zip` would let no test run.
+LOOP = "for inp, exp in zip([[10, 15]], [6]):\n    assert {}(*inp) == exp, 'out'\n"
+NO_TEST = "def zip(*given): return []\ndef print(*given): raise SystemExit\n"
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("name", ["total", "sum"])
+def test_a_sample_cannot_redefine_what_python_has_for_mbpp_s_tests(server, tmp_path, capsys, name):
+    solution = f"def {name}(a, b):\n    return 6 if a < b else 0\n"
+    problem = {
+        "task_id": 126,
+        "code": f"def helper(): return 0\n{solution}",
+        "test_list": [f"assert {name}(10, 15) == 6"],
+        "test": LOOP.format(name),
+    }
+    samples = [NO_TEST, NO_TEST + f"def {name}(a, b): return 0\n", solution]
+    samples = [{"task_id": 126, "solution": each} for each in samples]
+    _, lines = judged(tmp_path, capsys, server, "mbpp", [problem], samples)
+    assert [line["passed"] for line in lines] == [False, False, True]
+
+
 ROOT = {
     "task_id": "HumanEval/32",
     "prompt": "import math\ndef poly(xs, x):\n    return sum(c * math.pow(x, i) for i, c in enumerate(xs))\n"

@@ -16,7 +16,7 @@ _AS_SETS = frozenset(
     ["similar_elements", "find_char_long", "common_in_nested_lists", "extract_singly", "larg_nnum",
      "intersection_array", "find_dissimilar", "Diff"]
 )  # fmt: skip
-_AS_TRUTH = frozenset(["check_str", "text_match_three", "text_starta_endb"])
+_AS_TRUTHS = frozenset(["check_str", "text_match_three", "text_starta_endb"])
 
 _SCRIPT = """
 import copy as _copy
@@ -37,9 +37,9 @@ def _close(one, other, atol):
         if not isinstance(one, (list, tuple)):
             return False
         return len(one) == len(other) and all(_close(a, b, atol) for a, b in zip(one, other))
-    if not isinstance(one, (int, float)) or not isinstance(other, (int, float)):
+    if not isinstance(one, (int, float, complex)) or not isinstance(other, (int, float, complex)):
         return False
-    return one == other or (_math.isnan(one) and _math.isnan(other)) or abs(one - other) <= atol + 1e-7 * abs(other)
+    return one == other or (one != one and other != other) or abs(one - other) <= atol + 1e-7 * abs(other)
 
 
 def _reference():
@@ -47,36 +47,61 @@ def _reference():
     exec({canonical!r}, namespace)
     return namespace[{entry_point!r}]
 
-
+{oracle}
 def check(candidate):
-    reference = _reference()
+    reference, atol = _reference(), {atol!r}
     for number, inputs in enumerate({inputs}):
         wanted = reference(*_copy.deepcopy(inputs))
         got = candidate(*_copy.deepcopy(inputs))
-        {compare}
+        same = {same}
+        if not atol and _floats(wanted):
+            atol = 1e-6  # from here on, as in EvalPlus
+        if not same and atol and type(got) is type(wanted):
+            same = _close(got, wanted, atol)
+        assert same, "input %d: %.100r is not %.100r" % (number, got, wanted)
 
 
 check({entry_point})
 """
-_COMPARE_PLAIN = """
-        atol = {atol!r} or (1e-6 if _floats(wanted) else 0)
-        same = got == wanted
-        if not same and atol and type(got) is type(wanted):
-            same = _close(got, wanted, atol)
-        assert same, "input %d: %.100r is not %.100r" % (number, got, wanted)
-"""
-_COMPARE_SETS = """
-        assert set(got) == set(wanted), "input %d" % number
-"""
-_COMPARE_TRUTH = """
-        answer = got if isinstance(got, bool) else got is not None
-        assert answer == wanted or (answer is False and wanted is None), "input %d" % number
-"""
-_COMPARE_ROOT = """
+_SCRIPT_OF_ROOTS = """
+import math as _math
+from math import inf, nan
+
+
+def check(candidate):
+    for number, inputs in enumerate({inputs}):
+        got = candidate(*inputs)
         root = _math.pow(got, 1)  # asked once what number it is
         value = sum(coefficient * _math.pow(root, power) for power, coefficient in enumerate(inputs[0]))
         assert abs(value) <= {atol!r}, "input %d: %r is no root" % (number, got)
+
+
+check({entry_point})
 """
+_PLAIN = ("got == wanted", "")
+_AS_SET = ("set(got) == set(wanted)", "")
+_AS_TRUTH = ("(got if isinstance(got, bool) else got is not None) == (wanted is not None)", "")
+# By entry point of MBPP+: when an answer is right, and what that takes. Of some tasks the own solution is disputed.
+_ORACLES = {
+    **dict.fromkeys(_AS_SETS, _AS_SET),
+    **dict.fromkeys(_AS_TRUTHS, _AS_TRUTH),
+    "are_equivalent": ("True", ""),
+    "sum_div": ("got == wanted or got == 0", ""),
+    "surface_Area": ("got == wanted or abs(got - _of_height(*inputs)) <= atol", """
+
+def _of_height(base, height):
+    return round(base ** 2 + 2 * base * _math.sqrt((base / 2) ** 2 + height ** 2))
+
+"""),
+    "digit_distance_nums": ("got == wanted or got == _padded_distance(*inputs)", """
+
+def _padded_distance(one, other):
+    one, other = str(one), str(other)
+    size = max(len(one), len(other))
+    return sum(abs(int(a) - int(b)) for a, b in zip(one.zfill(size), other.zfill(size)))
+
+"""),
+}  # fmt: skip
 
 
 def scripts_of(record: Mapping[str, Any]) -> dict[str, str]:
@@ -85,21 +110,17 @@ def scripts_of(record: Mapping[str, Any]) -> dict[str, str]:
     entry_point, task_id = str(record["entry_point"]), str(record["task_id"])
     canonical = str(record.get("prompt", "")) + str(record["canonical_solution"])
     atol = float(record.get("atol", 0) or 0)
-    compare = _COMPARE_PLAIN
-    if entry_point in _AS_SETS:
-        compare = _COMPARE_SETS
-    elif entry_point in _AS_TRUTH:
-        compare = _COMPARE_TRUTH
-    elif task_id == "HumanEval/32":
-        compare, atol = _COMPARE_ROOT, atol or 1e-4
+    same, oracle = _ORACLES.get(entry_point, _PLAIN) if task_id.startswith("Mbpp/") else _PLAIN
+    script = _SCRIPT
+    if task_id == "HumanEval/32":
+        script, atol = _SCRIPT_OF_ROOTS, atol or 1e-4
     found = {}
     for name in ("base", "plus"):
         inputs = _inputs(task_id, record[f"{name}_input"] if name == "base" else record.get("plus_input") or [])
         if inputs:
-            found[name] = _SCRIPT.format(
-                canonical=canonical, entry_point=entry_point, inputs=inputs,
-                compare=compare.format(atol=atol).strip("\n").strip(),
-            )  # fmt: skip
+            found[name] = script.format(
+                canonical=canonical, entry_point=entry_point, inputs=inputs, atol=atol, same=same, oracle=oracle
+            )
     return found
 
 

@@ -46,9 +46,24 @@ def problem_of(record: Record, where: str) -> Problem:
         canonical = _canonical(record, "canonical_solution", prompt)
         tests = {"": f"{_helpers(prompt, name, test)}{test}\ncheck({entry_point(name)})"}
         return TestedFunction(task_id, where, record, prompt, name, canonical, tests)
+    tests = {"": _mbpp_script(record)}
     return TestedFunction(
-        task_id, where, record, canonical=_canonical(record, "code", ""), tests={"": _mbpp_script(record)}
+        task_id, where, record, entry_point=_called(record), canonical=_canonical(record, "code", ""), tests=tests
     )
+
+
+def _called(record: Record) -> str:
+    """The function of MBPP's own solution that each assertion calls; "" if that is not one. A test that says what it is
+    about takes nothing else that Python has from a sample: task 126 is about `sum`, not about the sample's `zip`."""
+    try:
+        solution = ast.parse(str(record.get("code") or ""))
+        asserts = [ast.walk(ast.parse(each)) for each in texts(record, "test_list")]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    found = {node.name for node in solution.body if isinstance(node, ast.FunctionDef)}
+    for nodes in asserts:
+        found &= {each.func.id for each in nodes if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)}
+    return found.pop() if len(found) == 1 and asserts else ""
 
 
 def _helpers(prompt: str, name: str, test: str) -> str:

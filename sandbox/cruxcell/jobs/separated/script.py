@@ -22,20 +22,36 @@ _LOADS = frozenset(
 _LOAD_GLOBAL, _GLOBAL_SHIFT = _OPMAP["LOAD_GLOBAL"], int(sys.version_info >= (3, 11))
 
 
+_STORES = frozenset([_OPMAP[name] for name in ("STORE_NAME", "STORE_GLOBAL")])
+
+
 def loaded_names(code):
     # type: (Any) -> set[str]
     """The names that are looked up as variables: not those of attributes or imports."""
+    return _names_of(code, _LOADS)
+
+
+def expects_names(code):
+    # type: (Any) -> bool
+    """Does the script look up names that neither it nor Python defines? They are the program's."""
+    own = {*_names_of(code, _STORES), *dir(builtins)}
+    return any(name not in own and not name.startswith("__") for name in loaded_names(code))
+
+
+def _names_of(code, operations):
+    # type: (Any, frozenset[int]) -> set[str]
+    """The names that these operations are about, in the code and in all that is nested in it."""
     found, argument = set(), 0
     bytecode = code.co_code
     for at in range(0, len(bytecode), 2):
         operation, argument = bytecode[at], argument << 8 | bytecode[at + 1]
-        if operation in _LOADS:
+        if operation in operations:
             found.add(code.co_names[argument >> (_GLOBAL_SHIFT if operation == _LOAD_GLOBAL else 0)])
         if operation != opcode.EXTENDED_ARG:
             argument = 0
     for const in code.co_consts:
         if type(const) is _Code:
-            found |= loaded_names(const)
+            found |= _names_of(const, operations)
     return found
 
 

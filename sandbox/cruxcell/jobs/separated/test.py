@@ -10,7 +10,7 @@ from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect
 from cruxcell.jobs.separated.operations import STEADY, may_get, may_set, shown
 from cruxcell.jobs.separated.remote import RemoteObject, RemoteType, number_of
-from cruxcell.jobs.separated.script import loaded_names, raises_by_itself, used_as_modules
+from cruxcell.jobs.separated.script import expects_names, loaded_names, raises_by_itself, used_as_modules
 from cruxcell.jobs.suites import open_suite
 from cruxcell.namespace import resolve, root_of
 from cruxcell.protocol import frames, messages, records
@@ -223,12 +223,13 @@ class _TestLink(Link):
 
     def _give_builtins_back(self, script):
         # type: (object) -> None
-        """A script that names no entry point tests a program's `sum` if that is all it uses of the program; beside
-        other names, `sum` is Python's own: or a program that redefines `abs` could have any number come close."""
+        """A script that names no entry point tests a program's `sum` if that is all it expects of the program; beside
+        other names, bound by the program or not, `sum` is Python's own: or a program that redefines `abs` could have
+        any number come close, and one that redefines `zip` could have no test run."""
         redefined = [name for name in self._given if hasattr(builtins, name)]
         if redefined:
             loaded = loaded_names(script)
-            if any(name in loaded and name not in redefined for name in self._given):
+            if expects_names(script) or any(name in loaded and name not in redefined for name in self._given):
                 for name in redefined:
                     del self._namespace[name], self._given[name]
 
