@@ -16,6 +16,18 @@ def fresh_namespace(name="__candidate__"):
     return {"__builtins__": builtins, "__name__": name}
 
 
+def module_namespace(name="__candidate__"):
+    # type: (str) -> dict[str, Any]
+    """As `fresh_namespace`, but of a module that is loaded: what looks for a class of the program where it says it is
+    from (pickle, typing) finds it. For a worker with one program."""
+    module = type(sys)(name)
+    sys.modules[name] = module
+    namespace = vars(module)
+    namespace.clear()
+    namespace.update(fresh_namespace(name))
+    return namespace
+
+
 def set_recursion_depth(between):
     # type: (int) -> None
     """Give the code that is run next a script's recursion depth, whatever the depth of the harness around it.

@@ -122,6 +122,36 @@ def test_ways_to_compare(native: Client):
     assert [verdict.outcome.name for verdict in verdicts] == [outcome for _, _, outcome in COMPARED]
 
 
+# What a program finds as a script that Python runs: (program, standard input, what it prints).
+AS_A_SCRIPT = [
+    ("import pickle\nclass A: x = 1\nprint(pickle.loads(pickle.dumps(A())).x)", "", "1"),
+    ("import __main__, sys\nx = 5\nprint(__main__.x, sys.modules[__name__].x)", "", "5 5"),
+    ("print(__doc__, __spec__, __package__, __file__)\nx: int = 1\nprint(__annotations__['x'])", "",
+     "None None None program.py\n<class 'int'>"),
+    ("import sys\nprint(repr(input()), len(sys.stdin.read()))", "a\r\nb\r\n", "'a\\r' 3"),
+    ("class A:\n    def __del__(self): print('gone')\n_first, a = A(), [A()]\na.append(a)\nprint(1)", "", "1\ngone\ngone"),
+]  # fmt: skip
+
+
+def test_a_program_finds_what_a_script_does(native: Client):
+    verdicts = native.check([Task(program, [StdioCheck(stdin, out)]) for program, stdin, out in AS_A_SCRIPT])
+    assert [(verdict.outcome, verdict.stdout) for verdict in verdicts if not verdict.passed] == []
+
+
+OWN_CLASSES = "import pickle, sys, typing\nclass A:\n    x: 'int' = 3\ndef f(n):\n    assert sys.modules[__name__].f is f\n" \
+    "    return pickle.loads(pickle.dumps(A())).x + n, typing.get_type_hints(A)['x'] is int\n"  # fmt: skip
+
+
+def test_the_program_is_a_module_for_every_kind(native: Client):
+    checks = [
+        CallCheck("f(1)", "(4, True)", id="alone"),
+        CallCheck("f(len('a'))", "(4, True)", entry_point="f", id="argued"),
+        ScriptCheck("assert f(1) == (4, True)", "f", id="script"),
+    ]
+    verdicts = native.check([Task(OWN_CLASSES, checks)])
+    assert [verdict for verdict in verdicts if not verdict.passed] == []
+
+
 # Any two numbers with the sum that was asked for are right.
 CHECKER = """
 def check(stdin, stdout, expected):

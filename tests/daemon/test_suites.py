@@ -109,6 +109,14 @@ NEVER = {
         "unittest",
         "FAILED",
     ),
+    "tests that the script chooses": (
+        WRONG,
+        "import unittest\nclass T(unittest.TestCase):\n    def test(self): pass\n"
+        "    def sums(self): self.assertEqual(add(1, 1), 2)\n"
+        "def load_tests(loader, tests, pattern):\n    return unittest.TestSuite([T('sums')])\n",
+        "unittest",
+        "FAILED",
+    ),
     "no examples": (RIGHT, "nothing here", "doctest", "INVALID"),
     "an unknown framework": (RIGHT, "x = 1", "nose", "INVALID"),
 }
@@ -126,6 +134,14 @@ ALWAYS = {
     "main of its own": CASES + "\nassert unittest.main(exit=False).result.wasSuccessful()\n",
     "a runner of its own": CASES + "\nload = unittest.defaultTestLoader\n"
     "assert unittest.TextTestRunner().run(load.loadTestsFromTestCase(TestAdd)).wasSuccessful()\n",
+    "tests that it chooses": "import unittest\nclass T(unittest.TestCase):\n"
+    "    def sums(self): self.assertEqual(add(1, 1), 2)\ndef load_tests(loader, tests, pattern):\n"
+    "    tests.addTest(T('sums'))\n    return tests\nunittest.main()\n",
+    "what is the suite's own": "import unittest\nclass Money:\n    def __init__(self, n): self.n = n\n"
+    "    def __add__(self, other): return Money(self.n + other.n)\nclass Late(Exception): pass\n"
+    "class Broke:\n    def __add__(self, other): raise Late\nclass T(unittest.TestCase):\n    def test(self):\n"
+    "        self.assertEqual(add(Money(1), Money(2)).n, 3)\n        self.assertRaises(Late, add, Broke(), Late)\n"
+    "unittest.main()\n",
     "an ordinary script": "import unittest\nassert add(1, 2) == 3",
 }
 

@@ -9,7 +9,7 @@ from cruxcell.analysis.hermetic import bound_names, may_share
 from cruxcell.analysis.operands import Inspector, call_findings, is_literal
 from cruxcell.analysis.parsing import PROGRAM, Invalid, classify_call, compile_text
 from cruxcell.jobs.context import RULE, Workbench  # noqa: F401 - in type comments
-from cruxcell.namespace import fresh_namespace, set_recursion_depth
+from cruxcell.namespace import fresh_namespace, module_namespace, set_recursion_depth
 from cruxcell.protocol import frames, messages, records
 from cruxcell.protocol.payloads import BUNDLED, CALLS_FLAGS, INSPECT, RUN_EXPRESSIONS, SHARE, TOGETHER
 from cruxcell.values import transfer
@@ -91,7 +91,7 @@ def run_calls(bench, fields, more_flags=0):  # noqa: C901 - who arms the seal se
     spent = 0
     for index, (kind, _, code) in enumerate(planned):
         if kind == messages.CONSTANT and code is not None:
-            _evaluate(bench, index, None, code)
+            _evaluate(bench, index, True, None, code)
             used = _clear(bench, loaded)
             seal(report, index)
             if used < 0:
@@ -105,7 +105,7 @@ def run_calls(bench, fields, more_flags=0):  # noqa: C901 - who arms the seal se
     for index, (kind, _, code) in enumerate(planned):
         if kind in runnable and code is not None:
             look = _looker(inspector, checks[index][1], code, bench) if inspector is not None else None
-            _evaluate(bench, index, program, code, look, is_final=not flags & BUNDLED)
+            _evaluate(bench, index, sharing, program, code, look, is_final=not flags & BUNDLED)
             used = _clear(bench, loaded)
             seal(report, index)
             if not sharing:
@@ -215,12 +215,12 @@ def _looker(inspector, call, code, bench):
     return lambda: inspector.look(call, code, bench.next_check, evaluate)
 
 
-def _evaluate(bench, index, program, code, look=None, is_final=True):  # noqa: PLR0917 - a check and how to take it
-    # type: (Workbench, int, CodeType | None, CodeType, Callable[[], set[str]] | None, bool) -> None
+def _evaluate(bench, index, sharing, program, code, look=None, is_final=True):  # noqa: PLR0917 - a check, how to take it
+    # type: (Workbench, int, bool, CodeType | None, CodeType, Callable[[], set[str]] | None, bool) -> None
     """One check. With `look`, it is run again to see its operands; nothing is reported before that is done, so that
     whatever ends the worker meanwhile is put down to this check. If that is not final, what ran out of memory will run
     again, alone, and is looked at then."""
-    namespace = fresh_namespace()
+    namespace = fresh_namespace() if sharing else module_namespace()
     bench.begin(index)
     value = raised = None
     steps = 0
@@ -256,7 +256,7 @@ def run_apply(bench, fields):
     except (Invalid, transfer.Garbled) as error:
         bench.refuse("the program: %s" % error)
         return
-    namespace = fresh_namespace()
+    namespace = module_namespace()
     bench.start(messages.DIRECT, 1)
     try:
         bench.run(program, namespace)

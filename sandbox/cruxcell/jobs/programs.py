@@ -1,14 +1,16 @@
 """Jobs that run a whole program: with standard input (stdio checks), or with a script beside it (script checks)."""
 
+import gc
 import os
 import sys
 
+from cruxcell.analysis.bytecode import Anatomy
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, compile_text
 from cruxcell.jobs import devices
 from cruxcell.jobs.audit_guard import Guard
 from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
 from cruxcell.jobs.suites import open_suite
-from cruxcell.namespace import fresh_namespace, resolve
+from cruxcell.namespace import module_namespace, resolve
 from cruxcell.protocol import messages, records
 from cruxcell.protocol.payloads import COUNT_EVENTS, RUN_ONLY, SCRIPT_FLAGS, STDIO_FLAGS
 
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 def _open_streams():
     # type: () -> None
     """The three standard streams on the file descriptors as they are now. They end with the process."""
-    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
-    sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
+    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", newline="\n", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", newline="\n", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
     for name in ("stdin", "stdout", "stderr"):
         setattr(sys, "__%s__" % name, getattr(sys, name))
@@ -107,8 +109,10 @@ def _run_to_its_end(bench, program):
     """As Python does: once the program has come to its end, its threads are waited for, but for daemons, and what it
     registered with atexit is called. That is not counted in steps."""
     left = None
+    namespace = module_namespace("__main__")
+    namespace.update(_OF_A_SCRIPT, __annotations__={})
     try:
-        bench.run(program, fresh_namespace("__main__"))
+        bench.run(program, namespace)
     except SystemExit as error:
         left = error
     for name, function in (("threading", "_shutdown"), ("atexit", "_run_exitfuncs")):
@@ -117,8 +121,24 @@ def _run_to_its_end(bench, program):
                 getattr(sys.modules[name], function)()
             except Exception as error:  # changes no exit code
                 sys.excepthook(type(error), error, error.__traceback__)
+    if "__del__" in Anatomy(program).all_names:
+        _let_go(namespace)
     if left is not None:
         raise left
+
+
+# What a script's module has by itself.
+_OF_A_SCRIPT = dict.fromkeys(["__cached__", "__doc__", "__loader__", "__package__", "__spec__"])  # type: dict[str, Any]
+_OF_A_SCRIPT["__file__"] = "program.py"
+
+
+def _let_go(namespace):
+    # type: (dict[str, Any]) -> None
+    """What is left when all is done goes, as it does then: what its `__del__` prints is output."""
+    names = [name for name in namespace if name != "__builtins__"]
+    for name in sorted(names, key=lambda each: not each.startswith("_") or each.startswith("__")):
+        namespace[name] = None
+    gc.collect()
 
 
 _HARNESS = __file__.rpartition("/jobs/")[0] + "/"

@@ -2,7 +2,7 @@
 
 import sys
 
-from cruxcell.namespace import fresh_namespace
+from cruxcell.namespace import module_namespace
 from cruxcell.protocol import messages, records
 
 TYPE_CHECKING = False
@@ -48,9 +48,8 @@ class Suite:
         # type: (str) -> None
         self.code = source
         self.results = Results()
-        self.module = type(sys)(MAIN)
-        self.namespace = vars(self.module)
-        self.namespace.update(fresh_namespace(MAIN))  # so that what it guards by being the main module runs
+        self.namespace = module_namespace(MAIN)  # so that what it guards by being the main module runs
+        self.module = sys.modules[MAIN]
         self._not_mine = frozenset()  # type: frozenset[int]
 
     def begin(self):

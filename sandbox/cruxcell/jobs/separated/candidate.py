@@ -6,7 +6,7 @@ import sys
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.link import CALL, Link, connect
-from cruxcell.namespace import fresh_namespace
+from cruxcell.namespace import module_namespace
 from cruxcell.protocol import messages, records
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ def run_serve(bench, fields):
     except Invalid as error:
         bench.refuse("the program: %s" % error)
         return
-    namespace = fresh_namespace()
+    namespace = module_namespace()
     server = _Server(bench, namespace)
     bench.start(messages.DIRECT, _HARNESS_FRAMES)
     try:

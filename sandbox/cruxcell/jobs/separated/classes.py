@@ -172,11 +172,17 @@ def read_text(reader):
     return text
 
 
+def imported(name):
+    # type: (str) -> Any
+    """The module of that name, if it was imported: not the program's or the script's own, nor one that it made."""
+    loaded = sys.modules.get(name)
+    return loaded if getattr(loaded, "__spec__", None) is not None else None
+
+
 def is_stdlib(cls):
     # type: (type) -> bool
-    """Not a class that the code of this end defines: its module is loaded and has it."""
-    loaded = sys.modules.get(cls.__module__)
-    return loaded is not None and getattr(loaded, cls.__name__, None) is cls
+    """Not a class that the code of this end defines: a module that was imported has it."""
+    return getattr(imported(cls.__module__), cls.__name__, None) is cls
 
 
 CHANGES = frozenset(
@@ -223,10 +229,7 @@ def stand_in(text):
     module, _, name = text.rpartition(":")
     if not module:
         return _STANDS_FOR.get(name)
-    loaded = sys.modules.get(module)
-    if getattr(loaded, "__spec__", None) is None:  # the script's own module, or one that it made: not imported
-        return None
-    found = getattr(loaded, name, None)
+    found = getattr(imported(module), name, None)
     is_regex = module == "re" and name in ("Match", "Pattern")
     return found if is_regex or _is_an_error(found) else None
 

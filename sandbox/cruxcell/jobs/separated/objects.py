@@ -17,6 +17,7 @@ from cruxcell.jobs.separated.classes import (
     MUTABLE,
     PLAIN,
     found_at,
+    imported,
     is_stdlib,
     made_of,
     make_exception,
@@ -117,7 +118,7 @@ class Objects:
             module = value.__objclass__.__module__
         if type(module) is not str or type(name) is not str:
             return False
-        if name.startswith("_") or found_at(sys.modules.get(module), name) is not value:
+        if name.startswith("_") or found_at(imported(module), name) is not value:
             return False
         if self.is_test or may_be_named(module, name):
             writer.parts.append(b"G")
