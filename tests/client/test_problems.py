@@ -116,7 +116,7 @@ ORACLES = [
     (native(461, "check_str", "(s): return re.search('^[aeiou]', s)", ["annie"], ["dawood"]),
      ["(s): return s[0] in 'aeiou'", "(s): return 'yes' if s[0] in 'aeiou' else None"],
      ["(s): return True", "(s): return None", "(s): return 'yes'"]),
-    (native(164, "are_equivalent", "(a, b): return a == b", [36, 57], [2, 2]), ["(a, b): return True"], ["(a): return 1"]),
+    (native(164, "are_equivalent", "(a, b): return a == b", [36, 57], [2, 2]), ["(a, b): return 1"], ["(a): return 1"]),
     (native(295, "sum_div", "(n): return sum([1, *[i for i in range(2, n) if n % i == 0]])", [8], [1]),
      ["(n): return sum(i for i in range(1, n) if n % i == 0)"], ["(n): return n", "(n): return 1"]),
     (native(581, "surface_Area", "(b, s): return 2 * b * s + b * b", [3, 4], [4, 5]),

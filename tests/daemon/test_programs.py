@@ -129,7 +129,8 @@ AS_A_SCRIPT = [
     ("print(__doc__, __spec__, __package__, __file__)\nx: int = 1\nprint(__annotations__['x'])", "",
      "None None None program.py\n<class 'int'>"),
     ("import sys\nprint(repr(input()), len(sys.stdin.read()))", "a\r\nb\r\n", "'a\\r' 3"),
-    ("class A:\n    def __del__(self): print('gone')\n_first, a = A(), [A()]\na.append(a)\nprint(1)", "", "1\ngone\ngone"),
+    ("class A:\n    def __del__(self): print('gone')\n_first, a = A(), [A()]\na.append(a)\nprint(1)", "",
+     "1\ngone\ngone"),
 ]  # fmt: skip
 
 
@@ -138,8 +139,14 @@ def test_a_program_finds_what_a_script_does(native: Client):
     assert [(verdict.outcome, verdict.stdout) for verdict in verdicts if not verdict.passed] == []
 
 
-OWN_CLASSES = "import pickle, sys, typing\nclass A:\n    x: 'int' = 3\ndef f(n):\n    assert sys.modules[__name__].f is f\n" \
-    "    return pickle.loads(pickle.dumps(A())).x + n, typing.get_type_hints(A)['x'] is int\n"  # fmt: skip
+OWN_CLASSES = """
+import pickle, sys, typing
+class A:
+    x: 'int' = 3
+def f(n):
+    assert sys.modules[__name__].f is f
+    return pickle.loads(pickle.dumps(A())).x + n, typing.get_type_hints(A)['x'] is int
+"""
 
 
 def test_the_program_is_a_module_for_every_kind(native: Client):

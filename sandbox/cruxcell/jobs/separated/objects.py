@@ -5,7 +5,6 @@ number as long as anything refers to it, so that identity is kept. A proxy that 
 """
 
 import _weakref
-import sys
 
 from cruxcell.jobs.separated import remote
 from cruxcell.jobs.separated.classes import (
