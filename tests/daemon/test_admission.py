@@ -8,7 +8,7 @@ import grpc
 import pytest
 from cruxbox.retry import parse_retry_info
 from cruxboxd.settings.config import Config
-from cruxboxd.tenancy.admission import Admission
+from cruxboxd.tenancy.admission import CALLS, CALLS_A_TENANT, Admission
 from cruxboxd.tenancy.refusal import Refused, retry_info, rich_status
 from cruxboxd.tenancy.tenants import Tenant
 from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, duration_pb2, message_factory
@@ -117,6 +117,34 @@ async def test_a_stream_does_not_wait_for_what_never_fits(checks: int, size: int
     with pytest.raises(Refused) as caught:
         await asyncio.wait_for(rules.take_when_possible(tenant, checks, size, lambda: True), 5)
     assert caught.value.reason == "too_large"
+
+
+async def test_bytes_without_checks_count_against_work_that_follows():
+    """A request of a stream may hold no check: its bytes are the tenant's, and no reason to call it no guest."""
+    rules, tenant = admission(), Tenant("a")
+    rules.enter(tenant)
+    rules.take(tenant, 0, 600)
+    rules.leave(tenant)
+    rules.take(tenant, 1, 20)
+    with pytest.raises(Refused) as caught:
+        rules.take(tenant, 1, 1)
+    assert caught.value.reason == "bytes"
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_calls_are_bounded_for_all_and_where_tenants_share_for_each(shared: bool):
+    rules = admission(shared)
+    tenants = [Tenant(f"t{at}") for at in range(CALLS // CALLS_A_TENANT)]
+    for tenant in tenants if shared else tenants[:1] * len(tenants):
+        for _ in range(CALLS_A_TENANT):
+            rules.enter(tenant)
+        if shared:
+            with pytest.raises(Refused, match="1024 calls of yours"):
+                rules.enter(tenant)
+    with pytest.raises(Refused, match="calls of yours are open"):
+        rules.enter(Tenant("another"))
+    rules.leave(tenants[0])
+    rules.enter(Tenant("another"))
 
 
 async def test_what_just_fits_is_let_in():

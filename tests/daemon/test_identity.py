@@ -15,7 +15,7 @@ from cruxbox import Client, Outcome, Tls
 from cruxbox.errors import Unauthenticated, Unavailable
 from cruxboxd.settings.config import Config, ConfigError
 from cruxboxd.tenancy.identity import Identity, Shown, Unidentified, WatchedFiles, make_token
-from cruxboxd.tenancy.tenants import EVERYBODY, read_tenants
+from cruxboxd.tenancy.tenants import EVERYBODY, Tenant, read_tenants
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from support.certificates import Authority
 from support.daemons import Served
@@ -77,7 +77,8 @@ def test_a_missing_tokens_file_is_one_sentence(tmp_path):
         read_tenants(tmp_path / "none")
 
 
-def test_terms_and_tokens_are_read(tmp_path):
+def test_terms_and_tokens_are_read(tmp_path, caplog):
+    caplog.set_level("INFO", "cruxboxd")
     path = tmp_path / "tokens"
     path.write_text(
         f'[tenants.lab]\ntokens = ["{hashed("t")}"]\nweight = 2.5\nqueued_checks = 7\ncertificates = ["l.example"]'
@@ -95,6 +96,9 @@ def test_terms_and_tokens_are_read(tmp_path):
     for names in ([], ["nobody"]):
         with pytest.raises(Unidentified):
             identity.find(None, names)
+    assert identity.tenant_named("lab") == tenant
+    assert identity.tenant_named("one who left") == Tenant("one who left")
+    assert "read anew" not in caplog.text  # the file is as it was
 
 
 def test_names_of_certificates_count_only_where_an_authority_vouches_for_them(tmp_path):

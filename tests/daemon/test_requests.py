@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
-from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
+from cruxboxd.judging.outcomes import Assurance, CheckResult, Clock, Outcome
 from cruxboxd.judging.tasks import CallCheck as CallAsk
 from cruxboxd.judging.tasks import InvalidCheck, StepCount
 from cruxboxd.judging.tasks import ScriptCheck as ScriptAsk
@@ -17,6 +17,7 @@ from cruxboxd.settings.config import DEFAULT_LIMITS, MAXIMUM_LIMITS
 
 TERMS = Offer(frozenset({"default", "py39"}), "default", DEFAULT_LIMITS, MAXIMUM_LIMITS)
 CALL = pb.Check(call=pb.CallCheck(call="f(1)", expected="1"))
+EVALUATE = pb.Check(evaluate=pb.EvaluateCheck(call="f(1)"))
 
 
 def task(*checks: pb.Check, **fields: object) -> pb.Task:
@@ -56,6 +57,11 @@ REFUSED = [
     ([task(id="é" * 129)], {}, "tasks[0].id is longer than 256 bytes"),
     ([task()], {"runtime": "py27"}, "tasks[0].options.runtime is 'py27'; this server has default, py39"),
     ([task()], {"isolation": 9}, "tasks[0].options.isolation is 9, which is not a known Isolation"),
+    ([task()], {"isolation": pb.ISOLATION_TASK}, "isolation is TASK, but tasks[0].checks[0] is no evaluate"),
+    (
+        [task(EVALUATE)], {"isolation": pb.ISOLATION_TASK, "require_assurance": pb.ASSURANCE_SEPARATED},
+        "tasks[0].options.isolation is TASK, which does not go with require_assurance SEPARATED",
+    ),
     ([task()], {"require_assurance": pb.ASSURANCE_LITERAL}, "require_assurance is LITERAL; allowed are SEPARATED and"),
     ([task()], {"repeat": 3}, "tasks[0].options.repeat is 3; allowed are 0, 1 and 2"),
     ([task()], {"step_count": 5}, "tasks[0].options.step_count is 5"),
@@ -117,6 +123,11 @@ def test_a_program_that_is_wrong_is_every_check_of_its_task():
     assert [ask.why for ask in found.checks] == [f"task '', check '{n}': program holds a NUL character" for n in "12"]
 
 
+def test_what_is_wrong_around_a_program_is_every_check_of_its_task():
+    (found,) = read(task(env={"1": "x"}))
+    assert found.checks[0].why == "task '', check '': env names '1'; a variable's name is made of letters, digits and _"
+
+
 def test_a_text_may_be_as_long_as_the_message():
     (found,) = read(task(pb.Check(stdio=pb.StdioCheck(stdin="é" * (4 << 20), expected_stdout="1")), program="x"))
     assert isinstance(found.checks[0], StdioAsk)
@@ -125,9 +136,18 @@ def test_a_text_may_be_as_long_as_the_message():
 
 def test_a_task_of_many_checks_is_read_in_pieces():
     checks = [pb.Check(id=str(at), call=CALL.call) for at in range(1_000)]
-    (found,) = read(task(*checks, id="t", program="p", options=pb.Options(repeat=2)))
+    asked = task(*checks, id="t", program="p", options=pb.Options(repeat=2))
+    (found,) = read(asked)
     assert [ask.id for ask in found.checks] == [check.id for check in checks]
     assert (found.id, found.program, found.repeat) == ("t", "p", 2)
+    assert [steps_of(asked), steps_of(task())] == [4 + 15 + 1, 1]
+
+
+def steps_of(*tasks: pb.Task) -> int:
+    """How often reading them lets others go on."""
+    data, outline = pb.CheckRequest(tasks=tasks).SerializeToString(), Outline()
+    list(outline_of(data, outline))
+    return len(list(read_tasks(data, outline, TERMS, Caller(), [])))
 
 
 def test_every_kind_is_read():
@@ -163,6 +183,39 @@ def test_what_is_not_said_has_a_default():
     assert (found.step_count, found.interactive) == (StepCount.INSTRUCTIONS, False)
 
 
+@pytest.mark.parametrize(
+    ("options", "share", "together", "require"),
+    [
+        ({}, True, False, None),
+        ({"isolation": pb.ISOLATION_TASK}, True, True, None),
+        ({"isolation": pb.ISOLATION_PROCESS}, False, False, None),
+        ({"require_assurance": pb.ASSURANCE_SEPARATED}, True, False, Assurance.SEPARATED),
+    ],
+)
+def test_who_shares_a_worker(options: dict[str, object], share: bool, together: bool, require: Assurance | None):
+    (found,) = read(task(EVALUATE), **options)
+    assert (found.share, found.together, found.require) == (share, together, require)
+
+
+@pytest.mark.parametrize(
+    ("options", "counts", "how"),
+    [
+        ({}, False, StepCount.INSTRUCTIONS),
+        ({"limits": pb.Limits(steps=5)}, True, StepCount.INSTRUCTIONS),
+        ({"step_count": pb.STEP_COUNT_INSTRUCTIONS}, True, StepCount.INSTRUCTIONS),
+        ({"step_count": pb.STEP_COUNT_EVENTS}, True, StepCount.EVENTS),
+    ],
+)
+def test_steps_are_counted_on_request(options: dict[str, object], counts: bool, how: StepCount):
+    (found,) = read(task(), **options)
+    assert (found.counts_steps, found.step_count) == (counts, how)
+
+
+def test_an_id_may_be_long_in_any_script():
+    (found,) = read(task(id="é" * 128))
+    assert found.id == "é" * 128
+
+
 # ---- answers ----------------------------------------------------------------------
 
 STAMP = Stamp({"default": "3.11.7"}, "digest", ("landlock",))
@@ -178,6 +231,20 @@ def test_a_verdict_says_where_it_was_made():
     assert (found.task_id, found.outcome, found.assurance) == ("t", pb.OUTCOME_PASSED, pb.ASSURANCE_SEPARATED)
     assert (found.runtime_version, found.profile_digest, list(found.degraded)) == ("3.11.7", "digest", ["landlock"])
     assert (found.value, found.steps, found.attempts) == ("1", 7, 1)
+
+
+def test_a_verdict_says_all_that_was_found():
+    found = written(
+        CheckResult(
+            Outcome.TIMED_OUT, clock=Clock.WALL, detail="why", exception=("E", "m", 3), stderr="e", exit_code=0,
+            findings=("order",),
+        )
+    )  # fmt: skip
+    assert (found.clock, found.detail, found.stderr, list(found.findings)) == (Clock.WALL.value, "why", "e", ["order"])
+    assert (found.exception.type, found.exception.message, found.exception.line) == ("E", "m", 3)
+    assert (found.HasField("exit_code"), found.exit_code) == (True, 0)
+    plain = written(CheckResult(Outcome.PASSED, stdout="o"))
+    assert (plain.stdout, plain.HasField("exit_code"), plain.HasField("exception")) == ("o", False, False)
 
 
 def test_no_outcome_is_never_a_pass():
