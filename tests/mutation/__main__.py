@@ -22,18 +22,21 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from mutation.changes import KINDS, Mutant, mutants
 from mutation.modules import ROOT, TESTS
 
 HARMLESS = Path(__file__).with_name("harmless.txt")
 TIMEOUT_S = 100
+NOT_TAKEN = 70  # a process could not take a change into what it has imported
 
 
 class Copy:
-    """A copy of the sources, and the process that runs tests in it."""
+    """A copy of the sources, and the processes that run tests in it."""
 
     def __init__(self, folder: Path, python: str) -> None:
         self.folder = folder
@@ -46,35 +49,113 @@ class Copy:
                 shutil.copyfile(ROOT / name, folder / name)
         for each in [folder, *[path for path in folder.rglob("*") if path.is_dir()]]:
             each.chmod(0o755)  # workers are other users
+        self._python = python
+        self._warm: dict[str, Warm] = {}
+
+    def warm(self, test: str) -> Warm:
+        """The process that has collected `test`; that of "" collects anew for every run."""
+        if test not in self._warm:
+            self._warm[test] = Warm(self.folder, self._python, pytest_arguments(test) if test else [])
+        return self._warm[test]
+
+    def keep_warm(self, tests: list[str]) -> None:
+        """Close the processes of all other tests."""
+        for test in set(self._warm) - {"", *tests}:
+            self._warm.pop(test).close()
+
+    def close(self) -> None:
+        for warm in self._warm.values():
+            warm.close()
+
+    def noticed(self, mutant: Mutant, known: dict[str, Coverage]) -> str:
+        """A test that fails with this change, "" if none does."""
+        target = self.folder / "sandbox" / mutant.module
+        source = target.read_text()
+        target.write_text(mutant.source)
+        try:
+            found = (self._failing(test, mutant, source, known[test]) for test in TESTS[mutant.module])
+            return next(filter(None, found), "")
+        finally:
+            target.write_text(source)
+
+    def _failing(self, test: str, mutant: Mutant, source: str, known: Coverage) -> str:
+        if mutant.is_inside:
+            tests = known.asked_about(mutant)
+            answer = self.warm(test).ask(module=mutant.module, source=source, tests=tests) if tests else {"status": 0}
+            if answer["status"] != NOT_TAKEN:
+                return " ".join(answer.get("failed", [])) or (test if answer["status"] else "")
+        return test if self.warm("").ask(arguments=pytest_arguments(test))["status"] else ""
+
+
+class Warm:
+    """A process that has imported what no mutant changes, and collected the tests if it was given any."""
+
+    def __init__(self, folder: Path, python: str, arguments: list[str]) -> None:
         paths = [str(folder / part) for part in ("sandbox", "client", "proto")]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
         self._process = subprocess.Popen(
-            [python, str(ROOT / "tests/mutation/warm.py")],
+            [python, str(ROOT / "tests/mutation/warm.py"), *arguments],
             cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
+        # The tests it has, and whether each starts processes.
+        self.tests: dict[str, bool] = self._answer().get("tests", {})
+
+    def ask(self, **request: object) -> dict[str, Any]:
+        """What `warm.py` answers."""
+        assert self._process.stdin is not None
+        print(json.dumps({"most_s": TIMEOUT_S, **request}), file=self._process.stdin, flush=True)
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        answer: dict[str, Any] = json.loads(line) if line else {"status": NOT_TAKEN}
+        return answer
 
     def close(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait(TIMEOUT_S)
 
-    def fails(self, test: str) -> bool:
-        """Do these tests fail, as the sources are now?"""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        arguments = ["-x", "-q", "--no-header", "--timeout=60", "--hypothesis-seed=0", *shlex.split(f"tests/{test}")]
-        print(json.dumps([TIMEOUT_S, *arguments]), file=self._process.stdin, flush=True)
-        return self._process.stdout.readline().strip() != "0"
 
-    def noticed(self, mutant: Mutant) -> str:
-        """The tests that fail with this change, "" if none do."""
-        target = self.folder / "sandbox" / mutant.module
-        source = target.read_text()
-        target.write_text(mutant.source)
-        try:
-            return next((test for test in TESTS[mutant.module] if self.fails(test)), "")
-        finally:
-            target.write_text(source)
+def pytest_arguments(test: str) -> list[str]:
+    return ["-x", "-q", "--no-header", "--timeout=60", "--hypothesis-seed=0", *shlex.split(f"tests/{test}")]
+
+
+@dataclass
+class Coverage:
+    """Which lines of a module each test of a file runs, in this process or a daemon; the quickest test first."""
+
+    lines: dict[str, set[int]]
+    elsewhere: list[str]  # tests that start zygotes, whose lines nobody sees
+    failing: str
+
+    def asked_about(self, mutant: Mutant) -> list[str]:
+        """The tests that can notice a change, the quickest first."""
+        found = [test for test, lines in self.lines.items() if lines.intersection(mutant.lines)]
+        if mutant.module.startswith("cruxcell/"):
+            found += [test for test in self.elsewhere if test not in found]
+        return found
+
+
+def coverage(copy: Copy, module: str, test: str) -> Coverage:
+    warm = copy.warm(test)
+    source = (ROOT / "sandbox" / module).read_text()
+    with tempfile.TemporaryDirectory(prefix="cruxbox-lines-") as folder:
+        Path(folder).chmod(0o777)
+        notes = Path(folder) / "lines"
+        answer = warm.ask(module=module, source=source, tests=None, trace=str(notes), most_s=4 * TIMEOUT_S)
+        written = notes.read_text().splitlines() if notes.exists() else []
+    seconds = answer.get("seconds", {})
+    lines: dict[str, set[int]] = {name: set() for name in sorted(seconds, key=seconds.__getitem__)}
+    order = list(seconds)
+    for number, line in map(str.split, written):
+        lines[order[int(number)]].add(int(line))
+    failing = answer.get("failed", [])
+    if failing:
+        answer = warm.ask(module=module, source=source, tests=failing)
+    elsewhere = [name for name in lines if warm.tests[name]]
+    return Coverage(lines, elsewhere, test if answer["status"] else "")
 
 
 @contextlib.contextmanager
@@ -95,11 +176,14 @@ def harmless() -> set[str]:
     return {line for line in lines if line and not line.startswith((" ", "#"))}
 
 
-def try_all(chosen: list[Mutant], made: list[Copy], known: set[str]) -> dict[str, Counter[str]]:
+def try_all(
+    chosen: list[Mutant], made: list[Copy], covered: dict[str, Coverage], verbose: bool
+) -> dict[str, Counter[str]]:
     """Try every mutant, by as many at a time as there are copies; what came of them, by module."""
     waiting: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
     for mutant in chosen:
         waiting.put(mutant)
+    known = harmless()
     counts: dict[str, Counter[str]] = {}
     lock = threading.Lock()
 
@@ -109,14 +193,14 @@ def try_all(chosen: list[Mutant], made: list[Copy], known: set[str]) -> dict[str
                 mutant = waiting.get_nowait()
             except queue.Empty:
                 return
-            if f"{mutant.module}: {mutant.change}" in known:
-                kind = "harmless"
-            else:
-                kind = "killed" if copy.noticed(mutant) else "survived"
+            is_known = f"{mutant.module}: {mutant.change}" in known
+            by = "" if is_known else copy.noticed(mutant, covered)
+            kind = "harmless" if is_known else "killed" if by else "survived"
             with lock:
                 counts.setdefault(mutant.module, Counter())[kind] += 1
-                if kind == "survived":
-                    print(f"sandbox/{mutant.module}:{mutant.line}: {mutant.change}", flush=True)
+                if kind == "survived" or verbose:
+                    why = f"  ({by or kind})" if verbose else ""
+                    print(f"sandbox/{mutant.module}:{mutant.line}: {mutant.change}{why}", flush=True)
 
     threads = [threading.Thread(target=work, args=[copy]) for copy in made]
     for thread in threads:
@@ -129,9 +213,11 @@ def try_all(chosen: list[Mutant], made: list[Copy], known: set[str]) -> dict[str
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="mutation", description=__doc__.splitlines()[0])
     parser.add_argument("--modules", nargs="*", default=[], metavar="TEXT", help="only those whose path holds one")
+    parser.add_argument("--lines", type=bounds, default=(1, 10**6), metavar="A-B", help="only changes in these lines")
     parser.add_argument("--sample", type=int, default=5, metavar="N", help="mutants of each module; 0 is all (5)")
     kinds = "guards: conditions taken away; conditions: changed ones, constants and loops, too; all: everything (all)"
     parser.add_argument("--kinds", choices=KINDS, default="all", help=kinds)
+    parser.add_argument("--verbose", action="store_true", help="also say which test noticed a change")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (0)")
     parser.add_argument("--jobs", type=int, default=2, help="mutants tried at a time (2)")
     parser.add_argument("--python", default=str(ROOT / ".venv/bin/python"), help="the interpreter that runs the tests")
@@ -149,25 +235,36 @@ def arguments() -> argparse.Namespace:
     return options
 
 
+def bounds(text: str) -> tuple[int, int]:
+    first, _, last = text.partition("-")
+    return int(first), int(last or 10**6)
+
+
 def sample_of(options: argparse.Namespace) -> list[Mutant]:
     """The mutants to be tried: a sample that depends on the options and the sources alone."""
     chosen = []
     for module in options.modules:
         found = mutants(ROOT, module, options.kinds, random.Random(f"{options.seed} {module}"))
-        chosen += list(islice(found, options.sample or None))
+        first, last = options.lines
+        chosen += list(islice((each for each in found if first <= each.line <= last), options.sample or None))
     return sorted(chosen, key=lambda mutant: (options.modules.index(mutant.module), mutant.line, mutant.operator))
 
 
 def main() -> int:
     options = arguments()
     chosen = sample_of(options)
+    counts: dict[str, Counter[str]] = {}
     with copies(options.jobs, options.python) as made:
-        tests = dict.fromkeys(test for module in options.modules for test in TESTS[module])
-        failing = [test for test in tests if made[0].fails(test)]
-        if failing:
-            print(f"these fail as it is: {', '.join(failing)}", file=sys.stderr)
-            return 2
-        counts = try_all(chosen, made, harmless())
+        for module in options.modules:
+            covered = {test: coverage(made[0], module, test) for test in TESTS[module]}
+            failing = [each.failing for each in covered.values() if each.failing]
+            if failing:
+                print(f"these fail as it is: {', '.join(failing)}", file=sys.stderr)
+                return 2
+            ours = [mutant for mutant in chosen if mutant.module == module]
+            counts |= try_all(ours, made, covered, options.verbose)
+            for each in made:
+                each.keep_warm(TESTS[module])
     every = sum(counts.values(), Counter())
     for module, found in counts.items():
         print(f"  {module}: " + ", ".join(f"{number} {kind}" for kind, number in sorted(found.items())))

@@ -85,13 +85,18 @@ KINDS = ("guards", "conditions", "all")
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change of a module in line `line`; `change` shows it, `source` is the module with it."""
+    """One change of a module in line `line`; `change` shows it, `source` is the module with it.
+
+    `lines` are those of its statement (of its head, if it has a body); `is_inside` says that it is inside a function.
+    """
 
     module: str
     operator: str
     line: int
     change: str
     source: str
+    lines: range
+    is_inside: bool
 
 
 def operators(kind: str) -> dict[str, Operator]:
@@ -108,11 +113,11 @@ def operators(kind: str) -> dict[str, Operator]:
 
 
 def mutants(root: Path, module: str, kind: str, chance: random.Random) -> Iterator[Mutant]:
-    """Every mutant of a module, each change once, shuffled. Annotations are left out, as nothing reads them."""
+    """Every mutant of a module, each change once, shuffled. Annotations are left out, as nothing reads them, and
+    `if TYPE_CHECKING`, as mypy does."""
     source = (root / "sandbox" / module).read_text()
-    skipped = [
-        ((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)) for node in _annotations(source)
-    ]
+    tree = ast.parse(source)
+    skipped = [((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)) for node in _annotations(tree)]
     nodes = list(_nodes(get_ast(source)))
     places = []
     for name, operator in operators(kind).items():
@@ -125,7 +130,7 @@ def mutants(root: Path, module: str, kind: str, chance: random.Random) -> Iterat
         changed = mutate_code(source, operator, occurrence)
         if changed is not None and changed not in seen and _compiles(changed):
             seen.add(changed)
-            yield Mutant(module, name, line, _shown(source, changed), changed)
+            yield Mutant(module, name, line, _shown(source, changed), changed, *_statement(tree, line))
 
 
 def _nodes(node: parso.tree.NodeOrLeaf) -> Iterator[parso.tree.NodeOrLeaf]:
@@ -143,8 +148,23 @@ def _compiles(source: str) -> bool:
     return True
 
 
-def _annotations(source: str) -> Iterator[ast.expr]:
-    for node in ast.walk(ast.parse(source)):
+def _statement(tree: ast.Module, line: int) -> tuple[range, bool]:
+    """The lines of the innermost statement around a line, or those of its head; is it inside a function?"""
+    found, is_inside = range(line, line + 1), False
+    for node in ast.walk(tree):  # outer statements come first
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):
+            body = getattr(node, "body", None)
+            end = body[0].lineno - 1 if body else node.end_lineno or line
+            found = range(node.lineno, max(end, node.lineno) + 1)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.body[0].lineno <= line:
+                is_inside = True
+    return found, is_inside
+
+
+def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            yield node.test
         for name in ("annotation", "returns"):
             if getattr(node, name, None) is not None:
                 yield getattr(node, name)

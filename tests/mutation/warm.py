@@ -1,17 +1,32 @@
-"""Runs tests in a copy of the sources: what no mutant changes is imported once, and each run is a fork.
+"""Runs tests in a copy of the sources. Everything is imported and collected once; each run is a fork.
 
-Started in the copy. A line on standard input is what pytest is given, as JSON; the answer is a line with its exit
-status, or -1 if it took longer than the first number of the list, in seconds.
+Started in the copy with what pytest is given. A line on standard input is a request, as JSON:
+
+* `most_s`: the seconds that it may take;
+* `module`: the path of a module whose functions take their code from the file, as it is now, before a test runs;
+* `tests`: the node ids to run, in this order, until one fails; null is all of them;
+* `trace`: a file that gets a line `test line` for each line of the module that a test runs, in any process.
+
+The answer is a line: {"status": 0 if all passed, -1 if it took too long, 70 if the code could not be taken, "seconds":
+{node id: seconds}, "failed": [node id]}. Without tests the process collects nothing: each request has `arguments`, and
+its fork imports the sources as they are then.
 """
 
 from __future__ import annotations
 
 import atexit
+import gc
 import json
+import mmap
 import os
 import signal
 import sys
 import time
+import types
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import google.protobuf.descriptor
 import grpc.aio
@@ -21,43 +36,135 @@ import psutil
 import pytest
 import pytest_asyncio.plugin
 import pytest_timeout
+from _pytest.runner import runtestprotocol
 
 WARM = (google.protobuf.descriptor, grpc.aio, hypothesis, prometheus_client, psutil, pytest_asyncio, pytest_timeout)
 
 
-def run(arguments: list[str]) -> None:
-    """In a fork: pytest, without a word."""
-    os.setpgid(0, 0)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nothing, descriptor)
-    status = 70
-    try:
-        status = int(pytest.main(arguments))
-        atexit._run_exitfuncs()
-    finally:
-        os._exit(status)
-
-
-def answer(most_s: float, arguments: list[str]) -> int:
+def forked(request: dict[str, Any], run: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    """What `run` answers in a fork, -1 if it takes longer than it may."""
+    reads, writes = os.pipe()
     child = os.fork()
     if not child:
-        run(arguments)
-    until = time.monotonic() + most_s
-    while time.monotonic() < until:
-        found, status = os.waitpid(child, os.WNOHANG)
-        if found:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.01)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return -1
+        os.setpgid(0, 0)
+        os.close(reads)
+        atexit._clear()  # what this process leaves behind, it tidies up itself
+        try:
+            os.write(writes, json.dumps(run(request)).encode())
+            atexit._run_exitfuncs()
+        finally:
+            os._exit(70)
+    os.close(writes)
+    os.set_blocking(reads, False)
+    until, text, has_ended = time.monotonic() + request["most_s"], b"", False
+    with open(reads, "rb") as answer:
+        while not has_ended and time.monotonic() < until:
+            time.sleep(0.005)
+            has_ended = os.waitpid(child, os.WNOHANG)[0] == child
+            text += answer.read() or b""
+    if not has_ended:
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return {"status": -1}
+    found: dict[str, Any] = json.loads(text) if text else {"status": 70}
+    return found
+
+
+def codes(code: types.CodeType, inside: str = "") -> Iterator[tuple[str, types.CodeType]]:
+    """All code of a module, by a name that it keeps when another function changes."""
+    yield inside, code
+    seen: Counter[str] = Counter()
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            seen[each.co_name] += 1
+            yield from codes(each, f"{inside}/{each.co_name}.{seen[each.co_name]}")
+
+
+def take_code(module: str, before: str) -> None:
+    """The functions of a module get the code that its file has now; `before` is the text that they were made of."""
+    files = [str(getattr(found, "__file__", "")) for found in list(sys.modules.values())]
+    path = next(name for name in files if name.endswith(f"/sandbox/{module}"))
+    now = dict(codes(compile(Path(path).read_text(), path, "exec", dont_inherit=True)))
+    names = {
+        (code.co_name, code.co_firstlineno, code.co_code): name
+        for name, code in codes(compile(before, path, "exec", dont_inherit=True))
+    }
+    for each in gc.get_objects():
+        if isinstance(each, types.FunctionType) and each.__code__.co_filename == path:
+            code = each.__code__
+            each.__code__ = now[names[code.co_name, code.co_firstlineno, code.co_code]]
+
+
+class Loop:
+    """Pytest's loop over the tests, which here waits for requests."""
+
+    def __init__(self, requests: Any, answers: Any) -> None:
+        self.requests, self.answers = requests, answers
+        self.before: dict[str, str] = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self.items = {item.nodeid: item for item in session.items}
+        starting = {name: item.get_closest_marker("processes") is not None for name, item in self.items.items()}
+        print(json.dumps({"status": 0, "tests": starting}), file=self.answers, flush=True)
+        for line in self.requests:
+            request = json.loads(line)
+            if request["module"] not in self.before:
+                self.before[request["module"]] = request["source"]
+            print(json.dumps(forked(request, self.run)), file=self.answers, flush=True)
+        return True
+
+    def run(self, request: dict[str, Any]) -> dict[str, Any]:
+        traced = request.get("trace")
+        if not traced:
+            take_code(request["module"], self.before[request["module"]])
+        current = trace(request["module"], traced) if traced else None
+        seconds: dict[str, float] = {}
+        failed = []
+        chosen = [self.items[name] for name in request["tests"] or self.items]
+        for at, item in enumerate(chosen):
+            if current is not None:
+                current[:4] = at.to_bytes(4, "little")
+            reports = runtestprotocol(item, nextitem=chosen[at + 1] if at + 1 < len(chosen) else None, log=False)
+            seconds[item.nodeid] = sum(report.duration for report in reports if report.when == "call")
+            if any(report.failed for report in reports):
+                failed.append(item.nodeid)
+                if not traced:
+                    break
+        item.session._setupstate.teardown_exact(None)
+        return {"status": 1 if failed else 0, "seconds": seconds, "failed": failed}
+
+
+def trace(module: str, notes: str) -> mmap.mmap:
+    """Note the lines of a module that run, here and in every interpreter that is started from now on."""
+    counter = Path(notes + ".current")
+    counter.write_bytes(bytes(mmap.PAGESIZE))
+    counter.chmod(0o666)
+    os.environ["MUTATION_TRACE"] = json.dumps([module, notes])
+    os.environ["PYTHONPATH"] = f"{Path(__file__).parent / 'tracing'}{os.pathsep}{os.environ['PYTHONPATH']}"
+    sys.path.insert(0, str(Path(__file__).parent / "tracing"))
+    import sitecustomize_lines as lines
+
+    lines.start(module, notes)
+    with counter.open("r+b") as file:
+        return mmap.mmap(file.fileno(), 0)
+
+
+def fresh(request: dict[str, Any]) -> dict[str, Any]:
+    return {"status": int(pytest.main(request["arguments"]))}
 
 
 def main() -> None:
-    for line in sys.stdin:
-        most_s, *arguments = json.loads(line)
-        print(answer(most_s, arguments), flush=True)
+    requests, answers = os.fdopen(os.dup(0), "r"), os.fdopen(os.dup(1), "w")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+    if sys.argv[1:]:
+        pytest.main(sys.argv[1:], plugins=[Loop(requests, answers)])
+        return
+    print(json.dumps({"status": 0}), file=answers, flush=True)
+    for line in requests:
+        print(json.dumps(forked(json.loads(line), fresh)), file=answers, flush=True)
 
 
 if __name__ == "__main__":

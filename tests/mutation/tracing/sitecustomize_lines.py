@@ -1,0 +1,32 @@
+"""Notes the lines of one module that run, with the number of the test during which they did."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import sys
+import threading
+from types import FrameType
+from typing import Any
+
+
+def start(module: str, notes: str) -> None:
+    """From now on; a line `test line` of `notes` is written when a line is first run in a test."""
+    output = os.open(notes, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    with open(notes + ".current", "rb") as file:
+        current = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    ending = "/sandbox/" + module
+    seen: set[tuple[bytes, int]] = set()
+
+    def local(frame: FrameType, event: str, _argument: object) -> Any:
+        found = (current[:4], frame.f_lineno)
+        if found not in seen:
+            seen.add(found)
+            os.write(output, f"{int.from_bytes(found[0], 'little')} {frame.f_lineno}\n".encode())
+        return local
+
+    def function(frame: FrameType, event: str, argument: object) -> Any:
+        return local(frame, event, argument) if frame.f_code.co_filename.endswith(ending) else None
+
+    threading.settrace(function)
+    sys.settrace(function)
