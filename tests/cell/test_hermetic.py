@@ -7,13 +7,13 @@ import itertools
 import json
 import math
 import os
-import re
 import string
-import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from cruxcell.analysis.hermetic import is_hermetic
+from cruxcell.analysis import hermetic as hermetic_rule
+from cruxcell.analysis.hermetic import bound_names, is_hermetic, may_share
 from interpreters import Twin, pairs
 
 LOADED = bisect, itertools, math, string  # as a zygote has loaded them beforehand: only then may they be imported
@@ -87,21 +87,14 @@ NOT_HERMETIC = {
 }  # fmt: skip
 
 
-if sys.version_info >= (3, 10):
-    NOT_HERMETIC |= {
-        "an attribute in a pattern": "def f(x):\n match x:\n  case int(real=r): return r",
-        "a format in a pattern": "def f(x):\n match '{0.real}':\n  case str(format=r): return r(x)",
-    }
-
-
-if sys.version_info >= (3, 12):
-    NOT_HERMETIC |= {
-        "a type parameter": "def f[T](x): return x",
-        "a type alias": "type A = int\ndef f(x): return x",
-    }
-
-
-_NEWER = re.compile(r" match |f\[T\]|^type ")  # syntax that not every interpreter has
+# Syntax that not every interpreter has.
+NEWER = {
+    "an attribute in a pattern": "def f(x):\n match x:\n  case int(real=r): return r",
+    "a format in a pattern": "def f(x):\n match '{0.real}':\n  case str(format=r): return r(x)",
+    "a type parameter": "def f[T](x): return x",
+    "a type alias": "type A = int\ndef f(x): return x",
+    "type parameters that are stars": "def f[*T, **P](x): return x",
+}
 
 
 def hermetic(source: str) -> bool:
@@ -118,19 +111,72 @@ def test_these_may_not(name):
     assert not hermetic(NOT_HERMETIC[name])
 
 
+def test_the_names_that_a_program_binds():
+    source = "import math as m\nx = 1\ndef f():\n global y\n y = a = 2\nfor z in ():\n pass"
+    found = bound_names(source, compile(source, "<program>", "exec", dont_inherit=True))
+    assert found == {"m", "x", "f", "y", "z"}
+
+
+def test_no_attribute_for_inner_use_is_safe():
+    assert not any(name.startswith("_") for name in hermetic_rule.SAFE_ATTRIBUTES)
+
+
+CALLS = [
+    ("f(1, 'a', b'', 2.5, -1j, None, ..., k=[(1, 2), {3: {4}}])", True),
+    ("f(*[1, 2], **{'a': 3})", True),
+    ("sorted([2, 1])", True),
+    ("g(1)", False),  # nobody's
+    ("exec('1')", False),
+    ("eval('1')", False),
+    ("f(g)", False),
+    ("f(len)", False),
+    ("f.real(1)", False),
+    ("f(lambda: 1)", False),
+    ("f([x for x in (1,)])", False),
+    ("f((lambda x: lambda: x)(1))", False),
+    ("(f := 1)", False),
+]
+
+
+@pytest.mark.parametrize(("call", "shares"), CALLS)
+def test_calls_of_the_programs_own_names_and_of_pure_builtins_may_share(call: str, shares: bool):
+    code = compile(call, "<call>", "eval", dont_inherit=True)
+    assert may_share(code, frozenset(["f", "exec"])) is shares
+
+
+@pytest.mark.parametrize("more", ["co_varnames", "co_cellvars", "co_consts"])
+def test_calls_with_code_of_their_own_may_not(more: str):
+    plain = compile("f(1)", "<call>", "eval", dont_inherit=True)
+    names = ("co_varnames", "co_cellvars", "co_consts", "co_names", "co_code")
+    shown = {name: getattr(plain, name) for name in names}
+    assert may_share(SimpleNamespace(**shown), frozenset("f"))
+    assert not may_share(SimpleNamespace(**{**shown, more: (plain,)}), frozenset("f"))
+
+
+def test_an_interpreter_that_nobody_looked_at_shares_nothing(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(hermetic_rule, "_TRIED", False)
+    assert not hermetic("x = 1")
+    assert not may_share(compile("len('')", "<call>", "eval"), frozenset())
+
+
 ASK = """
 import bisect, itertools, json, math, string
 from cruxcell.analysis.hermetic import is_hermetic
+def ask(source):
+    try:
+        return is_hermetic(source, compile(source, "<program>", "exec"))
+    except SyntaxError:
+        return False
 with open(sys.argv[1]) as file:
     programs = json.load(file)
-print(json.dumps([is_hermetic(source, compile(source, "<program>", "exec")) for source in programs]))
+print(json.dumps([ask(source) for source in programs]))
 """
 
 
 @pytest.mark.parametrize("python", [pure for _, pure in pairs()], ids=str)
 def test_every_interpreter_says_the_same(python: Twin, tmp_path: Path):
     path = tmp_path / "programs.json"
-    asked = [source for source in [*HERMETIC.values(), *NOT_HERMETIC.values()] if not _NEWER.search(source)]
+    asked = [*HERMETIC.values(), *NOT_HERMETIC.values(), *NEWER.values()]
     path.write_text(json.dumps(asked))
     assert python.ask(ASK, str(path)) == [True] * len(HERMETIC) + [False] * (len(asked) - len(HERMETIC))
 

@@ -75,9 +75,12 @@ def test_any_bytes_end_in_an_outline_or_a_refusal(data):
 def test_pieces_put_together_are_the_message(task, most):
     data = b"head" + task.SerializeToString()
     whole = pb.Task()
-    for piece in pieces(data, 4, len(data), most):
+    found = list(pieces(data, 4, len(data), most))
+    for piece in found:
         whole.MergeFrom(pb.Task.FromString(piece))
     assert whole == task
+    fields = bool(task.id) + bool(task.program) + len(task.checks) + task.HasField("options")
+    assert len(found) == -(-fields // most)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +93,7 @@ def test_pieces_put_together_are_the_message(task, most):
         (field(2, b"\x0a\x00" * 1_500) * 2, "options are over 4096 bytes"),
         (b"\x12\x00" * 10**6, "options stand in the request more than 32 times"),
         (field(1, field(4, b"\x0a\x00" * 10**6)), "options are over 4096 bytes"),
+        (field(1, b"\x2a\x00\x32\x00" * 10**6), "a task holds at most 128 files and environment variables"),
         (field(1, field(3, b"\x12\x00" * 10**6)), "a check has more than 32 fields"),
         (field(1, field(3, field(2, b"\x0a\x00" * 10**6))), "a check's kind has more than 288 fields"),
         (field(1, field(5, b"\x0a\x00" * 10**6)), "a file or variable has more than 4 fields"),
@@ -118,6 +122,21 @@ def test_a_check_may_have_all_that_it_may_have():
     assert outlined(data).checks == len(kinds)
 
 
-def test_it_comes_up_for_air():
-    data = field(1, b"\x1a\x00" * 10) * 10_000
-    assert len(list(walk(data, Outline(), 10**6))) == 109
+def test_what_it_does_not_know_is_no_field_of_ours():
+    """A later client's fields: of the request, and of a check that is long enough to be looked into."""
+    check = b"\x78\x01" + field(6, b"\x0a\x00" * 200 + field(1, b"x" * 9_000))
+    found = outlined(field(7, b"\x0a\x00") + field(1, field(3, check)) + b"\x78\x01")
+    assert (found.options, found.checks) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("data", "times"),
+    [
+        (field(1, b"\x1a\x00" * 10) * 10_000, 109),
+        (field(1, b"\x1a\x00" * 10_000), 10),
+        (field(1, b"") * 10_000, 10),
+    ],
+    ids=["both", "checks", "tasks"],
+)
+def test_it_comes_up_for_air(data: bytes, times: int):
+    assert len(list(walk(data, Outline(), 10**6))) == times

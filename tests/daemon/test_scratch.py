@@ -359,17 +359,9 @@ def test_as_many_as_are_allowed_have_long_names_too(native: Client):
 
 
 WRONG = {
-    "files names '/etc/x'": {"/etc/x": b""},
     "files names 'a/../b'": {"a/../b": b""},
-    "files names ''": {"": b""},
-    "files names 'a//b'": {"a//b": b""},
-    "files names './a'": {"./a": b""},
-    "files names 'a/'": {"a/": b""},
-    "holds": {"a\0": b""},
-    "files names 65 files": {str(n): b"" for n in range(65)},
     "files names 'a' and 'a/b'": {"a": b"", "a/b": b""},
 }
-WRONG["files names 'a\\x00'"] = WRONG.pop("holds")
 
 
 @pytest.mark.parametrize("why", WRONG)

@@ -1,0 +1,169 @@
+"""What is wrong with one check, in the words that say so; and that everything up to a bound is right."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from cruxbox_proto.v1 import sandbox_pb2 as pb
+from cruxboxd.judging.comparing import Compare
+from cruxboxd.judging.tasks import Around, Folder, Setting
+from cruxboxd.rpc.checks import KINDS, read_setting
+
+FOLDER = Folder(64 * 4096, "")
+ROOM = Folder(1 << 30, "")
+ANSWER = {"expected_stdout": "1"}
+
+
+def fault(check: pb.Check, program: str = "x = 1", around: Around = Around(Setting(), FOLDER)) -> str:
+    return KINDS[check.WhichOneof("kind")](check, program, around)[1]
+
+
+def stdio(**fields: object) -> pb.Check:
+    return pb.Check(stdio=pb.StdioCheck(**{**ANSWER, **fields}))
+
+
+def run(**fields: object) -> pb.Check:
+    return pb.Check(run=pb.RunCheck(**fields))
+
+
+BLANK = "stdio.expected_stdout is blank; silence never passes unless allow_empty asks for it"
+EXACT = "stdio.compare is EXACT, which does not go with a tolerance"
+CHECKER = "stdio has a checker, which decides by itself: compare and tolerance do not go with it"
+NAMES_OF_VARIABLES = "a variable's name is made of letters, digits and _"
+NAMES_OF_FILES = "a name is relative, of at most 200 bytes, and has no empty part, '.' or '..'"
+
+STDIO = [
+    (stdio(), ""),
+    (stdio(expected_stdout=""), BLANK),
+    (stdio(expected_stdout=" \n"), BLANK),
+    (stdio(expected_stdout="", allow_empty=True), ""),
+    (stdio(expected_stdout="", checker="def check(): 1"), ""),
+    (stdio(checker="\0"), "stdio.checker holds a NUL character"),
+    (stdio(checker=" "), "stdio.checker is empty"),
+    (stdio(checker="c", relative_tolerance=1), CHECKER),
+    (stdio(checker="c", compare=pb.COMPARE_EXACT), CHECKER),
+    (stdio(checker="\0", compare=77), "stdio.compare is 77, which is not a known Compare"),
+    (stdio(checker="\0", compare=pb.COMPARE_TOKENS), "stdio.checker holds a NUL character"),
+    (stdio(compare=77), "stdio.compare is 77, which is not a known Compare"),
+    (stdio(absolute_tolerance=math.inf), "stdio.absolute_tolerance is inf; it is a number from 0 on"),
+    (stdio(relative_tolerance=-1), "stdio.relative_tolerance is -1; it is a number from 0 on"),
+    (stdio(compare=pb.COMPARE_EXACT), ""),
+    (stdio(compare=pb.COMPARE_TOKENS, absolute_tolerance=1), ""),
+    (stdio(compare=pb.COMPARE_EXACT, absolute_tolerance=1), EXACT),
+    (stdio(arguments=["\0"]), "stdio.arguments hold a NUL character"),
+    (stdio(arguments=["\0"], expected_stdout=""), "stdio.arguments hold a NUL character"),
+    (stdio(arguments=["\0"], compare=77), "stdio.arguments hold a NUL character"),
+    (stdio(files={"a": b"", "a/b": b""}), "files names 'a' and 'a/b'; one cannot be a folder of the other"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("check", "why"), STDIO)
+def test_stdio(check: pb.Check, why: str):
+    assert fault(check) == why
+    assert fault(check, " ") == "program is empty"
+
+
+@pytest.mark.parametrize(
+    ("compare", "found"), [(pb.COMPARE_UNSPECIFIED, Compare.LINES), (pb.COMPARE_CASEFOLD, Compare.CASEFOLD)]
+)
+def test_how_outputs_are_compared(compare: pb.Compare, found: Compare):
+    check, _ = KINDS["stdio"](stdio(compare=compare), "x", Around())
+    assert check.comparison.how is found
+
+
+RUN = [
+    (run(), ""),
+    (run(read_files=["out"] * 2, env={"A": "1"}, files={"a/b/c": b"1"}, arguments=["-v"]), ""),
+    (run(read_files=["../x"]), f"run.read_files names '../x'; {NAMES_OF_FILES}"),
+    (run(read_files=[f"{n}" for n in range(65)]), "run.read_files names 65 files; at most 64 are allowed"),
+    (run(read_files=["../x"], arguments=["\0"]), "run.arguments hold a NUL character"),
+    (run(arguments=["x"] * 64), ""),
+    (run(arguments=["x"] * 65), "run.arguments are 65; a program has at most 64"),
+    (run(arguments=["é" * 32_768]), ""),
+    (run(arguments=["é" * 32_768, "x"]), "run.arguments are 65537 bytes; at most 65536 are allowed"),
+    (run(env={f"A{n}": "" for n in range(64)}), ""),
+    (run(env={f"A{n}": "" for n in range(65)}), "run.env holds 65 variables; at most 64 are allowed"),
+    (run(env={"A" * 200: "1"}), ""),
+    (run(env={"A" * 201: "1"}), f"run.env names {'A' * 80!r}; {NAMES_OF_VARIABLES}"),
+    (run(env={"A=": "1"}), f"run.env names 'A='; {NAMES_OF_VARIABLES}"),
+    (run(env={"A\n": "1"}), f"run.env names 'A\\n'; {NAMES_OF_VARIABLES}"),
+    (run(env={"A": "\0"}), "run.env['A'] holds a NUL character"),
+    (run(env={"A": "é" * 32_767 + "x"}), ""),
+    (run(env={"A": "é" * 32_768}), "run.env is 65537 bytes; at most 65536 are allowed"),
+    (run(files={str(n): b"" for n in range(65)}), "run.files names 65 files; at most 64 are allowed"),
+    (run(files={"é" * 100: b""}), ""),
+    (run(files={"é" * 100 + "x": b""}), f"run.files names {'é' * 80!r}; {NAMES_OF_FILES}"),
+    *[
+        (run(files={name: b""}), f"run.files names {name!r}; {NAMES_OF_FILES}")
+        for name in ("", "/a", "a//b", "a/", ".", "a/./b", "a/..", "a\0b")
+    ],
+    (run(files={"a": b"x" * 4096 * 63, "b": b"x"}), ""),
+    (run(files={"a": b"x" * 4096 * 63, "b": b"x" * 4097}),
+     "files take 266240 bytes; the scratch folder of this server holds 262144"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("check", "why"), RUN)
+def test_run(check: pb.Check, why: str):
+    assert fault(check) == why
+    assert fault(check, "\0") == "program holds a NUL character"
+
+
+def test_bytes_and_folders_of_files():
+    most = 16 << 20
+    assert fault(run(files={"a": bytes(most)}), around=Around(Setting(), ROOM)) == ""
+    many = fault(run(files={"a": bytes(most), "b": b"1"}), around=Around(Setting(), ROOM))
+    assert many == f"run.files are {most + 1} bytes; at most {most} are allowed"
+    assert "names '..'" in fault(run(files={"..": bytes(most + 1)}), around=Around(Setting(), ROOM))
+    deep = {f"{n}/a/b/c/d": b"" for n in range(64)}
+    assert fault(run(files=deep)) == ""
+    wide = {f"{n}/a/b/c/d": b"" for n in range(63)} | {"63/a/b/c/d/e": b""}
+    assert fault(run(files=wide)) == "files are in 257 folders; at most 256 are allowed"
+
+
+def test_files_need_a_folder():
+    none = Around(Setting(), Folder(0, "it has none"))
+    assert fault(run(files={"a": b""}), around=none) == (
+        "run.files names 'a'; files need a scratch folder, and it has none"
+    )
+    assert fault(run(), around=none) == ""
+
+
+OTHERS = [
+    pb.Check(call=pb.CallCheck(call="f(1)", expected="1")),
+    pb.Check(evaluate=pb.EvaluateCheck(call="f(1)")),
+    pb.Check(script=pb.ScriptCheck(script="assert f(1)", framework="pytest")),
+    stdio(files={"b": b""}),
+    run(files={"b": b""}),
+]
+
+
+@pytest.mark.parametrize("check", OTHERS, ids=lambda check: check.WhichOneof("kind"))
+def test_files_of_the_task_and_of_the_check_together(check: pb.Check):
+    setting = Setting((), (), (("a", b""), ("a/b", b"")))
+    assert fault(check, around=Around(setting, FOLDER)).startswith("files names 'a' and 'a/b'")
+    assert fault(check, around=Around(Setting((), (), (("a", b""),)), FOLDER)) == ""
+
+
+def test_scripts():
+    script = pb.ScriptCheck(script="s", framework="nose")
+    assert fault(pb.Check(script=script)) == (
+        "script.framework is 'nose'; it is one of unittest, pytest, doctest, or empty"
+    )
+    script.entry_point = "1"
+    assert fault(pb.Check(script=script)).startswith("script.entry_point is '1'")
+    assert fault(pb.Check(script=pb.ScriptCheck(script="s"))) == ""
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({}, Setting()),
+        ({"arguments": ["a"]}, Setting(("a",))),
+        ({"env": {"B": "2", "A": "1"}}, Setting((), (("A", "1"), ("B", "2")))),
+        ({"files": {"a": b"1"}}, Setting((), (), (("a", b"1"),))),
+    ],
+)
+def test_what_a_program_finds_around_it(fields: dict[str, object], found: Setting):
+    assert read_setting(pb.RunCheck(**fields), "run.", FOLDER) == (found, "")
