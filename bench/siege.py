@@ -4,9 +4,11 @@
 
 `quick` is honest and compares every verdict with the truth, `bulk` is honest bulk work, `hog` attacks: with what it
 sends as checks and with how it sends them. Callers without a token try the same throughout. Quiet phases before and
-after show what the honest tenant feels of it. Who measures, who attacks and who sends bulk work are processes of their
-own. Those two take CPU time from the daemons, as they would not in a lab; so in a last phase, `crowded`, the honest
-tenant is alone again beside processes that take as much. Exit code 1 if anything was lost or wrong.
+after show what the honest tenant feels of it. Two more tell what is not the attack's doing. In `shared`, the other two
+tenants are there and honest, and send as much as they get answers to: the machine is shared by three. Who measures, who
+attacks and who sends bulk work are processes of their own. Those two take CPU time from the daemons, as they would not
+in a lab; so in the last phase, `crowded`, the honest tenant is alone again beside processes that take as much. Exit
+code 1 if anything was lost or wrong.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from bench.load import HONEST, MIX, Place, Tally, one_client
 from bench.siege_attacks import WAYS, attack
 
 QUIET_S, SETTLE_S, SAMPLE_S, DISTURB_S, DAEMON_KILL_S = 10.0, 10.0, 2.0, 4.0, 30.0
-CLIENTS = {"quick": 4, "bulk": 4}
+CLIENTS = {"quick": 4, "bulk": 4, "hog": 4}
 
 
 def disturb(place: Place, rng: random.Random, done: Counter[str]) -> None:
@@ -91,7 +93,7 @@ class Both:
 
 def honest(both: Both, name: str, seconds: float) -> tuple[Tally, float]:
     """The clients of an honest tenant for some time, in a process of their own: what came, and their CPU seconds."""
-    MIX["bulk"] = HONEST
+    MIX[name] = HONEST
     tally, began = Tally(), time.process_time()
 
     async def clients() -> None:
@@ -115,7 +117,7 @@ def burn(share: float, seconds: float) -> None:
 
 
 async def run(places: list[Place], options: argparse.Namespace) -> dict[str, object]:
-    """Quiet, siege, quiet again, crowded."""
+    """Quiet, shared, siege, quiet again, crowded."""
     for place in places:
         await place.ready()
     both = Both("ipv4:" + ",".join(place.target for place in places), places[0].tokens)
@@ -127,6 +129,9 @@ async def run(places: list[Place], options: argparse.Namespace) -> dict[str, obj
             return (await loop.run_in_executor(pool, honest, both, "quick", length))[0]
 
         phases = {"quiet": await measured(QUIET_S)}
+        others = [loop.run_in_executor(pool, honest, both, name, QUIET_S + 1) for name in ("bulk", "hog")]
+        phases["shared"] = await measured(QUIET_S)
+        await asyncio.gather(*others)
         watching = asyncio.create_task(watch(places, samples, done, not options.no_signals))
         targets = [place.target for place in places]
         attacking = loop.run_in_executor(pool, attack, targets, places[0].tokens["hog"], seconds, options.only)
@@ -203,13 +208,20 @@ def report(found: dict[str, object]) -> Iterator[str]:
 
 
 def compared(found: dict[str, object]) -> Iterator[str]:
-    """The honest tenant's p50 and p99 in each phase by those of the quiet one."""
+    """The honest tenant's p50 and p99 in each phase by those of the quiet one, and of the one that is shared."""
     phases: dict[str, dict[str, float]] = found["phases"]  # type: ignore[assignment]
     quiet = phases["quiet"]
-    for name in ("besieged", "after", "crowded"):
-        by = {p: phases[name][p] / max(quiet[p], 0.1) for p in ("p50", "p99")}
-        more = f" (beside {found['load_cpus']} CPUs of load, as the siege's own)" if name == "crowded" else ""
-        yield f"{name}: p50 {by['p50']:.1f} times quiet, p99 {by['p99']:.1f} times{more}"
+    more = {
+        "besieged": f"; {_by(phases['besieged'], phases['shared'])} shared",
+        "shared": " (beside two honest tenants that send all they can)",
+        "crowded": f" (beside {found['load_cpus']} CPUs of load, as the siege's own)",
+    }
+    for name in ("shared", "besieged", "after", "crowded"):
+        yield f"{name}: {_by(phases[name], quiet)} quiet{more.get(name, '')}"
+
+
+def _by(phase: dict[str, float], other: dict[str, float]) -> str:
+    return ", ".join(f"{p} {phase[p] / max(other[p], 0.1):.1f}" for p in ("p50", "p99")) + " times"
 
 
 def main(kind: type[Place] = Place) -> None:
