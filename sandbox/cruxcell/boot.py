@@ -190,7 +190,7 @@ def _prepare_for_threads():
 def _warm_up(helper):
     # type: (Helper) -> None
     """Compile, run and encode something real, so that no worker pays for first uses."""
-    from cruxcell import worker
+    from cruxcell import rehearsal
     from cruxcell.analysis import parsing
     from cruxcell.analysis.hermetic import is_hermetic
     from cruxcell.namespace import fresh_namespace
@@ -215,7 +215,7 @@ def _warm_up(helper):
         from cruxcell.protocol import records
 
         records.raised(records.NUMBERS.pack(0, 0, 0, 0, 0), error)
-    worker.rehearse(helper)
+    rehearsal.rehearse(helper)
 
 
 def _look_without_stat(setup):

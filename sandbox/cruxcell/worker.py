@@ -6,16 +6,15 @@ of the task. A step that fails ends the worker with a HARNESS_ERROR that names t
 
 import gc
 import os
-import sys
 
 from cruxcell.jobs.calls import run_apply, run_bundle, run_calls
-from cruxcell.jobs.context import Workbench
+from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
 from cruxcell.jobs.expressions import run_arguments, run_expression, run_read
 from cruxcell.jobs.probe import run_probe
 from cruxcell.jobs.programs import run_script, run_stdio
 from cruxcell.jobs.separated import CHANNEL, run_serve, run_test
 from cruxcell.protocol import frames, messages, records
-from cruxcell.protocol.payloads import CALLS_FLAGS, INSPECT, LIMITS, SHARE
+from cruxcell.protocol.payloads import LIMITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +73,6 @@ def _lay_out(name, content):
 
 
 _JOBS[messages.JOB_SET] = _run_set
-_REHEARSALS = 32  # 3.11 looks for a faster form at the eighth call
 
 # File descriptors of a worker; 0, 1 and 2 are /dev/null, or a pipe and two memory files for a stdio job.
 REPORT, PROGRESS = messages.REPORT_DESCRIPTOR, messages.PROGRESS_DESCRIPTOR
@@ -109,27 +107,6 @@ def main(bench, payload, has_channel, confine):
     except BaseException as error:
         fail("job", error)
     os._exit(messages.EXIT_DONE)
-
-
-def rehearse(helper):
-    # type: (Helper) -> None
-    """Do a job such as most are, before any fork: what the interpreter notes down meanwhile (where attributes are
-    found, a faster form of the harness's code) no worker has to note down on pages of its own."""
-    reading, writing = os.pipe()
-    bench = Workbench(helper, writing, writing)
-    before = sys.getrecursionlimit(), sys.stdout, sys.stderr
-    for turn in range(_REHEARSALS):
-        flags = SHARE * (turn & 1) + INSPECT * (turn >> 1 & 1)
-        checks = [CALLS_FLAGS.pack(flags), b"def f(x):\n    return [x, x * 2]\n", b"f", b"f(3)"]
-        os.write(writing, frames.frame([messages.JOB_CALLS, LIMITS.pack(1000, 1000), b"", *checks]))
-        fields = helper.read_payload(reading, messages.MAX_PAYLOAD)
-        bench.set_limits(*LIMITS.unpack(fields[1]))
-        _JOBS[fields[0]](bench, fields[2:])
-        os.read(reading, 1 << 16)
-    sys.setrecursionlimit(before[0])
-    sys.stdout, sys.stderr = before[1:]
-    os.close(reading)
-    os.close(writing)
 
 
 def discard(payload):

@@ -104,6 +104,9 @@ def _show(error):
         pass
 
 
+AT_THE_END = [("threading", "_shutdown"), ("atexit", "_run_exitfuncs")]  # (module, function); none in a rehearsal
+
+
 def _run_to_its_end(bench, program):
     # type: (Workbench, CodeType) -> None
     """As Python does: once the program has come to its end, its threads are waited for, but for daemons, and what it
@@ -115,7 +118,7 @@ def _run_to_its_end(bench, program):
         bench.run(program, namespace)
     except SystemExit as error:
         left = error
-    for name, function in (("threading", "_shutdown"), ("atexit", "_run_exitfuncs")):
+    for name, function in AT_THE_END:
         if name in sys.modules:
             try:
                 getattr(sys.modules[name], function)()
