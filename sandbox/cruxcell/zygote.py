@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cruxcell.native import Helper  # noqa: F401 - in type comments
 
 _NICE_OF_SLOW_WORKERS = 10
+_PAIR_FAST_MS = 3 * FAST_MS  # two workers begin, and talk
 _PARTNER_GRACE_NS = 2_000_000_000
 _S = 1_000_000_000
 _THREADS_END_MS = 500  # in which a process whose files are closed has ended
@@ -191,11 +192,11 @@ class Zygote:
         """A candidate and its test, joined by a socket. Whoever hangs up first has ended first, and that decides: the
         test is not heard after its candidate; a candidate has a moment to say what it used and printed."""
         pair = [candidate, test]
-        self._say(messages.SLOW, candidate.lane, order.seq, 0)
         clocks = Clocks(
             order.wall_ns, test.started, [Clock(one.pid, one.progress, order.cpu_ns, self._cpus) for one in pair]
         )
-        if not hangs_up(test.progress, FAST_MS):
+        if not hangs_up(test.progress, _PAIR_FAST_MS):
+            self._say(messages.SLOW, candidate.lane, order.seq, 0)
             for child in pair:
                 _step_back(child.pid, order.flags & messages.MODEST)
         reason = self._watch(order, clocks, pair)

@@ -28,6 +28,7 @@ _AWAY_NS = 3_000_000_000
 # Zygotes that may wait for work of their kind, beside all that may have work at once: they hold little memory, and to
 # start another costs as much as a hundred forks.
 _SPARE_A_SLOT = 3
+_WORTH_A_WAIT_NS = 100_000_000  # what a start takes
 
 
 class Fleet:
@@ -52,6 +53,7 @@ class Fleet:
         self._zygotes: list[ZygoteProcess] = []
         self._starting: dict[ZygoteKey, int] = {}
         self._start_failures: dict[ZygoteKey, int] = {}
+        self._lacking: dict[ZygoteKey, int] = {}  # since when all of a kind have been busy while a slot was free
         self._starts: set[asyncio.Task[None]] = set()
         self._watched_ns = time.monotonic_ns()
 
@@ -96,7 +98,10 @@ class Fleet:
 
     def idle(self, key: ZygoteKey) -> ZygoteProcess | None:
         """A zygote of this kind that has nothing to do."""
-        return next((zygote for zygote in self._zygotes if zygote.load == 0 and zygote.key == key), None)
+        found = next((zygote for zygote in self._zygotes if zygote.load == 0 and zygote.key == key), None)
+        if found is not None:
+            self._lacking.pop(key, None)
+        return found
 
     def behind(self, key: ZygoteKey) -> ZygoteProcess | None:
         """A zygote of this kind with a job that is not slow, behind which another may wait."""
@@ -127,10 +132,22 @@ class Fleet:
         return zygote
 
     def start_soon(self, key: ZygoteKey) -> None:
-        """Start one zygote more for `key`, unless there will be one for each free slot, or too many in all."""
+        """Start one zygote more for `key`, unless there will be one for each free slot, or too many in all.
+
+        Where there is one for each slot, and their workers are slow, this waits for them a moment first: most are a
+        little slow, and a start takes longer than they do.
+        """
         taken = sum(not zygote.slow for zygote in self._zygotes if zygote.load)
-        if self._starting.get(key, 0) + taken >= self.slots:
+        starting = self._starting.get(key, 0)
+        if starting + taken >= self.slots:
             return
+        now = time.monotonic_ns()
+        if starting + sum(zygote.key == key for zygote in self._zygotes) >= self.slots:
+            if key not in self._lacking:
+                self._lacking[key] = now
+                asyncio.get_running_loop().call_later(_WORTH_A_WAIT_NS / 1e9, self._on_change)
+            if now < self._lacking[key] + _WORTH_A_WAIT_NS:
+                return
         self._make_room()
         if len(self._zygotes) + self.starting < self._most_zygotes:
             self._starting[key] = self._starting.get(key, 0) + 1

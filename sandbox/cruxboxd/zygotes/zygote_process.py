@@ -146,6 +146,8 @@ class ZygoteProcess:
     @property
     def memory_bytes(self) -> int:
         """What its workers may take at once: both of a pair, else the larger of those that follow each other."""
+        if not self._busy:  # as most are, and every job that starts asks them all
+            return 0
         return max((job.memory_bytes for job in self.jobs if not job.is_partner), default=0)
 
     @property
