@@ -129,6 +129,7 @@ class SandboxService:
                 call.tenant = self._identity.tenant_of(call.shown)  # a token may have been withdrawn meanwhile
                 tasks, ticket = await self._begin(request, call, work)
                 del request
+                stream.expect(sum(len(task.checks) for task in tasks))
                 await work.add(tasks, ticket)
             await work.finish()
             if self._interceptor.draining.is_set():
