@@ -62,17 +62,20 @@ class Daemon:
         return len(self._family()) - 1
 
     def cpu(self) -> dict[str, float]:
-        """CPU seconds so far: of the daemon itself, of its zygotes, and of all workers that have ended."""
+        """CPU seconds so far: of the daemon itself, of its zygotes, and of all workers that have ended.
+
+        What a zygote that has been replaced used counts with the workers, most of whose it is.
+        """
         parts = {"daemon": 0.0, "zygotes": 0.0, "workers": 0.0}
         for process in self._family():
             with contextlib.suppress(psutil.NoSuchProcess):
                 times = process.cpu_times()
                 own, ended = times.user + times.system, times.children_user + times.children_system
                 if process.pid == self.process.pid:
-                    parts["daemon"] += own  # its children are zygotes; those that have ended are left out
+                    parts["daemon"] += own
                 else:
                     parts["zygotes"] += own
-                    parts["workers"] += ended
+                parts["workers"] += ended
         return parts
 
     def _family(self) -> list[psutil.Process]:
