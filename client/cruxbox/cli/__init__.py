@@ -21,25 +21,25 @@ from cruxbox.printable import printable
 # Name: (module, the sentence in `cruxbox --help`).
 COMMANDS: dict[str, tuple[str, str]] = {
     "score": ("cruxbox.cli.score", "Score CRUXEval generations: pass@k and a verdict for each."),
-    "humaneval": ("cruxbox.cli.humaneval", "Run samples against HumanEval's (or EvalPlus's) tests, each apart."),
-    "mbpp": ("cruxbox.cli.humaneval", "Run samples against MBPP's (or MBPP+'s) tests, candidate and test apart."),
+    "humaneval": ("cruxbox.cli.humaneval", "Run samples against the tests of HumanEval or HumanEval+."),
+    "mbpp": ("cruxbox.cli.humaneval", "Run samples against the tests of MBPP or MBPP+."),
     "stdio": ("cruxbox.cli.stdio", "Run samples against the tests of APPS, CodeContests or LiveCodeBench."),
-    "bigcodebench": ("cruxbox.cli.bigcodebench", "Run samples against BigCodeBench's suites."),
-    "check": ("cruxbox.cli.check", "Run one check: does this call of this program give that value?"),
-    "info": ("cruxbox.cli.info", "Show what a server is: version, runtimes, limits, layers of confinement."),
-    "runtimes": ("cruxbox.cli.runtimes", "List the interpreters of a server, by the names that --runtime takes."),
-    "steps": ("cruxbox.cli.steps", "Count the steps each row of a data set takes."),
-    "stats": ("cruxbox.cli.stats", "Show what a data set is made of: lengths, steps, methods."),
+    "bigcodebench": ("cruxbox.cli.bigcodebench", "Run samples against the test suites of BigCodeBench."),
+    "check": ("cruxbox.cli.check", "Run one check: does a call of a program have the expected value?"),
+    "info": ("cruxbox.cli.info", "Show the version, runtimes, limits and layers of confinement of a server."),
+    "runtimes": ("cruxbox.cli.runtimes", "List the runtimes of a server, with their packages."),
+    "steps": ("cruxbox.cli.steps", "Count the steps of each row of a data set."),
+    "stats": ("cruxbox.cli.stats", "Describe a data set: lengths, steps, methods."),
     "compare": ("cruxbox.cli.compare", "Compare scored models: intervals, significance, agreement, difficulty."),
-    "leaderboard": ("cruxbox.cli.leaderboard", "Make one table of scored files, by model and temperature."),
+    "leaderboard": ("cruxbox.cli.leaderboard", "Make a table of scored files, by model and temperature."),
     "prompts": ("cruxbox.cli.prompts", "Write prompts that ask for functions, inputs or outputs."),
-    "generate": ("cruxbox.cli.generate", "Have a model complete prompts, at any OpenAI-compatible endpoint."),
-    "run": ("cruxbox.cli.run", "Prompts, generation, extraction and scores in one command."),
-    "extract": ("cruxbox.cli.extract", "Cut what is scored out of raw completions."),
-    "filter": ("cruxbox.cli.filter", "Run candidates for a data set and keep the pairs that fit."),
-    "sample": ("cruxbox.cli.sample", "Select a benchmark at random out of filtered rows."),
-    "finetune": ("cruxbox.cli.finetune", "Write texts to fine-tune on, without what a benchmark asks."),
-    "anonymize": ("cruxbox.cli.anonymize", "Rename variables to x1, x2, … and check that nothing else changed."),
+    "generate": ("cruxbox.cli.generate", "Complete prompts at an OpenAI-compatible endpoint."),
+    "run": ("cruxbox.cli.run", "Write prompts, generate, extract and score in one command."),
+    "extract": ("cruxbox.cli.extract", "Extract the text to score from raw completions."),
+    "filter": ("cruxbox.cli.filter", "Run candidates for a data set and keep the pairs that meet the rules."),
+    "sample": ("cruxbox.cli.sample", "Draw a benchmark at random from filtered rows."),
+    "finetune": ("cruxbox.cli.finetune", "Write fine-tuning texts that a benchmark does not contain."),
+    "anonymize": ("cruxbox.cli.anonymize", "Rename variables to x1, x2, … and check that the outputs stay the same."),
 }
 
 # What an import that fails stands for.
@@ -150,7 +150,7 @@ def _app(called: str) -> Any:
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,  # brackets in a help text are meant
-        help="Run model-written Python in a hardened sandbox and learn, for each check, whether it holds.",
+        help="Execute model-written Python in a hardened sandbox and report the verdict on each check.",
     )
     version = typer.Option(False, "--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
     app.callback()(_options(version))

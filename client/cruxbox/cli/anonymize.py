@@ -15,18 +15,18 @@ from cruxbox.cli.show import note, print_json, say
 
 @runs_programs()
 def command(
-    data: Annotated[Path, typer.Argument(help="JSONL or Parquet rows {code, input, output, id}.", metavar="DATA")],
+    data: Annotated[Path, typer.Argument(help="JSON Lines or Parquet rows {code, input, output, id}.", metavar="DATA")],
     *,
-    out: Annotated[Path, typer.Option(help="Where the renamed rows go; .parquet for Parquet.", metavar="FILE")],
+    out: Annotated[Path, typer.Option(help="File for the renamed rows; .parquet for Parquet.", metavar="FILE")],
     verify: Annotated[bool, typer.Option("--verify/--no-verify", help="Run both forms and compare.")] = True,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad row.")] = False,
     as_json: AsJson = False,
     running: Running,
 ) -> None:
-    """Renames variables, arguments and local functions; `f` (or `function_name`), attributes and builtins stay.
+    """Rename variables, arguments and local functions; `f` (or `function_name`), attributes and builtins stay.
 
     A row whose renamed form does not behave like the original, or that cannot be renamed safely, is left out and named;
-    the exit code is then 1. Ids stay, so that results can be set beside those of the original.
+    the exit code is then 1. Ids stay the same, so that results can be compared with those of the original.
     """
     rows, bad = read_rows(data, needs=("code",), strict=strict)
     problems = [str(problem) for problem in bad]

@@ -23,15 +23,15 @@ _MAX_PROGRAM_BYTES = 16 << 20
 @runs_programs()
 def command(
     program: Annotated[str, typer.Option(metavar="FILE|-", help="The program's source; - is stdin.")],
-    call: Annotated[str, typer.Option(metavar="EXPR", help="What to evaluate, such as f(3).")],
-    expected: Annotated[str, typer.Option(metavar="EXPR", help="The value it must have.")],
+    call: Annotated[str, typer.Option(metavar="EXPR", help="Expression to evaluate, such as f(3).")],
+    expected: Annotated[str, typer.Option(metavar="EXPR", help="Expression whose value it must have.")],
     as_json: AsJson = False,
     *,
     running: Running,
 ) -> None:
     """Run one check: does this call of this program give that value?
 
-    The exit code is 0 for PASSED, 1 for any other outcome and 2 when the question could not be asked.
+    The exit code is 0 for PASSED, 1 for any other outcome, and 2 for a usage or server error.
     """
     task = Task(_read(program), [CallCheck(call, expected)], id="check")
     with running.connect() as client:

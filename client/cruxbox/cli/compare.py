@@ -22,50 +22,53 @@ def command(
     task: Annotated[
         Optional[list[str]],
         typer.Option(
-            help="In place of SCORED: files of several tasks, such as input='scored/*_input.json'; models are the same "
-            "where file names are, without the task at the end.",
+            help="Instead of SCORED: files of several tasks, such as input='scored/*_input.json'. Two files are "
+            "of one model if their names without _TASK at the end are equal.",
             metavar="TASK=FILES",
         ),
     ] = None,
     unsolved: Annotated[
         Optional[list[str]],
-        typer.Option(help="With --task: list the samples this model has at 0/n on each task.", metavar="NAME"),
+        typer.Option(help="With --task: list the samples of which this model solves none; repeatable.", metavar="NAME"),
     ] = None,
     external: Annotated[
         Optional[Path],
-        typer.Option(help="CSV of other benchmarks' scores, its header as model,HumanEval@1.", metavar="FILE.csv"),
+        typer.Option(help="Scores of other benchmarks, with the header model,HumanEval@1.", metavar="FILE.csv"),
     ] = None,
     highlight: Annotated[
-        Optional[list[str]], typer.Option(help="A model that stands out in figures of many.", metavar="NAME")
+        Optional[list[str]], typer.Option(help="Model to draw in colour if there are many; repeatable.", metavar="NAME")
     ] = None,
     dataset: Annotated[
-        Optional[Path], typer.Option(help="The tasks' rows, for methods, lengths and steps.", metavar="DATA")
+        Optional[Path], typer.Option(help="The data set, for methods, lengths and steps.", metavar="DATA")
     ] = None,
     baseline: Annotated[
-        str, typer.Option(help="Model to compare with; the first one by default.", metavar="NAME")
+        str, typer.Option(help="Model to compare the others with. Default: the first one.", metavar="NAME")
     ] = "",
     cot: Annotated[
         Optional[list[str]],
-        typer.Option(help="A model that answers directly and the same one thinking aloud.", metavar="DIRECT=COT"),
+        typer.Option(help="A model without and with chain of thought; repeatable.", metavar="DIRECT=COT"),
     ] = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples.", min=100, max=1_000_000)] = 10_000,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.", min=0)] = 0,
     confidence: Annotated[
-        float, typer.Option(help="Confidence of intervals and verdicts.", min=0.5, max=0.9999)
+        float, typer.Option(help="Confidence level of intervals and verdicts.", min=0.5, max=0.9999)
     ] = 0.95,
     failed_below: Annotated[
-        float, typer.Option(help="A model fails a task with a p below this (0: with p = 0).", min=0.0, max=1.0)
+        float, typer.Option(help="A model fails a task if its p is below this; 0 means p = 0.", min=0.0, max=1.0)
     ] = 0.0,
     methods: Annotated[
-        Methods, typer.Option(help="Tasks that call a method, or whose text holds its name after a dot (the paper).")
+        Methods,
+        typer.Option(help="call: tasks that call a method. text: tasks whose text contains .name, as in the paper."),
     ] = Methods.CALL,
-    html: Annotated[Optional[Path], typer.Option(help="Write a self-contained page.", metavar="REPORT.html")] = None,
+    html: Annotated[
+        Optional[Path], typer.Option(help="Write a page that needs no other file.", metavar="REPORT.html")
+    ] = None,
     title: Annotated[str, typer.Option(help="Title of the page.")] = "Comparison of models",
     as_json: AsJson = False,
 ) -> None:
-    """pass@k with intervals, differences and their significance, agreement, difficulty; as tables, JSON or a page.
+    """Compare scored models: pass@k with intervals, differences and their significance, agreement, difficulty.
 
-    With --task the tasks are compared too: models and samples on one against the other.
+    With --task, the tasks are compared too.
     """
     from cruxbox.building.rows import read_rows
     from cruxbox.stats import Settings, compare, read_all, read_external, read_tasks, study, to_json

@@ -17,10 +17,10 @@ Server = Annotated[
         "--server",
         metavar="TARGET",
         envvar="CRUXBOX_SERVER",
-        help="host:port, dns:///service:port or unix:/path; without it a server of its own is started and stopped.",
+        help="Server: host:port, dns:///service:port or unix:/path. Without it, an embedded server is started.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout instead of a table.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
 
 def connect(server: str | None, make: Callable[..., Client] = Client, **more: Any) -> Client:

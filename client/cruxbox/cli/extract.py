@@ -26,33 +26,38 @@ class Kind(str, enum.Enum):
 
 
 def command(
-    kind: Annotated[Kind, typer.Argument(help="What the completions answer.")],
+    kind: Annotated[Kind, typer.Argument(help="What the prompts asked for.")],
     completions: Annotated[
-        Path, typer.Argument(help="{id: [text, ...]}, or JSONL of {id, completion} or {id, completions}.")
+        Path,
+        typer.Argument(help="Completions: {id: [text, ...]}, or JSON Lines {id, completion} or {id, completions}."),
     ],
     *,
     out: Annotated[
         Path,
-        typer.Option(help="Where the generations {id: [text, ...]} go; JSONL rows for candidates.", metavar="FILE"),
+        typer.Option(
+            help="File for the generations {id: [text, ...]}; for candidates, JSON Lines rows.", metavar="FILE"
+        ),
     ],
-    cot: Annotated[bool, typer.Option("--cot", help="The answer follows a chain of thought.")] = False,
+    cot: Annotated[
+        bool, typer.Option("--cot", help="The completions have a chain of thought before the answer.")
+    ] = False,
     rules: Annotated[
         Rules,
         typer.Option(
-            help="A chain of thought without [ANSWER]: as the release's openai or hf path, or our lenient one."
+            help="How a chain of thought without [ANSWER] is read: as the release's openai or hf code, or lenient."
         ),
     ] = Rules.LENIENT,
-    style: Annotated[Style, typer.Option(help="The style of the prompts, which says where to stop.")] = Style.TAGGED,
+    style: Annotated[Style, typer.Option(help="Style of the prompts, which gives the stop words.")] = Style.TAGGED,
     template: Annotated[
         Optional[str],
-        typer.Option(help="The prompt set of the prompts: a .toml file, or one of ours by name.", metavar="FILE.toml"),
+        typer.Option(help="Prompt set: a .toml file, or the name of a built-in set.", metavar="FILE.toml"),
     ] = None,
     prompts: Annotated[
-        Optional[Path], typer.Option(help="Prompts to cut off, where completions begin with them.", metavar="FILE")
+        Optional[Path], typer.Option(help="Prompts to remove from the start of the completions.", metavar="FILE")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """The post-processing of the CRUXEval paper: what is scored is cut out of what the model wrote."""
+    """Extract the text to score from completions, as the post-processing of the CRUXEval paper does."""
     texts = read_completions(completions, numbered=kind is Kind.CANDIDATES)
     if prompts is not None:
         before, functions = read_prompts(prompts), read_functions(prompts)

@@ -26,24 +26,25 @@ _YOUNG_OBJECTS = 20_000
 @runs_programs()
 def command(
     candidates: Annotated[
-        Path, typer.Argument(metavar="CANDIDATES", help="JSONL or Parquet rows {code, input} or {code, inputs: [...]}.")
+        Path,
+        typer.Argument(metavar="CANDIDATES", help="JSON Lines or Parquet rows {code, input} or {code, inputs: [...]}."),
     ],
     *,
-    out: Annotated[Path, typer.Option(metavar="KEPT", help="Where the kept rows go; .parquet for Parquet.")],
+    out: Annotated[Path, typer.Option(metavar="KEPT", help="File for the kept rows; .parquet for Parquet.")],
     rejects: Annotated[
-        Optional[Path], typer.Option(metavar="REJECTED", help="Where the refused rows go, with every reason.")
+        Optional[Path], typer.Option(metavar="REJECTED", help="File for the refused rows, with all reasons.")
     ] = None,
-    rules: Annotated[str, typer.Option(metavar="paper|released|FILE.toml", help="What is refused.")] = "paper",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was killed.")] = False,
-    restart: Annotated[bool, typer.Option("--restart", help="Forget a run that was killed, and begin anew.")] = False,
+    rules: Annotated[str, typer.Option(metavar="paper|released|FILE.toml", help="The rules of refusal.")] = "paper",
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Discard an interrupted run and begin again.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad row.")] = False,
     as_json: AsJson = False,
     running: Running,
 ) -> None:
-    """Run every function on every input and keep the pairs that fit for a benchmark.
+    """Run each function on each of its inputs and keep the pairs that meet the rules.
 
-    The limits are those of the rules unless an option says otherwise. The exit code is 1 when the sandbox could not
-    decide a pair (reason UNDECIDED), which then is not kept.
+    The limits are those of the rules unless an option sets them. The exit code is 1 if the sandbox could not decide a
+    pair (reason UNDECIDED); such a pair is not kept.
     """
     plan = Plan(
         candidates,

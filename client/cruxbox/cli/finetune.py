@@ -15,21 +15,25 @@ from cruxbox.errors import InvalidRequest
 def command(
     candidates: Annotated[Path, typer.Argument(metavar="CANDIDATES", help="Filtered rows {code, input, output}.")],
     *,
-    form: Annotated[Form, typer.Option(help="assert f(input) == output, or assert output == f(input).")],
-    out: Annotated[Path, typer.Option(metavar="TRAIN.jsonl", help="Where {id, text} go; .parquet for Parquet.")],
+    form: Annotated[Form, typer.Option(help="output: assert f(input) == output. input: assert output == f(input).")],
+    out: Annotated[
+        Path, typer.Option(metavar="TRAIN.jsonl", help="File for the rows {id, form, text}; .parquet for Parquet.")
+    ],
     against: Annotated[
-        Optional[Path], typer.Option(metavar="BENCHMARK.jsonl", help="The rows that training must not show.")
+        Optional[Path],
+        typer.Option(metavar="BENCHMARK.jsonl", help="Benchmark whose rows must not be in the training data."),
     ] = None,
     decontaminate: Annotated[
-        Decontaminate, typer.Option(help="Drop the benchmark's programs with its inputs, or its programs.")
+        Decontaminate,
+        typer.Option(help="weak: drop the benchmark's pairs of program and input. strong: drop its programs."),
     ] = Decontaminate.STRONG,
-    mix: Annotated[bool, typer.Option("--mix", help="Each row in both forms, this form first.")] = False,
+    mix: Annotated[bool, typer.Option("--mix", help="Write each row in both forms, this form first.")] = False,
     cheating: Annotated[
-        bool, typer.Option("--cheating", help="The benchmark's programs with other inputs, and nothing else.")
+        bool, typer.Option("--cheating", help="Keep only the benchmark's programs with other inputs.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Texts to fine-tune on. Programs and inputs are compared without names of variables, layout and comments."""
+    """Write fine-tuning texts. Programs and inputs are compared without names of variables, layout and comments."""
     if cheating and against is None:
         raise InvalidRequest("--cheating needs --against, the benchmark whose programs it takes.")
     selection = Selection(decontaminate, cheating)

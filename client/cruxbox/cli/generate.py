@@ -20,33 +20,39 @@ from cruxbox.generation.runner import BACKOFF
 from cruxbox.retry import Backoff
 
 BaseUrl = Annotated[
-    str, typer.Option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint, up to and with /v1.")
+    str, typer.Option("--base-url", metavar="URL", help="URL of an OpenAI-compatible endpoint, including /v1.")
 ]
-Model = Annotated[str, typer.Option("--model", metavar="M", help="The endpoint's name of the model.")]
-Samples = Annotated[int, typer.Option("--n", help="Completions a prompt.", min=1)]
-Temperature = Annotated[float, typer.Option(help="Temperature of the sampling.")]
-TopP = Annotated[float, typer.Option(help="Nucleus of the sampling.")]
-MaxTokens = Annotated[Optional[int], typer.Option(help="The longest completion, in tokens.", min=1)]
-Stop = Annotated[Optional[list[str]], typer.Option(help="Stop words instead of the prompts' own; may be repeated.")]
-Seed = Annotated[Optional[int], typer.Option(help="Seed of the sampling, where the endpoint knows one.")]
-System = Annotated[str, typer.Option(metavar="TEXT", help="A system message; makes chats of plain prompts.")]
-Chat = Annotated[bool, typer.Option("--chat", help="Send plain prompts as chats.")]
-Concurrency = Annotated[int, typer.Option(help="Requests under way at once.", min=1, max=4096)]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with what an earlier run has paid for.")]
-Restart = Annotated[bool, typer.Option("--restart", help="Forget what an earlier run has paid for.")]
-Timeout = Annotated[float, typer.Option(metavar="SECONDS", help="Of one request.", min=0.01)]
-Retries = Annotated[int, typer.Option(help="How often a request is tried again.", min=0, max=1000)]
+Model = Annotated[str, typer.Option("--model", metavar="M", help="Name of the model at the endpoint.")]
+Samples = Annotated[int, typer.Option("--n", help="Completions for each prompt.", min=1)]
+Temperature = Annotated[float, typer.Option(help="Sampling temperature.")]
+TopP = Annotated[float, typer.Option(help="Nucleus of the sampling (top_p).")]
+MaxTokens = Annotated[
+    Optional[int], typer.Option(help="Maximum length of a completion, in tokens. Default: the endpoint's.", min=1)
+]
+Stop = Annotated[Optional[list[str]], typer.Option(help="Stop word, instead of the prompts' own; repeatable.")]
+Seed = Annotated[Optional[int], typer.Option(help="Sampling seed, if the endpoint supports one.")]
+System = Annotated[str, typer.Option(metavar="TEXT", help="System message; implies --chat.")]
+Chat = Annotated[bool, typer.Option("--chat", help="Send plain prompts as chat messages.")]
+Concurrency = Annotated[int, typer.Option(help="Requests in flight at the same time.", min=1, max=4096)]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run with its cached completions.")]
+Restart = Annotated[
+    bool, typer.Option("--restart", help="Discard an interrupted run with its cached completions, and begin again.")
+]
+Timeout = Annotated[float, typer.Option(metavar="SECONDS", help="Time limit of one request.", min=0.01)]
+Retries = Annotated[int, typer.Option(help="How often a failed request is retried.", min=0, max=1000)]
 KeyVariable = Annotated[
-    str, typer.Option("--key-env", metavar="NAME", help="The environment variable that holds the key.")
+    str, typer.Option("--key-env", metavar="NAME", help="Environment variable that contains the API key.")
 ]
 
 
 def command(
-    prompts: Annotated[Path, typer.Argument(metavar="PROMPTS.jsonl", help="What cruxbox prompts writes.")],
+    prompts: Annotated[
+        Path, typer.Argument(metavar="PROMPTS.jsonl", help="Prompts, as `cruxbox prompts` writes them.")
+    ],
     *,
     base_url: BaseUrl,
     model: Model,
-    out: Annotated[Path, typer.Option(metavar="RAW.jsonl", help="Where the completions go, a line for each prompt.")],
+    out: Annotated[Path, typer.Option(metavar="RAW.jsonl", help="File for the completions, one line for each prompt.")],
     n: Samples = 10,
     temperature: Temperature = 0.2,
     top_p: TopP = 0.95,
@@ -63,11 +69,10 @@ def command(
     key_env: KeyVariable = KEY_VARIABLE,
     as_json: AsJson = False,
 ) -> None:
-    """Completions of all prompts, by any OpenAI-compatible endpoint: vLLM, SGLang, llama.cpp, or a hosted one.
+    """Complete all prompts at an OpenAI-compatible endpoint: vLLM, SGLang, llama.cpp, or a hosted one.
 
-    Each answer is kept beside RAW.jsonl, in RAW.jsonl.cache, as soon as it is there; after a kill, --resume asks only
-    for what is missing. The key is read from the environment (OPENAI_API_KEY). The exit code is 1 when a prompt has
-    failed.
+    Each answer is written to RAW.jsonl.cache when it arrives; after a kill, --resume requests only what is missing. The
+    API key is read from the environment (OPENAI_API_KEY). The exit code is 1 if a prompt has failed.
     """
     parameters = Parameters(model, temperature, top_p, max_tokens, tuple(stop) if stop else None, seed, system, chat)
     asked = read_prompt_file(prompts)

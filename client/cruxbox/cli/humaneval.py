@@ -12,7 +12,7 @@ from cruxbox.problems.functions import problem_of
 def command(*, request: Request, running: Running) -> None:
     """Run samples against the tests of HumanEval, MBPP or EvalPlus: pass@k, and a result line for each sample.
 
-    Candidate and test run in two processes; `assurance` says where they could not. EvalPlus's base and plus tests are
-    reported apart; a sample that fails base has not passed plus.
+    Candidate and test run in two processes; `assurance` says if they could not. EvalPlus's base and plus tests are
+    reported separately; a sample that fails base has not passed plus.
     """
     judge(request, running, problem_of)

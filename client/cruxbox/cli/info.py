@@ -12,7 +12,7 @@ from cruxbox.info import ServerInfo
 
 
 def command(server: Server = None, as_json: AsJson = False) -> None:
-    """Show what a server is: version, runtimes, limits, layers of confinement."""
+    """Show the version, runtimes, limits and layers of confinement of a server."""
     with connect(server) as client:
         info = client.info()
     if as_json:

@@ -21,16 +21,18 @@ def command(
     ],
     *,
     csv_file: Annotated[
-        Optional[Path], typer.Option("--csv", help="Write Model,i@1,i@5,o@1,o@5.", metavar="FILE.csv")
+        Optional[Path], typer.Option("--csv", help="Write a CSV file Model,i@1,i@5,o@1,o@5.", metavar="FILE.csv")
     ] = None,
-    html: Annotated[Optional[Path], typer.Option(help="Write a self-contained page.", metavar="FILE.html")] = None,
+    html: Annotated[
+        Optional[Path], typer.Option(help="Write a page that needs no other file.", metavar="FILE.html")
+    ] = None,
     title: Annotated[str, typer.Option(help="Title of the page.")] = "CRUXEval leaderboard",
-    digits: Annotated[int, typer.Option(help="Decimals of a figure.", min=0, max=15)] = 1,
+    digits: Annotated[int, typer.Option(help="Decimal places.", min=0, max=15)] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """A line for each model: pass@1 of its files at T = 0.2 and pass@5 of its files at T = 0.8, in percent.
+    """Make a row for each model: pass@1 of its files at T = 0.2 and pass@5 of its files at T = 0.8, in percent.
 
-    Models are sorted by the mean of their pass@1. Where a file has fewer than five generations a task, pass@5 is `-`.
+    Models are sorted by the mean of their pass@1. If a file has fewer than five generations a task, pass@5 is `-`.
     """
     from cruxbox.stats.leaderboard import leaderboard
 

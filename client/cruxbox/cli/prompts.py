@@ -27,25 +27,34 @@ class Kind(str, enum.Enum):
 
 def command(
     kind: Annotated[
-        Kind, typer.Argument(help="candidates: functions to build a benchmark from. input, output: predictions.")
+        Kind,
+        typer.Argument(
+            help="candidates: ask for functions to build a benchmark from. input, output: ask for predictions."
+        ),
     ],
     data: Annotated[
-        Optional[Path], typer.Argument(help="The tasks, for input and output.", metavar="DATA", show_default=False)
+        Optional[Path], typer.Argument(help="The data set, for input and output.", metavar="DATA", show_default=False)
     ] = None,
     *,
     cot: Annotated[bool, typer.Option("--cot", help="Ask for a chain of thought first.")] = False,
-    style: Annotated[Style, typer.Option(help="Tags around the parts, or bare files with assertions.")] = Style.TAGGED,
+    style: Annotated[
+        Style, typer.Option(help="tagged: tags around the parts. assert: plain files with assertions.")
+    ] = Style.TAGGED,
     template: Annotated[
         Optional[str],
-        typer.Option(help="A prompt set instead: a .toml file, or one of ours by name.", metavar="FILE.toml"),
+        typer.Option(help="Prompt set: a .toml file, or the name of a built-in set.", metavar="FILE.toml"),
     ] = None,
     schedule: Annotated[
-        recipe.Schedule, typer.Option(help="candidates: the published 2,040 prompts, or 1,725 with even weights.")
+        recipe.Schedule,
+        typer.Option(help="For candidates. released: the published 2,040 prompts. even: 1,725 with equal weights."),
     ] = recipe.Schedule.RELEASED,
-    out: Annotated[Optional[Path], typer.Option(help="A file instead of standard output.", metavar="FILE")] = None,
+    out: Annotated[
+        Optional[Path], typer.Option(help="File to write. Default: standard output.", metavar="FILE")
+    ] = None,
 ) -> None:
-    """Prompts as JSONL: `{id, prompt, stop}` for predictions (`messages` for a chat), `{method, prompt, stop}` for
-    candidates.
+    """Write prompts as JSON Lines: `{id, prompt, stop}` for predictions, with `messages` for a chat.
+
+    Those for candidates are `{method, prompt, stop}`.
     """
     if (kind is Kind.CANDIDATES) == (data is not None):
         need = "takes no DATA" if kind is Kind.CANDIDATES else "needs DATA, the file with the tasks"

@@ -34,19 +34,27 @@ _CPU_LIMIT_S = 3.0
 
 @runs_programs(cpu_limit_s=_CPU_LIMIT_S, max_steps=_MAX_STEPS)
 def command(
-    data: Annotated[Path, typer.Argument(metavar="DATA.jsonl", help="Rows of code, input and output.")],
-    mode: Annotated[Mode, typer.Option(help="What is to be predicted.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA.jsonl", help="Rows {code, input, output, id}.")],
+    mode: Annotated[Mode, typer.Option(help="What the model predicts.")],
     base_url: generating.BaseUrl,
     model: generating.Model,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where prompts, completions and scores go.")] = Path(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for prompts, completions and scores.")] = Path(
         "runs"
     ),
     cot: Annotated[bool, typer.Option("--cot", help="Ask for a chain of thought first.")] = False,
-    style: Annotated[Style, typer.Option(help="Tags around the parts, or bare files with assertions.")] = Style.TAGGED,
+    style: Annotated[
+        Style, typer.Option(help="tagged: tags around the parts. assert: plain files with assertions.")
+    ] = Style.TAGGED,
     template: Annotated[
-        Optional[str], typer.Option(help="A prompt set: a .toml file, or one of ours by name.", metavar="FILE.toml")
+        Optional[str],
+        typer.Option(help="Prompt set: a .toml file, or the name of a built-in set.", metavar="FILE.toml"),
     ] = None,
-    rules: Annotated[Rules, typer.Option(help="How a chain of thought without [ANSWER] is read.")] = Rules.LENIENT,
+    rules: Annotated[
+        Rules,
+        typer.Option(
+            help="How a chain of thought without [ANSWER] is read: as the release's openai or hf code, or lenient."
+        ),
+    ] = Rules.LENIENT,
     accounting: Annotated[AccountingName, typer.Option(help="As in cruxbox score.")] = AccountingName.strict,
     n: generating.Samples = 10,
     temperature: generating.Temperature = 0.2,
@@ -66,10 +74,10 @@ def command(
     *,
     running: Running,
 ) -> None:
-    """Prompts, completions, generations and scores of a model on a benchmark.
+    """Write prompts, generate completions, extract and score them, for one model on a benchmark.
 
     FOLDER gets MODEL_temp{T}_{mode}.prompts.jsonl, .raw.jsonl, .generations.json and, in `scored`, what cruxbox
-    leaderboard and compare read. After a kill, --resume goes on with the completions that are there.
+    leaderboard and compare read. After a kill, --resume requests only the missing completions.
     """
     chosen = choose_set(mode.value, template, cot, style)
     parameters = Parameters(model, temperature, top_p, max_tokens, tuple(stop) if stop else None, seed, system, chat)

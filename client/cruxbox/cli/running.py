@@ -88,13 +88,15 @@ class _Client(Client):
         return super().stream(map(self._running.task, tasks), ordered=ordered, deadline=deadline)
 
 
-_CPU = typer.Option("--cpu-limit", metavar="SECONDS", help="CPU time of one check.")
-_WALL = typer.Option("--wall-limit", metavar="SECONDS", help="Wall time of one check.")
-_MEMORY = typer.Option("--memory-limit", metavar="SIZE", help="Memory of one check, such as 512M or 2G.")
-_STEPS = typer.Option("--max-steps", metavar="N", help="Bytecode instructions of one check.")
-_RUNTIME = typer.Option("--runtime", metavar="NAME", help="Interpreter of the server to run on; see cruxbox runtimes.")
-PYTHON = typer.Option("--python", metavar="PATH", help="Interpreter to run on, without --server.")
-_REQUIRE = typer.Option("--require", help="Refuse (INVALID) what could only be checked in the candidate's own process.")
+_CPU = typer.Option("--cpu-limit", metavar="SECONDS", help="CPU time limit of one check.")
+_WALL = typer.Option("--wall-limit", metavar="SECONDS", help="Wall time limit of one check.")
+_MEMORY = typer.Option("--memory-limit", metavar="SIZE", help="Memory limit of one check, such as 512M or 2G.")
+_STEPS = typer.Option("--max-steps", metavar="N", help="Step limit of one check. A step is a bytecode instruction.")
+_RUNTIME = typer.Option(
+    "--runtime", metavar="NAME", help="Runtime of the server to run on; `cruxbox runtimes` lists them."
+)
+PYTHON = typer.Option("--python", metavar="PATH", help="Interpreter to run on; without --server only.")
+_REQUIRE = typer.Option("--require", help="Make a check INVALID if it could only run in the candidate's process.")
 
 
 def runs_programs(

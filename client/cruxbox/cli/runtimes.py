@@ -13,7 +13,7 @@ from cruxbox.cli.show import print_json, print_table
 
 
 def command(server: Server = None, python: Annotated[Optional[str], PYTHON] = None, as_json: AsJson = False) -> None:
-    """List the interpreters that programs can run on, by the names that --runtime takes."""
+    """List the runtimes of a server, by the names that --runtime takes, with their packages."""
     running = where(server, python)
     with running.connect() as client:
         info = client.info()

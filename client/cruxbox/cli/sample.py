@@ -22,25 +22,27 @@ class Order(str, enum.Enum):
 
 
 def command(
-    kept: Annotated[Path, typer.Argument(help="JSONL or Parquet rows {code, input, output}.", metavar="KEPT")],
+    kept: Annotated[Path, typer.Argument(help="JSON Lines or Parquet rows {code, input, output}.", metavar="KEPT")],
     *,
-    out: Annotated[Path, typer.Option(help="Where the sample goes; .parquet for Parquet.", metavar="DATA")],
-    n: Annotated[int, typer.Option("--n", help="How many rows.", min=1)] = 800,
-    seed: Annotated[int, typer.Option(help="Another seed, another sample.")] = 0,
+    out: Annotated[Path, typer.Option(help="File for the sample; .parquet for Parquet.", metavar="DATA")],
+    n: Annotated[int, typer.Option("--n", help="Number of rows.", min=1)] = 800,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     order: Annotated[
         Order,
-        typer.Option(help="By a stable hash of each program, or, as the release, by a permutation of the rows."),
+        typer.Option(
+            help="hash: by a hash of each program. permutation: by a permutation of the rows, as in the release."
+        ),
     ] = Order.HASH,
     one_per_program: Annotated[
-        bool, typer.Option("--one-per-program/--any-pair", help="At most one input of a program.")
+        bool, typer.Option("--one-per-program/--any-pair", help="Take at most one input of a program.")
     ] = True,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad row.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Rows at random: the same seed and the same set of rows give the same sample, in any order of the rows (but for
-    `--order permutation`).
+    """Draw rows at random. The same seed and the same set of rows give the same sample.
 
-    The sample is numbered anew, `sample_0` and on; a row's former id stays in its `source_id`.
+    The order of the rows makes no difference, except with `--order permutation`. The sample's ids are `sample_0`,
+    `sample_1`, …; a row's former id stays in its `source_id`.
     """
     counts = {"rows": 0, "bad": 0}
 

@@ -36,20 +36,21 @@ _KS = (1, 10, 100)
 _NOTES = 5
 
 _SAMPLES = typer.Argument(
-    metavar="SAMPLES.jsonl", help="Lines {task_id, completion} or {task_id, solution}; see the README for others."
+    metavar="SAMPLES.jsonl",
+    help="Rows {task_id, completion} or {task_id, solution}; docs/samples.md lists other fields.",
 )
-_PROBLEMS = typer.Option(metavar="PROBLEMS.jsonl[.gz]", help="The problems the samples are for, with their tests.")
-_OUT = typer.Option(metavar="RESULTS.jsonl", help="Where results go; the name of the samples and _results.jsonl.")
-_K = typer.Option("--k", help="The k of pass@k; may be repeated.")
-_SANITIZE = typer.Option("--sanitize", help="Take the code out of fences and chat before it is run.")
+_PROBLEMS = typer.Option(metavar="PROBLEMS.jsonl[.gz]", help="The problems of the samples, with their tests.")
+_OUT = typer.Option(metavar="RESULTS.jsonl", help="Results file. Default: SAMPLES.jsonl_results.jsonl.")
+_K = typer.Option("--k", help="The k of pass@k; repeatable.")
+_SANITIZE = typer.Option("--sanitize", help="Extract the code from Markdown fences and chat text.")
 _COLUMN = typer.Option(
     "--runtime-column",
     metavar="NAME",
-    help="The field of the sample, or else of its problem, that names the runtime (or, without --server, the path of "
-    "an interpreter); rows without it run on --runtime, or are INVALID.",
+    help="Field of the sample, or else of its problem, that names the runtime or, without --server, the path of an "
+    "interpreter. Rows without the field run on --runtime; without --runtime they are INVALID.",
 )
-_RESUME = typer.Option("--resume", help="Go on with a run that was killed.")
-_RESTART = typer.Option("--restart", help="Forget what a run that was killed has done.")
+_RESUME = typer.Option("--resume", help="Continue an interrupted run.")
+_RESTART = typer.Option("--restart", help="Discard an interrupted run and begin again.")
 
 
 @dataclass(frozen=True)

@@ -47,32 +47,35 @@ class AccountingName(str, enum.Enum):
 @runs_programs(cpu_limit_s=_CPU_LIMIT_S, max_steps=_MAX_STEPS)
 def command(
     generations: Annotated[
-        list[Path], typer.Argument(metavar="GENERATIONS.json", help="What a model wrote: {id: [text, ...]}.")
+        list[Path], typer.Argument(metavar="GENERATIONS.json", help="Generations of a model: {id: [text, ...]}.")
     ],
-    dataset: Annotated[Path, typer.Option(metavar="DATA.jsonl", help="The rows the generations are for.")],
+    dataset: Annotated[Path, typer.Option(metavar="DATA.jsonl", help="The data set: rows {code, input, output, id}.")],
     mode: Annotated[Mode, typer.Option(help="What the generations predict.")],
     accounting: Annotated[
         AccountingName,
         typer.Option(
-            help="Strict; as most published files were counted; as the released scorer counts (also: reference)."
+            help="strict: only predictions count. published: as in the published files. released, reference: as the "
+            "released scorer counts."
         ),
     ] = AccountingName.strict,
     skip_input_text: Annotated[
         bool,
         typer.Option(
             "--skip-input-text",
-            help="Output mode, as LiveCodeBench: what contains the text of the input is not run and leaves n.",
+            help="Output mode: remove generations that contain the input's text from n, as LiveCodeBench does.",
         ),
     ] = False,
     out: Annotated[
         Optional[Path],
-        typer.Option(metavar="SCORED.json", help="Where to write marks and verdicts; a folder for several."),
+        typer.Option(
+            metavar="SCORED.json", help="File for marks and verdicts; a folder if there are several GENERATIONS."
+        ),
     ] = None,
     prelude: Annotated[
         Optional[Path],
         typer.Option(metavar="FILE.py", help="Text to put in front of every program, such as LiveCodeBench's imports."),
     ] = None,
-    k: Annotated[Optional[list[int]], typer.Option("--k", help="The k of pass@k; may be repeated.")] = None,
+    k: Annotated[Optional[list[int]], typer.Option("--k", help="The k of pass@k; repeatable.")] = None,
     as_json: AsJson = False,
     *,
     running: Running,

@@ -25,22 +25,24 @@ class Count(str, enum.Enum):
 
 @runs_programs()
 def command(
-    data: Annotated[Path, typer.Argument(help="JSONL or Parquet rows {code, input, output, id}.", metavar="DATA")],
+    data: Annotated[Path, typer.Argument(help="JSON Lines or Parquet rows {code, input, output, id}.", metavar="DATA")],
     *,
-    run: Annotated[
-        bool, typer.Option("--run/--no-run", help="Run the rows that bring no 'steps', to count them.")
-    ] = True,
-    count: Annotated[Count, typer.Option(help="Instructions of the call, or the paper's trace events.")] = (
-        Count.INSTRUCTIONS
-    ),
+    run: Annotated[bool, typer.Option("--run/--no-run", help="Run the rows without `steps`, to count them.")] = True,
+    count: Annotated[
+        Count,
+        typer.Option(
+            help="instructions: bytecode instructions of the call. events: trace events, the paper's numsteps."
+        ),
+    ] = (Count.INSTRUCTIONS),
     methods: Annotated[
-        Methods, typer.Option(help="Rows that call a method, or whose text holds its name after a dot (the paper).")
+        Methods,
+        typer.Option(help="call: rows that call a method. text: rows whose text contains .name, as in the paper."),
     ] = Methods.CALL,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad row.")] = False,
     as_json: AsJson = False,
     running: Running,
 ) -> None:
-    """Characters, lines and steps of a data set, with quartiles, and the methods its programs use."""
+    """Describe a data set: characters, lines and steps with quartiles, and the methods that its programs use."""
     from cruxbox.stats.dataset import describe
     from cruxbox.stats.jsonable import to_json
 

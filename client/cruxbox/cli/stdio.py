@@ -32,20 +32,23 @@ class Compare(enum.Enum):
 def command(
     *,
     compare: Annotated[
-        Optional[Compare], typer.Option(help="How output is compared; without it as each benchmark does.")
+        Optional[Compare], typer.Option(help="How output is compared. Default: as the benchmark does.")
     ] = None,
     tolerance: Annotated[
-        Optional[float], typer.Option(help="Numbers that differ by no more, absolutely or relatively, are equal.")
+        Optional[float],
+        typer.Option(help="Numbers are equal if they differ by at most this, absolutely or relatively."),
     ] = None,
     checker: Annotated[
         Optional[Path],
-        typer.Option(metavar="FILE.py", help="Source of check(stdin, stdout, expected), which decides instead."),
+        typer.Option(
+            metavar="FILE.py", help="Source of check(stdin, stdout, expected), which replaces the comparison."
+        ),
     ] = None,
     prelude: Annotated[
         Optional[Path],
         typer.Option(
             metavar="FILE.py",
-            help="Put in front of every program; without it, the benchmarks' usual imports in front of functions.",
+            help="Text to put in front of every program. Default: the benchmarks' usual imports, for functions only.",
         ),
     ] = None,
     request: Request,
@@ -53,8 +56,8 @@ def command(
 ) -> None:
     """Run samples against the tests of APPS, CodeContests or LiveCodeBench: pass@k, and a line for each sample.
 
-    A sample has passed when all tests of its problem have. Tests of functions (fn_name, func_name) call them in another
-    process than the one that compares. The limits are those of one test.
+    A sample passes if all tests of its problem pass. The comparison runs in another process than the program. The
+    limits apply to one test.
     """
     if checker is not None and (compare is not None or tolerance is not None):
         raise InvalidRequest("--checker decides by itself: --compare and --tolerance do not go with it.")

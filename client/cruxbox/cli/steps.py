@@ -31,10 +31,12 @@ class Count(str, enum.Enum):
 
 @runs_programs()
 def command(
-    dataset: Annotated[Path, typer.Argument(metavar="DATA.jsonl", help="Rows of code, input and output.")],
+    dataset: Annotated[Path, typer.Argument(metavar="DATA.jsonl", help="Rows {code, input, output, id}.")],
     count: Annotated[
         Count,
-        typer.Option(help="Bytecode instructions of the call, or every trace event (the paper's numsteps)."),
+        typer.Option(
+            help="instructions: bytecode instructions of the call. events: trace events, the paper's numsteps."
+        ),
     ] = Count.instructions,
     out: Annotated[
         Optional[Path], typer.Option(metavar="FILE", help="Write the rows with their counts as `steps`.")
@@ -47,9 +49,9 @@ def command(
     *,
     running: Running,
 ) -> None:
-    """Count the steps each row of a data set takes.
+    """Count the steps of each row of a data set.
 
-    The exit code is 1 when a row has no count, because it does not run to its end.
+    The exit code is 1 if a row has no count, because it does not run to its end.
     """
     rows = read_dataset(dataset, prelude)
     with running.connect() as client, progress_bar("counting") as progress:

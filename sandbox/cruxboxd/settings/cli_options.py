@@ -82,11 +82,11 @@ def _switch(text: str) -> bool:
 
 
 OPTIONS = (
-    Option("listen", "listen", str, "where to serve; may be given several times", "HOST:PORT|unix:PATH", repeats=True),
+    Option("listen", "listen", str, "address to serve on; repeatable", "HOST:PORT|unix:PATH", repeats=True),
     Option("workers", "workers", _integer, "workers at the same time (default: usable CPUs)", "N", preflight=True),
-    Option("metrics-port", "metrics_port", _integer, "serve Prometheus figures on this port of loopback", "P"),
-    Option("metrics-listen", "metrics_listen", str, "serve Prometheus figures here", "HOST:PORT"),
-    Option("runtime", "runtimes", _runtime, "an interpreter checks may name; the first is the default",
+    Option("metrics-port", "metrics_port", _integer, "serve Prometheus metrics on this port of loopback", "P"),
+    Option("metrics-listen", "metrics_listen", str, "serve Prometheus metrics on this address", "HOST:PORT"),
+    Option("runtime", "runtimes", _runtime, "a runtime that checks may name; the first is the default; repeatable",
            "NAME=PYTHON", repeats=True, preflight=True),
     Option("preload", "preloads", _preload, "modules that zygotes of a runtime import before they serve",
            "RUNTIME=MODULE,...", repeats=True, preflight=True),
@@ -104,12 +104,12 @@ OPTIONS = (
     Option("max-message-mib", "max_message_bytes", _mebibytes, "largest request", "MIB"),
     Option("queue-checks", "queue_checks", _integer, "checks that may wait", "N"),
     Option("queue-mib", "queue_bytes", _mebibytes, "bytes of checks that may wait", "MIB"),
-    Option("drain-s", "drain_s", _seconds, "seconds to finish accepted checks in after SIGTERM", "S"),
-    Option("tls-cert", "tls_cert", str, "serve TLS on TCP with this certificate chain (PEM; read anew when it changes)",
+    Option("drain-s", "drain_s", _seconds, "seconds to finish accepted checks after SIGTERM", "S"),
+    Option("tls-cert", "tls_cert", str, "serve TLS on TCP with this certificate chain (PEM; reloaded when it changes)",
            "FILE"),
     Option("tls-key", "tls_key", str, "the key of --tls-cert", "FILE"),
-    Option("tls-client-ca", "tls_client_ca", str, "only callers with a certificate signed by one of these; it names "
-           "the tenant", "FILE"),
+    Option("tls-client-ca", "tls_client_ca", str, "accept only callers with a certificate signed by one of these; "
+           "it names the tenant", "FILE"),
     Option("connection-age-s", "connection_age_s", _seconds, "seconds after which a connection made with a client "
            "certificate must be made anew", "S"),
     Option("tokens", "tokens", str, "tenants, their quotas and hashes of their bearer tokens (TOML; read anew when it "
@@ -146,7 +146,7 @@ def add_options(parser: argparse.ArgumentParser, is_serve: bool) -> None:
         else:
             action = "append" if option.repeats else "store"
             parser.add_argument(f"--{option.flag}", action=action, metavar=option.metavar, help=option.help)
-    parser.add_argument("--config", metavar="FILE.toml", help="settings by the names of the flags")
+    parser.add_argument("--config", metavar="FILE.toml", help="settings, by the names of these options")
     parser.add_argument("--log-level", default="info", choices=("debug", "info", "warning", "error"))
 
 
