@@ -30,7 +30,7 @@ def _request(*tasks: pb.Task) -> bytes:
 
 
 def hang_ups(count: int) -> bytes:
-    """So many tasks whose workers cut their line and stay."""
+    """So many tasks whose workers try to cut their line."""
     return _request(*[pb.Task(id=str(n), program=f"{_CUTS}# {n}", checks=[_CALL]) for n in range(count)])
 
 

@@ -16,7 +16,6 @@ class Leaves:
     kind: str
     program: str
     needs: str = "True"
-    steady: bool = True  # does it come to the same each time, in a worker of its own?
 
 
 PROGRAMS = {
@@ -98,7 +97,7 @@ PROGRAMS = {
     "the environment": Leaves("environment", "import os; os.environ._data[b'X'] = b'y'"),
     "the process's environment": Leaves("audit", "import os; os.putenv('X', 'y')"),
     "a descriptor": Leaves("descriptors", "import os; os.dup(1)"),
-    "another progress pipe": Leaves("descriptors", "import os; os.dup2(1, 4)", steady=False),
+    "no input": Leaves("descriptors", "import os; os.close(0)"),
     "another input": Leaves("descriptors", "import os; os.dup2(4, 0)"),
     "a frame": Leaves("audit", "import sys; sys._getframe()"),
     "the frame of an error": Leaves("audit", "try: 1/0\nexcept Exception as e: e.__traceback__.tb_frame"),

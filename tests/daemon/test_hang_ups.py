@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -22,20 +21,22 @@ from cruxbox import (
     Task,
 )
 from support.daemons import Served
-from support.tasks import HARMLESS, NAP, sums
+from support.tasks import HARMLESS, NAP
 
 pytestmark = pytest.mark.kernel
 
 # What it does -> (statements, the outcomes that may come of it). The wall limit is a minute where it need not run out.
+# What ties it to the sandbox (4, its line, and 3, its report) cannot be closed or replaced: the same program would come
+# to another outcome each time, as it or the sandbox is faster.
 LONG, SHORT = 60_000, 1_500
-CRASHED, LATE = {Outcome.CRASHED}, {Outcome.TIMED_OUT}
+CRASHED, LATE, RAISED = {Outcome.CRASHED}, {Outcome.TIMED_OUT}, {Outcome.RAISED}
 DEEDS = {
-    "cuts its line and sleeps": ("os.close(4); time.sleep(50)", CRASHED, LONG),
-    "cuts its line and spins": ("os.close(4)\n    while True: pass", CRASHED, LONG),
-    "cuts its line and ends": ("os.close(4); os._exit(0)", CRASHED, LONG),
-    "closes everything and sleeps": ("os.closerange(3, 64); time.sleep(50)", CRASHED, LONG),
-    "replaces its line and sleeps": ("os.dup2(0, 4); time.sleep(50)", CRASHED, LONG),
-    "closes its report and sleeps": ("os.close(3); time.sleep(50)", LATE, SHORT),
+    "cuts its line": ("os.close(4); return 2", RAISED, LONG),
+    "closes everything and sleeps": ("os.closerange(3, 5); os.closerange(6, 64); time.sleep(50)", LATE, SHORT),
+    "replaces its line": ("os.dup2(1, 4); return 2", RAISED, LONG),
+    "replaces its line by its report": ("os.dup2(3, 4); return 2", RAISED, LONG),
+    "closes its report": ("os.close(3); return 2", RAISED, LONG),
+    "replaces its report": ("os.dup2(1, 3, False); return 2", RAISED, LONG),
     "sleeps": ("time.sleep(50)", LATE, SHORT),
     "ends": ("os._exit(0)", CRASHED, LONG),
     "ends as a harness that failed": ("os._exit(63)", CRASHED, LONG),
@@ -84,8 +85,6 @@ def test_no_deed_of_a_candidate_is_our_failure(request, twin: str, deed: str):
 # Of a pair also: what it does to the socket between the halves.
 SOCKET_DEEDS = {
     "closes it and sleeps": "os.close(5); time.sleep(50)",
-    "closes it and cuts its line": "os.close(5); os.close(4); time.sleep(50)",
-    "cuts its line, answers and goes on": "os.close(4); return x + 1",
     "writes garbage and sleeps": "os.write(5, b'\\xff' * 99); time.sleep(50)",
     "writes half an answer and ends": "os.write(5, b'\\x50\\0\\0\\0r'); os._exit(0)",
 }
@@ -106,20 +105,6 @@ def test_a_candidate_that_outlives_its_test_changes_no_verdict(native: Client):
     for each in (program, stubborn):
         task = Task(each, [ScriptCheck("assert candidate(1) == 2", "f")], limits=Limits(wall_ms=LONG))
         assert native.check([task])[0].outcome is Outcome.PASSED
-
-
-def test_beside_workers_that_cut_their_line_others_are_served(tmp_path):
-    """No zygote is taken for hung, and no slot is held by a worker that is not watched any more."""
-    hangs = [
-        Task(f"import os, time\ndef f(x):\n    os.close(4); time.sleep(50)\n# {n}", [CallCheck("f(1)", "1")])
-        for n in range(64)
-    ]
-    with Served(tmp_path) as daemon, daemon.client() as hostile, daemon.client() as guest, ThreadPoolExecutor() as pool:
-        done = pool.submit(hostile.check, hangs)
-        outcomes = {guest.check(sums(1, salt=turn * 10))[0].outcome for turn in range(50)}
-        assert outcomes == {Outcome.PASSED}
-        assert {verdict.outcome for verdict in done.result(100)} == {Outcome.CRASHED}
-        assert daemon.metric("cruxbox_zygote_restarts_total") == 0
 
 
 def test_low_priority_changes_nothing(tmp_path):

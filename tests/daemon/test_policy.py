@@ -37,6 +37,18 @@ ARGUMENTS = [
         for number in range(1, 65)
     ],
     ("rt_sigaction", ((1 << 32) | 31, 0, 0, 8), "EPERM", "EPERM"),
+    *[
+        (
+            call,
+            arguments,
+            "EPERM" if call != "close" or number in (3, 4) else "allow",
+            "EPERM" if number in (3, 4) else "allow",
+        )
+        for number in (0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 31, 63)
+        for call, arguments in (("close", (number,)), ("dup2", (1, number)), ("dup3", (1, number, 0)))
+    ],
+    ("close", ((1 << 32) | 4,), "EPERM", "EPERM"),
+    ("dup2", (1, (1 << 32) | 4), "EPERM", "EPERM"),
     ("openat", (0, 0, 0), "EPERM", "allow"),
     ("openat", (0, 0, O_CLOEXEC | O_NONBLOCK | O_DIRECTORY), "EPERM", "allow"),
     ("openat", (0, 0, O_CLOEXEC | O_NOFOLLOW), "EPERM", "allow"),

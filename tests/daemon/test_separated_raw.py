@@ -28,7 +28,6 @@ def cls(number, name=b"A", bases=(), offers=b"", overrides=b"", stands=b""):
 # What `f(1)` does before it returns. The answer to it is number 3, after the names and what they stand for.
 RAW = {
     "nothing, and hangs up": "os.close(5)",
-    "nothing, and hangs up to the sandbox": "os.close(4); import time; time.sleep(60)",
     "nothing, and lives on": "os.close(5); import time; time.sleep(60)",
     "garbage": "send(b'\\xff' * 99)",
     "the beginning of a frame": "send(u32(99) + b'abc'); os._exit(0)",

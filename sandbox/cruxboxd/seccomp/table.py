@@ -104,6 +104,15 @@ NOT_SIGSYS = where(
     (Bits(0, INT & ~31, 32),),
     (Bits(0, INT, 64),),
 )
+
+
+def not_its_lines(argument: int) -> Where:
+    """Any descriptor but 3 and 4, the worker's report and progress pipe: these end with it."""
+    small = ((INT & ~1, 0), (INT, 2), (INT, 5), (INT & ~1, 6))
+    large = tuple((1 << bit, 1 << bit) for bit in range(3, 10))  # RLIMIT_NOFILE is far below
+    return Where(tuple((Bits(argument, mask, value),) for mask, value in small + large))
+
+
 NOT_EXECUTABLE = where((Bits(2, PROT_EXEC, 0),))
 MAP_LIKE_DLOPEN = where(
     (Bits(2, PROT_EXEC, 0),),
@@ -132,7 +141,9 @@ THREAD_ONLY = one_of(0, 0x3D0F00, 0x7D0F00)
 COMPUTING = (
     Row("read", A, A, "open descriptors only: the job's pipe, stdin, and what openat gave"),
     Row("write", A, A, "open descriptors only: the report's pipe and the captured output"),
-    Row("close", A, A, "gives up what the worker has"),
+    Row(
+        "close", not_its_lines(0), not_its_lines(0), "gives up what the worker has, but not what ties it to the sandbox"
+    ),
     Row("lseek", A, A, "position of an own descriptor; every buffered open asks for it"),
     Row("fstat", A, A, "facts of an open descriptor"),
     Row("mmap", NOT_EXECUTABLE, MAP_LIKE_DLOPEN, "memory; code only from a file that cannot be written"),
@@ -182,8 +193,8 @@ READING = (
     Row("fcntl", E, FD_FLAGS_ONLY, "descriptor flags and duplicates; no owner, signal, lease, lock or O_ASYNC"),
     Row("ioctl", E, CLOSE_ON_EXEC_ONLY, "os.set_inheritable; isatty is answered by the refusal: no"),
     Row("dup", E, A, "redirecting output; RLIMIT_NOFILE bounds it"),
-    Row("dup2", E, A, "redirecting output"),
-    Row("dup3", E, A, "redirecting output"),
+    Row("dup2", E, not_its_lines(1), "redirecting output; not over what ties it to the sandbox"),
+    Row("dup3", E, not_its_lines(1), "as dup2"),
     Row("poll", E, A, "waits on own descriptors"),
     Row("ppoll", E, A, "waits on own descriptors"),
     Row("getppid", E, A, "a number that cannot be used for anything"),

@@ -1,9 +1,10 @@
 /* The part of the seal between checks that is about no object: the stack, hooks and settings of the interpreter, and what
  * the kernel keeps for the process.
  *
- * Of the latter most cannot be another: working folder, umask, limits, priority, CPUs, timers and credentials are changed
- * by system calls that the filter refuses (`cruxboxd/seccomp/table.py`). What a worker can change is compared:
- * descriptors, and which signals are blocked. Handlers of signals are listed in seal.py.
+ * Of the latter most cannot be another, because the filter refuses the system calls that change it
+ * (`cruxboxd/seccomp/table.py`): working folder, umask, limits, priority, CPUs, timers, credentials, and which pipes the
+ * report and the progress go to. What a worker can change is compared: its other descriptors, and which signals are
+ * blocked. Handlers of signals are listed in seal.py.
  */
 #include "watch.h"
 
@@ -18,7 +19,7 @@
 #include <unistd.h>
 
 #define MOST_FRAMES 32
-#define MOST_STREAMS 5 /* standard streams, report, progress */
+#define STANDARD_STREAMS 3
 
 static PyObject *frames[MOST_FRAMES]; /* the code of each frame below the loop; borrowed, they never end */
 static int frame_count;
@@ -53,8 +54,8 @@ walk_frames(PyObject **codes)
     return count;
 }
 
-/* Which files the worker's descriptors are, and how they are open. The system call by its number: glibc 2.33 to 2.38
- * look up an empty path instead, which takes twice as long. */
+/* Which files the standard streams are. The system call by its number: glibc 2.33 to 2.38 look up an empty path instead,
+ * which takes twice as long. */
 static uint64_t
 hash_descriptors(void)
 {
@@ -62,11 +63,11 @@ hash_descriptors(void)
     uint64_t hash = 0;
     int fd;
 
-    for (fd = 0; fd < MOST_STREAMS; fd++) {
+    for (fd = 0; fd < STANDARD_STREAMS; fd++) {
         if (syscall(SYS_fstat, fd, &facts) == 0) {
             hash = mix(mix(hash, facts.st_dev), facts.st_ino);
         }
-        hash = mix(hash, fd < 3 ? 0 : (uint64_t)fcntl(fd, F_GETFL));
+        hash = mix(hash, 0);
     }
     return hash;
 }
@@ -75,7 +76,7 @@ hash_descriptors(void)
 static int
 find_free_descriptor(void)
 {
-    int next = dup(MOST_STREAMS - 1);
+    int next = dup(STANDARD_STREAMS - 1);
 
     if (next >= 0) {
         close(next);
