@@ -212,7 +212,7 @@ def metrics_address(config: Config) -> tuple[str, int] | None:
 
 
 # Slow workers give up their CPU slot but not their memory; so many zygotes a CPU slot there may be at the most.
-_ZYGOTES_A_WORKER = 4
+ZYGOTES_A_WORKER = 4
 
 
 def fit_memory(config: Config, preload_bytes: int = 0) -> Config:
@@ -223,14 +223,14 @@ def fit_memory(config: Config, preload_bytes: int = 0) -> Config:
     `preload_bytes` is what preloaded packages take of each zygote's own memory.
     """
     available = memory_limit_bytes()
-    room = int(available * 0.9) - 256 * MIB - _ZYGOTES_A_WORKER * config.workers * preload_bytes
+    room = int(available * 0.9) - 256 * MIB - ZYGOTES_A_WORKER * config.workers * preload_bytes
     if config.workers * config.default_limits.memory_bytes > room:
         raise ConfigError(
             f"{config.workers} workers of {config.default_limits.memory_bytes // MIB} MiB each do not fit into "
             f"{available // MIB} MiB of memory; lower --workers or --default-memory-mib"
         )
     fitting = room // config.default_limits.memory_bytes
-    zygotes = max(config.workers, min(_ZYGOTES_A_WORKER * config.workers, fitting))
+    zygotes = max(config.workers, min(ZYGOTES_A_WORKER * config.workers, fitting))
     largest = min(config.maximum_limits.memory_bytes, max(room // 2, config.default_limits.memory_bytes))
     maximum = replace(config.maximum_limits, memory_bytes=largest)
     return replace(config, zygotes=zygotes, worker_memory_bytes=room, maximum_limits=maximum)
