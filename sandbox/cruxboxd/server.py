@@ -32,7 +32,7 @@ from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.seccomp.compiler import PolicyError
 from cruxboxd.selftest.canary import Canaries
 from cruxboxd.selftest.preflight import Preflight, run_preflight
-from cruxboxd.settings.config import UNITS, ZYGOTES_A_WORKER, Config, Limits, check_config, fit_memory, metrics_address
+from cruxboxd.settings.config import UNITS, Config, Limits, check_config, fit_memory, metrics_address
 from cruxboxd.telemetry.exporter import Exporter
 from cruxboxd.telemetry.metrics import Metrics
 from cruxboxd.tenancy.admission import Admission
@@ -233,7 +233,8 @@ def _channel_options(config: Config) -> list[tuple[str, int]]:
 async def serve(config: Config) -> None:
     """Run the daemon until SIGTERM, SIGINT or SIGHUP. Raises ConfigError or RefusedToServe before it serves."""
     protect_process(config.exit_with_parent, config.parent_pid)
-    check_surroundings(config.workers)
+    config = check_config(config)
+    check_surroundings(config.zygotes)
     give_memory_back()
     engine = Engine(config)
     await engine.open()
@@ -282,21 +283,21 @@ def give_memory_back() -> None:
             libc.mallopt(option, _LARGE_BLOCK)
 
 
-def check_surroundings(workers: int) -> None:
+def check_surroundings(zygotes: int) -> None:
     """Threads and processes, as gRPC ends the process where it gets no thread, and a zygote that cannot fork judges
     nothing; and a folder for zygotes. Raises RefusedToServe.
 
     The kernel counts threads and processes alike, so threads stand for both: gRPC's, and each zygote with its worker.
     """
-    needed = _THREADS + 2 * ZYGOTES_A_WORKER * workers
+    needed = _THREADS + 2 * zygotes
     done = threading.Event()
     try:
         for _ in range(needed):
             threading.Thread(target=done.wait, daemon=True).start()
     except RuntimeError:
         raise RefusedToServe(
-            f"{needed} processes and threads cannot be started, as many as --workers {workers} needs; raise the limit "
-            "on processes (ulimit -u, or pids of the container)"
+            f"{needed} processes and threads cannot be started, as many as {zygotes} zygotes with their workers "
+            "need; raise the limit on processes (ulimit -u, or pids of the container), or lower --workers"
         ) from None
     finally:
         done.set()

@@ -159,8 +159,11 @@ def test_workers_fit_into_memory(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(config_module, "memory_limit_bytes", lambda: 2048 * MIB)
     fitting = check_config(Config(workers=3))
     assert fitting.default_limits == DEFAULT_LIMITS
-    assert 2 * fitting.maximum_limits.memory_bytes <= fitting.worker_memory_bytes <= 2048 * MIB
+    scratch = fitting.scratch_bytes
+    assert 2 * (fitting.maximum_limits.memory_bytes + scratch) <= fitting.worker_memory_bytes <= 2048 * MIB
     assert fitting.zygotes * fitting.default_limits.memory_bytes <= fitting.worker_memory_bytes
+    with pytest.raises(ConfigError, match="with a scratch folder of 1100 MiB does not fit into 2048 MiB"):
+        check_config(Config(workers=1, scratch_bytes=1100 * MIB))
     with pytest.raises(ConfigError, match="4 workers of 512 MiB each do not fit into 2048 MiB"):
         check_config(Config(workers=4))
 

@@ -300,4 +300,4 @@ def test_a_low_limit_on_processes_is_one_sentence(tmp_path):
     command = [sys.executable, "-m", "cruxboxd", "serve", f"--listen=unix:{tmp_path}/s", "--workers=1"]
     ended = subprocess.run([*prefix, *command], capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, len(ended.stderr.splitlines())) == (1, 1), ended.stderr
-    assert "24 processes and threads cannot be started, as many as --workers 1 needs; raise the limit" in ended.stderr
+    assert "24 processes and threads cannot be started, as many as 4 zygotes with their workers need;" in ended.stderr

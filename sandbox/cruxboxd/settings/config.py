@@ -212,26 +212,33 @@ def metrics_address(config: Config) -> tuple[str, int] | None:
 
 
 # Slow workers give up their CPU slot but not their memory; so many zygotes a CPU slot there may be at the most.
-ZYGOTES_A_WORKER = 4
+_ZYGOTES_A_WORKER = 4
 
 
 def fit_memory(config: Config, preload_bytes: int = 0) -> Config:
     """All workers at their limit at once must fit into this machine or container: the kernel kills a whole container
     for one worker's excess (cgroup v2, memory.oom.group), and that would be our failure. Every zygote's worker fits at
-    the default limit; who asks for more waits until there is room (the scheduler counts). A pair is two workers.
+    the default limit; who asks for more, or has a scratch folder, waits until there is room (the scheduler counts). The
+    largest limit is one that a pair of workers with scratch folders can have.
 
     `preload_bytes` is what preloaded packages take of each zygote's own memory.
     """
     available = memory_limit_bytes()
-    room = int(available * 0.9) - 256 * MIB - ZYGOTES_A_WORKER * config.workers * preload_bytes
-    if config.workers * config.default_limits.memory_bytes > room:
+    room = int(available * 0.9) - 256 * MIB - _ZYGOTES_A_WORKER * config.workers * preload_bytes
+    memory = config.default_limits.memory_bytes
+    if config.workers * memory > room:
         raise ConfigError(
-            f"{config.workers} workers of {config.default_limits.memory_bytes // MIB} MiB each do not fit into "
-            f"{available // MIB} MiB of memory; lower --workers or --default-memory-mib"
+            f"{config.workers} workers of {memory // MIB} MiB each do not fit into {available // MIB} MiB of memory; "
+            "lower --workers or --default-memory-mib"
         )
-    fitting = room // config.default_limits.memory_bytes
-    zygotes = max(config.workers, min(ZYGOTES_A_WORKER * config.workers, fitting))
-    largest = min(config.maximum_limits.memory_bytes, max(room // 2, config.default_limits.memory_bytes))
+    if memory + config.scratch_bytes > room:
+        raise ConfigError(
+            f"a worker of {memory // MIB} MiB with a scratch folder of {config.scratch_bytes // MIB} MiB does not fit "
+            f"into {available // MIB} MiB of memory; lower --scratch-mib or --default-memory-mib"
+        )
+    fitting = room // memory
+    zygotes = max(config.workers, min(_ZYGOTES_A_WORKER * config.workers, fitting))
+    largest = min(config.maximum_limits.memory_bytes, max(room // 2 - config.scratch_bytes, memory))
     maximum = replace(config.maximum_limits, memory_bytes=largest)
     return replace(config, zygotes=zygotes, worker_memory_bytes=room, maximum_limits=maximum)
 
