@@ -27,7 +27,7 @@ test-interpreters: setup  ## the core on every interpreter of this host; `make t
 
 quick: setup  ## lint, and beside it every test that starts no process: the loop while writing code
 	@$(MAKE) --no-print-directory lint & lint=$$!; \
-	$(PYTEST) -m "not processes"; tests=$$?; wait $$lint && exit $$tests
+	CRUXBOX_EXAMPLES=40 $(PYTEST) -m "not processes"; tests=$$?; wait $$lint && exit $$tests
 
 # An ordinary user's daemon has other layers of confinement, so what starts daemons and workers runs as one, too.
 AS_USER ?= tests/client tests/daemon tests/cell tests/fuzz tests/bench

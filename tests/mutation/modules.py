@@ -48,6 +48,7 @@ TESTS = {
     "cruxboxd/scheduling/scheduler.py": [
         "daemon/test_fairness.py", "daemon/test_memory_share.py", "daemon/test_accounting_of_workers.py",
     ],
+    "cruxboxd/scheduling/fleet.py": ["daemon/test_memory_share.py", "daemon/test_accounting_of_workers.py"],
     "cruxboxd/scheduling/slow_share.py": ["daemon/test_fairness.py"],
     "cruxboxd/scheduling/starvation.py": ["daemon/test_hang_ups.py"],
     "cruxboxd/tenancy/admission.py": ["daemon/test_admission.py", "fuzz/test_fuzz_admission.py"],
