@@ -126,6 +126,9 @@ AS_A_SCRIPT = [
     ("import sys\nprint(repr(input()), len(sys.stdin.read()))", "a\r\nb\r\n", "'a\\r' 3"),
     ("class A:\n    def __del__(self): print('gone')\n_first, a = A(), [A()]\na.append(a)\nprint(1)", "",
      "1\ngone\ngone"),
+    ("from resource import *\nsetrlimit(RLIMIT_STACK, (RLIM_INFINITY, RLIM_INFINITY))\n"
+     "setrlimit(RLIMIT_STACK, [1 << 28, -1])\n"
+     "try: setrlimit(RLIMIT_NPROC, (-1, -1))\nexcept (ValueError, OSError): print('fixed')", "", "fixed"),
 ]  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import sys
 
 from cruxcell.analysis.bytecode import Anatomy
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, compile_text
-from cruxcell.jobs import devices
+from cruxcell.jobs import devices, stack_limit
 from cruxcell.jobs.audit_guard import Guard
 from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
 from cruxcell.jobs.suites import open_suite
@@ -43,6 +43,8 @@ def run_stdio(bench, fields):
     _open_streams()
     if b"/dev/std" in fields[1]:
         devices.install()
+    if b"RLIMIT_STACK" in fields[1]:
+        stack_limit.install()
     sys.argv = ["program.py", *bench.arguments]
     steps = status = 0
     try:

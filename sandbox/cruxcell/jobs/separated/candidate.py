@@ -52,7 +52,8 @@ class _Server:
         self.view = {}  # type: dict[str, object]
         self.link = Link(False, self.run)
         self.link.more = {"names": self.names, "look": self.look, "printed": self.printed, "lend": self.lend}
-        self._told, self._own = 0, (sys.stdin, builtins.input)
+        self._told = {"stdout": 0, "stderr": 0}
+        self._own = (sys.stdin, builtins.input)
         self.link.before_answer = self.refresh
         connect(self.link)
 
@@ -88,11 +89,11 @@ class _Server:
                 self.view[name] = value
         return self.view, modules
 
-    def printed(self, _target):
-        # type: (object) -> str
-        """What was printed since the last time this was asked."""
-        text = self._bench.stdout.take()
-        told, self._told = self._told, len(text)
+    def printed(self, _target, name):
+        # type: (object, str) -> str
+        """What was printed to a stream since the last time this was asked."""
+        text = getattr(self._bench, name).take()  # type: str
+        told, self._told[name] = self._told[name], len(text)
         return text[told:]
 
     def lend(self, _target, stdin, ask):

@@ -22,6 +22,11 @@ def _exit(value, *reason):
     return type(value).__exit__(value, *reason)
 
 
+def _missing(value, key):
+    # type: (Any, object) -> Any
+    return type(value).__missing__(value, key)
+
+
 def _await(value):
     # type: (Any) -> Any
     return type(value).__await__(value)
@@ -45,6 +50,8 @@ ASKED = {
     "__delitem__": _operator.delitem,
     "__str__": str,
     "__repr__": repr,
+    "__format__": format,
+    "__missing__": _missing,
     "__int__": int,
     "__float__": float,
     "__index__": _operator.index,

@@ -66,6 +66,11 @@ class RemoteType(type):
         else:
             connection[0].ask("set", cls, name, value)
 
+    @property
+    def __doc__(cls):  # type: ignore[override]
+        # type: () -> Any
+        return connection[0].ask("get", cls, "__doc__") if _finished and "_remote_class" in vars(cls) else None
+
     def __iter__(cls):
         # type: () -> Any
         return connection[0].ask("special", cls, "__iter__")
@@ -156,6 +161,7 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
     """
     plain = [base for base in bases if not issubclass(base, RemoteObject)]
     namespace = {"__module__": "program", "_remote_class": number, "__slots__": ()}  # type: dict[str, Any]
+    namespace["__doc__"] = property(_documentation)
     family = bases or (RemoteObject,)  # type: tuple[type, ...]
     if plain:
         family = tuple(plain) if issubclass(plain[0], RemoteBase) else (RemoteBase, *plain)
@@ -181,6 +187,11 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
     return type.__new__(RemoteType, name, family, namespace)
 
 
+def _documentation(self):
+    # type: (object) -> Any
+    return connection[0].ask("get", self, "__doc__")
+
+
 def _special(name, is_test, is_run):
     # type: (str, bool, bool) -> Any
     """The method of that name; None for one that this side does not ask for. `is_run`: of a generator or coroutine."""
@@ -193,7 +204,7 @@ def _special(name, is_test, is_run):
     return _forward(name) if not is_test and (name in OF_THE_TEST or name in ARITHMETIC) else None
 
 
-_OF_VALUES = frozenset(["__str__", "__repr__", "__call__", "__enter__", "__exit__"])
+_OF_VALUES = frozenset(["__str__", "__repr__", "__format__", "__missing__", "__call__", "__enter__", "__exit__"])
 
 
 def _forward(name):

@@ -111,13 +111,13 @@ class _TestLink(Link):
             return b"v", self._steady[told]
         self._lend()
         listens = self._listens()
-        if listens:
-            self._tell("printed")  # what it printed before is not for who listens now
+        for name in listens:
+            self._tell("printed", name)  # what it printed before is not for who listens now
         kind, value = self._exchange_or_leave(operation, fields)
-        if listens:
-            printed = self._tell("printed")
+        for name in listens:
+            printed = self._tell("printed", name)
             if type(printed) is str and printed:
-                sys.stdout.write(printed)
+                getattr(sys, name).write(printed)
         self._has_answered = self._has_answered or operation not in ("names", "look")
         is_end = isinstance(value, StopAsyncIteration) or (isinstance(value, StopIteration) and not may_stop)
         if is_end and kind != b"v":
@@ -149,9 +149,10 @@ class _TestLink(Link):
         return self._exchange_or_leave(operation, [None, *fields])[1]
 
     def _listens(self):
-        # type: () -> bool
-        """Has the script put something else in the place of standard output, as `redirect_stdout` does?"""
-        return sys.stdout is not self._bench.stdout and sys.stdout is not None
+        # type: () -> list[str]
+        """In the place of which streams the script has put something else, as `redirect_stdout` does."""
+        own = {"stdout": self._bench.stdout, "stderr": self._bench.stderr}
+        return [name for name in own if getattr(sys, name) is not own[name] and getattr(sys, name) is not None]
 
     def _lend(self):
         # type: () -> None
