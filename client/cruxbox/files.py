@@ -102,6 +102,18 @@ def output_file(path: str | os.PathLike[str]) -> Iterator[OutputFile]:
         file.discard()
 
 
+def check_output(out: Path | None, *sources: Path | None) -> None:
+    """DataError, before anything runs, for an output that would overwrite a source of it or has no folder to be in."""
+    if out is None:
+        return
+    if any(source is not None and os.path.realpath(out) == os.path.realpath(source) for source in sources):
+        raise DataError(f"{out}: would overwrite a file it is made from")
+    if out.is_dir():
+        raise DataError(f"{out}: is a folder, not a file that can be written")
+    if not out.parent.is_dir():
+        raise DataError(f"{out}: cannot be written: {out.parent} is not a folder")
+
+
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write `text` to `path`, whole or not at all. DataError if it cannot be."""
     with output_file(path) as file:

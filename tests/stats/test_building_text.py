@@ -135,14 +135,14 @@ def test_the_released_way_takes_the_first_of_a_permutation():
     assert sample != select_permuted(POOL[::-1], 40, seed=3)
     assert len({row.code for row in sample}) == 40
     assert len(select_permuted(POOL, 500, one_per_program=False)) == 500
-    with pytest.raises(DataError, match="n is 101, but only 100 different programs"):
+    with pytest.raises(DataError, match="n is 101, but there are only 100 different programs"):
         select_permuted(POOL, 101)
     with pytest.raises(DataError, match="n must be 1 or more"):
         select_permuted(POOL, 0)
 
 
 def test_a_sample_larger_than_the_pool_is_refused():
-    with pytest.raises(DataError, match="n is 101, but only 100 different programs"):
+    with pytest.raises(DataError, match="n is 101, but there are only 100 different programs"):
         select(POOL, 101)
     with pytest.raises(DataError, match="only 500 different pairs"):
         select(POOL + POOL, 501, one_per_program=False)

@@ -43,7 +43,7 @@ def select(rows: Iterable[Row], n: int, seed: int = 0, *, one_per_program: bool 
         best[key] = (pair, row)
     if len(best) < n:
         what = "programs" if one_per_program else "pairs of program and input"
-        raise DataError(f"n is {n}, but only {len(best)} different {what} are there")
+        raise DataError(f"n is {n}, but there are only {len(best)} different {what}")
     return [best[key][1] for key in sorted(best)]
 
 
@@ -62,7 +62,7 @@ def select_permuted(rows: Iterable[Row], n: int, seed: int = 0, *, one_per_progr
         if len(found) == n:
             return list(found.values())
     what = "programs" if one_per_program else "pairs of program and input"
-    raise DataError(f"n is {n}, but only {len(found)} different {what} are there")
+    raise DataError(f"n is {n}, but there are only {len(found)} different {what}")
 
 
 def _rank(seed: int, *texts: str) -> int:

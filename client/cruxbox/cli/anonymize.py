@@ -11,6 +11,7 @@ from cruxbox.building.running import compare_behaviour
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.show import note, print_json, say
+from cruxbox.files import check_output
 
 
 @runs_programs()
@@ -28,6 +29,7 @@ def command(
     A row whose renamed form does not behave like the original, or that cannot be renamed safely, is left out and named;
     the exit code is then 1. Ids stay the same, so that results can be compared with those of the original.
     """
+    check_output(out, data)
     rows, bad = read_rows(data, needs=("code",), strict=strict)
     problems = [str(problem) for problem in bad]
     done: list[tuple[Row, Anonymized]] = []

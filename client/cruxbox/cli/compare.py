@@ -10,7 +10,7 @@ from cruxbox.building.methods import Methods
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.show import note, print_json
 from cruxbox.errors import DataError
-from cruxbox.files import write_text
+from cruxbox.files import check_output, write_text
 
 
 def command(
@@ -77,6 +77,8 @@ def command(
         raise DataError("scored files are needed, either as SCORED... or by --task TASK=FILES, and not both")
     if unsolved and not task:
         raise DataError("--unsolved needs --task; without it the page and the JSON give the share of such tasks")
+    files = [Path(text) for words in (scored or []) for text in (words, words.partition("=")[2]) if text]
+    check_output(html, dataset, external, *files)
     tasks = read_tasks(task or [])
     models = read_all(scored or [])
     rows, bad = read_rows(dataset, needs=("code", "id")) if dataset else (None, [])

@@ -14,7 +14,7 @@ from cruxbox.building.rows import write_records
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.prompts import choose_set
 from cruxbox.cli.show import print_json, say
-from cruxbox.files import write_text
+from cruxbox.files import check_output, write_text
 
 
 class Kind(str, enum.Enum):
@@ -58,6 +58,7 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Extract the text to score from completions, as the post-processing of the CRUXEval paper does."""
+    check_output(out, completions, prompts)
     texts = read_completions(completions, numbered=kind is Kind.CANDIDATES)
     if prompts is not None:
         before, functions = read_prompts(prompts), read_functions(prompts)

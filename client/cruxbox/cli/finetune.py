@@ -1,15 +1,19 @@
 """`cruxbox finetune`: training texts out of filtered rows, without what a benchmark asks."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
 
 from cruxbox.building.finetune import Decontaminate, Form, Selection, training_text
-from cruxbox.building.rows import Row, read_rows, row_source, write_records
+from cruxbox.building.rows import BadRow, Row, read_rows, row_source, write_records
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.show import note, print_json, say
-from cruxbox.errors import InvalidRequest
+from cruxbox.errors import DataError, InvalidRequest
+from cruxbox.files import check_output
 
 
 def command(
@@ -36,25 +40,15 @@ def command(
     """Write fine-tuning texts. Programs and inputs are compared without names of variables, layout and comments."""
     if cheating and against is None:
         raise InvalidRequest("--cheating needs --against, the benchmark whose programs it takes.")
+    check_output(out, candidates, against)
     selection = Selection(decontaminate, cheating)
     if against is not None:
         selection.keep_out(read_rows(against, needs=("code", "input"), strict=True)[0])
     forms = [form, *(one for one in Form if mix and one is not form)]
-    bad = 0
+    bad: list[BadRow] = []
 
-    def records() -> Any:
-        nonlocal bad
-
-        def usable() -> Any:
-            nonlocal bad
-            for item in row_source(candidates):
-                if isinstance(item, Row):
-                    yield item
-                else:
-                    bad += 1
-                    note(str(item))
-
-        for row in selection.select(usable()):
+    def records() -> Iterator[dict[str, Any]]:
+        for row in selection.select(_usable(candidates, bad)):
             for one in forms:
                 yield {"id": row.id, "form": one.value, "text": training_text(row, one)}
 
@@ -62,7 +56,21 @@ def command(
     counts = selection.counts
     names = ("rows", "kept", "same_pair", "same_program", "other_program", "duplicate")
     if as_json:
-        print_json({**{name: counts[name] for name in names}, "bad": bad, "written": written, "out": str(out)})
+        print_json({**{name: counts[name] for name in names}, "bad": len(bad), "written": written, "out": str(out)})
         return
     dropped = ", ".join(f"{counts[name]:,} {name.replace('_', ' ')}" for name in names[2:] if counts[name])
     say(f"{counts['kept']:,} of {counts['rows']:,} rows, {written:,} texts (dropped: {dropped or 'none'}): {out}")
+
+
+def _usable(candidates: Path, bad: list[BadRow]) -> Iterator[Row]:
+    """The rows that can be used; the others are named, and put into `bad`. DataError if none can be used."""
+    is_any = False
+    for item in row_source(candidates):
+        if isinstance(item, Row):
+            is_any = True
+            yield item
+        else:
+            bad.append(item)
+            note(str(item))
+    if not is_any:
+        raise DataError(f"{candidates}: no usable row")

@@ -13,7 +13,7 @@ import typer
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.show import note, print_json, say
 from cruxbox.errors import DataError, InvalidRequest
-from cruxbox.files import output_file
+from cruxbox.files import check_output, output_file
 from cruxbox.generation import Cache, Parameters, Progress, Prompt, Result, generate, read_prompt_file
 from cruxbox.generation.endpoint import KEY_VARIABLE, Endpoint
 from cruxbox.generation.runner import BACKOFF
@@ -75,6 +75,7 @@ def command(
     API key is read from the environment (OPENAI_API_KEY). The exit code is 1 if a prompt has failed.
     """
     parameters = Parameters(model, temperature, top_p, max_tokens, tuple(stop) if stop else None, seed, system, chat)
+    check_output(out, prompts)
     asked = read_prompt_file(prompts)
     started = time.monotonic()
     with open_cache(out, resume, restart) as cache, progress_line() as watch:

@@ -9,7 +9,7 @@ import typer
 
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.show import note, print_json, print_table
-from cruxbox.files import write_text
+from cruxbox.files import check_output, write_text
 
 
 def command(
@@ -36,6 +36,8 @@ def command(
     """
     from cruxbox.stats.leaderboard import leaderboard
 
+    check_output(csv_file, html, *scored)
+    check_output(html, *scored)
     board = leaderboard(scored)
     for sentence in board.notes:
         note(sentence)

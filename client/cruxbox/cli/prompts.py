@@ -15,6 +15,7 @@ from cruxbox.building.prompts import Style, prompt_set
 from cruxbox.building.rows import Row, read_rows, write_records
 from cruxbox.cli.show import note
 from cruxbox.errors import DataError
+from cruxbox.files import check_output
 
 
 class Kind(str, enum.Enum):
@@ -61,6 +62,7 @@ def command(
         raise DataError(f"prompts {kind.value} {need}")
     if kind is Kind.CANDIDATES and (cot or template or style is not Style.TAGGED):
         raise DataError("prompts candidates takes neither --cot nor --style nor --template")
+    check_output(out, data)
     if data is None:
         records = list(_candidates(schedule))
     else:

@@ -12,6 +12,7 @@ from cruxbox.building.sampling import select, select_permuted
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.show import note, print_json, say
 from cruxbox.errors import DataError
+from cruxbox.files import check_output
 
 
 class Order(str, enum.Enum):
@@ -44,6 +45,7 @@ def command(
     The order of the rows makes no difference, except with `--order permutation`. The sample's ids are `sample_0`,
     `sample_1`, …; a row's former id stays in its `source_id`.
     """
+    check_output(out, kept)
     counts = {"rows": 0, "bad": 0}
 
     def rows() -> Iterator[Row]:

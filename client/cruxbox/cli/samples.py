@@ -25,6 +25,7 @@ from cruxbox.cli.running import Running, parameter, with_options
 from cruxbox.cli.show import note, print_json, print_table, progress_bar
 from cruxbox.cli.whereabouts import Whereabouts
 from cruxbox.errors import DataError, InvalidRequest
+from cruxbox.files import check_output
 from cruxbox.journal import Journal
 from cruxbox.problems.reading import ReadProblem, read_problems, read_samples
 from cruxbox.problems.results import FAULT, Fields, marks_of, mean_pass_at_k, scores_of
@@ -116,7 +117,7 @@ def judge(request: Request, running: Running, read: ReadProblem, **options: Any)
     """
     problems = read_problems(request.problems, read)
     samples = read_samples(request.samples, problems, clean=request.sanitize, runtime_column=request.runtime_column)
-    _check_out(request)
+    check_output(request.out, request.samples, request.problems)
     started = time.monotonic()
     with _opened(request, _identity(request, running, options)) as done:
         before = len(done.fields)
@@ -248,17 +249,6 @@ def _digest(path: Path) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
-
-
-def _check_out(request: Request) -> None:
-    """Refused before anything runs: what would overwrite its own source, or has no folder to be in."""
-    out = request.out
-    if any(out.resolve() == source.resolve() for source in (request.samples, request.problems)):
-        raise DataError(f"{out}: would overwrite a file it is made from")
-    if out.is_dir():
-        raise DataError(f"{out}: is a folder, not a file that can be written")
-    if not out.parent.is_dir():
-        raise DataError(f"{out}: cannot be written: {out.parent} is not a folder")
 
 
 # ---- what is shown --------------------------------------------------------------------------------------------------

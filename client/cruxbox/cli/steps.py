@@ -17,6 +17,7 @@ from cruxbox.cli.connect import AsJson
 from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.show import note, print_json, print_table, progress_bar
 from cruxbox.cruxeval import Dataset, read_dataset
+from cruxbox.files import check_output
 from cruxbox.model import EvaluateCheck, Outcome, ScriptCheck, StepCount, Task, Verdict
 
 _COUNTED = (Outcome.EVALUATED, Outcome.PASSED)
@@ -53,6 +54,7 @@ def command(
 
     The exit code is 1 if a row has no count, because it does not run to its end.
     """
+    check_output(out, dataset, prelude)
     rows = read_dataset(dataset, prelude)
     with running.connect() as client, progress_bar("counting") as progress:
         verdicts = []
