@@ -230,6 +230,11 @@ LIMIT = records.limit(messages.STEP_LIMIT, 1, 7)
         (PLAN + answer(0), b"", (seals.UNFINISHED,)),
         (records.section(1), records.section(1), ()),
         (records.section(1) + PLAN, records.section(1), ()),
+        (records.section(1) + b"\0\0", records.section(1), ()),
+        (records.section(1) + answer(0), b"", (seals.UNFINISHED,)),
+        (frames.frame([messages.UNSEALED]), b"", (seals.UNFINISHED,)),
+        (frames.frame([messages.UNSEALED, b"\xff" * 8, b""]), b"", (seals.UNFINISHED,)),
+        (frames.frame([b"Z", b"\xff" * 8]), b"", (seals.UNFINISHED,)),
     ],
 )
 def test_behind_the_last_seal_only_an_end_counts(tail: bytes, counts: bytes, broken: tuple[str, ...]):
@@ -253,6 +258,11 @@ def test_seals_count_in_their_order_and_place_alone():
 def test_without_a_seal_a_hermetic_program_has_said_nothing():
     assert seals.unseal(PLAN + answer(0), TOKENS) == seals.Unsealed(PLAN, (seals.UNFINISHED,))
     assert seals.unseal(PLAN, TOKENS) == seals.Unsealed(PLAN)
+    assert seals.unseal(PLAN + b"\0\0", TOKENS) == seals.Unsealed(PLAN)
+    second = records.section(0) + PLAN
+    assert seals.unseal(second + answer(0), TOKENS) == seals.Unsealed(second, (seals.UNFINISHED,))
+    for said in (b"", records.section(0), records.harness_error("payload: x")):
+        assert seals.unseal(said, TOKENS) == seals.Unsealed(said)
     alone = records.plan(False, "dd", []) + answer(0)
     assert seals.unseal(alone, TOKENS) == seals.Unsealed(alone)
 

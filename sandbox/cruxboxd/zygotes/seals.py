@@ -83,7 +83,7 @@ def _without_seals(report: bytes) -> Unsealed:
     """No candidate ran before the first seal. A program that is not hermetic has none: its first call is alone."""
     records = _records(report)
     plans = [place for place, record in enumerate(records) if record[:1] == [messages.PLAN]]
-    if not plans or records[plans[0]][:2] != _HERMETIC_PLAN or len(records) == plans[0] + 1:
+    if not plans or records[plans[0]][:2] != _HERMETIC_PLAN:
         return Unsealed(report)
     head = b"".join(frames.frame(record) for record in records[: plans[0] + 1])
     others = {record[0] if record else b"" for record in records[plans[0] + 1 :]}
