@@ -12,7 +12,7 @@ PAIRS = [[Pair("def f(x): return x + 1", "3", "f(2)"), Pair("def f(x): return x 
 
 
 def test_generations_are_asked_as_score_asks_them():
-    given = {work.key: work for work in layers.works(3, 0.01, {"input": PAIRS, "output": PAIRS})}
+    given = {work.key: work for work in layers.works(3, 0.02, {"input": PAIRS, "output": PAIRS})}
     assert [len(task.checks) for task in given["layers_grouped"].part(7)] == [10] * 5
     (asked,) = given["layers_input"].tasks
     assert (asked.program, asked.checks) == (PAIRS[0][0].program, [CallCheck("f(2)", "3")])
