@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from behaviours import runtimes
 from cruxbox import Assurance, CallCheck, Client, Limits, Outcome, RunCheck, ScriptCheck, StdioCheck, Task, Verdict
-from cruxboxd.zygotes.setup import ZygoteKinds
 
 pytestmark = pytest.mark.kernel
 
@@ -310,84 +309,6 @@ def test_there_is_no_way_out(native: Client, tmp_path: Path):
     assert allowed == {"mount"}  # answered with death
 
 
-# ---- files of a check ----------------------------------------------------------------------------------------------
-
-
-def test_files_are_found_and_read_back(native: Client):
-    program = """
-    import os
-    print(open('in/a.txt').read(), sorted(os.listdir('.')))
-    open('out.bin', 'wb').write(bytes(range(256)))
-    os.makedirs('d'); open('d/x', 'w').write('1')
-    os.symlink('in/a.txt', 'link'); os.symlink('d', 'e')
-    os.mkdir('folder')
-    os._exit(3)
-    """
-    names = ["out.bin", "d/x", "link", "e/x", "folder", "none", "in/a.txt"]
-    check = RunCheck(files={"in/a.txt": b"check", "b": b""}, read_files=names)
-    verdict = run(native, program, check, files={"in/a.txt": b"task", "c": b""})
-    assert verdict.stdout == ""  # left without flushing
-    assert verdict.exit_code == 3
-    assert verdict.files == {"out.bin": bytes(range(256)), "d/x": b"1", "in/a.txt": b"check"}
-
-
-def test_more_than_the_output_limit_is_not_read_back(native: Client):
-    program = "open('x', 'wb').truncate(20 << 20)"
-    verdict = run(native, program, RunCheck(read_files=["x"]))
-    assert (verdict.outcome, verdict.files) == (Outcome.OUTPUT_LIMIT, {})
-    assert "files that were asked for" in verdict.detail
-
-
-def test_files_of_a_task_are_found_by_all_kinds(native: Client):
-    program = "def f():\n    return open('data').read()\n"
-    checks = [
-        CallCheck("f()", "'7'", id="call"),
-        ScriptCheck("assert f() == '7' == open('data').read()", id="script"),
-        ScriptCheck("assert f() == '7'", "f", id="entry"),
-    ]
-    tasks = [Task(program, checks, files={"data": b"7"}, env={"A": "1"})]
-    tasks.append(Task(program + "print(f())", [StdioCheck("", "7"), StdioCheck("", "8", files={"data": b"8"}, id="8")]))
-    tasks[1] = Task(tasks[1].program, [StdioCheck("", "7", id="7"), tasks[1].checks[1]], files={"data": b"7"})
-    verdicts = native.check(tasks)
-    assert [verdict.outcome for verdict in verdicts] == [Outcome.PASSED] * 5, verdicts
-
-
-def test_as_many_as_are_allowed_have_long_names_too(native: Client):
-    names = ["d/" * 64 + f"{number:02d}" + "x" * 70 for number in range(64)]
-    check = RunCheck(files=dict.fromkeys(names, b"1"), read_files=names, env={f"A{n}": "1" for n in range(64)})
-    assert run(native, "import os", check).files == dict.fromkeys(names, b"1")
-
-
-WRONG = {
-    "files names 'a/../b'": {"a/../b": b""},
-    "files names 'a' and 'a/b'": {"a": b"", "a/b": b""},
-}
-
-
-@pytest.mark.parametrize("why", WRONG)
-def test_names_that_cannot_be_are_that_tasks_own_fault(native: Client, why: str):
-    verdict, other = native.check(
-        [Task("x = 1", [RunCheck()], files=WRONG[why]), Task("print(1)", [StdioCheck("", "1")])]
-    )
-    assert verdict.outcome is Outcome.INVALID
-    assert why in verdict.detail
-    assert other.passed
-
-
-@pytest.mark.parametrize("check", [RunCheck(), ScriptCheck("assert f() == 1")], ids=["run", "script"])
-def test_files_that_its_memory_does_not_hold_are_the_tasks_own_fault(native: Client, check: RunCheck | ScriptCheck):
-    small = Limits(memory_bytes=16 * MIB)
-    (verdict,) = native.check([Task("def f(): return 1", [check], files={"a": bytes(15 * MIB)}, limits=small)])
-    assert verdict.outcome is Outcome.INVALID, verdict
-    assert "more memory than its limit" in verdict.detail
-
-
-def test_names_to_be_read_back_are_looked_at(native: Client):
-    verdict = run(native, "x = 1", RunCheck(read_files=["../../etc/passwd"]))
-    assert verdict.outcome is Outcome.INVALID
-    assert "run.read_files names '../../etc/passwd'" in verdict.detail
-
-
 # ---- without one ---------------------------------------------------------------------------------------------------
 
 
@@ -407,35 +328,3 @@ def test_without_a_folder_files_are_refused_and_programs_run(tmp_path: Path):
     assert verdicts[2].exception is not None
     assert verdicts[2].exception.type == "PermissionError"
     assert "policy" in verdicts[2].detail
-
-
-PLAIN = [
-    ([b"def f(x): return x", b"f(1)"], False),
-    ([b"import collections, sys as s\nfrom heapq import heappush\nprint(input())"], True),
-    ([b"import numpy as np"], True),
-    ([b"text = 'tempfile opened'"], True),
-    ([b"import os", b"os.path.join('a')"], False),
-]
-WITH_FILES = [
-    ([b"def f(): return open('x')"], False),
-    ([b"import tempfile"], False),
-    ([b"from pathlib import Path", b"f(1)"], False),
-    ([b"import os"], True),
-    ([b"import math, matplotlib"], True),
-    ([b"x = 1\n  from os import path"], True),
-    ([b"__import__('os')"], True),
-    ([b"try: import math\nexcept: pass"], True),
-]
-
-
-@pytest.mark.parametrize(("texts", "is_whole"), PLAIN)
-def test_what_does_nothing_with_files_does_not_pay(texts: list[bytes], is_whole: bool):
-    assert not ZygoteKinds(has_scratch=True).key("r", "0", texts, is_whole=is_whole).scratch
-
-
-@pytest.mark.parametrize(("texts", "is_whole"), WITH_FILES)
-def test_what_may_work_with_files_has_a_folder(texts: list[bytes], is_whole: bool):
-    key = ZygoteKinds(has_scratch=True).key("r", "0", texts, is_whole=is_whole)
-    assert key.scratch
-    assert key.preloaded
-    assert not ZygoteKinds().key("r", "0", texts, folder=True, is_whole=is_whole).scratch

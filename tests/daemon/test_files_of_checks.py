@@ -1,0 +1,100 @@
+"""Files of a check: found in its scratch folder, read back from it, and bounded."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from cruxbox import CallCheck, Client, Limits, Outcome, RunCheck, ScriptCheck, StdioCheck, Task, Verdict
+
+pytestmark = pytest.mark.kernel
+
+MIB = 1 << 20
+LIMITS = Limits(cpu_ms=20_000, wall_ms=60_000)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def has_scratch(native: Client) -> None:
+    layers = {layer.name: layer for layer in native.info().layers}
+    if not layers["scratch"].active:
+        pytest.skip(f"no scratch folder here: {layers['scratch'].detail}")
+
+
+def run(client: Client, program: str, check: RunCheck | None = None, **more: object) -> Verdict:
+    (verdict,) = client.check([Task(textwrap.dedent(program), [check or RunCheck()], limits=LIMITS, **more)])  # type: ignore[arg-type]
+    return verdict
+
+
+def test_files_are_found_and_read_back(native: Client):
+    program = """
+    import os
+    print(open('in/a.txt').read(), sorted(os.listdir('.')))
+    open('out.bin', 'wb').write(bytes(range(256)))
+    os.makedirs('d'); open('d/x', 'w').write('1')
+    os.symlink('in/a.txt', 'link'); os.symlink('d', 'e')
+    os.mkdir('folder')
+    os._exit(3)
+    """
+    names = ["out.bin", "d/x", "link", "e/x", "folder", "none", "in/a.txt"]
+    check = RunCheck(files={"in/a.txt": b"check", "b": b""}, read_files=names)
+    verdict = run(native, program, check, files={"in/a.txt": b"task", "c": b""})
+    assert verdict.stdout == ""  # left without flushing
+    assert verdict.exit_code == 3
+    assert verdict.files == {"out.bin": bytes(range(256)), "d/x": b"1", "in/a.txt": b"check"}
+
+
+def test_more_than_the_output_limit_is_not_read_back(native: Client):
+    program = "open('x', 'wb').truncate(20 << 20)"
+    verdict = run(native, program, RunCheck(read_files=["x"]))
+    assert (verdict.outcome, verdict.files) == (Outcome.OUTPUT_LIMIT, {})
+    assert "files that were asked for" in verdict.detail
+
+
+def test_files_of_a_task_are_found_by_all_kinds(native: Client):
+    program = "def f():\n    return open('data').read()\n"
+    checks = [
+        CallCheck("f()", "'7'", id="call"),
+        ScriptCheck("assert f() == '7' == open('data').read()", id="script"),
+        ScriptCheck("assert f() == '7'", "f", id="entry"),
+    ]
+    tasks = [Task(program, checks, files={"data": b"7"}, env={"A": "1"})]
+    tasks.append(Task(program + "print(f())", [StdioCheck("", "7"), StdioCheck("", "8", files={"data": b"8"}, id="8")]))
+    tasks[1] = Task(tasks[1].program, [StdioCheck("", "7", id="7"), tasks[1].checks[1]], files={"data": b"7"})
+    verdicts = native.check(tasks)
+    assert [verdict.outcome for verdict in verdicts] == [Outcome.PASSED] * 5, verdicts
+
+
+def test_as_many_as_are_allowed_have_long_names_too(native: Client):
+    names = ["d/" * 64 + f"{number:02d}" + "x" * 70 for number in range(64)]
+    check = RunCheck(files=dict.fromkeys(names, b"1"), read_files=names, env={f"A{n}": "1" for n in range(64)})
+    assert run(native, "import os", check).files == dict.fromkeys(names, b"1")
+
+
+WRONG = {
+    "files names 'a/../b'": {"a/../b": b""},
+    "files names 'a' and 'a/b'": {"a": b"", "a/b": b""},
+}
+
+
+@pytest.mark.parametrize("why", WRONG)
+def test_names_that_cannot_be_are_that_tasks_own_fault(native: Client, why: str):
+    verdict, other = native.check(
+        [Task("x = 1", [RunCheck()], files=WRONG[why]), Task("print(1)", [StdioCheck("", "1")])]
+    )
+    assert verdict.outcome is Outcome.INVALID
+    assert why in verdict.detail
+    assert other.passed
+
+
+@pytest.mark.parametrize("check", [RunCheck(), ScriptCheck("assert f() == 1")], ids=["run", "script"])
+def test_files_that_its_memory_does_not_hold_are_the_tasks_own_fault(native: Client, check: RunCheck | ScriptCheck):
+    small = Limits(memory_bytes=16 * MIB)
+    (verdict,) = native.check([Task("def f(): return 1", [check], files={"a": bytes(15 * MIB)}, limits=small)])
+    assert verdict.outcome is Outcome.INVALID, verdict
+    assert "more memory than its limit" in verdict.detail
+
+
+def test_names_to_be_read_back_are_looked_at(native: Client):
+    verdict = run(native, "x = 1", RunCheck(read_files=["../../etc/passwd"]))
+    assert verdict.outcome is Outcome.INVALID
+    assert "run.read_files names '../../etc/passwd'" in verdict.detail

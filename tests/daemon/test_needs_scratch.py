@@ -1,0 +1,37 @@
+"""Which texts may work with files, and so get a worker with a scratch folder."""
+
+from __future__ import annotations
+
+import pytest
+from cruxboxd.zygotes.setup import ZygoteKinds
+
+PLAIN = [
+    ([b"def f(x): return x", b"f(1)"], False),
+    ([b"import collections, sys as s\nfrom heapq import heappush\nprint(input())"], True),
+    ([b"import numpy as np"], True),
+    ([b"text = 'tempfile opened'"], True),
+    ([b"import os", b"os.path.join('a')"], False),
+]
+WITH_FILES = [
+    ([b"def f(): return open('x')"], False),
+    ([b"import tempfile"], False),
+    ([b"from pathlib import Path", b"f(1)"], False),
+    ([b"import os"], True),
+    ([b"import math, matplotlib"], True),
+    ([b"x = 1\n  from os import path"], True),
+    ([b"__import__('os')"], True),
+    ([b"try: import math\nexcept: pass"], True),
+]
+
+
+@pytest.mark.parametrize(("texts", "is_whole"), PLAIN)
+def test_what_does_nothing_with_files_does_not_pay(texts: list[bytes], is_whole: bool):
+    assert not ZygoteKinds(has_scratch=True).key("r", "0", texts, is_whole=is_whole).scratch
+
+
+@pytest.mark.parametrize(("texts", "is_whole"), WITH_FILES)
+def test_what_may_work_with_files_has_a_folder(texts: list[bytes], is_whole: bool):
+    key = ZygoteKinds(has_scratch=True).key("r", "0", texts, is_whole=is_whole)
+    assert key.scratch
+    assert key.preloaded
+    assert not ZygoteKinds().key("r", "0", texts, folder=True, is_whole=is_whole).scratch
