@@ -130,6 +130,29 @@ def test_what_it_does_not_know_is_no_field_of_ours():
 
 
 @pytest.mark.parametrize(
+    "unknown",
+    [b"\x78\xff\xff\x01", b"\x79" + b"\xff" * 8, b"\x7d" + b"\xff" * 4, b"\x78" + b"\x80" * 9 + b"\x01"],
+    ids=["varint", "fixed64", "fixed32", "longest"],
+)
+def test_fields_of_every_type_are_walked_over(unknown: bytes):
+    assert outlined(unknown + field(1, unknown + field(3, b"") + unknown) + unknown).checks == 1
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *[tag + bytes(size) for tag in (b"\x0b", b"\x0c", b"\x0e", b"\x0f") for size in (1, 4, 8)],
+        b"\x02\x00", b"\x00\x00", b"\x08" + b"\x80" * 10 + b"\x01", b"\xfa\xff\xff\xff\x7f\x00", b"\x0a",
+        b"\x0a\x02x",
+    ],
+)  # fmt: skip
+def test_what_is_no_field_is_refused(data: bytes):
+    """Groups, types that do not exist, field 0, numbers that are too long or large, fields that are cut off."""
+    with pytest.raises(Malformed):
+        outlined(data)
+
+
+@pytest.mark.parametrize(
     ("data", "times"),
     [
         (field(1, b"\x1a\x00" * 10) * 10_000, 109),
