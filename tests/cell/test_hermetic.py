@@ -6,8 +6,10 @@ import bisect
 import itertools
 import json
 import math
+import opcode
 import os
 import string
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -33,6 +35,7 @@ HERMETIC = {
     " return math.pi, d, bisect.bisect, i.chain",
     "the word import": "def f(x): return 'import os'",
     "hash": "def f(x): return hash(x)",
+    "a global underscore": "_ = 1\ndef f(x): return _ + x",
     "own exception": "def f(x):\n raise ValueError(x)",
 }  # fmt: skip
 NOT_HERMETIC = {
@@ -77,6 +80,7 @@ NOT_HERMETIC = {
     "format of a text that is computed": "def f(x): return ('{0' + '.real}').format(x)",
     "format of one of two texts": "def f(x): return ('{}' if x else x).format(f)",
     "format of another type's method": "def f(x): return str.format('{0.real}', x)",
+    "format of a number": "def f(x): return (1).format(x)",
     "format of an item": "def f(x): return '{0[0]}'.format(x)",
     "format of an attribute in a width": "def f(x): return '{:{0.real}}'.format(x)",
     "format_map": "def f(x): return '{a}'.format_map({'a': x})",
@@ -151,6 +155,19 @@ def test_calls_with_code_of_their_own_may_not(more: str):
     shown = {name: getattr(plain, name) for name in names}
     assert may_share(SimpleNamespace(**shown), frozenset("f"))
     assert not may_share(SimpleNamespace(**{**shown, more: (plain,)}), frozenset("f"))
+
+
+def test_calls_are_held_to_harmless_intrinsics(monkeypatch: pytest.MonkeyPatch):
+    """No expression has another today: so an operation that every call has stands for one that does harm."""
+    call = compile("f(1)", "<call>", "eval", dont_inherit=True)
+    monkeypatch.setattr(hermetic_rule, "_INTRINSIC", opcode.opmap["RETURN_VALUE"])
+    assert not may_share(call, frozenset("f"))
+
+
+def test_what_is_not_loaded_is_not_imported(monkeypatch: pytest.MonkeyPatch):
+    assert hermetic("import bisect")
+    monkeypatch.delitem(sys.modules, "bisect")
+    assert not hermetic("import bisect")
 
 
 def test_an_interpreter_that_nobody_looked_at_shares_nothing(monkeypatch: pytest.MonkeyPatch):

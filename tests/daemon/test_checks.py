@@ -167,3 +167,10 @@ def test_scripts():
 )
 def test_what_a_program_finds_around_it(fields: dict[str, object], found: Setting):
     assert read_setting(pb.RunCheck(**fields), "run.", FOLDER) == (found, "")
+
+
+def test_a_checks_setting_goes_over_its_tasks():
+    own, tasks = Setting(("a",), (("A", "1"),)), Setting(("b",), (("A", "2"), ("B", "3")), (("f", b""),))
+    assert own.over(tasks) == Setting(("a",), (("A", "1"), ("B", "3")), (("f", b""),))
+    assert Setting().over(tasks) == tasks
+    assert (Setting().packed(), own.packed() != b"") == (b"", True)

@@ -42,7 +42,7 @@ TESTS = {
     "cruxboxd/judging/expected.py": ["fuzz/test_fuzz_bytes.py", _WORKERS],
     "cruxboxd/judging/cuts.py": ["daemon/test_cuts.py"],
     "cruxboxd/judging/literals.py": ["fuzz/test_fuzz_literals.py"],
-    "cruxboxd/judging/tasks.py": ["daemon/test_requests.py", "daemon/test_programs.py"],
+    "cruxboxd/judging/tasks.py": ["daemon/test_checks.py", "daemon/test_requests.py", "daemon/test_programs.py"],
     "cruxboxd/scheduling/bundles.py": [_BUNDLES, "daemon/test_bundles.py -m kernel"],
     "cruxboxd/scheduling/fair_queue.py": ["daemon/test_fair_queue.py"],
     "cruxboxd/scheduling/scheduler.py": [
