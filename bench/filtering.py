@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 from cruxbox import Client, Limits
@@ -60,7 +61,7 @@ def _generate(folder: Path, asked: argparse.Namespace) -> None:
             out.write(json.dumps(candidate) + "\n")
 
 
-def _measured(folder: Path, target: str, asked: argparse.Namespace) -> dict:
+def _measured(folder: Path, target: str, asked: argparse.Namespace) -> dict[str, Any]:
     process = psutil.Process()
     rss: dict[int, float] = {}
     quarter = max(1, asked.candidates // 4)

@@ -98,9 +98,7 @@ def honest(both: Both, name: str, seconds: float) -> tuple[Tally, float]:
 
     async def clients() -> None:
         until = time.monotonic() + seconds
-        await asyncio.gather(
-            *[one_client(both, name, tally, until, n) for n in range(CLIENTS[name])]  # type: ignore[arg-type]
-        )
+        await asyncio.gather(*[one_client(both, name, tally, until, n) for n in range(CLIENTS[name])])
 
     asyncio.run(clients())
     return tally, time.process_time() - began

@@ -86,7 +86,7 @@ class Attacker(threading.Thread):
                 try:
                     came = way(channel)
                 except grpc.RpcError as error:
-                    came = error.code().name  # type: ignore[attr-defined]
+                    came = error.code().name
                 except OSError as error:
                     came = type(error).__name__
             self._seen[f"{name} {came}"] += 1

@@ -69,9 +69,9 @@ def main() -> None:
     from cruxcell import native
 
     twins = {"pure": native.load(pure=True)}
-    native = native.load(pure=False)  # type: ignore[assignment]
-    if native is not twins["pure"]:
-        twins["native"] = native  # type: ignore[assignment]
+    helper = native.load(pure=False)
+    if helper is not twins["pure"]:
+        twins["native"] = helper
     print(json.dumps({name: _measure(twin) for name, twin in twins.items()}))
 
 

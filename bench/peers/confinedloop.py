@@ -11,42 +11,47 @@ import os
 import sys
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 MEMORY_BYTES = 256 << 20
 
 
-def judge(program, call, expected):
+def judge(program: str, call: str, expected: str) -> None:
     """Run one check in this process, the child, and leave with 0 when it holds."""
     code = 1
     try:
-        space = {"__name__": "candidate"}
+        space: dict[str, object] = {"__name__": "candidate"}
         exec(compile(program, "<program>", "exec"), space)
         code = 0 if eval(call, space) == eval(expected, {}) else 1
     finally:
         os._exit(code)
 
 
-def nothing():
+def nothing() -> None:
     """The confinement of an unconfined worker."""
 
 
-def confinement(message, answer):
+def confinement(message: "dict[str, Any]", answer: int) -> "Callable[[], None]":
     """Confine this process as a zygote; gives the function that confines a child as a worker."""
     from cruxcell import native
     from cruxcell.confinement import confine, rlimits
     from cruxcell.confinement.settings import Settings
 
-    native = native.load(False)
-    rlimits = rlimits.pack(rlimits.address_space() + MEMORY_BYTES, 0, 10_000_000_000)
+    helper = native.load(False)
+    limits = rlimits.pack(rlimits.address_space() + MEMORY_BYTES, 0, 10_000_000_000)
     bpf = message["bpf"]
     if not message["confine"]:
         return nothing
     settings = Settings(readable=message["readable"], keep_fds=(0, 1, 2, answer), empty_dir=message["empty_dir"])
-    confine.confine_zygote(native, settings)
+    confine.confine_zygote(helper, settings)
     parent = os.getpid()
-    return lambda: confine.confine_worker(native, rlimits, bpf, parent)
+    return lambda: confine.confine_worker(helper, limits, bpf, parent)
 
 
-def loop(message, checks, answer):
+def loop(message: "dict[str, Any]", checks: "list[tuple[str, str, str]]", answer: int) -> None:
     """Judge each check in a child of its own; write one byte for each, then the seconds, to `answer`."""
     confine_child = confinement(message, answer)
     verdicts = bytearray()
@@ -64,7 +69,7 @@ def loop(message, checks, answer):
     os._exit(0)
 
 
-def main():
+def main() -> None:
     message = marshal.load(sys.stdin.buffer)
     sys.path.append(message["sandbox"])
     checks, cores = message["checks"], message["cores"]

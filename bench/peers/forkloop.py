@@ -13,18 +13,18 @@ import sys
 import time
 
 
-def judge(program, call, expected):
+def judge(program: str, call: str, expected: str) -> None:
     """Run one check in this process, the child, and leave with 0 when it holds."""
     code = 1
     try:
-        space = {"__name__": "candidate"}
+        space: dict[str, object] = {"__name__": "candidate"}
         exec(compile(program, "<program>", "exec"), space)
         code = 0 if not call or eval(call, space) == eval(expected, {}) else 1
     finally:
         os._exit(code)
 
 
-def loop(checks, answer):
+def loop(checks: "list[tuple[str, str, str]]", answer: int) -> None:
     """Judge each check in a child of its own and write one byte for each to `answer`."""
     verdicts = bytearray()
     for program, call, expected in checks:
@@ -37,7 +37,7 @@ def loop(checks, answer):
     os._exit(0)
 
 
-def main():
+def main() -> None:
     message = marshal.load(sys.stdin.buffer)
     if message.get("warm"):  # the first compilation in a process sets up the compiler's types, a millisecond's work
         exec(compile("def f(x):\n    return [x]\nf(1)", "<warm>", "exec"), {})

@@ -17,9 +17,9 @@ def judge(timeout_s: float, check: tuple[str, str, str]) -> bool:
     that is what the program is already."""
     program, call, expected = check
     if not call:
-        return reference.judge_text(program, timeout_s)
+        return bool(reference.judge_text(program, timeout_s))
     test = f"def check(candidate):\n    assert {call} == {expected}\n"
-    return reference.judge_text(f"{program}\n{test}\ncheck(f)", timeout_s)
+    return bool(reference.judge_text(f"{program}\n{test}\ncheck(f)", timeout_s))
 
 
 def main() -> None:

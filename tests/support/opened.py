@@ -10,14 +10,14 @@ import sys
 from dataclasses import replace
 
 from cruxboxd import command as daemon
+from cruxboxd.settings import cli_options
 from cruxboxd.settings.config import Config
 
 if __name__ == "__main__":
     layers = frozenset(sys.argv[1].split(","))
-    read = daemon.config_from
 
     def config_from(options: argparse.Namespace) -> Config:
-        return replace(read(options), opened=layers)
+        return replace(cli_options.config_from(options), opened=layers)
 
-    daemon.config_from = config_from
+    vars(daemon)["config_from"] = config_from
     daemon.main(sys.argv[2:])
