@@ -24,7 +24,7 @@ from cruxboxd.rpc import health
 from cruxboxd.rpc.codec import Offer, Stamp
 from cruxboxd.rpc.health import Health
 from cruxboxd.rpc.interceptor import MOST_HEADER_BYTES, Interceptor
-from cruxboxd.rpc.listeners import listen
+from cruxboxd.rpc.listeners import is_unix, listen
 from cruxboxd.rpc.response_stream import Answers
 from cruxboxd.rpc.service import SandboxService
 from cruxboxd.rpc.tracing import Tracer
@@ -167,6 +167,7 @@ class Server:
         engine.metrics.watch_accepted(lambda: admission.checks)
         self._interceptor = Interceptor(identity, admission, engine.metrics, Tracer())
         self._health = Health()
+        self._watching: asyncio.Task[None] | None = None
         self._server = grpc.aio.server(interceptors=(self._interceptor,), options=_channel_options(config))
         service = SandboxService(
             judge=engine.judge, offer=engine.offer(), stamp=engine.stamp(), info=engine.info(), identity=identity,
@@ -181,6 +182,8 @@ class Server:
         """Open the doors. Raises ConfigError for an address that cannot or must not be listened on."""
         listen(self._server, self._engine.config)
         await self._server.start()
+        if not all(map(is_unix, self._engine.config.listen)):
+            self._watching = asyncio.create_task(self._interceptor.connections.watch())
         self._say("SERVING")
 
     async def drain(self) -> None:
@@ -188,6 +191,8 @@ class Server:
         self._say("NOT_SERVING")
         log.info("draining", extra={"seconds": self._engine.config.drain_s})
         await self._interceptor.drain(self._engine.config.drain_s)
+        if self._watching is not None:
+            self._watching.cancel()
         await self._server.stop(_STOP_S)
 
     def _say(self, status: str) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+import os
 import socket
 import time
 from collections.abc import Iterator
 
 import grpc
 import pytest
+from conformance import http2
 from cruxbox import Outcome
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.judging.judge import Judge
@@ -23,7 +25,7 @@ from cruxboxd.tenancy.starts import LEAST_PLACES, LEFT_S, Starts
 from support.daemons import Served
 from support.tasks import sums
 from support.waiting import until
-from test_doors import CHECK, STREAM, tenants
+from test_doors import CHECK, STREAM, call, tenants
 from test_strangers import never
 
 SLEEPS = "import time\ndef f(n):\n    time.sleep(50)\n"
@@ -136,20 +138,41 @@ def test_a_connection_that_does_not_stop_calling_without_a_token_is_ended(daemon
         held.cancel()
 
 
+def test_a_connection_that_sends_much_before_a_call_is_ended(daemon):
+    """A header block without end, say; and who has called may send as much as a message may have."""
+    more = b"\x10\x03abc\x3f" + b"y" * 63
+    frame = http2.frame(http2.CONTINUATION, 0, 1, more * 200)
+    with http2.connect(("127.0.0.1", daemon.port)) as line:
+        line.sendall(http2.frame(http2.HEADERS, 0, 1, http2.request_headers(CHECK)))
+        sent = 0
+        with contextlib.suppress(ConnectionError):
+            while sent < 10_000:
+                line.sendall(frame)
+                sent += 1
+    assert sent < 10_000
+    for _ in range(3):
+        assert call(daemon, b"\x0a\x00" * (7 << 20), "alice")[0] == "INVALID_ARGUMENT"
+    assert daemon.log.count("too many bytes before a call") == 1
+
+
 def codes(channel: grpc.Channel, count: int, metadata: object = None) -> set[str]:
     """What so many calls at once come to."""
     method = channel.unary_unary("/cruxbox.v1.Sandbox/GetServerInfo")  # type: ignore[call-arg]
     return {one.code().name for one in [method.future(b"", metadata=metadata, timeout=60) for _ in range(count)]}
 
 
-def test_only_the_connection_of_that_peer_is_ended():
+def test_only_the_connection_of_that_peer_is_ended(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as server, contextlib.ExitStack() as stack:
         clients = [stack.enter_context(socket.create_connection(server.getsockname())) for _ in range(2)]
         for _ in clients:
             stack.enter_context(server.accept()[0])
         host, port = clients[0].getsockname()
-        assert connections.end(connections.address_of(f"ipv4:{host}:{port}")) == 1
-        assert clients[0].recv(1) == b""
+        before = os.listdir("/proc/self/fd")
+        with (tmp_path / "file").open("w"):
+            assert connections.end(connections.address_of(f"ipv4:{host}:{port}")) == 1
+        assert os.listdir("/proc/self/fd") == before
+        with pytest.raises(ConnectionResetError):
+            clients[0].recv(1)
         clients[1].settimeout(0.05)
         with pytest.raises(TimeoutError):
             clients[1].recv(1)

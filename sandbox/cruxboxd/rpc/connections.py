@@ -1,7 +1,7 @@
-"""Ends the connections of callers whom nobody knows and who do not stop calling.
+"""Ends the connections of callers whom nobody knows and who do not stop calling, or sending.
 
 gRPC offers no way to end a connection, so this module looks for its socket among the descriptors of the process and
-shuts it down; gRPC finds it closed by its peer. A proxy may send the calls of many callers on one connection: as long
+resets it; gRPC finds it closed by its peer. A proxy may send the calls of many callers on one connection: as long
 as a call of a tenant is open on it, it stays. The connections of a unix socket cannot be told apart, and stay.
 """
 
@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import ipaddress
 import logging
 import os
 import socket
+import stat
+import struct
 import time
 from collections import Counter
+from collections.abc import Iterator
 from typing import Union
 from urllib.parse import unquote
 
@@ -23,12 +27,20 @@ from cruxboxd.observer import Observer
 log = logging.getLogger(__name__)
 
 MOST_REFUSALS, _WINDOW_S = 64, 1.0
+_ENOUGH = 1 << 30
+# gRPC reads a header block to its end, however long, and the event loop then makes an object of each header: 10 ms for
+# each MiB. Requests are read when their caller is known; before, each stream may have 64 KiB on the way.
+MOST_BYTES, _LOOK_S = 2 << 20, 0.2
+_BYTES_RECEIVED = 128  # where `struct tcp_info` has them
+_LIBC = ctypes.CDLL(None)
+_NOBODY = bytes(16)  # AF_UNSPEC: to connect a socket to it resets the connection that it has
 
 Address = tuple[Union[ipaddress.IPv4Address, ipaddress.IPv6Address], int]
 
 
 class Connections:
-    """Counts, for each peer, the calls of tenants that are open, and the calls without identity in a second."""
+    """Counts, for each peer, the calls of tenants that are open, and the calls without identity in a second; and the
+    bytes of connections on which no call has come yet."""
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
@@ -36,10 +48,17 @@ class Connections:
         self._refused: Counter[str] = Counter()
         self._since = 0.0
         self._ending: asyncio.Future[int] | None = None
+        self._known: dict[str, Address] = {}
 
     def opened(self, peer: str) -> None:
         """A call of a tenant is open."""
         self._open[peer] += 1
+        self._know(peer)
+
+    def _know(self, peer: str) -> None:
+        """A call has come from there: its bytes are bounded by its windows."""
+        if peer not in self._known and (address := address_of(peer)) is not None:
+            self._known[peer] = address
 
     def closed(self, peer: str) -> None:
         """It is not any more."""
@@ -49,6 +68,7 @@ class Connections:
 
     def refused(self, peer: str) -> None:
         """A call without identity was refused. Ends the connection if it had too many in a second, one at a time."""
+        self._know(peer)
         now = time.monotonic()
         if now - self._since > _WINDOW_S:
             self._since = now
@@ -59,10 +79,29 @@ class Connections:
         address = address_of(peer)
         if address is None:
             return
-        self._refused[peer] = 0
-        log.warning("a connection is ended: too many calls without identity", extra={"peer": peer})
+        self._refused[peer] = -_ENOUGH  # what is on its way from it comes yet
+        self._ending = self._end(address, "too many calls without identity")
+
+    def _end(self, address: Address, why: str) -> asyncio.Future[int]:
+        log.warning("a connection is ended", extra={"peer": f"{address[0]} port {address[1]}", "reason": why})
         self._observer.refused("", "flood")
-        self._ending = asyncio.get_running_loop().run_in_executor(None, end, address)
+        return asyncio.get_running_loop().run_in_executor(None, end, address)
+
+    async def watch(self) -> None:
+        """End connections that send much before there is a call on them; until cancelled."""
+        before: dict[Address, int] = {}
+        ended: set[Address] = set()
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            found = await asyncio.get_running_loop().run_in_executor(None, received)
+            self._known = {peer: address for peer, address in self._known.items() if address in found}
+            ended &= found.keys()
+            spared = {*self._known.values(), *ended}
+            for address, size in found.items():
+                if address not in spared and size - before.get(address, 0) > MOST_BYTES:
+                    ended.add(address)
+                    await self._end(address, "too many bytes before a call")
+            before = found
 
 
 def address_of(peer: str) -> Address | None:
@@ -80,15 +119,43 @@ def _address(host: str, port: int) -> Address:
 
 
 def end(address: Address) -> int:
-    """Shut down this process's connections with a peer; how many there were.
+    """Reset this process's connections with a peer; how many there were.
 
-    A descriptor may be closed, and its number given to something else, at any time. So each is duplicated first, and
-    the duplicate is looked at: it stays what it is.
+    A connection that is only shut down lives on as long as gRPC does not read from it.
     """
     ended = 0
-    for name in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(int(name))) as found:
-            if found.family in (socket.AF_INET, socket.AF_INET6) and _address(*found.getpeername()[:2]) == address:
-                found.shutdown(socket.SHUT_RDWR)
-                ended += 1
+    for found, peer in _connections():
+        if peer == address:
+            ended += _LIBC.connect(found.fileno(), _NOBODY, len(_NOBODY)) == 0
     return ended
+
+
+def received() -> dict[Address, int]:
+    """The peers of this process's connections, and the bytes that came from each."""
+    sizes: dict[Address, int] = {}
+    for found, peer in _connections():
+        with contextlib.suppress(OSError, struct.error):
+            info = found.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _BYTES_RECEIVED + 8)
+            sizes[peer] = struct.unpack_from("=Q", info, _BYTES_RECEIVED)[0]
+    return sizes
+
+
+def _connections() -> Iterator[tuple[socket.socket, Address]]:
+    """The internet sockets of this process that have a peer.
+
+    A descriptor may be closed, and its number given to something else, at any time. So what may be a socket is
+    duplicated first, and the duplicate is looked at: it stays what it is.
+    """
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            if not stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                continue
+            copy = os.dup(int(name))
+            try:
+                found = socket.socket(fileno=copy)
+            except OSError:  # something else has the number by now
+                os.close(copy)
+                continue
+            with found:
+                if found.family in (socket.AF_INET, socket.AF_INET6):
+                    yield found, _address(*found.getpeername()[:2])

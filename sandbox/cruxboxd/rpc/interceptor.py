@@ -86,7 +86,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
 
     def __init__(self, identity: Identity, admission: Admission, observer: Observer, tracer: Tracer) -> None:
         self._identity, self._admission, self._observer, self._tracer = identity, admission, observer, tracer
-        self._connections = Connections(observer)
+        self.connections = Connections(observer)
         self._open: set[Call] = set()
         self._refused_bytes = 0
         self._empty = asyncio.Event()
@@ -165,7 +165,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
                     await behave(context)
             except Unidentified as error:
                 refused = Refused(grpc.StatusCode.UNAUTHENTICATED, "unidentified", str(error))
-                self._connections.refused(call.peer)
+                self.connections.refused(call.peer)
             except Refused as error:
                 # Without its traceback, whose frames hold the request for as long as somebody holds the exception.
                 refused = error.bare()
@@ -202,11 +202,11 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
             raise away()
         self._admission.enter(call.tenant)
         self._open.add(call)
-        self._connections.opened(call.peer)
+        self.connections.opened(call.peer)
         try:
             yield
         finally:
-            self._connections.closed(call.peer)
+            self.connections.closed(call.peer)
             self._admission.leave(call.tenant)
             self._open.discard(call)
             if not self._open:
