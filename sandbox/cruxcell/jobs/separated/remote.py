@@ -25,6 +25,11 @@ _PUBLIC = frozenset(
         "__dict__",
         "__wrapped__",
         "__annotations__",
+        "__code__",
+        "__defaults__",
+        "__kwdefaults__",
+        "__func__",
+        "__self__",
         "__members__",
         "_fields",
         "_asdict",
@@ -65,6 +70,10 @@ class RemoteType(type):
             type.__setattr__(cls, name, value)
         else:
             connection[0].ask("set", cls, name, value)
+
+    def __delattr__(cls, name):
+        # type: (str) -> None
+        connection[0].ask("del", cls, name)
 
     @property
     def __doc__(cls):  # type: ignore[override]
