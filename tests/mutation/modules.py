@@ -28,7 +28,7 @@ _PAIRS = ["daemon/test_separated.py", "daemon/test_separated_raw.py", "idioms/te
 # A module below sandbox/ -> what pytest is given, below tests/, in the order in which it is asked.
 TESTS = {
     "cruxboxd/zygotes/report.py": ["daemon/test_report.py", "daemon/test_charging.py", _BUNDLES],
-    "cruxboxd/zygotes/seals.py": [_SEALS],
+    "cruxboxd/zygotes/seals.py": ["daemon/test_unsealing.py", _SEALS],
     "cruxboxd/zygotes/jobs.py": [_BUNDLES, _SEALS, _WORKERS],
     "cruxboxd/zygotes/company.py": [_BUNDLES, _AUDIT],
     "cruxboxd/judging/charging.py": ["daemon/test_charging.py", _SEALS],
