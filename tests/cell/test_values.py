@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import sys
 from collections import Counter, OrderedDict, defaultdict, namedtuple
 
 import pytest
@@ -169,3 +170,31 @@ def test_repr_is_for_people():
     assert canonical.short_repr("a" * 100, 10) == ("'" + "a" * 9, True)
     assert "int of 40001 bits" in canonical.short_repr(1 << 40_000, 100)[0]
     assert canonical.short_repr([1 << 40_000], 100)[0].startswith("<a value with very long ints")
+
+
+class EqualsEverything(type):
+    def __eq__(cls, other: object) -> bool:
+        return True
+
+    __hash__ = type.__hash__
+
+
+def test_nobody_passes_for_a_dict_of_the_library():
+    """By the name of the module, nor by a metaclass that says yes; nor where `collections` is not loaded."""
+    says_so = {"__module__": "collections", "__eq__": lambda self, other: True, "__hash__": None}
+    for made in (type("OrderedDict", (dict,), says_so), EqualsEverything("OrderedDict", (dict,), says_so)):
+        with pytest.raises(NotPlain):
+            canon(made())
+
+
+def test_a_dict_of_the_library_is_one_only_where_it_is_loaded(monkeypatch: pytest.MonkeyPatch):
+    assert canon(OrderedDict(a=1)) == canon({"a": 1})
+    monkeypatch.delitem(sys.modules, "collections")
+    with pytest.raises(NotPlain):
+        canon(type("Own", (dict,), {"__module__": "collections", "__eq__": lambda self, other: True})())
+
+
+def test_large_numbers_have_a_form_of_their_own():
+    small = [canon(value)[:1] for value in (0, (1 << 63) - 1, -(1 << 63))]
+    assert small == [b"i"] * 3
+    assert [canon(value)[:1] for value in (1 << 63, -(1 << 63) - 1, 10**5_000)] == [b"I"] * 3

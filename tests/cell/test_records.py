@@ -1,0 +1,46 @@
+"""What a worker writes of its own about findings and errors."""
+
+import types
+
+from cruxcell.protocol import frames, messages, records
+
+
+def caught(source: str, name: str = "<program>") -> BaseException:
+    try:
+        exec(compile(source, name, "exec"), {})
+    except BaseException as error:
+        return error
+    raise AssertionError("it raised nothing")
+
+
+def test_findings_are_places():
+    names = messages.FINDING_NAMES
+    record = records.findings(7, [{names[1], names[0]}, set(), {names[-1]}])
+    assert frames.unpack(record[4:])[2:] == [bytes([0, 1]), b"", bytes([len(names) - 1])]
+
+
+def test_the_line_is_that_of_the_program_or_check():
+    assert records.line_of(caught("def f():\n\n  1 / 0\nf()")) == 3
+    assert records.line_of(caught("import json\n\njson.loads('x')", "<check>")) == 3
+    assert records.line_of(caught("1 / 0", "other")) == 0
+    assert records.line_of(ValueError()) == 0
+
+
+def test_what_is_out_of_memory():
+    """Who raised it says the operation that did, at the end of the trace."""
+    assert records.is_out_of_memory(caught("def f():\n  return [0] * (1 << 60)\nf()"))
+    assert not records.is_out_of_memory(caught("def f():\n  raise MemoryError\nf()"))
+    assert not records.is_out_of_memory(caught("1 / 0"))
+    assert records.is_out_of_memory(MemoryError())
+    raised = caught("raise MemoryError")
+    trace = raised.__traceback__
+    assert trace is not None
+    assert trace.tb_next is not None
+    raised.__traceback__ = types.TracebackType(None, trace.tb_next.tb_frame, -1, 1)
+    assert records.is_out_of_memory(raised)
+
+
+def test_a_record_of_numbers():
+    for _ in range(2):
+        record = records.limit(b"?", 3, 4)
+        assert frames.unpack(record[4:]) == [b"?", records.NUMBERS.pack(3, 4, 0, 0, 0)]
