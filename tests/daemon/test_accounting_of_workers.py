@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -15,6 +16,8 @@ from cruxboxd.tenancy.tenants import Tenant
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
+from cruxboxd.zygotes.zygote_process import ZygoteProcess
+from cruxcell.clocks import FAST_MS
 from cruxcell.protocol import messages, payloads
 
 pytestmark = pytest.mark.kernel
@@ -98,6 +101,21 @@ async def test_both_halves_of_a_pair_are_charged():
     async with opened as pool:
         results = await pool.run_pair(pair(burn + "def f(x): return x", burn + "assert candidate(1) == 1"))
         assert opened.charged == sum(result.facts.cpu_ns for result in results) > 0
+
+
+async def test_workers_that_are_a_little_slow_are_handed_out_twice_at_the_most(monkeypatch):
+    """A job called back from behind a slow worker does not wait behind another: where all workers are a little slower
+    than fast, each hand-over would be taken back, and what it costs would keep them so."""
+    handed: Counter[Job] = Counter()
+    run = ZygoteProcess.run
+    monkeypatch.setattr(ZygoteProcess, "run", lambda zygote, one: (handed.update([one]), run(zygote, one))[1])
+    nap = f"import time\ndef f():\n    time.sleep({3 * FAST_MS / 1000})"
+    async with Opened() as pool:
+        results = await asyncio.wait_for(asyncio.gather(*[pool.run(job(nap)) for _ in range(40)]), 60)
+    assert [result.error for result in results] == [""] * 40
+    assert {result.attempts for result in results} == {1}
+    assert len(handed) == 40
+    assert max(handed.values()) <= 2
 
 
 async def test_a_cancelled_job_that_waits_costs_nothing_and_holds_nothing():
