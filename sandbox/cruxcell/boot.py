@@ -208,7 +208,8 @@ def _warm_up(helper):
     canonical.short_repr(value, 100)
     transfer.decode(transfer.encode([value, ("a", None, 1.5)], 10_000))
     frames.unpack(frames.pack([b"", b"1"]))
-    parsing.split_assertion("assert [1, (2, 'x')] == f(1)")
+    assertion = "assert [1, (2, 'x')] == f(1)"
+    parsing.split_assertion(assertion, parsing.parse_text(assertion, "exec"))
     try:
         helper.run(parsing.compile_text("1/0", parsing.CHECK, "eval"), namespace, 1000, -1, b"-")
     except ZeroDivisionError as error:

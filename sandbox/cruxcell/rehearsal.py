@@ -2,7 +2,7 @@
 
 What the interpreter notes down while it first runs something (where attributes are found, a faster form of the
 harness's code, versions of classes) it notes on the pages of the code and the classes. What is noted before the fork,
-no worker notes on copies of its own: of a worker's page faults this saves up to half.
+no worker notes on copies of its own. For a half of a separated script this saves a fifth of its CPU time.
 """
 
 import _socket
@@ -44,7 +44,7 @@ def rehearse(helper):
     # type: (Helper) -> None
     """Do jobs such as most are, of each kind. Nothing of it stays but what the interpreter has noted down."""
     before = sys.getrecursionlimit(), sys.stdin, sys.stdout, sys.stderr
-    own = sys.__stdin__, sys.__stdout__, sys.__stderr__
+    own, main = (sys.__stdin__, sys.__stdout__, sys.__stderr__), sys.modules["__main__"]
     stage = _Stage(helper)
     try:
         for turn in range(_CALLS):
@@ -56,6 +56,7 @@ def rehearse(helper):
         sys.setrecursionlimit(before[0])
         sys.stdin, sys.stdout, sys.stderr = before[1:]
         sys.__stdin__, sys.__stdout__, sys.__stderr__ = own  # type: ignore[misc]
+        sys.modules["__main__"] = main  # a script's module took its place
         stage.close()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cruxcell.analysis import parsing
-from cruxcell.analysis.parsing import Invalid, classify_call, compile_expression, is_constant, split_assertion
+from cruxcell.analysis.parsing import Invalid, classify_call, compile_expression, is_constant, parse_text, split_assertion
 from cruxcell.protocol import messages
 
 # text, entry point -> class
@@ -89,7 +89,7 @@ ASSERTIONS = [
 
 @pytest.mark.parametrize(("script", "value", "other"), ASSERTIONS)
 def test_an_assertion_is_a_constant_and_an_expression(script, value, other):
-    found = split_assertion(script)
+    found = split_assertion(script, parse_text(script, "exec"))
     assert found is not None
     assert (eval(found[0]), found[1]) == (value, other)
 
@@ -110,7 +110,7 @@ def test_an_assertion_is_a_constant_and_an_expression(script, value, other):
     ],
 )
 def test_any_other_script_runs_as_it_stands(script):
-    assert split_assertion(script) is None
+    assert split_assertion(script, parse_text(script, "exec")) is None
 
 
 @pytest.mark.parametrize("text", ["(", "1 +", "\0", "if", "'a", "f(" * 5000, "-" * 100_000 + "1", "\ud800", "é = "])

@@ -128,16 +128,17 @@ def classify_call(text, entry_point):
     return messages.ARGUED if is_call else messages.EXPRESSION, "", code
 
 
-def split_assertion(script):
-    # type: (str) -> tuple[CodeType, str] | None
+def split_assertion(script, tree):
+    # type: (str, _ast.Module) -> tuple[CodeType, str] | None
     """(code of one side, text of the other), if `script` is nothing but `assert <constant> == <expression>`.
+
+    `tree` is what `parse_text(script, "exec")` gave.
 
     Either side may be the constant; the left one is taken first. A message, a chain of comparisons or any other shape
     gives None: such a script has to be run as it stands.
     """
     import _ast
 
-    tree = parse_text(script, "exec")
     body = tree.body
     if len(body) != 1 or not isinstance(body[0], _ast.Assert) or body[0].msg is not None:
         return None

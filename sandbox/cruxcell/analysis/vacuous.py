@@ -5,7 +5,7 @@ Read off the syntax tree, in a worker that runs nothing of the task.
 
 import _ast
 
-from cruxcell.analysis.parsing import Invalid, parse_text
+from cruxcell.analysis.parsing import Invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,11 +16,10 @@ _CAN_FAIL = (_ast.Assert, _ast.Raise, _ast.Call)
 _RUN_LATER = (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.Lambda)
 
 
-def refuse_vacuous(script):
-    # type: (str) -> None
+def refuse_vacuous(tree):
+    # type: (_ast.AST) -> None
     """Raises Invalid if an assertion of the script always holds, or if it asserts, raises and calls nothing at all."""
-    tree = parse_text(script, "exec")
-    for node in _below(tree, ()):
+    for node in _below(tree, (_ast.expr,)):  # in an expression, which may be a megabyte of data, stands no statement
         if isinstance(node, _ast.Assert) and isinstance(node.test, _ast.Tuple) and node.test.elts:
             raise Invalid(
                 "the assertion on line %d is on a tuple, which always holds; leave out its parentheses" % node.lineno

@@ -61,9 +61,10 @@ def _read_expected(source, budget):
 
 def _read_script(source, budget):
     # type: (str, int) -> list[bytes]
-    found = split_assertion(source)
+    tree = parse_text(source, "exec")
+    found = split_assertion(source, tree)
     if found is None:
-        refuse_vacuous(source)
+        refuse_vacuous(tree)
         return [messages.READ_EXPRESSION, b"", b""]
     code, other = found
     return [messages.READ_ASSERTION, _canonical(code, budget), records.text_bytes(other, messages.MAX_PAYLOAD)]
