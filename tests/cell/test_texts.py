@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 from cruxcell.analysis import parsing
-from cruxcell.analysis.parsing import Invalid, classify_call, compile_expression, is_constant, parse_text, split_assertion
+from cruxcell.analysis.parsing import (
+    Invalid,
+    classify_call,
+    compile_expression,
+    is_constant,
+    parse_text,
+    split_assertion,
+)
 from cruxcell.protocol import messages
 
 # text, entry point -> class
