@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import socket
@@ -19,6 +20,7 @@ from cruxbox.errors import CruxboxError
 from cruxboxd.rpc import health
 from cruxboxd.telemetry import exporter
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from prometheus_client import CollectorRegistry
 from support.certificates import Authority
 from support.daemons import Served
 from support.tasks import sums
@@ -108,6 +110,27 @@ def test_connections_to_the_figures_are_bounded(tmp_path):
         until(lambda: sum(map(is_closed, held)) >= 2 * exporter.CONNECTIONS)
         until(lambda: all(map(is_closed, held)))  # whoever does not ask is not waited for
         assert daemon.metric("cruxbox_workers") == 2
+
+
+@pytest.mark.parametrize("leaves", [False, True], ids=["reads nothing", "leaves in the middle"])
+async def test_whoever_does_not_take_the_figures_is_not_waited_for(monkeypatch, caplog, leaves):
+    monkeypatch.setattr(exporter, "ANSWER_S", 30.0 if leaves else 0.2)
+    monkeypatch.setattr(exporter, "generate_latest", lambda registry: bytes(32 << 20))
+    serving, port = exporter.Exporter(CollectorRegistry()), free_port()
+    await serving.start("127.0.0.1", port)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 12)
+    writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
+    assert (await reader.read(1 << 12)).startswith(b"HTTP/1.1 200 OK")
+    assert serving.connections == 1
+    if leaves:
+        writer.transport.abort()
+    end = time.monotonic() + 20
+    while serving.connections:
+        assert time.monotonic() < end, "it is still waited for"
+        await asyncio.sleep(0.01)
+    writer.transport.abort()
+    serving.close()
+    assert caplog.records == []
 
 
 def is_closed(connection: socket.socket) -> bool:

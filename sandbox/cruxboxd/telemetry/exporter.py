@@ -25,7 +25,7 @@ class Exporter:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry
-        self._open = 0
+        self.connections = 0
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int) -> None:
@@ -40,10 +40,10 @@ class Exporter:
             self._server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._open >= CONNECTIONS:
+        if self.connections >= CONNECTIONS:
             writer.transport.abort()
             return
-        self._open += 1
+        self.connections += 1
         try:
             with contextlib.suppress(*_CALLERS_FAULT):
                 head = await within(ASK_S, reader.readuntil(b"\r\n\r\n"))
@@ -52,7 +52,7 @@ class Exporter:
                 writer.close()
                 await within(ANSWER_S, writer.wait_closed())
         finally:
-            self._open -= 1
+            self.connections -= 1
             writer.transport.abort()
 
     async def _answer(self, head: bytes) -> bytes:
