@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from cruxbox.stats.behaviour import Confusion
 from cruxbox.stats.compare import Comparison
 from cruxbox.stats.difficulty import Group, Histogram
-from cruxbox.stats.lines import line_styles, standing_out
+from cruxbox.stats.lines import Line, line_styles, standing_out
 from cruxbox.stats.panel import Floats
 from cruxbox.stats.slim import slim
 from cruxbox.stats.wording import estimate_of, verdict_on
@@ -230,16 +230,7 @@ def distinct(comparison: Comparison) -> Figure:
     models = [model for model in comparison.models if model.distinct_counts]
     for model, style in zip(models, line_styles([model.name for model in models], standing_out(comparison))):
         counts = np.array(model.distinct_counts[1:], dtype=float)
-        axes.plot(
-            range(1, len(counts) + 1),
-            100 * counts / counts.sum(),
-            "o-",
-            markersize=4 if style.order > 1 else 0,
-            color=style.colour,
-            linewidth=style.width,
-            zorder=style.order,
-            label=short(style.label, 26) or None,
-        )
+        _line(axes, range(1, len(counts) + 1), 100 * counts / counts.sum(), style, 4)
     axes.set_xlabel("distinct answers to one task")
     axes.set_ylabel("percent of tasks")
     axes.set_ylim(bottom=0)
@@ -325,21 +316,26 @@ def methods(hardest: Sequence[Group], easiest: Sequence[Group]) -> Figure:
     return figure
 
 
+def _line(axes: Any, places: Sequence[int], heights: Any, style: Line, marker_size: int) -> None:
+    """One model's line; who does not stand out has no markers."""
+    axes.plot(
+        places,
+        heights,
+        "o-",
+        markersize=marker_size if style.order > 1 else 0,
+        color=style.colour,
+        linewidth=style.width,
+        zorder=style.order,
+        label=short(style.label, 26) or None,
+    )
+
+
 @drawn
 def quarters(groups: Sequence[Group], names: Sequence[str], what: str, coloured: Sequence[str]) -> Figure:
     """pass@1 from the smallest to the largest quarter of the tasks, one line a model."""
     figure, axes = _new(2.8)
     for at, style in enumerate(line_styles(names, coloured)):
-        axes.plot(
-            range(len(groups)),
-            [100 * group.by_model[at] for group in groups],
-            "o-",
-            markersize=5 if style.order > 1 else 0,
-            color=style.colour,
-            linewidth=style.width,
-            zorder=style.order,
-            label=short(style.label, 26) or None,
-        )
+        _line(axes, range(len(groups)), [100 * group.by_model[at] for group in groups], style, 5)
     axes.set_xticks(range(len(groups)), [f"{group.name}\n{group.tasks} tasks" for group in groups])
     axes.set_xlabel(what)
     axes.set_ylabel("pass@1, percent")
