@@ -57,6 +57,7 @@ def rehearse(helper):
         sys.stdin, sys.stdout, sys.stderr = before[1:]
         sys.__stdin__, sys.__stdout__, sys.__stderr__ = own  # type: ignore[misc]
         sys.modules["__main__"] = main  # a script's module took its place
+        sys.modules.pop("__candidate__", None)
         stage.close()
 
 

@@ -12,18 +12,20 @@ import cruxcell.boot as boot
 from cruxcell import rehearsal
 from cruxcell.jobs.separated.remote import connection
 import atexit, threading
+main = sys.modules["__main__"]
 def facts():
     streams = [getattr(sys, name) for name in ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")]
     return {
         "modules": sorted(sys.modules), "argv": list(sys.argv), "depth": sys.getrecursionlimit(),
         "streams": list(map(id, streams)), "closed": [stream.closed for stream in streams],
         "open": sorted(os.listdir("/proc/self/fd")), "connection": list(connection),
-        "threads": threading.active_count(), "main": id(sys.modules["__main__"]),
+        "threads": threading.active_count(), "main": sys.modules["__main__"] is main,
         "lives": threading.main_thread().is_alive(), "hooks": atexit._ncallbacks(), "environ": dict(os.environ),
     }
 atexit.register(print)
 boot._warm_up(k)
-before = facts()
+before = {**facts(), "main": True}
+before["modules"] = [name for name in before["modules"] if name != "__candidate__"]  # no text's own
 rehearsal.rehearse(k)
 after = facts()
 try:

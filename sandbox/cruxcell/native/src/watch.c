@@ -4,8 +4,8 @@
  * a worker before its first check, and writes only what has changed since: each page it writes to has to be copied.
  * watch_differs() compares. A dict is compared by its version tag; only where that has changed (or there is none, from
  * 3.14 on) by what it holds. Whatever the snapshot points to is kept alive, so that no other object can take its address.
- * Lists, sets and memory are compared with copies
- * (copies.c). Everything here is in C memory, which no Python code can reach without native code of its own.
+ * Lists, sets and memory are compared with copies (copies.c). Everything here is in C memory, which no Python code can
+ * reach without native code of its own.
  *
  * Functions are not here: who changes the code or the defaults of one is heard by the audit hook (seal.c).
  */
