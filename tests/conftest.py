@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import atexit
+import contextlib
 import functools
 import os
 import sys
@@ -26,6 +27,21 @@ _scratch = ScratchFolder("cxt-")  # short: unix sockets below it have short path
 _scratch.path.chmod(0o755)  # workers are other users, and some tests look on as one
 os.environ["TMPDIR"] = tempfile.tempdir = str(_scratch.path)
 atexit.register(_scratch.remove)
+
+# The same examples in every run, however slow the machine: a suite that fails once must fail again. CRUXBOX_EXAMPLES
+# asks for more of them. Some suites run in an environment without Hypothesis.
+with contextlib.suppress(ImportError):
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile(
+        "cruxbox",
+        max_examples=int(os.environ.get("CRUXBOX_EXAMPLES", "150")),
+        derandomize=True,
+        deadline=None,
+        database=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.load_profile("cruxbox")
 
 
 # A test file that imports one of these, itself or through a helper beside it, or one of these names; and fixtures.

@@ -9,7 +9,7 @@ from cruxbox.batch import Batch, Sizes
 from cruxbox.errors import InvalidRequest, ServerError
 from cruxbox.model import Assurance, CallCheck, EvaluateCheck, Limits, Outcome, ScriptCheck, StdioCheck, Task
 from cruxbox_proto.v1 import sandbox_pb2 as pb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 
@@ -59,7 +59,6 @@ tasks = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(tasks, st.integers(0, 2**32), st.booleans(), st.integers(1, 4))
 def test_every_position_gets_its_own_verdict(tasks, seed, remember, size):
     """Requests of any size, answers in any order, streams that break, faults of the sandbox, answers given twice."""

@@ -77,7 +77,7 @@ SCRAPS = rb"""{ } [ ] "a" : , "\ud800" 1e999 NaN null true "code" "raw_scored_ge
 scraps = st.sampled_from([*SCRAPS.split(), b"9" * 500, b"\n", b"\0", b"\xff"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(scraps, max_size=20), st.sampled_from(READERS))
 def test_garbage_is_read_or_refused_with_a_sentence(tmp_path_factory, pieces, read):
     path = tmp_path_factory.getbasetemp() / "garbage"

@@ -104,7 +104,7 @@ def _module(body: list[str], end: str) -> str:
     return "\n".join([*HEADS, "def f(x):\n    " + "\n    ".join([*DECLARED, *body, end])])
 
 
-@settings(max_examples=20, derandomize=True, deadline=None, database=None)
+@settings(max_examples=20)
 @given(st.lists(programs(), min_size=8, max_size=8))
 def test_any_program_does_the_same_in_company(native: Client, sources: list[str]):
     calls = ["f(2)", "f(1)", "f(3)", "f(0)", "f(x=2)"]

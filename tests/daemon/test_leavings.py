@@ -101,7 +101,7 @@ def test_no_signal_leaves_anything(tmp_path, monkeypatch, number):
 
 
 def test_it_ends_at_once_when_told_so_before_it_serves(tmp_path):
-    command = [sys.executable, "-m", "cruxboxd", "serve", "--listen", f"unix:{tmp_path}/s"]
+    command = [sys.executable, "-m", "cruxboxd", "serve", "--exit-with-parent", "--listen", f"unix:{tmp_path}/s"]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         time.sleep(0.8)
         process.terminate()

@@ -33,7 +33,7 @@ WATCH = "/grpc.health.v1.Health/Watch"
 
 
 def cruxboxd(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "cruxboxd", "serve", *arguments]
+    command = [sys.executable, "-m", "cruxboxd", "serve", "--exit-with-parent", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)  # type: ignore[call-overload]
 
 
@@ -92,8 +92,10 @@ def test_figures_are_on_loopback_unless_told_otherwise(tmp_path):
 
 def test_figures_may_be_served_elsewhere(tmp_path):
     port = free_port()
-    command = [sys.executable, "-m", "cruxboxd", "serve", f"--listen=unix:{tmp_path}/s", "--workers=1"]
-    process = subprocess.Popen([*command, f"--metrics-listen=0.0.0.0:{port}"], stderr=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "cruxboxd", "serve", "--exit-with-parent", "--workers=1"]
+    process = subprocess.Popen(
+        [*command, f"--listen=unix:{tmp_path}/s", f"--metrics-listen=0.0.0.0:{port}"], stderr=subprocess.DEVNULL
+    )
     try:
         until(lambda: listens(port) == {"0.0.0.0"}, 60)
     finally:

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import struct
 from collections import Counter, OrderedDict, defaultdict
 
-from hypothesis import settings
 from hypothesis import strategies as st
-
-# The same examples in every run: a suite that fails once must fail again. CRUXBOX_EXAMPLES asks for more of them.
-budget = settings(
-    max_examples=int(os.environ.get("CRUXBOX_EXAMPLES", "150")), derandomize=True, deadline=None, database=None
-)
 
 lengths = st.integers(0, 40).map(struct.Struct("<I").pack)
 

@@ -19,7 +19,6 @@ from cruxboxd.tenancy.tenants import Tenant
 from cruxboxd.turns import Turns
 from hypothesis import example, given
 from hypothesis import strategies as st
-from plain_data import budget
 
 CHECKS, BYTES = 100, 1_000
 TENANTS = [Tenant("a"), Tenant("b", queued_checks=30), Tenant("c", cpu_seconds_per_minute=1), Tenant("d", weight=9)]
@@ -148,7 +147,6 @@ class House:
             assert held.calls <= (admission.CALLS_A_TENANT if self.shared else admission.CALLS)
 
 
-@budget
 @given(st.booleans(), st.lists(_step, max_size=40))
 @example(True, [("take", 0, 50, 10), ("take", 0, 1, 1), ("take", 1, 25, 10), ("some", 0, 49, None)])
 @example(True, [("take", 0, 10, 1), ("stream", 0, 95, 1), ("leave", 0, None, None), ("close", 0, None, None)])
@@ -198,7 +196,6 @@ _task = st.builds(
 _request = st.builds(pb.CheckRequest, tasks=st.lists(_task, max_size=4), options=st.none() | _options)
 
 
-@budget
 @given(
     _request,
     _who,

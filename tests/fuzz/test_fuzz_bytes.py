@@ -17,12 +17,11 @@ from cruxcell.protocol.records import NUMBERS, section
 from cruxcell.values import transfer
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_data import budget, encodable, lengths
+from plain_data import encodable, lengths
 
 FIELDS = st.lists(st.binary(max_size=20), max_size=5)
 
 
-@budget
 @given(st.binary() | st.lists(st.binary(max_size=6) | lengths).map(b"".join))
 def test_any_bytes_are_fields_or_a_frame_error(data):
     try:
@@ -32,7 +31,6 @@ def test_any_bytes_are_fields_or_a_frame_error(data):
     assert frames.pack(fields) == data
 
 
-@budget
 @given(st.lists(FIELDS, max_size=4), st.binary(max_size=30))
 def test_whole_frames_are_found_whatever_follows(bodies, rest):
     data = b"".join(map(frames.frame, bodies))
@@ -45,7 +43,6 @@ def test_whole_frames_are_found_whatever_follows(bodies, rest):
     assert len(data) <= used <= len(data) + len(rest)
 
 
-@budget
 @given(
     st.binary(max_size=60) | st.tuples(FIELDS, st.binary(max_size=5)).map(lambda pair: frames.frame(pair[0]) + pair[1])
 )
@@ -66,7 +63,6 @@ _TAGS = st.sampled_from([bytes([letter]) for letter in b"NETFifcsbBrltSZdOCD?"])
 _PIECES = st.lists(st.tuples(_TAGS, lengths).map(b"".join) | st.binary(max_size=9), max_size=12).map(b"".join)
 
 
-@budget
 @given(st.binary() | _PIECES)
 def test_any_bytes_are_a_value_or_garbled(data):
     try:
@@ -76,7 +72,6 @@ def test_any_bytes_are_a_value_or_garbled(data):
     assert repr(transfer.decode(transfer.encode(value, 1 << 20))) == repr(value)
 
 
-@budget
 @given(encodable)
 def test_an_encoded_value_cut_or_changed_is_a_value_or_garbled(value):
     data = transfer.encode(value, 1 << 20)
@@ -132,7 +127,6 @@ _EXITS = st.builds(
 )  # fmt: skip
 
 
-@budget
 @given(st.binary() | _REPORT, _ASKED)
 def test_any_bytes_are_answers_to_the_first_turns(data, asked):
     """Nothing that is not its worker's turn, nothing out of order, nothing twice; and never the token by itself."""
@@ -151,7 +145,6 @@ def test_any_bytes_are_answers_to_the_first_turns(data, asked):
         assert max(answer.cpu_ns, answer.wall_ns) < 2**63
 
 
-@budget
 @given(st.binary() | _REPORT, _ASKED, _EXITS, st.booleans())
 def test_any_bytes_give_results_and_nothing_else(data, asked, facts, over_cap):
     """Every check has a result, runs alone, or goes on in a new worker; no report passes anything by itself."""
@@ -173,7 +166,6 @@ def test_any_bytes_give_results_and_nothing_else(data, asked, facts, over_cap):
         assert max(judged.steps, judged.cpu_ns, judged.wall_ns, judged.peak_bytes) < 2**63
 
 
-@budget
 @given(st.binary() | _REPORT, _ASKED)
 def test_what_is_behind_is_never_what_was_answered_or_is_elsewhere(data, asked):
     """Also of a report that is still being written: any part of it."""
@@ -183,7 +175,6 @@ def test_what_is_behind_is_never_what_was_answered_or_is_elsewhere(data, asked):
         assert behind == whole.turns[len(whole.turns) - len(behind) :]
 
 
-@budget
 @given(
     st.binary()
     | _REPORT
@@ -196,7 +187,6 @@ def test_any_bytes_are_sections_or_none(data):
         assert part in data
 
 
-@budget
 @given(
     st.binary()
     | st.lists(
@@ -213,7 +203,6 @@ def test_any_bytes_are_readings_or_none(data):
         reading.text.encode("utf-8", "surrogatepass")
 
 
-@budget
 @given(_EXITS, st.integers(1, 10**11), st.integers(1, 2**40))
 def test_any_end_without_an_answer_has_an_outcome_that_is_not_a_pass(facts, cpu_limit_ns, memory_bytes):
     judged = outcomes.of_exit(facts, cpu_limit_ns, memory_bytes)
@@ -221,7 +210,6 @@ def test_any_end_without_an_answer_has_an_outcome_that_is_not_a_pass(facts, cpu_
     assert judged.detail
 
 
-@budget
 @given(st.binary(max_size=30), st.binary(max_size=30) | st.none(), st.sampled_from([None, *Outcome]))
 def test_only_equal_bytes_pass(canonical, expected, outcome):
     settled = outcomes.compare(CheckResult(outcome, canonical=canonical), expected)
@@ -231,7 +219,6 @@ def test_only_equal_bytes_pass(canonical, expected, outcome):
         assert settled.outcome is outcome
 
 
-@budget
 @given(st.lists(st.text("ab \t", max_size=5), max_size=5), st.text(" \t\n", max_size=4))
 def test_white_space_at_the_end_of_lines_does_not_count(lines, end):
     text = "\n".join(lines)

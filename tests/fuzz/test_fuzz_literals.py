@@ -11,7 +11,6 @@ from cruxcell.protocol import messages
 from cruxcell.values.canonical import canon
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_data import budget
 
 READ = [
     "0", "-0", "12", "-7", "123456789012345678", "1.5", "-0.0", "0.1", "100.0", "''", '""', "'a b'", '"it\'s"', "True",
@@ -70,19 +69,16 @@ def by_worker(text: str) -> list[bytes]:
     return expressions._read_expected(text, 1 << 20)
 
 
-@budget
 @given(st.text("01.-e_'\"[](){},: aTrueNoFls\\\t\n\x00é", max_size=12))
 def test_any_text_is_read_as_a_worker_reads_it_or_not_at_all(text):
     agrees(text)
 
 
-@budget
 @given(values)
 def test_what_python_writes_is_read_as_python_reads_it(value):
     agrees(repr(value))
 
 
-@budget
 @given(values, st.integers(0, 60), st.integers(0, 3), st.text("01.-e_'\"[](){},: \\xTN", max_size=3))
 def test_what_is_nearly_a_literal_is_read_as_python_reads_it_or_not_at_all(value, at, cut, more):
     text = repr(value)

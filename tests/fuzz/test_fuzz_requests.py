@@ -12,7 +12,6 @@ from cruxboxd.settings.config import DEFAULT_LIMITS, MAXIMUM_LIMITS, MINIMUM_LIM
 from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_data import budget
 
 TERMS = Offer(frozenset({"default", "py39"}), "default", DEFAULT_LIMITS, MAXIMUM_LIMITS)
 CALLER = Caller("tenant", True)
@@ -72,13 +71,11 @@ def judge(data: bytes, request: pb.CheckRequest) -> None:
             assert low <= getattr(task.limits, name) <= high
 
 
-@budget
 @given(_request)
 def test_any_message_is_tasks_or_one_sentence(request):
     judge(request.SerializeToString(), request)
 
 
-@budget
 @given(st.binary(max_size=80), _request)
 def test_any_bytes_that_are_a_message_are_tasks_or_one_sentence(data, request):
     whole = request.SerializeToString()
@@ -98,7 +95,6 @@ def test_an_honest_message_is_tasks():
     assert (task.program, task.tenant, task.interactive, task.share) == ("f = abs", "tenant", True, True)
 
 
-@budget
 @given(st.dictionaries(st.sampled_from(sorted(UNITS)), _number | st.integers(-(2**63), 2**63 - 1)))
 def test_limits_are_given_as_asked_or_refused(asked):
     try:
@@ -121,7 +117,6 @@ _finding = st.builds(
 )  # fmt: skip
 
 
-@budget
 @given(_finding, _finding | st.none())
 def test_any_finding_can_be_written_and_read(judged, second):
     check = pb.Check(id="c", call=pb.CallCheck(call="f(1)", expected="1"))

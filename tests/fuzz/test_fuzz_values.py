@@ -7,7 +7,7 @@ from collections import Counter, OrderedDict
 from cruxcell.values import canonical, transfer
 from hypothesis import example, given
 from hypothesis import strategies as st
-from plain_data import budget, encodable, plain_data
+from plain_data import encodable, plain_data
 
 ROOM = 1 << 20
 
@@ -18,7 +18,6 @@ def canon(value: object) -> bytes:
     return data
 
 
-@budget
 @given(plain_data, plain_data)
 @example(10**400, float("inf"))
 @example(2**63, -(2**63))
@@ -44,7 +43,6 @@ def _in_other_words(value: object) -> object:
     return value
 
 
-@budget
 @given(plain_data.filter(lambda value: not any(mark in repr(value) for mark in ("b'", 'b"'))))
 def test_equal_values_in_other_words_have_the_same_bytes(value):
     other = _in_other_words(value)
@@ -52,7 +50,6 @@ def test_equal_values_in_other_words_have_the_same_bytes(value):
     assert canon(other) == canon(value)
 
 
-@budget
 @given(plain_data, st.integers(0, 60))
 def test_the_budget_is_never_overrun(value, room):
     try:
@@ -62,7 +59,6 @@ def test_the_budget_is_never_overrun(value, room):
     assert len(data) <= room
 
 
-@budget
 @given(encodable)
 def test_what_is_encoded_is_decoded_with_its_types(value):
     again = transfer.decode(transfer.encode(value, ROOM))
@@ -83,7 +79,6 @@ def _shape(value: object) -> object:
     return type(value), repr(value)
 
 
-@budget
 @given(encodable)
 def test_what_is_encoded_equals_itself_canonically(value):
     try:
@@ -93,7 +88,6 @@ def test_what_is_encoded_equals_itself_canonically(value):
     assert canonical.canon(transfer.decode(transfer.encode(value, ROOM)), ROOM) == before
 
 
-@budget
 @given(st.text(st.characters(codec=None)))
 def test_any_text_travels(text):
     assert transfer.decode(transfer.encode(text, ROOM)) == text
