@@ -110,6 +110,7 @@ def test_one_sample_has_no_noise_of_samples(tmp_path, capsys):
         (["extract", "output", "{small}", "--out", "{small}"], "would overwrite"),
         (["prompts", "input", "{data}", "--out", "{data}"], "would overwrite"),
         (["compare", "a={small}", "--html", "{small}"], "would overwrite"),
+        (["compare", "--task", "input={small}", "--html", "{small}"], "would overwrite"),
         (["leaderboard", "{small}", "--csv", "{small}"], "would overwrite"),
         (["steps", "{data}", "--out", "nowhere/x"], "nowhere/x: cannot be written: nowhere is not a folder"),
     ],

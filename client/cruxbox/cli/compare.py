@@ -1,5 +1,6 @@
 """`cruxbox compare`: models against each other, with what is known and what is noise."""
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Optional
@@ -72,12 +73,14 @@ def command(
     """
     from cruxbox.building.rows import read_rows
     from cruxbox.stats import Settings, compare, read_all, read_external, read_tasks, study, to_json
+    from cruxbox.stats.scored import files_of_tasks
 
     if bool(scored) == bool(task):
         raise DataError("scored files are needed, either as SCORED... or by --task TASK=FILES, and not both")
     if unsolved and not task:
         raise DataError("--unsolved needs --task; without it the page and the JSON give the share of such tasks")
-    files = [Path(text) for words in (scored or []) for text in (words, words.partition("=")[2]) if text]
+    named = itertools.chain(scored or [], *files_of_tasks(task or []).values())
+    files = [Path(text) for words in named for text in (words, words.partition("=")[2]) if text]
     check_output(html, dataset, external, *files)
     tasks = read_tasks(task or [])
     models = read_all(scored or [])

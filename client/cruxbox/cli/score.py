@@ -19,7 +19,7 @@ from cruxbox.cli.score_table import show
 from cruxbox.cli.show import note, print_json, progress_bar
 from cruxbox.cruxeval import read_dataset, read_generations
 from cruxbox.errors import DataError, InvalidRequest
-from cruxbox.files import OutputFile
+from cruxbox.files import OutputFile, check_output
 from cruxbox.model import Verdict
 from cruxbox.scoring import FileReport, Job, score
 
@@ -96,7 +96,7 @@ def command(
         if mode is not Mode.output:
             raise InvalidRequest("--skip-input-text is a rule of --mode output.")
         way = without_input_text(way)
-    with _outputs(out, generations) as outputs:
+    with _outputs(out, generations, dataset, prelude) as outputs:
         started = time.monotonic()
         with running.connect() as client, progress_bar("checks") as progress:
             job = Job(rows, mode.value, way, running.limits, ks, progress)
@@ -122,12 +122,13 @@ def _checked_ks(ks: Sequence[int]) -> list[int]:
 
 
 @contextlib.contextmanager
-def _outputs(out: Path | None, inputs: Sequence[Path]) -> Iterator[list[OutputFile]]:
-    """The files to write, known to be writable before anything runs; removed again if it fails."""
+def _outputs(out: Path | None, inputs: Sequence[Path], *others: Path | None) -> Iterator[list[OutputFile]]:
+    """The files to write, known to be writable before anything runs; removed if it fails. `others` are read."""
     paths = [] if out is None else _output_paths(out, inputs)
     files: list[OutputFile] = []
     try:
         for path in paths:
+            check_output(path, *inputs, *others)
             files.append(OutputFile(path))
         yield files
     finally:
@@ -149,8 +150,6 @@ def _output_paths(out: Path, inputs: Sequence[Path]) -> list[Path]:
     for number, path in enumerate(paths):
         if path in paths[:number]:
             raise DataError(f"{path}: two of the files to score would have this name; score them one by one")
-        if any(path.resolve() == source.resolve() for source in inputs):
-            raise DataError(f"{path}: would overwrite the generations it is made from")
     return paths
 
 

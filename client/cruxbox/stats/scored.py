@@ -103,13 +103,18 @@ def read_tasks(arguments: Sequence[str]) -> dict[str, list[Scored]]:
     A task may be given more than once. Models have the names of their files without the task at the end, so that
     `m_input.json` and `m_output.json` are one model. Raises DataError, naming the argument, for what is not so.
     """
+    return {task: _of_task(task, read_all(found)) for task, found in files_of_tasks(arguments).items()}
+
+
+def files_of_tasks(arguments: Sequence[str]) -> dict[str, list[str]]:
+    """What `read_tasks` reads for each task, as `FILE` or `NAME=FILE`."""
     files: dict[str, list[str]] = {}
     for argument in arguments:
         task, separator, rest = argument.partition("=")
         if not (separator and task and rest):
             raise DataError(f"--task {argument!r} must be TASK=FILE, as in input=scored/m_temp0.2_input.json")
         files.setdefault(task, []).extend(_matching(rest, argument))
-    return {task: _of_task(task, read_all(found)) for task, found in files.items()}
+    return files
 
 
 def _matching(text: str, argument: str) -> list[str]:
