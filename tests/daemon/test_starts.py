@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import ipaddress
 import os
+import resource
 import socket
 import time
 from collections.abc import Iterator
@@ -176,6 +177,38 @@ def test_only_the_connection_of_that_peer_is_ended(tmp_path):
         clients[1].settimeout(0.05)
         with pytest.raises(TimeoutError):
             clients[1].recv(1)
+
+
+async def test_a_connection_that_calls_while_the_others_are_looked_at_is_known(monkeypatch):
+    """Or an honest caller's first request, if it is large, could end its connection."""
+    looks, ended = [], []
+    watched = connections.Connections(None)
+    peer = "ipv4:127.0.0.1:5"
+
+    def received():
+        looks.append(1)
+        if len(looks) == 1:
+            watched.opened(peer)
+            return {}
+        return {connections.address_of(peer): (len(looks) - 1) * 2 * connections.MOST_BYTES}
+
+    monkeypatch.setattr(connections, "received", received)
+    monkeypatch.setattr(connections, "_LOOK_S", 0.001)
+    monkeypatch.setattr(watched, "_end", lambda address, why: ended.append(address) or asyncio.sleep(0))
+    watching = asyncio.create_task(watched.watch())
+    while len(looks) < 4:
+        await asyncio.sleep(0.001)
+    watching.cancel()
+    assert ended == []
+
+
+def test_where_no_descriptor_is_left_nothing_is_looked_at():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        assert connections.received() == {}
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_peers_are_read_as_grpc_names_them():

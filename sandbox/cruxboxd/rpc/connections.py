@@ -93,8 +93,11 @@ class Connections:
         ended: set[Address] = set()
         while True:
             await asyncio.sleep(_LOOK_S)
+            looked_for = set(self._known)  # a connection may come, and call, while the others are looked at
             found = await asyncio.get_running_loop().run_in_executor(None, received)
-            self._known = {peer: address for peer, address in self._known.items() if address in found}
+            self._known = {
+                peer: address for peer, address in self._known.items() if address in found or peer not in looked_for
+            }
             ended &= found.keys()
             spared = {*self._known.values(), *ended}
             for address, size in found.items():
@@ -146,7 +149,11 @@ def _connections() -> Iterator[tuple[socket.socket, Address]]:
     A descriptor may be closed, and its number given to something else, at any time. So what may be a socket is
     duplicated first, and the duplicate is looked at: it stays what it is.
     """
-    for name in os.listdir("/proc/self/fd"):
+    try:
+        names = os.listdir("/proc/self/fd")
+    except OSError:  # no descriptor is left to look with
+        return
+    for name in names:
         with contextlib.suppress(OSError):
             if not stat.S_ISSOCK(os.fstat(int(name)).st_mode):
                 continue
