@@ -22,6 +22,7 @@ from cruxcell.protocol import messages
 
 FAST_MS = 4
 LAST_CHECK = b"!"
+_NICE_OF_SLOW_WORKERS = 10
 _MS = 1_000_000
 # How long the daemon may take to hand over the figures once the wall time is over.
 _FIGURES_NS = 2_000 * _MS
@@ -213,6 +214,24 @@ def hangs_up(progress, timeout_ms):
     poll = select.poll()
     poll.register(progress, 0)
     return bool(poll.poll(timeout_ms))
+
+
+def step_back(pid, modest):
+    # type: (int, int) -> None
+    """A slow worker has a lower priority; and where others have work, some CPUs are not for it at all.
+
+    Without the second, each hand-over of somebody else's check waits until the worker's turn is played to its end,
+    which on a kernel without preemption is up to a tick, whatever the priorities. A host that refuses either, or where
+    the priority is as low already, does without.
+    """
+    try:
+        lowest = max(_NICE_OF_SLOW_WORKERS, os.getpriority(os.PRIO_PROCESS, 0) + 1)
+        os.setpriority(os.PRIO_PROCESS, pid, min(lowest, 19))
+        cpus = sorted(os.sched_getaffinity(0))
+        if modest and len(cpus) > 1:
+            os.sched_setaffinity(pid, cpus[(len(cpus) + 3) // 4 :])
+    except OSError:
+        pass
 
 
 def _has_dots(progress):

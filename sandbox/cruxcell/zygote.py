@@ -15,7 +15,7 @@ import select
 import time
 
 from cruxcell import worker
-from cruxcell.clocks import FAST_MS, Clock, Clocks, hangs_up
+from cruxcell.clocks import FAST_MS, Clock, Clocks, hangs_up, step_back
 from cruxcell.confinement import linux, namespaces, scratch
 from cruxcell.confinement.confine import confine_worker
 from cruxcell.jobs.context import Workbench
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from cruxcell.native import Helper  # noqa: F401 - in type comments
 
-_NICE_OF_SLOW_WORKERS = 10
 _PAIR_FAST_MS = 3 * FAST_MS  # two workers begin, and talk
 _PARTNER_GRACE_NS = 2_000_000_000
 _S = 1_000_000_000
@@ -144,8 +143,7 @@ class Zygote:
         # type: (_Order, _Child) -> None
         clocks = Clocks(order.wall_ns, child.started, [Clock(child.pid, child.progress, order.cpu_ns, self._cpus)])
         if not clocks.ends_fast():
-            self._say(messages.SLOW, child.lane, order.seq, 0)
-            _step_back(child.pid, order.flags & messages.MODEST)
+            self._slow_down(order, [child])
             child.killed = self._watch(order, clocks, [child])
         self._finish(order, child)
 
@@ -196,9 +194,7 @@ class Zygote:
             order.wall_ns, test.started, [Clock(one.pid, one.progress, order.cpu_ns, self._cpus) for one in pair]
         )
         if not hangs_up(test.progress, _PAIR_FAST_MS):
-            self._say(messages.SLOW, candidate.lane, order.seq, 0)
-            for child in pair:
-                _step_back(child.pid, order.flags & messages.MODEST)
+            self._slow_down(order, pair)
         reason = self._watch(order, clocks, pair)
         if reason:
             for child in pair:
@@ -213,6 +209,12 @@ class Zygote:
                 os.kill(child.pid, _SIGKILL)
         for child in pair:
             self._finish(order, child)
+
+    def _slow_down(self, order, children):
+        # type: (_Order, list[_Child]) -> None
+        self._say(messages.SLOW, children[0].lane, order.seq, 0)
+        for child in children:
+            step_back(child.pid, order.flags & messages.MODEST)
 
     def _fork_pair(self, order):
         # type: (_Order) -> list[_Child]
@@ -232,6 +234,9 @@ class Zygote:
     def _ends_too(self, order, candidate):
         # type: (_Order, _Child) -> bool
         """Does the candidate hang up within a moment, its test being gone?"""
+        if hangs_up(candidate.progress, FAST_MS):
+            return True
+        self._slow_down(order, [candidate])  # it may have more to say than its pipe holds, which is read of slow ones
         poll = select.poll()
         poll.register(CONTROL, select.POLLIN)
         poll.register(candidate.progress, 0)
@@ -318,7 +323,7 @@ class Zygote:
 
         Priority and CPUs belong to a thread and are handed down: it steps back now, later only its first thread would.
         """
-        _step_back(0, order.flags & messages.MODEST)
+        step_back(0, order.flags & messages.MODEST)
         if not namespaces.own_user(self._helper):
             return limits
         return self._pack_limits(*order.rlimits_key, self._threads)
@@ -381,21 +386,3 @@ class Zygote:
     def _say(self, kind, lane, seq, status):
         # type: (int, int, int, int) -> None
         self._control.send(messages.EVENT.pack(kind, lane, 0, 0, seq, status, 0, 0, 0))
-
-
-def _step_back(pid, modest):
-    # type: (int, int) -> None
-    """A slow worker has a lower priority; and where others have work, some CPUs are not for it at all.
-
-    Without the second, each hand-over of somebody else's check waits until the worker's turn is played to its end,
-    which on a kernel without preemption is up to a tick, whatever the priorities. A host that refuses either, or where
-    the priority is as low already, does without.
-    """
-    try:
-        lowest = max(_NICE_OF_SLOW_WORKERS, os.getpriority(os.PRIO_PROCESS, 0) + 1)
-        os.setpriority(os.PRIO_PROCESS, pid, min(lowest, 19))
-        cpus = sorted(os.sched_getaffinity(0))
-        if modest and len(cpus) > 1:
-            os.sched_setaffinity(pid, cpus[(len(cpus) + 3) // 4 :])
-    except OSError:
-        pass

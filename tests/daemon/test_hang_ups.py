@@ -107,6 +107,14 @@ def test_a_candidate_that_outlives_its_test_changes_no_verdict(native: Client):
         assert native.check([task])[0].outcome is Outcome.PASSED
 
 
+def test_what_a_candidate_printed_is_heard_after_its_test(native: Client):
+    """Also if it is more than a pipe holds, and the test was fast."""
+    program = "def f(x):\n    print('a' * 1_500_000)\n    return x + 1\n"
+    task = Task(program, [ScriptCheck("assert candidate(1) == 2", "f")], limits=Limits(output_bytes=4 << 20))
+    for verdict in native.check([task] * 4):
+        assert (verdict.outcome, len(verdict.stdout)) == (Outcome.PASSED, 1_500_001)
+
+
 def test_low_priority_changes_nothing(tmp_path):
     """A slow worker cannot be given a better priority than its daemon has, and need not be."""
     with Served(tmp_path, prefix=("nice", "-n", "15")) as daemon, daemon.client() as client:
