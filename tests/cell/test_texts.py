@@ -12,6 +12,7 @@ from cruxcell.analysis.parsing import (
     parse_text,
     split_assertion,
 )
+from cruxcell.analysis.vacuous import refuse_vacuous
 from cruxcell.protocol import messages
 
 # text, entry point -> class
@@ -118,6 +119,38 @@ def test_an_assertion_is_a_constant_and_an_expression(script, value, other):
 )
 def test_any_other_script_runs_as_it_stands(script):
     assert split_assertion(script, parse_text(script, "exec")) is None
+
+
+@pytest.mark.parametrize(
+    ("script", "sentence"),
+    [
+        ("", "tests nothing"),
+        ("x = [1, 2]\nif x:\n    x == 3", "tests nothing"),
+        ("def check(f):\n    assert f(1) == 2\nasync def g():\n    check(f)\nh = lambda: check(f)", "tests nothing"),
+        ("def check(f):\n\n    assert (f(1) == 2, 'no')\ncheck(f)", "line 3 is on a tuple"),
+        ("try:\n    f(1)\nfinally:\n    assert (f(1), 2)", "line 4 is on a tuple"),
+    ],
+)
+def test_a_script_that_cannot_fail_is_refused(script, sentence):
+    with pytest.raises(Invalid, match=sentence):
+        refuse_vacuous(parse_text(script, "exec"))
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "assert f(1)",
+        "if f:\n    raise KeyError",
+        "[[{1: f(1)}]]",
+        "class A:\n    x = f(1)",
+        "assert f(1) == (1, 2), (3, 4)",
+        "assert ()",
+        "def check():\n    pass\ncheck()",
+        "global x, y\nassert f(1)",
+    ],
+)
+def test_a_script_that_can_fail_is_not(script):
+    refuse_vacuous(parse_text(script, "exec"))
 
 
 @pytest.mark.parametrize("text", ["(", "1 +", "\0", "if", "'a", "f(" * 5000, "-" * 100_000 + "1", "\ud800", "é = "])
