@@ -106,7 +106,8 @@ def check_output(out: Path | None, *sources: Path | None) -> None:
     """DataError, before anything runs, for an output that would overwrite a source of it or has no folder to be in."""
     if out is None:
         return
-    if any(source is not None and os.path.realpath(out) == os.path.realpath(source) for source in sources):
+    is_kept = out.is_file() or not out.exists()  # a device, or a pipe, may be read and written
+    if is_kept and any(source is not None and os.path.realpath(out) == os.path.realpath(source) for source in sources):
         raise DataError(f"{out}: would overwrite a file it is made from")
     if out.is_dir():
         raise DataError(f"{out}: is a folder, not a file that can be written")

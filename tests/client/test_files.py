@@ -14,7 +14,7 @@ import pytest
 from cruxbox.building.rows import write_records
 from cruxbox.cli import main
 from cruxbox.errors import DataError
-from cruxbox.files import OutputFile, output_file, write_text
+from cruxbox.files import OutputFile, check_output, output_file, write_text
 
 
 def parts(folder: Path) -> list[str]:
@@ -28,6 +28,12 @@ def test_a_device_is_written_not_replaced():
     after = os.stat("/dev/null")
     assert (after.st_ino, after.st_rdev, stat.S_ISCHR(after.st_mode)) == (before.st_ino, before.st_rdev, True)
     assert not parts(Path("/dev"))
+
+
+def test_an_output_may_be_a_device_that_is_read_too():
+    check_output(Path("/dev/null"), Path("/dev/null"))
+    with pytest.raises(DataError, match="would overwrite a file it is made from"):
+        check_output(Path(__file__), Path(__file__))
 
 
 def test_every_command_writes_a_device_in_place(tmp_path, capsys):

@@ -124,8 +124,8 @@ AS_A_SCRIPT = [
     ("print(__doc__, __spec__, __package__, __file__)\nx: int = 1\nprint(__annotations__['x'])", "",
      "None None None program.py\n<class 'int'>"),
     ("import sys\nprint(repr(input()), len(sys.stdin.read()))", "a\r\nb\r\n", "'a\\r' 3"),
-    ("class A:\n    def __del__(self): print('gone')\n_first, a = A(), [A()]\na.append(a)\nprint(1)", "",
-     "1\ngone\ngone"),
+    ("class A:\n    def __del__(self): print('gone')\n_first, a = A(), [A()]\n"
+     "a.append(a)\nglobals()[1] = 2\nprint(1)", "", "1\ngone\ngone"),
     ("from resource import *\nsetrlimit(RLIMIT_STACK, (RLIM_INFINITY, RLIM_INFINITY))\n"
      "setrlimit(RLIMIT_STACK, [1 << 28, -1])\n"
      "try: setrlimit(RLIMIT_NPROC, (-1, -1))\nexcept (ValueError, OSError): print('fixed')", "", "fixed"),

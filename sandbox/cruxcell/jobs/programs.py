@@ -140,7 +140,7 @@ _OF_A_SCRIPT["__file__"] = "program.py"
 def _let_go(namespace):
     # type: (dict[str, Any]) -> None
     """What is left when all is done goes, as it does then: what its `__del__` prints is output."""
-    names = [name for name in namespace if name != "__builtins__"]
+    names = [name for name in namespace if isinstance(name, str) and name != "__builtins__"]
     for name in sorted(names, key=lambda each: not each.startswith("_") or each.startswith("__")):
         namespace[name] = None
     gc.collect()
