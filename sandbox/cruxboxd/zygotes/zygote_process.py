@@ -7,7 +7,6 @@ then was written by that job's worker, because the next worker on the lane is no
 
 from __future__ import annotations
 
-import array
 import asyncio
 import logging
 import os
@@ -26,7 +25,7 @@ from cruxboxd.zygotes.figures import figures_of
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.lane import Lane
 from cruxboxd.zygotes.launch import Started, StartError
-from cruxboxd.zygotes.read_back import NO_FILES, FilesRead, read_files
+from cruxboxd.zygotes.read_back import NO_FILES, read_files
 from cruxboxd.zygotes.retry import RETRY
 from cruxboxd.zygotes.setup import ZygoteKey
 from cruxboxd.zygotes.streams import Streams
@@ -57,6 +56,7 @@ class ZygoteProcess:
         self._busy: list[Lane] = []  # lanes with a job, in the order of the zygote
         self._seq = 0
         self._heard_ns = 0  # when the zygote last said something
+        self._first_half: tuple[Job, Result] | None = None  # of a pair whose test's end is still to come
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._loop = asyncio.get_running_loop()
@@ -102,6 +102,7 @@ class ZygoteProcess:
         jobs = self.jobs
         partners = [job.partner for job in jobs]  # they come back with their halves
         was_alive, self.alive = self.alive, False
+        self._finish_first_half()
         if was_alive and reason:
             log.warning("zygote ended", extra={"reason": reason, "pid": self.pid})
         self._release()
@@ -245,13 +246,12 @@ class ZygoteProcess:
 
     def _on_control(self) -> None:
         assert self._control is not None
-        room = socket.CMSG_SPACE(array.array("i").itemsize)
         try:
-            data, ancillary, _, _ = self._control.recvmsg(messages.EVENT.size, room)
+            data, handles, _, _ = socket.recv_fds(self._control, messages.EVENT.size, 1)
         except BlockingIOError:
             return
         except OSError:
-            data, ancillary = b"", []
+            data, handles = b"", []
         if len(data) != messages.EVENT.size:
             self.kill("it died")
             return
@@ -262,9 +262,9 @@ class ZygoteProcess:
         if event[0] == messages.SLOW:
             self._on_slow()
         elif event[0] == messages.DONE:
-            self._on_done(event, _descriptors(ancillary))
+            self._on_done(event, handles)
         elif event[0] == messages.ASK_FIGURES:
-            self._hand_figures(event, _descriptors(ancillary))
+            self._hand_figures(event, handles)
         else:
             self._on_fork_failed(event)
 
@@ -321,7 +321,6 @@ class ZygoteProcess:
             self.kill("it answered out of turn")
             return
         self._drain(lane)
-        facts = Exit(status, cpu_ns, wall_ns, peak_bytes, killed)
         job, report = lane.job, b"".join(lane.received)
         contents = lane.streams.contents(job.limits.output_bytes) if lane.streams and job else (b"", b"")
         files = read_files(folders[0], job.read_files, job.limits.output_bytes) if folders and job else NO_FILES
@@ -329,7 +328,17 @@ class ZygoteProcess:
         self._clear(lane)
         self._begin_next()
         if job is not None:
-            self._finish(job, lane, report, facts, contents, files)
+            result = Result(
+                report=report,
+                facts=Exit(status, cpu_ns, wall_ns, peak_bytes, killed),
+                error="cancelled" if job.is_cancelled else "",
+                queue_ns=job.started_at - job.queued_at,
+                attempts=job.attempts,
+                streams=contents,
+                files=files,
+                over_cap=lane.is_over_cap,
+            )
+            self._finish(job, result)
         self._on_change(self)
 
     def _clear(self, lane: Lane) -> None:
@@ -345,20 +354,19 @@ class ZygoteProcess:
         if self._busy and self._busy[0].job is not None:
             self._busy[0].job.started_at = time.monotonic_ns()
 
-    def _finish(  # noqa: PLR0917 - what came of a job
-        self, job: Job, lane: Lane, report: bytes, facts: Exit, streams: tuple[bytes, bytes], files: FilesRead
-    ) -> None:
-        result = Result(
-            report=report,
-            facts=facts,
-            error="cancelled" if job.is_cancelled else "",
-            queue_ns=job.started_at - job.queued_at,
-            attempts=job.attempts,
-            streams=streams,
-            files=files,
-            over_cap=lane.is_over_cap,
-        )
+    def _finish(self, job: Job, result: Result) -> None:
+        """Of a pair the candidate's end comes first. It is over, and no longer counts, when both workers are gone."""
+        if job.partner is not None:
+            self._first_half = job, result
+            return
+        self._finish_first_half()
         job.finish(result)
+
+    def _finish_first_half(self) -> None:
+        if self._first_half is not None:
+            job, result = self._first_half
+            self._first_half = None
+            job.finish(result)
 
     # ---- reports -----------------------------------------------------------------------------------------------
 
@@ -390,11 +398,3 @@ class ZygoteProcess:
                 lane.received.append(data)
             if len(data) < _CHUNK:
                 return
-
-
-def _descriptors(ancillary: list[tuple[int, int, bytes]]) -> list[int]:
-    found = array.array("i")
-    for level, kind, data in ancillary:
-        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-            found.frombytes(data[: len(data) - len(data) % found.itemsize])
-    return list(found)
