@@ -11,7 +11,8 @@ looked at after that part of the rest.
 
 Time for which a worker was ready to run and had no CPU is not its own. The kernel counts it (`/proc/PID/schedstat`),
 but a confined zygote sees no /proc: when half of the wall time is gone it asks the daemon for the open files. They are
-read when the wall time is over; what the worker waited is added to its time.
+read when the wall time is over; what the worker waited is added to its time. Nor is it the worker's doing if it is
+stopped then (SIGSTOP, a debugger): no system call that would stop it is allowed.
 """
 
 import os
@@ -92,15 +93,24 @@ class Clock:
         # type: () -> bool
         """Is it ready to run, or waiting for a page, and has got nowhere since the last look? What it waits now is
         counted only when it gets a CPU."""
-        if len(self._files) != 2:
-            return False
-        try:
-            state = os.pread(self._files[1], 512, 0).rpartition(b")")[2][1:2]
-        except OSError:
-            return False
         now = time.clock_gettime_ns(self._clock), self.waited()
         first, self._last = self._last in (None, now), now
-        return first and state in (b"R", b"D")
+        return first and self._state() in (b"R", b"D")
+
+    def is_stopped(self):
+        # type: () -> bool
+        """Has somebody outside stopped it, or does a debugger hold it? The filter lets no worker signal itself."""
+        return self._state() in (b"T", b"t")
+
+    def _state(self):
+        # type: () -> bytes
+        """As /proc/PID/stat has it; b"" if that is not known."""
+        if len(self._files) != 2:
+            return b""
+        try:
+            return os.pread(self._files[1], 512, 0).rpartition(b")")[2][1:2]
+        except OSError:
+            return b""
 
 
 class Clocks:
@@ -145,7 +155,8 @@ class Clocks:
         if passed >= self._wall_ns + self._granted:
             looks = [clock.stands_in_queue() for clock in self._clocks.values()]  # at each of them
             if not any(looks):
-                return messages.KILLED_WALL
+                is_stopped = any(clock.is_stopped() for clock in self._clocks.values())
+                return messages.KILLED_STARVED if is_stopped else messages.KILLED_WALL
             self._granted = passed - self._wall_ns + _QUEUE_NS
         return messages.KILLED_STARVED if passed >= messages.WIDEST * self._wall_ns else messages.NOT_KILLED
 

@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from dataclasses import replace
 
+import psutil
 import pytest
 from cruxboxd.observer import Observer
 from cruxboxd.scheduling import scheduler
@@ -156,6 +157,20 @@ async def test_a_wider_run_waits_for_no_slot_of_its_own(monkeypatch, what):
         monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
         result = await asyncio.wait_for(pool.run(job(NAP, limits=replace(DEFAULT_LIMITS, wall_ms=200))), 60)
         assert result.facts.killed == messages.KILLED_WALL
+
+
+@pytest.mark.parametrize("what", [lambda: job(SPIN), lambda: pair("def f(x):\n    while True: pass", "candidate(1)")])
+async def test_a_worker_that_somebody_stopped_is_nobodys_failure(what):
+    async with Opened() as pool:
+        held = what()
+        for one in [held, held.partner]:
+            if one is not None:
+                one.limits = replace(DEFAULT_LIMITS, wall_ms=600)
+        running = asyncio.ensure_future(pool.run_pair(held) if held.partner else pool.run(held))
+        await until(lambda: any(zygote.slow for zygote in pool.zygotes))
+        [zygote] = [zygote for zygote in pool.zygotes if zygote.slow]
+        psutil.Process(zygote.pid).children(recursive=True)[-1].suspend()
+        assert messages.KILLED_STARVED in [facts.killed for facts in facts_of(await asyncio.wait_for(running, 60))]
 
 
 def facts_of(result) -> list:

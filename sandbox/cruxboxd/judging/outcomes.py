@@ -117,7 +117,7 @@ _KILLED: dict[int, tuple[Outcome, Clock | None, str]] = {
     messages.KILLED_WALL: (Outcome.TIMED_OUT, Clock.WALL, "out of wall time"),
     messages.KILLED_CANCEL: (Outcome.SANDBOX_ERROR, None, "the check was cancelled"),
     messages.KILLED_SILENT: (Outcome.CRASHED, None, "it cut its line to the sandbox and lived on"),
-    messages.KILLED_STARVED: (Outcome.SANDBOX_ERROR, None, "it waited too long for a CPU"),
+    messages.KILLED_STARVED: (Outcome.SANDBOX_ERROR, None, "it waited too long for a CPU, or was stopped from outside"),
     messages.KILLED_PARTNER: (Outcome.CRASHED, None, "it lived on when its part was over"),
 }
 _SIGNALS: dict[int, tuple[Outcome, Clock | None, str]] = {

@@ -34,7 +34,7 @@ EVENT = struct.Struct("<BBBBIiQQQ")
 # Why the zygote killed a worker. NOT_KILLED also where it came to its own end before the signal reached it.
 NOT_KILLED, KILLED_CPU, KILLED_WALL, KILLED_CANCEL = 0, 1, 2, 3
 KILLED_SILENT = 4  # it closed its progress pipe and lived on
-KILLED_STARVED = 5  # it waited for a CPU for most of several times its wall limit
+KILLED_STARVED = 5  # it waited for a CPU for most of several times its wall limit, or was stopped from outside
 KILLED_UNSURE = 6  # out of wall time, but how much of that it waited for a CPU cannot be measured here
 KILLED_PARTNER = 7  # the other half of its pair had ended before it
 
