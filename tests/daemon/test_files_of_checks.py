@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import replace
 
 import pytest
-from cruxbox import CallCheck, Client, Limits, Outcome, RunCheck, ScriptCheck, StdioCheck, Task, Verdict
+from cruxbox import CallCheck, Client, Limits, Outcome, RunCheck, ScriptCheck, StdioCheck, Task
+from scratch_folders import MIB, has_scratch, run
+
+__all__ = ["has_scratch"]  # a fixture that every test here uses
 
 pytestmark = pytest.mark.kernel
-
-MIB = 1 << 20
-LIMITS = Limits(cpu_ms=20_000, wall_ms=60_000)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def has_scratch(native: Client) -> None:
-    layers = {layer.name: layer for layer in native.info().layers}
-    if not layers["scratch"].active:
-        pytest.skip(f"no scratch folder here: {layers['scratch'].detail}")
-
-
-def run(client: Client, program: str, check: RunCheck | None = None, **more: object) -> Verdict:
-    (verdict,) = client.check([Task(textwrap.dedent(program), [check or RunCheck()], limits=LIMITS, **more)])  # type: ignore[arg-type]
-    return verdict
 
 
 def test_files_are_found_and_read_back(native: Client):

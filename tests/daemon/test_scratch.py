@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import os
-import textwrap
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from behaviours import runtimes
-from cruxbox import Assurance, CallCheck, Client, Limits, Outcome, RunCheck, ScriptCheck, StdioCheck, Task, Verdict
+from cruxbox import Assurance, CallCheck, Client, Outcome, RunCheck, ScriptCheck, StdioCheck, Task
+from scratch_folders import LIMITS, MIB, has_scratch, run
+
+__all__ = ["has_scratch"]  # a fixture that every test here uses
 
 pytestmark = pytest.mark.kernel
 
-MIB = 1 << 20
 SIZE = 32 * MIB  # of a folder, by default
-LIMITS = Limits(cpu_ms=20_000, wall_ms=60_000)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def has_scratch(native: Client) -> None:
-    layers = {layer.name: layer for layer in native.info().layers}
-    if not layers["scratch"].active:
-        pytest.skip(f"no scratch folder here: {layers['scratch'].detail}")
-
-
-def run(client: Client, program: str, check: RunCheck | None = None, **more: object) -> Verdict:
-    (verdict,) = client.check([Task(textwrap.dedent(program), [check or RunCheck()], limits=LIMITS, **more)])  # type: ignore[arg-type]
-    return verdict
 
 
 ORDINARY = """
