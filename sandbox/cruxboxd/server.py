@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ctypes
 import gc
 import logging
@@ -243,9 +244,11 @@ async def serve(config: Config) -> None:
     give_memory_back()
     engine = Engine(config)
     await engine.open()
-    canaries = asyncio.create_task(_keep_canaries(engine))
-    exporter = Exporter(engine.metrics.registry)
-    try:
+    async with contextlib.AsyncExitStack() as at_end:
+        at_end.push_async_callback(engine.close)
+        at_end.push_async_callback(_end_of, asyncio.create_task(_keep_canaries(engine)))
+        exporter = Exporter(engine.metrics.registry)
+        at_end.callback(exporter.close)
         server = Server(engine)
         stop = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -258,11 +261,11 @@ async def serve(config: Config) -> None:
         log.info("serving", extra={"workers": config.workers, "version": __version__})
         await stop.wait()
         await server.drain()
-    finally:
-        exporter.close()
-        canaries.cancel()
-        await asyncio.wait({canaries}, timeout=_STOP_S)
-        await engine.close()
+
+
+async def _end_of(canaries: asyncio.Task[None]) -> None:
+    canaries.cancel()
+    await asyncio.wait({canaries}, timeout=_STOP_S)
 
 
 def _spare_the_collector() -> None:

@@ -158,3 +158,48 @@ async def test_what_goes_wrong_in_a_slice_is_heard_and_the_rest_is_ended():
         await work.finish()
     await work.cancel()
     assert (ticket.left, judge.now) == (0, 0)
+
+
+class ReluctantJudge(SlowJudge):
+    """Takes a while to end when it is cancelled, as workers do that have to be killed."""
+
+    async def judge(self, tasks, emit) -> None:
+        try:
+            await super().judge(tasks, emit)
+        finally:
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("passes", [1, 2, 3, 5, 9])
+async def test_a_call_that_is_cancelled_again_while_it_ends_gives_everything_back(passes):
+    """Some of its slices wait for room, some have not begun, some end."""
+    judge, ticket = ReluctantJudge(), Ticket(256 * 40)
+    work = CallWork(judge, None)
+
+    async def call() -> None:
+        try:
+            await work.add([task(100 + n, 256) for n in range(40)], ticket)
+        finally:
+            await work.cancel()
+
+    running = asyncio.create_task(call())
+    for _ in range(passes):
+        await asyncio.sleep(0)
+    running.cancel()
+    for _ in range(2):
+        await asyncio.sleep(0)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    while work.has_work():
+        await asyncio.sleep(0.01)
+    assert (ticket.left, judge.now) == (0, 0)
+
+
+async def test_verdicts_for_nobody_are_not_kept():
+    answers = Answers(lambda: None)
+    stream = ResponseStream(answers, "a")
+    await stream.put(b"x" * 100)
+    stream.drop()
+    await stream.put(b"x" * 100)
+    assert answers.held("a") == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from cruxboxd.judging.judge import Emit, Judge
 from cruxboxd.judging.tasks import Task
@@ -37,13 +38,16 @@ def slices(tasks: Sequence[Task], most: int = CHECKS_A_SLICE) -> Iterator[list[T
 
 
 class CallWork:
-    """The slices of one call that are being judged."""
+    """The slices of one call that are being judged.
+
+    What a slice holds is given back by a callback of its task, and what has no slice yet by `add`, both without
+    waiting: a call may be cancelled again at each `await` of its own end.
+    """
 
     def __init__(self, judge: Judge, emit: Emit) -> None:
         self._judge, self._emit = judge, emit
         self._room = asyncio.Semaphore(SLICES_A_CALL)
         self._running: set[asyncio.Task[None]] = set()
-        self._tickets: set[Ticket] = set()
         self._error: BaseException | None = None
 
     def has_work(self) -> bool:
@@ -52,13 +56,19 @@ class CallWork:
 
     async def add(self, tasks: Sequence[Task], ticket: Ticket) -> None:
         """Start on the tasks that `ticket` was given for; waits while enough is under way."""
-        self._tickets.add(ticket)
-        for part in slices(tasks):
-            await self._room.acquire()
-            self._raise()
-            work = asyncio.create_task(self._run(part, ticket))
-            self._running.add(work)
-            work.add_done_callback(self._ended)
+        everything = left = sum(len(task.checks) for task in tasks)
+        try:
+            for part in slices(tasks):
+                await self._room.acquire()
+                self._raise()
+                work = asyncio.create_task(self._judge.judge(part, self._emit))
+                self._running.add(work)
+                checks = sum(len(task.checks) for task in part)
+                work.add_done_callback(partial(self._ended, ticket, checks))
+                left -= checks
+        finally:
+            if left or not everything:
+                ticket.give_back(left)
 
     async def finish(self) -> None:
         """Wait until everything has its verdict; raises what went wrong."""
@@ -68,30 +78,19 @@ class CallWork:
         self._raise()
 
     async def cancel(self) -> None:
-        """Nobody waits any more: kill the workers and give everything back. Does nothing after `finish`."""
+        """Nobody waits any more: kill the workers. Does nothing after `finish`."""
         for work in list(self._running):
             work.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
-        for ticket in self._tickets:
-            ticket.close()
-        self._tickets.clear()
 
-    async def _run(self, part: list[Task], ticket: Ticket) -> None:
-        is_judged = False
-        try:
-            await self._judge.judge(part, self._emit)
-            is_judged = True
-        finally:
-            if ticket.give_back(sum(len(task.checks) for task in part)):
-                self._tickets.discard(ticket)
-                if is_judged:
-                    ticket.answered()
-            self._room.release()
-
-    def _ended(self, work: asyncio.Task[None]) -> None:
+    def _ended(self, ticket: Ticket, checks: int, work: asyncio.Task[None]) -> None:
+        """A slice has its verdicts, or will have none. Called even if it was cancelled before it began."""
         self._running.discard(work)
-        if not work.cancelled() and work.exception() is not None:
-            self._error = self._error or work.exception()
+        self._room.release()
+        error = None if work.cancelled() else work.exception()
+        self._error = self._error or error
+        if ticket.give_back(checks) and error is None and not work.cancelled():
+            ticket.answered()
 
     def _raise(self) -> None:
         if self._error is not None:

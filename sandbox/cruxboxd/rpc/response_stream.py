@@ -58,7 +58,7 @@ class ResponseStream(Outlet):
         self._verdicts: deque[bytes] = deque()
         self._bytes = 0
         self._to_come = 0
-        self._is_closed = False
+        self._is_closed = self._is_dropped = False
         self._ready, self._room = asyncio.Event(), asyncio.Event()
 
     @property
@@ -75,6 +75,8 @@ class ResponseStream(Outlet):
 
     async def put(self, verdict: bytes) -> None:
         """Add a verdict, written as a field of CheckResponse."""
+        if self._is_dropped:
+            return
         self._to_come -= 1
         self._verdicts.append(verdict)
         self._bytes += len(verdict)
@@ -85,7 +87,8 @@ class ResponseStream(Outlet):
             await self._room.wait()
 
     def drop(self) -> None:
-        """Nobody will take what is left."""
+        """Nobody will take what is left, nor what comes."""
+        self._is_dropped = True
         while self._verdicts:
             self._take()
 

@@ -112,10 +112,10 @@ class SandboxService:
                 yield response
             await judging
         finally:
+            stream.drop()
             judging.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await judging
-            stream.drop()
 
     async def _judge_stream(self, requests: AsyncIterator[bytes], call: Call, stream: ResponseStream) -> None:
         """Judge what comes until the client, or this server, has had enough; then finish what was begun."""
@@ -135,8 +135,8 @@ class SandboxService:
             if self._interceptor.draining.is_set():
                 raise away()
         finally:
-            await work.cancel()
             stream.close()
+            await work.cancel()
 
     async def _begin(self, data: bytes, call: Call, work: CallWork) -> tuple[list[Task], Ticket]:
         """Let a request of a stream in. It needs a place to begin if nothing of its stream is under way: who opens a
@@ -204,9 +204,12 @@ class _Answer:
         self._verdicts: dict[tuple[str, str], bytes] = {}
         self._shared: set[tuple[str, str]] = set()
         self._bytes = 0
+        self._is_gone = False
 
     async def emit(self, task: Task, check: OneCheck, judged: CheckResult, second: CheckResult | None) -> None:
         """Take a verdict; one that is there already gives way to it."""
+        if self._is_gone:
+            return
         key = task.id, check.id
         self._shared.discard(key)
         if judged.shared or (second is not None and second.shared):
@@ -225,6 +228,7 @@ class _Answer:
         """It has left, or nobody waits for it any more."""
         self._answers.gone(self._tenant, self._bytes, was_full=False)
         self._bytes = 0
+        self._is_gone = True
 
     def shared(self, tasks: list[Task]) -> list[Task]:
         """The tasks with those checks alone that shared a worker."""
