@@ -145,8 +145,8 @@ class AsyncClient(BaseClient):
             while True:
                 wake.clear()
                 feed.take_in(session)
-                for lane, request in session.requests(time.monotonic()):
-                    streams.send(lane, request)
+                for number, request in session.requests(time.monotonic()):
+                    streams.send(number, request)
                 streams.hand_over(session)
                 for verdict in session.answers():
                     yield verdict
@@ -160,13 +160,13 @@ class AsyncClient(BaseClient):
 
     async def _ask_once(self, session: Session, until: float | None) -> None:
         """Send what there is by a single call; what fails goes on by a stream, if it may."""
-        for lane, request in session.requests(time.monotonic()):
+        for number, request in session.requests(time.monotonic()):
             stub, metadata = await self._connect()
             try:
                 response, failure = await stub.Check(request, metadata=metadata, timeout=left(until)), None
             except grpc.RpcError as error:
                 response, failure = None, once_failure(error)
-            session.answered_once(lane, response, failure, time.monotonic())
+            session.answered_once(number, response, failure, time.monotonic())
 
 
 async def _pause(session: Session, feed: _Feed, wake: asyncio.Event, until: float | None) -> None:
@@ -261,8 +261,8 @@ class _Feed:
 class _Stream:
     """One stream: a task that writes what is queued, and one that reads what comes."""
 
-    def __init__(self, lane: int, streams: _Streams) -> None:
-        self.lane = lane
+    def __init__(self, number: int, streams: _Streams) -> None:
+        self.number = number
         self.outbox: asyncio.Queue[Any] = asyncio.Queue()
         self._streams = streams
         self._task = asyncio.ensure_future(self._live())
@@ -303,11 +303,11 @@ class _Streams:
         self._inbox: list[tuple[_Stream, Any, BaseException | None]] = []
         self._streams: dict[int, _Stream] = {}
 
-    def send(self, lane: int, request: Any) -> None:
-        """Send `request` over `lane`, opened if need be."""
-        stream = self._streams.get(lane)
+    def send(self, number: int, request: Any) -> None:
+        """Send `request` over the stream `number`, opened if need be."""
+        stream = self._streams.get(number)
         if stream is None:
-            stream = self._streams[lane] = _Stream(lane, self)
+            stream = self._streams[number] = _Stream(number, self)
         stream.outbox.put_nowait(request)
 
     def put(self, stream: _Stream, response: Any, error: BaseException | None) -> None:
@@ -320,15 +320,15 @@ class _Streams:
         inbox, self._inbox = self._inbox, []
         now = time.monotonic()
         for stream, response, error in inbox:
-            if self._streams.get(stream.lane) is not stream:
+            if self._streams.get(stream.number) is not stream:
                 continue
             if response is not None:
-                session.response(stream.lane, response, now)
+                session.response(stream.number, response, now)
                 continue
-            del self._streams[stream.lane]
+            del self._streams[stream.number]
             if error is not None and not isinstance(error, grpc.RpcError):
                 raise error
-            session.ended(stream.lane, None if error is None else channel.failure_of(error), now)
+            session.ended(stream.number, None if error is None else channel.failure_of(error), now)
 
     def finish(self) -> None:
         """All is answered: say so, and let the server end the streams."""

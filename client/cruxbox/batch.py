@@ -78,12 +78,12 @@ class _Item:
 
 
 class _Slice:
-    """Items of one group in one request on one lane; an answered item leaves None behind."""
+    """Items of one group in one request on one stream; an answered item leaves None behind."""
 
-    __slots__ = ("items", "lane", "left")
+    __slots__ = ("items", "left", "stream")
 
-    def __init__(self, lane: int) -> None:
-        self.lane = lane
+    def __init__(self, stream: int) -> None:
+        self.stream = stream
         self.items: list[_Item | None] = []
         self.left = 0
 
@@ -237,8 +237,8 @@ class Batch:
 
     # ---- out ------------------------------------------------------------
 
-    def request(self, lane: int, room: int) -> Any | None:
-        """The next pb.CheckRequest for `lane`, of at most `room` checks; None when nothing waits."""
+    def request(self, stream: int, room: int) -> Any | None:
+        """The next pb.CheckRequest for the stream of that number, of at most `room` checks; None when nothing waits."""
         if not self._ready or room <= 0:
             return None
         request = pb.CheckRequest()
@@ -253,7 +253,7 @@ class Batch:
                 break
             checks -= len(taken)
             space -= group.size + sum(item.size for item in taken)
-            self._write(request, lane, group, taken)
+            self._write(request, stream, group, taken)
             if not group.waiting:
                 self._ready.popleft()
         return request
@@ -270,8 +270,8 @@ class Batch:
             taken.append(waiting.popleft())
         return taken
 
-    def _write(self, request: Any, lane: int, group: _Group, items: list[_Item]) -> None:
-        part = _Slice(lane)
+    def _write(self, request: Any, stream: int, group: _Group, items: list[_Item]) -> None:
+        part = _Slice(stream)
         part.items.extend(items)
         part.left = len(items)
         name = str(self._counter)
@@ -285,7 +285,7 @@ class Batch:
         for number, item in enumerate(items):
             wire.encode_check(add(id=str(number)), item.check)
         self.waiting -= len(items)
-        self.in_flight[lane] += len(items)
+        self.in_flight[stream] += len(items)
         self.flying += len(items)
 
     # ---- back -----------------------------------------------------------
@@ -312,7 +312,7 @@ class Batch:
             part.left -= 1
             if not part.left:
                 del self._slices[verdict.task_id]
-            self.in_flight[part.lane] -= 1
+            self.in_flight[part.stream] -= 1
             self.flying -= 1
             settled += self._settle(item, body, rest)
         return settled
@@ -346,15 +346,15 @@ class Batch:
 
     # ---- again ----------------------------------------------------------
 
-    def requeue(self, lane: int) -> int:
-        """`lane` broke: what it carried and is not answered waits again. How many items that is."""
-        lost = [name for name, part in self._slices.items() if part.lane == lane]
+    def requeue(self, stream: int) -> int:
+        """The stream of that number broke: what it carried and is not answered waits again. How many items that is."""
+        lost = [name for name, part in self._slices.items() if part.stream == stream]
         count = 0
         for name in lost:
             for item in self._unanswered(self._slices.pop(name)):
                 self._enqueue(item)
                 count += 1
-        self.in_flight[lane] -= count
+        self.in_flight[stream] -= count
         self.flying -= count
         return count
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Targets behind which there may be several servers; these get several streams.
 _MANY = re.compile(r"^(dns:|xds:)|,")
-_LANES_FOR_MANY = 4
+_STREAMS_FOR_MANY = 4
 
 _MAX_PEM_BYTES = 16 << 20
 
@@ -76,9 +76,9 @@ class Address:
         return self.tls is not None or self.credentials is not None or is_local(self.target)
 
     @property
-    def lanes(self) -> int:
+    def streams(self) -> int:
         """How many streams pay here."""
-        return _LANES_FOR_MANY if _MANY.search(self.target) else 1
+        return _STREAMS_FOR_MANY if _MANY.search(self.target) else 1
 
     @property
     def metadata(self) -> list[tuple[str, str]]:

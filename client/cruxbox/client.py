@@ -152,8 +152,8 @@ class Client(BaseClient):
         with contextlib.closing(_Streams(open_call)) as streams:
             while True:
                 more = more and _take_in(session, feed)
-                for lane, request in session.requests(time.monotonic()):
-                    streams.send(lane, request)
+                for number, request in session.requests(time.monotonic()):
+                    streams.send(number, request)
                 yield from session.answers()
                 if not more and session.finished:
                     streams.finish()
@@ -163,13 +163,13 @@ class Client(BaseClient):
 
     def _ask_once(self, session: Session, until: float | None) -> None:
         """Send what there is by a single call; what fails goes on by a stream, if it may."""
-        for lane, request in session.requests(time.monotonic()):
+        for number, request in session.requests(time.monotonic()):
             stub, metadata = self._connect()
             try:
                 response, failure = stub.Check(request, metadata=metadata, timeout=channel.left(until)), None
             except grpc.RpcError as error:
                 response, failure = None, channel.once_failure(error)
-            session.answered_once(lane, response, failure, time.monotonic())
+            session.answered_once(number, response, failure, time.monotonic())
 
 
 def _take_in(session: Session, feed: Iterator[Task]) -> bool:
@@ -186,8 +186,8 @@ def _take_in(session: Session, feed: Iterator[Task]) -> bool:
 class _Stream:
     """One stream: requests go in by a queue that gRPC's thread reads, responses come out by a thread of ours."""
 
-    def __init__(self, lane: int, open_call: Callable[[Iterator[Any]], Any], inbox: _Inbox) -> None:
-        self.lane = lane
+    def __init__(self, number: int, open_call: Callable[[Iterator[Any]], Any], inbox: _Inbox) -> None:
+        self.number = number
         self.outbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._inbox = inbox
         self.call = open_call(iter(self.outbox.get, None))
@@ -213,11 +213,11 @@ class _Streams:
         self._inbox: _Inbox = queue.SimpleQueue()
         self._streams: dict[int, _Stream] = {}
 
-    def send(self, lane: int, request: Any) -> None:
-        """Send `request` over `lane`, opened if need be."""
-        stream = self._streams.get(lane)
+    def send(self, number: int, request: Any) -> None:
+        """Send `request` over the stream `number`, opened if need be."""
+        stream = self._streams.get(number)
         if stream is None:
-            stream = self._streams[lane] = _Stream(lane, self._open_call, self._inbox)
+            stream = self._streams[number] = _Stream(number, self._open_call, self._inbox)
         stream.outbox.put(request)
 
     def receive(self, session: Session, until: float | None, *, wait: bool) -> None:
@@ -237,15 +237,15 @@ class _Streams:
             return
 
     def _hand_over(self, session: Session, stream: _Stream, response: Any, error: grpc.RpcError | None) -> None:
-        if self._streams.get(stream.lane) is not stream:
+        if self._streams.get(stream.number) is not stream:
             return
         now = time.monotonic()
         if response is not None:
-            session.response(stream.lane, response, now)
+            session.response(stream.number, response, now)
             return
         stream.outbox.put(None)
-        del self._streams[stream.lane]
-        session.ended(stream.lane, None if error is None else channel.failure_of(error), now)
+        del self._streams[stream.number]
+        session.ended(stream.number, None if error is None else channel.failure_of(error), now)
 
     def finish(self) -> None:
         """All is answered: say so, and let the server end the streams."""

@@ -95,7 +95,7 @@ class Endpoint:
         asked = self._settings
         policy = Policy(
             window=asked.window,
-            lanes=min(asked.streams or address.lanes, asked.window),
+            streams=min(asked.streams or address.streams, asked.window),
             backoff=Backoff(retries=asked.retries),
         )
         return Session(self.name, policy, whole=whole, ordered=ordered, on_event=asked.on_event)

@@ -2,9 +2,9 @@
 
 Pure, as `batch` is: time comes in as an argument, messages go in and out as values. `client` and `aio` only carry them.
 
-A *lane* is one stream to the server. It is opened when it gets its first request and may break at any time; then what
-it carried waits again and the lane rests for a while. A lane's window shrinks to a half when the server says it has
-no room, and grows again with every answer, as TCP does it.
+Streams have numbers. A stream is opened when it gets its first request and may break at any time. What it carried then
+waits again, and its number is not used for a while. Its window is halved when the server says that it has no room, and
+grows again with every answer, as in TCP.
 """
 
 from __future__ import annotations
@@ -46,21 +46,23 @@ class Policy:
     """Limits on work in flight, and retries.
 
     Args:
-        window: distinct checks in flight over all lanes.
-        lanes: streams side by side; more than one only pays where several servers stand behind the target.
+        window: distinct checks in flight over all streams.
+        streams: streams side by side; more than one only pays where several servers stand behind the target.
         backoff: waits between tries.
         sandbox_retries: how often a check that met a SANDBOX_ERROR is sent again.
         sizes: bounds of one request.
     """
 
     window: int = 2048
-    lanes: int = 1
+    streams: int = 1
     backoff: Backoff = field(default_factory=Backoff)
     sandbox_retries: int = 2
     sizes: Sizes = field(default_factory=Sizes)
 
 
-class _Lane:
+class _StreamState:
+    """What is known of the stream of one number, whether it is open or not."""
+
     __slots__ = ("failures", "rests_until", "window")
 
     def __init__(self, window: int) -> None:
@@ -92,8 +94,8 @@ class Session:
         self._server = server
         self._policy = policy
         self._batch = Batch(policy.sizes, sandbox_retries=policy.sandbox_retries, remember=whole, interactive=whole)
-        self._lane_window = max(1, policy.window // policy.lanes)
-        self._lanes = [_Lane(self._lane_window) for _ in range(policy.lanes)]
+        self._stream_window = max(1, policy.window // policy.streams)
+        self._streams = [_StreamState(self._stream_window) for _ in range(policy.streams)]
         self._ordered = ordered
         self._held: dict[int, Verdict] = {}
         self._next = 0
@@ -147,7 +149,7 @@ class Session:
     # ---- out to the server --------------------------------------------------
 
     def requests(self, now: float) -> Iterator[tuple[int, Any]]:
-        """(lane, pb.CheckRequest) to send at `now`, in monotonic seconds."""
+        """(number of a stream, pb.CheckRequest) to send at `now`, in monotonic seconds."""
         self._looked_at = now
         if self._warm_at is not None and now >= self._warm_at:
             self._warm_at = None
@@ -158,10 +160,10 @@ class Session:
             number = self._least_loaded(now)
             if number is None:
                 return
-            lane, in_flight = self._lanes[number], self._batch.in_flight[number]
-            room = lane.window - in_flight
+            stream, in_flight = self._streams[number], self._batch.in_flight[number]
+            room = stream.window - in_flight
             # Requests stay of a decent size: answers come in dribs, and questions must not follow suit.
-            decent = min(self._policy.sizes.checks, max(1, lane.window // 4))
+            decent = min(self._policy.sizes.checks, max(1, stream.window // 4))
             if in_flight and room < min(decent, self._batch.waiting):
                 return
             request = self._batch.request(number, room)
@@ -172,9 +174,9 @@ class Session:
 
     def _least_loaded(self, now: float) -> int | None:
         loads = [
-            (self._batch.in_flight[number] - lane.window, number)
-            for number, lane in enumerate(self._lanes)
-            if lane.rests_until <= now and self._batch.in_flight[number] < lane.window
+            (self._batch.in_flight[number] - stream.window, number)
+            for number, stream in enumerate(self._streams)
+            if stream.rests_until <= now and self._batch.in_flight[number] < stream.window
         ]
         return min(loads)[1] if loads else None
 
@@ -183,49 +185,49 @@ class Session:
         times = [] if self._warm_at is None else [self._warm_at]
         if self._batch.waiting:
             # Those that rested when `requests` last looked: one whose rest ended meanwhile is due at once.
-            times.extend(lane.rests_until for lane in self._lanes if lane.rests_until > self._looked_at)
+            times.extend(stream.rests_until for stream in self._streams if stream.rests_until > self._looked_at)
         return max(0.0, min(times) - now) if times else None
 
     # ---- back from the server -----------------------------------------------
 
-    def response(self, lane: int, response: Any, now: float) -> None:
-        """Take in a pb.CheckResponse that came over `lane`."""
+    def response(self, number: int, response: Any, now: float) -> None:
+        """Take in a pb.CheckResponse that came over the stream `number`."""
         settled = self._batch.accept(response)
         if settled:
             self._notify(Event("answered", settled))
-            for each in self._lanes:
+            for each in self._streams:
                 each.failures = 0
-            self._lanes[lane].window = min(self._lane_window, self._lanes[lane].window + settled)
+            self._streams[number].window = min(self._stream_window, self._streams[number].window + settled)
         if self._batch.cooling and self._warm_at is None:
             self._warm_at = now + self._policy.backoff.delay_s(0)
 
-    def answered_once(self, lane: int, response: Any | None, failure: Failure | None, now: float) -> None:
-        """A single call over `lane` ended: with a pb.CheckResponse, or a failure; then a stream is the next try."""
+    def answered_once(self, number: int, response: Any | None, failure: Failure | None, now: float) -> None:
+        """A single call in place of the stream `number` ended: with a pb.CheckResponse, or with `failure`."""
         if response is not None:
-            self.response(lane, response, now)
-        self.ended(lane, failure, now)
+            self.response(number, response, now)
+        self.ended(number, failure, now)
 
-    def ended(self, lane: int, failure: Failure | None, now: float) -> None:
-        """The stream of `lane` ended, with `failure` or of the server's own accord; raises when it is time to stop."""
-        carried = self._batch.requeue(lane)
+    def ended(self, number: int, failure: Failure | None, now: float) -> None:
+        """The stream `number` ended, with `failure` or by the server; raises when it is time to stop."""
+        carried = self._batch.requeue(number)
         if failure is None:
             if not carried:
                 return
             failure = Failure("UNAVAILABLE", f"the stream ended while {carried} checks had no verdict")
         if not failure.retryable:
             raise self._error(failure)
-        self._rest(self._lanes[lane], carried, failure, now)
+        self._rest(self._streams[number], carried, failure, now)
 
-    def _rest(self, lane: _Lane, carried: int, failure: Failure, now: float) -> None:
+    def _rest(self, stream: _StreamState, carried: int, failure: Failure, now: float) -> None:
         # A full server is alive and says so: it gets more patience than a silent one.
         overloaded = failure.code == "RESOURCE_EXHAUSTED"
-        if lane.failures >= self._policy.backoff.retries * (4 if overloaded else 1):
+        if stream.failures >= self._policy.backoff.retries * (4 if overloaded else 1):
             raise self._error(failure)
-        delay_s = self._policy.backoff.delay_s(lane.failures, failure.retry_after_s)
-        lane.failures += 1
-        lane.rests_until = now + delay_s
+        delay_s = self._policy.backoff.delay_s(stream.failures, failure.retry_after_s)
+        stream.failures += 1
+        stream.rests_until = now + delay_s
         if overloaded:
-            lane.window = max(1, lane.window // 2)
+            stream.window = max(1, stream.window // 2)
         self._notify(Event("retry", carried, delay_s, f"{failure.code}: {printable(failure.details)}"))
 
     def _error(self, failure: Failure) -> CruxboxError:

@@ -70,15 +70,15 @@ def test_every_position_gets_its_own_verdict(tasks, seed, remember, size):
         if waiting and choice < 0.3:
             batch.add(waiting.pop(0))
         elif choice < 0.6:
-            lane = rand.randrange(2)
-            request = batch.request(lane, rand.randint(1, 5))
+            stream = rand.randrange(2)
+            request = batch.request(stream, rand.randint(1, 5))
             if request is not None:
                 assert sum(len(task.checks) for task in request.tasks) <= size
-                on_the_way += [(lane, verdict) for verdict in answer(request)]
+                on_the_way += [(stream, verdict) for verdict in answer(request)]
         elif choice < 0.65:
-            lane = rand.randrange(2)
-            batch.requeue(lane)
-            on_the_way = [item for item in on_the_way if item[0] != lane]
+            stream = rand.randrange(2)
+            batch.requeue(stream)
+            on_the_way = [item for item in on_the_way if item[0] != stream]
         elif choice < 0.7:
             batch.warm()
         elif on_the_way:

@@ -38,7 +38,7 @@ def test_a_token_does_not_travel_in_clear_text():
 
 def test_several_streams_where_there_may_be_several_servers():
     targets = ("unix:/s", "host:1", "dns:///host:1", "ipv4:1.2.3.4:5,1.2.3.5:5")
-    assert [Address(target).lanes for target in targets] == [1, 1, 4, 4]
+    assert [Address(target).streams for target in targets] == [1, 1, 4, 4]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def fill(session: Session, count: int) -> None:
 
 
 def sizes(sent) -> list[tuple[int, int]]:
-    return [(lane, sum(len(task.checks) for task in request.tasks)) for lane, request in sent]
+    return [(stream, sum(len(task.checks) for task in request.tasks)) for stream, request in sent]
 
 
 def response(request, *, take: int = 10**9) -> pb.CheckResponse:
@@ -61,8 +61,8 @@ def test_dribs_of_answers_do_not_make_dribs_of_questions():
     assert sizes(session.requests(0.0)) == [(0, 5)]
 
 
-def test_work_is_spread_over_lanes_by_their_load():
-    session = make(window=8, lanes=4, sizes=Sizes(checks=2))
+def test_work_is_spread_over_streams_by_their_load():
+    session = make(window=8, streams=4, sizes=Sizes(checks=2))
     fill(session, 6)
     assert sizes(session.requests(0.0)) == [(0, 2), (1, 2), (2, 2)]
 
@@ -113,7 +113,7 @@ def test_ordered_answers_wait_for_the_ones_before():
         assert session.finished
 
 
-def test_a_broken_lane_rests_and_only_what_has_no_verdict_goes_again():
+def test_a_broken_stream_rests_and_only_what_has_no_verdict_goes_again():
     events = []
     session = make(events)
     fill(session, 5)
