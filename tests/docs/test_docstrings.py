@@ -10,13 +10,19 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import cruxbox
+import cruxbox.building
+import cruxbox.stats
 import pytest
 from cruxbox.endpoint import BaseClient
 
 
+def public() -> Iterator[tuple[str, Any]]:
+    for package in (cruxbox, cruxbox.building, cruxbox.stats):
+        yield from ((f"{package.__name__}.{name}", getattr(package, name)) for name in package.__all__)
+
+
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
-    for name in cruxbox.__all__:
-        thing = getattr(cruxbox, name)
+    for name, thing in public():
         if inspect.isfunction(thing):
             yield name, thing
         elif inspect.isclass(thing):
@@ -25,8 +31,7 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def fields() -> Iterator[tuple[str, type]]:
-    for name in cruxbox.__all__:
-        thing = getattr(cruxbox, name)
+    for name, thing in public():
         if dataclasses.is_dataclass(thing) and inspect.isclass(thing):
             yield name, thing
 
@@ -57,7 +62,7 @@ def test_a_dataclass_says_what_its_fields_are(name: str, kind: type) -> None:
 
 
 def test_every_other_class_says_what_it_is() -> None:
-    classes = [thing for name in cruxbox.__all__ if inspect.isclass(thing := getattr(cruxbox, name))]
+    classes = [thing for _, thing in public() if inspect.isclass(thing)]
     assert [kind for kind in classes if not kind.__doc__ and not issubclass(kind, enum.Enum)] == []
 
 

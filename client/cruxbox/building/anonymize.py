@@ -43,7 +43,13 @@ class AnonymizeError(CruxboxError):
 
 @dataclass(frozen=True)
 class Anonymized:
-    """The renamed program, the input to go with it, and which name became which."""
+    """The result of `anonymize`.
+
+    Args:
+        code: the renamed program.
+        input: the input that goes with it.
+        names: old name -> new name, in order of appearance.
+    """
 
     code: str
     input: str
@@ -51,12 +57,19 @@ class Anonymized:
 
 
 def anonymize(code: str, input: str = "", function_name: str = "") -> Anonymized:
-    """Renames the variables of `code`, and in `input` the keywords and globals that belong to it.
+    """Rename the variables of a program to x1, x2, … in order of appearance.
 
-    `input` is what stands between the parentheses of a call of `f`, or of `function_name`; or it is such a call. The
-    function keeps its name.
+    Args:
+        code: the program.
+        input: the text between the parentheses of the call of the function, or the whole call. Keywords and globals in
+            it that belong to the program are renamed too.
+        function_name: the function that is called; "" is `f`, or the function of a whole call. It keeps its name.
 
-    Raises AnonymizeError if the text does not parse, is too large, or looks at its own variables' names.
+    Returns:
+        The renamed texts. Whether both programs behave alike is for the caller to check by running both.
+
+    Raises:
+        AnonymizeError: a text does not parse or is too large, or the program can read the names of its variables.
     """
     if len(code) + len(input) > MAX_CHARS:
         raise AnonymizeError(f"program and input have {len(code) + len(input)} characters; {MAX_CHARS} are allowed")

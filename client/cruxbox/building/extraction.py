@@ -45,7 +45,18 @@ def extract_input(
     rules: Rules = Rules.LENIENT,
     open_tag: str = ANSWER_OPEN,
 ) -> str:
-    """The call `f(...)` of an input prediction."""
+    """Read the answer of an input prediction.
+
+    Args:
+        completion: what the model wrote.
+        cot: whether the prompt asked for a chain of thought, so that the completion itself holds the opening tag.
+        stops: texts at which the completion is cut off.
+        rules: how a chain of thought without an opening tag is read; see the head of this module.
+        open_tag: the tag before the answer of a chain of thought.
+
+    Returns:
+        The call, such as `f([1, 2])`. The function does not check that it is one.
+    """
     answer, is_split = _answer(completion, cot, stops, rules, open_tag)
     if not is_split:
         return answer
@@ -65,7 +76,15 @@ def extract_output(
     rules: Rules = Rules.LENIENT,
     open_tag: str = ANSWER_OPEN,
 ) -> str:
-    """The expression of an output prediction. An answer without `==` is taken as it is."""
+    """Read the answer of an output prediction.
+
+    Args:
+        completion: what the model wrote.
+        cot, stops, rules, open_tag: as in `extract_input`.
+
+    Returns:
+        The expression between the first and the second `==`; the whole answer if it has none.
+    """
     answer, is_split = _answer(completion, cot, stops, rules, open_tag)
     fields = answer.split("==") if is_split else [answer]
     return (fields[1] if len(fields) > 1 else answer).strip()
@@ -119,10 +138,15 @@ _TEST = re.compile(r"^\s*assert\s+f\((?P<input>.*)\)\s*==?\s*\?\?\s*$")
 
 
 def extract_candidate(completion: str) -> tuple[str, list[str]] | None:
-    """(program, inputs) of a completion of a construction prompt, or None if it does not have the asked shape.
+    """Read the completion of a construction prompt.
 
-    An input is the text between the parentheses of `assert f(...) == ??` (or `= ??`, as models also write); a line of
-    another shape is left out, and so is an input that comes twice.
+    Args:
+        completion: what the model wrote: a program, [/PYTHON], and calls between [TEST] and [/TEST].
+
+    Returns:
+        (program, inputs), or None if the completion does not have this form. An input is the text between the
+        parentheses of `assert f(...) == ??` (or `= ??`, as models also write). Other lines are left out, and so is a
+        repeated input.
     """
     match = _CANDIDATE.match(completion)
     if match is None:

@@ -39,7 +39,15 @@ class Methods(str, enum.Enum):
 
 
 def methods_used(code: str, how: Methods = Methods.CALL) -> frozenset[str]:
-    """The names out of the table that `code` uses; a string literal counts too."""
+    """The methods of `METHODS` that a program uses. The text is searched, so a string literal counts too.
+
+    Args:
+        code: the program.
+        how: whether `.name(` or `.name` is searched for.
+
+    Returns:
+        Names of methods, without their types.
+    """
     if how is Methods.TEXT:
         return frozenset(name for name in METHOD_NAMES if f".{name}" in code)
     return METHOD_NAMES.intersection(_CALL.findall(code))

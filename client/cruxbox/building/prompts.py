@@ -41,10 +41,35 @@ def prompt_set(mode: str, *, cot: bool = False, style: Style = Style.TAGGED) -> 
 
 
 def output_prompt(code: str, input: str, *, cot: bool = False, style: Style = Style.TAGGED) -> str:
-    """The prompt that asks what `f(<input>)` returns. Raises DataError for a style that cannot think aloud."""
+    """The prompt that asks what a call returns.
+
+    Args:
+        code: the program, which defines `f`.
+        input: the text between the parentheses of the call.
+        cot: ask for a chain of thought before the answer.
+        style: how the prompt is laid out.
+
+    Returns:
+        The text for the model. `style.stops` are the texts at which generation must stop.
+
+    Raises:
+        DataError: `style` is ASSERT, which has no room for a chain of thought, and `cot` is True.
+    """
     return prompt_set("output", cot=cot, style=style).text(Row(code, input))
 
 
 def input_prompt(code: str, output: str, *, cot: bool = False, style: Style = Style.TAGGED) -> str:
-    """The prompt that asks for arguments that make f return `output`. Raises DataError as `output_prompt` does."""
+    """The prompt that asks for arguments with which `f` returns a given value.
+
+    Args:
+        code: the program, which defines `f`.
+        output: the value, as a Python expression.
+        cot, style: as in `output_prompt`.
+
+    Returns:
+        The text for the model.
+
+    Raises:
+        DataError: as for `output_prompt`.
+    """
     return prompt_set("input", cot=cot, style=style).text(Row(code, output=output))

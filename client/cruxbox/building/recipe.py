@@ -46,7 +46,14 @@ _PLAN: dict[Schedule, dict[str, tuple[int, int]]] = {
 
 
 def candidate_prompts(schedule: Schedule = Schedule.RELEASED) -> Iterator[CandidatePrompt]:
-    """All prompts of the schedule, method by method."""
+    """The prompts that ask a model to write programs.
+
+    Args:
+        schedule: which examples the prompts for a method contain, and how often each prompt is repeated.
+
+    Returns:
+        An iterator over the prompts, method by method.
+    """
     for kind, names in METHODS.items():
         lists, repetitions = _PLAN[schedule][kind]
         for name in names:

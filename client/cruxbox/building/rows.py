@@ -35,7 +35,13 @@ Item = Union["BadRow", "Row"]
 
 @dataclass(frozen=True)
 class BadRow:
-    """One row that cannot be used, where it stands and why."""
+    """A row that cannot be used.
+
+    Args:
+        path: the file.
+        line: its line in the file, counted from 1; in a Parquet file, its row.
+        reason: what is wrong, as a phrase.
+    """
 
     path: str
     line: int
@@ -47,7 +53,17 @@ class BadRow:
 
 @dataclass(frozen=True)
 class Row:
-    """One usable row. `extra` holds the fields that this module does not know."""
+    """A usable row.
+
+    Args:
+        code: the program.
+        input: the text between the parentheses of the call, or the whole call.
+        output: the value of the call, as a Python expression.
+        id: the name of the row.
+        steps: steps of the call; None if the row does not state them.
+        line: its line in the file, counted from 1; 0 if it comes from no file.
+        extra: all other fields of the row, in their order.
+    """
 
     code: str
     input: str = ""
@@ -68,7 +84,7 @@ class Row:
         return self.call_with("")
 
     def call_with(self, end: str) -> str:
-        """The call, with `end` before the parenthesis that is put there: a line break ends a comment of the input."""
+        """The call, with `end` before a parenthesis that is added: a line break ends a comment of the input."""
         return function_and_call(self.code, self.input, self.extra.get("function_name", ""), end=end)[1]
 
     def as_dict(self) -> dict[str, Any]:
@@ -82,9 +98,19 @@ class Row:
 def read_rows(
     path: str | os.PathLike[str], *, needs: Iterable[str] = ("code", "input", "output"), strict: bool = False
 ) -> tuple[list[Row], list[BadRow]]:
-    """All rows of a JSONL or Parquet file, and the rows that cannot be used.
+    """Read all rows of a file into memory.
 
-    Raises DataError if the file cannot be read, if no row is usable, or, with `strict`, at the first bad row.
+    Args:
+        path: a JSONL file, or a Parquet file if its name ends in `.parquet`.
+        needs: fields without which a row cannot be used.
+        strict: raise an error at the first row that cannot be used.
+
+    Returns:
+        The usable rows, and those that cannot be used.
+
+    Raises:
+        DataError: the file cannot be read, has no usable row, or has more than 1,000,000 rows or 1 GiB of text. With
+            `strict`: a row cannot be used.
     """
     good: list[Row] = []
     bad: list[BadRow] = []
@@ -105,7 +131,18 @@ def read_rows(
 
 
 def row_source(path: str | os.PathLike[str], *, needs: Iterable[str] = ("code", "input", "output")) -> Iterator[Item]:
-    """Rows one at a time, in file order, with constant memory. Rows without an id are called `sample_<index>`."""
+    """Read the rows of a file one at a time, in constant memory.
+
+    Args:
+        path: a JSONL file, or a Parquet file if its name ends in `.parquet`.
+        needs: fields without which a row cannot be used.
+
+    Yields:
+        A `Row` or a `BadRow`, in the order of the file. A row without an id is called `sample_<index>`, counted from 0.
+
+    Raises:
+        DataError: the file cannot be read.
+    """
     required = tuple(needs)
     for index, (line, value) in enumerate(records(path)):
         if isinstance(value, str):
@@ -210,7 +247,18 @@ def problem_of_name(value: Mapping[str, Any]) -> str:
 
 
 def write_records(path: str | os.PathLike[str], records: Iterable[Mapping[str, Any]]) -> int:
-    """Writes JSONL, or Parquet if the name ends so; returns how many. The file appears whole or not at all."""
+    """Write rows to a file. The file appears complete or not at all.
+
+    Args:
+        path: JSONL, or Parquet if the name ends in `.parquet`.
+        records: the rows as mappings. For Parquet all of them are kept in memory.
+
+    Returns:
+        The number of rows written.
+
+    Raises:
+        DataError: the file cannot be written, or the rows do not fit into the columns of a Parquet file.
+    """
     write = _write_parquet if Path(path).suffix == ".parquet" else _write_jsonl
     with output_file(path) as file:
         return int(file.write(lambda out: write(out, records, path)))

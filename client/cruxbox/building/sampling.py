@@ -17,10 +17,20 @@ from cruxbox.errors import DataError
 
 
 def select(rows: Iterable[Row], n: int, seed: int = 0, *, one_per_program: bool = True) -> list[Row]:
-    """`n` rows at random, in random order; memory is that of `n` rows, however many there are.
+    """Draw rows at random, independently of their order. Memory is that of `n` rows, however many there are.
 
-    `one_per_program` takes one input of a program at most, as in the published 800, whose programs all differ; else
-    every pair of program and input stands for itself. Raises DataError when fewer than `n` different ones are there.
+    Args:
+        rows: the rows to draw from.
+        n: how many to draw, at least 1.
+        seed: the same seed and set of rows give the same rows. With a smaller `n` these are the first of them.
+        one_per_program: draw at most one input of a program, as in the published 800, whose programs all differ. False
+            draws pairs of program and input.
+
+    Returns:
+        `n` different rows in random order.
+
+    Raises:
+        DataError: `n` is less than 1, or there are fewer different rows.
     """
     if n < 1:
         raise DataError(f"n must be 1 or more, is {n}")

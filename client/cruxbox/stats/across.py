@@ -24,11 +24,16 @@ CLASSES = 11
 
 @dataclass(frozen=True)
 class BothTasks:
-    """One model on both tasks, in fractions. `pass_at` is, for each k, pass@k on the first task and on the second.
+    """One model on both tasks.
 
-    `pearson` relates its p on the first task to its p on the second, sample by sample. `confusion[i][j]` counts the
-    samples with p nearest i/10 on the first task and j/10 on the second. `unsolved` counts the samples at 0/n on the
-    first task, on the second, and on both.
+    Args:
+        name: the model.
+        pass_at: k -> pass@k on the first task and on the second, as fractions.
+        differences: k -> pass@k on the second task minus that on the first.
+        pearson: correlation of p on the two tasks over the samples.
+        confusion: an 11 × 11 table; `confusion[i][j]` counts the samples with p nearest i/10 on the first task and j/10
+            on the second.
+        unsolved: numbers of samples at 0/n on the first task, on the second, and on both.
     """
 
     name: str
@@ -41,7 +46,12 @@ class BothTasks:
 
 @dataclass(frozen=True)
 class Unsolved:
-    """Samples that every one of `models` has at 0/n: on the first task, on the second, on both."""
+    """Ids of the samples that every one of some models has at 0/n.
+
+    Args:
+        models: names of the models.
+        first, second, both: ids of such samples on the first task, on the second, on both.
+    """
 
     models: tuple[str, ...]
     first: tuple[str, ...]
@@ -51,10 +61,19 @@ class Unsolved:
 
 @dataclass(frozen=True)
 class Across:
-    """Two tasks side by side. `models_pearson` and `models_spearman` relate pass@1 on the two tasks over the models.
+    """Two tasks side by side. p of a sample is its pass@1, a fraction.
 
-    `means` holds for each sample (in the order of `ids`) its p averaged over the models, on the first task and on the
-    second; `samples_pearson` and `samples_spearman` relate these.
+    Args:
+        first, second: names of the tasks.
+        ids: the samples that all files of both tasks have.
+        left_out: number of samples that some file does not have.
+        models: the models that have both tasks, highest sum of both pass@1 first.
+        models_pearson, models_spearman: correlations of pass@1 on the two tasks, over the models.
+        means: for each sample, in the order of `ids`, its p on the first task and on the second, averaged over the
+            models.
+        samples_pearson, samples_spearman: correlations of `means`, over the samples.
+        unsolved: samples at 0/n of the models that were asked for.
+        notes: sentences that a reader of the figures should know.
     """
 
     first: str
@@ -74,10 +93,19 @@ class Across:
 def across(
     tasks: Mapping[str, Sequence[Scored]], *, unsolved_of: Sequence[str] = (), settings: Settings | None = None
 ) -> list[Across]:
-    """Every two of the tasks against each other; models are the same where they have the same name.
+    """Compare every two tasks. Models are the same where they have the same name.
 
-    `unsolved_of` names models whose samples at 0/n are listed, each model's own and those that all of them share.
-    Raises DataError for fewer than two tasks, for two without a model or a sample in common, and for unknown names.
+    Args:
+        tasks: name of a task -> its scored models; at least two tasks.
+        unsolved_of: models whose samples at 0/n are listed: those of each model, and those that all of them share.
+        settings: the ks of pass@k, resamples, seed and confidence; None is the default.
+
+    Returns:
+        One result for each pair of tasks, in the order of the tasks.
+
+    Raises:
+        DataError: there are fewer than two tasks, two tasks have no model or sample in common, or a name of
+            `unsolved_of` is unknown.
     """
     if len(tasks) < 2:
         raise DataError("two tasks are needed to compare across tasks, as in --task input=… --task output=…")

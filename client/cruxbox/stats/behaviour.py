@@ -14,10 +14,15 @@ SOLVED_ABOVE = 0.5
 
 
 def conditional_failure(p: Floats, below: float = 0.0) -> Floats:
-    """How well Y does where X fails, relative to how well it does at large: mean(Y | X fails)/mean(Y).
+    """How well model Y does where model X fails, relative to how well it does at large: mean(Y | X fails)/mean(Y).
 
-    Line X, column Y. X fails a task when p is 0 or, where `below` is given, less than that. 1 means that failures have
-    nothing in common, 0 that Y fails wherever X does. NaN where X never fails or Y never passes.
+    Args:
+        p: pass rates in [0, 1], shape (tasks, models).
+        below: X fails a task when its p is less than this; with 0.0, when its p is 0.
+
+    Returns:
+        Shape (models, models), line X and column Y. 1 means that failures have nothing in common, 0 that Y fails
+        wherever X does. NaN where X never fails or Y never passes.
     """
     models = p.shape[1]
     result = np.full((models, models), np.nan)
@@ -32,9 +37,13 @@ def conditional_failure(p: Floats, below: float = 0.0) -> Floats:
 
 @dataclass(frozen=True)
 class Confusion:
-    """Direct against chain of thought: tasks solved (p > 0.5) by both, by one, by neither; and how far p moved.
+    """Direct generation against chain of thought, over the tasks that both know.
 
-    `counts[i]` of the histogram is the number of tasks whose p_cot − p_direct lies between `edges[i]` and the next.
+    Args:
+        direct, cot: names of the two models.
+        both, only_direct, only_cot, neither: numbers of tasks that are solved (p > 0.5) by both, by one, by none.
+        edges: edges of a histogram of p_cot − p_direct, from −1.05 to 1.05.
+        counts: `counts[i]` tasks lie between `edges[i]` and `edges[i+1]`.
     """
 
     direct: str
@@ -48,7 +57,15 @@ class Confusion:
 
 
 def cot_confusion(direct: Floats, cot: Floats, names: tuple[str, str]) -> Confusion:
-    """The 2×2 table and the histogram, over the tasks that both know."""
+    """Compare the tasks that a model solves directly and with a chain of thought.
+
+    Args:
+        direct, cot: pass rates in [0, 1], shape (tasks,), of the same tasks; NaN is an unknown one.
+        names: names of the two models.
+
+    Returns:
+        The 2×2 table and the histogram of the change, over the tasks that both know.
+    """
     known = ~np.isnan(direct) & ~np.isnan(cot)
     d, t = direct[known] > SOLVED_ABOVE, cot[known] > SOLVED_ABOVE
     # Bins are centred on the multiples of 0.1, so that "no change" has a bin of its own.
@@ -67,13 +84,28 @@ def cot_confusion(direct: Floats, cot: Floats, names: tuple[str, str]) -> Confus
 
 
 def diversity(generations: Mapping[str, Sequence[str]], ids: Iterable[str]) -> tuple[int, ...]:
-    """Distinct answers (as text, without white space around it) for each task; 0 where the file has none."""
+    """How many distinct answers a model gives to each task.
+
+    Args:
+        generations: task id -> its generations.
+        ids: the tasks.
+
+    Returns:
+        Numbers of distinct texts, without white space around them, in the order of `ids`; 0 for a task without
+        generations.
+    """
     return tuple(len({text.strip() for text in generations.get(id, ())}) for id in ids)
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of the tasks with a known p: `functional_diversity` is 0.1 < p < 0.9."""
+    """Shares of the tasks with a known p, in [0, 1]; NaN if no p is known.
+
+    Args:
+        solved: tasks with p = 1.
+        unsolved: tasks with p = 0.
+        functional_diversity: tasks with 0.1 < p < 0.9.
+    """
 
     solved: float
     unsolved: float
@@ -81,7 +113,14 @@ class Shares:
 
 
 def shares(p: Floats) -> Shares:
-    """How many tasks a model always solves, never solves, and solves now and then."""
+    """How many tasks a model always solves, never solves, and sometimes solves.
+
+    Args:
+        p: pass rates in [0, 1], shape (tasks,); NaN is an unknown one.
+
+    Returns:
+        Shares of the tasks with a known p.
+    """
     known = p[~np.isnan(p)]
     if not len(known):
         return Shares(float("nan"), float("nan"), float("nan"))

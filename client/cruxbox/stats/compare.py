@@ -33,7 +33,18 @@ _ROOM = 2
 
 @dataclass(frozen=True)
 class Settings:
-    """How a comparison is made; everything that a reader needs to make it again."""
+    """How a comparison is made; everything that a reader needs to repeat it.
+
+    Args:
+        resamples: bootstrap draws. `compare` raises it if Holm's adjustment needs more, up to 1,000,000.
+        seed: of the bootstrap.
+        confidence: coverage of the intervals; differences are significant at 1 − confidence.
+        ks: the ks of pass@k; differences and ranks are those of the first.
+        sizes: numbers of tasks for which noise and the chance of a reversed order are given.
+        methods: what it is to use a method.
+        failed_below: a model fails a task when its p is less than this; with 0.0, when its p is 0.
+        highlight: names of models that reports emphasise; empty lets the report choose.
+    """
 
     resamples: int = RESAMPLES
     seed: int = 0
@@ -47,7 +58,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class Estimate:
-    """pass@k over the `tasks` that have at least k known samples, with its bootstrap interval."""
+    """pass@k of one model, as a fraction, with its bootstrap interval.
+
+    Args:
+        k: number of samples drawn.
+        tasks: number of tasks with at least k known samples, over which the mean is taken.
+        value: pass@k.
+        low, high: ends of the interval.
+    """
 
     k: int
     tasks: int
@@ -58,7 +76,24 @@ class Estimate:
 
 @dataclass(frozen=True)
 class ModelSummary:
-    """One model. `recorded` is the pass@k that its file states; `distinct` the mean number of distinct answers."""
+    """One model. Rates and deviations are fractions.
+
+    Args:
+        name: the model.
+        tasks: number of tasks with a known verdict.
+        samples: fewest and most known verdicts of a task.
+        masked: number of undecided verdicts.
+        pass_at: one estimate for each k.
+        recorded: k -> the pass@k that the file itself states, in percent.
+        noise_tasks: standard deviation of pass@1 over other tasks of the same kind, from the bootstrap.
+        noise_tasks_closed: the same, as std(p)/√tasks.
+        noise_samples: standard deviation of pass@1 when the same tasks are sampled again; NaN for single samples.
+        shares: shares of tasks that are always, never and sometimes solved.
+        distinct: mean number of distinct answers of a task; None without generations.
+        distinct_counts: `distinct_counts[i]` tasks have i distinct answers.
+        p_counts: tasks by p, in 10 bins from 0 to 1.
+        by_size: `noise_tasks` for other numbers of tasks.
+    """
 
     name: str
     tasks: int
@@ -78,9 +113,25 @@ class ModelSummary:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Everything a report says; models stand in the order of their pass@1, the best first.
+    """The result of `compare`, which reports show. p of a task is its pass@1, a fraction.
 
-    `differences` are those of the first k, `differences_at` those of every other k, by k.
+    Args:
+        settings: how the comparison was made, with the resamples that were drawn.
+        tasks: number of tasks that all models share.
+        left_out: number of tasks that some model lacks.
+        baseline: name of the model that others are compared with.
+        models: the models, highest pass@1 first. All matrices have this order.
+        differences: differences of pass@k to the baseline for the first k, highest first.
+        ahead: share of resamples in which the model of the line is ahead of the model of the column.
+        correlations: name of the coefficient -> correlation of p for each two models.
+        conditional_failure: mean(column | line fails)/mean(column) for each two models.
+        confusions: one table for each pair of direct generation and chain of thought.
+        difficulty: histogram of the tasks' mean p over the models.
+        methods: tasks by the methods that their programs use, hardest first; empty without a data set.
+        quarters: "characters", "lines", "steps" -> tasks in four groups by that measure; empty without a data set.
+        notes: sentences that a reader of the figures should know.
+        differences_at: k -> `differences` for every other k.
+        external: pass@1 against scores of other benchmarks.
     """
 
     settings: Settings
@@ -110,12 +161,22 @@ def compare(
     external: ExternalScores | None = None,
     settings: Settings | None = None,
 ) -> Comparison:
-    """Compares the models on the tasks that all of them have; the first one given is the baseline unless one is named.
+    """Compare models on the tasks that all of them have.
 
-    `cot` are pairs of names, direct and chain of thought; `external` are scores of other benchmarks.
+    Args:
+        models: scored models, at least one.
+        baseline: name of the model that others are compared with; "" is the first.
+        cot: pairs of names, direct generation and chain of thought.
+        dataset: the rows of the tasks, for figures by method, length and steps.
+        external: scores of other benchmarks.
+        settings: None is the default.
 
-    Raises DataError for a name that is not there, for models without a task in common, for a dataset without any of
-    the tasks, and for external scores of none of the models.
+    Returns:
+        Every statistic, computed once.
+
+    Raises:
+        DataError: a name is unknown, the models have no task in common, the data set has none of the tasks, or the
+            external scores have none of the models.
     """
     settings = _with_enough_resamples(settings or Settings(), len(models) - 1)
     given = panel_of(models)

@@ -18,9 +18,14 @@ _METHODS: dict[str, Callable[[Floats, Floats], Any]] = {
 
 
 def correlations(p: Floats) -> dict[str, Floats]:
-    """Pearson, Spearman and Kendall (τ-b) matrices, over the tasks both models of a pair know.
+    """Correlations of p between models: do they find the same tasks hard?
 
-    NaN where a model has the same p on every task: nothing can be said then.
+    Args:
+        p: pass rates in [0, 1], shape (tasks, models); a pair is compared on the tasks that both know.
+
+    Returns:
+        "pearson", "spearman", "kendall" (τ-b) -> matrix of shape (models, models). NaN where a model has the same p on
+        every task.
     """
     return {name: _matrix(p, name) for name in _METHODS}
 

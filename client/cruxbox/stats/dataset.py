@@ -21,9 +21,13 @@ _BINS = 40
 class Spread:
     """How a whole number is spread over the rows.
 
-    `bounds` are minimum, quartiles (linear interpolation, as in pandas' qcut) and maximum; `quarters[i]` counts the
-    rows in (bounds[i], bounds[i+1]], the first one with its lower bound. `edges` and `counts` are a histogram, without
-    the values of `beyond`, which lie far to the right of all others.
+    Args:
+        rows: number of rows.
+        total, mean: sum and mean of the numbers.
+        bounds: minimum, three quartiles (linear interpolation, as in pandas' qcut) and maximum.
+        quarters: `quarters[i]` counts the rows in (bounds[i], bounds[i+1]]; the first includes its lower bound.
+        edges, counts: a histogram; `counts[i]` rows lie between `edges[i]` and `edges[i+1]`.
+        beyond: numbers far above the 99th percentile, which the histogram leaves out.
     """
 
     rows: int
@@ -38,9 +42,17 @@ class Spread:
 
 @dataclass(frozen=True)
 class DatasetStats:
-    """Everything `describe` finds. `methods` counts the rows that use a method at least once.
+    """The result of `describe`.
 
-    What is `asserted` is the program and the assertion up to its `==`: the paper's 75 to 300 characters, 3 to 13 lines.
+    Args:
+        rows: number of rows.
+        chars, lines: characters and lines of the programs.
+        chars_asserted, lines_asserted: the same of program and assertion up to its `==`, as the CRUXEval paper counts
+            75 to 300 characters and 3 to 13 lines.
+        steps: steps of the calls; None if no row has them.
+        methods: name of a method -> number of rows that use it at least once, most used first.
+        methods_unused: methods that no row uses.
+        without_method: number of rows that use no method.
     """
 
     rows: int
@@ -57,12 +69,15 @@ class DatasetStats:
 def describe(
     rows: Sequence[Row], steps: Sequence[int | None] | None = None, *, methods: Methods = Methods.CALL
 ) -> DatasetStats:
-    """Statistics of the rows.
+    """Statistics of a data set.
 
     Args:
-        rows: the data set.
-        steps: instead of the rows' own; None in it is a row that has none.
+        rows: the data set, at least one row.
+        steps: steps of each row, instead of the rows' own; None in it is a row that has none.
         methods: what it is to use a method.
+
+    Returns:
+        Lengths, steps and methods.
     """
     counted = [row.steps for row in rows] if steps is None else steps
     known = [count for count in counted if count is not None]
@@ -84,7 +99,14 @@ def describe(
 
 
 def spread(values: Sequence[int]) -> Spread:
-    """Quartiles and a histogram of at least one whole number."""
+    """Quartiles and a histogram of whole numbers.
+
+    Args:
+        values: at least one whole number.
+
+    Returns:
+        Their spread.
+    """
     numbers = np.asarray(values, dtype=np.int64)
     bounds = np.quantile(numbers, [0, 0.25, 0.5, 0.75, 1])
     quarter = quarter_of(numbers, bounds)

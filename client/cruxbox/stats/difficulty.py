@@ -30,7 +30,14 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Group:
-    """Tasks that have something in common, and how well each model does on them (fractions, in the models' order)."""
+    """Tasks that have something in common.
+
+    Args:
+        name: what they have in common.
+        tasks: how many there are.
+        mean: their p, a fraction, averaged over tasks and models.
+        by_model: their mean p for each model, in the order of the columns.
+    """
 
     name: str
     tasks: int
@@ -39,12 +46,26 @@ class Group:
 
 
 def task_difficulty(p: Floats) -> Floats:
-    """Mean of p over the models that know the task; low is hard."""
+    """Mean p of each task over the models; low is hard.
+
+    Args:
+        p: pass rates in [0, 1], shape (tasks, models); NaN is an unknown one.
+
+    Returns:
+        Shape (tasks,); NaN for a task that no model knows.
+    """
     return column_means(p.T)
 
 
 def difficulty_histogram(p: Floats) -> Histogram:
-    """Tasks by their mean p, in 20 bins from 0 to 1."""
+    """Tasks by their mean p over the models.
+
+    Args:
+        p: pass rates in [0, 1], shape (tasks, models).
+
+    Returns:
+        20 bins from 0 to 1.
+    """
     counts = unit_histogram(task_difficulty(p), _BINS)
     return Histogram(tuple(edge / _BINS for edge in range(_BINS + 1)), tuple(map(int, counts)))
 
@@ -56,7 +77,18 @@ def by_method(
     fewest: int = FEWEST_TASKS,
     methods: Methods = Methods.CALL,
 ) -> list[Group]:
-    """Methods that at least `fewest` tasks use, hardest first; a task counts once for each method it uses."""
+    """Tasks by the methods that their programs use. A task counts once for each method.
+
+    Args:
+        p: pass rates in [0, 1], shape (tasks, models).
+        ids: ids of the tasks.
+        rows: id -> row; tasks without a row are left out.
+        fewest: methods that fewer tasks use are left out.
+        methods: what it is to use a method.
+
+    Returns:
+        One group for each method, hardest first.
+    """
     users: dict[str, list[int]] = {}
     for at, id in enumerate(ids):
         for name in methods_used(rows[id].code, methods) if id in rows else ():
@@ -66,13 +98,29 @@ def by_method(
 
 
 def hardest_and_easiest(groups: Sequence[Group], ranked: int = RANKED) -> tuple[list[Group], list[Group]]:
-    """The first and the last of a list sorted by difficulty, without overlap; the easiest one comes first."""
+    """The two ends of a list of groups, without overlap.
+
+    Args:
+        groups: groups, hardest first.
+        ranked: how many to take of each end.
+
+    Returns:
+        (the hardest, hardest first; the easiest, easiest first).
+    """
     hardest = list(groups[:ranked])
     return hardest, list(reversed(groups[len(hardest) :]))[:ranked]
 
 
 def by_quarter(p: Floats, values: Sequence[int | None]) -> list[Group]:
-    """Tasks in four groups from low to high values (of length, of steps); tasks without a value are left out."""
+    """Tasks in four groups of about the same size, by a number such as length or steps.
+
+    Args:
+        p: pass rates in [0, 1], shape (tasks, models).
+        values: a whole number for each task; tasks with None are left out.
+
+    Returns:
+        At most four groups, from low to high numbers; empty groups are left out.
+    """
     at = [index for index, value in enumerate(values) if value is not None]
     if not at:
         return []

@@ -25,20 +25,32 @@ _FAMILY = re.compile(r"[A-Za-z]+")
 
 @dataclass(frozen=True)
 class ExternalScores:
-    """A CSV of scores: for each benchmark (column) and model its score, and the families that the file states."""
+    """Scores of other benchmarks.
+
+    Args:
+        benchmarks: their names.
+        scores: model -> benchmark -> score, in the file's unit; a missing score has no entry.
+        families: model -> family, for the models whose family the file states.
+    """
 
     benchmarks: tuple[str, ...]
     scores: Mapping[str, Mapping[str, float]]
     families: Mapping[str, str] = field(default_factory=dict)
 
     def row_of(self, model: str) -> str | None:
-        """The name that the file has for a model: its own or, without that, its own up to `_temp0.2`."""
+        """The name that the file has for `model`: the same, or the same up to `_temp0.2`; None if it has none."""
         return next((name for name in (model, _END.sub("", model)) if name in self.scores), None)
 
 
 @dataclass(frozen=True)
 class Relation:
-    """Correlations of some models' scores on both benchmarks; NaN where there are too few, or all are alike."""
+    """Correlations of models' scores on two benchmarks; NaN for fewer than three models, or if all scores are alike.
+
+    Args:
+        family: the family of the models, or "all models".
+        models: number of models that have both scores.
+        pearson, spearman: the coefficients.
+    """
 
     family: str
     models: int
@@ -48,9 +60,12 @@ class Relation:
 
 @dataclass(frozen=True)
 class AgainstExternal:
-    """Our pass@1 (a fraction) against the scores of another benchmark, as the file gives them.
+    """pass@1 against the scores of another benchmark.
 
-    `points` are (model, family, theirs, ours); `relations` has that of all models first, then one for each family.
+    Args:
+        benchmark: its name.
+        points: (model, family, score of the benchmark in the file's unit, our pass@1 as a fraction).
+        relations: correlations of all models first, then of each family.
     """
 
     benchmark: str
@@ -59,9 +74,17 @@ class AgainstExternal:
 
 
 def read_external(path: Path) -> ExternalScores:
-    """A CSV with the columns `model`, optionally `family`, and one for each benchmark; an empty cell is no score.
+    """Read scores of other benchmarks.
 
-    Raises DataError, naming line and column, for what is not in this form.
+    Args:
+        path: a CSV file with the columns `model`, optionally `family`, and one for each benchmark. An empty cell or `-`
+            is no score.
+
+    Returns:
+        The scores.
+
+    Raises:
+        DataError: the file cannot be read or does not have this form; the message names line and column.
     """
     try:
         lines = list(csv.reader(io.StringIO(read_text(path))))

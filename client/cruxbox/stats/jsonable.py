@@ -11,7 +11,15 @@ import numpy as np
 
 
 def to_json(value: Any) -> Any:
-    """`value` as plain lists, dicts, strings, numbers and None, in the order of its fields."""
+    """A result as JSON values.
+
+    Args:
+        value: a result of this package: dataclasses, mappings, arrays, lists, texts and numbers.
+
+    Returns:
+        The same as plain lists, dicts, strings, numbers and None, in the order of its fields. NaN and infinity are
+        None.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):

@@ -22,7 +22,14 @@ DRAWS_SHOWN = 30
 
 @dataclass(frozen=True)
 class AtSize:
-    """pass@1 over draws of `size` tasks: their deviation, their percentile interval, and the first of the draws."""
+    """pass@1, as a fraction, over bootstrap draws of another number of tasks.
+
+    Args:
+        size: number of tasks in each draw.
+        noise: standard deviation over the draws.
+        low, high: ends of their percentile interval.
+        draws: the first 30 of them.
+    """
 
     size: int
     noise: float
@@ -61,12 +68,26 @@ def noise_by_size(
 
 
 def type1(means: Floats) -> Floats:
-    """Type 1 noise: the standard deviation of bootstrap means of shape (resamples, models); shape (models,)."""
+    """Type 1 noise: the standard deviation of pass@1 over other tasks of the same kind.
+
+    Args:
+        means: bootstrap means, shape (resamples, models).
+
+    Returns:
+        Shape (models,).
+    """
     return np.asarray(np.nanstd(means, axis=0), dtype=np.float64)
 
 
 def type1_closed(p: Floats) -> Floats:
-    """Type 1 noise in closed form, std(p)/√tasks, for p of shape (tasks, models); shape (models,)."""
+    """Type 1 noise in closed form, std(p)/√tasks.
+
+    Args:
+        p: pass rates in [0, 1], shape (tasks, models); NaN is an unknown one.
+
+    Returns:
+        Shape (models,).
+    """
     known = (~np.isnan(p)).sum(axis=0)
     return np.asarray(np.nanstd(p, axis=0) / np.sqrt(known), dtype=np.float64)
 

@@ -17,10 +17,17 @@ SIZES = (200, 400, 800, 1600)
 
 @dataclass(frozen=True)
 class Difference:
-    """A model minus a baseline, in fractions. `p_value` is two-sided, from the bootstrap; `adjusted` is Holm's.
+    """The pass@k of a model minus that of a baseline, as fractions, on the tasks that both know.
 
-    `t_test` is the p value of the paired t test on the same tasks, an independent look at the same question.
-    `reversed` gives, for a number of tasks, the share of draws of so many in which the order is the other way round.
+    Args:
+        baseline, model: names of the two.
+        tasks: number of tasks that both know.
+        difference: the mean difference.
+        low, high: ends of its bootstrap interval.
+        p_value: two-sided, from the bootstrap.
+        adjusted: `p_value` with Holm's adjustment for all comparisons made at once.
+        t_test: p value of the paired t test on the same tasks.
+        reversed: number of tasks -> share of draws of so many tasks that show the opposite order.
     """
 
     baseline: str
@@ -35,7 +42,7 @@ class Difference:
     reversed: dict[int, float]
 
     def significant(self, level: float = 1 - CONFIDENCE) -> bool:
-        """Whether the difference stands at this level, with all comparisons made at once accounted for."""
+        """Whether `adjusted` is below `level`: significant, with all comparisons made at once accounted for."""
         return bool(self.adjusted < level)
 
 
@@ -91,10 +98,15 @@ def differences(
 
 
 def two_sided(means: Floats) -> Floats:
-    """Two-sided bootstrap p value of "no difference", for mean differences of shape (resamples, models).
+    """Two-sided bootstrap p value of "no difference": twice the smaller share of differences beyond zero.
 
-    It is twice the smaller share of differences beyond zero. One is added to each count, because a finite number of
-    resamples cannot show a probability of zero.
+    One is added to each count, because a finite number of resamples cannot show a probability of zero.
+
+    Args:
+        means: mean differences, shape (resamples, models).
+
+    Returns:
+        Shape (models,), at least 2/(resamples + 1).
     """
     below = (means <= 0).sum(axis=0)
     above = (means >= 0).sum(axis=0)
@@ -103,7 +115,14 @@ def two_sided(means: Floats) -> Floats:
 
 
 def holm(p_values: Floats) -> Floats:
-    """Holm's step-down adjustment of p values for several comparisons (Holm 1979)."""
+    """Holm's step-down adjustment of p values for several comparisons (Holm 1979).
+
+    Args:
+        p_values: shape (comparisons,).
+
+    Returns:
+        The adjusted p values, at most 1, in the same order.
+    """
     order = np.argsort(p_values)
     factors = len(p_values) - np.arange(len(p_values))
     adjusted = np.empty(len(p_values))
@@ -122,6 +141,14 @@ def paired_t(gap: Floats) -> float:
 
 
 def reversal(means: Floats, observed: Floats) -> Floats:
-    """Share of resampled differences, shape (resamples, models), with the sign opposite to the observed one."""
+    """How often resamples show the opposite order.
+
+    Args:
+        means: mean differences, shape (resamples, models).
+        observed: the observed differences, shape (models,).
+
+    Returns:
+        Shares of resamples whose sign is opposite to the observed one, shape (models,); 0 if the observed one is 0.
+    """
     opposite = (np.sign(means) == -np.sign(observed)) & (observed != 0)
     return np.asarray(opposite.mean(axis=0), dtype=np.float64)

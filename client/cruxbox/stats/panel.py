@@ -17,9 +17,15 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Panel:
-    """Counts of the tasks that all models share. `n` is the number of known verdicts, `c` of those that passed.
+    """Counts of the tasks that all models share. Arrays have the shape (tasks, models).
 
-    `p` is c/n, the pass@1 of each task, and NaN where nothing is known. Shapes are (tasks, models).
+    Args:
+        ids: ids of the tasks.
+        names: names of the models.
+        n: numbers of known verdicts.
+        c: numbers of those that passed.
+        p: c/n, the pass@1 of each task; NaN where n is 0.
+        left_out: number of tasks that some model lacks.
     """
 
     ids: tuple[str, ...]
@@ -30,7 +36,17 @@ class Panel:
     left_out: int
 
     def column(self, name: str) -> int:
-        """The column of the model. Raises DataError, listing the models there are."""
+        """The column of a model.
+
+        Args:
+            name: the model.
+
+        Returns:
+            Its index in `names`.
+
+        Raises:
+            DataError: there is no such model; the message lists the models.
+        """
         if name not in self.names:
             raise DataError(f"no model is called {name!r}; there are: {', '.join(self.names)}")
         return self.names.index(name)
@@ -47,9 +63,16 @@ class Panel:
 
 
 def panel_of(models: Sequence[Scored]) -> Panel:
-    """The models side by side, on the tasks that every one of them has, in the order of the first one.
+    """Put models side by side, on the tasks that all of them have, in the order of the first model.
 
-    Raises DataError if there is no model, no task that all have, or a model without any known verdict.
+    Args:
+        models: scored models, at least one.
+
+    Returns:
+        The counts of verdicts.
+
+    Raises:
+        DataError: there is no model, no task that all have, or a model without a known verdict.
     """
     if not models:
         raise DataError("no scored file is given")

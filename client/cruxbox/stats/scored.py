@@ -19,7 +19,14 @@ from cruxbox.reading import read_json
 
 @dataclass(frozen=True)
 class Scored:
-    """The verdicts of one model on a set of tasks. `recorded` is what the file itself says of pass@k, in percent."""
+    """The verdicts of one model on a set of tasks.
+
+    Args:
+        name: the model.
+        verdicts: task id -> True, False or None (undecided) for each generation.
+        generations: task id -> the generations; empty if the file has none.
+        recorded: k -> the pass@k that the file itself states, in percent.
+    """
 
     name: str
     verdicts: Mapping[str, tuple[bool | None, ...]]
@@ -33,7 +40,18 @@ class Scored:
 
 
 def read_scored(path: Path, name: str) -> Scored:
-    """One scored file. Raises DataError, naming the file, the field and the task, if it is not in the format."""
+    """Read one scored file.
+
+    Args:
+        path: the file.
+        name: the name for the model.
+
+    Returns:
+        Its verdicts.
+
+    Raises:
+        DataError: the file cannot be read or is not in the format; the message names file, field and task.
+    """
     value = read_json(path)
     if not isinstance(value, dict) or not isinstance(value.get("raw_scored_generations"), dict):
         raise DataError(f"{path}: is not a scored file: it needs an object 'raw_scored_generations'")
@@ -79,9 +97,18 @@ def _recorded(path: Path, value: Mapping[str, Any]) -> dict[int, float]:
 
 
 def read_all(arguments: Sequence[str]) -> list[Scored]:
-    """Scored files named on a command line, as `FILE` or `NAME=FILE`. Without a name, the file's own is used.
+    """Read scored files as a command line names them.
 
-    Where file names agree (`a/scored.json`, `b/scored.json`) the directories that differ are put in front.
+    Where file names agree (`a/scored.json`, `b/scored.json`), the folders that differ become part of the models' names.
+
+    Args:
+        arguments: `FILE`, whose name is the model's, or `NAME=FILE`.
+
+    Returns:
+        One model for each argument, in order.
+
+    Raises:
+        DataError: a file cannot be read or is not in the format, or two models have the same name.
     """
     paths: list[Path] = []
     given: list[str | None] = []
@@ -98,10 +125,18 @@ def read_all(arguments: Sequence[str]) -> list[Scored]:
 
 
 def read_tasks(arguments: Sequence[str]) -> dict[str, list[Scored]]:
-    """The scored files of several tasks, each argument being `TASK=FILE`, `TASK=PATTERN` or `TASK=NAME=FILE`.
+    """Read the scored files of several tasks as a command line names them.
 
-    A task may be given more than once. Models have the names of their files without the task at the end, so that
-    `m_input.json` and `m_output.json` are one model. Raises DataError, naming the argument, for what is not so.
+    Models have the names of their files without the task at the end: `m_input.json` and `m_output.json` are one model.
+
+    Args:
+        arguments: `TASK=FILE`, `TASK=PATTERN` or `TASK=NAME=FILE`. A task may be given more than once.
+
+    Returns:
+        Name of a task -> its models.
+
+    Raises:
+        DataError: an argument does not have this form, no file matches a pattern, or as for `read_all`.
     """
     return {task: _of_task(task, read_all(found)) for task, found in files_of_tasks(arguments).items()}
 

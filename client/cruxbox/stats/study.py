@@ -18,14 +18,20 @@ _TABLES = 2
 
 @dataclass(frozen=True)
 class Study:
-    """`tasks` are comparisons by task, `across` is every two of the tasks."""
+    """The result of `study`.
+
+    Args:
+        settings: how it was made.
+        tasks: name of a task -> comparison of the models on it.
+        across: one result for each pair of tasks.
+    """
 
     settings: Settings
     tasks: Mapping[str, Comparison]
     across: tuple[Across, ...]
 
     def shown(self, found: Across) -> list[str]:
-        """The models whose 11 × 11 table is shown."""
+        """The models whose 11 × 11 table in `found` reports show: those that were named, or the first two."""
         named = [one for group in found.unsolved for one in group.models] + list(self.settings.highlight)
         return named or [one.name for one in found.models[:_TABLES]]
 
@@ -40,9 +46,19 @@ def study(
     unsolved_of: Sequence[str] = (),
     settings: Settings | None = None,
 ) -> Study:
-    """Compares the models on each task, as `compare` does, and the tasks with each other, as `across` does.
+    """Compare models on several tasks, as `compare` does, and the tasks with each other, as `across` does.
 
-    A model or pair that some tasks lack is left out there. Raises DataError as both do, and for a name in no task.
+    Args:
+        tasks: name of a task -> its scored models; at least two tasks.
+        baseline, cot, dataset, external: as in `compare`. A model or pair that a task lacks is left out there.
+        unsolved_of: as in `across`.
+        settings: None is the default.
+
+    Returns:
+        The comparisons.
+
+    Raises:
+        DataError: as for `compare` and `across`, or a name occurs in no task.
     """
     settings = settings or Settings()
     pairs = across(tasks, unsolved_of=unsolved_of, settings=settings)
