@@ -33,8 +33,8 @@ class BrokenHelper:
             raise OSError(self._broken[number], os.strerror(self._broken[number]))
         return self._whole.syscall(number, *args)
 
-    def enter(self, rlimits, bpf, parent):
-        self._whole.enter(rlimits, bpf, parent)
+    def __getattr__(self, name):
+        return getattr(self._whole, name)
 
 
 _EXIT_VIOLATION = 64

@@ -237,6 +237,72 @@ def test_a_confined_process_dies_with_its_parent(twin: Twin) -> None:
     assert done.stdout == b"gone\n", done.stderr.decode()
 
 
+# ---- the parent of a zygote ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("twin", [twin for twin in twins() if twin.version[1] in (8, 11, 13)], ids=str)
+def test_a_parent_ends_as_its_child_and_holds_no_memory_meanwhile(twin: Twin) -> None:
+    """By exit status and by signal, with a handler that would need the interpreter; and without a child at all."""
+    *statuses, kib, refused = ask(  # type: ignore[misc]
+        twin,
+        """
+        import time
+        ballast = [bytes([number]) * 4000 for number in range(250)] * 2 + [bytearray(b"x" * 30_000_000)]
+        for number in (signal.SIGINT, signal.SIGUSR1):
+            signal.signal(number, lambda *_: None)
+
+        def parent(end):
+            '''A process whose child ends as it is told to once it may; and the end of a pipe that lets it.'''
+            reading, writing = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                os.close(writing)
+                child = os.fork()
+                if child == 0:
+                    os.read(reading, 1)
+                    end()
+                k.end_as(child)
+            os.close(reading)
+            return pid, writing
+
+        def anonymous(pid):
+            lines = open("/proc/%d/status" % pid).read().splitlines()
+            return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
+
+        def status(pid, writing):
+            os.close(writing)
+            return os.waitpid(pid, 0)[1]
+
+        def die():
+            if number != signal.SIGKILL:
+                signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+        pid, writing = parent(lambda: os._exit(7))
+        deadline = time.monotonic() + 20
+        while k.NAME == "native" and anonymous(pid) > 1024 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        kib = anonymous(pid)
+        statuses = [status(pid, writing)]
+        for number in (signal.SIGKILL, signal.SIGINT, signal.SIGUSR1):
+            statuses.append(status(*parent(die)))
+        pid = os.fork()
+        if pid == 0:
+            k.end_as(1)
+        statuses.append(os.waitpid(pid, 0)[1])
+        try:
+            k.end_as(0)
+            refused = ""
+        except ValueError as error:
+            refused = str(error)
+        print(json.dumps([*statuses, kib, refused]))
+        """,
+    )
+    assert statuses == [7 << 8, 9, 2, 10, 1 << 8]
+    assert twin.name == "pure" or kib <= 1024
+    assert refused == "0 is not the number of a child"
+
+
 # ---- load ------------------------------------------------------------------------------------------------------------
 
 

@@ -33,6 +33,7 @@ SOURCES = tuple(
         "state",
         "watch",
         "seal",
+        "waiter",
     )
 )
 HEADERS = ("native.h", "protocol.h", "watch.h")

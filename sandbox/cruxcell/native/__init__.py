@@ -9,7 +9,7 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
-    from typing import Any, Protocol
+    from typing import Any, NoReturn, Protocol
 
     class Helper(Protocol):
         """What `load` gives. See `pure` for what each function does and raises."""
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
         def syscall(self, number: int, /, *args: "int | bytes | bytearray | None") -> int: ...
         def enter(self, rlimits: bytes, bpf: bytes, parent: int, /) -> None: ...
+        def end_as(self, child: int, /) -> NoReturn: ...
         def run(
             self, code: "CodeType", globals: "dict[str, object]", limit: int, fd: int, report: bytes, /
         ) -> object: ...

@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable  # noqa: F401 - in type comments
     from types import CodeType, FrameType  # noqa: F401 - in type comments
-    from typing import Any
+    from typing import Any, NoReturn
 
 # Taken now: what a candidate puts in their place later changes nothing.
 _exit, _write = os._exit, os.write
@@ -166,6 +166,31 @@ def report_value(fd, index, steps, cpu_ns, wall_ns, value, budget, text_limit, s
     # type: (int, int, int, int, int, object, int, int, bytes, bytes) -> bool
     """False, and nothing written: the workbench does it."""
     return False
+
+
+# ---- the parent of a zygote ------------------------------------------------------------------------------------------
+
+
+def end_as(child):
+    # type: (int) -> NoReturn
+    """Wait for a child of this process, and end as that ends: by the same signal or with the same status.
+
+    The native helper gives back the memory of the process first, which cannot be done from inside of the interpreter.
+    """
+    import _signal
+
+    if child <= 0:
+        raise ValueError("%d is not the number of a child" % child)
+    for number in range(1, _signal.NSIG):
+        if _signal.getsignal(number) not in (_signal.SIG_DFL, None) and number != _SIGKILL:
+            _signal.signal(number, _signal.SIG_DFL)
+    status = 1 << 8  # as of exit(1)
+    try:
+        status = os.waitpid(child, 0)[1]
+        if os.WIFSIGNALED(status):
+            os.kill(os.getpid(), os.WTERMSIG(status))
+    finally:
+        _exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 1)
 
 
 # ---- confinement of a worker -----------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 /* The native helper of cruxcell: raw system calls, and a worker's confinement in one call. The step counter is in
- * steps.c, the reading of frames in frames.c, the canonical encoder in values.c, the report of a
- * value in reports.c.
+ * steps.c, the reading of frames in frames.c, the canonical encoder in values.c, the report of a value in reports.c,
+ * the waiting for a zygote in waiter.c.
  *
  * Everything here can only tighten, count, or write what any code may write, so it is harmless in a candidate's hands.
  * pure.py is its twin: the same functions in Python, slower, for hosts without a compiler. Tests hold the two to the
@@ -254,6 +254,7 @@ static PyMethodDef methods[] = {
     {"arm", cell_arm, METH_NOARGS, cell_arm_doc},
     {"seal", cell_seal, METH_VARARGS, cell_seal_doc},
     {"report_value", cell_report_value, METH_VARARGS, cell_report_value_doc},
+    {"end_as", cell_end_as, METH_O, cell_end_as_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -60,6 +60,7 @@ PyObject *cell_say(PyObject *module, PyObject *args);
 PyObject *cell_arm(PyObject *module, PyObject *none);
 PyObject *cell_seal(PyObject *module, PyObject *args);
 PyObject *cell_report_value(PyObject *module, PyObject *args);
+PyObject *cell_end_as(PyObject *module, PyObject *child);
 extern const char cell_run_doc[];
 extern const char cell_evaluate_doc[];
 extern const char cell_steps_doc[];
@@ -70,6 +71,7 @@ extern const char cell_say_doc[];
 extern const char cell_arm_doc[];
 extern const char cell_seal_doc[];
 extern const char cell_report_value_doc[];
+extern const char cell_end_as_doc[];
 
 #pragma GCC visibility pop
 
