@@ -119,6 +119,18 @@ async def test_workers_that_are_a_little_slow_are_handed_out_twice_at_the_most(m
     assert max(handed.values()) <= 2
 
 
+async def test_for_one_job_one_zygote_is_started():
+    """However often it is looked at meanwhile; and for more jobs, one for each slot."""
+    async with Opened() as pool:
+        one, more = (replace(KEY, hash_seed=seed) for seed in ("1", "2"))
+        alone = asyncio.ensure_future(pool.run(job("", "1", key=one)))
+        while not alone.done():
+            await pool.run(job("", "1"))
+        await asyncio.gather(*[pool.run(job("", "1", key=more)) for _ in range(4)])
+        await until(lambda: not pool._fleet.starting)
+        assert Counter(zygote.key for zygote in pool.zygotes) == {KEY: 2, one: 1, more: 2}
+
+
 async def test_a_cancelled_job_that_waits_costs_nothing_and_holds_nothing():
     opened = Opened(concurrent_checks=1)
     async with opened as pool:

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 
 import psutil
 import pytest
@@ -95,6 +96,21 @@ async def test_it_says_which_layers_hold(kept: Kept):
     started = kept.zygote.started
     assert started is not None
     assert {name for name, active, _ in started.layers if active} >= {"landlock", "undumpable"}
+
+
+async def test_who_waits_for_a_zygote_holds_no_copy_of_its_memory(kept: Kept):
+    """With process numbers of its own, it has a parent that only waits."""
+    for _ in range(2):
+        await kept.values(job("", "1"))
+    process = psutil.Process(kept.zygote.pid)
+    for child in process.children():
+        assert anonymous_kib(child.pid) > 2_000
+        assert anonymous_kib(process.pid) < 512
+
+
+def anonymous_kib(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
 
 
 async def test_one_job_after_the_other(kept: Kept):

@@ -15,10 +15,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 
 from cruxboxd.tenancy.tenants import HOUSE, Tenant, TenantOf
 from cruxboxd.zygotes.jobs import Job
+from cruxboxd.zygotes.setup import ZygoteKey
 
 # What a check is taken to cost when it is handed out; the rest of its CPU time is charged when it is over.
 _CHECK_S = 0.001
@@ -26,7 +27,7 @@ _CHECK_S = 0.001
 _PRESENT_S = 10.0
 # What the daemon asks of itself: canaries, and the probes before it serves.
 _NOBODY = (HOUSE, "")
-# How many of a tenant's jobs are looked at for company.
+# How many of a tenant's jobs are looked at for company, and for the zygotes they need.
 _LOOK_AHEAD = 64
 
 
@@ -221,6 +222,12 @@ class FairQueue:
             del self._waiting[job.tenant]
 
     # ---- figures -----------------------------------------------------------------------------------------------
+
+    def jobs_of(self, key: ZygoteKey) -> int:
+        """How many jobs wait for this kind of zygote, among those of each tenant that are next."""
+        queues = self._waiting.values()
+        following = [job for queue in queues for job in islice(chain(queue.interactive, queue.bulk), _LOOK_AHEAD)]
+        return sum(job.key == key for job in following)
 
     @property
     def age_s(self) -> float:
