@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable  # noqa: F401 - in type comments
     from types import CodeType, FrameType  # noqa: F401 - in type comments
-    from typing import Any, NoReturn
+    from typing import Any, NoReturn  # noqa: F401 - in type comments
 
 # Taken now: what a candidate puts in their place later changes nothing.
 _exit, _write = os._exit, os.write
