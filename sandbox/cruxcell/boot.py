@@ -247,4 +247,6 @@ def _forget_the_harness():
     for name in [name for name in sys.modules if name.partition(".")[0] == "cruxcell"]:
         del sys.modules[name]
     sys.argv[:] = [""]
-    sys.modules["__main__"].__dict__.clear()
+    main = vars(sys.modules["__main__"])
+    main.clear()
+    main.update(__name__="__main__", __doc__=None)  # which `doctest.testmod` looks at

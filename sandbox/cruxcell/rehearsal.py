@@ -14,7 +14,7 @@ from cruxcell.jobs import programs
 from cruxcell.jobs.calls import run_calls
 from cruxcell.jobs.context import Workbench
 from cruxcell.jobs.separated import CHANNEL, run_serve, run_test
-from cruxcell.jobs.separated.remote import connection
+from cruxcell.jobs.separated.runs import connection
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import CALLS_FLAGS, INSPECT, LIMITS, SHARE, STDIO_FLAGS
 

@@ -126,6 +126,7 @@ def test_any_other_script_runs_as_it_stands(script):
     [
         ("", "tests nothing"),
         ("x = [1, 2]\nif x:\n    x == 3", "tests nothing"),
+        ("assert True\nassert 1, 'f(1)'", "tests nothing"),
         ("def check(f):\n    assert f(1) == 2\nasync def g():\n    check(f)\nh = lambda: check(f)", "tests nothing"),
         ("def check(f):\n\n    assert (f(1) == 2, 'no')\ncheck(f)", "line 3 is on a tuple"),
         ("try:\n    f(1)\nfinally:\n    assert (f(1), 2)", "line 4 is on a tuple"),
@@ -145,6 +146,8 @@ def test_a_script_that_cannot_fail_is_refused(script, sentence):
         "class A:\n    x = f(1)",
         "assert f(1) == (1, 2), (3, 4)",
         "assert ()",
+        "assert False",
+        "class A(unittest.TestCase):\n    pass",
         "def check():\n    pass\ncheck()",
         "global x, y\nassert f(1)",
     ],

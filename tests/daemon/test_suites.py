@@ -69,7 +69,7 @@ MAIN = CASES + "\nunittest.main(exit=False)\n"
 NEVER = {
     "main that does not exit": (WRONG, MAIN, "", "FAILED"),
     "main behind a guard": (WRONG, CASES + "\nif __name__ == '__main__':\n    unittest.main()\n", "", "FAILED"),
-    "a class that nobody runs": (WRONG, CASES, "", "INVALID"),
+    "a class that nobody runs": (WRONG, CASES, "", "FAILED"),
     "a class that nobody runs, named": (WRONG, CASES, "unittest", "FAILED"),
     "a runner whose result nobody looks at": (
         WRONG,

@@ -12,20 +12,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterator  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
-_CAN_FAIL = (_ast.Assert, _ast.Raise, _ast.Call)
 _RUN_LATER = (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.Lambda)
 
 
 def refuse_vacuous(tree):
     # type: (_ast.AST) -> None
-    """Raises Invalid if an assertion of the script always holds, or if it asserts, raises and calls nothing at all."""
+    """Raises Invalid if an assertion of the script always holds by its form, or if the script asserts no more than
+    constants, raises and calls nothing, and defines no test case."""
     for node in _below(tree, (_ast.expr,)):  # in an expression, which may be a megabyte of data, stands no statement
         if isinstance(node, _ast.Assert) and isinstance(node.test, _ast.Tuple) and node.test.elts:
             raise Invalid(
                 "the assertion on line %d is on a tuple, which always holds; leave out its parentheses" % node.lineno
             )
-    if not any(isinstance(node, _CAN_FAIL) for node in _below(tree, _RUN_LATER)):
+    if not any(map(_can_fail, _below(tree, _RUN_LATER))):
         raise Invalid("the script tests nothing: outside of the functions it defines it has no assertion and no call")
+
+
+def _can_fail(node):
+    # type: (Any) -> bool
+    """A raise, a call, an assertion that is not `assert True`, or unittest's test cases, which the suite runs."""
+    if isinstance(node, _ast.Assert):
+        return not (isinstance(node.test, _ast.Constant) and node.test.value)
+    if isinstance(node, _ast.ClassDef):
+        return any((getattr(base, "attr", "") or getattr(base, "id", "")).endswith("TestCase") for base in node.bases)
+    return isinstance(node, (_ast.Raise, _ast.Call))
 
 
 def _below(tree, closed):

@@ -79,7 +79,10 @@ class Capture:
 
     def fileno(self):
         # type: () -> int
-        raise OSError("captured output has no file descriptor")
+        import io
+
+        # traceback and doctest of 3.13 expect no other error
+        raise io.UnsupportedOperation("captured output has no file descriptor")
 
     @property
     def buffer(self):

@@ -9,6 +9,8 @@ crosses by value; of everything else its owner keeps the object, and the other s
     link        the messages between them, one at a time, each side serving while it waits
     objects     tables of what each side has shown to the other; how such things are written
     remote      the proxies and their classes
+    runs        what runs in steps: generators, awaitables, context managers
+    awaiting    the event loop of what the test awaits
     operations  what may be asked of an object of the other side
 
 What the candidate sends is hostile: it is only ever decoded to plain data, proxies, and classes made here.

@@ -5,6 +5,7 @@ import sys
 
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.awaiting import Awaited, fields_of
 from cruxcell.jobs.separated.link import CALL, Link, connect
 from cruxcell.namespace import module_namespace
 from cruxcell.protocol import messages, records
@@ -52,6 +53,8 @@ class _Server:
         self.view = {}  # type: dict[str, object]
         self.link = Link(False, self.run)
         self.link.more = {"names": self.names, "look": self.look, "printed": self.printed, "lend": self.lend}
+        self.link.more.update(drive=self.drive, copy=self.copy, fields=fields_of)
+        self._awaited = Awaited()
         self._told = {"stdout": 0, "stderr": 0}
         self._own = (sys.stdin, builtins.input)
         self.link.before_answer = self.refresh
@@ -71,6 +74,17 @@ class _Server:
         finally:
             self._is_running = False
             self.steps += self._bench.steps()
+
+    def drive(self, target, how, *values):
+        # type: (Any, str, Any) -> Any
+        """A step of something that the test awaits."""
+        return self.run(self._awaited.step, [target, how, *values], {})
+
+    def copy(self, target, is_deep):
+        # type: (Any, bool) -> Any
+        import copy
+
+        return self.run(copy.deepcopy if is_deep else copy.copy, [target], {})
 
     def names(self, _target):
         # type: (object) -> list[str]

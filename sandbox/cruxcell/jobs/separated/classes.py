@@ -80,6 +80,23 @@ def _yields():
     yield
 
 
+async def _awaits():
+    # type: () -> Any
+    yield
+
+
+async def _is_awaited():
+    # type: () -> None
+    pass
+
+
+def _type_of_coroutine():
+    # type: () -> Any
+    made = _is_awaited()
+    made.close()
+    return type(made)
+
+
 # Types without a value of their own that an object may say it is of, for isinstance and for inspect.
 _STANDS_FOR = {
     cls.__name__: cls
@@ -87,6 +104,8 @@ _STANDS_FOR = {
         _FUNCTION_TYPE,
         BUILTIN_TYPE,
         type(_yields()),
+        type(_awaits()),
+        _type_of_coroutine(),
         type(remote.number_of.__get__(1)),
         type(iter([])),
         type(iter(())),

@@ -10,9 +10,9 @@ import struct
 from _thread import get_ident as _get_ident
 
 from cruxcell.analysis.parsing import CHECK
-from cruxcell.jobs.separated import remote
 from cruxcell.jobs.separated.objects import Objects
 from cruxcell.jobs.separated.operations import SPECIAL
+from cruxcell.jobs.separated.runs import connection
 from cruxcell.protocol import frames
 from cruxcell.values.canonical import TooLarge
 from cruxcell.values.containers import Containers, Garbled, with_room
@@ -48,7 +48,7 @@ class Link:
         self.objects = Objects(is_test)
         self.containers = Containers(0 if is_test else 1)
         self._run, self._permits = run, permits
-        self.may_stop = False  # the next question may be answered by StopIteration
+        self.may_stop = ()  # type: Any  # the exceptions by which the answer to the next question may end an iteration
         self._open = 0
         self._thread = _get_ident()  # a second one would take the other's answers
         self._asked = self._served = 0
@@ -223,4 +223,4 @@ _ATTRIBUTES = {"get": getattr, "set": setattr, "del": delattr}
 def connect(link):
     # type: (Any) -> None
     """Make `link` the connection of this process's proxies."""
-    remote.connection[:] = [link]
+    connection[:] = [link]

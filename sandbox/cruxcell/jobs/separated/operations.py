@@ -12,24 +12,9 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 
-def _enter(value):
-    # type: (Any) -> Any
-    return type(value).__enter__(value)
-
-
-def _exit(value, *reason):
-    # type: (Any, object) -> Any
-    return type(value).__exit__(value, *reason)
-
-
-def _missing(value, key):
-    # type: (Any, object) -> Any
-    return type(value).__missing__(value, key)
-
-
-def _await(value):
-    # type: (Any) -> Any
-    return type(value).__await__(value)
+def _by_name(name):
+    # type: (str) -> Any
+    return lambda value, *arguments: getattr(type(value), name)(value, *arguments)
 
 
 def _hash(value):
@@ -51,13 +36,17 @@ ASKED = {
     "__str__": str,
     "__repr__": repr,
     "__format__": format,
-    "__missing__": _missing,
+    "__missing__": _by_name("__missing__"),
     "__int__": int,
     "__float__": float,
     "__index__": _operator.index,
-    "__enter__": _enter,
-    "__exit__": _exit,
-    "__await__": _await,
+    "__enter__": _by_name("__enter__"),
+    "__exit__": _by_name("__exit__"),
+    "__await__": _by_name("__await__"),
+    "__aiter__": _by_name("__aiter__"),
+    "__anext__": _by_name("__anext__"),
+    "__aenter__": _by_name("__aenter__"),
+    "__aexit__": _by_name("__aexit__"),
 }  # type: dict[str, Any]
 # What number an object is: asked once, as long as nothing else is asked of the candidate in between. Or what a test
 # uses several times in one sum (`a * x + b * x ** 2`) could be another number each time.

@@ -5,14 +5,14 @@ For every class of the other side there is one class here, with the same name an
 (an IntEnum, a namedtuple, a list with methods), which are that value here and compare as it; exceptions.
 """
 
+import sys
+
 from cruxcell.jobs.separated.operations import ARITHMETIC, ASKED, METHODS, OF_THE_TEST
+from cruxcell.jobs.separated.runs import aexit, await_, connection, exit_, next_, step_of, throw
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
-
-# The one connection of this process: an object with `ask(operation, *fields)` and `is_test`.
-connection = []  # type: list[Any]
 
 _finished = []  # type: list[bool]
 _get = object.__getattribute__
@@ -60,6 +60,8 @@ class RemoteType(type):
 
     def __getattr__(cls, name):
         # type: (str) -> Any
+        if name == "__dataclass_fields__" and connection[0].is_test and "_remote_class" in vars(cls):
+            return _fields(cls)
         if _refuse(name):
             raise AttributeError("type object %r has no attribute %r" % (cls.__name__, name))
         return connection[0].ask("get", cls, name)
@@ -104,6 +106,8 @@ class RemoteBase(metaclass=RemoteType):
 
     def __getattr__(self, name):
         # type: (str) -> Any
+        if name == "__dataclass_fields__":
+            return type(self).__dataclass_fields__
         if _refuse(name):
             raise AttributeError("%r object has no attribute %r" % (type(self).__name__, name))
         return connection[0].ask("get", self, name)
@@ -123,11 +127,43 @@ class RemoteBase(metaclass=RemoteType):
         # type: (object) -> Any
         raise TypeError("a %s lives in the other process and cannot be copied" % type(self).__name__)
 
+    def __copy__(self):
+        # type: () -> Any
+        return _copied(self, False)
+
+    def __deepcopy__(self, _memo):
+        # type: (object) -> Any
+        return _copied(self, True)
+
 
 class RemoteObject(RemoteBase):
     """An opaque object."""
 
     __slots__ = ("__weakref__", "_remote_number")
+
+
+def _copied(value, is_deep):
+    # type: (RemoteBase, bool) -> Any
+    """A copy that the candidate makes; it makes none of an object of the test."""
+    return connection[0].ask("copy", value, is_deep) if connection[0].is_test else value.__reduce_ex__(4)
+
+
+def _fields(cls):
+    # type: (RemoteType) -> dict[str, Any]
+    """The fields of a dataclass of the candidate, as `dataclasses` here wants to see them."""
+    dataclasses = sys.modules.get("dataclasses")  # type: Any
+    told = connection[0].ask("fields", cls) if dataclasses is not None else None
+    if type(told) is not list:
+        raise AttributeError("type object %r has no attribute '__dataclass_fields__'" % cls.__name__)
+    found = {}  # type: dict[str, Any]
+    for name, kind, *choices in told:
+        field = dataclasses.field(**dict(zip(("init", "repr", "compare"), choices)))  # type: Any
+        field.name, field._field_type = name, getattr(dataclasses, kind if kind in _KINDS_OF_FIELDS else "_FIELD")
+        found[name] = field
+    return found
+
+
+_KINDS_OF_FIELDS = frozenset(["_FIELD", "_FIELD_CLASSVAR", "_FIELD_INITVAR"])
 
 
 def number_of(value):
@@ -205,9 +241,11 @@ def _special(name, is_test, is_run):
     # type: (str, bool, bool) -> Any
     """The method of that name; None for one that this side does not ask for. `is_run`: of a generator or coroutine."""
     if name in ASKED:
-        return _SHAPED.get(name) or _forward(name)
+        return (_SHAPED.get(name) or (_SHAPED_FOR_THE_TEST.get(name) if is_test else None)) or _forward(name)
     if name in METHODS:
-        return _throw if is_run and name == "throw" else _method(name, is_run)
+        if is_run:
+            return throw if name == "throw" else step_of(name)
+        return _method(name)
     if name in ARITHMETIC and is_test:
         return _arithmetic(name)
     return _forward(name) if not is_test and (name in OF_THE_TEST or name in ARITHMETIC) else None
@@ -226,15 +264,11 @@ def _forward(name):
     return method
 
 
-def _method(name, may_stop=False):
-    # type: (str, bool) -> Any
-    """`may_stop`: it belongs to a generator or coroutine, which says by StopIteration that it is at its end."""
-
+def _method(name):
+    # type: (str) -> Any
     def method(self, *arguments, **keywords):
         # type: (object, object, object) -> Any
-        found = connection[0].ask("get", self, name)
-        connection[0].may_stop = may_stop
-        return connection[0].call(found, arguments, keywords)
+        return connection[0].call(connection[0].ask("get", self, name), arguments, keywords)
 
     method.__name__ = name
     return method
@@ -283,38 +317,6 @@ def _iter(self):
     return found if hasattr(type(found), "__next__") else iter(found)
 
 
-def _exit(self, kind=None, error=None, traceback=None):
-    # type: (Any, Any, Any, Any) -> bool
-    """A context manager of the other side hears of the exception, but no more of a failed assertion than that it did.
-    It takes as dealt with only what the script raised by itself: or it could make whatever fails in the block pass."""
-    link = connection[0]
-    told = AssertionError() if link.is_test and isinstance(error, AssertionError) else error
-    if not link.ask("special", self, "__exit__", kind, told, None):
-        return False
-    return not link.is_test or (error is not None and bool(link.made_by_itself(error, traceback)))
-
-
-def _throw(self, kind, error=None, _traceback=None):
-    # type: (Any, Any, Any, Any) -> Any
-    """Into a generator of the other side. As with `_exit`, a failed assertion does not end there, nor does what else
-    the candidate may have provoked: of an exception that was raised before it was thrown the script is asked."""
-    link = connection[0]
-    thrown = error if isinstance(error, BaseException) else kind
-    raised = thrown.__traceback__ if isinstance(thrown, BaseException) else None
-    told = AssertionError() if link.is_test and isinstance(thrown, AssertionError) else thrown
-    goes_on = told is not thrown or (link.is_test and raised is not None and not link.made_by_itself(thrown, raised))
-    found = link.ask("get", self, "throw")
-    link.may_stop = True
-    try:
-        value = link.call(found, (told,), {})
-    except BaseException:
-        if goes_on:
-            raise thrown from None
-        raise
-    if goes_on:
-        raise thrown
-    return value
-
-
-_SHAPED = {"__call__": _call, "__iter__": _iter, "__exit__": _exit}
+_SHAPED_FOR_THE_TEST = {"__await__": await_, "__anext__": next_, "__aexit__": aexit}  # type: dict[str, Any]
+_SHAPED = {"__call__": _call, "__iter__": _iter, "__exit__": exit_}
 _finished.append(True)

@@ -102,8 +102,9 @@ class _TestLink(Link):
 
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
-        may_stop, self.may_stop = self.may_stop, False
-        may_stop = may_stop or (operation == "special" and fields[1] == "__next__")
+        may_stop, self.may_stop = self.may_stop, ()
+        if operation == "special" and fields[1] == "__next__":
+            may_stop = StopIteration
         told = (number_of(fields[0]), fields[1]) if operation == "special" and fields[1] in STEADY else None
         if told is None or self._listens():
             self._steady.clear()
@@ -119,10 +120,9 @@ class _TestLink(Link):
             if type(printed) is str and printed:
                 getattr(sys, name).write(printed)
         self._has_answered = self._has_answered or operation not in ("names", "look")
-        is_end = isinstance(value, StopAsyncIteration) or (isinstance(value, StopIteration) and not may_stop)
+        is_end = isinstance(value, (StopIteration, StopAsyncIteration)) and not isinstance(value, may_stop)
         if is_end and kind != b"v":
-            # It would end an iteration of the test's own, `all(map(candidate, ...))`, and leave it content. Nobody
-            # iterates asynchronously over the candidate's: what is awaited says by StopIteration that it is done.
+            # It would end an iteration of the test's own, `all(map(candidate, ...))`, and leave it content.
             value = RuntimeError("the candidate raised %s" % type(value).__name__)
         if self._view:
             self._rebind()

@@ -1,0 +1,108 @@
+"""How the generators, awaitables and context managers of the other side are run: not believed in errors."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+# The one connection of this process: an object with `ask(operation, *fields)` and `is_test`.
+connection = []  # type: list[Any]
+
+
+def step_of(name):
+    # type: (str) -> Any
+    def method(self, *values):
+        # type: (object, object) -> Any
+        return stepped(self, name, values)
+
+    method.__name__ = name
+    return method
+
+
+def stepped(self, name, values, ends=StopIteration):
+    # type: (Any, str, tuple[Any, ...], Any) -> Any
+    """A step of a generator or awaitable of the other side; `ends`: by which exceptions it may say that it is done."""
+    link = connection[0]
+    if link.is_test and hasattr(type(self), "__await__"):
+        link.may_stop = ends
+        return link.ask("drive", self, name, *values)
+    found = link.ask("get", self, name)
+    link.may_stop = ends
+    return link.call(found, values, {})
+
+
+def exit_(self, kind=None, error=None, traceback=None):
+    # type: (Any, Any, Any, Any) -> bool
+    """A context manager of the other side hears of the exception, but no more of a failed assertion than that it did.
+    It takes as dealt with only what the script raised by itself: or it could make whatever fails in the block pass."""
+    link = connection[0]
+    told = AssertionError() if link.is_test and isinstance(error, AssertionError) else error
+    if not link.ask("special", self, "__exit__", kind, told, None):
+        return False
+    return not link.is_test or (error is not None and bool(link.made_by_itself(error, traceback)))
+
+
+def throw(self, kind, error=None, _traceback=None, ends=StopIteration):
+    # type: (Any, Any, Any, Any, Any) -> Any
+    """Into a generator of the other side. As with `exit_`, a failed assertion does not end there, nor does what else
+    the candidate may have provoked: of an exception that was raised before it was thrown the script is asked."""
+    link = connection[0]
+    thrown = error if isinstance(error, BaseException) else kind
+    raised = thrown.__traceback__ if isinstance(thrown, BaseException) else None
+    told = AssertionError() if link.is_test and isinstance(thrown, AssertionError) else thrown
+    goes_on = told is not thrown or (link.is_test and raised is not None and not link.made_by_itself(thrown, raised))
+    try:
+        value = stepped(self, "throw", (told,), ends)
+    except BaseException:
+        if goes_on:
+            raise thrown from None
+        raise
+    if goes_on:
+        raise thrown
+    return value
+
+
+def await_(self, ends=StopIteration):
+    # type: (Any, Any) -> Any
+    """Steps what the other side runs, as the test's event loop says."""
+    step, values = stepped, ("send", (None,))  # type: Any, tuple[Any, ...]
+    while True:
+        try:
+            waits = step(self, *values, ends=ends)
+        except StopIteration as end:
+            return end.value
+        try:
+            step, values = stepped, ("send", ((yield waits),))
+        except GeneratorExit:  # perhaps while garbage is collected, in the midst of another question
+            raise
+        except BaseException as error:
+            step, values = throw, (error.with_traceback(getattr(error.__traceback__, "tb_next", None)),)
+
+
+def next_(self):
+    # type: (Any) -> Any
+    return _Next(self)
+
+
+class _Next:
+    """The next item of an asynchronous iterator of the candidate, which may say that there is none."""
+
+    def __init__(self, iterator):
+        # type: (Any) -> None
+        self._iterator = iterator
+
+    def __await__(self):
+        # type: () -> Any
+        ends = StopIteration, StopAsyncIteration
+        connection[0].may_stop = StopAsyncIteration
+        item = connection[0].ask("special", self._iterator, "__anext__")
+        return (yield from await_(item, ends))
+
+
+async def aexit(self, kind=None, error=None, traceback=None):
+    # type: (Any, Any, Any, Any) -> bool
+    """As `exit_`."""
+    link = connection[0]
+    told = AssertionError() if isinstance(error, AssertionError) else error
+    if not await link.ask("special", self, "__aexit__", kind, told, None):
+        return False
+    return error is not None and bool(link.made_by_itself(error, traceback))
