@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,8 +39,8 @@ NOT_TAKEN = 70  # a process could not take a change into what it has imported
 class Copy:
     """A copy of the sources, and the processes that run tests in it."""
 
-    def __init__(self, folder: Path, python: str) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, python: str, is_quick: bool = False) -> None:
+        self.folder, self._is_quick = folder, is_quick
         named = subprocess.run(
             ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
         )
@@ -55,7 +56,8 @@ class Copy:
     def warm(self, test: str) -> Warm:
         """The process that has collected `test`; that of "" collects anew for every run."""
         if test not in self._warm:
-            self._warm[test] = Warm(self.folder, self._python, pytest_arguments(test) if test else [])
+            only = ["-m", "not processes"] if self._is_quick else []
+            self._warm[test] = Warm(self.folder, self._python, [*pytest_arguments(test), *only] if test else [])
         return self._warm[test]
 
     def keep_warm(self, tests: list[str]) -> None:
@@ -84,6 +86,8 @@ class Copy:
             answer = self.warm(test).ask(module=mutant.module, source=source, tests=tests) if tests else {"status": 0}
             if answer["status"] != NOT_TAKEN:
                 return " ".join(answer.get("failed", [])) or (test if answer["status"] else "")
+        if self._is_quick:
+            return ""
         return test if self.warm("").ask(arguments=pytest_arguments(test))["status"] else ""
 
 
@@ -114,7 +118,8 @@ class Warm:
 
     def close(self) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
         self._process.wait(TIMEOUT_S)
 
 
@@ -140,6 +145,8 @@ class Coverage:
 
 def coverage(copy: Copy, module: str, test: str) -> Coverage:
     warm = copy.warm(test)
+    if not warm.tests:
+        return Coverage({}, [], "")
     source = (ROOT / "sandbox" / module).read_text()
     with tempfile.TemporaryDirectory(prefix="cruxbox-lines-") as folder:
         Path(folder).chmod(0o777)
@@ -159,10 +166,10 @@ def coverage(copy: Copy, module: str, test: str) -> Coverage:
 
 
 @contextlib.contextmanager
-def copies(count: int, python: str) -> Iterator[list[Copy]]:
+def copies(options: argparse.Namespace) -> Iterator[list[Copy]]:
     with tempfile.TemporaryDirectory(prefix="cruxbox-mutation-") as folder:
         Path(folder).chmod(0o755)
-        made = [Copy(Path(folder) / str(at), python) for at in range(count)]
+        made = [Copy(Path(folder) / str(at), options.python, options.quick) for at in range(options.jobs)]
         try:
             yield made
         finally:
@@ -176,38 +183,76 @@ def harmless() -> set[str]:
     return {line for line in lines if line and not line.startswith((" ", "#"))}
 
 
+class Kept:
+    """What came of mutants, in a file: a line each, of which the last one counts."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        lines = path.read_text().splitlines() if path and path.exists() else []
+        self._by = {(module, place, change): by for module, place, change, by in map(json.loads, lines)}
+
+    def by(self, mutant: Mutant) -> str | None:
+        """The test that noticed a mutant, "" if none did, None if nobody has tried."""
+        return self._by.get((mutant.module, mutant.place, mutant.change))
+
+    def note(self, mutant: Mutant, by: str) -> None:
+        self._by[mutant.module, mutant.place, mutant.change] = by
+        if self._path:
+            with self._path.open("a") as file:
+                file.write(json.dumps([mutant.module, mutant.place, mutant.change, by]) + "\n")
+
+
 def try_all(
-    chosen: list[Mutant], made: list[Copy], covered: dict[str, Coverage], verbose: bool
-) -> dict[str, Counter[str]]:
-    """Try every mutant, by as many at a time as there are copies; what came of them, by module."""
+    chosen: list[Mutant],
+    made: list[Copy],
+    covered: dict[str, Coverage],
+    kept: Kept,
+    is_quick: bool,
+    until: float,
+) -> None:
+    """Try every mutant, by as many at a time as there are copies, until the time is up; keep what came of them."""
     waiting: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
     for mutant in chosen:
         waiting.put(mutant)
-    known = harmless()
-    counts: dict[str, Counter[str]] = {}
     lock = threading.Lock()
 
     def work(copy: Copy) -> None:
-        while True:
+        while time.monotonic() < until:
             try:
                 mutant = waiting.get_nowait()
             except queue.Empty:
                 return
-            is_known = f"{mutant.module}: {mutant.change}" in known
-            by = "" if is_known else copy.noticed(mutant, covered)
-            kind = "harmless" if is_known else "killed" if by else "survived"
+            by = copy.noticed(mutant, covered)
             with lock:
-                counts.setdefault(mutant.module, Counter())[kind] += 1
-                if kind == "survived" or verbose:
-                    why = f"  ({by or kind})" if verbose else ""
-                    print(f"sandbox/{mutant.module}:{mutant.line}: {mutant.change}{why}", flush=True)
+                if by or not is_quick:
+                    kept.note(mutant, by)
 
     threads = [threading.Thread(target=work, args=[copy]) for copy in made]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return counts
+
+
+def report(chosen: list[Mutant], kept: Kept, verbose: bool) -> bool:
+    """Print the survivors, and for each module what came of its mutants. Is none left?"""
+    known = harmless()
+    counts: dict[str, Counter[str]] = {}
+    for mutant in chosen:
+        by = kept.by(mutant)
+        is_known = f"{mutant.module}: {mutant.change}" in known
+        kind = "harmless" if is_known else "untried" if by is None else "killed" if by else "survived"
+        counts.setdefault(mutant.module, Counter())[kind] += 1
+        if kind == "survived" or verbose:
+            why = f"  ({by or kind})" if verbose else ""
+            print(f"sandbox/{mutant.module}:{mutant.line}: {mutant.change}{why}")
+    for module, found in counts.items():
+        print(f"  {module}: " + ", ".join(f"{number} {kind}" for kind, number in sorted(found.items())))
+    every = sum(counts.values(), Counter())
+    tried = every["killed"] + every["survived"]
+    untried = f", {every['untried']} untried" if every["untried"] else ""
+    print(f"{every['killed']} of {tried} killed, {every['survived']} survived, {every['harmless']} harmless{untried}")
+    return not every["survived"]
 
 
 def arguments() -> argparse.Namespace:
@@ -218,6 +263,9 @@ def arguments() -> argparse.Namespace:
     kinds = "guards: conditions taken away; conditions: changed ones, constants and loops, too; all: everything (all)"
     parser.add_argument("--kinds", choices=KINDS, default="all", help=kinds)
     parser.add_argument("--verbose", action="store_true", help="also say which test noticed a change")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="what came of each; those killed are not tried again")
+    parser.add_argument("--quick", action="store_true", help="ask no test that starts a process; keep only what dies")
+    parser.add_argument("--minutes", type=float, default=600, help="how long to go on; 0 prints what is kept (600)")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (0)")
     parser.add_argument("--jobs", type=int, default=2, help="mutants tried at a time (2)")
     parser.add_argument("--python", default=str(ROOT / ".venv/bin/python"), help="the interpreter that runs the tests")
@@ -253,24 +301,23 @@ def sample_of(options: argparse.Namespace) -> list[Mutant]:
 def main() -> int:
     options = arguments()
     chosen = sample_of(options)
-    counts: dict[str, Counter[str]] = {}
-    with copies(options.jobs, options.python) as made:
+    kept, known = Kept(options.keep), harmless()
+    until = time.monotonic() + 60 * options.minutes
+    waiting = [each for each in chosen if not kept.by(each) and f"{each.module}: {each.change}" not in known]
+    with copies(options) as made:
         for module in options.modules:
+            ours = [mutant for mutant in waiting if mutant.module == module]
+            if not ours or time.monotonic() > until:
+                continue
             covered = {test: coverage(made[0], module, test) for test in TESTS[module]}
             failing = [each.failing for each in covered.values() if each.failing]
             if failing:
                 print(f"these fail as it is: {', '.join(failing)}", file=sys.stderr)
                 return 2
-            ours = [mutant for mutant in chosen if mutant.module == module]
-            counts |= try_all(ours, made, covered, options.verbose)
+            try_all(ours, made, covered, kept, options.quick, until)
             for each in made:
                 each.keep_warm(TESTS[module])
-    every = sum(counts.values(), Counter())
-    for module, found in counts.items():
-        print(f"  {module}: " + ", ".join(f"{number} {kind}" for kind, number in sorted(found.items())))
-    tried = every["killed"] + every["survived"]
-    print(f"{every['killed']} of {tried} killed, {every['survived']} survived, {every['harmless']} harmless")
-    return 1 if every["survived"] else 0
+    return 0 if report(chosen, kept, options.verbose) else 1
 
 
 if __name__ == "__main__":

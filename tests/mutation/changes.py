@@ -87,7 +87,8 @@ KINDS = ("guards", "conditions", "all")
 class Mutant:
     """One change of a module in line `line`; `change` shows it, `source` is the module with it.
 
-    `lines` are those of its statement (of its head, if it has a body); `is_inside` says that it is inside a function.
+    `lines` are those of its statement (of its head, if it has a body); `is_inside` says that it is inside a function,
+    `place` which one and how many lines below its head.
     """
 
     module: str
@@ -97,6 +98,7 @@ class Mutant:
     source: str
     lines: range
     is_inside: bool
+    place: str
 
 
 def operators(kind: str) -> dict[str, Operator]:
@@ -148,17 +150,19 @@ def _compiles(source: str) -> bool:
     return True
 
 
-def _statement(tree: ast.Module, line: int) -> tuple[range, bool]:
-    """The lines of the innermost statement around a line, or those of its head; is it inside a function?"""
-    found, is_inside = range(line, line + 1), False
+def _statement(tree: ast.Module, line: int) -> tuple[range, bool, str]:
+    """The lines of the innermost statement around a line, or those of its head; is it inside a function? In which?"""
+    found, is_inside, place = range(line, line + 1), False, ""
     for node in ast.walk(tree):  # outer statements come first
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):
             body = getattr(node, "body", None)
             end = body[0].lineno - 1 if body else node.end_lineno or line
             found = range(node.lineno, max(end, node.lineno) + 1)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                place = f"{place.partition('+')[0]}/{node.name}+{line - node.lineno}"
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.body[0].lineno <= line:
                 is_inside = True
-    return found, is_inside
+    return found, is_inside, place
 
 
 def _annotations(tree: ast.Module) -> Iterator[ast.expr]:

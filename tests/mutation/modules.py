@@ -18,6 +18,7 @@ PACKAGES = [
     "cruxcell/values",
 ]
 _FORGED = "daemon/test_forged_reports.py"
+_JUDGING = "daemon/test_judging.py"
 _SCRIPTS = "daemon/test_scripts_judged.py"
 _WORKERS = "daemon/test_workers_used.py"
 _AUDIT = "daemon/test_audit.py -k 'not verdicts and not never_differ'"
@@ -35,11 +36,11 @@ TESTS = {
     "cruxboxd/judging/outcomes.py": ["daemon/test_verdict.py", "daemon/test_charging.py"],
     "cruxboxd/judging/comparing.py": ["daemon/test_verdict.py", "daemon/test_programs.py"],
     "cruxboxd/judging/audit.py": [_AUDIT],
-    "cruxboxd/judging/calls.py": [_AUDIT, _WORKERS, _FORGED, "daemon/test_behaviour.py"],
-    "cruxboxd/judging/judge.py": [_WORKERS, _AUDIT, _FORGED, "daemon/test_behaviour.py"],
-    "cruxboxd/judging/scripts.py": [_SCRIPTS, _WORKERS, "daemon/test_suites.py", _FORGED, "daemon/test_hang_ups.py"],
-    "cruxboxd/judging/streams.py": [_SCRIPTS, "daemon/test_programs.py", _WORKERS],
-    "cruxboxd/judging/expected.py": ["fuzz/test_fuzz_bytes.py", _WORKERS],
+    "cruxboxd/judging/calls.py": ["daemon/test_calls.py", _JUDGING, _AUDIT, _WORKERS, _FORGED, "daemon/test_behaviour.py"],
+    "cruxboxd/judging/judge.py": [_JUDGING, _WORKERS, _AUDIT, _FORGED, "daemon/test_behaviour.py"],
+    "cruxboxd/judging/scripts.py": [_SCRIPTS, _JUDGING, _WORKERS, "daemon/test_suites.py", _FORGED, "daemon/test_hang_ups.py"],
+    "cruxboxd/judging/streams.py": [_SCRIPTS, "daemon/test_stdio.py", "daemon/test_programs.py", _WORKERS],
+    "cruxboxd/judging/expected.py": ["daemon/test_expected.py", "fuzz/test_fuzz_bytes.py", _WORKERS],
     "cruxboxd/judging/cuts.py": ["daemon/test_cuts.py"],
     "cruxboxd/judging/literals.py": ["fuzz/test_fuzz_literals.py"],
     "cruxboxd/judging/tasks.py": ["daemon/test_checks.py", "daemon/test_requests.py", "daemon/test_programs.py"],

@@ -233,7 +233,7 @@ class Judge:
             caller = self._caller(strict)
             values = await caller.believed(calls, await caller.evaluate(calls))
             for at, value in zip(list(simple), values):
-                if task.require is not Assurance.IN_PROCESS and value.detail.endswith(ONLY_BESIDE):
+                if value.detail.endswith(ONLY_BESIDE):
                     simple.remove(at)  # not a call of a name: two processes, as for any other script
                 else:
                     await emit(task, checks[at], outcomes.compare(value, kinds[at].canonical), None)
@@ -304,8 +304,6 @@ def _deal(
         is_read = not done.cancelled() and done.exception() is None
         read = iter(done.result() if is_read else repeat(Reading(Kind.UNREAD, text="the texts could not be read")))
         for ours, future in zip(checks, futures):
-            readings = {check: next(read) for check in ours}
-            if not future.done():
-                future.set_result(readings)
+            future.set_result({check: next(read) for check in ours})
 
     return deal

@@ -1,0 +1,352 @@
+"""What the judge makes of what workers say: which text is read, run or computed where, and what becomes of a value."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+
+import pytest
+from cruxboxd.judging.audit import Audit
+from cruxboxd.judging.judge import Judge, texts_of
+from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
+from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, RunCheck, ScriptCheck, StdioCheck, StepCount, Task
+from cruxboxd.zygotes.jobs import Job, Result
+from cruxcell.protocol import messages, payloads
+from told_workers import CONSTANT, EXPRESSION, LIMITS, Said, Told, canonical, read
+
+TASK = Task("t", "def f(x): ...", [], LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS)
+ONE, TWO = Said("d"), Said("d", 2)
+SEPARATED, IN_PROCESS, LITERAL = Assurance.SEPARATED, Assurance.IN_PROCESS, Assurance.LITERAL
+Found = tuple[CheckResult, "CheckResult | None"]
+
+
+async def judged(told: Told, *checks: Check, audit: Audit | None = None, **changes: object) -> dict[str, Found]:
+    """The result of each check of one task, and that of its second run."""
+    task = replace(TASK, checks=list(checks), **changes)  # type: ignore[arg-type]
+    found: dict[str, Found] = {}
+
+    async def emit(_task: Task, check: Check, result: CheckResult, second: CheckResult | None) -> None:
+        assert check.id not in found
+        found[check.id] = result, second
+
+    await Judge(told, "0", audit).judge([task], emit)  # type: ignore[arg-type]
+    return found
+
+
+def outcomes(found: dict[str, Found]) -> dict[str, Outcome | None]:
+    return {name: first.outcome for name, (first, _) in found.items()}
+
+
+def call(text: str, expected: str | None = "1", **more: object) -> CallCheck:
+    return CallCheck(text, text, expected, **more)  # type: ignore[arg-type]
+
+
+def script(text: str, framework: str = "") -> ScriptCheck:
+    return ScriptCheck(text, text, "", framework)
+
+
+# ---- batches -------------------------------------------------------------------------
+
+
+async def test_every_check_of_every_task_has_one_result():
+    told = Told({"f(1)": ONE})
+    tasks = [replace(TASK, id=str(at), checks=[call("f(1)"), InvalidCheck("i", "why")]) for at in range(20)]
+    seen: list[tuple[str, str]] = []
+
+    async def emit(task: Task, check: Check, _result: CheckResult, _second: CheckResult | None) -> None:
+        seen.append((task.id, check.id))
+
+    judge = Judge(told, "0")  # type: ignore[arg-type]
+    await judge.judge([], emit)
+    assert seen == []
+    await judge.judge(tasks, emit)
+    assert sorted(seen) == sorted((task.id, check.id) for task in tasks for check in task.checks)
+
+
+async def test_tasks_begin_a_few_at_a_time():
+    judge, running = Judge(Told({}), "0"), []  # type: ignore[arg-type,var-annotated]
+    tasks = [TASK] * 20
+    readings, _ = judge._read_all(tasks)
+    assert [len(running) for _ in judge._begin(tasks, readings, None, running)] == [8, 16]  # type: ignore[arg-type]
+    assert len(running) == 20
+    await asyncio.gather(*running)
+
+
+async def test_a_result_that_is_not_taken_ends_the_batch_and_is_no_failure_of_judging(
+    caplog: pytest.LogCaptureFixture,
+):
+    class TooLarge(Exception):
+        pass
+
+    async def emit(*_result: object) -> None:
+        raise TooLarge
+
+    with pytest.raises(TooLarge), caplog.at_level(logging.ERROR):
+        await Judge(Told({"f(1)": ONE}), "0").judge([replace(TASK, checks=[call("f(1)")])], emit)  # type: ignore[arg-type]
+    assert not caplog.records
+
+
+async def test_after_a_fault_of_ours_who_has_no_result_has_a_sandbox_error():
+    def fail(job: Job) -> Result | None:
+        assert job.kind != messages.JOB_EXPRESSION
+        return None
+
+    told = Told({"f(1)": ONE, "x": EXPRESSION}, before=fail)
+    found = await judged(told, call("f(1)"), replace(call("f(1)", "x"), id="x"))
+    assert outcomes(found) == {"f(1)": Outcome.PASSED, "x": Outcome.SANDBOX_ERROR}
+
+
+async def test_each_kind_of_check_goes_its_way():
+    told = Told({"f(1)": ONE, "script": EXPRESSION})
+    checks = [call("f(1)"), call("f(1)x", None), script("script"), script("suite", "unittest"), InvalidCheck("i", "why"),
+              StdioCheck("stdio", "", "out"), RunCheck("run", "")]  # fmt: skip
+    told.texts = {**told.texts, "f(1)x": TWO}
+    done = await told.run_pair(None)  # type: ignore[arg-type]
+    told.before = lambda job: replace(done[0], streams=(b"out", b"")) if job.kind == messages.JOB_STDIO else None
+    told.jobs.clear()
+    assert outcomes(await judged(told, *checks)) == {
+        "f(1)": Outcome.PASSED, "f(1)x": Outcome.EVALUATED, "script": Outcome.PASSED, "suite": Outcome.SANDBOX_ERROR,
+        "i": Outcome.INVALID, "stdio": Outcome.PASSED, "run": Outcome.EXECUTED,
+    }  # fmt: skip
+    kinds = [job.kind for job in told.jobs]
+    # The suite's worker said nothing of its tests, so both halves were asked again.
+    assert {kind: kinds.count(kind) for kind in set(kinds)} == {
+        messages.JOB_READ: 1, messages.JOB_CALLS: 1, messages.JOB_SERVE: 4, messages.JOB_STDIO: 2,
+    }  # fmt: skip
+
+
+async def test_without_calls_no_worker_is_asked_for_calls():
+    told = Told({"script": EXPRESSION})
+    await judged(told, script("script"), InvalidCheck("i", "why"))
+    assert [job.kind for job in told.jobs] == [messages.JOB_READ, messages.JOB_SERVE]
+    await judged(only := Told({"f(1)": ONE}), call("f(1)"))
+    assert [job.kind for job in only.jobs] == [messages.JOB_CALLS]
+
+
+def test_what_is_expected_and_scripts_are_read():
+    checks = [call("f(1)", "x"), call("f(2)", None), script("s"), script("suite", "pytest"), StdioCheck("o", "", "out")]
+    task = replace(TASK, checks=checks)
+    assert texts_of(task) == {checks[0]: (payloads.EXPECTED, "x"), checks[2]: (payloads.SCRIPT, "s")}
+    assert texts_of(replace(task, step_count=StepCount.EVENTS)) == {checks[0]: (payloads.EXPECTED, "x")}
+
+
+# ---- calls ---------------------------------------------------------------------------
+
+# what is expected, what a worker reads of it or computes -> outcome, assurance, detail
+EXPECTED = {
+    "a constant": ("x", {"x": CONSTANT}, Outcome.PASSED, SEPARATED, ""),
+    "another constant": ("x", {"x": read(messages.READ_CONSTANT, b"i2;")}, Outcome.FAILED, SEPARATED, "differs"),
+    "what is no value": (
+        "x", {"x": read(messages.READ_INVALID, b"no")}, Outcome.INVALID, None, "the expected value: no"
+    ),
+    "nothing": ("", {"": read(messages.READ_INVALID, b"empty")}, Outcome.INVALID, None, "the expected value: empty"),
+    "an expression": ("g(1)", {"g(1)": EXPRESSION, "its": ONE}, Outcome.PASSED, SEPARATED, ""),
+    "an expression of another value": ("g(1)", {"g(1)": EXPRESSION, "its": TWO}, Outcome.FAILED, SEPARATED, "differs"),
+    "an expression of no plain value": (
+        "g(1)", {"g(1)": EXPRESSION, "its": Said("d", None)}, Outcome.INVALID, None,
+        "the expected value: the value is not plain data",
+    ),
+    "an expression that raises": (
+        "g(1)", {"g(1)": EXPRESSION, "its": Said("d", "KeyError")}, Outcome.RAISED, SEPARATED,
+        "the expected value: RAISED",
+    ),
+    "an expression that the policy stops": (
+        "g(1)", {"g(1)": EXPRESSION, "its": Said("d", "PermissionError")}, Outcome.RAISED, SEPARATED,
+        "the expected value: the sandbox's policy refuses",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+async def test_a_value_against_what_is_expected(name: str):
+    expected, texts, outcome, assurance, detail = EXPECTED[name]
+    told = Told({"f(1)": ONE, **texts})
+    if "its" in texts:
+        said = texts["its"]
+        report = Told({expected: said})._honest
+
+        def compute(job: Job) -> Result | None:
+            return report(job) if job.kind == messages.JOB_EXPRESSION else None
+
+        told.before = compute
+    result, second = (await judged(told, call("f(1)", expected)))["f(1)"]
+    assert (result.outcome, result.assurance, second) == (outcome, assurance, None)
+    assert detail in result.detail
+    assert len(told.of(messages.JOB_EXPRESSION)) == ("its" in texts)
+
+
+async def test_a_value_that_was_not_read_is_our_failure():
+    told = Told({"f(1)": ONE})
+    told.before = lambda job: Result(error="no zygote") if job.kind == messages.JOB_READ else None
+    result, _ = (await judged(told, call("f(1)", "g(1)")))["f(1)"]
+    assert (result.outcome, result.detail) == (Outcome.SANDBOX_ERROR, "no zygote")
+
+
+async def test_a_call_that_came_to_no_value_is_compared_with_nothing():
+    told = Told({"f(1)": Said("d", "KeyError"), "x": EXPRESSION})
+    result, _ = (await judged(told, call("f(1)", "x")))["f(1)"]
+    assert (result.outcome, told.of(messages.JOB_EXPRESSION)) == (Outcome.RAISED, [])
+
+
+async def test_the_weaker_of_two_assurances_counts():
+    """An expected value that needs the program's names is computed beside it."""
+    told = Told({"f(1)": ONE, "g(1)": EXPRESSION})
+    raised = Told({"g(1)": Said("d", "NameError")})._honest
+    told.before = lambda job: raised(job) if job.kind == messages.JOB_EXPRESSION else None
+    told.texts = {**told.texts, "g(1)": EXPRESSION}
+    beside = Told({"g(1)": Said("x", 1)})._honest
+
+    def answer(job: Job) -> Result | None:
+        if job.kind == messages.JOB_EXPRESSION:
+            return raised(job)
+        return beside(job) if job.kind == messages.JOB_CALLS and job.fields[3] == b"g(1)" else None
+
+    told.before = answer
+    result, _ = (await judged(told, call("f(1)", "g(1)")))["f(1)"]
+    assert (result.outcome, result.assurance) == (Outcome.PASSED, IN_PROCESS)
+    result, _ = (await judged(told, call("f(1)", "g(1)"), require=SEPARATED))["f(1)"]
+    assert result.outcome is Outcome.INVALID
+    result, _ = (await judged(told, call("f(1)", "g(1)"), program=""))["f(1)"]
+    assert (result.outcome, result.exception and result.exception[0]) == (Outcome.RAISED, "NameError")
+
+
+async def test_a_value_that_is_asked_for_is_told_without_what_is_noted_for_the_daemon():
+    noted = Said("d", findings=(messages.SEEDLESS, messages.IMPORT_NAME))
+    told = Told({"f(1)": noted, "f(2)": Said("d", "KeyError")})
+    found = await judged(told, call("f(1)", None, inspect=True), call("f(2)", None))
+    assert outcomes(found) == {"f(1)": Outcome.EVALUATED, "f(2)": Outcome.RAISED}
+    assert found["f(1)"][0].findings == (messages.IMPORT_NAME,)
+
+
+# ---- repeated ------------------------------------------------------------------------
+
+
+async def test_a_repeated_check_runs_under_two_hash_seeds():
+    told = Told({"f(1)": ONE, "f(2)": ONE})
+    told.before = lambda job: Told({"f(1)": TWO, "f(2)": TWO})._honest(job) if job.key.hash_seed == "1" else None
+    found = await judged(told, call("f(1)"), call("f(2)", None), repeat=2)
+    assert {name: tuple(one and one.outcome for one in both) for name, both in found.items()} == {
+        "f(1)": (Outcome.PASSED, Outcome.FAILED), "f(2)": (Outcome.EVALUATED, Outcome.EVALUATED),
+    }  # fmt: skip
+    assert [one and one.canonical for one in found["f(2)"]] == [canonical(1), canonical(2)]
+    assert [job.key.hash_seed for job in told.jobs] == ["0", "1"]
+    told.texts = {"f(1)": Said("d", "KeyError"), "f(2)": ONE}
+    again = await judged(told, call("f(1)"), call("f(2)", None), repeat=2)
+    assert [one and one.outcome for one in again["f(1)"]] == [Outcome.RAISED, Outcome.FAILED]
+    once = await judged(told, call("f(1)"), call("f(2)", None))
+    assert [second for _, second in once.values()] == [None, None]
+
+
+async def test_of_what_a_filter_asks_only_values_that_a_seed_could_change_are_repeated():
+    texts = {"f(1)": ONE, "f(2)": Said("d", findings=(messages.SEEDLESS,)), "f(3)": Said("d", "KeyError")}
+    checks = [call(text, None, inspect=True) for text in texts]
+    told = Told(texts)
+    found = await judged(told, *checks, repeat=2)
+    assert [second is not None for _, second in found.values()] == [True, False, False]
+    first, again = told.of(messages.JOB_CALLS)
+    assert (first.fields[0][0] & payloads.INSPECT, again.fields[0][0] & payloads.INSPECT) == (payloads.INSPECT, 0)
+    assert again.fields[3:] == [b"f(1)"]
+    told = Told({text: texts["f(2)"] for text in texts})
+    found = await judged(told, *checks, repeat=2)
+    assert ([second for _, second in found.values()], len(told.jobs)) == ([None] * 3, 1)
+
+
+# ---- scripts -------------------------------------------------------------------------
+
+
+def assertion(call: str, value: int = 1) -> list[bytes]:
+    return read(messages.READ_ASSERTION, canonical(value), call)
+
+
+async def test_assertions_about_one_call_are_judged_as_calls():
+    told = Told({"a": assertion("f(1)"), "b": assertion("f(2)"), "f(1)": ONE, "f(2)": TWO})
+    found = await judged(told, script("a"), script("b"))
+    assert outcomes(found) == {"a": Outcome.PASSED, "b": Outcome.FAILED}
+    assert {first.assurance for first, _ in found.values()} == {SEPARATED}
+    assert [job.kind for job in told.jobs] == [messages.JOB_READ, messages.JOB_CALLS]
+
+
+async def test_other_scripts_have_processes_of_their_own():
+    texts = {"a": assertion("f(1)"), "b": EXPRESSION, "c": assertion("candidate(1)"), "f(1)": ONE, "d": CONSTANT}
+    told = Told(texts)
+    found = await judged(told, *map(script, "abcd"))
+    assert set(outcomes(found).values()) == {Outcome.PASSED}
+    assert sorted(job.partner.fields[0] for job in told.of(messages.JOB_SERVE) if job.partner) == [b"b", b"c", b"d"]
+    assert told.of(messages.JOB_CALLS)[0].fields[3::2] == [b"f(1)"]
+
+
+@pytest.mark.parametrize("require", [None, SEPARATED])
+async def test_an_assertion_that_is_no_call_of_a_name_is_a_script_in_two_processes(require: Assurance | None):
+    told = Told({"a": assertion("f(1)[0]"), "f(1)[0]": Said("x")})
+    found = await judged(told, script("a"), require=require)
+    assert (outcomes(found), told.jobs[-1].kind) == ({"a": Outcome.PASSED}, messages.JOB_SERVE)
+
+
+async def test_beside_its_program_an_assertion_runs_where_that_is_asked_for():
+    told = Told({"a": assertion("f(1)[0]"), "f(1)[0]": Said("x")})
+    found = await judged(told, script("a"), require=IN_PROCESS)
+    assert (outcomes(found), found["a"][0].assurance) == ({"a": Outcome.PASSED}, IN_PROCESS)
+    assert {job.kind for job in told.jobs} == {messages.JOB_READ, messages.JOB_CALLS}
+
+
+async def test_an_invalid_assertion_about_a_call_stays_invalid():
+    told = Told({"a": assertion("f(1)"), "f(1)": Said("i")})
+    found = await judged(told, script("a"))
+    assert (outcomes(found), told.of(messages.JOB_SERVE)) == ({"a": Outcome.INVALID}, [])
+
+
+async def test_a_script_that_cannot_be_read_does_not_run():
+    told = Told({"a": read(messages.READ_INVALID, b"line 1")})
+    result, _ = (await judged(told, script("a")))["a"]
+    assert (result.outcome, result.detail) == (Outcome.INVALID, "the script: line 1")
+    told.before = lambda _job: Result(error="no zygote")
+    result, _ = (await judged(told, script("a")))["a"]
+    assert (result.outcome, result.detail) == (Outcome.SANDBOX_ERROR, "no zygote")
+    assert told.of(messages.JOB_SERVE) == []
+
+
+async def test_a_script_whose_events_are_counted_is_read_by_nobody():
+    told = Told({"s": ONE})
+    done = (await told.run_pair(None))[0]  # type: ignore[arg-type]
+    told.before = lambda job: done if job.kind == messages.JOB_SCRIPT else None
+    told.jobs.clear()
+    found = await judged(told, script("s"), step_count=StepCount.EVENTS)
+    assert (found["s"][0].assurance, [job.kind for job in told.jobs]) == (IN_PROCESS, [messages.JOB_SCRIPT])
+
+
+async def test_nobody_misses_the_texts_of_a_batch_that_was_called_off():
+    complaints: list[object] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _loop, context: complaints.append(context))
+    told = Told({"a": EXPRESSION})
+    work = asyncio.ensure_future(judged(told, script("a")))
+    while not told.jobs:
+        await asyncio.sleep(0)
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    await asyncio.sleep(0)
+    assert complaints == []
+
+
+async def test_texts_whose_reading_failed_are_our_failure():
+    def fail(job: Job) -> Result | None:
+        assert job.kind != messages.JOB_READ
+        return None
+
+    result, _ = (await judged(Told({}, before=fail), script("a")))["a"]
+    assert (result.outcome, result.detail) == (Outcome.SANDBOX_ERROR, "the texts could not be read")
+
+
+# ---- hints ---------------------------------------------------------------------------
+
+
+async def test_who_misses_a_module_is_told_of_runtimes_unless_there_is_more_to_say():
+    missing = Said("d", "ModuleNotFoundError")
+    told = Told({"f(1)": missing, "f(2)": Said("d", "KeyError"), "f(3)": ONE, "x": EXPRESSION})
+    found = await judged(told, call("f(1)"), call("f(2)"), call("f(3)"))
+    assert ["runtime" in first.detail for first, _ in found.values()] == [True, False, False]
+    expected = Told({"x": missing})._honest
+    told.before = lambda job: expected(job) if job.kind == messages.JOB_EXPRESSION else None
+    assert (await judged(told, call("f(3)", "x")))["f(3)"][0].detail == "the expected value: RAISED"
