@@ -13,10 +13,6 @@ import pytest
 from cruxbox import CallCheck, Check, Client, EvaluateCheck, Isolation, Limits, Outcome, ScriptCheck, Task
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
-from cruxboxd.judging.audit import Audit, Audited, difference
-from cruxboxd.judging.outcomes import CheckResult, Clock
-from cruxboxd.judging.outcomes import Outcome as Kind
-from cruxboxd.observer import Observer
 from support.daemons import Served
 from test_grouping import seen
 from test_sharing import EVIL, HERMETIC, RIGHT
@@ -165,69 +161,3 @@ def test_one_mismatch_makes_all_of_an_answer_run_again(tmp_path: Path):
         outcomes = {verdict.outcome for verdict in answer.verdicts if verdict.check_id != "evil"}
         assert (len(answer.verdicts), outcomes) == (620, {pb.OUTCOME_PASSED})
         assert 0 < served.metric("cruxbox_audit_mismatches_total") < 600
-
-
-# ---- what is drawn, and what differs -------------------------------------------------
-
-
-def test_each_check_is_drawn_with_the_share_that_was_asked():
-    audit = Audit(1 / 16)
-    drawn = [len(audit.draw(10)) for _ in range(20_000)]
-    assert 11_500 < sum(drawn) < 13_500
-    assert all(0 <= place < 10 for _ in range(1000) for place in audit.draw(10))
-    assert Audit(0).draw(1000) == ()
-    assert Audit(1).draw(3) == (0, 1, 2)
-
-
-VALUE = CheckResult(None, canonical=b"i1;", shown="1", steps=9)
-RAISED = CheckResult(Kind.RAISED, exception=("KeyError", "<f at 0x7f00aa55>", 3), steps=9)
-SAME = [
-    (VALUE, VALUE),
-    (VALUE, VALUE.but(shown="one", cpu_ns=5, attempts=2)),
-    (RAISED, RAISED.but(exception=("KeyError", "<f at 0x7f99887766>", 3))),
-    (VALUE, CheckResult(Kind.SANDBOX_ERROR)),
-    (VALUE, CheckResult(Kind.MEMORY_LIMIT)),
-    (VALUE, CheckResult(Kind.TIMED_OUT, clock=Clock.WALL, cpu_ns=100)),
-    (VALUE.but(cpu_ns=90), CheckResult(Kind.TIMED_OUT, clock=Clock.CPU, cpu_ns=100)),
-    (CheckResult(Kind.TIMED_OUT, clock=Clock.CPU, steps=5), CheckResult(Kind.TIMED_OUT, clock=Clock.CPU, steps=6)),
-]
-OTHER = [
-    (VALUE, VALUE.but(canonical=b"i2;"), "value"),
-    (VALUE, VALUE.but(canonical=None, shown="<f object>"), "value"),
-    (VALUE, VALUE.but(steps=10), "steps"),
-    (VALUE, RAISED, "outcome"),
-    (RAISED, RAISED.but(exception=("KeyError", "x", 3)), "exception"),
-    (VALUE.but(cpu_ns=10), CheckResult(Kind.TIMED_OUT, clock=Clock.CPU, cpu_ns=100), "outcome"),
-]
-
-
-@pytest.mark.parametrize(("one", "other"), SAME)
-def test_what_is_no_difference(one: CheckResult, other: CheckResult):
-    assert difference(one, other) == difference(other, one) == ""
-
-
-@pytest.mark.parametrize(("one", "other", "what"), OTHER)
-def test_what_is_a_difference(one: CheckResult, other: CheckResult, what: str):
-    assert difference(one, other) == difference(other, one) == what
-
-
-def test_only_the_call_that_differed_is_suspected():
-    class Counts(Observer):
-        audits = mismatches = 0
-
-        def audited(self) -> None:
-            self.audits += 1
-
-        def audit_mismatch(self) -> None:
-            self.mismatches += 1
-
-    counts = Counts()
-    audit = Audit(1, counts)
-    audit.compare(Audited(1, "t", "c"), VALUE, VALUE)
-    audit.compare(Audited(2, "t", "c"), VALUE, VALUE.but(steps=8))
-    assert [audit.is_suspect(call) for call in (1, 2, 3)] == [False, True, False]
-    assert (counts.audits, counts.mismatches) == (2, 1)
-    for call in range(10, 10_000):
-        audit.compare(Audited(call, "t", "c"), VALUE, RAISED)
-    assert not audit.is_suspect(2)  # so many are remembered, and no more
-    assert audit.is_suspect(9_999)

@@ -1,1 +1,439 @@
+"""Where a call is evaluated: in a worker that is shared, alone, in two workers, beside its program; and how often."""
 
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from cruxboxd.judging import calls
+from cruxboxd.judging.audit import Audit
+from cruxboxd.judging.calls import Caller
+from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
+from cruxboxd.judging.tasks import CallCheck, Setting, StepCount, Task
+from cruxboxd.zygotes.company import Company
+from cruxboxd.zygotes.exit import Exit
+from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.report import Plan
+from cruxboxd.zygotes.setup import ZygoteKinds
+from cruxcell.protocol import messages, payloads, records
+from told_workers import CLEAN, DIED, LIMITS, S, Said, Told
+
+TASK = Task("t", "def f(x): ...", [], LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS, call=7)
+ONE = Said("d")
+SEPARATED, IN_PROCESS, LITERAL = Assurance.SEPARATED, Assurance.IN_PROCESS, Assurance.LITERAL
+NO_WORD = Result(report=b"", facts=CLEAN)  # our failure
+
+
+def caller(told: Told, audit: Audit | None = None, inspects: bool = True, **changes: object) -> Caller:
+    task = replace(TASK, **changes)  # type: ignore[arg-type]
+    return Caller(told, task, "0", audit or Audit(0), inspects)  # type: ignore[arg-type]
+
+
+def call(text: str, **more: object) -> CallCheck:
+    return CallCheck(text, text, None, **more)  # type: ignore[arg-type]
+
+
+def texts(job: Job) -> list[str]:
+    return [field.decode() for field in job.fields[3::2]]
+
+
+async def evaluated(told: Told, *names: str, audit: Audit | None = None, **changes: object) -> list[CheckResult]:
+    return await caller(told, audit, **changes).evaluate([call(name) for name in names])
+
+
+# ---- which share a worker ------------------------------------------------------------
+
+
+async def test_calls_share_a_worker_where_they_may():
+    told = Told({"f(1)": ONE, "f(2)": Said("d", 2), "3": Said("c", 3)})
+    found = await evaluated(told, "f(1)", "f(2)", "3")
+    assert [(one.canonical, one.assurance, one.shared) for one in found] == [
+        (b"i1;", SEPARATED, True), (b"i2;", SEPARATED, True), (b"i3;", LITERAL, True),
+    ]  # fmt: skip
+    assert [texts(job) for job in told.jobs] == [["f(1)", "f(2)", "3"]]
+    assert (told.jobs[0].seals, told.jobs[0].may_share, told.jobs[0].asked.takes_turns) == (4, True, False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kinds"),
+    [
+        ({"share": False}, ZygoteKinds()),
+        ({}, ZygoteKinds(unsealed=["default"])),
+        ({"program": "import threading\ndef f(x): ..."}, ZygoteKinds()),
+    ],
+)
+async def test_calls_do_not_share_where_they_may_not(changes: dict, kinds: ZygoteKinds):
+    told = Told({"f(1)": ONE, "f(2)": ONE}, kinds)
+    found = await evaluated(told, "f(1)", "f(2)", **changes)
+    assert [texts(job) for job in told.jobs] == [["f(1)"], ["f(2)"]]
+    assert [(job.seals, job.may_share) for job in told.jobs] == [(0, False)] * 2
+    assert not any(one.shared for one in found)
+
+
+async def test_who_asks_for_it_shares_a_worker_that_nobody_seals():
+    told = Told({"f(1)": ONE, "f(2)": ONE}, ZygoteKinds(unsealed=["default"]))
+    assert len(await evaluated(told, "f(1)", "f(2)", together=True)) == 2
+    assert len(told.jobs) == 1
+
+
+async def test_a_call_that_is_suspected_shares_no_worker():
+    audit = Audit(0)
+    audit._suspects[7] = None
+    told = Told({"f(1)": ONE, "f(2)": ONE})
+    await evaluated(told, "f(1)", "f(2)", audit=audit)
+    assert [texts(job) for job in told.jobs] == [["f(1)"], ["f(2)"]]
+
+
+async def test_many_calls_are_cut_into_parts():
+    names = [f"f({at})" for at in range(calls.SHARED_CHECKS + 1)]
+    told = Told({name: Said("d", at) for at, name in enumerate(names)})
+    found = await evaluated(told, *names)
+    assert [one.canonical for one in found] == [b"i%d;" % at for at in range(len(names))]
+    assert [len(texts(job)) for job in told.jobs] == [calls.SHARED_CHECKS, 1]
+    assert [job.seals for job in told.jobs] == [calls.SHARED_CHECKS + 1, 0]
+    assert [job.may_share for job in told.jobs] == [True, True]
+    told.jobs.clear()
+    await evaluated(told, *names[:-1])
+    assert len(told.jobs) == 1
+
+
+async def test_a_program_with_a_setting_shares_a_worker_with_no_other():
+    told = Told({"f(1)": ONE})
+    await evaluated(told, "f(1)", setting=Setting(arguments=("x",)))
+    assert [job.may_share for job in told.jobs] == [False]
+
+
+# ---- together, for better or worse -----------------------------------------------------
+
+
+def ends_after_one(told: Told):
+    """Every worker ends after the first answer, as one that was out of steps."""
+
+    def answer(job: Job) -> Result:
+        count = len(texts(job))
+        report = records.plan(told.is_hermetic, "d" * count, []) + records.limit(messages.STEP_LIMIT, 0, 9)
+        return Result(report=report, facts=Exit(messages.EXIT_STEPS << 8, S))
+
+    return answer
+
+
+async def test_together_each_is_charged_with_its_own_end_and_after_two_turns_alone():
+    names = [f"f({at})" for at in range(5)]
+    told = Told(dict.fromkeys(names, ONE), is_hermetic=False)
+    told.before = ends_after_one(told)
+    found = await evaluated(told, *names, together=True)
+    assert [one.outcome for one in found] == [Outcome.STEP_LIMIT] * 5
+    assert [len(texts(job)) for job in told.jobs] == [5, 4, 1, 1, 1]
+    told = Told(dict.fromkeys(names, ONE))
+    told.before = ends_after_one(told)
+    await evaluated(told, *names)
+    assert [len(texts(job)) for job in told.jobs] == [5, 4, 3, 2, 1]
+
+
+async def test_together_only_what_is_hermetic_is_separated():
+    for is_hermetic, assurance in ((True, SEPARATED), (False, IN_PROCESS)):
+        told = Told({"f(1)": ONE, "f(2)": ONE}, is_hermetic=is_hermetic)
+        found = await evaluated(told, "f(1)", "f(2)", together=True)
+        assert [one.assurance for one in found] == [assurance] * 2
+        assert told.jobs[0].asked.takes_turns
+    assert calls._BESIDE_PROGRAM.assurance_of(Plan(True, "x", ())) is IN_PROCESS
+
+
+# ---- what cannot share goes its own way ------------------------------------------------
+
+
+async def test_what_cannot_share_goes_its_own_way():
+    told = Told({"f(1)": ONE, "f(g(1))": Said("a"), "arguments of f(g(1))": ("f", b"args"), "f applied to args": ONE,
+                 "f(2)": Said("u"), "f(3)[0]": Said("x"), "f": Said("i")})  # fmt: skip
+    found = await evaluated(told, "f(1)", "f(g(1))", "f(3)[0]", "f")
+    assert [(one.outcome, one.assurance) for one in found] == [
+        (None, SEPARATED), (None, SEPARATED), (None, IN_PROCESS), (Outcome.INVALID, None),
+    ]  # fmt: skip
+    kinds = [job.kind for job in told.jobs]
+    assert sorted(kinds) == sorted([messages.JOB_CALLS, messages.JOB_ARGUMENTS, messages.JOB_APPLY, messages.JOB_CALLS])
+    beside = told.of(messages.JOB_CALLS)[-1]
+    assert (texts(beside), beside.asked.runs, beside.seals) == (["f(3)[0]"], "dax", 0)
+
+
+async def test_without_a_program_an_expression_runs_by_itself():
+    told = Told({"len([1])[0]": Said("x"), "f(1)": ONE})
+    found = await evaluated(told, "len([1])[0]", "f(1)", program="", require=SEPARATED)
+    assert [(one.outcome, one.assurance) for one in found] == [(None, SEPARATED)] * 2
+
+
+async def test_a_constant_that_was_not_reached_runs_alone():
+    """A worker that is alone may not be asked to evaluate it elsewhere: there is no other way for a constant."""
+    told = Told({"1": Said("c"), "f(1)": ONE})
+    report = records.plan(True, "cd", []) + ONE.record(0)
+    broken = [Result(report=report, facts=CLEAN, unsealed=("sys",))]
+
+    def answer(job: Job) -> Result | None:
+        return broken.pop() if broken else None
+
+    told.before = answer
+    found = await evaluated(told, "1", "f(1)")
+    assert [one.outcome for one in found] == [None, None]
+    assert [texts(job) for job in told.jobs] == [["1", "f(1)"], ["f(1)"]]
+
+
+@pytest.mark.parametrize(
+    ("require", "outcome", "assurance"),
+    [(None, None, IN_PROCESS), (IN_PROCESS, None, IN_PROCESS), (SEPARATED, Outcome.INVALID, None)],
+)
+async def test_beside_its_program_a_call_runs_unless_better_is_required(require, outcome, assurance):
+    told = Told({"f(1)[0]": Said("x")})
+    (found,) = await evaluated(told, "f(1)[0]", require=require)
+    assert (found.outcome, found.assurance) == (outcome, assurance)
+    assert found.detail.endswith(calls.ONLY_BESIDE if outcome else "")
+
+
+async def test_beside_its_program_no_entry_point_is_named():
+    told = Told({"f(1)[0]": Said("x")})
+    await caller(told).evaluate([call("f(1)[0]", entry_point="f")])
+    assert [job.fields[2] for job in told.jobs] == [b"f", b""]
+
+
+async def test_for_a_filter_arguments_are_computed_beside_the_program():
+    told = Told({"f(g(1))": Said("a"), "arguments of f(g(1))": ("f", b"args"), "f applied to args": ONE})
+    asking = caller(told)
+    (found,) = await asking.evaluate([call("f(g(1))", inspect=True)])
+    assert (found.outcome, found.assurance) == (None, IN_PROCESS)
+    (found,) = await asking.evaluate([call("f(g(1))")])
+    assert (found.outcome, found.assurance) == (None, SEPARATED)
+
+
+# ---- arguments that are computed first -------------------------------------------------
+
+# what the worker says of the arguments -> outcome, assurance, how the detail begins; the same with an entry point
+ARGUMENTS = {
+    "a callee": (("f", b"args"), (None, SEPARATED), (None, SEPARATED)),
+    "no callee": (("", b"args"), (None, SEPARATED), (None, SEPARATED)),
+    "no call": ("it is no call", (None, IN_PROCESS), (Outcome.INVALID, None)),
+    "an error": (Said("d", "KeyError"), (Outcome.RAISED, SEPARATED), (Outcome.RAISED, SEPARATED)),
+    "not plain": (Said("d", None), (None, IN_PROCESS), (Outcome.INVALID, None)),
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+async def test_arguments_are_computed_first_and_then_applied(name: str):
+    said, *expected = ARGUMENTS[name]
+    told = Told({"f(g(1))": Said("a"), "arguments of f(g(1))": said, "f applied to args": ONE, " applied to args": ONE})
+    for entry_point, wanted in zip(("", "f"), expected):
+        (found,) = await caller(told).evaluate([call("f(g(1))", entry_point=entry_point)])
+        assert (found.outcome, found.assurance) == wanted
+    if isinstance(said, str):
+        assert found.detail == said
+    if name == "not plain":
+        assert found.detail.startswith("an argument is not plain data")
+
+
+async def test_arguments_whose_worker_says_nothing_are_our_failure():
+    told = Told({"f(g(1))": Said("a")})
+    told.before = lambda job: NO_WORD if job.kind == messages.JOB_ARGUMENTS else None
+    (found,) = await evaluated(told, "f(g(1))")
+    assert (found.outcome, found.assurance) == (Outcome.SANDBOX_ERROR, SEPARATED)
+
+
+async def test_only_a_missing_name_makes_an_expected_value_run_beside_the_program():
+    for error, program, assurance in (
+        ("NameError", "x", IN_PROCESS), ("KeyError", "x", SEPARATED), ("NameError", "", SEPARATED)
+    ):  # fmt: skip
+        told = Told({"y": Said("x", error)})
+        found = await caller(told, program=program).evaluate_expected("y")
+        assert (found.outcome, found.assurance) == (Outcome.RAISED, assurance)
+    assert (await caller(Told({"y": ONE})).evaluate_expected("y")).assurance is SEPARATED
+
+
+# ---- our failures ----------------------------------------------------------------------
+
+
+async def test_our_failure_in_a_shared_worker_is_tried_again_alone():
+    told = Told({"f(1)": ONE})
+    first = [NO_WORD]
+    told.before = lambda _job: first.pop() if first else None
+    (found,) = await evaluated(told, "f(1)")
+    assert (found.outcome, found.attempts, [job.may_share for job in told.jobs]) == (None, 1, [True, False])
+
+
+async def test_alone_our_failure_is_tried_three_times():
+    told = Told({}, before=lambda _job: NO_WORD)
+    (found,) = await evaluated(told, "f(1)", share=False)
+    assert (found.outcome, found.attempts, len(told.jobs)) == (Outcome.SANDBOX_ERROR, 3, 3)
+    told = Told({"f(1)": ONE})
+    assert (await evaluated(told, "f(1)", share=False))[0].attempts == 1
+    assert len(told.jobs) == 1
+
+
+@pytest.mark.parametrize("share", [True, False])
+async def test_what_the_scheduler_gave_up_is_not_tried_again(share: bool):
+    told = Told({}, before=lambda _job: Result(error="no zygote", attempts=3))
+    (found,) = await evaluated(told, "f(1)", share=share)
+    assert (found.outcome, found.detail, len(told.jobs)) == (Outcome.SANDBOX_ERROR, "no zygote", 1)
+
+
+async def test_only_our_failures_are_tried_again_alone():
+    told = Told({"f(1)": Said("d", "KeyError"), "f(2)": ONE})
+    await evaluated(told, "f(1)", "f(2)")
+    assert len(told.jobs) == 1
+
+
+async def test_beside_the_program_a_call_that_is_not_evaluated_is_our_failure():
+    told = Told({"f(1)[0]": Said("x")})
+    other = Told({"f(1)[0]": Said("u")})._honest
+    told.before = lambda job: other(job) if job.fields[0][0] & payloads.RUN_EXPRESSIONS else None
+    (found,) = await evaluated(told, "f(1)[0]")
+    assert (found.outcome, found.detail) == (Outcome.SANDBOX_ERROR, "the call was not evaluated")
+
+
+# ---- what is noted, for filters --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("inspect", "inspects", "program", "flag", "noted"),
+    [(True, True, "x", True, True), (True, False, "x", False, False), (False, True, "x", False, False),
+     (True, True, "", True, False)],
+)  # fmt: skip
+async def test_notes_are_asked_for_of_a_program(inspect: bool, inspects: bool, program: str, flag: bool, noted: bool):
+    told = Told({"f(1)": ONE})
+    asking = caller(told, inspects=inspects, program=program)
+    job = asking._calls_job([call("f(1)", inspect=inspect)], calls._SHARED)
+    assert bool(job.fields[0][0] & payloads.INSPECT) is flag
+    assert (job.asked.texts_noted, job.asked.runs_noted) == (noted, noted)
+
+
+# ---- stuck -----------------------------------------------------------------------------
+
+
+async def test_what_is_behind_a_call_that_is_stuck_is_evaluated_by_others_once():
+    told = Told({"f(1)": ONE, "f(2)": Said("d", 2), "f(3)[0]": Said("x")})
+    stuck = records.plan(True, "ddx", [])
+
+    def answer(job: Job) -> Result | None:
+        if len(texts(job)) < 3:
+            return None
+        for _ in range(2):
+            job.stuck(stuck)
+        return Result(report=stuck, facts=Exit(9, S, killed=messages.KILLED_CPU))
+
+    told.before = answer
+    found = await evaluated(told, "f(1)", "f(2)", "f(3)[0]")
+    assert [one.outcome for one in found] == [Outcome.TIMED_OUT, None, None]
+    assert sorted(map(texts, told.jobs)) == [["f(1)", "f(2)", "f(3)[0]"], ["f(2)"], ["f(3)[0]"]]
+
+
+async def test_a_call_that_was_taken_over_is_not_evaluated_elsewhere_too():
+    """Its worker dies for memory after it was taken over: it would run again alone, but has its result."""
+    told = Told({"f(1)": ONE, "f(2)": Said("d", 2)})
+
+    def answer(job: Job) -> Result | None:
+        if len(texts(job)) < 2:
+            return None
+        job.stuck(records.plan(True, "dd", []))
+        return Result(report=records.plan(True, "dd", []) + ONE.record(0), facts=CLEAN, unsealed=("sys",))
+
+    told.before = answer
+    found = await evaluated(told, "f(1)", "f(2)")
+    assert [one.canonical for one in found] == [b"i1;", b"i2;"]
+    assert list(map(texts, told.jobs)) == [["f(1)", "f(2)"], ["f(2)"]]
+
+
+# ---- audited ---------------------------------------------------------------------------
+
+
+class Audits(Audit):
+    """An audit of all; it notes what is compared."""
+
+    def __init__(self, share: float = 1) -> None:
+        super().__init__(share)
+        self.compared: list[str] = []
+
+    def compare(self, audited, shared, alone) -> None:
+        self.compared.append(audited.check_id)
+        super().compare(audited, shared, alone)
+
+
+def lying(told: Told, text: str):
+    """A shared worker says of `text` that it is 66."""
+
+    def answer(job: Job) -> Result | None:
+        if len(texts(job)) < 2:
+            return None
+        return Told({**told.texts, text: Said("d", 66)})._honest(job)
+
+    return answer
+
+
+async def test_after_a_difference_all_that_shared_a_worker_is_run_again_alone():
+    told = Told({"f(1)": ONE, "f(2)": Said("d", 2), "f(3)[0]": Said("x", 3)})
+    told.before = lying(told, "f(2)")
+    audit = Audits()
+    asking, checks = caller(told, audit), [call("f(1)"), call("f(2)"), call("f(3)[0]")]
+    results = await asking.evaluate(checks)
+    assert (sorted(audit.compared), audit.is_suspect(7)) == (["f(1)", "f(2)"], True)
+    assert [one.canonical for one in results] == [b"i1;", b"i66;", b"i3;"]
+    told.jobs.clear()
+    believed = await asking.believed(checks, [results[0], results[1], None])
+    assert [one and one.canonical for one in believed] == [b"i1;", b"i2;", None]
+    assert [texts(job) for job in told.jobs] == [["f(1)"], ["f(2)"]]
+    told.jobs.clear()
+    assert await asking.believed(checks[2:], results[2:]) == results[2:]
+    assert told.jobs == []
+
+
+async def test_without_a_difference_nothing_runs_again():
+    told = Told({"f(1)": ONE, "f(2)": ONE})
+    audit = Audits()
+    asking, checks = caller(told, audit), [call("f(1)"), call("f(2)")]
+    results = await asking.evaluate(checks)
+    assert (sorted(audit.compared), audit.is_suspect(7)) == (["f(1)", "f(2)"], False)
+    told.jobs.clear()
+    assert await asking.believed(checks, results) == results
+    assert told.jobs == []
+
+
+async def test_only_what_shared_a_worker_is_audited():
+    told = Told({"f(1)": ONE, "f(2)": ONE, "f(3)[0]": Said("x")}, is_hermetic=False)
+    audit = Audits()
+    await evaluated(told, "f(1)", "f(2)", "f(3)[0]", audit=audit)
+    assert audit.compared == []
+    told = Told({"f(1)": ONE})
+    await evaluated(told, "f(1)", audit=audit)
+    assert audit.compared == []
+
+
+async def test_a_check_that_is_another_each_time_says_nothing():
+    told = Told({"f(1)": ONE, "f(2)": ONE})
+    values = iter(range(100))
+
+    def answer(job: Job) -> Result | None:
+        return Told({"f(1)": Said("d", next(values)), "f(2)": ONE})._honest(job)
+
+    told.before = answer
+    audit = Audits()
+    await evaluated(told, "f(1)", "f(2)", audit=audit)
+    assert (audit.compared, audit.is_suspect(7)) == (["f(2)"], False)
+
+
+async def test_of_jobs_that_shared_a_worker_what_was_drawn_for_them_is_audited():
+    """A job of one check shares a worker with other jobs."""
+    told = Told({"f(1)": ONE})
+    audit = Audits()
+    for places in ((), (0,)):
+        company = Company(lambda _checks, places=places: places)  # type: ignore[misc]
+        drawn = company.draw(1)
+
+        def answer(job: Job, company: Company = company, drawn: tuple[int, ...] = drawn) -> Result | None:
+            honest = Told({"f(1)": ONE})._honest(job)
+            return replace(honest, company=company, audited=drawn) if job.may_share else None
+
+        told.before = answer
+        (found,) = await evaluated(told, "f(1)", audit=audit)
+        assert found.shared
+    assert audit.compared == ["f(1)"]
+
+
+async def test_a_crash_in_a_shared_worker_is_its_own():
+    told = Told({"f(1)": ONE})
+    told.before = lambda _job: Result(report=records.plan(True, "d", []), facts=DIED)
+    (found,) = await evaluated(told, "f(1)")
+    assert found.outcome is Outcome.CRASHED

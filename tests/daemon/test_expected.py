@@ -1,1 +1,86 @@
+"""What is read in the daemon, what in a worker, and what becomes of the texts of a worker that dies."""
 
+from __future__ import annotations
+
+import pytest
+from cruxboxd.judging import expected
+from cruxboxd.judging.expected import Kind, Reader, Reading, readings
+from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.setup import ZygoteKey
+from cruxcell.protocol import messages
+from cruxcell.protocol.frames import frame
+from cruxcell.protocol.payloads import EXPECTED, SCRIPT
+from told_workers import CLEAN, CONSTANT, EXPRESSION, Told, canonical, read
+
+KEY = ZygoteKey("default", False, "0")
+
+
+async def read_texts(told: Told, *texts: tuple[bytes, str], interactive: bool = False) -> list[Reading]:
+    return await Reader(told, KEY, "tenant", interactive).read(texts)  # type: ignore[arg-type]
+
+
+def texts_of(job: Job) -> list[str]:
+    return [text.decode() for text in job.fields[1::2]]
+
+
+async def test_a_few_literals_are_read_here_and_a_script_never_is():
+    told = Told({"f": EXPRESSION, "1": EXPRESSION})
+    found = await read_texts(told, (EXPECTED, "1"), (EXPECTED, "f"), (SCRIPT, "1"), (EXPECTED, "1"))
+    assert [(one.kind, one.canonical) for one in found] == [
+        (Kind.CONSTANT, canonical(1)), (Kind.EXPRESSION, None), (Kind.EXPRESSION, None), (Kind.CONSTANT, canonical(1)),
+    ]  # fmt: skip
+    assert [texts_of(job) for job in told.jobs] == [["f", "1"]]
+
+
+async def test_many_literals_are_read_by_a_worker_unless_somebody_waits():
+    texts = [str(at) for at in range(expected._FEW + 1)]
+    told = Told(dict.fromkeys(texts, CONSTANT))
+    found = await read_texts(told, *[(EXPECTED, text) for text in texts])
+    assert ({one.canonical for one in found}, len(told.jobs)) == ({canonical(1)}, 1)
+    found = await read_texts(told, *[(EXPECTED, text) for text in texts], interactive=True)
+    assert ([one.canonical for one in found], len(told.jobs)) == ([canonical(at) for at in range(9)], 1)
+
+
+async def test_a_worker_that_dies_has_died_of_the_text_it_was_at():
+    told = Told({"a": EXPRESSION, "b": CONSTANT, "c": CONSTANT})
+
+    def die_of_b(job: Job) -> Result | None:
+        return Result(report=frame(EXPRESSION), facts=CLEAN) if "b" in texts_of(job) else None
+
+    told.before = die_of_b
+    found = await read_texts(told, (EXPECTED, "a"), (EXPECTED, "b"), (EXPECTED, "c"))
+    assert [one.kind for one in found] == [Kind.EXPRESSION, Kind.EXPRESSION, Kind.CONSTANT]
+    assert [texts_of(job) for job in told.jobs] == [["a", "b", "c"], ["c"]]
+
+
+async def test_texts_that_no_worker_could_read_are_unread():
+    told = Told({"a": EXPRESSION})
+    answers = [Result(report=frame(EXPRESSION), facts=CLEAN), Result(error="no zygote")]
+    told.before = lambda _job: answers.pop(0)
+    found = await read_texts(told, (EXPECTED, "a"), (EXPECTED, "b"), (EXPECTED, "c"))
+    assert [(one.kind, one.text) for one in found[::2]] == [(Kind.EXPRESSION, ""), (Kind.UNREAD, "no zygote")]
+    assert answers == []
+
+
+@pytest.mark.parametrize(
+    ("record", "reading"),
+    [
+        (read(messages.READ_CONSTANT, b"i1;"), Reading(Kind.CONSTANT, b"i1;")),
+        (read(messages.READ_CONSTANT), Reading(Kind.CONSTANT, None)),
+        (read(messages.READ_ASSERTION, b"i1;", "f(1)"), Reading(Kind.ASSERTION, b"i1;", "f(1)")),
+        (read(messages.READ_INVALID, b"why"), Reading(Kind.INVALID, None, "why")),
+        (read(b""), None),
+        (read(b"z"), None),
+        ([messages.READ_CONSTANT, b"i1;"], None),
+        ([messages.READ_CONSTANT, b"i1;", b"", b""], None),
+        ([messages.READ_CONSTANT, b"i1;", b"\xff"], None),
+        ([messages.READ_INVALID, b"\xff", b"\xff"], Reading(Kind.INVALID, None, "�")),
+    ],
+)
+def test_what_a_worker_says_of_a_text(record: list[bytes], reading: Reading | None):
+    assert readings(frame(EXPRESSION) + frame(record) + frame(CONSTANT), 3) == (
+        [Reading(Kind.EXPRESSION)] if reading is None else [Reading(Kind.EXPRESSION), reading, _ONE]
+    )
+
+
+_ONE = Reading(Kind.CONSTANT, canonical(1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from cruxboxd.judging.audit import Audit
@@ -99,8 +100,8 @@ async def test_after_a_fault_of_ours_who_has_no_result_has_a_sandbox_error():
 
 async def test_each_kind_of_check_goes_its_way():
     told = Told({"f(1)": ONE, "script": EXPRESSION})
-    checks = [call("f(1)"), call("f(1)x", None), script("script"), script("suite", "unittest"), InvalidCheck("i", "why"),
-              StdioCheck("stdio", "", "out"), RunCheck("run", "")]  # fmt: skip
+    checks: list[Check] = [call("f(1)"), call("f(1)x", None), script("script"), script("suite", "unittest")]
+    checks += [InvalidCheck("i", "why"), StdioCheck("stdio", "", "out"), RunCheck("run", "")]
     told.texts = {**told.texts, "f(1)x": TWO}
     done = await told.run_pair(None)  # type: ignore[arg-type]
     told.before = lambda job: replace(done[0], streams=(b"out", b"")) if job.kind == messages.JOB_STDIO else None
@@ -134,7 +135,7 @@ def test_what_is_expected_and_scripts_are_read():
 # ---- calls ---------------------------------------------------------------------------
 
 # what is expected, what a worker reads of it or computes -> outcome, assurance, detail
-EXPECTED = {
+EXPECTED: dict[str, tuple[str, dict[str, Any], Outcome, Assurance | None, str]] = {
     "a constant": ("x", {"x": CONSTANT}, Outcome.PASSED, SEPARATED, ""),
     "another constant": ("x", {"x": read(messages.READ_CONSTANT, b"i2;")}, Outcome.FAILED, SEPARATED, "differs"),
     "what is no value": (
@@ -247,7 +248,7 @@ async def test_of_what_a_filter_asks_only_values_that_a_seed_could_change_are_re
     first, again = told.of(messages.JOB_CALLS)
     assert (first.fields[0][0] & payloads.INSPECT, again.fields[0][0] & payloads.INSPECT) == (payloads.INSPECT, 0)
     assert again.fields[3:] == [b"f(1)"]
-    told = Told({text: texts["f(2)"] for text in texts})
+    told = Told(dict.fromkeys(texts, texts["f(2)"]))
     found = await judged(told, *checks, repeat=2)
     assert ([second for _, second in found.values()], len(told.jobs)) == ([None] * 3, 1)
 

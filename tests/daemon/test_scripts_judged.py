@@ -7,14 +7,17 @@ from dataclasses import replace
 
 import pytest
 from cruxboxd.judging import outcomes, scripts, streams
-from cruxboxd.judging.outcomes import CheckResult, Outcome
+from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.judging.outcomes import TestOutcome as Ended
-from cruxboxd.judging.tasks import StepCount, Task
+from cruxboxd.judging.tasks import ScriptCheck, StepCount, Task
 from cruxboxd.settings.config import DEFAULT_LIMITS
 from cruxboxd.zygotes.exit import Exit
-from cruxboxd.zygotes.jobs import Result
+from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.setup import ZygoteKinds
 from cruxcell.protocol import messages, records
 from cruxcell.protocol.frames import frame
+from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS
+from told_workers import Told
 
 S = 1_000_000_000
 LIMITS = replace(DEFAULT_LIMITS, output_bytes=100)
@@ -245,3 +248,59 @@ def test_the_exit_code_of_a_program_is_told():
     assert (told.exit_code, told.exception) == (1, ("KeyError", "text", 1))
     failed = streams._of_run(result(PLAN + ENDED, CLEAN, error="cancelled"), TASK)
     assert (failed.outcome, failed.exit_code) == (Outcome.SANDBOX_ERROR, None)
+
+
+# ---- which way a script goes, and what is tried again -----------------------------
+
+CHECK = ScriptCheck("s", "assert f() == 1", "")
+EVENTS = {"step_count": StepCount.EVENTS}
+SEPARATED, IN_PROCESS = {"require": Assurance.SEPARATED}, {"require": Assurance.IN_PROCESS}
+
+
+async def run(told: Told, framework: str = "", **changes: object) -> CheckResult:
+    task = replace(TASK, **changes)  # type: ignore[arg-type]
+    return await scripts.run_script(told, task, replace(CHECK, framework=framework), "0")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changes", "framework", "outcome", "kinds"),
+    [
+        ({}, "", Outcome.PASSED, [messages.JOB_SERVE]),
+        (SEPARATED, "", Outcome.PASSED, [messages.JOB_SERVE]),
+        (SEPARATED, "pytest", Outcome.SANDBOX_ERROR, [messages.JOB_SERVE] * 3),
+        (IN_PROCESS, "", Outcome.PASSED, [messages.JOB_SCRIPT]),
+        (IN_PROCESS, "unittest", Outcome.SANDBOX_ERROR, [messages.JOB_SCRIPT]),
+        (IN_PROCESS, "pytest", Outcome.INVALID, []),
+        (EVENTS, "", Outcome.PASSED, [messages.JOB_SCRIPT]),
+        (EVENTS, "unittest", Outcome.INVALID, []),
+        ({**EVENTS, **SEPARATED}, "", Outcome.INVALID, []),
+        ({**EVENTS, **IN_PROCESS}, "", Outcome.PASSED, [messages.JOB_SCRIPT]),
+    ],
+)
+async def test_a_script_runs_beside_its_program_only_where_that_is_asked_for(changes, framework, outcome, kinds):
+    told = Told({})
+
+    def end(job: Job) -> Result:
+        assert job.fields[0] == SCRIPT_FLAGS.pack(COUNT_EVENTS if "step_count" in changes else 0)
+        return result(PLAN + records.ended(numbers(), token=job.fields[-1]), CLEAN)
+
+    told.before = end
+    judged = await run(told, framework, **changes)
+    assert (judged.outcome, [job.kind for job in told.jobs]) == (outcome, kinds)
+    if outcome is not Outcome.INVALID:
+        assert (judged.assurance is Assurance.IN_PROCESS) is (messages.JOB_SCRIPT in kinds)
+
+
+async def test_only_our_failure_of_a_pair_is_tried_again():
+    told = Told({}, pair=(result(*SERVED), result(PLAN, SEGFAULT)))
+    assert ((await run(told)).outcome, len(told.jobs)) == (Outcome.CRASHED, 1)
+    told = Told({}, pair=(result(*SERVED), result(b"", CLEAN)))
+    assert ((await run(told)).outcome, len(told.jobs)) == (Outcome.SANDBOX_ERROR, 3)
+
+
+async def test_both_halves_of_a_suite_have_the_zygote_of_its_framework():
+    told = Told({}, ZygoteKinds({"default": ("pytest",)}))
+    await run(told, "pytest")
+    await run(told)
+    assert told.jobs[0].key.packages == ("pytest",) == told.jobs[0].partner.key.packages  # type: ignore[union-attr]
+    assert told.jobs[-1].key.packages == ()

@@ -1,1 +1,136 @@
+"""What a program printed, compared or shown to a checker, whose own faults are nobody's failure; files read back."""
 
+from __future__ import annotations
+
+import pytest
+from cruxboxd.judging import streams
+from cruxboxd.judging.audit import Audit
+from cruxboxd.judging.calls import Caller
+from cruxboxd.judging.literals import read_literal
+from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
+from cruxboxd.judging.tasks import PLAIN_SETTING, RunCheck, Setting, StdioCheck, StepCount, Task
+from cruxboxd.zygotes.exit import Exit
+from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.read_back import FilesRead
+from cruxcell.protocol import frames, messages, records
+from told_workers import CLEAN, DIED, LIMITS, S, Told
+
+TASK = Task(
+    "t", "print(1)", [], LIMITS, "default", True, None, 2, StepCount.INSTRUCTIONS,
+    together=True, setting=Setting(arguments=("x",)),
+)  # fmt: skip
+ENDED = records.plan(False, "x", []) + records.ended(bytes(records.NUMBERS.size))
+YES, NO = read_literal("True"), read_literal("False")
+
+
+def program(out: bytes = b"1\n", facts: Exit = CLEAN, report: bytes = ENDED, **more: object) -> Result:
+    return Result(report=report, facts=facts, streams=(out, b""), **more)  # type: ignore[arg-type]
+
+
+async def judged(check: StdioCheck, printed: Result, told: Told) -> CheckResult:
+    told.before = lambda job: printed if job.kind == messages.JOB_STDIO else None
+    task = next(iter(streams.checkers_of(TASK, [check]).values()), None)
+    checkers = task and Caller(told, task, "0", Audit(0))  # type: ignore[arg-type]
+    return await streams.run_stdio(told, TASK, check, "0", checkers)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("expected", "outcome"), [("1", Outcome.PASSED), ("2", Outcome.FAILED)])
+async def test_without_a_checker_what_was_printed_is_compared(expected: str, outcome: Outcome):
+    told = Told({})
+    found = await judged(StdioCheck("s", "", expected), program(), told)
+    assert (found.outcome, found.stdout, found.assurance) == (outcome, "1\n", Assurance.SEPARATED)
+    crashed = await judged(StdioCheck("s", "", "1"), program(facts=DIED), told)
+    assert crashed.outcome is Outcome.CRASHED
+
+
+def test_a_checker_knows_nothing_of_the_program():
+    checks = [StdioCheck("a", "", "", checker="one"), StdioCheck("b", "", ""), StdioCheck("c", "", "", checker="one")]
+    (source, task), = streams.checkers_of(TASK, checks).items()  # fmt: skip
+    assert (source, task.program.startswith("one\n"), task.require) == ("one", True, Assurance.SEPARATED)
+    assert (task.repeat, task.together, task.checks, task.setting) == (1, False, [], PLAIN_SETTING)
+
+
+# ---- checkers ------------------------------------------------------------------------
+
+PRINTED = "check('', '1\\n', 'out')"
+EXPECTED = "check('', 'out', 'out')"
+ASKED = "_has_check()"
+
+
+class Checker(Told):
+    """A checker that answers each call with canonical bytes, an exception's name, or the end of its worker."""
+
+    def _honest(self, job: Job) -> Result:
+        said = self.texts[job.fields[3].decode()]
+        plan, numbers = records.plan(True, messages.DIRECT, []), bytes(records.NUMBERS.size)
+        if isinstance(said, bytes):
+            return Result(report=plan + records.value(numbers, messages.PLAIN, said, b"shown"), facts=CLEAN)
+        if isinstance(said, str):
+            raised = [messages.RAISED, numbers, said.encode(), b"text", b"\1\0\0\0", b"", b""]
+            return Result(report=plan + frames.frame(raised), facts=CLEAN)
+        return said
+
+
+CRASH = Result(report=records.plan(True, messages.DIRECT, []), facts=DIED)
+OURS = Result(error="no zygote")
+INVALID = Result(report=records.plan(True, messages.INVALID, ["the program: line 1"]), facts=CLEAN)
+SILENT = Result(report=records.plan(True, messages.DIRECT, []), facts=Exit(9, S, killed=messages.KILLED_CPU))
+# what the checker says of what was printed, and of what is expected -> outcome, and what the detail holds
+SAID = {
+    "yes": (YES, None, Outcome.PASSED, ""),
+    "no": (NO, None, Outcome.FAILED, "the checker says no"),
+    "neither, of what was printed": (b"i2;", YES, Outcome.FAILED, "not shown (of what was printed)"),
+    "an error, of what was printed": ("KeyError", NO, Outcome.FAILED, "KeyError: text (of what was printed)"),
+    "a crash, of what was printed": (CRASH, YES, Outcome.FAILED, "SIGSEGV (of what was printed)"),
+    "neither of both": (b"i2;", b"i2;", Outcome.INVALID, "not shown"),
+    "an error of both": ("KeyError", "ValueError", Outcome.INVALID, "ValueError: text"),
+    "no checker": (INVALID, INVALID, Outcome.INVALID, "no answer: line 1"),
+    "too slow, of what was printed": (SILENT, YES, Outcome.FAILED, "out of CPU time (of what was printed)"),
+    "our failure": (OURS, None, Outcome.SANDBOX_ERROR, "the checker: no zygote"),
+    "our failure afterwards": ("KeyError", OURS, Outcome.SANDBOX_ERROR, "the checker: no zygote"),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+async def test_what_a_checker_says(name: str):
+    printed, expected, outcome, detail = SAID[name]
+    told = Checker({PRINTED: printed, EXPECTED: expected})
+    found = await judged(StdioCheck("s", "", "out", checker="source"), program(), told)
+    assert (found.outcome, len(told.of(messages.JOB_CALLS))) == (outcome, 1 if expected is None else 2)
+    assert found.detail.endswith(detail)
+
+
+@pytest.mark.parametrize(("said", "outcome"), [(YES, Outcome.FAILED), ("NameError", Outcome.INVALID)])
+async def test_where_nothing_is_expected_a_checker_is_sound_if_it_defines_check(said, outcome: Outcome):
+    told = Checker({"check('', '1\\n', ' ')": "KeyError", ASKED: said})
+    found = await judged(StdioCheck("s", "", " ", checker="source"), program(), told)
+    assert found.outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("stdin", "out", "expected", "outcome"),
+    [(0, 3, 5, Outcome.PASSED), (0, 4, 5, Outcome.OUTPUT_LIMIT), (5, 0, 3, Outcome.PASSED), (5, 0, 4, Outcome.INVALID)],
+)
+async def test_a_checker_is_given_so_many_bytes(
+    stdin: int, out: int, expected: int, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(streams, "_MOST_CHECKED", 8)
+    check = StdioCheck("s", "i" * stdin, "e" * expected, checker="source")
+    told = Checker({streams._call(check, "o" * out): YES})
+    assert (await judged(check, program(b"o" * out), told)).outcome is outcome
+
+
+# ---- files that are read back --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("facts", "is_over", "outcome", "files"),
+    [(CLEAN, False, Outcome.EXECUTED, 1), (CLEAN, True, Outcome.OUTPUT_LIMIT, 0), (DIED, True, Outcome.CRASHED, 1)],
+)
+async def test_files_that_are_too_large_are_over_the_output_limit(
+    facts: Exit, is_over: bool, outcome: Outcome, files: int
+):
+    read = FilesRead((("name", b"data"),), is_over)
+    told = Told({}, before=lambda _job: program(facts=facts, files=read))
+    found = await streams.run_program(told, TASK, RunCheck("r", ""), "0")  # type: ignore[arg-type]
+    assert (found.outcome, len(found.files), found.exit_code) == (outcome, files, 0 if files and not is_over else None)

@@ -18,7 +18,7 @@ PACKAGES = [
     "cruxcell/values",
 ]
 _FORGED = "daemon/test_forged_reports.py"
-_JUDGING = "daemon/test_judging.py"
+_CALLS, _JUDGING = "daemon/test_calls.py", "daemon/test_judging.py"
 _SCRIPTS = "daemon/test_scripts_judged.py"
 _WORKERS = "daemon/test_workers_used.py"
 _AUDIT = "daemon/test_audit.py -k 'not verdicts and not never_differ'"
@@ -30,15 +30,17 @@ _PAIRS = ["daemon/test_separated.py", "daemon/test_separated_raw.py", "idioms/te
 TESTS = {
     "cruxboxd/zygotes/report.py": ["daemon/test_report.py", "daemon/test_charging.py", _BUNDLES],
     "cruxboxd/zygotes/seals.py": ["daemon/test_unsealing.py", _SEALS],
-    "cruxboxd/zygotes/jobs.py": [_BUNDLES, _SEALS, _WORKERS],
-    "cruxboxd/zygotes/company.py": [_BUNDLES, _AUDIT],
+    "cruxboxd/zygotes/jobs.py": [_CALLS, _BUNDLES, _SEALS, _WORKERS],
+    "cruxboxd/zygotes/company.py": ["daemon/test_company.py", _CALLS, _BUNDLES, _AUDIT],
     "cruxboxd/judging/charging.py": ["daemon/test_charging.py", _SEALS],
     "cruxboxd/judging/outcomes.py": ["daemon/test_verdict.py", "daemon/test_charging.py"],
     "cruxboxd/judging/comparing.py": ["daemon/test_verdict.py", "daemon/test_programs.py"],
-    "cruxboxd/judging/audit.py": [_AUDIT],
-    "cruxboxd/judging/calls.py": ["daemon/test_calls.py", _JUDGING, _AUDIT, _WORKERS, _FORGED, "daemon/test_behaviour.py"],
+    "cruxboxd/judging/audit.py": ["daemon/test_differences.py", _AUDIT],
+    "cruxboxd/judging/calls.py": [_CALLS, _JUDGING, _AUDIT, _WORKERS, _FORGED, "daemon/test_behaviour.py"],
     "cruxboxd/judging/judge.py": [_JUDGING, _WORKERS, _AUDIT, _FORGED, "daemon/test_behaviour.py"],
-    "cruxboxd/judging/scripts.py": [_SCRIPTS, _JUDGING, _WORKERS, "daemon/test_suites.py", _FORGED, "daemon/test_hang_ups.py"],
+    "cruxboxd/judging/scripts.py": [
+        _SCRIPTS, _JUDGING, _WORKERS, "daemon/test_suites.py", _FORGED, "daemon/test_hang_ups.py",
+    ],
     "cruxboxd/judging/streams.py": [_SCRIPTS, "daemon/test_stdio.py", "daemon/test_programs.py", _WORKERS],
     "cruxboxd/judging/expected.py": ["daemon/test_expected.py", "fuzz/test_fuzz_bytes.py", _WORKERS],
     "cruxboxd/judging/cuts.py": ["daemon/test_cuts.py"],

@@ -1,0 +1,72 @@
+"""Which checks an audit draws, and what is a difference between two runs of a check."""
+
+from __future__ import annotations
+
+import pytest
+from cruxboxd.judging.audit import Audit, Audited, difference
+from cruxboxd.judging.outcomes import CheckResult, Clock, Outcome
+from cruxboxd.observer import Observer
+
+
+def test_each_check_is_drawn_with_the_share_that_was_asked():
+    audit = Audit(1 / 16)
+    drawn = [len(audit.draw(10)) for _ in range(20_000)]
+    assert 11_500 < sum(drawn) < 13_500
+    assert all(0 <= place < 10 for _ in range(1000) for place in audit.draw(10))
+    assert Audit(0).draw(1000) == ()
+    assert Audit(1).draw(3) == (0, 1, 2)
+
+
+VALUE = CheckResult(None, canonical=b"i1;", shown="1", steps=9)
+RAISED = CheckResult(Outcome.RAISED, exception=("KeyError", "<f at 0x7f00aa55>", 3), steps=9)
+SLOW = CheckResult(Outcome.TIMED_OUT, clock=Clock.CPU)
+SAME = [
+    (VALUE, VALUE),
+    (VALUE, VALUE.but(shown="one", cpu_ns=5, attempts=2)),
+    (RAISED, RAISED.but(exception=("KeyError", "<f at 0x7f99887766>", 3))),
+    (VALUE, CheckResult(Outcome.SANDBOX_ERROR)),
+    (VALUE, CheckResult(Outcome.MEMORY_LIMIT)),
+    (VALUE, CheckResult(Outcome.TIMED_OUT, clock=Clock.WALL, cpu_ns=100)),
+    (VALUE.but(cpu_ns=90), CheckResult(Outcome.TIMED_OUT, clock=Clock.CPU, cpu_ns=100)),
+    (SLOW.but(steps=5), SLOW.but(steps=6)),
+]
+OTHER = [
+    (VALUE, VALUE.but(canonical=b"i2;"), "value"),
+    (VALUE, VALUE.but(canonical=None, shown="<f object>"), "value"),
+    (VALUE, VALUE.but(steps=10), "steps"),
+    (VALUE, RAISED, "outcome"),
+    (RAISED, RAISED.but(exception=("KeyError", "x", 3)), "exception"),
+    (VALUE.but(cpu_ns=10), CheckResult(Outcome.TIMED_OUT, clock=Clock.CPU, cpu_ns=100), "outcome"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_what_is_no_difference(one: CheckResult, other: CheckResult):
+    assert difference(one, other) == difference(other, one) == ""
+
+
+@pytest.mark.parametrize(("one", "other", "what"), OTHER)
+def test_what_is_a_difference(one: CheckResult, other: CheckResult, what: str):
+    assert difference(one, other) == difference(other, one) == what
+
+
+def test_only_the_call_that_differed_is_suspected():
+    class Counts(Observer):
+        audits = mismatches = 0
+
+        def audited(self) -> None:
+            self.audits += 1
+
+        def audit_mismatch(self) -> None:
+            self.mismatches += 1
+
+    counts = Counts()
+    audit = Audit(1, counts)
+    audit.compare(Audited(1, "t", "c"), VALUE, VALUE)
+    audit.compare(Audited(2, "t", "c"), VALUE, VALUE.but(steps=8))
+    assert [audit.is_suspect(call) for call in (1, 2, 3)] == [False, True, False]
+    assert (counts.audits, counts.mismatches) == (2, 1)
+    for call in range(10, 10_000):
+        audit.compare(Audited(call, "t", "c"), VALUE, RAISED)
+    assert not audit.is_suspect(2)  # so many are remembered, and no more
+    assert audit.is_suspect(9_999)
