@@ -39,8 +39,8 @@ NOT_TAKEN = 70  # a process could not take a change into what it has imported
 class Copy:
     """A copy of the sources, and the processes that run tests in it."""
 
-    def __init__(self, folder: Path, python: str, is_quick: bool = False) -> None:
-        self.folder, self._is_quick = folder, is_quick
+    def __init__(self, folder: Path, python: str) -> None:
+        self.folder = folder
         named = subprocess.run(
             ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
         )
@@ -56,8 +56,7 @@ class Copy:
     def warm(self, test: str) -> Warm:
         """The process that has collected `test`; that of "" collects anew for every run."""
         if test not in self._warm:
-            only = ["-m", "not processes"] if self._is_quick else []
-            self._warm[test] = Warm(self.folder, self._python, [*pytest_arguments(test), *only] if test else [])
+            self._warm[test] = Warm(self.folder, self._python, pytest_arguments(test) if test else [])
         return self._warm[test]
 
     def keep_warm(self, tests: list[str]) -> None:
@@ -75,7 +74,7 @@ class Copy:
         source = target.read_text()
         target.write_text(mutant.source)
         try:
-            found = (self._failing(test, mutant, source, known[test]) for test in TESTS[mutant.module])
+            found = (self._failing(test, mutant, source, known[test]) for test in known)
             return next(filter(None, found), "")
         finally:
             target.write_text(source)
@@ -86,8 +85,6 @@ class Copy:
             answer = self.warm(test).ask(module=mutant.module, source=source, tests=tests) if tests else {"status": 0}
             if answer["status"] != NOT_TAKEN:
                 return " ".join(answer.get("failed", [])) or (test if answer["status"] else "")
-        if self._is_quick:
-            return ""
         return test if self.warm("").ask(arguments=pytest_arguments(test))["status"] else ""
 
 
@@ -145,8 +142,6 @@ class Coverage:
 
 def coverage(copy: Copy, module: str, test: str) -> Coverage:
     warm = copy.warm(test)
-    if not warm.tests:
-        return Coverage({}, [], "")
     source = (ROOT / "sandbox" / module).read_text()
     with tempfile.TemporaryDirectory(prefix="cruxbox-lines-") as folder:
         Path(folder).chmod(0o777)
@@ -169,7 +164,7 @@ def coverage(copy: Copy, module: str, test: str) -> Coverage:
 def copies(options: argparse.Namespace) -> Iterator[list[Copy]]:
     with tempfile.TemporaryDirectory(prefix="cruxbox-mutation-") as folder:
         Path(folder).chmod(0o755)
-        made = [Copy(Path(folder) / str(at), options.python, options.quick) for at in range(options.jobs)]
+        made = [Copy(Path(folder) / str(at), options.python) for at in range(options.jobs)]
         try:
             yield made
         finally:
@@ -207,7 +202,7 @@ def try_all(
     made: list[Copy],
     covered: dict[str, Coverage],
     kept: Kept,
-    is_quick: bool,
+    is_partial: bool,
     until: float,
 ) -> None:
     """Try every mutant, by as many at a time as there are copies, until the time is up; keep what came of them."""
@@ -224,7 +219,7 @@ def try_all(
                 return
             by = copy.noticed(mutant, covered)
             with lock:
-                if by or not is_quick:
+                if by or not is_partial:
                     kept.note(mutant, by)
 
     threads = [threading.Thread(target=work, args=[copy]) for copy in made]
@@ -264,7 +259,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--kinds", choices=KINDS, default="all", help=kinds)
     parser.add_argument("--verbose", action="store_true", help="also say which test noticed a change")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="what came of each; those killed are not tried again")
-    parser.add_argument("--quick", action="store_true", help="ask no test that starts a process; keep only what dies")
+    parser.add_argument(
+        "--first", type=int, metavar="N", help="ask only the cheapest files of tests; keep only what dies"
+    )
     parser.add_argument("--minutes", type=float, default=600, help="how long to go on; 0 prints what is kept (600)")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (0)")
     parser.add_argument("--jobs", type=int, default=2, help="mutants tried at a time (2)")
@@ -309,14 +306,14 @@ def main() -> int:
             ours = [mutant for mutant in waiting if mutant.module == module]
             if not ours or time.monotonic() > until:
                 continue
-            covered = {test: coverage(made[0], module, test) for test in TESTS[module]}
+            covered = {test: coverage(made[0], module, test) for test in TESTS[module][: options.first]}
             failing = [each.failing for each in covered.values() if each.failing]
             if failing:
                 print(f"these fail as it is: {', '.join(failing)}", file=sys.stderr)
                 return 2
-            try_all(ours, made, covered, kept, options.quick, until)
+            try_all(ours, made, covered, kept, bool(options.first), until)
             for each in made:
-                each.keep_warm(TESTS[module])
+                each.keep_warm(TESTS[module][: options.first])
     return 0 if report(chosen, kept, options.verbose) else 1
 
 
