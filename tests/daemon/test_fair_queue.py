@@ -87,6 +87,43 @@ def test_interactive_before_bulk_and_retries_before_all():
     assert drain(queue) == [again, urgent, bulk]
 
 
+def test_what_comes_back_is_paid_for_once():
+    queue = FairQueue()
+    queue.put(job())
+    first = take(queue)
+    for one in (first, job()):  # the other was never handed out
+        queue.put_first(one)
+        assert queue._queues["a"].tag == 0
+
+
+def test_who_is_held_back_keeps_its_place():
+    queue = FairQueue(lambda name: Tenant(name, concurrent_checks=1 if name == "a" else 0))
+    for tenant in "aab":
+        queue.put(job(tenant))
+    first = take(queue)
+    for _ in range(9):
+        queue.put(job("b"))
+    assert [take(queue).tenant for _ in range(9)] == ["b"] * 9
+    queue.put(job("a"))
+    queue.done(first)
+    assert queue._queues["a"].tag == 1
+
+
+def test_a_tenant_is_present_for_a_while():
+    queue = FairQueue()
+    queue.put(job())
+    one = take(queue)
+    assert queue.present == 1
+    queue.done(one)
+    assert queue.present == 1
+    queue._queues["a"].left_at -= 11
+    assert queue.present == 0
+    queue.put(one)
+    one.outlet = Full()
+    assert take(queue) is None
+    assert queue.present == 1
+
+
 def test_quotas_hold_a_tenant_back_until_something_ends():
     queue = FairQueue(lambda name: Tenant(name, concurrent_checks=2 if name == "a" else 0))
     for tenant in "aaab":
@@ -108,6 +145,9 @@ def test_cpu_quota_is_spent_and_comes_back():
     queue._queues["a"].refilled_at -= 4
     assert take(queue) is not None
     assert queue.cpu_wait_s("a") == 0.0 == queue.cpu_wait_s("nobody")
+    free = FairQueue()
+    free.put(job())
+    assert free.cpu_wait_s("a") == 0.0
 
 
 def test_lines_nobody_has_used_for_long_are_forgotten():
@@ -123,8 +163,9 @@ def test_lines_nobody_has_used_for_long_are_forgotten():
         line.left_at = now - 61
     still, waiting = {one.tenant for one in running[:2]}, {"t998", "t999"}
     queue._queues["t500"].left_at = now - 59  # a moment ago
+    queue._queues["t501"].held[job("t501")] = None
     queue.put(job("new"))
-    assert set(queue._queues) == still | waiting | {"t500", "new"}
+    assert set(queue._queues) == still | waiting | {"t500", "t501", "new"}
     assert [one.tenant for one in drain(queue)] == ["t998", "t999", "new"]
 
 
@@ -172,7 +213,7 @@ class Full(Outlet):
 def test_work_whose_verdicts_nobody_reads_is_put_aside_until_somebody_does():
     queue = FairQueue()
     outlet = Full()
-    jobs = [job() for _ in range(4)]
+    jobs = [job() for _ in range(5)]
     jobs[0].outlet = jobs[1].outlet = outlet
     jobs[3].outlet = Outlet()
     for one in jobs[:3]:
@@ -182,10 +223,16 @@ def test_work_whose_verdicts_nobody_reads_is_put_aside_until_somebody_does():
     assert (queue.checks, queue.present) == (2, 1)
     queue.resume()
     assert take(queue) is None  # it is full still
-    queue.put(jobs[3])
     outlet.is_full = False
     queue.resume()
-    assert drain(queue) == [jobs[0], jobs[1], jobs[3]]  # in front of what came later, in their order
+    assert take(queue) is jobs[0]  # although nothing else of its tenant has come meanwhile
+    outlet.is_full = True
+    assert take(queue) is None
+    queue.put(jobs[3])
+    outlet.is_full = False
+    queue.put(jobs[4])
+    queue.resume()
+    assert drain(queue) == [jobs[1], jobs[3], jobs[4]]  # in front of what came later
     assert queue.checks == 0
 
 
@@ -215,6 +262,9 @@ def test_work_that_nothing_holds_back_is_a_stall():
     assert not queue.is_stalled([], True, lambda tenant: tenant != "a")
     next(queue.heads()).outlet = Full()
     assert not queue.is_stalled([], True, may)  # nobody reads its verdicts
+    next(iter(queue._queues["a"].bulk)).outlet = Outlet()
+    assert queue.is_stalled([], True, may)
+    next(queue.heads()).outlet = Full()
     for _ in range(2):
         queue.put(job("q"))
     out = next(one for one in queue.heads() if one.tenant == "q")
@@ -279,6 +329,7 @@ def test_nothing_is_lost_or_given_twice(steps):
             assert set(taken) == {one for one in inside if one.tenant == tenant}
             inside = [one for one in inside if one not in taken]
         assert queue.checks == len(inside)
+        assert set(queue._waiting) == {one.tenant for one in inside}
         assert (queue.age_s > 0) == bool(inside)
     assert set(drain(queue)) == set(inside)
 

@@ -16,13 +16,9 @@ import pytest
 from conformance import http2
 from cruxbox import Outcome
 from cruxbox_proto.v1 import sandbox_pb2 as pb
-from cruxboxd.judging.judge import Judge
-from cruxboxd.judging.tasks import StepCount, Task
 from cruxboxd.rpc import connections
 from cruxboxd.rpc.connections import MOST_REFUSALS
-from cruxboxd.settings.config import DEFAULT_LIMITS
-from cruxboxd.tenancy import starts
-from cruxboxd.tenancy.starts import LEAST_PLACES, LEFT_S, Starts
+from cruxboxd.tenancy.starts import LEAST_PLACES, LEFT_S
 from support.daemons import Served
 from support.tasks import sums
 from support.waiting import until
@@ -62,56 +58,6 @@ def test_calls_that_are_opened_to_be_left_begin_slowly(daemon, method):
     until(lambda: daemon.metric("cruxbox_accepted_checks") == 0)
     with daemon.client(token="alice") as client:
         assert client.check(sums(1))[0].outcome is Outcome.PASSED
-
-
-async def test_a_place_is_free_as_soon_as_its_request_has_earned_it(monkeypatch):
-    monkeypatch.setattr(starts, "REFUSED_S", 0.05)
-    monkeypatch.setattr(starts, "LEFT_S", 0.2)
-    places = Starts(1)
-    for end, least_s in (("answered", 0.0), ("refused", 0.05), ("", 0.2)):
-        began = time.monotonic()
-        first = await places.begin("a")
-        following = asyncio.create_task(places.begin("a"))
-        (await places.begin("b")).answered()
-        assert not following.done()
-        for _ in range(2 if end else 0):
-            getattr(first, end)()  # twice is once
-        second = await following
-        assert time.monotonic() - began >= least_s
-        second.answered()
-        first.answered()
-        assert (places._begun, places._waiting) == ({}, {})
-
-
-async def test_who_waits_for_a_place_and_leaves_takes_none():
-    places = Starts(1)
-    first = await places.begin("a")
-    waiting = [asyncio.create_task(places.begin("a")) for _ in range(4)]
-    await asyncio.sleep(0)
-    waiting[0].cancel()
-    first.answered()
-    waiting[1].cancel()  # whose place it was already
-    (await waiting[2]).answered()
-    (await waiting[3]).answered()
-    assert (places._begun, places._waiting) == ({}, {})
-
-
-async def test_who_has_many_tasks_to_begin_does_not_hold_up_who_has_few():
-    judge, begun = Judge(None, "0"), []
-
-    async def judge_task(task: Task, *_: object) -> None:
-        begun.append(task.tenant)
-
-    def some(tenant: str, count: int) -> list[Task]:
-        return [Task("", "", [], DEFAULT_LIMITS, "python", True, None, 1, StepCount.INSTRUCTIONS, tenant)] * count
-
-    judge._judge_task = judge_task
-    much = [asyncio.create_task(judge.judge(some("much", 21), None)) for _ in range(50)]
-    await asyncio.sleep(0)
-    await judge.judge(some("little", 1), None)
-    assert begun.index("little") < 100
-    await asyncio.gather(*much)
-    assert begun.count("much") == 50 * 21
 
 
 # ---- connections of callers nobody knows -------------------------------------------------------------------------

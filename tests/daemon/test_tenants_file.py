@@ -1,0 +1,139 @@
+"""What a tokens file says, and who is found by it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from pathlib import Path
+
+import pytest
+from cruxboxd.settings.config import Config, ConfigError
+from cruxboxd.tenancy.identity import Identity, Shown, Unidentified, WatchedFiles, make_token
+from cruxboxd.tenancy.tenants import EVERYBODY, Tenant, read_tenants
+
+
+def hashed(token: str) -> str:
+    return f"sha256:{hashlib.sha256(token.encode()).hexdigest()}"
+
+
+def tokens_file(path: Path, **tokens: str) -> Path:
+    """A tokens file with one token for each tenant; replaced at once, as Kubernetes does it."""
+    text = "".join(f'[tenants.{name}]\ntokens = ["{hashed(token)}"]\n' for name, token in tokens.items())
+    new = path.with_suffix(".new")
+    new.write_text(text)
+    os.replace(new, path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("", "[tenants.NAME]"),
+        ("[other]\na = 1", "[tenants.NAME]"),
+        ('[tenants."a b"]', "letters, digits"),
+        ("[tenants.a]\ntoken = []", "tenants.a.token is not a setting"),
+        ("[tenants.a]\nweight = 0", "tenants.a.weight is 0"),
+        ("[tenants.a]\nconcurrent_checks = 1.5", "tenants.a.concurrent_checks is 1.5"),
+        ('[tenants.a]\ntokens = ["secret"]', "tenants.a.tokens holds an entry"),
+        ('[tenants.a]\ntokens = "x"', "tenants.a.tokens must be a list"),
+        (f'[tenants.a]\ntokens = ["{hashed("t")}"]\n[tenants.b]\ntokens = ["{hashed("t")}"]', "belongs to tenant a"),
+        ("[tenants.a", "tokens"),
+        ("tenants = 5", "[tenants.NAME]"),
+        ("[tenants.a]\n[other]", "[tenants.NAME]"),
+        ("tenants.a = 5", "tenants.a is not a table"),
+        ("[tenants.a]\nweight = true", "tenants.a.weight is True"),
+        ("[tenants.a]\nweight = 1e13", "tenants.a.weight is"),
+        ("[tenants.a]\nqueued_checks = -1", "tenants.a.queued_checks is -1"),
+        ("[tenants.a]\ncertificates = [5]", "tenants.a.certificates must be a list of texts"),
+        ('[tenants.a]\n[tenants.b]\ncertificates = ["a"]', "belongs to tenant a"),
+    ],
+)
+def test_a_wrong_tokens_file_is_one_sentence(tmp_path, text, named):
+    path = tmp_path / "tokens"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        read_tenants(path)
+    assert named in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_tokens_file_is_one_sentence(tmp_path):
+    with pytest.raises(ConfigError, match="No such file"):
+        read_tenants(tmp_path / "none")
+
+
+def test_terms_and_tokens_are_read(tmp_path, caplog):
+    caplog.set_level("INFO", "cruxboxd")
+    path = tmp_path / "tokens"
+    path.write_text(
+        f'[tenants.lab]\ntokens = ["{hashed("t")}"]\nweight = 2.5\nqueued_checks = 7\ncertificates = ["l.example"]'
+    )
+    identity = Identity(Config(tokens=str(path), tls_client_ca="x", workers=1))
+    tenant = identity.find("Bearer t", [])
+    assert (tenant.name, tenant.weight, tenant.queued_checks) == ("lab", 2.5, 7)
+    assert identity.find("bearer t", ["nobody"]) == tenant
+    assert identity.find(None, ["l.example"]) == identity.find(None, ["x", "lab"]) == tenant
+    wrong = ["Bearer T", "Bearer ", "Bearer", "Basic t", "t", "", "Bearer " + "t" * 600, "Bearer \udcff"]
+    for header in wrong:
+        with pytest.raises(Unidentified) as caught:
+            identity.find(header, ["lab"])
+        assert "T" not in str(caught.value)
+    for names in ([], ["nobody"]):
+        with pytest.raises(Unidentified):
+            identity.find(None, names)
+    assert identity.tenant_named("lab") == tenant
+    assert identity.tenant_named("one who left") == Tenant("one who left")
+    assert "read anew" not in caplog.text  # the file is as it was
+
+
+def test_names_of_certificates_count_only_where_an_authority_vouches_for_them(tmp_path):
+    path = tokens_file(tmp_path / "tokens", lab="t")
+    identity = Identity(Config(tokens=str(path), workers=1))
+    assert identity.find("Bearer t", ["x"]).name == "lab"
+    for header, names in ((None, ["lab"]), ("Bearer x", ["lab"]), (None, [])):
+        with pytest.raises(Unidentified):
+            identity.find(header, names)
+
+
+def test_without_a_tokens_file_the_first_name_of_a_certificate_is_the_tenant():
+    identity = Identity(Config(tls_client_ca="x", workers=1))
+    assert identity.is_required
+    assert identity.tenant_of(Shown("Bearer of another server", ("alice", "bob"))).name == "alice"
+    for names in ((), ("a b", "bob"), ("",)):
+        with pytest.raises(Unidentified):
+            identity.tenant_of(Shown(None, names))
+
+
+def test_a_server_that_asks_nobody_takes_everybody_for_one():
+    identity = Identity(Config(workers=1))
+    assert not identity.is_required
+    assert identity.tenant_of(Shown("Bearer x", ("alice",))) == EVERYBODY
+
+
+def test_files_are_looked_at_once_a_second_and_never_half_replaced(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_text("one")
+    files = WatchedFiles([path])
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    assert not files.changed()
+    path.write_text("another")
+    assert not files.changed()  # looked at a moment ago
+    now += 2
+    assert files.changed()
+    now += 2
+    assert not files.changed()
+    path.unlink()
+    now += 2
+    assert not files.changed()
+    path.write_text("the third")
+    now += 2
+    assert files.changed()
+
+
+def test_made_tokens_are_random_and_fit_their_hashes():
+    made = [make_token() for _ in range(20)]
+    assert len({token for token, _ in made}) == 20
+    assert all(hashed(token) == line and len(token) > 40 for token, line in made)
