@@ -53,6 +53,13 @@ async def test_a_worker_that_dies_has_died_of_the_text_it_was_at():
     assert [texts_of(job) for job in told.jobs] == [["a", "b", "c"], ["c"]]
 
 
+async def test_the_readings_of_several_workers_keep_their_order(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(expected, "_TEXTS_A_JOB", 1)
+    told = Told({"a": EXPRESSION, "b": CONSTANT})
+    found = await read_texts(told, (EXPECTED, "a"), (EXPECTED, "b"))
+    assert ([one.kind for one in found], len(told.jobs)) == ([Kind.EXPRESSION, Kind.CONSTANT], 2)
+
+
 async def test_texts_that_no_worker_could_read_are_unread():
     told = Told({"a": EXPRESSION})
     answers = [Result(report=frame(EXPRESSION), facts=CLEAN), Result(error="no zygote")]

@@ -243,10 +243,13 @@ def test_work_that_was_put_aside_can_be_called_off():
         one.outlet = Full()
         queue.put(one)
     assert take(queue) is None
+    queue.resume()
+    assert (take(queue), queue._waiting) == (None, {})
     assert queue.remove(jobs[0])
     assert not queue.remove(jobs[0])
     assert queue.take_all(lambda one: True) == [jobs[1]]
-    assert (queue.checks, queue.present) == (0, 0)
+    queue.resume()
+    assert (queue.checks, queue.present, queue._waiting) == (0, 0, {})
 
 
 def may(tenant: str) -> bool:

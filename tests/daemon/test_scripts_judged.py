@@ -13,7 +13,7 @@ from cruxboxd.judging.tasks import ScriptCheck, StepCount, Task
 from cruxboxd.settings.config import DEFAULT_LIMITS
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result
-from cruxboxd.zygotes.setup import ZygoteKinds
+from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds
 from cruxcell.protocol import messages, records
 from cruxcell.protocol.frames import frame
 from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS
@@ -105,6 +105,9 @@ PAIRS = {
         (PLAN + STEPS, OUT_OF_STEPS), (PLAN + GONE, CLEAN), Outcome.STEP_LIMIT
     ),
     "the test says the candidate went, and crashes": (SERVED, (PLAN + GONE, SEGFAULT), Outcome.CRASHED),
+    "the test says the candidate went, which raised, and crashes": (
+        (PLAN + raised(b"KeyError"), CLEAN), (PLAN + GONE, SEGFAULT), Outcome.CRASHED
+    ),
     "what is not plain": (SERVED, (PLAN + NOT_PLAIN, CLEAN), Outcome.FAILED),
     "what cannot cross": (SERVED, (PLAN + CANNOT_CROSS, CLEAN), Outcome.INVALID),
     "what cannot cross, from a test that crashed": (SERVED, (PLAN + CANNOT_CROSS, SEGFAULT), Outcome.CRASHED),
@@ -132,8 +135,12 @@ def test_of_a_pair_the_candidates_figures_are_told():
     test_said = frame([messages.ENDED, numbers(steps=99), b"its", b"theirs", b""])
     judged = scripts._of_pair(result(PLAN + said, CLEAN), result(PLAN + test_said, CLEAN), TASK, "")
     assert (judged.steps, judged.stdout, judged.stderr) == (5, "mine", "theirs")
-    known = scripts._of_pair(result(PLAN + ENDED, CLEAN), result(PLAN + GONE, CLEAN), TASK, "")
-    assert known.detail == "why"
+    said = frame([messages.ENDED, numbers(steps=5), b"", b"mine", b""])
+    judged = scripts._of_pair(result(PLAN + said, CLEAN), result(PLAN + test_said, CLEAN), TASK, "")
+    assert (judged.stdout, judged.stderr) == ("its", "mine")
+    for facts in (CLEAN, PARTNER):
+        known = scripts._of_pair(result(PLAN + ENDED, facts), result(PLAN + GONE, CLEAN), TASK, "")
+        assert known.detail == "why"
     left = scripts._of_pair(result(PLAN + ENDED, CLEAN), result(PLAN, PARTNER), TASK, "")
     assert left.detail == "the candidate ended before its test"
 
@@ -189,6 +196,8 @@ def test_only_an_end_is_an_end(detail: str):
     assert scripts._of_script(CheckResult(None, outcomes.ENDED)).outcome is Outcome.PASSED
     assert scripts._of_script(CheckResult(None, detail)).outcome is None
     assert scripts._of_script(CheckResult(Outcome.CRASHED, outcomes.ENDED)).outcome is Outcome.CRASHED
+    no_memory = CheckResult(Outcome.MEMORY_LIMIT, exception=("AssertionError", "", 1))
+    assert scripts._of_script(no_memory) == no_memory
 
 
 # ---- programs --------------------------------------------------------------------
@@ -216,6 +225,7 @@ PROGRAMS = {
     "two ends": (PLAN + ENDED + ENDED, CLEAN, Outcome.VIOLATION, Outcome.VIOLATION),
     "garbage": (PLAN + b"\1\0\0\0\0", CLEAN, Outcome.VIOLATION, Outcome.VIOLATION),
     "no plan": (b"", CLEAN, Outcome.SANDBOX_ERROR, Outcome.SANDBOX_ERROR),
+    "no plan, and a code": (b"", EXIT_2, Outcome.CRASHED, Outcome.CRASHED),
     "an invalid program": (INVALID, CLEAN, Outcome.INVALID, Outcome.INVALID),
 }  # fmt: skip
 
@@ -303,4 +313,4 @@ async def test_both_halves_of_a_suite_have_the_zygote_of_its_framework():
     await run(told, "pytest")
     await run(told)
     assert told.jobs[0].key.packages == ("pytest",) == told.jobs[0].partner.key.packages  # type: ignore[union-attr]
-    assert told.jobs[-1].key.packages == ()
+    assert told.jobs[-1].key == ZygoteKey("default", False, "0")

@@ -22,8 +22,6 @@ class SlowShare:
         """The tenants that may start nothing now. `slow` names the tenant of each slow worker, `present` counts those
         that have work here."""
         held = Counter(slow)
-        if not held:
-            return frozenset()
         free = self._alone - sum(held.values())
         share = self._alone if present < 2 else max(1, self._alone // present, free)
         return frozenset(name for name, count in held.items() if count >= share)
