@@ -108,7 +108,7 @@ SEED ?= 0
 KINDS ?= all
 JOBS ?= 2
 mutation: setup .venv-mutation/.installed  ## change the trusted modules; which changes does no test notice? (MODULES=report SAMPLE=0 KINDS=guards)
-	PYTHONPATH=tests .venv-mutation/bin/python -m mutation --sample $(SAMPLE) --seed $(SEED) --kinds $(KINDS) --jobs $(JOBS) $(if $(MODULES),--modules $(MODULES))
+	PYTHONPATH=tests .venv-mutation/bin/python -m mutation --sample $(SAMPLE) --seed $(SEED) --kinds $(KINDS) --jobs $(JOBS) $(if $(KEEP),--keep $(KEEP)) $(if $(MODULES),--modules $(MODULES))
 
 MINUTES ?= 10
 load: setup  ## 64 clients of three tenants, honest, hostile and stalling work: nothing lost, nothing wrong
