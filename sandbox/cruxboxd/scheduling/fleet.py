@@ -131,16 +131,16 @@ class Fleet:
         self._zygotes.append(zygote)
         return zygote
 
-    def start_soon(self, key: ZygoteKey, jobs: int) -> None:
-        """Start one zygote more for `key`, unless there will be one for each of the `jobs` that wait or for each free
-        slot, or too many in all.
+    def start_soon(self, key: ZygoteKey, jobs_of: Callable[[ZygoteKey], int]) -> None:
+        """Start one zygote more for `key`, unless there will be one for each job that waits (`jobs_of`) or for
+        each free slot, or too many in all.
 
         Where there is one for each slot, and their workers are slow, this waits for them a moment first: most are a
         little slow, and a start takes longer than they do.
         """
         taken = sum(not zygote.slow for zygote in self._zygotes if zygote.load)
         starting = self._starting.get(key, 0)
-        if starting >= jobs or starting + taken >= self.slots:
+        if starting + taken >= self.slots or (starting and starting >= jobs_of(key)):
             return
         now = time.monotonic_ns()
         if starting + sum(zygote.key == key for zygote in self._zygotes) >= self.slots:

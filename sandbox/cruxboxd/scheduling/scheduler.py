@@ -291,7 +291,7 @@ class Scheduler:
             return False
         zygote = self._fleet.idle(job.key)
         if zygote is None:
-            self._fleet.start_soon(job.key, self._queue.jobs_of(job.key))
+            self._fleet.start_soon(job.key, self._queue.jobs_of)
             return False
         zygote.run(self._take(job))
         return True
