@@ -23,8 +23,9 @@ from cruxboxd.judging.audit import Audit
 from cruxboxd.judging.judge import Judge
 from cruxboxd.rpc import health
 from cruxboxd.rpc.codec import Offer, Stamp
+from cruxboxd.rpc.headers import MOST_HEADER_BYTES
 from cruxboxd.rpc.health import Health
-from cruxboxd.rpc.interceptor import MOST_HEADER_BYTES, Interceptor
+from cruxboxd.rpc.interceptor import Interceptor
 from cruxboxd.rpc.listeners import is_unix, listen
 from cruxboxd.rpc.response_stream import Answers
 from cruxboxd.rpc.service import SandboxService
@@ -215,6 +216,9 @@ def _channel_options(config: Config) -> list[tuple[str, int]]:
         # Both bounds on headers alike: between them gRPC refuses by chance.
         ("grpc.max_metadata_size", MOST_HEADER_BYTES),
         ("grpc.absolute_max_metadata_size", MOST_HEADER_BYTES),
+        # Where a connection proves fast, gRPC would let megabytes of each stream come before anybody has taken the call
+        # over. A message that is awaited gets as much room as it needs in any case.
+        ("grpc.http2.bdp_probe", 0),
         # Clients keep silent streams alive through NATs; that is allowed, a ping flood is not.
         ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
         ("grpc.keepalive_permit_without_calls", 1),

@@ -7,7 +7,7 @@ import struct
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, CONTINUATION = 0, 1, 3, 4, 6, 9
-END_HEADERS = 4
+END_STREAM, END_HEADERS = 1, 4
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:

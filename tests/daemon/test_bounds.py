@@ -15,7 +15,7 @@ from conformance import http2
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.judging.outcomes import CheckResult, Outcome
 from cruxboxd.judging.tasks import CallCheck, StepCount, Task
-from cruxboxd.rpc import health, interceptor, service
+from cruxboxd.rpc import headers, health, interceptor, service
 from cruxboxd.rpc.health import Health
 from cruxboxd.rpc.response_stream import Answers
 from cruxboxd.rpc.tracing import Tracer
@@ -110,16 +110,55 @@ def test_headers_are_bounded(daemon, kib, code):
 def test_a_header_block_without_end_does_not_hold_the_loop(daemon):
     """gRPC hands such a call over when its connection ends: nobody looks at what stands in it."""
     before = daemon.metric("cruxbox_refused_total", reason="too_large")
-    name, value = b"abc", b"y" * 63
-    more = (b"\x10" + bytes([len(name)]) + name + bytes([len(value)]) + value) * 200
-    with http2.connect(("127.0.0.1", daemon.port)) as line:
-        line.sendall(http2.frame(http2.HEADERS, 0, 1, http2.request_headers(INFO)))
-        with contextlib.suppress(OSError):
-            for _ in range(20):
-                line.sendall(http2.frame(http2.CONTINUATION, 0, 1, more))
+    _send_headers(daemon.port, 4_000)
     until(lambda: daemon.metric("cruxbox_refused_total", reason="too_large") == before + 1)
     assert "Traceback" not in daemon.log
     assert call(daemon, b"", "alice", INFO)[0] == "OK"
+
+
+async def test_headers_are_made_until_there_are_too_many():
+    """Of each call, and of what a client in this process gets, which is none."""
+    told = []
+    counted = headers.Counted(lambda key, value: (key, value), lambda: told.append(1))
+    for _ in range(3):
+        assert [counted("a", "b") for _ in range(headers.MOST_HEADERS)] == [("a", "b")] * headers.MOST_HEADERS
+        counted.complete()
+    with pytest.raises(asyncio.CancelledError):
+        [counted("a", "b") for _ in range(headers.MOST_HEADERS + 1)]
+    assert told == [1]
+    for _ in range(3):  # nobody says that they are complete
+        assert [counted("a", "b") for _ in range(headers.MOST_HEADERS)]
+        await asyncio.sleep(0)
+    await asyncio.to_thread(lambda: [counted("a", "b") for _ in range(2 * headers.MOST_HEADERS)])
+
+
+async def test_the_event_loop_makes_no_more_headers_than_a_call_may_have(monkeypatch):
+    """Where gRPC makes them otherwise than it did, this says so."""
+    config, made = Config(workers=1), []
+    make = headers.cygrpc._Metadatum
+    make = make.make if isinstance(make, headers.Counted) else make
+    monkeypatch.setattr(headers.cygrpc, "_Metadatum", lambda key, value: made.append(1) or make(key, value))
+    rules = admission.Admission(config, True, lambda: 0.0, lambda _: 0.0)
+    door = interceptor.Interceptor(Identity(config), rules, interceptor.Observer(), Tracer())
+    server = grpc.aio.server(interceptors=[door])
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        await asyncio.to_thread(_send_headers, port, 4_000)
+        while len(made) < headers.MOST_HEADERS:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
+        assert len(made) == headers.MOST_HEADERS
+    finally:
+        await server.stop(0)
+
+
+def _send_headers(port: int, count: int) -> None:
+    """A call whose header block does not end, and its connection does."""
+    with http2.connect(("127.0.0.1", port)) as line, contextlib.suppress(OSError):
+        line.sendall(http2.frame(http2.HEADERS, 0, 1, http2.request_headers(INFO)))
+        for _ in range(count // 200):
+            line.sendall(http2.frame(http2.CONTINUATION, 0, 1, http2.literal("abc", "y" * 63) * 200))
 
 
 @pytest.mark.parametrize("method", [CHECK, STREAM])

@@ -12,12 +12,16 @@ import time
 from collections.abc import Iterator
 
 import grpc
+import grpc.aio
 import pytest
 from conformance import http2
 from cruxbox import Outcome
 from cruxbox_proto.v1 import sandbox_pb2 as pb
+from cruxboxd.observer import Observer
 from cruxboxd.rpc import connections
 from cruxboxd.rpc.connections import MOST_REFUSALS
+from cruxboxd.server import _channel_options
+from cruxboxd.settings.config import Config
 from cruxboxd.tenancy.starts import LEAST_PLACES, LEFT_S
 from support.daemons import Served
 from support.tasks import sums
@@ -25,6 +29,9 @@ from support.waiting import until
 from test_doors import CHECK, STREAM, call, tenants
 from test_strangers import never
 
+PEER = "ipv4:127.0.0.1:5"
+ADDRESS = connections.address_of(PEER)
+_WINDOW = 1 << 16  # of a stream
 SLEEPS = "import time\ndef f(n):\n    time.sleep(50)\n"
 
 
@@ -60,6 +67,22 @@ def test_calls_that_are_opened_to_be_left_begin_slowly(daemon, method):
         assert client.check(sums(1))[0].outcome is Outcome.PASSED
 
 
+def test_a_question_does_not_wait_behind_checks(daemon):
+    check = pb.Check(call=pb.CallCheck(call="f(1)", expected="1"))
+    request = pb.CheckRequest(tasks=[pb.Task(id="1", program=SLEEPS, checks=[check])])
+    request.options.limits.wall_ms = 60_000
+    alice = [("authorization", "Bearer alice")]
+    with grpc.insecure_channel(daemon.target) as channel:
+        method = channel.unary_unary(CHECK)  # type: ignore[call-arg]
+        calls = [method.future(request.SerializeToString(), metadata=alice) for _ in range(12 * LEAST_PLACES)]
+        until(lambda: daemon.metric("cruxbox_accepted_checks") >= LEAST_PLACES)
+        # All of them have to wait longer for a place than this may take.
+        assert codes(channel, 8, alice, (len(calls) / LEAST_PLACES - 4) * LEFT_S) == {"OK"}
+        for call in calls:
+            call.cancel()
+    until(lambda: daemon.metric("cruxbox_accepted_checks") == 0)
+
+
 # ---- connections of callers nobody knows -------------------------------------------------------------------------
 
 
@@ -85,12 +108,18 @@ def test_a_connection_that_does_not_stop_calling_without_a_token_is_ended(daemon
         held.cancel()
 
 
-def test_a_connection_that_sends_much_before_a_call_is_ended(daemon):
-    """A header block without end, say; and who has called may send as much as a message may have."""
+@pytest.mark.parametrize("calls", [0, 1])
+def test_a_connection_that_sends_much_without_a_call_is_ended(daemon, calls):
+    """A header block without end, say, whether it is the first on its connection or not; and who calls may send as much
+    as a message may have."""
+    before = daemon.log.count("too many bytes without a call")
     more = b"\x10\x03abc\x3f" + b"y" * 63
-    frame = http2.frame(http2.CONTINUATION, 0, 1, more * 200)
+    frame = http2.frame(http2.CONTINUATION, 0, 1 + 2 * calls, more * 200)
     with http2.connect(("127.0.0.1", daemon.port)) as line:
-        line.sendall(http2.frame(http2.HEADERS, 0, 1, http2.request_headers(CHECK)))
+        for number in range(calls):
+            whole = http2.END_HEADERS | http2.END_STREAM
+            line.sendall(http2.frame(http2.HEADERS, whole, 1 + 2 * number, http2.request_headers(CHECK)))
+        line.sendall(http2.frame(http2.HEADERS, 0, 1 + 2 * calls, http2.request_headers(CHECK)))
         sent = 0
         with contextlib.suppress(ConnectionError):
             while sent < 10_000:
@@ -99,13 +128,41 @@ def test_a_connection_that_sends_much_before_a_call_is_ended(daemon):
     assert sent < 10_000
     for _ in range(3):
         assert call(daemon, b"\x0a\x00" * (7 << 20), "alice")[0] == "INVALID_ARGUMENT"
-    assert daemon.log.count("too many bytes before a call") == 1
+    assert daemon.log.count("too many bytes without a call") == before + 1
 
 
-def codes(channel: grpc.Channel, count: int, metadata: object = None) -> set[str]:
+async def test_of_a_call_that_nobody_takes_over_a_window_may_come():
+    """Also where the connection is fast."""
+    server = grpc.aio.server(options=_channel_options(Config(workers=1)))
+    waits = asyncio.Event()
+
+    async def wait(requests: object, context: object) -> None:
+        await waits.wait()
+
+    handlers = {"M": grpc.stream_stream_rpc_method_handler(wait)}
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("a.B", handlers),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        async with grpc.aio.insecure_channel(
+            f"127.0.0.1:{port}", options=[("grpc.max_send_message_length", -1)]
+        ) as channel:
+            calls = [channel.stream_stream("/a.B/M")(iter([bytes(8 << 20)])) for _ in range(4)]
+            sizes = [-1, 0]
+            while sizes[-1] != sizes[-2] or sizes[-1] < 4 * _WINDOW:
+                await asyncio.sleep(0.1)
+                sizes.append(max(connections.received().values(), default=0))
+            assert sizes[-1] < 5 * _WINDOW
+            waits.set()
+            del calls
+    finally:
+        await server.stop(0)
+
+
+def codes(channel: grpc.Channel, count: int, metadata: object = None, timeout: float = 60) -> set[str]:
     """What so many calls at once come to."""
     method = channel.unary_unary("/cruxbox.v1.Sandbox/GetServerInfo")  # type: ignore[call-arg]
-    return {one.code().name for one in [method.future(b"", metadata=metadata, timeout=60) for _ in range(count)]}
+    return {one.code().name for one in [method.future(b"", metadata=metadata, timeout=timeout) for _ in range(count)]}
 
 
 def test_only_the_connection_of_that_peer_is_ended(tmp_path):
@@ -125,27 +182,27 @@ def test_only_the_connection_of_that_peer_is_ended(tmp_path):
             clients[1].recv(1)
 
 
-async def test_a_connection_that_calls_while_the_others_are_looked_at_is_known(monkeypatch):
-    """Or an honest caller's first request, if it is large, could end its connection."""
-    looks, ended = [], []
-    watched = connections.Connections(None)
-    peer = "ipv4:127.0.0.1:5"
+def test_what_comes_without_a_call_is_counted():
+    """And not what a call of a tenant brings, or one that has ended a moment ago."""
+    most, watched = connections.MOST_BYTES, connections.Connections(Observer())
 
-    def received():
-        looks.append(1)
-        if len(looks) == 1:
-            watched.opened(peer)
-            return {}
-        return {connections.address_of(peer): (len(looks) - 1) * 2 * connections.MOST_BYTES}
+    def is_ended(received: int, now: float) -> bool:
+        return watched._look({ADDRESS: received}, now) == [ADDRESS]
 
-    monkeypatch.setattr(connections, "received", received)
-    monkeypatch.setattr(connections, "_LOOK_S", 0.001)
-    monkeypatch.setattr(watched, "_end", lambda address, why: ended.append(address) or asyncio.sleep(0))
-    watching = asyncio.create_task(watched.watch())
-    while len(looks) < 4:
-        await asyncio.sleep(0.001)
-    watching.cancel()
-    assert ended == []
+    now = time.monotonic()
+    assert not is_ended(most, now)
+    assert not is_ended(most + connections._FORGIVEN_A_S, now + 1)
+    watched._know(PEER)
+    assert not is_ended(2 * most, now + 1)
+    watched.opened(PEER)
+    assert not is_ended(5 * most, now + 1)
+    watched.closed(PEER)
+    assert not is_ended(8 * most, time.monotonic())
+    assert is_ended(10 * most, time.monotonic() + connections._GRACE_S)
+    assert not is_ended(20 * most, now + 9), "once"
+    watched._forget(set(), {PEER})
+    assert not watched._known
+    assert is_ended(most + 1, now + 10) is False, "another one that has the port"
 
 
 def test_where_no_descriptor_is_left_nothing_is_looked_at():

@@ -12,13 +12,15 @@ import contextlib
 import ctypes
 import ipaddress
 import logging
+import math
 import os
 import socket
 import stat
 import struct
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Union
 from urllib.parse import unquote
 
@@ -28,9 +30,10 @@ log = logging.getLogger(__name__)
 
 MOST_REFUSALS, _WINDOW_S = 64, 1.0
 _ENOUGH = 1 << 30
-# gRPC reads a header block to its end, however long, and the event loop then makes an object of each header: 10 ms for
-# each MiB. Requests are read when their caller is known; before, each stream may have 64 KiB on the way.
-MOST_BYTES, _LOOK_S = 2 << 20, 0.2
+# gRPC reads a header block to its end, however long. Of a call that nobody has taken over yet, a stream's window (64
+# KiB) may be on the way. So this much may come on a connection since its last call; what comes slowly is forgiven.
+MOST_BYTES, _FORGIVEN_A_S, _LOOK_S = 2 << 20, 64 << 10, 0.2
+_GRACE_S = 1.0  # after a call of a tenant has ended, what it had sent may still come
 _BYTES_RECEIVED = 128  # where `struct tcp_info` has them
 _LIBC = ctypes.CDLL(None)
 _NOBODY = bytes(16)  # AF_UNSPEC: to connect a socket to it resets the connection that it has
@@ -38,9 +41,20 @@ _NOBODY = bytes(16)  # AF_UNSPEC: to connect a socket to it resets the connectio
 Address = tuple[Union[ipaddress.IPv4Address, ipaddress.IPv6Address], int]
 
 
+@dataclass
+class _Flow:
+    """What came on a connection since its last call, as it was when somebody looked."""
+
+    received: int = 0
+    calls: int = 0
+    level: float = 0.0
+    looked: float = 0.0
+    is_ended: bool = False
+
+
 class Connections:
     """Counts, for each peer, the calls of tenants that are open, and the calls without identity in a second; and the
-    bytes of connections on which no call has come yet."""
+    bytes of connections since a call has come on them."""
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
@@ -49,22 +63,32 @@ class Connections:
         self._since = 0.0
         self._ending: asyncio.Future[int] | None = None
         self._known: dict[str, Address] = {}
+        self._calls: Counter[Address] = Counter()
+        self._tenants: dict[Address, float] = {}  # when a call of a tenant has ended there; infinity while one is open
+        self._flows: dict[Address, _Flow] = {}
 
     def opened(self, peer: str) -> None:
         """A call of a tenant is open."""
         self._open[peer] += 1
-        self._know(peer)
+        address = self._know(peer)
+        if address is not None:
+            self._tenants[address] = math.inf
 
-    def _know(self, peer: str) -> None:
-        """A call has come from there: its bytes are bounded by its windows."""
-        if peer not in self._known and (address := address_of(peer)) is not None:
+    def _know(self, peer: str) -> Address | None:
+        """A call has come from there: what was sent until now was its, and is bounded by its window."""
+        address = self._known.get(peer) or address_of(peer)
+        if address is not None:
             self._known[peer] = address
+            self._calls[address] += 1
+        return address
 
     def closed(self, peer: str) -> None:
         """It is not any more."""
         self._open[peer] -= 1
         if not self._open[peer]:
             del self._open[peer]
+            if peer in self._known:
+                self._tenants[self._known[peer]] = time.monotonic()
 
     def refused(self, peer: str) -> None:
         """A call without identity was refused. Ends the connection if it had too many in a second, one at a time."""
@@ -88,23 +112,44 @@ class Connections:
         return asyncio.get_running_loop().run_in_executor(None, end, address)
 
     async def watch(self) -> None:
-        """End connections that send much before there is a call on them; until cancelled."""
-        before: dict[Address, int] = {}
-        ended: set[Address] = set()
+        """End connections that send much without a call; until cancelled."""
         while True:
             await asyncio.sleep(_LOOK_S)
-            looked_for = set(self._known)  # a connection may come, and call, while the others are looked at
+            now, looked_for = time.monotonic(), set(self._known)  # a connection may come, and call, meanwhile
             found = await asyncio.get_running_loop().run_in_executor(None, received)
-            self._known = {
-                peer: address for peer, address in self._known.items() if address in found or peer not in looked_for
-            }
-            ended &= found.keys()
-            spared = {*self._known.values(), *ended}
-            for address, size in found.items():
-                if address not in spared and size - before.get(address, 0) > MOST_BYTES:
-                    ended.add(address)
-                    await self._end(address, "too many bytes before a call")
-            before = found
+            for address in self._look(found, now):
+                await self._end(address, "too many bytes without a call")
+            self._forget(found, looked_for)
+
+    def _look(self, found: Mapping[Address, int], now: float) -> list[Address]:
+        """Take the bytes received into account; those that have to end."""
+        ending = []
+        self._flows = {address: self._flows.get(address) or _Flow(looked=now) for address in found}
+        for address, flow in self._flows.items():
+            received, calls = found[address], self._calls[address]
+            if calls != flow.calls or self._is_tenants(address, now):
+                flow.level = 0.0
+            else:
+                left = max(0.0, flow.level - _FORGIVEN_A_S * (now - flow.looked))
+                flow.level = left + received - flow.received
+            flow.received, flow.calls, flow.looked = received, calls, now
+            if flow.level > MOST_BYTES and not flow.is_ended:
+                flow.is_ended = True
+                ending.append(address)
+        return ending
+
+    def _is_tenants(self, address: Address, now: float) -> bool:
+        """Is a call of a tenant open there, or was one a moment ago?"""
+        return now < self._tenants.get(address, -math.inf) + _GRACE_S
+
+    def _forget(self, found: Container[Address], looked_for: Iterable[str]) -> None:
+        """Drop what is known of connections that are gone."""
+        for peer in looked_for:
+            address = self._known.get(peer)
+            if address is not None and address not in found and peer not in self._open:
+                del self._known[peer]
+                self._calls.pop(address, None)
+                self._tenants.pop(address, None)
 
 
 def address_of(peer: str) -> Address | None:

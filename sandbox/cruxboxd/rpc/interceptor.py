@@ -24,11 +24,14 @@ import grpc.aio
 from google.protobuf.message import DecodeError
 
 from cruxboxd.observer import Observer
+from cruxboxd.rpc import headers
 from cruxboxd.rpc.connections import Connections
+from cruxboxd.rpc.headers import MOST_HEADER_BYTES, MOST_HEADERS
 from cruxboxd.rpc.tracing import Tracer
 from cruxboxd.tenancy.admission import Admission
 from cruxboxd.tenancy.identity import Identity, Shown, Unidentified, shown_by
 from cruxboxd.tenancy.refusal import Refused
+from cruxboxd.tenancy.starts import QUESTIONS, Starts
 from cruxboxd.tenancy.tenants import Tenant
 from cruxboxd.waiting import within
 
@@ -44,8 +47,6 @@ REQUEST_ID_KEY = "x-request-id"
 _MESSAGE_S = 60
 # Messages that are parsed as a whole (reflection's, say) are small.
 _MOST_PARSED = 1 << 16
-MOST_HEADER_BYTES = 16 << 10
-_BYTES_A_HEADER = 32
 _COLLECT_BYTES = 32 << 20
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
 
@@ -87,6 +88,8 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     def __init__(self, identity: Identity, admission: Admission, observer: Observer, tracer: Tracer) -> None:
         self._identity, self._admission, self._observer, self._tracer = identity, admission, observer, tracer
         self.connections = Connections(observer)
+        self._questions = Starts(QUESTIONS)
+        self._headers = headers.bound(lambda: observer.refused("", "too_large"))
         self._open: set[Call] = set()
         self._refused_bytes = 0
         self._empty = asyncio.Event()
@@ -102,6 +105,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         gRPC sees every method as a stream of bytes, and so hands over an RPC before it has read a message. A caller
         that is unknown or over its quota is refused before a byte of the request is read.
         """
+        self._headers.complete()
         method = handler_call_details.method
         # Asked for once: gRPC makes it anew each time, from as many headers as somebody sent.
         metadata = handler_call_details.invocation_metadata or ()
@@ -121,8 +125,11 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         )
 
     def _single(self, answer: Callable[[Any, Context], Awaitable[Any]], parse: Parse) -> Behaviour:
+        # A question about the daemon is answered at once: it waits behind questions only, not behind checks.
+        starts = self._admission.starts if parse is None else self._questions
+
         async def behave(context: Context) -> None:
-            start = await self._admission.starts.begin(current_call.get().tenant.name)
+            start = await starts.begin(current_call.get().tenant.name)
             try:
                 await _write(context, await answer(_parsed(parse, await _one_message(context)), context))
             except Refused:
@@ -258,8 +265,7 @@ async def _write(context: Context, response: Any) -> None:
 
 def _is_too_long(metadata: Metadata) -> bool:
     """Are the headers longer than HTTP/2 would count so many bytes? It counts 32 for each beside its text."""
-    most = MOST_HEADER_BYTES // _BYTES_A_HEADER
-    return len(metadata) > most or sum(len(name) + len(value) for name, value in metadata) > MOST_HEADER_BYTES
+    return len(metadata) > MOST_HEADERS or sum(len(name) + len(value) for name, value in metadata) > MOST_HEADER_BYTES
 
 
 async def _one_message(context: Context) -> bytes:

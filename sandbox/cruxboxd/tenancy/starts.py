@@ -17,6 +17,7 @@ import time
 from collections import OrderedDict
 
 PLACES_A_WORKER, LEAST_PLACES = 4, 16
+QUESTIONS = 4  # places of a tenant for what is no work
 REFUSED_S, LEFT_S = 0.1, 1.0
 
 

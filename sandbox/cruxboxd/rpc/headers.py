@@ -1,0 +1,63 @@
+"""Bounds the headers that the event loop makes objects of.
+
+gRPC refuses a call whose headers are over `MOST_HEADER_BYTES`. But a header block that never ends is read on, and when
+its connection ends, the call is handed over with all of it: the event loop would make an object of each header, before
+any interceptor is asked, at 10 to 40 ms for each MiB. gRPC has no setting for that. It makes the objects with
+a class that this module replaces by a function that counts, and breaks off what no call can have.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from grpc._cython import cygrpc  # type: ignore[attr-defined]
+
+MOST_HEADER_BYTES = 16 << 10
+_BYTES_A_HEADER = 32  # that HTTP/2 counts beside its text
+MOST_HEADERS = MOST_HEADER_BYTES // _BYTES_A_HEADER
+_NAME = "_Metadatum"
+
+
+class Counted:
+    """Makes headers, until a call has too many.
+
+    Args:
+        make: makes one of a key and a value.
+        too_many: told when a call had too many.
+    """
+
+    def __init__(self, make: Callable[[Any, Any], Any], too_many: Callable[[], None]) -> None:
+        self.make, self._too_many = make, too_many
+        self._count = 0
+
+    def __call__(self, key: Any, value: Any) -> Any:
+        self._count += 1
+        if self._count == 1:
+            self._end_with_pass()
+        elif self._count > MOST_HEADERS:
+            self.complete()
+            self._too_many()
+            raise asyncio.CancelledError  # its connection is gone: gRPC ends it without a word
+        return self.make(key, value)
+
+    def complete(self) -> None:
+        """Those of a call are all there: the next are another's."""
+        self._count = 0
+
+    def _end_with_pass(self) -> None:
+        """Those of a call are made in one pass of the event loop; a client's count nowhere."""
+        try:
+            asyncio.get_running_loop().call_soon(self.complete)
+        except RuntimeError:
+            self._count = 0
+
+
+def bound(too_many: Callable[[], None]) -> Counted:
+    """Bound the headers of calls in this process; `too_many` is told of each call that had more."""
+    make: Any = getattr(cygrpc, _NAME, None)
+    counted = Counted(make.make if isinstance(make, Counted) else make, too_many)
+    if make is not None:
+        setattr(cygrpc, _NAME, counted)
+    return counted
