@@ -1,8 +1,8 @@
 """A zygote for tests: confines itself, runs attempts in workers, and prints what became of each as JSON.
 
 `python cell_driver.py CONFIG` with a JSON object: settings (of `settings.Settings`), bpf (hex), memory_bytes, attempts
-(names from attempts.py), facts (handed to each attempt), pure, broken ({system call: errno}), hold (one worker and the
-zygote wait until stdin ends). Runs on every runtime from 3.8 on.
+(names from attempts.py), facts (handed to each attempt), native (the folder of the helper; the pure twin without it),
+broken ({system call: errno}), hold (one worker and the zygote wait until stdin ends). Runs on each runtime from 3.8 on.
 """
 
 import json
@@ -42,7 +42,7 @@ _EXIT_VIOLATION = 64
 
 def main():
     config = json.loads(sys.argv[1])
-    helper = BrokenHelper(native.load(config.get("pure", True)), config.get("broken", {}))
+    helper = BrokenHelper(native.load("native" not in config, config.get("native", "")), config.get("broken", {}))
     inherited = rlimits.address_space()
     try:
         layers = confine.confine_zygote(helper, Settings(**config["settings"]))

@@ -115,3 +115,4 @@ def _version(python: Path) -> tuple[int, int] | None:
 
 
 _scratch = tempfile.TemporaryDirectory(prefix="cruxcell-native-")
+Path(_scratch.name).chmod(0o755)  # cells of other users load from it

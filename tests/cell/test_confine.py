@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import attempts
 import cells
+import interpreters
 from cells import SITUATIONS, World
 from cruxboxd.seccomp.compiler import Profile
 
@@ -85,7 +86,8 @@ def outcomes(world: World) -> Any:
     @cache
     def outcomes_of(situation: str, profile: Profile, pure: bool = True) -> dict[str, str]:
         before = world.seen()
-        answer = cells.run(situation, cells.config(world, profile, attempts=TRIED, pure=pure))
+        helper = {} if pure else {"native": str(interpreters.helper(Path(sys.executable)).parent)}
+        answer = cells.run(situation, cells.config(world, profile, attempts=TRIED, **helper))
         assert world.seen() == before
         return answer["results"]
 
