@@ -43,6 +43,7 @@ _PLACES_OF_MODULES = {"builtins": "builtins", "sys": "sys", "gc": "gc", "_warnin
                       "_codecs": "codecs", "codecs": "codecs", "encodings": "codecs", "os": "environment",
                       "posix": "environment", "random": "random"}  # fmt: skip
 _IS_HEAP_TYPE = 1 << 9
+_ITEMS_AT_ONCE = 1000
 _FREE = frozenset(["__all__", "__builtins__", "__annotations__", "__cached__", "__warningregistry__"])
 
 
@@ -124,6 +125,8 @@ class _Found:
     def add_container(self, place, value):
         # type: (str, Any) -> None
         """A dict, list, set or tuple, and all of these in it."""
+        if not issubclass(type(value), _CONTAINERS):  # as most
+            return
         waiting = [value]
         while waiting:
             item = waiting.pop()
@@ -202,8 +205,12 @@ def _add_containers(found):
             except AttributeError:
                 pass
         found.add_container("module", item)
-        for child in gc.get_referents(item):  # the collector knows no dict that holds only numbers and texts
-            found.add_container("module", child)
+    for at in range(0, len(items), _ITEMS_AT_ONCE):
+        held = gc.get_referents(*items[at : at + _ITEMS_AT_ONCE])  # dicts of numbers and texts, which items leaves out
+        kinds = {kind for kind in set(map(type, held)) if issubclass(kind, _CONTAINERS)}
+        for child in held:
+            if type(child) in kinds:
+                found.add_container("module", child)
 
 
 def _add_settings(found):
