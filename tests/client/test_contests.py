@@ -36,6 +36,10 @@ PROBLEMS = {
         "problem_id": 8,
         "input_output": json.dumps({"fn_name": "pairs", "inputs": [[[1, 2]], [[]]], "outputs": [[[[1, 2]]], [[]]]}),
     },
+    "apps keys": {
+        "problem_id": 9,
+        "input_output": json.dumps({"fn_name": "f", "inputs": [[{"1": 2}]], "outputs": [[{"1": 4}, {"-3": 1}]]}),
+    },
     "code contests": {
         "name": "1_A. Sum",
         "public_tests": {"input": ["1 2\n"], "output": ["3\n"]},
@@ -70,6 +74,10 @@ class Solution:
 FORGED = "class E:\n    def __eq__(self, other): return True\nclass Solution:\n    def twoSum(self, a, b): return E()\n"
 # problem -> [(program, is it right, field of the result line -> what it holds)]
 SAMPLES = {
+    "apps keys": [
+        ("def f(d): return [{k: v * 2 for k, v in d.items()}, {-3: 1}]", True, {}),
+        ("def f(d): return [{'1': 4}, {'-3': 1}]", False, {}),
+    ],
     "apps program": [
         ("print(2 * int(input()))", True, {"tests": 2}),
         ("print(2.000001 * int(input()))", True, {}),

@@ -211,9 +211,37 @@ def test_suites_that_patch_libraries_run_in_the_program_where_somebody_asks(serv
     summary, [line] = run(tmp_path, capsys, PATCHED, samples, *words, "--in-process", command="bigcodebench")
     assert (line["passed"], line["assurance"], summary["in_process_passes"]) == (True, "IN_PROCESS", 1)
     _, [line] = run(tmp_path, capsys, PATCHED, samples, *words, command="bigcodebench")
-    assert (line["passed"], line["assurance"]) == (False, "SEPARATED")
-    assert problem_of(SUITE, "", patches_together=True).require is None
-    assert problem_of(PATCHED, "", patches_together=True).require is Assurance.IN_PROCESS
+    assert (line["passed"], line["outcome"]) == (None, "INVALID")
+    assert "own solution does not pass its tests here" in line["result"]
+    assert "--in-process" in line["result"]
+    assert problem_of(SUITE, "", together=True).require is None
+    assert problem_of(PATCHED, "", together=True).require is Assurance.IN_PROCESS
+
+
+@pytest.mark.kernel
+def test_a_suite_that_its_own_solution_fails_apart_says_nothing_apart(server, tmp_path, capsys):
+    problem = {
+        **SUITE,
+        "code_prompt": "import random\n\ndef task_func(xs):\n",
+        "complete_prompt": "import random\n\ndef task_func(xs):\n    'One.'\n",
+        "canonical_solution": "    return random.choice(xs)\n",
+        "test": "import random\nimport unittest\n\nclass TestCases(unittest.TestCase):\n    def test_seeded(self):\n"
+        "        random.seed(5)\n        wanted = random.choice(range(9 ** 9))\n        random.seed(5)\n"
+        "        self.assertEqual(task_func(range(9 ** 9)), wanted)\n",
+    }
+    bodies = ["    return random.choice(xs)\n", "    return xs[0]\n", "    return (\n"]
+    samples = [{"task_id": "BigCodeBench/900", "completion": body} for body in bodies]
+    summary, lines = run(tmp_path, capsys, problem, samples, "--server", server, command="bigcodebench")
+    assert [line["passed"] for line in lines] == [None, None, False]
+    assert summary["masked"] == 2
+    words = "--server", server, "--in-process"
+    summary, lines = run(tmp_path, capsys, problem, samples, *words, command="bigcodebench")
+    assert [line["passed"] for line in lines] == [True, False, False]
+    assert [line["assurance"] for line in lines[:2]] == ["IN_PROCESS", "IN_PROCESS"]
+    assert summary["in_process_passes"] == 1
+    hopeless = {**problem, "canonical_solution": "    return xs[1]\n"}
+    _, lines = run(tmp_path, capsys, hopeless, samples[1:], *words, command="bigcodebench")
+    assert [line["passed"] for line in lines] == [None, False]
 
 
 def test_a_library_that_is_not_there_is_said_before_anything_runs(server, tmp_path, capsys):

@@ -27,8 +27,9 @@ def command(
         bool,
         typer.Option(
             "--in-process",
-            help="Run suites that patch libraries in the candidate's process, where the patch has an effect. Such a "
-            "pass can be forged; without it right programs fail there.",
+            help="Run suites that need the candidate in their process there: those that patch libraries, or that the "
+            "problem's own solution fails otherwise. Such a pass can be forged; without this nothing is known about "
+            "samples that fail these suites.",
         ),
     ] = False,
     request: Request,
@@ -38,5 +39,5 @@ def command(
 
     It needs the libraries: an interpreter that has them (--python), or a runtime of the server (--runtime).
     """
-    read = partial(problem_of, calibrated=calibrated, patches_together=in_process)
+    read = partial(problem_of, calibrated=calibrated, together=in_process)
     judge(request, running, read, calibrated=calibrated, in_process=in_process)

@@ -23,14 +23,15 @@ class LibraryTask(Problem):
     Args:
         calibrated: put the problem's imports and signature in front of every program, as the benchmark's own scores do:
             chat models leave imports out.
-        patches_together: run suites that patch libraries in the program's process, where that has an effect.
+        together: run suites that cannot run apart from the program in its process: those that patch libraries, and
+            those that the problem's own solution fails apart.
     """
 
     test: str = ""
     libs: tuple[str, ...] = ()
     code_prompt: str = ""
     calibrated: bool = True
-    patches_together: bool = False
+    together: bool = False
 
     def stages(self, _program: str, /) -> Sequence[Stage]:
         return [[ScriptCheck(self.test, self.entry_point, id="test", framework="unittest")]]
@@ -48,14 +49,22 @@ class LibraryTask(Problem):
 
     @property
     def require(self) -> Assurance | None:
-        return Assurance.IN_PROCESS if self.patches_together and _PATCHES.search(self.test) else None
+        return Assurance.IN_PROCESS if self.together and _PATCHES.search(self.test) else None
+
+    @property
+    def needs_proof(self) -> bool:
+        return True
+
+    @property
+    def may_share(self) -> bool:
+        return self.together
 
 
 # Large, common, and known to start no threads when they are imported.
 _WORTH_PRELOADING = frozenset(["numpy", "pandas", "scipy", "sympy", "networkx", "matplotlib"])
 
 
-def problem_of(record: Record, where: str, calibrated: bool = True, patches_together: bool = False) -> Problem:
+def problem_of(record: Record, where: str, calibrated: bool = True, together: bool = False) -> Problem:
     """A record of BigCodeBench's files. BadRow if it is none."""
     name = entry_point(text(record, "entry_point"))
     code_prompt, solution = text(record, "code_prompt"), optional_text(record, "canonical_solution")
@@ -70,7 +79,7 @@ def problem_of(record: Record, where: str, calibrated: bool = True, patches_toge
         _libs(record.get("libs")),
         code_prompt,
         calibrated,
-        patches_together,
+        together,
     )
 
 

@@ -158,6 +158,8 @@ def _keys(value):
 for _number, _given, _wanted in _json.loads({cases!r}):
     if {nested}:
         _given, _wanted = [_keys(item) for item in _given], _keys(_wanted)
+        if isinstance(_wanted, list):
+            _wanted = [_keys(item) for item in _wanted]
     _got = candidate(*_given)
     assert _same(_got, _wanted), "test %d: %.100r is not %.100r" % (_number, _got, _wanted)
 """

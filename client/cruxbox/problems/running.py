@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from cruxbox.model import Limits, Outcome, Task, Verdict
+from cruxbox.model import Assurance, Limits, Outcome, Task, Verdict
 from cruxbox.problems.records import BadRow
 from cruxbox.problems.results import Fields, fields_of, fields_of_fault
 from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample, Stage
@@ -55,6 +55,7 @@ class _Course:
     stages: Sequence[Stage]
     limits: Limits | None = None
     is_apart: bool = False
+    together: bool = False
     stage: int = 0
     verdicts: list[Verdict] = field(default_factory=list)
     waiting: dict[str, Verdict] = field(default_factory=dict)
@@ -63,8 +64,9 @@ class _Course:
         """The stage that comes next."""
         checks = self.stages[self.stage]
         task = Task(self.program, checks, str(self.at), way.limits, self.sample.runtime)
-        if self.problem.require is not None:
-            task = replace(task, require_assurance=self.problem.require)
+        require = Assurance.IN_PROCESS if self.together else self.problem.require
+        if require is not None:
+            task = replace(task, require_assurance=require)
         task = way.dressed(task)
         return task if self.limits is None else replace(task, limits=replace(task.limits, **_set(self.limits)))
 
@@ -86,6 +88,9 @@ class _Course:
     def anew(self, stages: Sequence[Stage], limits: Limits | None = None, is_apart: bool = False) -> _Course:
         return _Course(self.at, self.sample, self.problem, self.program, stages, limits, is_apart)
 
+    def in_one_process(self) -> _Course:
+        return replace(self.anew(self.stages, self.limits), together=True)
+
     def fields(self) -> Fields:
         return fields_of(self.problem, self.verdicts, sum(map(len, self.stages)))
 
@@ -97,6 +102,8 @@ class Runner:
         self._client, self._problems, self._way = client, problems, way
         # By task id and runtime: the limits that its own solution calls for; None where the usual ones will do.
         self._enough: dict[tuple[str, str], Limits | None] = {}
+        # By the same: does its own solution pass apart from its tests (True), only together with them (False), or not?
+        self._proven: dict[tuple[str, str], bool | None] = {}
 
     def run(self, samples: Sequence[tuple[int, Sample]]) -> Iterator[tuple[int, Fields]]:
         """(number, what became of it) of each sample, in the order in which that is known."""
@@ -115,14 +122,20 @@ class Runner:
                 courses.append(_Course(at, sample, problem, program, problem.stages(program)))
             except BadRow as error:
                 yield at, fields_of_fault(sample, f"{problem.where}: {error}", False)
-        heavy = []
+        heavy, doubtful = [], []
         for course in self._passed_through(courses):
             if self._is_out(course):
                 heavy.append(course)
+            elif _is_doubtful(course):
+                doubtful.append(course)
             else:
                 yield course.at, course.fields()
         for course in self._with_enough(heavy):
-            yield course.at, course.fields()
+            if _is_doubtful(course):
+                doubtful.append(course)
+            else:
+                yield course.at, course.fields()
+        yield from self._cleared(doubtful)
 
     def _passed_through(self, courses: Sequence[_Course]) -> Iterator[_Course]:
         """The courses as they end."""
@@ -169,18 +182,69 @@ class Runner:
         unknown = {_key(course): course for course in courses if _key(course) not in self._enough}
         self._enough.update(dict.fromkeys(unknown))
         most = self._way.most or Limits()
-        everything = Limits(cpu_ms=most.cpu_ms, wall_ms=most.wall_ms, memory_bytes=most.memory_bytes)
-        solutions = []
-        for at, course in enumerate(unknown.values()):
-            program = course.problem.whole(course.problem.canonical)
-            sample = replace(course.sample, program=program)
-            stages = course.problem.stages(program)
-            solutions.append(_Course(at, sample, course.problem, program, stages, everything))
-        for course in self._passed_through(solutions):
+        for course in self._passed_through(self._own_solutions(list(unknown.values()))):
             if all(verdict.passed for verdict in course.verdicts):
                 needed_ms = max(verdict.cpu_ns for verdict in course.verdicts) // 1_000_000
                 cpu_ms = min(most.cpu_ms, max(self._way.limits.cpu_ms, _TIGHT * needed_ms))
                 self._enough[_key(course)] = Limits(cpu_ms=cpu_ms, wall_ms=most.wall_ms, memory_bytes=most.memory_bytes)
+
+    def _own_solutions(self, courses: Sequence[_Course]) -> list[_Course]:
+        """The problems' own solutions, with all that the server allows where the limits are the command's."""
+        most = self._way.most
+        limits = most and Limits(cpu_ms=most.cpu_ms, wall_ms=most.wall_ms, memory_bytes=most.memory_bytes)
+        solutions = []
+        for at, course in enumerate(courses):
+            program = course.problem.whole(course.problem.canonical)
+            sample = replace(course.sample, program=program)
+            stages = course.problem.stages(program)
+            solutions.append(_Course(at, sample, course.problem, program, stages, limits))
+        return solutions
+
+    # ---- whose tests may need one process ----------------------------------------------------------------------------
+
+    def _cleared(self, courses: Sequence[_Course]) -> Iterator[tuple[int, Fields]]:
+        """What courses that failed come to: that, if the problem's own solution passes the same way; what they come to
+        in one process, if that is allowed and it passes there; else nothing is known."""
+        self._prove(courses)
+        again = []
+        for course in courses:
+            proven = self._proven[_key(course)]
+            if proven:
+                yield course.at, course.fields()
+            elif proven is False:
+                again.append(course.in_one_process())
+            else:
+                yield course.at, fields_of_fault(course.sample, _unproven(course.problem), False)
+        for course in self._passed_through(again):
+            yield course.at, course.fields()
+
+    def _prove(self, courses: Sequence[_Course]) -> None:
+        unknown = {_key(course): course for course in courses if _key(course) not in self._proven}
+        self._proven.update(dict.fromkeys(unknown))
+        failed = []
+        for course in self._passed_through(self._own_solutions(list(unknown.values()))):
+            if all(verdict.passed for verdict in course.verdicts):
+                self._proven[_key(course)] = True
+            elif course.problem.may_share:
+                failed.append(course.in_one_process())
+        for course in self._passed_through(failed):
+            if all(verdict.passed for verdict in course.verdicts):
+                self._proven[_key(course)] = False
+
+
+_NO_VERDICT = (Outcome.INVALID, Outcome.SANDBOX_ERROR)
+
+
+def _is_doubtful(course: _Course) -> bool:
+    """Did it run and fail where that may be for the tests' being elsewhere?"""
+    if not course.problem.needs_proof or not course.problem.canonical:
+        return False
+    return any(not verdict.passed and verdict.outcome not in _NO_VERDICT for verdict in course.verdicts)
+
+
+def _unproven(problem: Problem) -> str:
+    way_out = "" if problem.may_share else "; --in-process runs such tests in the program's process"
+    return f"{problem.where}: the problem's own solution does not pass its tests here, so nothing is known{way_out}"
 
 
 _NONE = NoProblem("")

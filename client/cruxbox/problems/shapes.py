@@ -69,6 +69,17 @@ class Problem(ABC):
         """IN_PROCESS for tests that cannot be run apart from the program."""
         return None
 
+    @property
+    def needs_proof(self) -> bool:
+        """May its tests need the program in their own process, so that what fails apart proves nothing until the
+        problem's own solution passes apart?"""
+        return False
+
+    @property
+    def may_share(self) -> bool:
+        """May the tests of such a problem run in the program's process?"""
+        return False
+
 
 @dataclass(frozen=True, eq=False)
 class NoProblem(Problem):
