@@ -189,15 +189,15 @@ def test_what_is_wrong_with_one_row_is_that_rows(server, tmp_path, capsys):
     assert [line["outcome"] for line in lines] == ["PASSED"] + ["INVALID"] * 5
     said_of = [
         "s.jsonl, line 2: field 'code' must",
-        "p.jsonl, line 6: field 'private_test_cases'",
-        "p.jsonl, line 7: field 'input_output'",
+        "p.jsonl, line 7: field 'private_test_cases'",
+        "p.jsonl, line 8: field 'input_output'",
         "line 5: 'nobody'",
         "line 6: field",
     ]
     assert [words for words, line in zip(said_of, lines[1:]) if words in line["result"]] == said_of
     assert summary["pass_at_k"] == {"1": 50.0}
     assert summary["masked"] == 4
-    assert "p.jsonl, line 7" in said
+    assert "p.jsonl, line 8" in said
 
 
 # ---- the files -------------------------------------------------------------------
