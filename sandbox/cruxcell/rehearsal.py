@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from cruxcell.native import Helper  # noqa: F401 - in type comments
 
-# 3.11 looks for a faster form at the eighth call, and where there is none, again after more.
-_CALLS, _PROGRAMS, _PAIRS = 32, 16, 16
+# 3.11 looks for a faster form at the eighth call, and where there is none, again after more. A pair takes 6 ms, a
+# hundred times what a call takes; after ten of them, more save nothing.
+_CALLS, _PROGRAMS, _PAIRS = 32, 16, 10
 _PROGRAM = b"# read\nn = int(input())\nfor _ in range(1):\n    print(n, 'a')\n"
 _CANDIDATE = (
     b'def f(a, b=1.5):\n    """>>> f([1])"""\n    if not a:\n        raise ValueError("empty")\n'
