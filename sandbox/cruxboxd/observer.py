@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # below everything that tells
+if TYPE_CHECKING:  # only for annotations: all modules below these report here
     from cruxboxd.judging.outcomes import CheckResult
     from cruxboxd.judging.tasks import Task
 
 
 class Observer:
-    """This one listens to nothing."""
+    """Receives events. This base class ignores all of them."""
 
     def verdict(self, task: Task, judged: CheckResult) -> None:
-        """A check has its verdict, which is about to leave."""
+        """A check has its verdict, which is sent next."""
 
     def refused(self, tenant: str, reason: str) -> None:
-        """A call was not let in; `reason` is one of `refusal`."""
+        """An RPC was refused; `reason` is one of `refusal`."""
 
     def zygote_ended(self) -> None:
-        """A zygote ended unasked."""
+        """A zygote ended by itself."""
 
     def sandbox_error(self, reason: str) -> None:
-        """Something of ours failed."""
+        """The sandbox failed."""
 
     def seal_broken(self, what: tuple[str, ...]) -> None:
-        """A check left behind what the next one in its worker would have found; `what` are the names of `seals`."""
+        """A check left changed state for the next one in its worker; `what` are the names of `seals`."""
 
     def audited(self) -> None:
         """A check that shared a worker ran again alone."""
 
     def audit_mismatch(self) -> None:
-        """It came to something else."""
+        """A check had another result when it ran again alone."""

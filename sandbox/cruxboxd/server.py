@@ -114,7 +114,7 @@ class Engine:
         return {name: "pure" if self.config.pure else runtime.helper for name, runtime in self.runtimes.items()}
 
     def unsealed(self) -> frozenset[str]:
-        """Runtimes whose checks share no worker: nobody would notice there what one leaves to the next."""
+        """Runtimes whose checks share no worker, because no seal would notice what a check leaves behind."""
         return frozenset(name for name, helper in self.helpers().items() if helper != "native")
 
     def offer(self) -> Offer:
@@ -181,7 +181,7 @@ class Server:
         reflection.enable_server_reflection((SERVICE, health.SERVICE, reflection.SERVICE_NAME), self._server)
 
     async def start(self) -> None:
-        """Open the doors. Raises ConfigError for an address that cannot or must not be listened on."""
+        """Listen and serve. Raises ConfigError for an address that cannot or must not be listened on."""
         listen(self._server, self._engine.config)
         await self._server.start()
         if not all(map(is_unix, self._engine.config.listen)):
@@ -213,7 +213,7 @@ def _channel_options(config: Config) -> list[tuple[str, int]]:
         ("grpc.max_receive_message_length", config.max_message_bytes),
         ("grpc.max_send_message_length", -1),
         ("grpc.max_concurrent_streams", 256),
-        # Both bounds on headers alike: between them gRPC refuses by chance.
+        # Both bounds on headers are equal: between two different ones gRPC refuses at random.
         ("grpc.max_metadata_size", MOST_HEADER_BYTES),
         ("grpc.absolute_max_metadata_size", MOST_HEADER_BYTES),
         # Where a connection proves fast, gRPC would let megabytes of each stream come before anybody has taken the call
@@ -233,8 +233,8 @@ def _channel_options(config: Config) -> list[tuple[str, int]]:
         ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
     ]
     if config.tls_client_ca:
-        # A certificate is looked at when a connection is made. So that one of an authority that was withdrawn ends, all
-        # do, at an age: calls have a third of it more to finish.
+        # A certificate is checked only when a connection is made. All connections therefore end at an age, also those
+        # whose authority was withdrawn. Open calls have a third of that age more to finish.
         age = int(config.connection_age_s * 1000)
         options += [("grpc.max_connection_age_ms", age), ("grpc.max_connection_age_grace_ms", age // 3)]
     return options
@@ -273,8 +273,9 @@ async def _end_of(canaries: asyncio.Task[None]) -> None:
 
 
 def _spare_the_collector() -> None:
-    """What is there now stays; and work in flight is thousands of objects that outlive a young generation of 700 by
-    milliseconds. Looking through them again and again was an eighth of the daemon's CPU time."""
+    """Have the garbage collector run less often. Objects that exist now are never freed, and work in flight is
+    thousands of objects that live some milliseconds longer than a young generation of 700. Collections took an eighth
+    of the daemon's CPU time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNG_OBJECTS)
@@ -325,8 +326,8 @@ def check_surroundings(zygotes: int) -> None:
 def protect_process(exit_with_parent: bool, parent_pid: int = 0) -> None:
     """Make this process's memory unreadable to others of its user; end it with its parent if that was asked.
 
-    `parent_pid` is the parent's own word on who it is. Without it the parent is whoever it was when this process first
-    looked, and one that ended before then goes unnoticed.
+    `parent_pid` is the number that the parent has given. Without it the parent is the one that this process had when it
+    started, and a parent that ended before goes unnoticed.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0):

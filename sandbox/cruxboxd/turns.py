@@ -50,7 +50,7 @@ class Turns:
             return
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if tenant not in self._waiting:
-            # Whoever comes starts where the others are: nobody pays for the time when others were away.
+            # A tenant that joins starts at the least time that others have used: its absence gives it no advantage.
             least = min((self._used.get(name, 0.0) for name in self._waiting), default=0.0)
             self._used[tenant] = max(self._used.get(tenant, 0.0), least)
         self._waiting.setdefault(tenant, deque()).append(mine)
@@ -58,7 +58,7 @@ class Turns:
             await mine
         except BaseException:
             if mine.done() and not mine.cancelled():
-                self._next()  # it was our turn already; somebody else's now
+                self._next()  # the turn was already given to this caller: pass it on
             raise
 
     def _over(self, tenant: str, seconds: float) -> None:

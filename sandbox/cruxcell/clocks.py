@@ -229,11 +229,11 @@ def hangs_up(progress, timeout_ms):
 
 def step_back(pid, modest):
     # type: (int, int) -> None
-    """A slow worker has a lower priority; and where others have work, some CPUs are not for it at all.
+    """Give a slow worker a lower priority and, if others have work, keep it off some CPUs.
 
-    Without the second, each hand-over of somebody else's check waits until the worker's turn is played to its end,
-    which on a kernel without preemption is up to a tick, whatever the priorities. A host that refuses either, or where
-    the priority is as low already, does without.
+    Without the second, another check has to wait for the end of the worker's time slice. On a kernel without preemption
+    that is up to a tick, whatever the priorities. A host that refuses either, or where the priority is as low already,
+    does without.
     """
     try:
         lowest = max(_NICE_OF_SLOW_WORKERS, os.getpriority(os.PRIO_PROCESS, 0) + 1)

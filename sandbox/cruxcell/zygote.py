@@ -187,8 +187,9 @@ class Zygote:
 
     def _run_pair(self, order, candidate, test):
         # type: (_Order, _Child, _Child) -> None
-        """A candidate and its test, joined by a socket. Whoever hangs up first has ended first, and that decides: the
-        test is not heard after its candidate; a candidate has a moment to say what it used and printed."""
+        """A candidate and its test, joined by a socket. The one whose pipe closes first has ended first. If that is the
+        candidate, the test's report does not count. If it is the test, the candidate has a moment to report what it
+        used and printed."""
         pair = [candidate, test]
         clocks = Clocks(
             order.wall_ns, test.started, [Clock(one.pid, one.progress, order.cpu_ns, self._cpus) for one in pair]

@@ -83,9 +83,9 @@ class Audit:
 
 
 def difference(shared: CheckResult, alone: CheckResult) -> str:
-    """What is not the same in two runs of a check: "outcome", "value", "steps" or "exception"; "" if nothing is, or
-    if one of the runs says nothing about the other: it failed by our fault, or a clock or memory ended it that may
-    well not have in the other."""
+    """What is not the same in two runs of a check: "outcome", "value", "steps" or "exception"; "" if nothing is, or if
+    one of the runs says nothing about the other: it failed through the sandbox, or it exceeded a limit of time or
+    memory, which the other run need not exceed."""
     if not (_is_conclusive(shared, alone) and _is_conclusive(alone, shared)):
         return ""
     if shared.outcome is not alone.outcome:
@@ -98,7 +98,7 @@ def difference(shared: CheckResult, alone: CheckResult) -> str:
 
 
 def _is_conclusive(one: CheckResult, other: CheckResult) -> bool:
-    """May the other run be held against this one?"""
+    """Does a difference to this run count?"""
     if one.outcome in (Outcome.SANDBOX_ERROR, Outcome.MEMORY_LIMIT):
         return False
     if one.outcome is not Outcome.TIMED_OUT or other.outcome is Outcome.TIMED_OUT:

@@ -21,9 +21,10 @@ from cruxboxd.zygotes.report import Asked, Plan, text
 from cruxboxd.zygotes.retry import RETRY
 from cruxboxd.zygotes.setup import ZygoteKey
 
-# At most so many checks share a worker: tenants take turns at this grain.
+# Most checks of a task that share a worker. Tenants alternate between workers, so more would delay other tenants.
 SHARED_CHECKS = 64
-# Where every check ends its worker, those that share it whatever the program is would wait for each other.
+# Workers in a row for checks of ISOLATION_TASK. What is left after them runs alone, in parallel, because a program may
+# end its worker in every check.
 _TURNS_TOGETHER = 2
 
 
@@ -54,7 +55,7 @@ ONLY_BESIDE = "so it can only be checked IN_PROCESS"
 
 
 class Caller:
-    """Evaluates calls of one task; `hash_seed` chooses the zygotes, `inspects` False leaves out what filters ask."""
+    """Evaluates calls of one task; `hash_seed` chooses the zygotes, `inspects` False omits notes for filters."""
 
     def __init__(self, scheduler: Scheduler, task: Task, hash_seed: str, audit: Audit, inspects: bool = True) -> None:
         self._scheduler, self._task, self._audit = scheduler, task, audit
@@ -80,8 +81,8 @@ class Caller:
         return is_noticed and not self._audit.is_suspect(self._task.call)
 
     async def believed(self, checks: Sequence[CallCheck], results: Sequence[_Known]) -> list[_Known]:
-        """The results, to be asked for right before they are used: if an audit has found a difference meanwhile, all
-        that shared a worker have run again, alone."""
+        """The results to use, asked for just before they are used. If an audit has found a difference meanwhile,
+        results from shared workers are replaced by those of new runs alone."""
         found = list(results)
         if self._audit.is_suspect(self._task.call):
             shared = [at for at, judged in enumerate(found) if judged is not None and judged.shared]
@@ -90,9 +91,11 @@ class Caller:
         return found
 
     async def _evaluate_shared(self, checks: Sequence[CallCheck]) -> list[CheckResult]:
-        """Calls in one worker; where it ends early, the call it ended on is charged and the rest go on in a new one.
+        """Evaluate calls in one worker. If it ends early, the end is attributed to the call it was running, and the
+        rest go on in a new worker.
 
-        What cannot share (the program is not hermetic, arguments to be computed first, ...) goes its own way.
+        Calls that may not share a worker (the program is not hermetic, arguments must be computed first, ...) are
+        evaluated in another way.
         """
         results: dict[int, CheckResult] = {}
         waiting = list(range(len(checks)))
@@ -111,13 +114,13 @@ class Caller:
         return [results[at] for at in range(len(checks))]
 
     async def _run_shared(self, checks: Sequence[CallCheck]) -> tuple[dict[int, CheckResult], dict[int, str]]:
-        """(results, class of what has to go another way), by place. If the worker gets stuck on a call, those behind
-        it are evaluated by others meanwhile."""
+        """(results, classes of the calls that must be evaluated in another way), by index. If the worker stalls in a
+        call, other workers evaluate the calls after it meanwhile."""
         behind: dict[int, asyncio.Task[list[CheckResult]]] = {}
 
         def take_over(report: bytes) -> None:
             for at in charging.behind(report, job.asked):
-                if at not in behind:  # it may run once more, and be stuck once more
+                if at not in behind:  # the call may run again, and stall again
                     behind[at] = asyncio.ensure_future(self._evaluate_shared([checks[at]]))
 
         way = _TOGETHER if self._task.together else _SHARED
@@ -138,12 +141,12 @@ class Caller:
         return found | taken_over, {at: kind for at, kind in elsewhere.items() if at not in taken_over}
 
     def _read_shared(self, result: Result, asked: Asked, way: Way) -> tuple[dict[int, CheckResult], dict[int, str]]:
-        """What the worker itself says of the calls: (results, class of what has to go another way)."""
+        """The worker's own results: (results, classes of the calls that must be evaluated in another way), by index."""
         seen = charging.read(result, asked, self._task.limits, way.assurance_of)
-        # Without a program there is nothing an expression could not be evaluated beside.
+        # Without a program an expression may run in any worker.
         elsewhere = {at: seen.classes[at] if self._task.program else messages.DIRECT for at in seen.to_run_alone}
         elsewhere = {at: messages.DIRECT if kind == messages.CONSTANT else kind for at, kind in elsewhere.items()}
-        if not result.error:  # our own failures are tried again
+        if not result.error:  # failures of the sandbox are retried
             broken = [at for at, judged in seen.results.items() if judged.outcome is Outcome.SANDBOX_ERROR]
             elsewhere.update(dict.fromkeys(broken, messages.DIRECT))
         found = {at: judged for at, judged in seen.results.items() if at not in elsewhere}
@@ -158,8 +161,8 @@ class Caller:
             await together(*audits)
 
     async def _compare(self, check: CallCheck, shared: CheckResult) -> None:
-        """Run a check that shared a worker again, alone, and say if it comes to something else. One that does not come
-        to the same each time alone says nothing."""
+        """Run a check that shared a worker again alone, and report a difference. If runs alone differ from each other,
+        the difference says nothing."""
         audited = Audited(self._task.call, self._task.id, check.id)
         first = await self._evaluate_alone(check)
         if difference(shared, first):
@@ -175,22 +178,23 @@ class Caller:
         return judged if judged is not None else await self._evaluate_elsewhere(check, kind)
 
     async def _evaluate_elsewhere(self, check: CallCheck, kind: str) -> CheckResult:
-        """A call of a class that does not run where it was asked."""
+        """Evaluate a call of a class that the first worker does not evaluate."""
         if kind in (messages.DIRECT, messages.ALONE):
             return await self._evaluate_alone(check)
-        if kind == messages.ARGUED and not check.inspect:  # nothing is compared with what a filter asks for
+        if kind == messages.ARGUED and not check.inspect:  # a filter compares nothing, so it needs no separation
             return await self._apply(check)
         return await self.evaluate_beside(check, "the call is not one call of a name")
 
     async def evaluate_beside(self, check: CallCheck, why: str) -> CheckResult:
-        """The call beside the program, IN_PROCESS; INVALID where better was required."""
+        """The call beside the program, IN_PROCESS; INVALID if a stronger assurance is required."""
         if self._task.require is not None and self._task.require is not Assurance.IN_PROCESS:
             return invalid(f"{why}, {ONLY_BESIDE}")
         judged, _ = await self._attempt(replace(check, entry_point=""), _BESIDE_PROGRAM)
         return judged if judged is not None else sandbox_error("the call was not evaluated")
 
     async def _attempt(self, check: CallCheck, way: Way) -> tuple[CheckResult | None, str]:
-        """(result, "") or (None, the class of call that has to go another way). Our own failures are tried again."""
+        """(result, "") or (None, class of the call, which must be evaluated in another way). Failures of the sandbox
+        are retried."""
         judged: CheckResult | None = None
         for attempt in RETRY.tries():
             job = self._calls_job([check], way)
@@ -240,7 +244,7 @@ class Caller:
         kind, encoded, shown = report.answers[0].fields[:3]
         if kind != messages.PLAIN:
             why = f"an argument is not plain data ({text(shown)})"
-            # Beside the program nothing keeps the arguments from its names, which an entry point promises.
+            # An entry point promises that arguments use no name of the program, which nothing enforces in its process.
             return invalid(why) if check.entry_point else await self.evaluate_beside(check, why)
         fields = [self._program, (report.plan.details or ("",))[0].encode(), encoded]
         judged = await self._run_single(messages.JOB_APPLY, fields)

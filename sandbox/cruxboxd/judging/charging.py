@@ -60,7 +60,7 @@ def one_answer(
     runs_noted: bool = False,
     is_suite: bool = False,
 ) -> Asked:
-    """What a job is asked that answers one check, whatever its class."""
+    """What is asked of a job with one check of any class."""
     return Asked(
         kinds=kinds,
         runs=_EVERY_CALL,
@@ -75,7 +75,8 @@ def one_answer(
 def read(
     result: Result, asked: Asked, limits: Limits, assurance_of: Callable[[Plan], Assurance | None] = lambda _plan: None
 ) -> Seen:
-    """Results of the checks that were answered, cannot be, or ended the worker; and which have to run alone.
+    """The results of checks that were answered, cannot be answered, or ended the worker; and the checks that must run
+    alone.
 
     `limits` are those of each check; `assurance_of` gives that of calls.
     """
@@ -106,7 +107,7 @@ def read_single(result: Result, asked: Asked, limits: Limits) -> CheckResult:
 
 
 def behind(report: bytes, asked: Asked) -> list[int]:
-    """The calls behind the one that a shared worker is at, by what it has said so far."""
+    """The calls after the one that a shared worker is running, by its report so far."""
     said = read_report(report, asked)
     return said.unanswered[1:] if said.plan is not None and said.plan.hermetic else []
 
@@ -119,7 +120,7 @@ def _charge(plan: Plan, report: Report, result: Result, limits: Limits) -> tuple
     calls = [at for at in report.turns if plan.classes[at] != messages.CONSTANT]
     first = calls[:1] or report.turns[:1]
     again = {at for at in _out_of_memory(report) if at in calls and at not in first}
-    if not report.turns or result.unsealed:  # what broke the seal is what ran next; nothing it said is here
+    if not report.turns or result.unsealed:  # the check that broke the seal ran next; nothing that it wrote is here
         return {}, again | set(report.unanswered[:1])
     if _is_explained(report, result):
         return ({} if report.answers else {report.turns[0]: _of_exit(report, result, limits)}), again
@@ -174,7 +175,8 @@ def of_missing_plan(report: Report, result: Result, limits: Limits) -> CheckResu
 
 
 def _of_exit(report: Report, result: Result, limits: Limits) -> CheckResult:
-    """The result of the check that ended the worker. The CPU time that was reported on is not its own."""
+    """The result of the check that ended the worker. CPU time of checks that were reported before is not counted for
+    it."""
     judged = outcomes.of_exit(result.facts, limits.cpu_ms * _MS, limits.memory_bytes)
     return judged.but(cpu_ns=max(judged.cpu_ns - sum(one.cpu_ns for one in report.answers), 0))
 
@@ -183,7 +185,7 @@ def _of_exit(report: Report, result: Result, limits: Limits) -> CheckResult:
 
 
 def _answers(plan: Plan, report: Report, result: Result, assurance: Assurance | None) -> dict[int, CheckResult]:
-    """The results of the checks that were answered. No worker used more than the kernel measured, all in all."""
+    """The results of the checks that were answered. The kernel's figures for the worker cap their times."""
     base = _labelled(outcomes.BLANK, result, assurance=assurance)
     results = {}
     facts, left = result.facts, result.facts.cpu_ns

@@ -39,7 +39,7 @@ from cruxboxd.zygotes.setup import ZygoteKey
 log = logging.getLogger(__name__)
 
 SECOND_SEED_OFFSET = 1
-# So many tasks begin in one pass of the loop, and tenants take turns: what else the loop has to do comes between.
+# Tasks that start in one pass of the event loop. Other work of the loop, and tasks of other tenants, come in between.
 _TASKS_A_PASS = 8
 
 Readings = Mapping[Check, Reading]  # of the checks of a task that have a text to be read
@@ -47,7 +47,7 @@ Emit = Callable[[Task, Check, CheckResult, "CheckResult | None"], Awaitable[None
 
 
 class _NotTaken(Exception):
-    """A result was not taken (the answer is too large, say): no failure of judging."""
+    """The caller refused a result, for example because its answer became too large. Judging has not failed."""
 
     def __init__(self, why: Exception) -> None:
         self.why = why
@@ -109,7 +109,7 @@ class Judge:
         return futures, works
 
     async def _judge_task(self, task: Task, readings: asyncio.Future[Readings], emit: Emit) -> None:
-        """Every check of the task gets exactly one result; after a fault of ours, a SANDBOX_ERROR if it has none."""
+        """Every check of the task gets exactly one result; a SANDBOX_ERROR if the daemon fails before it has one."""
         unanswered = {check.id: check for check in task.checks}
 
         async def emit_once(task: Task, check: Check, judged: CheckResult, second: CheckResult | None) -> None:
@@ -185,8 +185,9 @@ class Judge:
     async def _evaluate_and_repeat(
         self, task: Task, checks: list[CallCheck], values: list[CheckResult]
     ) -> tuple[list[CheckResult], list[CheckResult | None]]:
-        """A filter asks whether a value is the same again: so only calls that gave one are repeated, and plainly; and
-        not those whose program was found, before it ran, to be blind to the hash seed."""
+        """Repeat the calls of a filter, which asks whether a value depends on the hash seed. Only calls that gave a
+        value are repeated, without notes, and not those whose program cannot observe the seed, as an analysis before
+        the run has found."""
         valued = [at for at, value in enumerate(values) if value.outcome is None and SEEDLESS not in value.findings]
         others: list[CheckResult | None] = [None] * len(checks)
         if valued:
@@ -203,7 +204,7 @@ class Judge:
         return self._audit.is_suspect(call)
 
     async def _settle(self, caller: Caller, check: CallCheck, value: CheckResult, reading: Reading) -> CheckResult:
-        """A value and what was expected, brought together."""
+        """Compare a value with what was expected."""
         if value.outcome is not None:
             return value
         if reading.kind is Kind.UNREAD:
@@ -220,7 +221,7 @@ class Judge:
     async def _judge_scripts(
         self, task: Task, checks: list[ScriptCheck], readings: asyncio.Future[Readings], emit: Emit
     ) -> None:
-        """Assertions about one call are judged as calls, together; what else there is, each by itself."""
+        """Judge scripts that only assert one call as calls, together, and every other script by itself."""
         read = await asyncio.shield(readings)
         kinds = {at: read[check] for at, check in enumerate(checks) if check in read}
         # `candidate` is a name that only scripts have.
@@ -257,7 +258,7 @@ class Judge:
 
 
 def _hinted(task: Task, judged: CheckResult) -> CheckResult:
-    """A module that is missing is most often a package that another runtime has: say how to get there."""
+    """Add a hint to a ModuleNotFoundError: most often another runtime has the package."""
     if judged.exception is None or judged.exception[0] != "ModuleNotFoundError" or judged.detail:
         return judged
     hint = (
@@ -290,7 +291,7 @@ def settle_expression(value: CheckResult, expected: CheckResult) -> CheckResult:
 
 
 def _evaluated(value: CheckResult) -> CheckResult:
-    """The answer to a question for a value, without what was noted for us alone."""
+    """The result of a check without expectation, without the notes that are meant for the daemon."""
     findings = tuple([name for name in value.findings if name != SEEDLESS]) if value.findings else ()
     return value.but(outcome=value.outcome or Outcome.EVALUATED, findings=findings)
 

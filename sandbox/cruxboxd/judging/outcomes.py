@@ -91,7 +91,7 @@ class CheckResult:
     files: tuple[tuple[str, bytes], ...] = ()  # that were read back
 
     def but(self, **changes: Any) -> CheckResult:
-        """A copy with some fields changed: `dataclasses.replace`, at a fifth of its price (one a check, or more)."""
+        """A copy with some fields changed; five times as fast as `dataclasses.replace`."""
         copy = object.__new__(CheckResult)
         copy.__dict__.update(self.__dict__)
         copy.__dict__.update(changes)

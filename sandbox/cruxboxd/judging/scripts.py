@@ -19,7 +19,7 @@ from cruxboxd.zygotes.retry import RETRY
 
 
 async def run_script(scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str) -> CheckResult:
-    """The script: in two processes, unless somebody asks for one."""
+    """Run a script in two processes, or in one if the task asks for that."""
     counts_events = task.step_count is StepCount.EVENTS
     if task.require is Assurance.SEPARATED and counts_events:
         return invalid("trace events are counted over program and script, so it can only be checked IN_PROCESS")
@@ -49,7 +49,7 @@ async def _run_together(scheduler: Scheduler, task: Task, check: ScriptCheck, ha
 
 
 async def _run_separated(scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str) -> CheckResult:
-    """The candidate serves, the test calls."""
+    """Run the program in one worker and the script in another, which sends it requests."""
     texts = [encoded(task.program), encoded(check.script)]
     fields = [texts[1], check.entry_point.encode(), check.framework.encode()]
     if check.framework:
@@ -66,7 +66,7 @@ async def _run_separated(scheduler: Scheduler, task: Task, check: ScriptCheck, h
 
 
 def _of_pair(candidate: Result, test: Result, task: Task, framework: str) -> CheckResult:
-    """The test's word counts, unless the candidate ended first: then the kernel's word on the candidate does."""
+    """The result of a pair: by the test's report, or by the kernel's facts about the candidate if that ended first."""
     served_by = one_answer(task.limits, ENDS)
     served = read_single(candidate, served_by, task.limits)
     if served.outcome is Outcome.INVALID or candidate.error or candidate.over_cap:
@@ -101,7 +101,7 @@ def _ran_out(judged: CheckResult) -> bool:
 
 
 def _gone(served: CheckResult, candidate: Result, text: str) -> CheckResult:
-    """The candidate left its test alone: how it ended by itself, if that says more."""
+    """The result if the candidate ended before its test: how it ended by itself, if that says more."""
     is_known = candidate.facts.killed == messages.NOT_KILLED and served.outcome is not None
     return served if is_known else CheckResult(Outcome.CRASHED, text)
 

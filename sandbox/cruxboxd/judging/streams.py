@@ -107,13 +107,14 @@ def _of_run(result: Result, task: Task) -> CheckResult:
 
 # What a program prints crosses to its checker as an argument.
 _MOST_CHECKED = 4 << 20
-# A call in the checker that only comes to something if it can be loaded and defines `check`.
+# A call that has a value only if the checker can be loaded and defines `check`.
 _IS_DEFINED = "_has_check()"
 _DEFINITION = "\n\n\ndef _has_check():\n    return check is not None\n"
 
 
 def checkers_of(task: Task, checks: Sequence[StdioCheck]) -> dict[str, Task]:
-    """By source, the tasks that run the checkers of `checks`: programs of their own, which know nothing of its."""
+    """Source of a checker -> the task that runs it. A checker is a separate program and knows nothing of the
+    candidate's."""
     sources = {check.checker for check in checks if check.checker}
     changes = {"repeat": 1, "together": False, "checks": [], "setting": PLAIN_SETTING}
     return {
@@ -152,7 +153,7 @@ def _call(check: StdioCheck, printed: str) -> str:
 
 
 async def _say(checkers: Caller, check: StdioCheck, call: str) -> tuple[Outcome | None, str]:
-    """What a call in the checker comes to, and a sentence; None if that is neither yes nor no."""
+    """The checker's answer and a sentence; None for an answer other than True and False."""
     said = (await checkers.believed([asked := CallCheck(check.id, call, None)], await checkers.evaluate([asked])))[0]
     if said.outcome is Outcome.SANDBOX_ERROR:
         return said.outcome, said.detail

@@ -12,8 +12,8 @@ from cruxboxd.judging.tasks import Task
 from cruxboxd.tenancy.admission import Ticket
 
 CHECKS_A_SLICE = 256
-# The calls of a task have their verdicts together. So many bytes of output they may make at the worst, else the task is
-# cut: nothing of it can leave before.
+# A task's calls get their verdicts together, and their output is held until then. A task whose calls may produce more
+# bytes than this is cut.
 BYTES_A_PART = 128 << 20
 SLICES_A_CALL = 16
 

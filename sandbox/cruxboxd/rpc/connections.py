@@ -83,7 +83,7 @@ class Connections:
         return address
 
     def closed(self, peer: str) -> None:
-        """It is not any more."""
+        """A call of a tenant has ended."""
         self._open[peer] -= 1
         if not self._open[peer]:
             del self._open[peer]

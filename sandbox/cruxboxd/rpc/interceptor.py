@@ -1,4 +1,5 @@
-"""The interceptor: what every call but health passes. Who it is, how many are open, its id, a log line, and an end.
+"""The interceptor: every RPC but health checks passes it. It sets identity, request id, log line and status, and counts
+open RPCs.
 
 An interceptor of gRPC, so that no method can forget it. Whatever is refused inside, at whatever depth, is raised as
 `Refused` or `Unidentified` and becomes a status here and nowhere else.
@@ -119,7 +120,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         elif handler.stream_stream is not None:
             behaviour = self._stream(handler.stream_stream, handler.request_deserializer)
         else:
-            return None  # we have no other kinds, and nothing passes unseen
+            return None  # there are no other kinds of method here
         return grpc.stream_stream_rpc_method_handler(
             self._passing(method, metadata, behaviour), None, handler.response_serializer
         )
@@ -237,7 +238,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     # ---- the end of all ----------------------------------------------------------------------------------------
 
     async def drain(self, seconds: float) -> None:
-        """Let nobody in any more; give open calls `seconds` to finish, then end the rest with UNAVAILABLE."""
+        """Refuse new calls; give open calls `seconds` to finish, then end the rest with UNAVAILABLE."""
         self.draining.set()
         if self._open:
             self._empty.clear()
@@ -253,7 +254,7 @@ _FAILED = Refused(grpc.StatusCode.INTERNAL, "failed", "an internal error of the 
 
 
 class _Gone(Exception):
-    """The client is: nothing of ours failed."""
+    """The client has disconnected. The daemon has not failed."""
 
 
 async def _write(context: Context, response: Any) -> None:
@@ -293,7 +294,7 @@ async def _messages(context: Context, parse: Parse) -> AsyncIterator[Any]:
 
 
 def _parsed(parse: Parse, data: bytes) -> Any:
-    """What the method takes: a message, or the bytes themselves where it reads them with care."""
+    """What the method takes: a message, or the bytes, for a method that parses them in slices."""
     if parse is None:
         return data
     if len(data) > _MOST_PARSED:

@@ -207,7 +207,7 @@ class _Answer:
         self._is_gone = False
 
     async def emit(self, task: Task, check: OneCheck, judged: CheckResult, second: CheckResult | None) -> None:
-        """Take a verdict; one that is there already gives way to it."""
+        """Add a verdict; it replaces an earlier one of the same check."""
         if self._is_gone:
             return
         key = task.id, check.id

@@ -22,7 +22,7 @@ from cruxboxd.zygotes.company import Company
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.report import Asked, Report, read_report, split_sections
 
-# A worker that dies takes at most so much with it; tenants take turns at this grain.
+# Size of a bundle at most: what is lost if its worker dies. Tenants alternate between bundles.
 MOST_CHECKS = 128
 _MOST_BYTES = 1 << 18
 
@@ -63,7 +63,7 @@ class Bundle(Job):
             self.again(job)
 
     def stuck(self, report: bytes) -> None:
-        """What the worker has not come to goes elsewhere; the job it is stuck on may have more of the kind."""
+        """Requeue the jobs that the stalled worker has not reached. The job it runs may have more checks that stall."""
         begun = split_sections(self.unsealed(report), len(self.members))
         if begun:
             behind, self.members = self.members[len(begun) :], self.members[: len(begun)]
@@ -73,7 +73,7 @@ class Bundle(Job):
             self.members[-1].stuck(begun[-1])
 
     def put_down(self) -> Sequence[Job]:
-        """The jobs, carried no longer."""
+        """The jobs, which are no longer part of this bundle."""
         for job in self.members:
             job.carrier, job.started_at = None, self.started_at
         return self.members

@@ -25,9 +25,9 @@ from cruxboxd.zygotes.setup import ZygoteKey
 _CHECK_S = 0.001
 # How long a tenant that has nothing to do still counts as present.
 _PRESENT_S = 10.0
-# What the daemon asks of itself: canaries, and the probes before it serves.
+# The tenant of the daemon's own checks: canaries, and the probes before it serves.
 _NOBODY = (HOUSE, "")
-# How many of a tenant's jobs are looked at for company, and for the zygotes they need.
+# How many of a tenant's jobs are examined: for one that may share a worker, and for the zygotes they need.
 _LOOK_AHEAD = 64
 
 

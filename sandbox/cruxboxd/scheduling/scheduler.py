@@ -74,7 +74,7 @@ class Scheduler:
 
     async def _run(self, job: Job) -> list[Result]:
         """The result of the job, and of its partner if it has one. A wall timeout that may be the host's is run again
-        with more wall time; if that ends in the same way on a host as crowded, it is nobody's."""
+        with more wall time; if that ends in the same way on a host as crowded, it is a SANDBOX_ERROR."""
         job.outlet = current_outlet.get()
         results = await self._run_once(job)
         if not any(map(starvation.is_unsure, results)):
@@ -202,7 +202,7 @@ class Scheduler:
         await self._fleet.close()
 
     async def _sweep(self) -> None:
-        """Watch the watchers, and whether work is handed out."""
+        """Check periodically that zygotes answer and that work is handed out."""
         while not self._is_closed:
             await asyncio.sleep(_SWEEP_S)
             self._fleet.watch()
@@ -222,7 +222,7 @@ class Scheduler:
     # ---- scheduling --------------------------------------------------------------------------------------------
 
     def _requeue(self, job: Job) -> None:
-        """A job that a zygote could not finish: again, or our failure when it was tried often enough."""
+        """Queue again a job that a zygote could not finish; after enough attempts it fails as a sandbox error."""
         if isinstance(job, Bundle):
             for member in reversed(job.put_down()):
                 member.attempts += job.attempts
@@ -237,7 +237,7 @@ class Scheduler:
             self._queue.put_first(job)
 
     def _give_up(self, key: ZygoteKey, reason: str) -> None:
-        """No such zygote starts: what waits for one ends as our failure."""
+        """Zygotes of this kind do not start: the jobs that wait for one end as a failure of the sandbox."""
         for job in self._queue.take_all(lambda job: job.key == key):
             job.finish(Result(error=f"no zygote: {reason}", attempts=job.attempts + 1))
 
@@ -297,8 +297,9 @@ class Scheduler:
         return True
 
     def _fill_second_lane(self, job: Job) -> bool:
-        """All slots are taken: let the job wait ready behind a running one of its kind. Not once more if it has been
-        called back: where workers are a little slower than fast, that might never end."""
+        """If all slots are taken, put the job into the second lane of a busy zygote of its kind. A job that was called
+        back from there is not put there again: if workers take slightly longer than the fast phase, that could repeat
+        for ever."""
         zygote = None if job.was_called_back or job.partner is not None else self._fleet.behind(job.key)
         if zygote is None:
             return False
@@ -329,6 +330,6 @@ class Scheduler:
 
 
 def _leave_company(job: Job) -> None:
-    """What came of the job is not used: nobody shall wait for its audit."""
+    """The result of the job is not used, so nobody waits for its audit."""
     if job.future.done() and not job.future.cancelled():
         job.future.result().leave()

@@ -27,7 +27,7 @@ def wider(job: Job) -> Job:
 
 
 def decided(results: Sequence[Result], cpus: int) -> list[Result]:
-    """Those that are unsure still: late on a host that had room, nobody's failure on one that had not."""
+    """Results that are still unsure: TIMED_OUT on a host that had room, a SANDBOX_ERROR on a crowded one."""
     killed = messages.KILLED_STARVED if is_crowded(cpus) else messages.KILLED_WALL
     return [
         replace(result, facts=replace(result.facts, killed=killed)) if is_unsure(result) else result

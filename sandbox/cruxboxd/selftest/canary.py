@@ -22,7 +22,7 @@ from cruxboxd.waiting import within
 log = logging.getLogger(__name__)
 
 _ANSWER_WITHIN_S = 30.0
-_STALLED_S = 5.0  # for so long work may wait with nothing in its way, before that is more than a hand-over
+_STALLED_S = 5.0  # seconds for which work may wait although nothing holds it back
 _LIMITS = Limits(cpu_ms=2_000, wall_ms=10_000, memory_bytes=256 << 20, steps=1_000_000, output_bytes=1 << 16)
 _FORGER = """\
 class AlwaysEqual(str):

@@ -164,7 +164,7 @@ async def _try_forbidden(
 
 
 async def _try_slowly(scheduler: Scheduler, key: ZygoteKey, config: Config) -> str:
-    """A worker that outlives the fast phase is watched in another way: its priority is lowered, and it comes back."""
+    """Check a worker that outlives the fast phase, which is watched in another way and at a lower priority."""
     job = Job(key=key, kind=messages.JOB_EXPRESSION, fields=[_SLOW], limits=config.default_limits)
     result = await scheduler.run(job)
     if result.error or not result.facts.is_clean:

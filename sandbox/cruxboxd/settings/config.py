@@ -116,7 +116,7 @@ class Config:
     hash_seed: str = "0"
     scratch_bytes: int = 32 * MIB  # of a worker's scratch folder; 0 for none
     audit_share: float = 1 / 512
-    # Layers between checks that share a worker which a test has opened. No flag, variable or file can say so.
+    # Protections between the checks of one worker that a test has switched off. No flag, variable or file sets this.
     opened: frozenset[str] = frozenset()
 
 

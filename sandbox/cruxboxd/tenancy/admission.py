@@ -23,7 +23,7 @@ _MOST_QUOTA_WAIT_S = 60.0
 
 @dataclass
 class _Held:
-    """What one tenant has here."""
+    """What one tenant has in the queue: RPCs, checks and bytes."""
 
     checks: int = 0
     bytes: int = 0

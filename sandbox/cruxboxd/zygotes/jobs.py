@@ -171,7 +171,7 @@ class Job:
         return (1 << 18) + self.seals * seals.RECORD_BYTES + a_check + min((self.checks - 1) * a_check, _MORE_BYTES)
 
     def stuck(self, report: bytes) -> None:
-        """Its worker gets nothing done; `report` is what it has said until now."""
+        """The worker has stalled; `report` is its report so far."""
         if self.on_stuck is not None and not self.is_cancelled:
             self.on_stuck(self.unsealed(report))
 
@@ -187,7 +187,7 @@ class Job:
         broken = found.broken
         if not broken and result.facts.status in _NO_ENDS:
             broken = (seals.UNFINISHED,)
-        # How the worker ended is then nobody's end: the check that it came upon runs again.
+        # The worker's end is then attributed to no check. The check it was running runs again.
         facts = replace(result.facts, status=0, killed=messages.NOT_KILLED) if broken else result.facts
         return replace(result, report=found.report, facts=facts, unsealed=broken)
 
@@ -204,7 +204,7 @@ class Job:
         return ()
 
     def charge(self, cpu_ns: int) -> None:
-        """A worker that ran for it has to be followed by another one."""
+        """Keep the CPU time of a worker that another one has to follow."""
         self.spent_ns += cpu_ns
 
     def finish(self, result: Result) -> None:

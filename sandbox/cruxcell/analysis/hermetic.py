@@ -7,8 +7,8 @@ harmless; what is on none is refused, whatever it is:
 
 * the interpreter: 3.8 to 3.13, whose operations were each looked at;
 * operations (`operations.OPERATIONS`): no class statement, no attribute that is assigned to (modules outlive the
-  namespace, and some exceptions believe what they are told), no `with`, no class patterns, nothing asynchronous, no
-  type parameters;
+  namespace, and the text of some exceptions depends on attributes), no `with`, no class patterns, nothing asynchronous,
+  no type parameters;
 * names that are looked up: those of the program itself (one that it does not bind is a NameError) and SAFE_BUILTINS,
   which are pure functions and plain types, but of no other builtin; none begins with an underscore and has more to it;
 * attributes: the public ones of plain types, `args` and `value` of exceptions, the methods of generators. So none leads
@@ -45,8 +45,8 @@ _TRIED = (3, 8) <= sys.version_info[:2] <= (3, 13)
 
 # ---- the lists -----------------------------------------------------------------------------------------------------
 
-# The text of a decoding error shows a byte of memory where it is told to look, beyond its own object in all versions;
-# its kin are not trusted either. And how much memory is left depends on who was there before.
+# The text of a UnicodeDecodeError shows the byte at the position it was given, which may lie outside its object in all
+# versions; related classes are not trusted either. A MemoryError depends on the memory that earlier checks left.
 _READING = ("UnicodeDecodeError", "UnicodeEncodeError", "UnicodeTranslateError", "MemoryError")
 SAFE_BUILTINS = frozenset(
     [

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _APPLY = compile("f(*a, **k)", "<check>", "eval")
 _CODECS = sys.modules["encodings"]._cache
-# After so much CPU time of candidates a worker is not as good as new: memory may lie in pieces. When a check takes far
-# longer, the daemon has others do the rest meanwhile, so this one must not.
+# After this much CPU time of candidates no other check shares the worker, as its memory may be fragmented. When a check
+# takes far longer, the daemon has others do the rest meanwhile, so this one must not.
 _SPENT_NS = 20_000_000
 
 

@@ -35,7 +35,7 @@ class Workbench:
     Made before the fork, so that the worker only has to write down its limits.
     """
 
-    # No other attribute: nothing can be put in front of a method.
+    # There is no other attribute, so a candidate cannot shadow a method.
     __slots__ = (
         "_budget", "_ended", "_started", "arguments", "helper", "index", "opened", "output_limit", "progress",
         "report", "stderr", "stdout", "step_limit", "used_cpu_ns",
@@ -187,7 +187,7 @@ class Workbench:
 
     def finish(self, status=messages.EXIT_DONE):
         # type: (int) -> None
-        """Leave. No atexit handler, destructor or buffered stream of the candidate gets another word."""
+        """End the process. No atexit handler, destructor or buffered stream of the candidate runs any more."""
         os._exit(status)
 
     def _output_limit(self):

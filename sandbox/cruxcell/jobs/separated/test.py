@@ -113,7 +113,7 @@ class _TestLink(Link):
         self._lend()
         listens = self._listens()
         for name in listens:
-            self._tell("printed", name)  # what it printed before is not for who listens now
+            self._tell("printed", name)  # output from before is not for the new stream
         kind, value = self._exchange_or_leave(operation, fields)
         for name in listens:
             printed = self._tell("printed", name)
