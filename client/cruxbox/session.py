@@ -16,7 +16,7 @@ from typing import Any
 from cruxbox.batch import Batch, Sizes
 from cruxbox.errors import CruxboxError, DeadlineExceeded
 from cruxbox.model import Task, Verdict
-from cruxbox.printable import printable
+from cruxbox.printable import counted, printable
 from cruxbox.retry import Backoff, Failure
 
 # Positions that may be open for each distinct check that may be: duplicates are cheap, not free.
@@ -213,7 +213,7 @@ class Session:
         if failure is None:
             if not carried:
                 return
-            failure = Failure("UNAVAILABLE", f"the stream ended while {carried} checks had no verdict")
+            failure = Failure("UNAVAILABLE", f"the stream ended while {counted(carried, 'check')} had no verdict")
         if not failure.retryable:
             raise self._error(failure)
         self._rest(self._streams[number], carried, failure, now)

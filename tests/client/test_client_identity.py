@@ -68,7 +68,9 @@ def test_a_token_over_tls_opens_the_door(secured, keys, tokens, monkeypatch, cap
             assert "crux_wrong" not in str(caught.value)
     monkeypatch.setenv("CRUXBOX_TLS_CA", str(keys / "ca.pem"))
     assert main(["info", "--server", target]) == 2
-    assert "does not know who is calling" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "does not know who is calling" in told
+    assert "the command line reads the token from CRUXBOX_TOKEN, which is not set" in told
     monkeypatch.setenv("CRUXBOX_TOKEN", "crux_secret")
     assert main(["info", "--server", target]) == 0
 

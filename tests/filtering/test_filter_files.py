@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cruxbox.cli import main
 from cruxbox.errors import DataError
-from cruxbox.filtering import PAPER, RELEASED, Plan, Rules, candidate, filter_candidates, filter_file
+from cruxbox.filtering import PAPER, RELEASED, Plan, Rules, candidate, files, filter_candidates, filter_file
 from cruxbox.model import Limits
 from filter_interpreters import python39
 
@@ -128,12 +128,34 @@ def test_parquet_in_and_out(tmp_path, client):
     assert read(plan.rejects) == []
 
 
-def test_empty_input_gives_empty_output(tmp_path, client):
-    plan = Plan(write(tmp_path / "in.jsonl", []), tmp_path / "kept.parquet", tmp_path / "refused.jsonl")
-    pytest.importorskip("pyarrow")
-    assert filter_file(plan, client).rows == 0
-    assert plan.out.exists()
-    assert read(plan.rejects) == []
+@pytest.mark.parametrize(
+    ("rows", "words"), [([], "no usable row, it is empty"), (["{\n", {"input": "1"}], "no usable row$")]
+)
+def test_a_file_without_a_usable_row_is_a_mistake_and_leaves_nothing(tmp_path, client, rows, words):
+    plan = Plan(write(tmp_path / "in.jsonl", rows), tmp_path / "kept.jsonl", tmp_path / "refused.jsonl")
+    with pytest.raises(DataError, match=words):
+        filter_file(plan, client)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_a_run_that_is_interrupted_says_how_to_go_on(tmp_path, server, capsys, monkeypatch):
+    """A run that has done nothing leaves nothing to go on with."""
+    write(tmp_path / "in.jsonl", list(candidates(4, 20)))
+    words = ["filter", str(tmp_path / "in.jsonl"), "--out", str(tmp_path / "kept.jsonl"), "--server", server]
+    judge = files._take
+    done = []
+
+    def interrupted(*arguments):
+        if len(done) == 5:
+            raise KeyboardInterrupt
+        done.append(judge(*arguments))
+
+    monkeypatch.setattr(files, "_take", interrupted)
+    assert main(words) == 130
+    assert "kept.jsonl.journal; --resume goes on with it" in capsys.readouterr().err
+    assert main([*words, "--restart"]) == 130
+    assert capsys.readouterr().err == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
 # A process that filters, and is killed at a row of the input.

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from cruxbox.errors import CruxboxError
+from cruxbox.errors import CruxboxError, Unauthenticated
 from cruxbox.printable import printable
 
 # Name: (module, the sentence in `cruxbox --help`).
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _Ended as ended:
         return 128 + ended.signal
     except CruxboxError as error:
-        return _complain(str(error))
+        return _complain(f"{error}{_missing_token(error)}")
     except ModuleNotFoundError as error:
         extra = _EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:
@@ -193,6 +193,13 @@ def _show_version(wanted: bool) -> None:
 
 def _nothing() -> None:
     pass
+
+
+def _missing_token(error: CruxboxError) -> str:
+    """Where the command line takes a token from, if a server refused a caller that showed none."""
+    if isinstance(error, Unauthenticated) and not os.environ.get("CRUXBOX_TOKEN"):
+        return "; the command line reads the token from CRUXBOX_TOKEN, which is not set"
+    return ""
 
 
 def _complain(sentence: str) -> int:

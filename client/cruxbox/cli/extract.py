@@ -12,9 +12,17 @@ from cruxbox.building.extraction import Rules, extract_candidate
 from cruxbox.building.prompts import Style
 from cruxbox.building.rows import write_records
 from cruxbox.cli.connect import AsJson
-from cruxbox.cli.prompts import choose_set
+from cruxbox.cli.prompts import Template, choose_set
 from cruxbox.cli.show import print_json, say
 from cruxbox.files import check_output, write_text
+
+RulesOption = Annotated[
+    Rules,
+    typer.Option(
+        "--rules",
+        help="How a chain of thought without [ANSWER] is read: as the release's openai or hf code, or lenient.",
+    ),
+]
 
 
 class Kind(str, enum.Enum):
@@ -41,17 +49,9 @@ def command(
     cot: Annotated[
         bool, typer.Option("--cot", help="The completions have a chain of thought before the answer.")
     ] = False,
-    rules: Annotated[
-        Rules,
-        typer.Option(
-            help="How a chain of thought without [ANSWER] is read: as the release's openai or hf code, or lenient."
-        ),
-    ] = Rules.LENIENT,
+    rules: RulesOption = Rules.LENIENT,
     style: Annotated[Style, typer.Option(help="Style of the prompts, which gives the stop words.")] = Style.TAGGED,
-    template: Annotated[
-        Optional[str],
-        typer.Option(help="Prompt set: a .toml file, or the name of a built-in set.", metavar="FILE.toml"),
-    ] = None,
+    template: Template = None,
     prompts: Annotated[
         Optional[Path], typer.Option(help="Prompts to remove from the start of the completions.", metavar="FILE")
     ] = None,

@@ -14,8 +14,10 @@ from rich.table import Table
 from cruxbox.building.rows import count_rows
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.running import Running, runs_programs
-from cruxbox.cli.show import note, print_json, print_table, say
+from cruxbox.cli.show import note, print_json, print_table, resumable, say
 from cruxbox.filtering import SENTENCES, Plan, Summary, filter_file, load_rules
+from cruxbox.filtering.outputs import journal_of
+from cruxbox.printable import counted
 from cruxbox.terminal import Terminal
 
 # Bad rows that are reported one by one; all are counted, and all are in the file of refused rows.
@@ -59,7 +61,9 @@ def command(
     reporter = _Reporter()
     started = time.monotonic()
     spare_the_collector()
-    with running.connect() as client, _progress(candidates) as progress:
+    journal = journal_of(out)
+    kept = resumable(lambda: journal if journal.exists() else None)
+    with running.connect() as client, kept, _progress(candidates) as progress:
         summary = filter_file(plan, client, on_bad_row=reporter, on_progress=progress)
     reporter.finish()
     elapsed_s = time.monotonic() - started
@@ -91,7 +95,7 @@ class _Reporter:
 
     def finish(self) -> None:
         if self._count > _REPORTED:
-            note(f"{self._count - _REPORTED} more rows cannot be used")
+            note(f"{counted(self._count - _REPORTED, 'more row')} cannot be used")
 
 
 @contextmanager
@@ -128,9 +132,9 @@ def _show(summary: Summary, elapsed_s: float) -> None:
         table.add_row(name, SENTENCES[name], f"{count:,}")
     if summary.rejected:
         print_table(table)
-    facts: list[Any] = [f"{summary.kept:,} of {summary.pairs:,} pairs kept, {summary.rows:,} rows"]
+    facts: list[Any] = [f"{summary.kept:,} of {counted(summary.pairs, 'pair')} kept, {counted(summary.rows, 'row')}"]
     if summary.bad_rows:
-        facts.append(f"{summary.bad_rows:,} bad rows")
+        facts.append(counted(summary.bad_rows, "bad row"))
     if summary.given_differs:
         facts.append(f"{summary.given_differs:,} given outputs were wrong")
     facts.append(f"{elapsed_s:.1f} s, {summary.pairs / max(elapsed_s, 1e-9):,.0f} pairs/s")

@@ -5,18 +5,20 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
 
 from cruxbox.cli.connect import AsJson
-from cruxbox.cli.show import note, print_json, say
+from cruxbox.cli.show import note, print_json, resumable, say
 from cruxbox.errors import DataError, InvalidRequest
 from cruxbox.files import check_output, output_file
 from cruxbox.generation import Cache, Parameters, Progress, Prompt, Result, generate, read_prompt_file
 from cruxbox.generation.endpoint import KEY_VARIABLE, Endpoint
 from cruxbox.generation.runner import BACKOFF
+from cruxbox.printable import counted
 from cruxbox.retry import Backoff
 
 BaseUrl = Annotated[
@@ -76,24 +78,46 @@ def command(
     """
     parameters = Parameters(model, temperature, top_p, max_tokens, tuple(stop) if stop else None, seed, system, chat)
     check_output(out, prompts)
-    asked = read_prompt_file(prompts)
     started = time.monotonic()
-    with open_cache(out, resume, restart) as cache, progress_line() as watch:
-        result = generate(
-            asked,
-            parameters,
-            lambda: Endpoint(base_url, key_variable=key_env, timeout_s=timeout, connections=concurrency),
-            cache,
-            n=n,
-            backoff=Backoff(retries, BACKOFF.base_s, BACKOFF.cap_s),
-            watch=watch,
-        )
-    if not result.progress.failed:
-        write_raw(out, asked, result)
+    result = complete(
+        prompts, out, parameters, n, resume, restart,
+        Endpoints(base_url, key_env, timeout, concurrency, retries),
+    )  # fmt: skip
     _report(result.progress, time.monotonic() - started, out, as_json)
     if result.progress.failed:
-        tell_failures(result.progress)
         raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """How an endpoint is called: its URL, the variable with the key, seconds for a request, requests at a time, and how
+    often one is retried."""
+
+    base_url: str
+    key_variable: str
+    timeout_s: float
+    concurrency: int
+    retries: int
+
+    def open(self) -> Endpoint:
+        return Endpoint(
+            self.base_url, key_variable=self.key_variable, timeout_s=self.timeout_s, connections=self.concurrency
+        )
+
+
+def complete(
+    prompts: Path, out: Path, parameters: Parameters, n: int, resume: bool, restart: bool, how: Endpoints
+) -> Result:
+    """Complete the prompts of a file and write `out`. If a prompt has failed, it is not written; stderr says which."""
+    asked = read_prompt_file(prompts)
+    with open_cache(out, resume, restart) as cache, progress_line() as watch:
+        backoff = Backoff(how.retries, BACKOFF.base_s, BACKOFF.cap_s)
+        result = generate(asked, parameters, how.open, cache, n=n, backoff=backoff, watch=watch)
+    if result.progress.failed:
+        _tell_failures(result.progress)
+    else:
+        _write_raw(out, asked, result)
+    return result
 
 
 @contextmanager
@@ -106,17 +130,18 @@ def open_cache(out: Path, resume: bool, restart: bool) -> Iterator[Cache]:
     try:
         if len(cache) and not resume and not restart:
             raise DataError(
-                f"{path}: holds {len(cache)} completions of an earlier run; --resume goes on with them, --restart "
-                "forgets them"
+                f"{path}: holds {counted(len(cache), 'completion')} of an earlier run; --resume goes on with "
+                "them, --restart forgets them"
             )
         if restart:
             cache.clear()
-        yield cache
+        with resumable(lambda: path if len(cache) else None):
+            yield cache
     finally:
         cache.close()
 
 
-def write_raw(out: Path, prompts: list[Prompt], result: Result) -> None:
+def _write_raw(out: Path, prompts: list[Prompt], result: Result) -> None:
     """A line `{id, completions, finish_reasons}` for each prompt, in their order."""
     with output_file(out) as file:
         file.write_text(
@@ -134,11 +159,12 @@ def write_raw(out: Path, prompts: list[Prompt], result: Result) -> None:
         )
 
 
-def tell_failures(progress: Progress) -> None:
+def _tell_failures(progress: Progress) -> None:
     """Which prompts have failed, and what to do about it."""
     for id, why in list(progress.failed.items())[:10]:
         note(f"prompt {id} has no completions: {why}")
-    note(f"{len(progress.failed)} prompts have failed; nothing is written yet. --resume asks for these alone.")
+    failed = counted(len(progress.failed), "prompt")
+    note(f"{failed} failed; nothing is written yet. --resume asks only for what is missing.")
 
 
 def _report(progress: Progress, elapsed_s: float, out: Path, as_json: bool) -> None:
@@ -157,9 +183,9 @@ def _report(progress: Progress, elapsed_s: float, out: Path, as_json: bool) -> N
         print_json(facts)
         return
     say(
-        f"{progress.done:,} completions ({progress.cached:,} were there), {progress.requests:,} requests, "
-        f"{progress.retries:,} of them again, {progress.prompt_tokens:,} + {progress.completion_tokens:,} tokens, "
-        f"{elapsed_s:.1f} s: {out}"
+        f"{counted(progress.done, 'completion')} ({progress.cached:,} were there), "
+        f"{counted(progress.requests, 'request')}, {progress.retries:,} of them again, "
+        f"{progress.prompt_tokens:,} + {progress.completion_tokens:,} tokens, {elapsed_s:.1f} s: {out}"
     )
 
 

@@ -16,6 +16,16 @@ from cruxbox.building.rows import Row, read_rows, write_records
 from cruxbox.cli.show import note
 from cruxbox.errors import DataError
 from cruxbox.files import check_output
+from cruxbox.printable import counted
+
+Cot = Annotated[bool, typer.Option("--cot", help="Ask for a chain of thought first.")]
+StyleOption = Annotated[
+    Style, typer.Option("--style", help="tagged: tags around the parts. assert: plain files with assertions.")
+]
+Template = Annotated[
+    Optional[str],
+    typer.Option("--template", help="Prompt set: a .toml file, or the name of a built-in set.", metavar="FILE.toml"),
+]
 
 
 class Kind(str, enum.Enum):
@@ -37,14 +47,9 @@ def command(
         Optional[Path], typer.Argument(help="The data set, for input and output.", metavar="DATA", show_default=False)
     ] = None,
     *,
-    cot: Annotated[bool, typer.Option("--cot", help="Ask for a chain of thought first.")] = False,
-    style: Annotated[
-        Style, typer.Option(help="tagged: tags around the parts. assert: plain files with assertions.")
-    ] = Style.TAGGED,
-    template: Annotated[
-        Optional[str],
-        typer.Option(help="Prompt set: a .toml file, or the name of a built-in set.", metavar="FILE.toml"),
-    ] = None,
+    cot: Cot = False,
+    style: StyleOption = Style.TAGGED,
+    template: Template = None,
     schedule: Annotated[
         recipe.Schedule,
         typer.Option(help="For candidates. released: the published 2,040 prompts. even: 1,725 with equal weights."),
@@ -70,7 +75,7 @@ def command(
         records = [chosen.record(row) for row in _rows(data, kind)]
     if out is not None:
         write_records(out, records)
-        note(f"{len(records)} prompts are in {out}")
+        note(f"{counted(len(records), 'prompt')} written to {out}")
         return
     for record in records:
         sys.stdout.write(json.dumps(record) + "\n")

@@ -12,9 +12,10 @@ from cruxbox.building.extraction import Rules
 from cruxbox.building.prompt_set import PromptSet
 from cruxbox.building.prompts import Style
 from cruxbox.building.rows import Row, write_records
+from cruxbox.cli import extract as extracting
 from cruxbox.cli import generate as generating
+from cruxbox.cli import prompts as prompting
 from cruxbox.cli.connect import AsJson
-from cruxbox.cli.prompts import choose_set
 from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.score import AccountingName, Mode, scored_file, summary_of
 from cruxbox.cli.score_table import show
@@ -22,10 +23,10 @@ from cruxbox.cli.show import note, print_json, progress_bar
 from cruxbox.cruxeval import Dataset, read_dataset
 from cruxbox.errors import DataError
 from cruxbox.files import output_file, write_text
-from cruxbox.generation import Parameters, generate, read_prompt_file
-from cruxbox.generation.endpoint import KEY_VARIABLE, Endpoint
+from cruxbox.generation import Parameters
+from cruxbox.generation.endpoint import KEY_VARIABLE
 from cruxbox.generation.runner import BACKOFF
-from cruxbox.retry import Backoff
+from cruxbox.printable import counted
 from cruxbox.scoring import Job, score
 
 _MAX_STEPS = 1_000_000
@@ -41,20 +42,10 @@ def command(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for prompts, completions and scores.")] = Path(
         "runs"
     ),
-    cot: Annotated[bool, typer.Option("--cot", help="Ask for a chain of thought first.")] = False,
-    style: Annotated[
-        Style, typer.Option(help="tagged: tags around the parts. assert: plain files with assertions.")
-    ] = Style.TAGGED,
-    template: Annotated[
-        Optional[str],
-        typer.Option(help="Prompt set: a .toml file, or the name of a built-in set.", metavar="FILE.toml"),
-    ] = None,
-    rules: Annotated[
-        Rules,
-        typer.Option(
-            help="How a chain of thought without [ANSWER] is read: as the release's openai or hf code, or lenient."
-        ),
-    ] = Rules.LENIENT,
+    cot: prompting.Cot = False,
+    style: prompting.StyleOption = Style.TAGGED,
+    template: prompting.Template = None,
+    rules: extracting.RulesOption = Rules.LENIENT,
     accounting: Annotated[AccountingName, typer.Option(help="As in cruxbox score.")] = AccountingName.strict,
     n: generating.Samples = 10,
     temperature: generating.Temperature = 0.2,
@@ -79,28 +70,19 @@ def command(
     FOLDER gets MODEL_temp{T}_{mode}.prompts.jsonl, .raw.jsonl, .generations.json and, in `scored`, what cruxbox
     leaderboard and compare read. After a kill, --resume requests only the missing completions.
     """
-    chosen = choose_set(mode.value, template, cot, style)
+    chosen = prompting.choose_set(mode.value, template, cot, style)
     parameters = Parameters(model, temperature, top_p, max_tokens, tuple(stop) if stop else None, seed, system, chat)
     rows = read_dataset(data)
     name = f"{_safe(model)}{_way(template, cot, style)}_temp{temperature:g}_{mode.value}"
     _make(out / "scored")
     prompts, raw = out / f"{name}.prompts.jsonl", out / f"{name}.raw.jsonl"
     write_records(prompts, (chosen.record(row) for row in rows.values()))
-    asked = read_prompt_file(prompts)
-    with generating.open_cache(raw, resume, restart) as cache, generating.progress_line() as watch:
-        result = generate(
-            asked,
-            parameters,
-            lambda: Endpoint(base_url, key_variable=key_env, timeout_s=timeout, connections=concurrency),
-            cache,
-            n=n,
-            backoff=Backoff(retries, BACKOFF.base_s, BACKOFF.cap_s),
-            watch=watch,
-        )
+    result = generating.complete(
+        prompts, raw, parameters, n, resume, restart,
+        generating.Endpoints(base_url, key_env, timeout, concurrency, retries),
+    )  # fmt: skip
     if result.progress.failed:
-        generating.tell_failures(result.progress)
         raise typer.Exit(1)
-    generating.write_raw(raw, asked, result)
     generations = {id: _generations(chosen, rows[id], texts, rules) for id, texts in result.completions.items()}
     write_text(out / f"{name}.generations.json", json.dumps(generations, indent=0) + "\n")
     summary = _scored(out / "scored" / f"{name}.json", rows, generations, mode, accounting, running)
@@ -110,7 +92,8 @@ def command(
         print_json(summary)
     else:
         show(summary, ACCOUNTINGS[accounting.value].name)
-        note(f"{progress.done:,} completions, {progress.cached:,} of them from an earlier run; all files are in {out}")
+        total = counted(progress.done, "completion")
+        note(f"{total}, {progress.cached:,} of them from an earlier run; all files are in {out}")
 
 
 def _generations(chosen: PromptSet, row: Row, texts: list[str], rules: Rules) -> list[str]:

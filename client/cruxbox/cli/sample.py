@@ -56,6 +56,8 @@ def command(
                 continue
             _report(item, strict)
             counts["bad"] += 1
+        if not counts["rows"]:
+            raise DataError(f"{kept}: no usable row")
 
     take = select if order is Order.HASH else select_permuted
     chosen = take(rows(), n, seed, one_per_program=one_per_program)

@@ -22,11 +22,12 @@ from rich.table import Table
 from cruxbox.building.rows import write_records
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.running import Running, parameter, with_options
-from cruxbox.cli.show import note, print_json, print_table, progress_bar
+from cruxbox.cli.show import note, print_json, print_table, progress_bar, resumable
 from cruxbox.cli.whereabouts import Whereabouts
 from cruxbox.errors import DataError, InvalidRequest
 from cruxbox.files import check_output
 from cruxbox.journal import Journal
+from cruxbox.printable import counted
 from cruxbox.problems.reading import ReadProblem, read_problems, read_samples
 from cruxbox.problems.results import FAULT, Fields, marks_of, mean_pass_at_k, scores_of
 from cruxbox.problems.running import Runner, Way
@@ -221,7 +222,8 @@ def _opened(request: Request, identity: Mapping[str, Any]) -> Iterator[_Done]:
     try:
         done.begin(request.resume, request.restart)
         try:
-            yield done
+            with resumable(lambda: path if done.fields else None):
+                yield done
         except BaseException:
             keep = bool(done.fields)
             raise
@@ -319,7 +321,7 @@ def _show(summary: Mapping[str, Any]) -> None:
         )
     if summary["resumed"]:
         note(f"{summary['resumed']:,} of the samples had been run before.")
-    note(f"{summary['samples']:,} samples in {summary['elapsed_s']:.2f} s; results: {summary['out']}")
+    note(f"{counted(summary['samples'], 'sample')} in {summary['elapsed_s']:.2f} s; results: {summary['out']}")
 
 
 def _with_bounds(figures: Mapping[str, float], bounds: Mapping[str, Sequence[float]], k: str) -> str:

@@ -8,11 +8,12 @@ from typing import Any
 from rich.table import Table
 
 from cruxbox.cli.show import note, print_table
+from cruxbox.printable import counted
 
 _REASONS = {
-    "skipped": "dropped by it unseen",
-    "spliced": "passed by it as spliced text",
-    "refused": "not passed by it",
+    "skipped": "it leaves out {}",
+    "spliced": "it passes {} only because it splices their text into an assertion",
+    "refused": "it does not pass {} that pass here",
 }
 
 
@@ -34,7 +35,8 @@ def show(summary: Mapping[str, Any], accounting: str) -> None:
     for entry in summary["files"]:
         _show_difference(entry)
     note(
-        f"{summary['checks']:,} checks, {summary['distinct']:,} of them distinct, in {summary['elapsed_s']:.2f} s."
+        f"{counted(summary['checks'], 'check')}, {summary['distinct']:,} of them distinct, "
+        f"in {summary['elapsed_s']:.2f} s."
         + ("" if all(entry["masked"] == 0 for entry in summary["files"]) else " Masked ones are faults of the sandbox.")
     )
 
@@ -43,7 +45,7 @@ def _show_difference(entry: Mapping[str, Any]) -> None:
     reference = entry.get("reference")
     if not reference or not reference["differs"]:
         return
-    reasons = ", ".join(f"{count} {_REASONS[reason]}" for reason, count in reference["differs"].items())
+    reasons = ", ".join(_REASONS[reason].format(count) for reason, count in reference["differs"].items())
     figures = ", ".join(f"pass@{k} {_percent(value)}" for k, value in reference["pass_at_k"].items())
     examples = f" (such as {', '.join(reference['examples'])})" if reference["examples"] else ""
     note(f"{entry['path']}: the released scorer would give {figures}: {reasons}{examples}.")

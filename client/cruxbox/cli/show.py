@@ -6,10 +6,12 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
+from cruxbox.errors import DataError
 from cruxbox.printable import printable
 from cruxbox.terminal import Terminal
 
@@ -33,6 +35,24 @@ def say(sentence: str) -> None:
 def note(sentence: str) -> None:
     """A remark for people, on stderr."""
     sys.stderr.write(f"cruxbox: {printable(sentence)}\n")
+
+
+@contextmanager
+def resumable(left: Callable[[], Path | None]) -> Iterator[None]:
+    """If the body ends early, by Ctrl-C or an error, tells where its work is kept and that --resume goes on with it.
+
+    Args:
+        left: gives the file that holds what was done, None if there is nothing.
+    """
+    try:
+        yield
+    except DataError:  # a mistake in a file: its sentence says what to do
+        raise
+    except BaseException:
+        path = left()
+        if path is not None:
+            note(f"what was done so far is kept in {path}; --resume goes on with it")
+        raise
 
 
 @contextmanager

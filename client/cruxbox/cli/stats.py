@@ -1,6 +1,5 @@
 """`cruxbox stats`: what a data set is made of."""
 
-import enum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,15 +11,10 @@ from cruxbox.building.running import Steps, measure_steps
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.show import note, print_json
+from cruxbox.cli.steps import Count, CountOption
 from cruxbox.errors import CruxboxError, Unavailable
 from cruxbox.model import StepCount
-
-
-class Count(str, enum.Enum):
-    """What to count as a step when rows bring no count of their own."""
-
-    INSTRUCTIONS = "instructions"
-    EVENTS = "events"
+from cruxbox.printable import counted
 
 
 @runs_programs()
@@ -28,12 +22,7 @@ def command(
     data: Annotated[Path, typer.Argument(help="JSON Lines or Parquet rows {code, input, output, id}.", metavar="DATA")],
     *,
     run: Annotated[bool, typer.Option("--run/--no-run", help="Run the rows without `steps`, to count them.")] = True,
-    count: Annotated[
-        Count,
-        typer.Option(
-            help="instructions: bytecode instructions of the call. events: trace events, the paper's numsteps."
-        ),
-    ] = (Count.INSTRUCTIONS),
+    count: CountOption = Count.INSTRUCTIONS,
     methods: Annotated[
         Methods,
         typer.Option(help="call: rows that call a method. text: rows whose text contains .name, as in the paper."),
@@ -58,13 +47,15 @@ def command(
     from cruxbox.stats.tables import print_dataset, terminal
 
     console = terminal()
-    console.print(f"{data}: {len(rows)} rows" + (f", {len(bad)} bad ones left out" if bad else ""), style="bold")
+    console.print(
+        f"{data}: {counted(len(rows), 'row')}" + (f", {len(bad)} bad ones left out" if bad else ""), style="bold"
+    )
     print_dataset(stats, console)
     console.print(f"Steps: {source}.", style="dim")
     for reason in steps.problems[:10]:
         note(f"no steps: {reason}")
     if len(steps.problems) > 10:
-        note(f"no steps: {len(steps.problems) - 10} more rows")
+        note(f"no steps: {counted(len(steps.problems) - 10, 'more row')}")
 
 
 def _steps(rows: list[Row], running: Running, run: bool, count: Count) -> tuple[Steps, str]:

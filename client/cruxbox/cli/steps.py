@@ -26,19 +26,22 @@ _COUNTED = (Outcome.EVALUATED, Outcome.PASSED)
 class Count(str, enum.Enum):
     """What a step is."""
 
-    instructions = "instructions"
-    events = "events"
+    INSTRUCTIONS = "instructions"
+    EVENTS = "events"
+
+
+CountOption = Annotated[
+    Count,
+    typer.Option(
+        "--count", help="instructions: bytecode instructions of the call. events: trace events, the paper's numsteps."
+    ),
+]
 
 
 @runs_programs()
 def command(
     dataset: Annotated[Path, typer.Argument(metavar="DATA.jsonl", help="Rows {code, input, output, id}.")],
-    count: Annotated[
-        Count,
-        typer.Option(
-            help="instructions: bytecode instructions of the call. events: trace events, the paper's numsteps."
-        ),
-    ] = Count.instructions,
+    count: CountOption = Count.INSTRUCTIONS,
     out: Annotated[
         Optional[Path], typer.Option(metavar="FILE", help="Write the rows with their counts as `steps`.")
     ] = None,
@@ -78,7 +81,7 @@ def command(
 
 def _tasks(rows: Dataset, count: Count) -> Iterator[Task]:
     for row in rows.values():
-        if count is Count.instructions:
+        if count is Count.INSTRUCTIONS:
             yield Task(row.code, [EvaluateCheck(row.call)], id=row.id)
         else:
             script = ScriptCheck(_assertion(row))

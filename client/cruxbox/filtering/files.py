@@ -65,7 +65,7 @@ def filter_file(
         on_bad_row: called with a sentence for each row that cannot be used.
         on_progress: called after each row of the input.
 
-    Raises DataError for files that cannot be used, and what the sandbox's client raises.
+    Raises DataError for files that cannot be used or hold no usable row, and what the sandbox's client raises.
     """
     _check_paths(plan)
     memory = plan.out.with_name(plan.out.name + ".seen")
@@ -82,21 +82,42 @@ def filter_file(
     outputs = Outputs([plan.out, *([plan.rejects] if plan.rejects else [])], identity, seen.save, plan.checkpoint_s)
     try:
         outputs.go_on() if going_on else outputs.start()
-        items = read_candidates(plan.candidates, skip=outputs.rows_done)
-        results = filter_candidates(items, checker, plan.rules, runtime=plan.runtime, seen=seen)
-        name = plan.candidates.name
-        for result in results:
-            _take(plan, name, outputs, result, on_bad_row)
-            if ends_row(result):
-                outputs.rows_done += 1
-                outputs.checkpoint()
-                on_progress(outputs.summary)
-        outputs.finish()
+        try:
+            _run(plan, checker, seen, outputs, on_bad_row=on_bad_row, on_progress=on_progress)
+            if outputs.summary.rows == outputs.summary.bad_rows:
+                outputs.rows_done = 0
+                raise DataError(f"{plan.candidates}: no usable row" + ("" if outputs.summary.rows else ", it is empty"))
+            outputs.finish()
+        except BaseException:
+            if not outputs.rows_done:  # there is nothing to go on with
+                outputs.discard()
+            raise
     finally:
         outputs.close()
         seen.close()
-    _remove(memory)
+        if not journal_of(plan.out).exists():
+            _remove(memory)
     return outputs.summary
+
+
+def _run(
+    plan: Plan,
+    checker: Checker,
+    seen: Seen,
+    outputs: Outputs,
+    *,
+    on_bad_row: Callable[[str], None],
+    on_progress: Callable[[Summary], None],
+) -> None:
+    """Judge the candidates that are left, and write their rows."""
+    items = read_candidates(plan.candidates, skip=outputs.rows_done)
+    results = filter_candidates(items, checker, plan.rules, runtime=plan.runtime, seen=seen)
+    for result in results:
+        _take(plan, plan.candidates.name, outputs, result, on_bad_row)
+        if ends_row(result):
+            outputs.rows_done += 1
+            outputs.checkpoint()
+            on_progress(outputs.summary)
 
 
 def _take(plan: Plan, file: str, outputs: Outputs, result: Result, on_bad_row: Callable[[str], None]) -> None:

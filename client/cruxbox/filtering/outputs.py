@@ -110,6 +110,14 @@ class Outputs:
                 with suppress(FileNotFoundError):
                     partial.unlink()
 
+    def discard(self) -> None:
+        """Remove the journal and all that was written."""
+        self.close()
+        with self._complaining():
+            for path in (self.journal, *self._partials):
+                with suppress(FileNotFoundError):
+                    path.unlink()
+
     def close(self) -> None:
         files, self._files = self._files, []
         with self._complaining():

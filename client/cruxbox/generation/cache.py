@@ -49,5 +49,8 @@ class Cache:
         self._found.clear()
 
     def close(self) -> None:
-        """Let others have the file."""
-        self._journal.close()
+        """Let others have the file; an empty one is removed."""
+        if self._found:
+            self._journal.close()
+        else:
+            self._journal.remove()

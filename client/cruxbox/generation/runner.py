@@ -15,6 +15,7 @@ from cruxbox.generation.cache import Cache
 from cruxbox.generation.endpoint import Again, Answer, Endpoint, Refused
 from cruxbox.generation.prompts import Prompt
 from cruxbox.generation.requests import Parameters
+from cruxbox.printable import counted
 from cruxbox.retry import Backoff
 
 BACKOFF = Backoff(retries=8, base_s=0.5, cap_s=30.0)
@@ -185,7 +186,9 @@ class _Run:
                 if attempt >= self._backoff.retries:
                     self._given_up += 1
                     if not self._answers or self._given_up >= _HOPELESS:
-                        raise Unavailable(f"The endpoint failed {attempt + 1} times in a row: {failure}") from None
+                        raise Unavailable(
+                            f"The endpoint failed {counted(attempt + 1, 'time')} in a row: {failure}"
+                        ) from None
                     raise GivenUp(f"failed {attempt + 1} times, last with {failure}") from None
                 self._progress.retries += 1
                 await asyncio.sleep(self._backoff.delay_s(attempt, failure.wait_s))

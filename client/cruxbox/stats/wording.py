@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from cruxbox.printable import counted
 from cruxbox.stats.across import Across
 from cruxbox.stats.compare import Comparison, Estimate, ModelSummary
 from cruxbox.stats.paired import Difference
@@ -67,8 +68,7 @@ def headline(comparison: Comparison) -> list[str]:
         (model for model in comparison.models if estimate_of(model, first)),
         key=lambda model: -(estimate_of(model, first) or Estimate(first, 0, 0.0, 0.0, 0.0)).value,
     )
-    models = "1 model" if len(comparison.models) == 1 else f"{len(comparison.models)} models"
-    sentences = [f"{models} on {comparison.tasks} tasks."]
+    sentences = [f"{counted(len(comparison.models), 'model')} on {counted(comparison.tasks, 'task')}."]
     if ranked:
         best = estimate_of(ranked[0], first)
         sentences.append(

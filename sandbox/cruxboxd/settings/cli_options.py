@@ -18,7 +18,10 @@ from cruxboxd.settings.tomlfile import read_toml
 
 @dataclass(frozen=True)
 class Option:
-    """One setting: its flag, the Config field it sets, how its text is read, and what it means."""
+    """One setting: its flag, the Config field it sets, how its text is read, and what it means.
+
+    `help` may hold {default}, the default in the flag's unit.
+    """
 
     flag: str
     field: str
@@ -27,6 +30,15 @@ class Option:
     metavar: str = ""
     repeats: bool = False
     preflight: bool = False
+
+    def explained(self, config: Config) -> str:
+        """The help text, with the default that `config` has."""
+        field, _, name = self.field.partition(".")
+        value = getattr(config, f"{field}_limits" if name else field)
+        value = getattr(value, name) if name else value
+        if self.read is _mebibytes:
+            value //= MIB
+        return self.help.replace("{default}", f"{value:g}" if isinstance(value, float) else str(value))
 
 
 def _integer(text: str) -> int:
@@ -83,7 +95,8 @@ def _switch(text: str) -> bool:
 
 OPTIONS = (
     Option("listen", "listen", str, "address to serve on; repeatable", "HOST:PORT|unix:PATH", repeats=True),
-    Option("workers", "workers", _integer, "workers at the same time (default: usable CPUs)", "N", preflight=True),
+    Option("workers", "workers", _integer, "workers at the same time (default: usable CPUs, here {default})", "N",
+           preflight=True),
     Option("metrics-port", "metrics_port", _integer, "serve Prometheus metrics on this port of loopback", "P"),
     Option("metrics-listen", "metrics_listen", str, "serve Prometheus metrics on this address", "HOST:PORT"),
     Option("runtime", "runtimes", _runtime, "a runtime that checks may name; the first is the default; repeatable",
@@ -99,33 +112,38 @@ OPTIONS = (
     Option("pure", "pure", _switch, "use the pure-Python twin of the native helper", preflight=True),
     Option("namespaces", "namespaces", _switch, "use namespaces where the host allows (default: true)", "BOOL",
            preflight=True),
-    Option("scratch-mib", "scratch_bytes", _mebibytes, "size of a worker's scratch folder (default: 32; 0: none)",
-           "MIB", preflight=True),
-    Option("max-message-mib", "max_message_bytes", _mebibytes, "largest request", "MIB"),
-    Option("queue-checks", "queue_checks", _integer, "checks that may wait", "N"),
-    Option("queue-mib", "queue_bytes", _mebibytes, "bytes of checks that may wait", "MIB"),
-    Option("drain-s", "drain_s", _seconds, "seconds to finish accepted checks after SIGTERM", "S"),
+    Option("scratch-mib", "scratch_bytes", _mebibytes, "size of a worker's scratch folder (default: {default}; "
+           "0: none)", "MIB", preflight=True),
+    Option("max-message-mib", "max_message_bytes", _mebibytes, "largest request (default: {default})", "MIB"),
+    Option("queue-checks", "queue_checks", _integer, "checks that may wait (default: {default})", "N"),
+    Option("queue-mib", "queue_bytes", _mebibytes, "bytes of checks that may wait (default: {default})", "MIB"),
+    Option("drain-s", "drain_s", _seconds, "seconds to finish accepted checks after SIGTERM (default: {default})",
+           "S"),
     Option("tls-cert", "tls_cert", str, "serve TLS on TCP with this certificate chain (PEM; reloaded when it changes)",
            "FILE"),
     Option("tls-key", "tls_key", str, "the key of --tls-cert", "FILE"),
     Option("tls-client-ca", "tls_client_ca", str, "accept only callers with a certificate signed by one of these; "
            "it names the tenant", "FILE"),
     Option("connection-age-s", "connection_age_s", _seconds, "seconds after which a connection made with a client "
-           "certificate must be made anew", "S"),
+           "certificate must be made anew (default: {default})", "S"),
     Option("tokens", "tokens", str, "tenants, their quotas and hashes of their bearer tokens (TOML; read anew when it "
            "changes)", "FILE"),
     Option("insecure-listen", "insecure_listen", _switch, "allow plain text on addresses other hosts can reach"),
-    Option("canary-s", "canary_s", _seconds, "seconds between canaries: checks with a known outcome (0: none)", "S"),
+    Option("canary-s", "canary_s", _seconds, "seconds between canaries: checks with a known outcome "
+           "(default: {default}; 0: none)", "S"),
     Option("exit-with-parent", "exit_with_parent", _switch, "end when the process that started this one ends"),
     Option("parent-pid", "parent_pid", _integer, "the process that --exit-with-parent means; without it, whoever is "
            "the parent when this one first looks", "PID"),
     Option("audit-share", "audit_share", _share, "of the checks that shared a worker, the part that runs again alone "
            "and is compared (default: 1/512; 0: none)", "SHARE"),
-    Option("hash-seed", "hash_seed", str, "PYTHONHASHSEED of the candidates", "N"),
+    Option("hash-seed", "hash_seed", str, "PYTHONHASHSEED of the candidates (default: {default})", "N"),
 )  # fmt: skip
 _LIMITS = tuple(
-    Option(f"{kind}-{flag}", f"{kind}.{name}", read, f"{kind} of a check's {what}", unit)
-    for kind in ("default", "maximum")
+    Option(f"{kind}-{flag}", f"{kind}.{name}", read, says.format(what=what) + " (default: {default})", unit)
+    for kind, says in (
+        ("default", "{what} of a check that names none"),
+        ("maximum", "largest {what} that a check may name"),
+    )
     for flag, name, read, what, unit in (
         ("cpu-ms", "cpu_ms", _integer, "CPU time", "MS"),
         ("wall-ms", "wall_ms", _integer, "wall time", "MS"),
@@ -138,16 +156,24 @@ _LIMITS = tuple(
 
 def add_options(parser: argparse.ArgumentParser, is_serve: bool) -> None:
     """Offer the settings that make sense for `serve`, or for `preflight`."""
+    defaults = Config()
     for option in OPTIONS + _LIMITS:
         if not (is_serve or option.preflight):
             continue
         if option.read is _switch and not option.metavar:
-            parser.add_argument(f"--{option.flag}", action="store_const", const="true", help=option.help)
+            parser.add_argument(f"--{option.flag}", action="store_const", const="true", help=option.explained(defaults))
         else:
             action = "append" if option.repeats else "store"
-            parser.add_argument(f"--{option.flag}", action=action, metavar=option.metavar, help=option.help)
+            parser.add_argument(
+                f"--{option.flag}", action=action, metavar=option.metavar, help=option.explained(defaults)
+            )
     parser.add_argument("--config", metavar="FILE.toml", help="settings, by the names of these options")
-    parser.add_argument("--log-level", default="info", choices=("debug", "info", "warning", "error"))
+    parser.add_argument(
+        "--log-level",
+        default="info",
+        choices=("debug", "info", "warning", "error"),
+        help="the least severe messages that are logged (default: info)",
+    )
 
 
 def config_from(options: argparse.Namespace) -> Config:
