@@ -13,57 +13,81 @@ from cruxbox.cli.show import note, print_json
 from cruxbox.errors import DataError
 from cruxbox.files import check_output, write_text
 
+Task = Annotated[
+    Optional[list[str]],
+    typer.Option(
+        "--task",
+        help="Instead of SCORED: files of several tasks, such as input='scored/*_input.json'. Two files are "
+        "of one model if their names without _TASK at the end are equal.",
+        metavar="TASK=FILES",
+    ),
+]
+Unsolved = Annotated[
+    Optional[list[str]],
+    typer.Option(
+        "--unsolved", help="With --task: list the samples of which this model solves none; repeatable.", metavar="NAME"
+    ),
+]
+External = Annotated[
+    Optional[Path],
+    typer.Option(
+        "--external", help="Scores of other benchmarks, with the header model,HumanEval@1.", metavar="FILE.csv"
+    ),
+]
+Highlight = Annotated[
+    Optional[list[str]],
+    typer.Option("--highlight", help="Model to draw in colour if there are many; repeatable.", metavar="NAME"),
+]
+DataSet = Annotated[
+    Optional[Path], typer.Option("--dataset", help="The data set, for methods, lengths and steps.", metavar="DATA")
+]
+Cot = Annotated[
+    Optional[list[str]],
+    typer.Option("--cot", help="A model without and with chain of thought; repeatable.", metavar="DIRECT=COT"),
+]
+MethodsOption = Annotated[
+    Methods,
+    typer.Option(
+        "--methods", help="call: tasks that call a method. text: tasks whose text contains .name, as in the paper."
+    ),
+]
+ScoredFiles = Annotated[
+    Optional[list[str]],
+    typer.Argument(help="Scored files, as FILE or NAME=FILE.", metavar="SCORED...", show_default=False),
+]
+Baseline = Annotated[
+    str, typer.Option("--baseline", help="Model to compare the others with. Default: the first one.", metavar="NAME")
+]
+Confidence = Annotated[
+    float, typer.Option("--confidence", help="Confidence level of intervals and verdicts.", min=0.5, max=0.9999)
+]
+FailedBelow = Annotated[
+    float,
+    typer.Option(
+        "--failed-below", help="A model fails a task if its p is below this; 0 means p = 0.", min=0.0, max=1.0
+    ),
+]
+Html = Annotated[
+    Optional[Path], typer.Option("--html", help="Write a page that needs no other file.", metavar="REPORT.html")
+]
+
 
 def command(
-    scored: Annotated[
-        Optional[list[str]],
-        typer.Argument(help="Scored files, as FILE or NAME=FILE.", metavar="SCORED...", show_default=False),
-    ] = None,
+    scored: ScoredFiles = None,
     *,
-    task: Annotated[
-        Optional[list[str]],
-        typer.Option(
-            help="Instead of SCORED: files of several tasks, such as input='scored/*_input.json'. Two files are "
-            "of one model if their names without _TASK at the end are equal.",
-            metavar="TASK=FILES",
-        ),
-    ] = None,
-    unsolved: Annotated[
-        Optional[list[str]],
-        typer.Option(help="With --task: list the samples of which this model solves none; repeatable.", metavar="NAME"),
-    ] = None,
-    external: Annotated[
-        Optional[Path],
-        typer.Option(help="Scores of other benchmarks, with the header model,HumanEval@1.", metavar="FILE.csv"),
-    ] = None,
-    highlight: Annotated[
-        Optional[list[str]], typer.Option(help="Model to draw in colour if there are many; repeatable.", metavar="NAME")
-    ] = None,
-    dataset: Annotated[
-        Optional[Path], typer.Option(help="The data set, for methods, lengths and steps.", metavar="DATA")
-    ] = None,
-    baseline: Annotated[
-        str, typer.Option(help="Model to compare the others with. Default: the first one.", metavar="NAME")
-    ] = "",
-    cot: Annotated[
-        Optional[list[str]],
-        typer.Option(help="A model without and with chain of thought; repeatable.", metavar="DIRECT=COT"),
-    ] = None,
+    task: Task = None,
+    unsolved: Unsolved = None,
+    external: External = None,
+    highlight: Highlight = None,
+    dataset: DataSet = None,
+    baseline: Baseline = "",
+    cot: Cot = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples.", min=100, max=1_000_000)] = 10_000,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.", min=0)] = 0,
-    confidence: Annotated[
-        float, typer.Option(help="Confidence level of intervals and verdicts.", min=0.5, max=0.9999)
-    ] = 0.95,
-    failed_below: Annotated[
-        float, typer.Option(help="A model fails a task if its p is below this; 0 means p = 0.", min=0.0, max=1.0)
-    ] = 0.0,
-    methods: Annotated[
-        Methods,
-        typer.Option(help="call: tasks that call a method. text: tasks whose text contains .name, as in the paper."),
-    ] = Methods.CALL,
-    html: Annotated[
-        Optional[Path], typer.Option(help="Write a page that needs no other file.", metavar="REPORT.html")
-    ] = None,
+    confidence: Confidence = 0.95,
+    failed_below: FailedBelow = 0.0,
+    methods: MethodsOption = Methods.CALL,
+    html: Html = None,
     title: Annotated[str, typer.Option(help="Title of the page.")] = "Comparison of models",
     as_json: AsJson = False,
 ) -> None:
@@ -72,7 +96,7 @@ def command(
     With --task, the tasks are compared too.
     """
     from cruxbox.building.rows import read_rows
-    from cruxbox.stats import Settings, compare, read_all, read_external, read_tasks, study, to_json
+    from cruxbox.stats import Settings, compare, read_all, read_external, read_tasks, study
     from cruxbox.stats.scored import files_of_tasks
 
     if bool(scored) == bool(task):
@@ -103,6 +127,12 @@ def command(
         ),
     }
     comparison = study(tasks, unsolved_of=unsolved or [], **more) if task else compare(models, **more)
+    _show(comparison, html, title, as_json)
+
+
+def _show(comparison: Any, html: Optional[Path], title: str, as_json: bool) -> None:
+    from cruxbox.stats import to_json
+
     if html:
         from cruxbox.stats.html import render
 

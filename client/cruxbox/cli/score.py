@@ -17,7 +17,7 @@ from cruxbox.cli.connect import AsJson
 from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.score_table import show
 from cruxbox.cli.show import note, print_json, progress_bar
-from cruxbox.cruxeval import read_dataset, read_generations
+from cruxbox.cruxeval import Generations, read_dataset, read_generations
 from cruxbox.errors import DataError, InvalidRequest
 from cruxbox.files import OutputFile, check_output
 from cruxbox.model import Verdict
@@ -85,12 +85,7 @@ def command(
     rows = read_dataset(dataset, prelude)
     files = [read_generations(path, rows) for path in generations]
     for path, each in zip(generations, files):
-        if len(each) < len(rows):
-            note(f"{path} has generations for {len(each)} of the {len(rows)} tasks; the others are not counted.")
-        empty = [name for name, texts in each.items() if not texts]
-        if empty:
-            tasks = f"{len(empty)} of its tasks (such as {empty[0]!r:.80})"
-            note(f"{path} has an empty list of generations for {tasks}; pass@k needs k generations of each task.")
+        _say_gaps(path, each, len(rows))
     way = ACCOUNTINGS[accounting.value]
     if skip_input_text:
         if mode is not Mode.output:
@@ -112,6 +107,15 @@ def command(
 
 
 # ---- what is asked ----------------------------------------------------------------
+
+
+def _say_gaps(path: Path, generations: Generations, tasks: int) -> None:
+    if len(generations) < tasks:
+        note(f"{path} has generations for {len(generations)} of the {tasks} tasks; the others are not counted.")
+    empty = [name for name, texts in generations.items() if not texts]
+    if empty:
+        which = f"{len(empty)} of its tasks (such as {empty[0]!r:.80})"
+        note(f"{path} has an empty list of generations for {which}; pass@k needs k generations of each task.")
 
 
 def _checked_ks(ks: Sequence[int]) -> list[int]:

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-_open, _fstat, _close, _stat_result = posix.open, posix.fstat, posix.close, posix.stat_result
+_open, _fstat, _close = posix.open, posix.fstat, posix.close
 _FLAGS = posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NONBLOCK
 _EPERM, _REFUSED = 1, "Operation not permitted"
 _readable = ()  # type: tuple[bytes, ...]

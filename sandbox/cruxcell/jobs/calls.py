@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable  # noqa: F401 - in type comments
     from types import CodeType
 
+    from cruxcell.native import Helper  # noqa: F401 - in type comments
+
     Plan = tuple[tuple[str, str, CodeType | None], ...]  # (class, detail, code) of each check
 
 _APPLY = compile("f(*a, **k)", "<check>", "eval")
@@ -58,17 +60,8 @@ def run_calls(bench, fields, more_flags=0):  # noqa: C901 - who arms the seal se
     worker of its own. Calls that are to be evaluated TOGETHER follow each other all the same, until the worker ends,
     within the time of one.
     """
-    flags = CALLS_FLAGS.unpack(fields[0])[0] | more_flags
     helper, report = bench.helper, bench.report
-    if not helper.SEALS:
-        flags &= ~SHARE  # nobody would notice what a check leaves to the next
-    source = fields[1].decode("utf-8", "surrogatepass")
-    checks = tuple(
-        [
-            (entry_point.decode(), call.decode("utf-8", "surrogatepass"))
-            for entry_point, call in zip(fields[2::2], fields[3::2])
-        ]
-    )
+    flags, source, checks = _read(helper, fields, more_flags)
     loaded = _loaded()
     program, planned = _parse(source, checks)
     is_asked = flags & INSPECT or (flags & SHARE and RULE not in bench.opened)
@@ -116,6 +109,19 @@ def run_calls(bench, fields, more_flags=0):  # noqa: C901 - who arms the seal se
                 return -1
             spent += used
     return spent
+
+
+def _read(helper, fields, more_flags):
+    # type: (Helper, list[bytes], int) -> tuple[int, str, tuple[tuple[str, str], ...]]
+    """(flags, program, (entry point, call) of each check) of a JOB_CALLS."""
+    flags = CALLS_FLAGS.unpack(fields[0])[0] | more_flags
+    if not helper.SEALS:
+        flags &= ~SHARE  # nothing would notice what a check leaves to the next
+    checks = [
+        (entry_point.decode(), call.decode("utf-8", "surrogatepass"))
+        for entry_point, call in zip(fields[2::2], fields[3::2])
+    ]
+    return flags, fields[1].decode("utf-8", "surrogatepass"), tuple(checks)
 
 
 def _share(bench, flags, bound, planned):
