@@ -18,7 +18,7 @@ from typing import Any
 
 from cruxboxd.judging.outcomes import CheckResult, Outcome
 from cruxboxd.judging.tasks import CallCheck, Check, StepCount, Task
-from cruxboxd.server import Engine
+from cruxboxd.server.engine import Engine
 from cruxboxd.settings.config import Config
 
 from bench.daemon import family_cpu

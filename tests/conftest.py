@@ -47,7 +47,8 @@ with contextlib.suppress(ImportError):
 # A test file that imports one of these, itself or through a helper beside it, or one of these names; and fixtures.
 _STARTERS = {
     "subprocess", "multiprocessing", "cruxbox.cli", "cruxbox.embedded",
-    "cruxboxd.server", "cruxboxd.scheduling.scheduler", "cruxboxd.zygotes.zygote_process",
+    "cruxboxd.server.daemon", "cruxboxd.server.engine", "cruxboxd.server.network", "cruxboxd.scheduling.scheduler",
+    "cruxboxd.zygotes.zygote_process",
 }  # fmt: skip
 _STARTING_NAMES = {"Client", "AsyncClient", "EmbeddedServer", "Lab"}
 _STARTING_FIXTURES = {"native", "pure", "server", "daemons", "lab"}

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; see `cruxboxd.command`."""
+    """Run the command line; see `cruxboxd.server.command`."""
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its lines are not JSON, and what they say is said here
     try:
-        from cruxboxd import command
+        from cruxboxd.server import command
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] in ("cruxboxd", "cruxcell"):
             raise

@@ -15,8 +15,8 @@ import select
 import time
 
 from cruxcell import worker
-from cruxcell.clocks import FAST_MS, Clock, Clocks, hangs_up, step_back
 from cruxcell.confinement import linux, namespaces, scratch
+from cruxcell.confinement.clocks import FAST_MS, Clock, Clocks, hangs_up, step_back
 from cruxcell.confinement.confine import confine_worker
 from cruxcell.jobs.context import Workbench
 from cruxcell.jobs.separated import CHANNEL

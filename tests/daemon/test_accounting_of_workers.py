@@ -9,16 +9,16 @@ from dataclasses import replace
 
 import psutil
 import pytest
-from cruxboxd.observer import Observer
 from cruxboxd.scheduling import scheduler
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config, check_config
+from cruxboxd.shared.observer import Observer
 from cruxboxd.tenancy.tenants import Tenant
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
 from cruxboxd.zygotes.zygote_process import ZygoteProcess
-from cruxcell.clocks import FAST_MS
+from cruxcell.confinement.clocks import FAST_MS
 from cruxcell.protocol import messages, payloads
 
 pytestmark = pytest.mark.kernel

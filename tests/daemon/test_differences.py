@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cruxboxd.judging.audit import Audit, Audited, difference
 from cruxboxd.judging.outcomes import CheckResult, Clock, Outcome
-from cruxboxd.observer import Observer
+from cruxboxd.shared.observer import Observer
 
 
 def test_each_check_is_drawn_with_the_share_that_was_asked():

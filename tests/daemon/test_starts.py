@@ -17,11 +17,11 @@ import pytest
 from conformance import http2
 from cruxbox import Outcome
 from cruxbox_proto.v1 import sandbox_pb2 as pb
-from cruxboxd.observer import Observer
 from cruxboxd.rpc import connections
 from cruxboxd.rpc.connections import MOST_REFUSALS
-from cruxboxd.server import _channel_options
+from cruxboxd.server.network import _channel_options
 from cruxboxd.settings.config import Config
+from cruxboxd.shared.observer import Observer
 from cruxboxd.tenancy.starts import LEAST_PLACES, LEFT_S
 from support.daemons import Served
 from support.tasks import sums

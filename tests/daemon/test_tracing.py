@@ -9,7 +9,8 @@ import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxbox_proto.v1 import sandbox_pb2_grpc as pb_grpc
 from cruxboxd.rpc.tracing import Tracer
-from cruxboxd.server import Engine, Server
+from cruxboxd.server.engine import Engine
+from cruxboxd.server.network import Server
 from cruxboxd.settings.config import Config
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider

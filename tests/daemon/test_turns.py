@@ -6,7 +6,7 @@ import asyncio
 import time
 
 import pytest
-from cruxboxd.turns import Turns
+from cruxboxd.shared.turns import Turns
 
 
 def work(name: str, steps: int, log: list[str], step_s: float = 0.0) -> object:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 from cruxbox.aio import _woken
-from cruxboxd.waiting import together, within
+from cruxboxd.shared.waiting import together, within
 
 
 @pytest.mark.parametrize("is_cancelled", [False, True])

@@ -13,9 +13,9 @@ import pytest_asyncio
 from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.outcomes import CheckResult, Outcome
 from cruxboxd.judging.tasks import CallCheck, Check, ScriptCheck, StdioCheck, StepCount, Task
-from cruxboxd.observer import Observer
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config
+from cruxboxd.shared.observer import Observer
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKinds

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from cruxboxd.command import _parser
+from cruxboxd.server.command import _parser
 from cruxboxd.settings import config as daemon_config
 from cruxboxd.settings.cli_options import config_from
 from cruxboxd.settings.config import MIB, Config, check_config

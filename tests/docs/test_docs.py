@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from cruxbox.cli import COMMANDS, _app
-from cruxboxd.command import _parser
+from cruxboxd.server.command import _parser
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "deploy/README.md", ROOT / "examples/README.md"])

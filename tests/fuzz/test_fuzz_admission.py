@@ -12,11 +12,11 @@ from cruxboxd.rpc.codec import BYTES_A_PART, Offer
 from cruxboxd.rpc.interceptor import Call
 from cruxboxd.rpc.service import SandboxService
 from cruxboxd.settings.config import DEFAULT_LIMITS, MAXIMUM_LIMITS, Config
+from cruxboxd.shared.turns import Turns
 from cruxboxd.tenancy import admission
 from cruxboxd.tenancy.admission import Admission, Ticket
 from cruxboxd.tenancy.refusal import Refused
 from cruxboxd.tenancy.tenants import Tenant
-from cruxboxd.turns import Turns
 from hypothesis import example, given
 from hypothesis import strategies as st
 

@@ -9,7 +9,7 @@ import argparse
 import sys
 from dataclasses import replace
 
-from cruxboxd import command as daemon
+from cruxboxd.server import command as daemon
 from cruxboxd.settings import cli_options
 from cruxboxd.settings.config import Config
 

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from cruxboxd.judging.outcomes import CheckResult, Clock, Outcome
-from cruxboxd.observer import Observer
+from cruxboxd.shared.observer import Observer
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, invalid, sandbox_error
 from cruxboxd.judging.tasks import CallCheck, Task
 from cruxboxd.scheduling.scheduler import Scheduler
-from cruxboxd.waiting import together
+from cruxboxd.shared.waiting import together
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.report import Asked, Plan, text
 from cruxboxd.zygotes.retry import RETRY

@@ -14,7 +14,7 @@ from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.literals import read_literal
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import MIB, Limits
-from cruxboxd.waiting import together
+from cruxboxd.shared.waiting import together
 from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.report import text
 from cruxboxd.zygotes.setup import ZygoteKey

@@ -32,8 +32,8 @@ from cruxboxd.judging.scripts import run_script
 from cruxboxd.judging.streams import checkers_of, run_program, run_stdio
 from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, RunCheck, ScriptCheck, StdioCheck, StepCount, Task
 from cruxboxd.scheduling.scheduler import Scheduler
-from cruxboxd.turns import Turns
-from cruxboxd.waiting import together
+from cruxboxd.shared.turns import Turns
+from cruxboxd.shared.waiting import together
 from cruxboxd.zygotes.setup import ZygoteKey
 
 log = logging.getLogger(__name__)

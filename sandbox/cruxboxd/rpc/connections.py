@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Union
 from urllib.parse import unquote
 
-from cruxboxd.observer import Observer
+from cruxboxd.shared.observer import Observer
 
 log = logging.getLogger(__name__)
 

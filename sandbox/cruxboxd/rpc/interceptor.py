@@ -24,17 +24,17 @@ import grpc
 import grpc.aio
 from google.protobuf.message import DecodeError
 
-from cruxboxd.observer import Observer
 from cruxboxd.rpc import headers
 from cruxboxd.rpc.connections import Connections
 from cruxboxd.rpc.headers import MOST_HEADER_BYTES, MOST_HEADERS
 from cruxboxd.rpc.tracing import Tracer
+from cruxboxd.shared.observer import Observer
+from cruxboxd.shared.waiting import within
 from cruxboxd.tenancy.admission import Admission
 from cruxboxd.tenancy.identity import Identity, Shown, Unidentified, shown_by
 from cruxboxd.tenancy.refusal import Refused
 from cruxboxd.tenancy.starts import QUESTIONS, Starts
 from cruxboxd.tenancy.tenants import Tenant
-from cruxboxd.waiting import within
 
 if TYPE_CHECKING:
     Context = grpc.aio.ServicerContext[Any, Any]

@@ -17,7 +17,6 @@ from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.outcomes import CheckResult
 from cruxboxd.judging.tasks import Check as OneCheck
 from cruxboxd.judging.tasks import Task
-from cruxboxd.observer import Observer
 from cruxboxd.rpc.call_work import CallWork, slices
 from cruxboxd.rpc.codec import (
     BYTES_A_PART,
@@ -34,10 +33,11 @@ from cruxboxd.rpc.outline import Outline
 from cruxboxd.rpc.response_stream import Answers, ResponseStream
 from cruxboxd.rpc.wire import field
 from cruxboxd.settings.config import MIB
+from cruxboxd.shared.observer import Observer
+from cruxboxd.shared.turns import Turns
 from cruxboxd.tenancy.admission import Admission, Ticket
 from cruxboxd.tenancy.identity import Identity
 from cruxboxd.tenancy.refusal import Refused, full
-from cruxboxd.turns import Turns
 from cruxboxd.zygotes.jobs import current_outlet
 
 if TYPE_CHECKING:

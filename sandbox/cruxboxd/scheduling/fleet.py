@@ -13,8 +13,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from cruxboxd.observer import Observer
 from cruxboxd.settings.config import Config
+from cruxboxd.shared.observer import Observer
 from cruxboxd.zygotes import strays
 from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.launch import StartError

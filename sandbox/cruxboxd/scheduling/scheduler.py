@@ -16,13 +16,13 @@ from collections.abc import Callable
 
 from cruxcell.protocol import messages
 
-from cruxboxd.observer import Observer
 from cruxboxd.scheduling import starvation
 from cruxboxd.scheduling.bundles import Bundle, bundle, companions
 from cruxboxd.scheduling.fair_queue import FairQueue
 from cruxboxd.scheduling.fleet import Fleet
 from cruxboxd.scheduling.slow_share import SlowShare
 from cruxboxd.settings.config import Config
+from cruxboxd.shared.observer import Observer
 from cruxboxd.tenancy.tenants import Tenant, TenantOf
 from cruxboxd.zygotes.jobs import Job, Result, current_outlet
 from cruxboxd.zygotes.retry import RETRY

@@ -16,8 +16,8 @@ from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.outcomes import CheckResult, Outcome
 from cruxboxd.judging.tasks import CallCheck, Check, StepCount, Task
 from cruxboxd.settings.config import Limits
+from cruxboxd.shared.waiting import within
 from cruxboxd.tenancy.tenants import HOUSE
-from cruxboxd.waiting import within
 
 log = logging.getLogger(__name__)
 

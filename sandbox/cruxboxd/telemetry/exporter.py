@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from cruxboxd.settings.config import ConfigError
-from cruxboxd.waiting import within
+from cruxboxd.shared.waiting import within
 
 log = logging.getLogger(__name__)
 

@@ -8,9 +8,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from cruxboxd.judging.outcomes import CheckResult, Outcome
 from cruxboxd.judging.tasks import Task
-from cruxboxd.observer import Observer
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.seccomp.table import TABLE
+from cruxboxd.shared.observer import Observer
 from cruxboxd.telemetry.verdict_counts import Tally
 
 _SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
-# In the order that `cruxcell.clocks.Clock` reads them: how long it ran and waited for a CPU; its state.
+# In the order that `cruxcell.confinement.clocks.Clock` reads them: how long it ran and waited for a CPU; its state.
 _FILES = ("schedstat", "stat")
 
 

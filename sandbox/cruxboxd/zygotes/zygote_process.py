@@ -18,7 +18,7 @@ from contextlib import ExitStack
 
 from cruxcell.protocol import frames, messages
 
-from cruxboxd.waiting import within
+from cruxboxd.shared.waiting import within
 from cruxboxd.zygotes import launch, scratch
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.figures import figures_of

@@ -10,7 +10,9 @@ import sys
 from collections.abc import Sequence
 
 from cruxboxd import __version__
-from cruxboxd.server import Engine, RefusedToServe, protect_process, serve
+from cruxboxd.server.daemon import serve
+from cruxboxd.server.engine import Engine
+from cruxboxd.server.process import RefusedToServe, protect_process
 from cruxboxd.settings.cli_options import add_options, config_from
 from cruxboxd.settings.config import Config, ConfigError
 from cruxboxd.telemetry.logs import configure_logging

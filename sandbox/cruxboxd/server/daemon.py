@@ -1,0 +1,59 @@
+"""The life of the daemon. Start-up order: zygotes, self-test, listeners."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+
+from cruxboxd import __version__
+from cruxboxd.selftest.canary import Canaries
+from cruxboxd.server.engine import Engine
+from cruxboxd.server.network import Server
+from cruxboxd.server.process import check_surroundings, give_memory_back, protect_process, spare_the_collector
+from cruxboxd.settings.config import Config, check_config, metrics_address
+from cruxboxd.telemetry.exporter import Exporter
+
+log = logging.getLogger(__name__)
+
+# What the canaries have to end in.
+_STOP_S = 1.0
+
+
+async def serve(config: Config) -> None:
+    """Run the daemon until SIGTERM, SIGINT or SIGHUP. Raises ConfigError or RefusedToServe before it serves."""
+    protect_process(config.exit_with_parent, config.parent_pid)
+    config = check_config(config)
+    check_surroundings(config.zygotes)
+    give_memory_back()
+    engine = Engine(config)
+    await engine.open()
+    async with contextlib.AsyncExitStack() as at_end:
+        at_end.push_async_callback(engine.close)
+        at_end.push_async_callback(_end_of, asyncio.create_task(_keep_canaries(engine)))
+        exporter = Exporter(engine.metrics.registry)
+        at_end.callback(exporter.close)
+        server = Server(engine)
+        stop = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        address = metrics_address(config)
+        if address is not None:
+            await exporter.start(*address)
+        await server.start()
+        spare_the_collector()
+        log.info("serving", extra={"workers": config.workers, "version": __version__})
+        await stop.wait()
+        await server.drain()
+
+
+async def _end_of(canaries: asyncio.Task[None]) -> None:
+    canaries.cancel()
+    await asyncio.wait({canaries}, timeout=_STOP_S)
+
+
+async def _keep_canaries(engine: Engine) -> None:
+    if engine.config.canary_s > 0:
+        every_s, tell, where = engine.config.canary_s, engine.metrics.canary, engine.scheduler.where
+        await Canaries(engine.judge, engine.default_runtime, every_s, tell, where).run()
