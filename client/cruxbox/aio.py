@@ -159,7 +159,7 @@ class AsyncClient(BaseClient):
             streams.close()
 
     async def _ask_once(self, session: Session, until: float | None) -> None:
-        """Send what there is by a single call; what fails goes on by a stream, if it may."""
+        """Send the work by a single RPC. If that fails and may be retried, a stream is the next try."""
         for number, request in session.requests(time.monotonic()):
             stub, metadata = await self._connect()
             try:

@@ -1,9 +1,9 @@
 """Groups checks by program, drops duplicates, splits the rest into requests, and matches responses to positions.
 
-The theory: a caller's check has a *position* in the flat list of everything that was added. Positions that ask the
-same thing of the same program share one *item*. Items of one program and one set of options form a *group*. An item
-is waiting (in its group's queue), in flight (in a *slice*: the part of a group that travels in one request), cooling
-(our own fault met it, it is sent again later) or answered. Ids on the wire are counters, so a caller's ids never
+The theory: a caller's check has a *position* in the flat list of everything that was added. Positions that ask the same
+thing of the same program share one *item*. Items of one program and one set of options form a *group*. An item is
+waiting (in its group's queue), in flight (in a *slice*: the part of a group that travels in one request), cooling (it
+met a failure of the sandbox and is sent again later) or answered. Ids on the wire are counters, so a caller's ids never
 travel and may be anything.
 
 Pure: no socket, no clock, no thread.
@@ -210,7 +210,7 @@ class Batch:
             raise InvalidRequest(sentences.no_text(task, check)) from None
         size = item.size + group.size
         if size > self._sizes.message_bytes:
-            # A bound of ours says nothing about the candidate: the verdict is masked, never a False.
+            # A limit of the sandbox says nothing about the candidate: the verdict is masked, never False.
             why = f"program and check are {size:,} bytes, a request holds at most {self._sizes.message_bytes:,}"
             self._refuse(task, check, Outcome.SANDBOX_ERROR, why)
             return None
@@ -228,7 +228,7 @@ class Batch:
         self.waiting += 1
 
     def _refuse(self, task: Task, check: Check, outcome: Outcome, why: str) -> None:
-        """Answer `check` here: it cannot be sent, which is no other check's affair."""
+        """Give `check` a verdict here because it cannot be sent. Other checks are not affected."""
         where = sentences.place(task.id, check.id)
         self._answers.append(
             (self.positions, wire.verdict(task.id, check.id, wire.local_body(outcome, f"{where}: {why}")))
@@ -347,7 +347,7 @@ class Batch:
     # ---- again ----------------------------------------------------------
 
     def requeue(self, stream: int) -> int:
-        """The stream of that number broke: what it carried and is not answered waits again. How many items that is."""
+        """The stream of that number broke: its items without an answer wait again. Returns how many."""
         lost = [name for name, part in self._slices.items() if part.stream == stream]
         count = 0
         for name in lost:

@@ -77,7 +77,7 @@ class Address:
 
     @property
     def streams(self) -> int:
-        """How many streams pay here."""
+        """How many streams are worth opening to this target."""
         return _STREAMS_FOR_MANY if _MANY.search(self.target) else 1
 
     @property
@@ -160,7 +160,7 @@ def failure_of(error: grpc.RpcError) -> Failure:
 
 
 def once_failure(error: grpc.RpcError) -> Failure | None:
-    """What broke a single call, for whom a stream is the next try; None if only the answer was too large for one."""
+    """Why a single RPC failed; None if only its answer was too large, for which a stream is the next try."""
     failure = failure_of(error)
     return None if failure.code == "OUT_OF_RANGE" else failure
 

@@ -162,7 +162,7 @@ class Client(BaseClient):
                 streams.receive(session, until, wait=idle)
 
     def _ask_once(self, session: Session, until: float | None) -> None:
-        """Send what there is by a single call; what fails goes on by a stream, if it may."""
+        """Send the work by a single RPC. If that fails and may be retried, a stream is the next try."""
         for number, request in session.requests(time.monotonic()):
             stub, metadata = self._connect()
             try:

@@ -38,7 +38,7 @@ _OTHER = (ServerError, "{server} failed with {code}: {details}")
 
 # A wait longer than this is not one that a sound server asks for: seconds.
 _MAX_WAIT_S = 3600.0
-# Of a stranger's words, so much is kept: characters.
+# Characters of a server's message that are kept.
 _MAX_DETAILS = 1000
 
 
@@ -61,7 +61,7 @@ class Failure:
         return self.code in RETRYABLE and _TOO_LARGE not in self.details and not self.absurd_wait
 
     def error(self, server: str) -> CruxboxError:
-        """The exception a caller gets when `server` (as a sentence calls it) failed like this and that is that."""
+        """The exception for the caller after the last try; `server` is its name in the sentence."""
         if self.code == "RESOURCE_EXHAUSTED" and _TOO_LARGE in self.details:
             return InvalidRequest(f"A message to {server} is too large: {printable(self.details[:_MAX_DETAILS])}")
         if self.absurd_wait and self.code in RETRYABLE:

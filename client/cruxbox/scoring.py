@@ -118,7 +118,7 @@ def _why_no_program(text: str) -> str:
 
 
 def _with_differences(client: Streams, job: Job, reports: Sequence[FileReport]) -> list[FileReport]:
-    """Ask again, as the released scorer does, what could end otherwise there; all else is known to be the same."""
+    """Run again, as the released scorer would, the generations whose mark may differ there."""
     open_questions = {
         (name, text): None
         for report in reports

@@ -122,7 +122,7 @@ def complete(
 
 @contextmanager
 def open_cache(out: Path, resume: bool, restart: bool) -> Iterator[Cache]:
-    """The completions beside `out` that are paid for. DataError where neither option says what to do with some."""
+    """The cache of completions beside `out`. DataError if it holds some and no option says what to do with them."""
     path = out.with_name(out.name + ".cache")
     if resume and restart:
         raise InvalidRequest("--resume and --restart exclude each other.")

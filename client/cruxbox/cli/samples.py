@@ -213,8 +213,8 @@ class _Done:
 
 @contextmanager
 def _opened(request: Request, identity: Mapping[str, Any]) -> Iterator[_Done]:
-    """What has been done is there while the body runs; its file goes when that has written the results, or has done
-    nothing."""
+    """The journal of a run while the body runs. Its file is removed when the results are written, or if nothing was
+    done."""
     is_kept = request.out.is_file() or not request.out.exists()  # beside a device or a pipe nothing can be left
     path = request.out.with_name(request.out.name + ".partial") if is_kept else None
     done = _Done(path, json.loads(json.dumps(identity)))

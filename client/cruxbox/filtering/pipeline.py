@@ -17,7 +17,8 @@ from cruxbox.filtering.rules import PAPER, Rules
 from cruxbox.filtering.seen import Seen
 from cruxbox.model import EvaluateCheck, Isolation, Priority, ScriptCheck, StepCount, Task, Verdict
 
-# So many results that need no check may wait for one that does; then a check is made up, to keep the line moving.
+# Results without a check that may wait for one with a check; then an artificial check is sent, so that they are
+# released.
 _WAITING = 1024
 # Pairs whose events are counted together.
 _EVENTS_AT_ONCE = 2048
@@ -25,7 +26,7 @@ _EVENTS_AT_ONCE = 2048
 _PLACES_A_ROW = 1 << 20
 
 Result = Union[BadRow, Judged]
-_Line = deque[Union[BadRow, Judged, Pair, None]]  # None: a check that was made up
+_Line = deque[Union[BadRow, Judged, Pair, None]]  # None: an artificial check
 
 
 class Checker(Protocol):

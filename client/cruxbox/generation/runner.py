@@ -19,7 +19,7 @@ from cruxbox.printable import counted
 from cruxbox.retry import Backoff
 
 BACKOFF = Backoff(retries=8, base_s=0.5, cap_s=30.0)
-# So many requests given up without an answer between them, and the endpoint is taken for dead.
+# After this many failed requests without an answer in between, the endpoint is considered dead.
 _HOPELESS = 3
 
 

@@ -18,7 +18,7 @@ from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample, Stage
 
 WINDOW = 1024
 _OUT = (Outcome.TIMED_OUT, Outcome.MEMORY_LIMIT)
-# Where the problem's own solution needs this share of a limit, that is too tight for others.
+# If the problem's own solution needs this share of a limit, the limit is too tight for other programs.
 _TIGHT = 4
 
 
@@ -156,7 +156,7 @@ class Runner:
 
     @staticmethod
     def _apart(course: _Course) -> Sequence[Stage]:
-        """A limit is each test's: what ran out on many together is asked about each."""
+        """A limit applies to one test: if a check with many tests exceeds it, each test runs by itself."""
         return course.problem.stages_apart(course.program)
 
     # ---- who ran out ------------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ class Runner:
         return bool(may_have_more) and any(verdict.outcome in _OUT for verdict in course.verdicts)
 
     def _with_enough(self, courses: Sequence[_Course]) -> Iterator[_Course]:
-        """Courses that ran out, again within what the problem's own solution calls for, or as they are."""
+        """Courses that exceeded a limit, run again with what the problem's own solution needs; or unchanged."""
         self._measure(courses)
         again = []
         for course in courses:
