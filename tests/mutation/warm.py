@@ -19,6 +19,7 @@ import gc
 import json
 import mmap
 import os
+import resource
 import signal
 import sys
 import time
@@ -48,6 +49,8 @@ def forked(request: dict[str, Any], run: Callable[[dict[str, Any]], dict[str, An
     if not child:
         os.setpgid(0, 0)
         os.close(reads)
+        most_s = max(request["most_s"] // 4, 1)  # a change may make a loop endless, and who waits for it may be killed
+        resource.setrlimit(resource.RLIMIT_CPU, (most_s, most_s))
         atexit._clear()  # what this process leaves behind, it tidies up itself
         try:
             os.write(writes, json.dumps(run(request)).encode())
@@ -56,17 +59,18 @@ def forked(request: dict[str, Any], run: Callable[[dict[str, Any]], dict[str, An
             os._exit(70)
     os.close(writes)
     os.set_blocking(reads, False)
-    until, text, has_ended = time.monotonic() + request["most_s"], b"", False
+    until, text, has_ended, was_killed = time.monotonic() + request["most_s"], b"", False, False
     with open(reads, "rb") as answer:
         while not has_ended and time.monotonic() < until:
             time.sleep(0.005)
-            has_ended = os.waitpid(child, os.WNOHANG)[0] == child
+            ended, status = os.waitpid(child, os.WNOHANG)
+            has_ended, was_killed = ended == child, os.WIFSIGNALED(status)
             text += answer.read() or b""
     if not has_ended:
         os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
         return {"status": -1}
-    found: dict[str, Any] = json.loads(text) if text else {"status": 70}
+    found: dict[str, Any] = json.loads(text) if text else {"status": -1 if was_killed else 70}
     return found
 
 
