@@ -19,6 +19,7 @@ PACKAGES = [
 ]
 _FORGED = "daemon/test_forged_reports.py"
 _CALLS, _JUDGING = "daemon/test_calls.py", "daemon/test_judging.py"
+_PLACING = "daemon/test_scheduling.py"
 _SCRIPTS = "daemon/test_scripts_judged.py"
 _WORKERS = "daemon/test_workers_used.py"
 _AUDIT = "daemon/test_audit.py -k 'not verdicts and not never_differ'"
@@ -49,11 +50,11 @@ TESTS = {
     "cruxboxd/scheduling/bundles.py": [_BUNDLES, "daemon/test_bundles.py -m kernel"],
     "cruxboxd/scheduling/fair_queue.py": ["daemon/test_fair_queue.py"],
     "cruxboxd/scheduling/scheduler.py": [
-        "daemon/test_fairness.py", "daemon/test_memory_share.py", "daemon/test_accounting_of_workers.py",
+        _PLACING, "daemon/test_fairness.py", "daemon/test_memory_share.py", "daemon/test_accounting_of_workers.py",
     ],
-    "cruxboxd/scheduling/fleet.py": ["daemon/test_memory_share.py", "daemon/test_accounting_of_workers.py"],
+    "cruxboxd/scheduling/fleet.py": [_PLACING, "daemon/test_memory_share.py", "daemon/test_accounting_of_workers.py"],
     "cruxboxd/scheduling/slow_share.py": ["daemon/test_fair_queue.py"],
-    "cruxboxd/scheduling/starvation.py": ["daemon/test_hang_ups.py"],
+    "cruxboxd/scheduling/starvation.py": [_PLACING, "daemon/test_hang_ups.py"],
     "cruxboxd/tenancy/admission.py": ["daemon/test_admission.py", "fuzz/test_fuzz_admission.py"],
     "cruxboxd/tenancy/identity.py": ["daemon/test_tenants_file.py", "daemon/test_identity.py"],
     "cruxboxd/tenancy/starts.py": ["daemon/test_places.py", "daemon/test_starts.py"],
