@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -21,6 +22,16 @@ def test_the_token_command_prints_a_token_and_its_hash():
     out = subprocess.run([sys.executable, "-m", "cruxboxd", "token"], capture_output=True, text=True, check=True)
     token, line = out.stdout.split()
     assert hashed(token) == line
+
+
+def test_a_reader_who_has_seen_enough_ends_a_command_without_a_word():
+    """As `cruxboxd preflight | head -1` does."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "cruxboxd", "token"]
+    ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (1, "")
 
 
 # ---- the daemon --------------------------------------------------------------------------------------------------

@@ -23,24 +23,32 @@ USAGE = 2
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line. Exit codes: 0 fine, 1 refused to serve or a layer does not hold, 2 usage."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
+    options = _parser().parse_args(arguments)
+    try:
+        code = _run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read the output has seen enough; nothing is flushed at exit either
+        sys.stdout = None
+        code = 1
+    sys.exit(code)
+
+
+def _run(options: argparse.Namespace) -> int:
     if options.command == "token":
         print("\n".join(make_token()))
-        return
+        return 0
     settle_signals()
     configure_logging(options.log_level)
     try:
         config = config_from(options)
-        code = _preflight(config, options.json) if options.command == "preflight" else _serve(config)
+        return _preflight(config, options.json) if options.command == "preflight" else _serve(config)
     except ConfigError as error:
         print(f"cruxboxd: {error}", file=sys.stderr)
-        code = USAGE
+        return USAGE
     except RefusedToServe as error:
         for line in str(error).splitlines():
             print(f"cruxboxd: refuses to serve: {line}", file=sys.stderr)
-        code = 1
-    sys.exit(code)
+        return 1
 
 
 def settle_signals() -> None:
