@@ -66,7 +66,7 @@ TESTS = {
     "cruxcell/analysis/operations.py": ["cell/test_hermetic.py", "cell/test_rules_of_code.py"],
     "cruxcell/analysis/parsing.py": ["cell/test_texts.py", "cell/test_hermetic.py", "daemon/test_sharing.py"],
     "cruxcell/analysis/vacuous.py": ["cell/test_texts.py"],
-    "cruxcell/jobs/calls.py": ["daemon/test_sharing.py", "daemon/test_together.py", _FORGED],
+    "cruxcell/jobs/calls.py": ["cell/test_calls_job.py", "daemon/test_sharing.py", "daemon/test_together.py", _FORGED],
     "cruxcell/jobs/expressions.py": ["daemon/test_sharing.py", _WORKERS],
     "cruxcell/jobs/separated/awaiting.py": _PAIRS,
     "cruxcell/jobs/separated/candidate.py": _PAIRS,

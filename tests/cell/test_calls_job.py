@@ -1,0 +1,315 @@
+"""Which calls of a job follow each other in a worker, and when nothing may follow: the rules, with a made-up helper."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import pytest
+from cruxcell.jobs import calls
+from cruxcell.jobs.context import RULE
+from cruxcell.protocol import frames, messages
+from cruxcell.protocol.payloads import BUNDLED, CALLS_FLAGS, INSPECT, RUN_EXPRESSIONS, SHARE, TOGETHER
+from cruxcell.values import transfer
+
+HERMETIC, ODD = "def f(x):\n    return x\n", "import time\ndef f(x):\n    return x\n"
+
+
+class Helper:
+    """Counts seals instead of setting them."""
+
+    SEALS = True
+
+    def __init__(self) -> None:
+        self.seals: list[tuple[int, bytes]] = []
+
+    def arm(self) -> bool:
+        return True
+
+    def seal(self, _report: int, index: int, record: bytes = b"") -> None:
+        self.seals.append((index, record))
+
+    def steps(self) -> int:
+        return 1
+
+
+class Bench:
+    """Notes what a job does, in order."""
+
+    report = 3
+
+    def __init__(self, *opened: str) -> None:
+        self.helper: Any = Helper()
+        self.opened = opened
+        self.done: list[str] = []
+        self.plans: list[list[bytes]] = []
+        self.used_cpu_ns: Any = 1
+        self.is_clean, self.ran = True, 0
+
+    def send(self, record: bytes) -> None:
+        found: list[list[bytes]] = []
+        frames.split(record, found, 100, 100)
+        for one in found:
+            self.note(one)
+
+    def note(self, record: list[bytes]) -> None:
+        if record[0] == messages.PLAN:
+            self.plans.append(record)
+        else:
+            self.done.append(record[0].decode())
+
+    def begin(self, index: int) -> None:
+        self.index = index
+
+    def run(self, code: types.CodeType, namespace: dict[str, object]) -> object:
+        self.ran += 1
+        return eval(code, namespace)
+
+    def send_value(self, value: object, _steps: object = None) -> None:
+        self.done.append(f"{self.index}={value!r}")
+
+    def send_raised(self, error: BaseException) -> None:
+        self.done.append(f"{self.index}:{type(error).__name__}")
+
+    def refuse(self, sentence: str) -> None:
+        self.done.append(sentence)
+
+    def start(self, kind: str, _between: int) -> None:
+        self.done.append(kind)
+
+    def next_check(self) -> None:
+        self.done.append(".")
+
+    def last_check(self) -> None:
+        self.done.append("!")
+
+    def end(self) -> None: ...
+
+    def forget(self) -> None: ...
+
+    def is_clear(self) -> bool:
+        return self.is_clean
+
+
+@pytest.fixture(autouse=True)
+def _this_process_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "set_recursion_depth", lambda _depth: None)
+    monkeypatch.setattr(calls, "gc", types.SimpleNamespace(freeze=lambda: None, collect=lambda: 0))
+    monkeypatch.setattr(calls, "_loaded", lambda: 1)
+    monkeypatch.setattr(calls.frames, "write_all", lambda _report, record: _written.append(record))
+    _written.clear()
+
+
+_written: list[bytes] = []
+
+
+def fields(flags: int, program: str, *texts: str) -> list[bytes]:
+    return [CALLS_FLAGS.pack(flags), program.encode(), *[part for text in texts for part in (b"", text.encode())]]
+
+
+def job(flags: int, program: str, *texts: str, bench: Bench | None = None) -> tuple[str, str, int]:
+    """(hermetic or not and the classes, what was done, what run_calls says)."""
+    bench = bench or Bench()
+    bench.helper.seal = _noting(bench)
+    more, flags = flags & BUNDLED, flags & ~BUNDLED
+    used = calls.run_calls(bench, fields(flags, program, *texts), more)  # type: ignore[arg-type]
+    for record in _written:
+        bench.send(record)
+    plan = bench.plans[0]
+    return (plan[1] + plan[2]).decode(), " ".join(bench.done), used
+
+
+def _noting(bench: Bench) -> Any:
+    def seal(_report: int, index: int, record: bytes = b"") -> None:
+        bench.done.append("s" if index < 0 else f"s{index}")
+        if record:
+            bench.send(record)
+
+    return seal
+
+
+JOBS = {
+    "they share": (SHARE, HERMETIC, ("f(1)", "f(2)"), "1dd", "s 0=1 . s0 1=2 . s1"),
+    "constants first": (SHARE, HERMETIC, ("f(1)", "2"), "1dc", "s 1=2 . s1 0=1 . s0"),
+    "nobody asked them to": (0, HERMETIC, ("f(1)", "f(2)"), "0dd", "! 0=1 ."),
+    "constants alone": (0, HERMETIC, ("2", "f(1)"), "0cd", "0=2 . ! 1=1 ."),
+    "not hermetic": (SHARE, ODD, ("f(1)", "f(2)", "3"), "0ddc", "2=3 . ! 0=1 ."),
+    "for better or worse": (SHARE | TOGETHER, ODD, ("f(1)", "f(2)"), "0dd", "! 0=1 . 1=2 ."),
+    "together, hermetic": (SHARE | TOGETHER, HERMETIC, ("f(1)", "f(2)"), "1dd", "s 0=1 . s0 1=2 . s1"),
+    "one that may not share": (SHARE, HERMETIC, ("f(1)", "exec('')"), "1du", "s 0=1 . s0"),
+    "none that may": (SHARE, HERMETIC, ("exec('')", "exec('1')"), "0dd", "! 0=None ."),
+    "together, one that may not": (SHARE | TOGETHER, HERMETIC, ("f(1)", "exec('')"), "0dd", "! 0=1 . 1=None ."),
+    "bundled": (SHARE | BUNDLED, HERMETIC, ("f(1)",), "1d", "s 0=1 . s0"),
+    "bundled, not hermetic": (SHARE | BUNDLED, ODD, ("f(1)", "3"), "0dc", "s 1=3 . s1"),
+    "bundled, may not": (SHARE | BUNDLED, HERMETIC, ("exec('')",), "1u", "s"),
+    "expressions elsewhere": (SHARE, HERMETIC, ("f(1)", "f(1) + 1", "f(f(1))"), "1dxa", "s 0=1 . s0"),
+    "expressions here": (RUN_EXPRESSIONS, HERMETIC, ("f(1) + 1", "f(2)"), "0xd", "! 0=2 ."),
+    "no program": (SHARE, "", ("len('ab')", "3"), "1dc", "s 1=3 . s1 0=2 . s0"),
+    "an invalid call": (SHARE, HERMETIC, ("f(", "f(2)"), "1id", "s 1=2 . s1"),
+    "an invalid program": (SHARE, "def f(", ("f(1)", "3"), "1ii", "s"),
+    "a call that raises": (SHARE, HERMETIC, ("f()", "f(2)"), "1dd", "s 0:TypeError . s0 1=2 . s1"),
+}
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_which_calls_follow_each_other(name: str):
+    flags, program, texts, plan, done = JOBS[name]
+    found = job(flags, program, *texts)
+    assert found[:2] == (plan, done)
+    goes_on = plan[0] == "1" or flags & BUNDLED or "d" not in plan or flags & TOGETHER
+    assert (found[2] >= 0) is bool(goes_on)
+
+
+def test_where_nothing_is_sealed_nothing_is_shared():
+    bench = Bench()
+    bench.helper.SEALS = False
+    assert job(SHARE, HERMETIC, "f(1)", "f(2)", bench=bench)[:2] == ("0dd", "! 0=1 .")
+    bench = Bench()
+    bench.helper.arm = lambda: False
+    assert job(SHARE, HERMETIC, "f(1)", bench=bench)[1] == "0=1 ."
+
+
+def test_a_test_can_open_the_rule():
+    assert job(SHARE, ODD, "f(1)", "exec('')", bench=Bench(RULE))[:2] == ("1dd", "s 0=1 . s0 1=None . s1")
+    assert job(0, HERMETIC, "f(1)", "f(2)", bench=Bench(RULE))[0] == "0dd"
+
+
+@pytest.mark.parametrize("texts", [("f(1)", "f(2)"), ("3", "4")])
+@pytest.mark.parametrize("what", ["slow", "forged", "loaded", "garbage", "unclear", "none"])
+def test_nothing_follows_what_left_something(what: str, texts: tuple[str, str], monkeypatch: pytest.MonkeyPatch):
+    bench = Bench()
+    bench.used_cpu_ns = {"slow": calls._SPENT_NS + 1, "forged": "1"}.get(what, 1)
+    bench.is_clean = what != "unclear"
+    loaded = iter(range(100))
+    if what == "loaded":
+        monkeypatch.setattr(calls, "_loaded", lambda: next(loaded))
+    monkeypatch.setattr(calls.gc, "collect", lambda: int(what == "garbage"))
+    _, done, used = job(SHARE, HERMETIC, *texts, bench=bench)
+    assert ("s1" in done, used >= 0) == ((True, True) if what == "none" else (False, False))
+
+
+def test_garbage_that_is_gone_the_second_time_is_none(monkeypatch: pytest.MonkeyPatch):
+    left = iter([1, 0, 0, 0])
+    monkeypatch.setattr(calls.gc, "collect", lambda: next(left))
+    assert job(SHARE, HERMETIC, "f(1)", "f(2)")[2] == 2
+
+
+def test_what_imports_something_shares_no_worker(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.undo()
+    before = calls._loaded()
+    monkeypatch.setitem(calls.sys.modules, "made_up_for_this", types.ModuleType("made_up_for_this"))
+    assert calls._loaded() == before + 1
+
+
+def test_jobs_of_a_bundle_follow_each_other_until_they_took_long(monkeypatch: pytest.MonkeyPatch):
+    limits: list[int] = []
+    fake = types.SimpleNamespace(
+        getrecursionlimit=lambda: 1000, setrecursionlimit=limits.append, modules=calls.sys.modules
+    )
+    monkeypatch.setattr(calls, "sys", fake)
+    packed = [frames.pack(fields(SHARE, HERMETIC, f"f({at})")) for at in range(4)]
+    bench = Bench()
+    calls.run_bundle(bench, packed)  # type: ignore[arg-type]
+    assert (bench.done.count("B"), limits) == (4, [1001] * 4)
+    bench = Bench()
+    bench.used_cpu_ns = calls._SPENT_NS // 2
+    calls.run_bundle(bench, packed)  # type: ignore[arg-type]
+    assert bench.done.count("B") == 3
+    bench = Bench()
+    bench.is_clean = False
+    calls.run_bundle(bench, packed)  # type: ignore[arg-type]
+    assert bench.done.count("B") == 1
+
+
+# ---- what filters ask ----------------------------------------------------------------
+
+
+class Inspecting(Bench):
+    """Keeps what was found."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[list[set[str]]] = []
+
+    def note(self, record: list[bytes]) -> None:
+        if record[0] == messages.FINDINGS:
+            self.found.append([{messages.FINDING_NAMES[place] for place in places} for places in record[2:]])
+        super().note(record)
+
+
+def inspected(program: str, *texts: str, flags: int = INSPECT, look: object = None) -> list[list[set[str]]]:
+    bench = Inspecting()
+    bench.helper.evaluate = lambda *_: None
+    job(flags, program, *texts, bench=bench)
+    return bench.found
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The calls that an inspector had a look at; it finds one thing in each."""
+    seen: list[str] = []
+
+    def look(_self: object, call: str, *_: object) -> set[str]:
+        seen.append(call)
+        return set() if "9" in call else {messages.OPS_LONG}
+
+    monkeypatch.setattr(calls.Inspector, "look", look)
+    return seen
+
+
+def test_texts_and_runs_are_inspected_where_that_is_asked(looks: list[str]):
+    assert inspected(HERMETIC, "f(1)", flags=SHARE) == []
+    texts, *runs = inspected(HERMETIC, "f(1)", "f([f])", "f(", "2", "f(9)", flags=INSPECT | SHARE)
+    assert messages.SEEDLESS in texts[0]
+    assert texts[2] == set()
+    assert looks == ["f(1)", "f(9)"]
+    assert runs[0] == [{messages.OPS_LONG}]
+    assert inspected("def f(", "f(1)") == []
+
+
+def test_only_a_call_of_what_is_blind_to_the_seed_is_blind(looks: list[str]):
+    for program, call, is_blind in (
+        (HERMETIC, "f(1)", True), (HERMETIC, "f({1})", False), (HERMETIC, "f({1: 2})", True),
+        (HERMETIC, "len('a')", False), ("def f(x):\n    return {x}\n", "f(1)", False), (ODD, "f(1)", False),
+    ):  # fmt: skip
+        (found, *_) = inspected(program, call)
+        assert (messages.SEEDLESS in found[0]) is is_blind, call
+
+
+def test_what_a_run_shows_is_told_with_its_value(looks: list[str]):
+    assert inspected(HERMETIC, "f(1)")[1:] == [[{messages.OPS_LONG}]]
+    assert inspected("def f(x):\n    return f\n", "f(1)")[1:] == [[{messages.OPS_LONG, messages.OUTPUT_SHAPE}]]
+    assert inspected(HERMETIC, "f(9)")[1:] == []
+    assert inspected("def f(x):\n    raise KeyError\n", "f(1)")[1:] == [[{messages.OPS_LONG}]]
+
+
+def test_what_ran_out_of_memory_in_company_is_looked_at_when_it_runs_alone(looks: list[str]):
+    program = "def f(x):\n    return 'a' * (1 << 62)\n"
+    assert len(inspected(program, "f(1)", flags=INSPECT)) == 2
+    assert len(inspected(program, "f(1)", flags=INSPECT | SHARE | BUNDLED)) == 1
+    assert len(inspected("def f(x):\n    return x[0]\n", "f(1)", flags=INSPECT | SHARE | BUNDLED)) == 2
+
+
+# ---- arguments -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pair", "done"),
+    [
+        (((1,), {}), "d 0=1"),
+        (((), {"x": 2}), "d 0=2"),
+        (((), {}), "d 0:TypeError"),
+        ([(1,), {}], "garbled"),
+        (((1,),), "garbled"),
+        (((1,), {}, 1), "garbled"),
+        (([1], {}), "garbled"),
+        (((1,), []), "garbled"),
+        (((1,), {1: 2}), "garbled"),
+    ],
+)
+def test_a_function_is_applied_to_arguments_and_to_nothing_else(pair: object, done: str):
+    bench = Bench()
+    bench.index = 0
+    calls.run_apply(bench, [HERMETIC.encode(), b"f", transfer.encode(pair, 1000)])  # type: ignore[arg-type]
+    said = " ".join(bench.done)
+    assert said == done if done != "garbled" else said.startswith("the program: not a pair")
