@@ -165,6 +165,16 @@ def test_depth_is_bounded():
         canon(loop)
 
 
+@pytest.mark.parametrize("around", [list, tuple, frozenset, lambda items: dict.fromkeys("a", *items)])
+def test_each_kind_of_container_is_one_deeper(around):
+    deep = 1
+    for _ in range(canonical.MAX_DEPTH):
+        deep = around([deep])
+    canon(deep)
+    with pytest.raises(NotPlain, match="nested more than"):
+        canon(around([deep]))
+
+
 def test_repr_is_for_people():
     assert canonical.short_repr([1, "a"], 100) == ("[1, 'a']", False)
     assert canonical.short_repr("a" * 100, 10) == ("'" + "a" * 9, True)

@@ -147,6 +147,12 @@ def test_calls_are_bounded_for_all_and_where_tenants_share_for_each(shared: bool
     rules.enter(Tenant("another"))
 
 
+@pytest.mark.parametrize(("workers", "shared", "places"), [(1, True, 16), (4, True, 16), (9, True, 36), (9, False, 0)])
+def test_tenants_that_share_begin_so_many_requests_for_each_worker(workers: int, shared: bool, places: int):
+    rules = Admission(Config(workers=workers), shared, lambda: 0.0, lambda _name: 0.0)
+    assert rules.starts._most == places
+
+
 async def test_what_just_fits_is_let_in():
     rules = admission()
     rules.take(Tenant("a"), 100, 1000).close()

@@ -131,8 +131,15 @@ def test_what_it_does_not_know_is_no_field_of_ours():
 
 @pytest.mark.parametrize(
     "unknown",
-    [b"\x78\xff\xff\x01", b"\x79" + b"\xff" * 8, b"\x7d" + b"\xff" * 4, b"\x78" + b"\x80" * 9 + b"\x01"],
-    ids=["varint", "fixed64", "fixed32", "longest"],
+    [
+        b"\x78\xff\xff\x01",
+        b"\x79" + b"\xff" * 8,
+        b"\x7d" + b"\xff" * 4,
+        b"\x78" + b"\x80" * 9 + b"\x01",
+        b"\xa0\x06\x01" * 2,
+        b"\xa2\x06\x01x\xa0\x06\x01" * 2,
+    ],
+    ids=["varint", "fixed64", "fixed32", "longest", "long tags", "long tags with content"],
 )
 def test_fields_of_every_type_are_walked_over(unknown: bytes):
     assert outlined(unknown + field(1, unknown + field(3, b"") + unknown) + unknown).checks == 1
