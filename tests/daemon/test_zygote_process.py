@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import os
 import signal
@@ -111,6 +112,19 @@ async def test_who_waits_for_a_zygote_holds_no_copy_of_its_memory(kept: Kept):
 def anonymous_kib(pid: int) -> int:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
+
+
+async def test_a_lean_zygote_holds_few_modules(kept: Kept):
+    """What it imports is memory of each zygote and time of each fork, and the seal compares it after each check."""
+    ((shown,),) = await kept.values(job("def f():\n    return sorted(__import__('sys').modules)", "f()"))
+    names = {name for name in ast.literal_eval(shown) if not name.startswith(("_", "encodings"))}
+    assert names - LEAN == set()
+
+
+LEAN = set(
+    "abc builtins codecs errno fcntl gc genericpath io marshal opcode os os.path posix posixpath resource select "
+    "stat struct sys time unicodedata zipimport".split()
+)
 
 
 async def test_one_job_after_the_other(kept: Kept):

@@ -189,6 +189,8 @@ def dict_tags():
 def dict_base(kind):
     # type: (type) -> Any
     """The class whose methods fill a dict: an OrderedDict keeps an order of its own."""
+    if kind is dict:  # as nearly all: a zygote that needs no `collections` does not import it for them
+        return dict
     tags = dict_tags()
     for cls in kind.__mro__:
         if cls is dict or cls in tags:
