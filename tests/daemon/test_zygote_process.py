@@ -122,8 +122,7 @@ async def test_a_lean_zygote_holds_few_modules(kept: Kept):
 
 
 LEAN = set(
-    "abc builtins codecs errno fcntl gc genericpath io marshal opcode os os.path posix posixpath resource select "
-    "stat struct sys time unicodedata zipimport".split()
+    ["abc", "builtins", "codecs", "errno", "fcntl", "gc", "genericpath", "io", "marshal", "opcode", "os", "os.path", "posix", "posixpath", "resource", "select", "stat", "struct", "sys", "time", "unicodedata", "zipimport"]
 )
 
 
