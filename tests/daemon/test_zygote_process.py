@@ -121,9 +121,10 @@ async def test_a_lean_zygote_holds_few_modules(kept: Kept):
     assert names - LEAN == set()
 
 
-LEAN = set(
-    ["abc", "builtins", "codecs", "errno", "fcntl", "gc", "genericpath", "io", "marshal", "opcode", "os", "os.path", "posix", "posixpath", "resource", "select", "stat", "struct", "sys", "time", "unicodedata", "zipimport"]
-)
+LEAN = {
+    "abc", "builtins", "codecs", "errno", "fcntl", "gc", "genericpath", "io", "marshal", "opcode", "os", "os.path",
+    "posix", "posixpath", "resource", "select", "stat", "struct", "sys", "time", "unicodedata", "zipimport",
+}  # fmt: skip
 
 
 async def test_one_job_after_the_other(kept: Kept):
