@@ -41,9 +41,10 @@ class Assurance(enum.Enum):
 class Isolation(enum.Enum):
     """Which checks may share a worker.
 
-    AUTO: literal calls on a hermetic program share one. PROCESS: every check gets its own worker. TASK: all checks of a
-    task share one, whatever the program is. TASK accepts only `EvaluateCheck`s whose values nobody relies on, because
-    a call finds what an earlier call left behind, such as a changed module.
+    AUTO: literal calls on a hermetic program share one, and so do standard inputs of one such program. PROCESS: every
+    check gets its own worker. TASK: all checks of a task share one, whatever the program is. TASK accepts only
+    `EvaluateCheck`s whose values nobody relies on, because a call finds what an earlier call left behind, such as a
+    changed module.
     """
 
     AUTO = "AUTO"

@@ -15,6 +15,7 @@ from cruxcell.jobs.calls import run_calls
 from cruxcell.jobs.context import Workbench
 from cruxcell.jobs.separated import CHANNEL, run_serve, run_test
 from cruxcell.jobs.separated.runs import connection
+from cruxcell.jobs.streams import run_streams
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import CALLS_FLAGS, INSPECT, LIMITS, SHARE, STDIO_FLAGS
 
@@ -28,6 +29,16 @@ if TYPE_CHECKING:
 # hundred times what a call takes; after ten of them, more save nothing.
 _CALLS, _PROGRAMS, _PAIRS = 32, 16, 10
 _PROGRAM = b"# read\nn = int(input())\nfor _ in range(1):\n    print(n, 'a')\n"
+_COUNTING = (
+    b"from collections import Counter, OrderedDict, defaultdict, deque\nfrom functools import lru_cache\n"
+    b"def g():\n    yield 1\nd = {1: 2}\n"
+    b"for each in [[1], (1,), 'a', b'a', {1}, frozenset([1]), d, range(1), deque([1]), defaultdict(int), Counter(),\n"
+    b"             OrderedDict(), bytearray(b'a'), d.keys(), d.values(), d.items()]:\n"
+    b"    Counter(each)\n    Counter(iter(each))\n"
+    b"for each in [g(), map(abs, []), filter(None, []), zip(), enumerate([]), reversed([]), iter(int, 0)]:\n"
+    b"    Counter(each)\n"
+    b"@lru_cache(None)\ndef f(x):\n    return x\nprint(f(1), Counter('aab').most_common(1))\n"
+)
 _CANDIDATE = (
     b'def f(a, b=1.5):\n    """>>> f([1])"""\n    if not a:\n        raise ValueError("empty")\n'
     b"    out = []\n    for x in a:\n        out.append(x)\n    return out\n"
@@ -52,6 +63,7 @@ def rehearse(helper):
             _call(stage, turn)
         for _ in range(_PROGRAMS):
             _read_and_print(stage)
+        _read_and_print_often(stage)
         _pairs(stage)
     finally:
         sys.setrecursionlimit(before[0])
@@ -109,13 +121,21 @@ def _read_and_print(stage):
     # type: (_Stage) -> None
     """A stdio job; its standard input ends at once, and so does the program."""
     stage.bench.set_limits(0, 1000)
-    arguments, at_the_end = sys.argv, programs.AT_THE_END[:]
-    del programs.AT_THE_END[:]  # what the zygote has registered is for workers to call
-    try:
-        programs.run_stdio(stage.bench, [STDIO_FLAGS.pack(0), _PROGRAM])
+    arguments = sys.argv
+    try:  # what the zygote has registered is for workers to call
+        programs.run_stdio(stage.bench, [STDIO_FLAGS.pack(0), _PROGRAM], at_the_end=())
     finally:
-        sys.argv, programs.AT_THE_END[:] = arguments, at_the_end
+        sys.argv = arguments
     stage.sweep()
+
+
+def _read_and_print_often(stage):
+    # type: (_Stage) -> None
+    """The same program on several inputs; and the classes that the abstract ones of Python are asked about."""
+    for program in (_PROGRAM, _COUNTING):
+        stage.bench.set_limits(0, 1000)
+        run_streams(stage.bench, [program] + [b"7\n"] * _PROGRAMS)
+        stage.sweep()
 
 
 def _pairs(stage):

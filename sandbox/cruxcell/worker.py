@@ -13,6 +13,7 @@ from cruxcell.jobs.expressions import run_arguments, run_expression, run_read
 from cruxcell.jobs.probe import run_probe
 from cruxcell.jobs.programs import run_script, run_stdio
 from cruxcell.jobs.separated import CHANNEL, run_serve, run_test
+from cruxcell.jobs.streams import run_streams
 from cruxcell.protocol import frames, messages, records
 from cruxcell.protocol.payloads import LIMITS
 
@@ -30,6 +31,7 @@ _JOBS = {
     messages.JOB_EXPRESSION: run_expression,
     messages.JOB_ARGUMENTS: run_arguments,
     messages.JOB_STDIO: run_stdio,
+    messages.JOB_STREAMS: run_streams,
     messages.JOB_SCRIPT: run_script,
     messages.JOB_SERVE: run_serve,
     messages.JOB_TEST: run_test,

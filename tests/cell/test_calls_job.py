@@ -95,7 +95,7 @@ class Bench:
 def _this_process_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "set_recursion_depth", lambda _depth: None)
     monkeypatch.setattr(calls, "gc", types.SimpleNamespace(freeze=lambda: None, collect=lambda: 0))
-    monkeypatch.setattr(calls, "_loaded", lambda: 1)
+    monkeypatch.setattr(calls, "loaded_count", lambda: 1)
     monkeypatch.setattr(calls.frames, "write_all", lambda _report, record: _written.append(record))
     _written.clear()
 
@@ -182,7 +182,7 @@ def test_nothing_follows_what_left_something(what: str, texts: tuple[str, str], 
     bench.is_clean = what != "unclear"
     loaded = iter(range(100))
     if what == "loaded":
-        monkeypatch.setattr(calls, "_loaded", lambda: next(loaded))
+        monkeypatch.setattr(calls, "loaded_count", lambda: next(loaded))
     monkeypatch.setattr(calls.gc, "collect", lambda: int(what == "garbage"))
     _, done, used = job(SHARE, HERMETIC, *texts, bench=bench)
     assert ("s1" in done, used >= 0) == ((True, True) if what == "none" else (False, False))
@@ -196,9 +196,9 @@ def test_garbage_that_is_gone_the_second_time_is_none(monkeypatch: pytest.Monkey
 
 def test_what_imports_something_shares_no_worker(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.undo()
-    before = calls._loaded()
+    before = calls.loaded_count()
     monkeypatch.setitem(calls.sys.modules, "made_up_for_this", types.ModuleType("made_up_for_this"))
-    assert calls._loaded() == before + 1
+    assert calls.loaded_count() == before + 1
 
 
 def test_jobs_of_a_bundle_follow_each_other_until_they_took_long(monkeypatch: pytest.MonkeyPatch):

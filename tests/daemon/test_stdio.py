@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from cruxboxd.judging import streams
-from cruxboxd.judging.audit import Audit
+from cruxboxd.judging.audit import Audit, Audited
 from cruxboxd.judging.calls import Caller
 from cruxboxd.judging.literals import read_literal
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
+from cruxboxd.judging.shared_streams import Printed, Runs
 from cruxboxd.judging.tasks import PLAIN_SETTING, RunCheck, Setting, StdioCheck, StepCount, Task
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result
@@ -19,6 +23,7 @@ TASK = Task(
     "t", "print(1)", [], LIMITS, "default", True, None, 2, StepCount.INSTRUCTIONS,
     together=True, setting=Setting(arguments=("x",)),
 )  # fmt: skip
+PLAIN = replace(TASK, setting=PLAIN_SETTING, together=False)
 ENDED = records.plan(False, "x", []) + records.ended(bytes(records.NUMBERS.size))
 YES, NO = read_literal("True"), read_literal("False")
 
@@ -31,7 +36,8 @@ async def judged(check: StdioCheck, printed: Result, told: Told) -> CheckResult:
     told.before = lambda job: printed if job.kind == messages.JOB_STDIO else None
     task = next(iter(streams.checkers_of(TASK, [check]).values()), None)
     checkers = task and Caller(told, task, "0", Audit(0))  # type: ignore[arg-type]
-    return await streams.run_stdio(told, TASK, check, "0", checkers)  # type: ignore[arg-type]
+    found, out = await streams.run_stdio(told, TASK, check, "0")  # type: ignore[arg-type]
+    return await streams.settle(check, found, out, checkers)
 
 
 @pytest.mark.parametrize(("expected", "outcome"), [("1", Outcome.PASSED), ("2", Outcome.FAILED)])
@@ -134,3 +140,97 @@ async def test_files_that_are_too_large_are_over_the_output_limit(
     told = Told({}, before=lambda _job: program(facts=facts, files=read))
     found = await streams.run_program(told, TASK, RunCheck("r", ""), "0")  # type: ignore[arg-type]
     assert (found.outcome, len(found.files), found.exit_code) == (outcome, files, 0 if files and not is_over else None)
+
+
+# ---- inputs that share a worker --------------------------------------------------------------------------------------
+
+COUNT = 4
+PLAN = records.plan(True, messages.DIRECT * COUNT, [])
+REFUSED = records.plan(False, messages.ALONE * COUNT, [])
+
+
+def ended(at: int, flags: int = 0) -> bytes:
+    return records.ended(records.NUMBERS.pack(at, 0, 1, 1, flags), b"%d\n" % at)
+
+
+def fell(at: int, flags: int = 0) -> bytes:
+    return records.raised(records.NUMBERS.pack(at, 0, 1, 1, flags), ValueError(at), b"%d\n" % at)
+
+
+# What a worker with four inputs said, how it ended, the inputs it is believed about, those that run alone.
+TOLD = {
+    "all": (PLAN + b"".join(map(ended, range(4))), CLEAN, "0123", ""),
+    "refused": (REFUSED, CLEAN, "", "0123"),
+    "an exception": (PLAN + ended(0) + fell(1) + ended(2) + ended(3), CLEAN, "0123", ""),
+    "out of memory": (PLAN + ended(0) + fell(1, 4) + ended(2) + ended(3), CLEAN, "023", "1"),
+    "a crash": (PLAN + ended(0) + ended(1), DIED, "01", "23"),
+    "an early end": (PLAN + ended(0) + ended(1), CLEAN, "01", "23"),
+    "a crash at once": (PLAN + ended(0), DIED, "0", "123"),
+    "a limit": (PLAN + ended(0) + ended(1) + records.limit(messages.STEP_LIMIT, 2, 9), CLEAN, "01", "23"),
+    "an answer for another": (PLAN + ended(0) + ended(1) + ended(3), CLEAN, "", "0123"),
+    "an answer twice": (PLAN + b"".join(map(ended, [0, 1, 2, 3, 3])), CLEAN, "", "0123"),
+    "no plan": (ended(0), CLEAN, "", "0123"),
+    "nothing": (b"", DIED, "", "0123"),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+async def test_only_answers_are_taken_from_a_shared_worker(name: str):
+    report, facts, shared, alone = TOLD[name]
+    told, taken = Told({}), {}
+    told.before = lambda job: Result(report=report, facts=facts) if len(job.fields) == COUNT + 1 else Result(error="no")
+
+    async def run_alone(check: StdioCheck) -> Printed:
+        return CheckResult(None, "alone"), b""
+
+    async def take(check: StdioCheck, printed: Printed) -> None:
+        assert check.id not in taken
+        taken[check.id] = printed
+
+    checks = [StdioCheck(str(at), f"{at}", "") for at in range(COUNT)]
+    runs = Runs(told, PLAIN, "0", Audit(0), run_alone)  # type: ignore[arg-type]
+    await runs.run(checks, take)
+    assert "".join(sorted(at for at, (found, _) in taken.items() if found.shared)) == shared
+    assert "".join(sorted(at for at, (found, _) in taken.items() if found.detail == "alone")) == alone
+    assert all(out == f"{at}\n".encode() for at, (found, out) in taken.items() if found.shared)
+
+
+NOT_ASKED: dict[str, dict[str, Any]] = {
+    "isolation": {"share": False},
+    "a class": {"program": "class A:\n    pass\n"},
+    "a module": {"program": "import os\n"},
+    "threads": {"program": "import sys\n# thread\n"},
+    "a setting": {"checks": [StdioCheck(str(at), "", "", setting=TASK.setting) for at in range(3)]},
+    "one": {"checks": [StdioCheck("a", "", "")]},
+    "much": {"checks": [StdioCheck(str(at), "x" * 70_000, "") for at in range(3)]},
+}
+
+
+@pytest.mark.parametrize("name", NOT_ASKED)
+async def test_what_shares_no_worker(name: str):
+    changes: dict[str, Any] = {"checks": [StdioCheck(str(at), "", "") for at in range(3)], **NOT_ASKED[name]}
+    told, taken = Told({}), []
+
+    async def run_alone(check: StdioCheck) -> Printed:
+        return CheckResult(None), b""
+
+    async def take(check: StdioCheck, printed: Printed) -> None:
+        taken.append(check.id)
+
+    task = replace(PLAIN, **changes)
+    await Runs(told, task, "0", Audit(0), run_alone).run(task.checks, take)  # type: ignore[arg-type]
+    assert (told.jobs, sorted(taken)) == ([], [check.id for check in task.checks])
+
+
+async def test_after_a_difference_nothing_shares():
+    """Nor is anything believed that did."""
+    audit = Audit(1)
+    audit.compare(Audited(7, "t", "c"), CheckResult(None, steps=1), CheckResult(None, steps=2))
+
+    async def run_alone(check: StdioCheck) -> Printed:
+        return CheckResult(None, "alone"), b""
+
+    runs = Runs(Told({}), replace(PLAIN, call=7), "0", audit, run_alone)  # type: ignore[arg-type]
+    check = StdioCheck("a", "", "")
+    assert (await runs.believed(check, (CheckResult(None, shared=True), b"")))[0].detail == "alone"
+    assert (await runs.believed(check, (CheckResult(None), b"1")))[1] == b"1"

@@ -83,9 +83,9 @@ class Audit:
 
 
 def difference(shared: CheckResult, alone: CheckResult) -> str:
-    """What is not the same in two runs of a check: "outcome", "value", "steps" or "exception"; "" if nothing is, or if
-    one of the runs says nothing about the other: it failed through the sandbox, or it exceeded a limit of time or
-    memory, which the other run need not exceed."""
+    """What is not the same in two runs of a check: "outcome", "value", "exception", "output" or "steps"; "" if nothing
+    is, or if one of the runs says nothing about the other: it failed through the sandbox, or it exceeded a limit of
+    time or memory, which the other run need not exceed."""
     if not (_is_conclusive(shared, alone) and _is_conclusive(alone, shared)):
         return ""
     if shared.outcome is not alone.outcome:
@@ -94,6 +94,8 @@ def difference(shared: CheckResult, alone: CheckResult) -> str:
         return "value"
     if _exception(shared) != _exception(alone):
         return "exception"
+    if _output(shared) != _output(alone) and shared.outcome is not Outcome.TIMED_OUT:
+        return "output"
     return "steps" if shared.steps != alone.steps and shared.outcome is not Outcome.TIMED_OUT else ""
 
 
@@ -119,3 +121,7 @@ def _exception(judged: CheckResult) -> tuple[str, str, int] | None:
         return None
     name, message, line = judged.exception
     return name, _ADDRESS.sub("0x", message), line
+
+
+def _output(judged: CheckResult) -> tuple[str, str]:
+    return _ADDRESS.sub("0x", judged.stdout), _ADDRESS.sub("0x", judged.stderr)

@@ -3,7 +3,8 @@
 Theory of operation. Workers that run no program read every *expected* text (`expected`). At the same time workers that
 never see an expected value run each task's calls (`calls`). This module receives both as canonical bytes, and
 `outcomes.compare` decides. An assertion `assert <constant> == <expression>` is split into the same two sides. Other
-scripts and stdio checks run as separate programs (`scripts`, `streams`).
+scripts and stdio checks run as separate programs (`scripts`, `streams`); several inputs of one program may share a
+worker (`shared_streams`).
 
     CONSTANT     nothing ran but the constant: LITERAL if the other side is a constant too
     DIRECT       name(<constants>): on the program; several share a worker if the program is hermetic
@@ -29,7 +30,8 @@ from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.expected import Kind, Reader, Reading
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, invalid, sandbox_error
 from cruxboxd.judging.scripts import run_script
-from cruxboxd.judging.streams import checkers_of, run_program, run_stdio
+from cruxboxd.judging.shared_streams import Printed, Runs
+from cruxboxd.judging.streams import checkers_of, run_program, run_stdio, settle
 from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, RunCheck, ScriptCheck, StdioCheck, StepCount, Task
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.shared.turns import Turns
@@ -140,8 +142,8 @@ class Judge:
         suites = [check for check in task.checks if isinstance(check, ScriptCheck) and check.framework]
         work += [self._judge_script(task, check, None, emit) for check in suites]
         stdio = [check for check in task.checks if isinstance(check, StdioCheck)]
-        checkers = {source: self._caller(each) for source, each in checkers_of(task, stdio).items()}
-        work += [self._judge_stdio(task, check, checkers.get(check.checker), emit) for check in stdio]
+        if stdio:
+            work.append(self._judge_stdio(task, stdio, emit))
         work += [self._judge_run(task, check, emit) for check in task.checks if isinstance(check, RunCheck)]
         work += [
             emit(task, check, invalid(check.why), None) for check in task.checks if isinstance(check, InvalidCheck)
@@ -250,8 +252,23 @@ class Judge:
             judged = await run_script(self._scheduler, task, check, self._seeds[0])
         await emit(task, check, judged, None)
 
-    async def _judge_stdio(self, task: Task, check: StdioCheck, checkers: Caller | None, emit: Emit) -> None:
-        await emit(task, check, await run_stdio(self._scheduler, task, check, self._seeds[0], checkers), None)
+    # ---- programs ----------------------------------------------------------------------------------------------
+
+    async def _judge_stdio(self, task: Task, checks: list[StdioCheck], emit: Emit) -> None:
+        checkers = {source: self._caller(each) for source, each in checkers_of(task, checks).items()}
+
+        async def run_alone(check: StdioCheck) -> Printed:
+            return await run_stdio(self._scheduler, task, check, self._seeds[0])
+
+        async def take(check: StdioCheck, printed: Printed) -> None:
+            judged = await settle(check, *printed, checkers.get(check.checker))
+            believed = await runs.believed(check, printed)
+            if believed is not printed:
+                judged = await settle(check, *believed, checkers.get(check.checker))
+            await emit(task, check, judged, None)
+
+        runs = Runs(self._scheduler, task, self._seeds[0], self._audit, run_alone)
+        await runs.run(checks, take)
 
     async def _judge_run(self, task: Task, check: RunCheck, emit: Emit) -> None:
         await emit(task, check, await run_program(self._scheduler, task, check, self._seeds[0]), None)

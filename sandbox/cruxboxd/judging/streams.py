@@ -22,16 +22,19 @@ from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.report import ENDS, text
 
 
-async def run_stdio(
-    scheduler: Scheduler, task: Task, check: StdioCheck, hash_seed: str, checkers: Caller | None
-) -> CheckResult:
-    """The program with `stdin`; what it printed is read from memory files after its death and judged here, or by a
-    checker in a worker of its own. `checkers` runs that."""
+async def run_stdio(scheduler: Scheduler, task: Task, check: StdioCheck, hash_seed: str) -> tuple[CheckResult, bytes]:
+    """The program with `stdin`, in a worker of its own; all that it printed on standard output is read from a memory
+    file after its death. The outcome is None if that is to be judged (`settle`)."""
     result = await scheduler.run(_job(scheduler, task, check, hash_seed, 0))
-    judged = _with_output(_of_stdio(result, task, bool(check.expected_stdout.strip())), result, task)
+    judged = _of_stdio(result, task, bool(check.expected_stdout.strip()))
+    return _with_output(judged, result, task), result.streams[0]
+
+
+async def settle(check: StdioCheck, judged: CheckResult, out: bytes, checkers: Caller | None) -> CheckResult:
+    """The result of a run, with what it printed compared, or judged by a checker in a worker of its own: `checkers`
+    runs that."""
     if judged.outcome is not None:
         return judged
-    out = result.streams[0]
     if checkers is not None:
         return await _ask_checker(checkers, check, out, judged)
     same = True

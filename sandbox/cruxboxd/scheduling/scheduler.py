@@ -107,6 +107,11 @@ class Scheduler:
         finally:
             self._running.discard(job)
 
+    def stop(self, job: Job) -> None:
+        """Kill the job's worker, if it has one. Its result is an error, and holds what was reported until then."""
+        job.is_cancelled = True
+        self._fleet.cancel(job)
+
     def _over(self, job: Job, result: Result) -> None:
         """Its worker is gone: the tenant pays for what it cost, and may have its next one."""
         cpu_ns = result.facts.cpu_ns if result.charged_ns is None else result.charged_ns

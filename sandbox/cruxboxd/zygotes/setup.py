@@ -52,10 +52,11 @@ def _works_with_files(importing: list[bytes], is_whole: bool) -> bool:
     scripts, not calls."""
     if any(word in text for text in importing for word in _FILE_WORDS):
         return True
-    return is_whole and any(_ODD_IMPORT.search(text) or _imported(text) - _FILELESS for text in importing)
+    return is_whole and any(_ODD_IMPORT.search(text) or modules_named(text) - _FILELESS for text in importing)
 
 
-def _imported(text: bytes) -> set[bytes]:
+def modules_named(text: bytes) -> set[bytes]:
+    """The modules that a text imports by ordinary statements, without their submodules."""
     names: set[bytes] = set()
     for module, modules in _IMPORTED.findall(text):
         parts = [module] if module else modules.split(b",")

@@ -82,6 +82,20 @@ SAFE_ATTRIBUTES = frozenset(
 # Module -> names in it that may be used; None: all that are public. string.Formatter reads any attribute, for one.
 IMPORTABLE = {"math": None, "itertools": None, "bisect": None, "string": _TEXTS}  # type: dict[str, frozenset[str] | None]
 
+
+class Allowed:
+    """What a program may name: builtins, attributes, and of what modules which names; `own` are names of its module."""
+
+    __slots__ = ("attributes", "builtins", "either", "importable", "own")
+
+    def __init__(self, builtins, attributes, importable, own=frozenset()):
+        # type: (frozenset[str], frozenset[str], dict[str, frozenset[str] | None], frozenset[str]) -> None
+        self.builtins, self.attributes, self.importable, self.own = builtins, attributes, importable, own
+        self.either = attributes | SAFE_BUILTINS  # harmless as a name and as an attribute
+
+
+FOR_CALLS = Allowed(SAFE_BUILTINS, SAFE_ATTRIBUTES, IMPORTABLE)
+
 _OPMAP = opcode.opmap
 # Operations with a number for a name, and the numbers that are harmless: StopIteration from a generator, unary plus, a
 # list to a tuple. Not those of type parameters, whose objects lead into `typing`.
@@ -92,7 +106,6 @@ _STORING = numbers("STORE_NAME STORE_GLOBAL")
 _ATTRIBUTES = numbers("LOAD_ATTR LOAD_METHOD IMPORT_FROM")
 # From 3.12 on, the lowest bit of this one's argument says something else than which name it is.
 _LOAD_ATTR = _OPMAP["LOAD_ATTR"] if sys.version_info >= (3, 12) else -1
-_EITHER = SAFE_ATTRIBUTES | SAFE_BUILTINS  # harmless as a name and as an attribute
 _FLAGS = 0x7F  # optimized, new locals, both kinds of stars, nested, generator, no free variables: nothing asynchronous
 _GENERATOR = 0x20
 # What stands at the beginning of every exception handler: SETUP_… up to 3.10, PUSH_EXC_INFO from 3.11 on.
@@ -102,8 +115,8 @@ _HANDLERS = numbers("SETUP_FINALLY PUSH_EXC_INFO")
 # ---- the rule ------------------------------------------------------------------------------------------------------
 
 
-def bound_names(source, code):
-    # type: (str, object) -> frozenset[str] | None
+def bound_names(source, code, allowed=FOR_CALLS):
+    # type: (str, object, Allowed) -> frozenset[str] | None
     """The names that a hermetic program binds for its calls; None if `code` (compiled from `source`) is not hermetic,
     and executing it again in a new namespace is not as good as a new process."""
     parts = dissect(code)
@@ -119,10 +132,13 @@ def bound_names(source, code):
         item.co_flags & _GENERATOR and not _HANDLERS.isdisjoint(own) for item, own in zip(parts.codes, parts.operations)
     ):
         return None
-    offered = _offered(parts)
-    if offered is None or not _names_are_safe(parts, offered):
+    offered = _offered(parts, allowed.importable)
+    if offered is None or not _names_are_safe(parts, offered, allowed):
         return None
-    return _bound(parts) if "format" not in parts.all_names or _formats_are_plain(source) else None
+    if "format" in parts.all_names and not _formats_are_plain(source):
+        return None
+    bound = _bound(parts)
+    return bound if bound.isdisjoint(allowed.own) else None
 
 
 def is_hermetic(source, code):
@@ -179,39 +195,38 @@ def _bound(parts):
     return frozenset(found)
 
 
-def _offered(parts):
-    # type: (Anatomy) -> frozenset[str] | None
+def _offered(parts, importable):
+    # type: (Anatomy, dict[str, frozenset[str] | None]) -> frozenset[str] | None
     """The names that its imports add to those that may be used; None if it imports something that is not pure."""
     if _IMPORT_NAME not in parts.all_operations:
         return frozenset()
     offered = set()  # type: set[str]
     for code, bytecode in zip(parts.codes, parts.bytecodes):
         for name in _named(code, bytecode, frozenset([_IMPORT_NAME])):
-            if name not in IMPORTABLE or name not in sys.modules or ("*",) in code.co_consts:
+            if name not in importable or name not in sys.modules or ("*",) in code.co_consts:
                 return None
-            allowed = IMPORTABLE[name]
+            allowed = importable[name]
             public = [item for item in vars(sys.modules[name]) if item[0] != "_"] if allowed is None else allowed
             offered.update(public)
     return frozenset(offered)
 
 
-def _names_are_safe(parts, offered):
-    # type: (Anatomy, frozenset[str]) -> bool
+def _names_are_safe(parts, offered, allowed):
+    # type: (Anatomy, frozenset[str], Allowed) -> bool
     """Is every name one that may be looked up, and every attribute one of plain data?"""
-    if any((name[:1] in ("_", "") and name != "_") or not _may_be_named(name) for name in parts.all_names):
+    builtins = allowed.builtins
+    if any(
+        (name[:1] in ("_", "") and name != "_") or (name in _BUILTINS and name not in builtins)
+        for name in parts.all_names - allowed.own
+    ):
         return False
-    attributes = SAFE_ATTRIBUTES | offered
+    attributes = allowed.attributes | offered
     for code, bytecode, names in zip(parts.codes, parts.bytecodes, parts.names):
-        if _EITHER.issuperset(names):
+        if allowed.either.issuperset(names):
             continue
         if any(name not in attributes for name in _named(code, bytecode, _ATTRIBUTES)):
             return False
     return all(name[:2] != "__" for code in parts.codes for name in code.co_varnames + code.co_cellvars)
-
-
-def _may_be_named(name):
-    # type: (str) -> bool
-    return name in SAFE_BUILTINS or name not in _BUILTINS
 
 
 # ---- format strings ------------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ def run_calls(bench, fields, more_flags=0):  # noqa: C901 - who arms the seal se
     """
     helper, report = bench.helper, bench.report
     flags, source, checks = _read(helper, fields, more_flags)
-    loaded = _loaded()
+    loaded = loaded_count()
     program, planned = _parse(source, checks)
     is_asked = flags & INSPECT or (flags & SHARE and RULE not in bench.opened)
     bound = bound_names(source, program) if program is not None and is_asked else None
@@ -79,13 +79,13 @@ def run_calls(bench, fields, more_flags=0):  # noqa: C901 - who arms the seal se
     # Where checks follow each other, the helper vouches for each that the next finds all as it was (see `seal`).
     bench.begin(0)  # what a check finds in place is part of the snapshot
     is_sealed = helper.arm() and (sharing or flags & BUNDLED)
-    seal = helper.seal if is_sealed else _no_seal
+    seal = helper.seal if is_sealed else no_seal
     seal(report, -1, plan)
     spent = 0
     for index, (kind, _, code) in enumerate(planned):
         if kind == messages.CONSTANT and code is not None:
             _evaluate(bench, index, True, None, code)
-            used = _clear(bench, loaded)
+            used = clear(bench, loaded)
             seal(report, index)
             if used < 0:
                 return -1
@@ -99,7 +99,7 @@ def run_calls(bench, fields, more_flags=0):  # noqa: C901 - who arms the seal se
         if kind in runnable and code is not None:
             look = _looker(inspector, checks[index][1], code, bench) if inspector is not None else None
             _evaluate(bench, index, sharing, program, code, look, is_final=not flags & BUNDLED)
-            used = _clear(bench, loaded)
+            used = clear(bench, loaded)
             seal(report, index)
             if not sharing:
                 if flags & TOGETHER:
@@ -145,14 +145,14 @@ def _share(bench, flags, bound, planned):
     return True, tuple([(messages.ALONE, "", None) if alone else item for alone, item in zip(apart, planned)])
 
 
-def _no_seal(report, index, record=b""):  # noqa: ARG001 - as the helper's
+def no_seal(report, index, record=b""):  # noqa: ARG001 - as the helper's
     # type: (int, int, bytes) -> None
     """For a check that is alone in its worker, or whose worker nobody relies on."""
     if record:
         frames.write_all(report, record)
 
 
-def _clear(bench, loaded):
+def clear(bench, loaded):
     # type: (Workbench, int) -> int
     """Take away what a check left, and only then begin the time of the next. CPU ns of the check; -1 if no other may
     follow it: the interpreter has imported something (a codec, say), which the next would find there and take fewer
@@ -162,12 +162,12 @@ def _clear(bench, loaded):
     bench.forget()
     is_collected = not gc.collect() or not gc.collect()  # the collector counts from the same beginning for each, too
     bench.next_check()
-    if used > _SPENT_NS or _loaded() != loaded or not is_collected or not bench.is_clear():
+    if used > _SPENT_NS or loaded_count() != loaded or not is_collected or not bench.is_clear():
         return -1
     return used
 
 
-def _loaded():
+def loaded_count():
     # type: () -> int
     """How much the interpreter has imported or looked up for itself."""
     return len(sys.modules) + len(_CODECS)

@@ -30,8 +30,12 @@ def _open_streams():
         setattr(sys, "__%s__" % name, getattr(sys, name))
 
 
-def run_stdio(bench, fields):
-    # type: (Workbench, list[bytes]) -> None
+# What is done once a program has come to its end: (module, function).
+_AT_THE_END = (("threading", "_shutdown"), ("atexit", "_run_exitfuncs"))
+
+
+def run_stdio(bench, fields, at_the_end=_AT_THE_END):
+    # type: (Workbench, list[bytes], tuple[tuple[str, str], ...]) -> None
     """fields: flags, program. Input is a pipe; output goes to memory files that the daemon reads afterwards."""
     is_run = STDIO_FLAGS.unpack(fields[0])[0] & RUN_ONLY
     try:
@@ -49,12 +53,12 @@ def run_stdio(bench, fields):
     steps = status = 0
     try:
         try:
-            _run_to_its_end(bench, program)
+            _run_to_its_end(bench, program, at_the_end)
         finally:
             steps = bench.steps()
-            _flush()
+            flush()
     except SystemExit as error:
-        status = _status_of(error.code)
+        status = status_of(error.code)
         if is_run or not status:
             bench.send(records.ended(bench.numbers(0, steps)))
         else:
@@ -70,7 +74,7 @@ def run_stdio(bench, fields):
         bench.finish(status)
 
 
-def _flush():
+def flush():
     # type: () -> None
     """As the interpreter does at its end."""
     for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
@@ -78,7 +82,7 @@ def _flush():
             stream.flush()
 
 
-def _status_of(code):
+def status_of(code):
     # type: (object) -> int
     """The exit status the interpreter makes of what a SystemExit holds: what is no number, it prints."""
     if code is None:
@@ -106,21 +110,18 @@ def _show(error):
         pass
 
 
-AT_THE_END = [("threading", "_shutdown"), ("atexit", "_run_exitfuncs")]  # (module, function); none in a rehearsal
-
-
-def _run_to_its_end(bench, program):
-    # type: (Workbench, CodeType) -> None
+def _run_to_its_end(bench, program, at_the_end):
+    # type: (Workbench, CodeType, tuple[tuple[str, str], ...]) -> None
     """As Python does: once the program has come to its end, its threads are waited for, but for daemons, and what it
     registered with atexit is called. That is not counted in steps."""
     left = None
     namespace = module_namespace("__main__")
-    namespace.update(_OF_A_SCRIPT, __annotations__={})
+    namespace.update(OF_A_SCRIPT, __annotations__={})
     try:
         bench.run(program, namespace)
     except SystemExit as error:
         left = error
-    for name, function in AT_THE_END:
+    for name, function in at_the_end:
         if name in sys.modules:
             try:
                 getattr(sys.modules[name], function)()
@@ -133,8 +134,8 @@ def _run_to_its_end(bench, program):
 
 
 # What a script's module has by itself.
-_OF_A_SCRIPT = dict.fromkeys(["__cached__", "__doc__", "__loader__", "__package__", "__spec__"])  # type: dict[str, Any]
-_OF_A_SCRIPT["__file__"] = "program.py"
+OF_A_SCRIPT = dict.fromkeys(["__cached__", "__doc__", "__loader__", "__package__", "__spec__"])  # type: dict[str, Any]
+OF_A_SCRIPT["__file__"] = "program.py"
 
 
 def _let_go(namespace):

@@ -51,6 +51,7 @@ JOB_EXPRESSION = b"expression"  # an expression that needs no program -> canonic
 JOB_ARGUMENTS = b"arguments"  # the arguments of a call -> encoded values
 JOB_APPLY = b"apply"  # a program, a name and encoded arguments
 JOB_STDIO = b"stdio"
+JOB_STREAMS = b"streams"  # a program and several standard inputs, one after the other
 JOB_SCRIPT = b"script"  # a script in the candidate's process
 JOB_SERVE = b"serve"  # the candidate's half of a separated script
 JOB_TEST = b"test"  # the test's half of a separated script

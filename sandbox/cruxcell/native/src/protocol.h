@@ -18,6 +18,7 @@
 enum {
     RECORD_VALUE = 'V',
     RECORD_RAISED = 'E',
+    RECORD_ENDED = 'D',
     RECORD_SEAL = 'K',
     RECORD_UNSEALED = 'U',
     RECORD_VIOLATED = 'Y',

@@ -45,6 +45,12 @@ write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
+static int
+is_answer(char letter)
+{
+    return letter == RECORD_VALUE || letter == RECORD_RAISED || letter == RECORD_ENDED;
+}
+
 int
 cell_tell(int fd, const char *data, size_t size)
 {
@@ -55,7 +61,7 @@ cell_tell(int fd, const char *data, size_t size)
         return 0; /* somebody else says it: it does not count, and the next seal breaks */
     }
     said += size;
-    if (size >= INDEX_AT + sizeof answered && (data[KIND_AT] == RECORD_VALUE || data[KIND_AT] == RECORD_RAISED)) {
+    if (size >= INDEX_AT + sizeof answered && is_answer(data[KIND_AT])) {
         answers++;
         memcpy(&answered, data + INDEX_AT, sizeof answered);
     }
@@ -129,9 +135,11 @@ cell_seal_run(void)
     has_run = 1;
 }
 
-/* What an import does by itself. That one has happened is seen in the table of modules. */
+/* What an import does by itself: that one has happened is seen in the table of modules. And reading standard input,
+ * which is another for each check that has one. */
 static const char *const harmless[] = {
-    "import", "open", "compile", "exec", "marshal.loads", "marshal.load", "os.listdir", "os.scandir"};
+    "import", "open", "compile", "exec", "marshal.loads", "marshal.load", "os.listdir", "os.scandir",
+    "builtins.input", "builtins.input/result"};
 
 static int
 looks_for_line(PyObject *args)

@@ -1,0 +1,133 @@
+"""Jobs that run one program on several standard inputs, one after the other in this worker.
+
+Only a program that can leave nothing behind runs so (`hermetic_streams`), and after each run the native helper
+compares the interpreter's state with a snapshot (`seal`). Whatever is not answered here runs alone, as a JOB_STDIO:
+this job never has the last word on a limit, a crash or an output that is large.
+"""
+
+import _io
+import gc
+import sys
+
+from cruxcell.analysis import bytecode
+from cruxcell.analysis.hermetic_streams import may_share_worker
+from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
+from cruxcell.jobs.calls import clear, loaded_count, no_seal
+from cruxcell.jobs.context import RULE, Workbench  # noqa: F401 - in type comments
+from cruxcell.jobs.programs import OF_A_SCRIPT, flush, status_of
+from cruxcell.namespace import fresh_namespace, set_recursion_depth
+from cruxcell.protocol import messages, records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType  # noqa: F401 - in type comments
+    from typing import Any  # noqa: F401 - in type comments
+
+_MOST_PRINTED = 1 << 18  # bytes, by all checks of a worker: reports stay short
+
+
+def run_streams(bench, fields):
+    # type: (Workbench, list[bytes]) -> None
+    """fields: program, then the standard input of each check. The plan says whether the checks run here, before any
+    code of the program does."""
+    helper, report = bench.helper, bench.report
+    inputs = tuple(fields[1:])  # which no check can change
+    source = fields[0].decode("utf-8", "surrogatepass")
+    loaded = loaded_count()
+    try:
+        program = compile_text(source, PROGRAM, "exec")
+        shares = helper.SEALS and (RULE in bench.opened or may_share_worker(source, program))
+    except Invalid:
+        shares = False  # the check that runs alone says so
+    if not shares:
+        bench.send(records.plan(False, messages.ALONE * len(inputs), []))
+        return
+    plan = records.plan(True, messages.DIRECT * len(inputs), [])
+    bytecode.forget()
+    set_recursion_depth(2)
+    depth = sys.getrecursionlimit()
+    gc.freeze()  # what is ours need not be looked through for what a check left
+    bench.begin(0)  # what a check finds in place is part of the snapshot
+    seal = helper.seal if helper.arm() else no_seal
+    seal(report, -1, plan)
+    room = _MOST_PRINTED
+    for index, data in enumerate(inputs):
+        room -= _run_one(bench, index, program, data, room)
+        if room < 0:
+            return
+        if sys.getrecursionlimit() != depth:
+            sys.setrecursionlimit(depth)
+        used = clear(bench, loaded)
+        seal(report, index)
+        if used < 0:
+            return
+
+
+def _run_one(bench, index, program, data, room):
+    # type: (Workbench, int, CodeType, bytes, int) -> int
+    """One check, on streams of its own. How many bytes it printed; if that is more than `room`, or as much as its
+    limit, or if it closed a stream, it is not reported on."""
+    out, err = _Out(), _Err()
+    namespace = fresh_namespace("__main__")
+    namespace.update(OF_A_SCRIPT, __annotations__={})
+    bench.begin(index)
+    own = sys.stdin, sys.stdout, sys.stderr
+    sys.stdin, sys.stdout, sys.stderr = _reader(data), _writer(out), _writer(err, "backslashreplace", True)
+    raised = None  # type: BaseException | None
+    steps = status = 0
+    try:
+        try:
+            bench.run(program, namespace)
+        finally:
+            steps = bench.steps()
+            flush()
+    except BaseException as error:
+        raised = error
+        if isinstance(error, SystemExit):
+            status = status_of(error.code)
+    printed = None if out.closed or err.closed else (out.getvalue(), err.getvalue())
+    sys.stdin, sys.stdout, sys.stderr = own  # which closes the others, if nobody else holds them
+    if printed is None:
+        return room + 1
+    size = len(printed[0]) + len(printed[1])
+    if size > room or max(map(len, printed)) >= bench.output_limit:
+        return room + 1
+    if raised is None or (isinstance(raised, SystemExit) and not status):
+        bench.send(records.ended(bench.numbers(0, steps), *printed))
+    else:
+        bench.send_raised(raised, steps, printed)
+    raised = None  # it holds this frame, and with it all that the check made
+    return size
+
+
+# ---- streams in memory that look like those on descriptors ----------------------------------------------------------
+
+
+class _In(_io.BytesIO):
+    name = 0
+
+    def seekable(self):
+        # type: () -> bool
+        return False  # as a pipe: what reads it asks for no place in it, which would be steps
+
+
+class _Out(_io.BytesIO):
+    name = 1
+
+
+class _Err(_io.BytesIO):
+    name = 2
+
+
+def _reader(data):
+    # type: (bytes) -> Any
+    stream = _io.TextIOWrapper(_io.BufferedReader(_In(data)), "utf-8", "surrogateescape", "\n")  # type: Any
+    stream.mode = "r"
+    return stream
+
+
+def _writer(raw, errors="surrogateescape", by_line=False):
+    # type: (_io.BytesIO, str, bool) -> Any
+    stream = _io.TextIOWrapper(_io.BufferedWriter(raw), "utf-8", errors, "\n", by_line)  # type: Any
+    stream.mode = "w"
+    return stream
