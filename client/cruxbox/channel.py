@@ -127,7 +127,9 @@ def _credentials(tls: Tls) -> Any:
     import grpc
 
     if (tls.cert is None) != (tls.key is None):
-        raise InvalidRequest("Mutual TLS needs both `cert` and `key`.")
+        raise InvalidRequest(
+            "Mutual TLS needs both `cert` and `key` (for commands: CRUXBOX_TLS_CERT and CRUXBOX_TLS_KEY)."
+        )
     return grpc.ssl_channel_credentials(_pem(tls.ca), _pem(tls.key), _pem(tls.cert))
 
 

@@ -52,7 +52,14 @@ class Settings:
 
 
 def _is_target(target: str) -> bool:
-    return bool(target.strip()) and target.isprintable() and len(target) <= _MAX_TARGET and target != "dns:///"
+    is_url = target.startswith(("http://", "https://", "grpc://"))
+    return (
+        bool(target.strip())
+        and target.isprintable()
+        and len(target) <= _MAX_TARGET
+        and target != "dns:///"
+        and not is_url
+    )
 
 
 class Endpoint:

@@ -143,6 +143,8 @@ def test_no_daemon_installed_is_one_sentence():
     [
         ({"CRUXBOX_SERVER": "\udcff"}, "target must name a server"),
         ({"CRUXBOX_SERVER": "dns:///"}, "target must name a server"),
+        ({"CRUXBOX_SERVER": "https://host:50051"}, "target must name a server, like host:port"),
+        ({"CRUXBOX_TLS_CERT": "data.jsonl"}, "CRUXBOX_TLS_CERT and CRUXBOX_TLS_KEY"),
         ({"CRUXBOX_SERVER": "x" * 5000}, "target must name a server"),
         ({"CRUXBOX_TOKEN": "secret\nword"}, "token must be visible ASCII"),
         ({"CRUXBOX_TOKEN": "é"}, "token must be visible ASCII"),

@@ -58,6 +58,7 @@ def test_tls_that_is_not_whole_is_refused(tmp_path):
         (["--tls-cert", str(cert)], "belong together"),
         (["--tls-client-ca", str(cert)], "--tls-client-ca needs"),
         (["--tls-cert", str(cert), "--tls-key", str(other)], "KEY_VALUES_MISMATCH"),
+        (["--tls-cert", __file__, "--tls-key", __file__], "they are no PEM files"),
         (["--tls-cert", str(cert), "--tls-key", str(tmp_path / "none")], "No such file"),
         (["--tokens", str(tmp_path / "none")], "No such file"),
     ):

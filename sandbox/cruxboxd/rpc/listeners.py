@@ -51,8 +51,13 @@ def _refuse_abstract(address: str) -> None:
 
 def _refuse_wrong_port(address: str) -> None:
     """gRPC would listen on another port: the number modulo 65,536."""
-    port = address.rpartition(":")[2][:80]
-    if not is_unix(address) and port.removeprefix("-").isdecimal() and not 0 <= int(port) <= _LARGEST_PORT:
+    if is_unix(address):
+        return
+    _, colon, port = address.rpartition(":")
+    if not (colon and port):
+        raise ConfigError(f"--listen {address[:80]}: must be HOST:PORT or unix:PATH")
+    port = port[:80]
+    if port.removeprefix("-").isdecimal() and not 0 <= int(port) <= _LARGEST_PORT:
         raise ConfigError(f"--listen {address[:80]}: a port is from 0 to {_LARGEST_PORT}")
 
 
@@ -148,7 +153,8 @@ class Certificates:
             if self._client_ca is not None:
                 check.load_verify_locations(self._client_ca)
         except ssl.SSLError as error:
-            raise ConfigError(f"--tls-cert {self._cert} and --tls-key {self._key}: {error.reason or error}") from None
+            why = error.reason or "they are no PEM files of a certificate and its key"
+            raise ConfigError(f"--tls-cert {self._cert} and --tls-key {self._key}: {why}") from None
         except OSError as error:
             names = ", ".join(map(str, paths))
             raise ConfigError(f"cannot read the certificates ({names}): {error.strerror}") from None

@@ -211,7 +211,9 @@ def _find(option: Option, options: argparse.Namespace, file: dict[str, Any]) -> 
             value = [str(item) for item in value] if option.repeats else ",".join(map(str, value))
         elif isinstance(value, dict) and option.repeats:
             value = [f"{name}={path}" for name, path in value.items()]
-        return _read(option, value if isinstance(value, list) else str(value), option.flag)
+        return _read(
+            option, value if isinstance(value, list) else str(value), f"--config {options.config}: {option.flag}"
+        )
     return None
 
 
