@@ -386,6 +386,7 @@ async def test_without_a_difference_nothing_runs_again():
     asking, checks = caller(told, audit), [call("f(1)"), call("f(2)")]
     results = await asking.evaluate(checks)
     assert (sorted(audit.compared), audit.is_suspect(7)) == (["f(1)", "f(2)"], False)
+    assert len(told.jobs) == 3  # the shared one, and each alone once
     told.jobs.clear()
     assert await asking.believed(checks, results) == results
     assert told.jobs == []

@@ -289,9 +289,8 @@ def sample_of(options: argparse.Namespace) -> list[Mutant]:
     """The mutants to be tried: a sample that depends on the options and the sources alone."""
     chosen = []
     for module in options.modules:
-        found = mutants(ROOT, module, options.kinds, random.Random(f"{options.seed} {module}"))
-        first, last = options.lines
-        chosen += list(islice((each for each in found if first <= each.line <= last), options.sample or None))
+        found = mutants(ROOT, module, options.kinds, random.Random(f"{options.seed} {module}"), options.lines)
+        chosen += list(islice(found, options.sample or None))
     return sorted(chosen, key=lambda mutant: (options.modules.index(mutant.module), mutant.line, mutant.operator))
 
 

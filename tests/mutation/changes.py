@@ -114,9 +114,13 @@ def operators(kind: str) -> dict[str, Operator]:
     return found
 
 
-def mutants(root: Path, module: str, kind: str, chance: random.Random) -> Iterator[Mutant]:
-    """Every mutant of a module, each change once, shuffled. Annotations are left out, as nothing reads them, and
-    `if TYPE_CHECKING`, as mypy does."""
+def mutants(
+    root: Path, module: str, kind: str, chance: random.Random, bounds: tuple[int, int] = (1, 10**6)
+) -> Iterator[Mutant]:
+    """Every mutant of a module within some lines, each change once, shuffled.
+
+    Annotations are left out, as nothing reads them, and `if TYPE_CHECKING`, as mypy does.
+    """
     source = (root / "sandbox" / module).read_text()
     tree = ast.parse(source)
     skipped = [((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)) for node in _annotations(tree)]
@@ -129,6 +133,8 @@ def mutants(root: Path, module: str, kind: str, chance: random.Random) -> Iterat
     chance.shuffle(places)
     seen = {source}
     for name, operator, occurrence, line in places:
+        if not bounds[0] <= line <= bounds[1]:
+            continue
         changed = mutate_code(source, operator, occurrence)
         if changed is not None and changed not in seen and _compiles(changed):
             seen.add(changed)

@@ -225,7 +225,7 @@ class Caller:
         job = self._job(messages.JOB_CALLS, fields, asked)
         job.setting = self._setting
         job.may_share = bool(way.flags & payloads.SHARE) and not job.setting
-        job.seals = len(checks) + 1 if way.flags & payloads.SHARE and len(checks) > 1 else 0
+        job.seals = len(checks) + 1 if len(checks) > 1 else 0  # only who may share is not alone
         return job
 
     # ---- calls with expressions for arguments ------------------------------------------------------------------
