@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from cruxboxd.observer import Observer
 from cruxboxd.scheduling import fleet as fleets
 from cruxboxd.scheduling import scheduler as schedulers
 from cruxboxd.scheduling.bundles import Bundle
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config, check_config
+from cruxboxd.shared.observer import Observer
 from cruxboxd.tenancy.tenants import Tenant
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result
