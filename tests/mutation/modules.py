@@ -19,6 +19,7 @@ PACKAGES = [
 ]
 _FORGED = "daemon/test_forged_reports.py"
 _CALLS, _JUDGING = "daemon/test_calls.py", "daemon/test_judging.py"
+_AGAIN, _FLEET = "daemon/test_calls_again.py", "daemon/test_fleet.py"
 _PLACING = "daemon/test_scheduling.py"
 _SCRIPTS = "daemon/test_scripts_judged.py"
 _WORKERS = "daemon/test_workers_used.py"
@@ -31,13 +32,13 @@ _PAIRS = ["daemon/test_separated.py", "daemon/test_separated_raw.py", "idioms/te
 TESTS = {
     "cruxboxd/zygotes/report.py": ["daemon/test_report.py", "daemon/test_charging.py", _BUNDLES],
     "cruxboxd/zygotes/seals.py": ["daemon/test_unsealing.py", _SEALS],
-    "cruxboxd/zygotes/jobs.py": [_CALLS, _BUNDLES, _SEALS, _WORKERS],
-    "cruxboxd/zygotes/company.py": ["daemon/test_company.py", _CALLS, _BUNDLES, _AUDIT],
+    "cruxboxd/zygotes/jobs.py": [_CALLS, _AGAIN, _BUNDLES, _SEALS, _WORKERS],
+    "cruxboxd/zygotes/company.py": ["daemon/test_company.py", _CALLS, _AGAIN, _BUNDLES, _AUDIT],
     "cruxboxd/judging/charging.py": ["daemon/test_charging.py", _SEALS],
     "cruxboxd/judging/outcomes.py": ["daemon/test_verdict.py", "daemon/test_charging.py"],
     "cruxboxd/judging/comparing.py": ["daemon/test_verdict.py", "daemon/test_programs.py"],
     "cruxboxd/judging/audit.py": ["daemon/test_differences.py", _AUDIT],
-    "cruxboxd/judging/calls.py": [_CALLS, _JUDGING, _AUDIT, _WORKERS, _FORGED, "daemon/test_behaviour.py"],
+    "cruxboxd/judging/calls.py": [_CALLS, _AGAIN, _JUDGING, _AUDIT, _WORKERS, _FORGED, "daemon/test_behaviour.py"],
     "cruxboxd/judging/judge.py": [_JUDGING, _WORKERS, _AUDIT, _FORGED, "daemon/test_behaviour.py"],
     "cruxboxd/judging/scripts.py": [
         _SCRIPTS, _JUDGING, _WORKERS, "daemon/test_suites.py", _FORGED, "daemon/test_hang_ups.py",
@@ -51,11 +52,14 @@ TESTS = {
     "cruxboxd/scheduling/bundles.py": [_BUNDLES, "daemon/test_bundles.py -m kernel"],
     "cruxboxd/scheduling/fair_queue.py": ["daemon/test_fair_queue.py"],
     "cruxboxd/scheduling/scheduler.py": [
-        _PLACING, "daemon/test_fairness.py", "daemon/test_memory_share.py", "daemon/test_accounting_of_workers.py",
+        _PLACING, _FLEET, "daemon/test_fairness.py", "daemon/test_memory_share.py",
+        "daemon/test_accounting_of_workers.py",
     ],
-    "cruxboxd/scheduling/fleet.py": [_PLACING, "daemon/test_memory_share.py", "daemon/test_accounting_of_workers.py"],
+    "cruxboxd/scheduling/fleet.py": [
+        _PLACING, _FLEET, "daemon/test_memory_share.py", "daemon/test_accounting_of_workers.py",
+    ],
     "cruxboxd/scheduling/slow_share.py": ["daemon/test_fair_queue.py"],
-    "cruxboxd/scheduling/starvation.py": [_PLACING, "daemon/test_hang_ups.py"],
+    "cruxboxd/scheduling/starvation.py": [_PLACING, _FLEET, "daemon/test_hang_ups.py"],
     "cruxboxd/tenancy/admission.py": ["daemon/test_admission.py", "fuzz/test_fuzz_admission.py"],
     "cruxboxd/tenancy/identity.py": ["daemon/test_tenants_file.py", "daemon/test_identity.py"],
     "cruxboxd/tenancy/starts.py": ["daemon/test_places.py", "daemon/test_starts.py"],

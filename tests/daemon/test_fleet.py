@@ -1,0 +1,226 @@
+"""What becomes of jobs that fail or are late, and when zygotes start and end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import replace
+
+import pytest
+from cruxboxd.scheduling import fleet as fleets
+from cruxboxd.scheduling import scheduler as schedulers
+from cruxboxd.scheduling.bundles import Bundle
+from cruxboxd.zygotes.exit import Exit
+from cruxboxd.zygotes.jobs import Result
+from cruxboxd.zygotes.launch import StartError
+from cruxboxd.zygotes.setup import ZygoteKey
+from cruxcell.protocol import messages
+from made_up_zygotes import DONE, KEY, LIMITS, MIB, OTHER, Daemon, Told, Zygote, job, made_up, settle  # noqa: F401 - a fixture
+
+# ---- our failures --------------------------------------------------------------------
+
+
+async def test_a_job_that_a_zygote_lost_is_tried_again_so_often():
+    daemon = await Daemon().open()
+    (work,) = await daemon.put(job())
+    for _ in range(3):
+        assert not work.done()
+        daemon.zygotes[0].lose()
+        daemon.scheduler._pump()
+        await settle()
+    result = await work
+    assert (result.error, daemon.observer.said) == ("the sandbox failed 3 times", ["gave_up"])
+
+
+async def test_of_jobs_that_shared_a_worker_that_was_lost_each_is_tried_again():
+    daemon = await Daemon().open()
+    jobs = [job(may_share=True) for _ in range(3)]
+    works = await daemon.put(*jobs)
+    (carrier,) = daemon.running()[0]
+    assert isinstance(carrier, Bundle)
+    works[1].cancel()
+    await settle()
+    daemon.zygotes[0].lose()
+    assert [one.attempts for one in jobs] == [1, 1, 1]
+    daemon.scheduler._pump()
+    assert daemon.running()[0][0].carried == [jobs[0], jobs[2]]
+    assert jobs[1].is_over
+
+
+async def test_a_job_that_has_to_run_once_more_does_unless_nobody_wants_it():
+    daemon = await Daemon().open()
+    jobs = [job(may_share=True) for _ in range(2)]
+    works = await daemon.put(*jobs)
+    works[0].cancel()
+    await settle()
+    daemon.zygotes[0].end(Result(facts=Exit(11)))  # a crash that is nobody's
+    await settle()
+    assert daemon.running() == [[jobs[1]], []]
+
+
+async def test_a_zygote_that_does_not_start_is_our_failure(monkeypatch: pytest.MonkeyPatch):
+    def fail(key: ZygoteKey) -> None:
+        if key == OTHER:
+            raise StartError("broken")
+
+    monkeypatch.setattr(Zygote, "starts", staticmethod(fail))
+    monkeypatch.setattr(fleets.RETRY.__class__, "pause_s", 0)
+    daemon = await Daemon().open()
+    (other,) = await daemon.put(job(key=OTHER))
+    result = await asyncio.wait_for(other, 20)
+    assert (result.error, result.attempts) == ("no zygote: broken", 1)
+    assert daemon.observer.said == ["zygote_start"] * 3
+    with pytest.raises(StartError):
+        await daemon.fleet.start(OTHER)
+    with pytest.raises(StartError):
+        await daemon.fleet.open(OTHER)
+
+
+async def test_a_seal_that_broke_is_told():
+    daemon = await Daemon().open()
+    (work,) = await daemon.put(job())
+    daemon.zygotes[0].end(Result(unsealed=("sys",)))
+    await work
+    (work,) = await daemon.put(job())
+    daemon.zygotes[0].end()
+    await work
+    assert daemon.observer.said == [("sys",)]
+
+
+async def test_of_a_pair_that_failed_both_halves_did():
+    daemon = await Daemon().open()
+    for result in (Result(error="lost"), DONE):
+        pair = job(partner=job(is_partner=True))
+        work = asyncio.ensure_future(daemon.scheduler.run_pair(pair))
+        await settle()
+        daemon.zygotes[0].end(result)
+        if not result.error:
+            await settle()
+            assert not work.done()
+            pair.partner.finish(Result(report=b"test"))  # type: ignore[union-attr]
+        candidate, test = await work
+        assert (candidate is test) is bool(result.error)
+
+
+# ---- wall time that may be the host's ------------------------------------------------
+
+UNSURE = Result(facts=Exit(9, killed=messages.KILLED_UNSURE))
+
+
+@pytest.mark.parametrize(
+    ("load", "runs", "killed"), [(0.0, 1, messages.KILLED_WALL), (9.0, 2, messages.KILLED_STARVED)]
+)
+async def test_a_timeout_that_may_be_the_hosts_is_run_again_on_a_crowded_one(load, runs, killed, monkeypatch):
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
+    daemon = await Daemon().open()
+    (work,) = await daemon.put(job(may_share=True))
+    for at in range(runs):
+        (running,) = daemon.running()[0]
+        assert running.limits.wall_ms == LIMITS.wall_ms * (messages.WIDEST if at else 1)
+        daemon.zygotes[0].end(UNSURE)
+        await settle()
+    assert (await work).facts.killed == killed
+
+
+@pytest.mark.parametrize("result", [DONE, replace(UNSURE, error="lost"), Result(facts=Exit(9, killed=1))])
+async def test_nothing_else_is_run_again(result: Result, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(os, "getloadavg", lambda: (9.0, 0.0, 0.0))
+    daemon = await Daemon().open()
+    (work,) = await daemon.put(job())
+    daemon.zygotes[0].end(result)
+    assert (await work) is result
+
+
+async def test_whose_result_is_not_used_is_not_waited_for(monkeypatch: pytest.MonkeyPatch):
+    left: list[Result] = []
+    monkeypatch.setattr(Result, "leave", lambda result: left.append(result))
+    one = job()
+    schedulers._leave_company(one)
+    one.future.set_result(DONE)
+    schedulers._leave_company(one)
+    called_off = job()
+    called_off.future.cancel()
+    schedulers._leave_company(called_off)
+    assert left == [DONE]
+
+
+# ---- zygotes -------------------------------------------------------------------------
+
+
+async def test_another_kind_of_zygote_starts_when_there_is_work_for_it():
+    daemon = await Daemon().open()
+    one, two = job(key=OTHER), job(key=OTHER)
+    await daemon.put(one, two)
+    assert [zygote.key for zygote in daemon.zygotes] == [KEY, KEY, OTHER, OTHER]
+    assert daemon.running()[2:] == [[one, two], []]
+    await daemon.put(job(key=ZygoteKey("third", False, "0")))
+    assert len(daemon.zygotes) == 5
+    await daemon.put(job(key=ZygoteKey("fourth", False, "0")))
+    assert len(daemon.zygotes) == 5  # all slots are taken
+
+
+async def test_where_all_of_a_kind_are_slow_another_starts_after_a_moment(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(fleets, "_WORTH_A_WAIT_NS", 30_000_000)
+    daemon = await Daemon(zygotes=8).open()
+    await daemon.put(job(), job())
+    for zygote in daemon.zygotes:
+        zygote.slow = True
+    await daemon.put(job())
+    assert (len(daemon.zygotes), daemon.fleet.starting) == (2, 0)
+    while len(daemon.zygotes) < 3:  # a test that waits too long fails
+        await asyncio.sleep(0.01)
+    await settle()
+    assert [len(jobs) for jobs in daemon.running()] == [1, 1, 1]
+    assert daemon.fleet.idle(KEY) is None
+    daemon.zygotes[2].end()
+    assert daemon.fleet.idle(KEY) is daemon.zygotes[2]
+    assert daemon.fleet._lacking == {}
+
+
+async def test_too_many_zygotes_make_room_the_commonest_first():
+    daemon = await Daemon(zygotes=2).open()
+    keys = [ZygoteKey(str(at), False, "0") for at in range(6)]
+    for key in keys:
+        await daemon.fleet.start(key)
+    first = daemon.zygotes[0]
+    daemon.fleet.start_soon(OTHER, 1)
+    await settle()
+    assert (len(daemon.zygotes), first.killed, daemon.observer.said) == (8, "", [])
+    assert [zygote.key for zygote in daemon.zygotes] == [KEY, *keys, OTHER]
+    for zygote in daemon.zygotes:
+        zygote.jobs, zygote.slow = [job()], True
+    daemon.fleet.start_soon(ZygoteKey("late", False, "0"), 1)
+    assert daemon.fleet.starting == 0  # none is idle
+
+
+async def test_a_zygote_that_ended_is_counted_once():
+    daemon = await Daemon().open()
+    zygote = daemon.zygotes[0]
+    zygote.on_change(zygote)
+    assert len(daemon.zygotes) == 2
+    zygote.alive = False
+    for _ in range(2):
+        zygote.on_change(zygote)
+    assert (len(daemon.zygotes), daemon.observer.said) == (1, ["ended"])
+
+
+async def test_zygotes_that_hang_are_killed_unless_the_daemon_was_away():
+    daemon = await Daemon().open()
+    hung, well = daemon.zygotes
+    hung.hung = True
+    daemon.fleet._watched_ns -= 10_000_000_000
+    daemon.fleet.watch()
+    assert (hung.killed, hung.pings, well.pings) == (None, 1, 1)
+    daemon.fleet.watch()
+    assert (hung.killed, well.killed, hung.pings, well.pings) == ("it hangs", None, 1, 2)
+    assert daemon.observer.said == ["zygote_hung"]
+
+
+async def test_the_figures_of_what_runs():
+    daemon = await Daemon().open()
+    jobs = [job("a", may_share=True), job("a", may_share=True), job("b")]
+    await daemon.put(*jobs)
+    daemon.zygotes[0].slow = True
+    assert (daemon.fleet.busy, daemon.fleet.slow) == (2, ["a"])
+    assert daemon.fleet.carried >= set(jobs)
+    assert (daemon.scheduler.queue_age_s, daemon.scheduler.stalled_s) == (0.0, 0.0)
