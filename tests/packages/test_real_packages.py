@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from cruxbox import CallCheck, Client, EvaluateCheck, Limits, Outcome, RunCheck, Task
+from cruxbox import Assurance, CallCheck, Client, EvaluateCheck, Limits, Outcome, RunCheck, ScriptCheck, Task
 
 pytestmark = [
     pytest.mark.kernel,
@@ -80,3 +80,18 @@ def test_the_memory_limit_counts_from_what_was_imported_beforehand(client: Clien
     checks = [CallCheck("f(40)", str(40 << 20)), EvaluateCheck("f(80)")]
     verdicts = client.check([Task(program, checks, runtime="sci", limits=limits)])
     assert [verdict.outcome for verdict in verdicts] == [Outcome.PASSED, Outcome.MEMORY_LIMIT]
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome"), [("return ax", "PASSED"), ("return plt.Figure()", "FAILED"), ("return None", "FAILED")]
+)
+def test_a_suite_apart_from_its_program_asks_what_an_object_of_a_package_is(client: Client, body: str, outcome: str):
+    program = (
+        f"import matplotlib.pyplot as plt\ndef f(n):\n    _, ax = plt.subplots()\n    ax.set_title('T')\n    {body}\n"
+    )
+    script = (
+        "import unittest\nimport matplotlib.pyplot as plt\nclass T(unittest.TestCase):\n    def test(self):\n"
+        "        self.assertIsInstance(f(1), plt.Axes)\n        self.assertEqual(f(1).get_title(), 'T')\n"
+    )
+    [verdict] = client.check([Task(program, [ScriptCheck(script, "f")], runtime="sci", limits=LIMITS)])
+    assert (verdict.outcome.name, verdict.assurance) == (outcome, Assurance.SEPARATED), verdict

@@ -236,8 +236,8 @@ def stands_for(cls):
     """The name of a class of the standard library that its objects may say they are of."""
     if _STANDS_FOR.get(cls.__name__) is cls:
         return cls.__name__
-    is_exception = issubclass(cls, BaseException)
-    if (is_exception or (cls.__module__ == "re" and cls.__name__ in ("Match", "Pattern"))) and is_stdlib(cls):
+    is_known = issubclass(cls, BaseException) or _is_known(cls.__module__, cls.__name__)
+    if is_known and is_stdlib(cls):
         return "%s:%s" % (cls.__module__, cls.__name__)
     return ""
 
@@ -249,8 +249,17 @@ def stand_in(text):
     if not module:
         return _STANDS_FOR.get(name)
     found = getattr(imported(module), name, None)
-    is_regex = module == "re" and name in ("Match", "Pattern")
-    return found if is_regex or _is_an_error(found) else None
+    return found if (isinstance(found, type) and _is_known(module, name)) or _is_an_error(found) else None
+
+
+# Packages whose classes an object may say it is of. Not those of numbers and tables: what compares values there would
+# take the word of an object for it.
+_PACKAGES = frozenset(["matplotlib", "networkx", "seaborn", "PIL", "bs4", "sklearn"])
+
+
+def _is_known(module, name):
+    # type: (str, str) -> bool
+    return module.partition(".")[0] in _PACKAGES or (module == "re" and name in ("Match", "Pattern"))
 
 
 def _is_an_error(cls):
