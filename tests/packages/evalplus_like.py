@@ -199,6 +199,9 @@ def tasks(path: Path, count: int) -> list[Example]:
     return found
 
 
+_OF_HUMANEVAL = ("task_id", "entry_point", "prompt", "canonical_solution")
+
+
 def of_humaneval(path: Path, count: int) -> list[Example]:
     """HumanEval's published problems; their inputs are what their tests ask."""
     found = []
@@ -213,8 +216,8 @@ def of_humaneval(path: Path, count: int) -> list[Example]:
             return own(*inputs)
 
         namespace["check"](candidate)
-        names = ("task_id", "entry_point", "prompt", "canonical_solution")
-        found.append(Example(*[record[name] for name in names], asked[:12], count))
+        task_id, name, prompt, solution = [record[each] for each in _OF_HUMANEVAL]
+        found.append(Example(task_id, name, prompt, solution, asked[:12], count))
     return found
 
 
