@@ -34,10 +34,10 @@ from bench.methods import PEER_METHODS
 from bench.rounds import Series
 
 SECTIONS = (
-    "methods", "memory", "confinement", "layers", "steps", "latency", "stalls", "scale", "programs", "busy", "million",
-    "real",
+    "methods", "memory", "start", "confinement", "layers", "steps", "latency", "stalls", "scale", "programs", "busy",
+    "million", "real",
 )  # fmt: skip
-QUICK_SECTIONS = SECTIONS[:9]
+QUICK_SECTIONS = SECTIONS[: SECTIONS.index("busy")]
 BUSY_CHECKS, BUSY_WORKERS = 4000, 2000
 WIDTH_OF_A_FILE = 160
 EXAMPLES = 5
@@ -138,6 +138,9 @@ class Bench:
 
     def memory(self) -> Iterator[Figure]:
         yield from memory.footprint(self.server)
+
+    def start(self) -> Iterator[Figure]:
+        yield from memory.starts(self.options.rounds)
 
     def scale(self) -> Iterator[Figure]:
         sizes = [1000, 10_000] if self.options.quick else [1000, 10_000, 100_000]

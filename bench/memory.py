@@ -1,13 +1,16 @@
-"""What the daemon weighs, and whether a stream of a million checks makes either side grow."""
+"""What the daemon weighs, what its start costs, and whether a stream of a million checks makes either side grow."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
+from statistics import median
 
 import psutil
 from cruxbox import Client
 from cruxbox.model import Isolation
 
+from bench import daemon as daemons
 from bench import ours
 from bench.daemon import MB, Daemon
 from bench.figures import Figure
@@ -25,6 +28,21 @@ def footprint(daemon: Daemon) -> Iterator[Figure]:
     if pss is not None:
         yield Figure("resident", "resident, shared pages counted once (PSS)", pss, "MB", detail)
     yield Figure("resident_rss", "resident, sum of RSS", rss, "MB")
+
+
+def starts(rounds: int) -> Iterator[Figure]:
+    """CPU and wall time of a daemon until it serves: its imports, its zygotes, and what it tries before it serves."""
+    seconds, cpu = [], []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        with daemons.running() as started:
+            seconds.append(time.perf_counter() - began)
+            cpu.append(started.cpu())
+            zygotes = started.children()
+    whole = [sum(parts.values()) for parts in cpu]
+    parts = ", ".join(f"{name} {median(one[name] for one in cpu):.2f} s" for name in ("daemon", "zygotes"))
+    yield Figure("start_cpu", "start of a daemon, CPU time", median(whole), "s", f"{parts}; {zygotes} processes")
+    yield Figure("start_wall", "start of a daemon until it serves", median(seconds), "s", f"median of {rounds}")
 
 
 def million(client: Client, daemon: Daemon, checks: int, seed: int, say: Callable[[str], None]) -> Iterator[Figure]:
