@@ -18,7 +18,7 @@ from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
 from cruxboxd.zygotes.zygote_process import ZygoteProcess
-from cruxcell.confinement.clocks import FAST_MS
+from cruxcell.confinement.clocks import FAST_MS, SLOW_LOOKS
 from cruxcell.protocol import messages, payloads
 
 pytestmark = pytest.mark.kernel
@@ -110,7 +110,7 @@ async def test_workers_that_are_a_little_slow_are_handed_out_twice_at_the_most(m
     handed: Counter[Job] = Counter()
     run = ZygoteProcess.run
     monkeypatch.setattr(ZygoteProcess, "run", lambda zygote, one: (handed.update([one]), run(zygote, one))[1])
-    nap = f"import time\ndef f():\n    time.sleep({3 * FAST_MS / 1000})"
+    nap = f"import time\ndef f():\n    time.sleep({(SLOW_LOOKS + 2) * FAST_MS / 1000})"
     async with Opened() as pool:
         results = await asyncio.wait_for(asyncio.gather(*[pool.run(job(nap)) for _ in range(40)]), 60)
     assert [result.error for result in results] == [""] * 40

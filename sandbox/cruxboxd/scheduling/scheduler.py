@@ -292,7 +292,7 @@ class Scheduler:
 
     def _fill_slot(self, job: Job) -> bool:
         """Start the job on an idle zygote, if a CPU slot is free; start such a zygote if there is none."""
-        if not self._fleet.has_room:
+        if not self._fleet.has_room_for(job.tenant):
             return False
         zygote = self._fleet.idle(job.key)
         if zygote is None:

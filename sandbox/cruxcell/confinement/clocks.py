@@ -1,6 +1,6 @@
 """CPU and wall limits of workers. The zygote enforces them, so a candidate cannot reach them.
 
-Watching has two phases. Most workers end within FAST_MS, or get a check done in each FAST_MS; meanwhile the zygote
+Watching has two phases. Most workers end within FAST_MS of CPU time, or get a check done in it; meanwhile the zygote
 sleeps on the hang-up of the progress pipe alone, so that dots do not wake it. After that it tells the daemon (SLOW:
 drain the report pipe, give the CPU slot to others), lowers the worker's priority, and wakes for each dot to start the
 clocks of the next check.
@@ -22,6 +22,9 @@ import time
 from cruxcell.protocol import messages
 
 FAST_MS = 4
+# Where CPUs are few, a worker that has got nothing done may have had no CPU: it is slow only when it has used FAST_MS
+# of CPU time. But it may be asleep, which looks the same from here: so after so many looks it is slow in any case.
+SLOW_LOOKS = 5
 LAST_CHECK = b"!"
 _NICE_OF_SLOW_WORKERS = 10
 _MS = 1_000_000
@@ -53,6 +56,11 @@ class Clock:
     def left(self):
         # type: () -> int
         return self._started + self._limit - time.clock_gettime_ns(self._clock)
+
+    def used(self):
+        # type: () -> int
+        """CPU time since its check began."""
+        return self._limit - self.left()
 
     def take(self, dots):
         # type: (bytes) -> bool
@@ -162,10 +170,15 @@ class Clocks:
 
     def ends_fast(self):
         # type: () -> bool
-        """Sleep until the one worker hangs up, or gets nothing done for FAST_MS: then it is slow, and False."""
+        """Sleep until the one worker hangs up, or gets nothing done with FAST_MS of CPU time, or within SLOW_LOOKS:
+        then it is slow, and False."""
         [(progress, clock)] = self._clocks.items()
+        looks = 0
         while not hangs_up(progress, FAST_MS):
-            if not _has_dots(progress) or not self._take(clock):
+            looks += 1
+            if _has_dots(progress) and self._take(clock):
+                looks = 0
+            elif looks >= SLOW_LOOKS or clock.used() >= FAST_MS * _MS:
                 return False
         return True
 

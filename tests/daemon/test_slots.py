@@ -1,0 +1,70 @@
+"""Which worker is slow, and who may start one where all slots are taken: the rules, without workers."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from cruxboxd.observer import Observer
+from cruxboxd.scheduling.fleet import Fleet
+from cruxboxd.settings.config import Config
+from cruxcell.confinement import clocks
+from cruxcell.confinement.clocks import FAST_MS, SLOW_LOOKS
+
+MS = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("used_ms", "dots_at", "ends_at", "is_fast"),
+    [
+        ([1], (), 1, True),
+        ([0] * (SLOW_LOOKS - 1), (), SLOW_LOOKS, True),  # it had no CPU
+        ([0] * SLOW_LOOKS, (), 99, False),  # or sleeps
+        ([FAST_MS], (), 99, False),
+        ([0, FAST_MS - 1, FAST_MS], (), 99, False),
+        ([0] * 3 * SLOW_LOOKS, (3, 7, 11), 12, True),  # it gets checks done
+        ([0] * 3 * SLOW_LOOKS, (3,), 99, False),
+    ],
+)
+def test_a_worker_is_slow_when_it_has_used_the_time(monkeypatch, used_ms, dots_at, ends_at, is_fast):
+    """`used_ms`: CPU time since its check began at each look; `dots_at`: the looks at which a check is done;
+    `ends_at`: at which it hangs up."""
+    looks = 0
+
+    def hangs_up(_progress: int, _timeout_ms: int) -> bool:
+        nonlocal looks
+        looks += 1
+        return looks == ends_at
+
+    clock = SimpleNamespace(progress=7, used=lambda: used_ms[looks - 1] * MS)
+    watched = clocks.Clocks(1, 0, [clock])
+    monkeypatch.setattr(clocks, "hangs_up", hangs_up)
+    monkeypatch.setattr(clocks, "_has_dots", lambda _progress: looks in dots_at)
+    monkeypatch.setattr(watched, "_take", lambda _clock: True)
+    assert watched.ends_fast() is is_fast
+    assert looks <= max(ends_at if is_fast else len(used_ms), 1)
+
+
+def _zygote(*tenants: str, slow: bool = False) -> SimpleNamespace:
+    return SimpleNamespace(load=len(tenants), slow=slow, jobs=[SimpleNamespace(tenant=name) for name in tenants])
+
+
+@pytest.mark.parametrize(
+    ("zygotes", "may_start"),
+    [
+        ([_zygote("a")], {"a", "b", "c"}),
+        ([_zygote("a"), _zygote("a")], {"b", "c"}),
+        ([_zygote("a"), _zygote("a", "b")], {"c"}),  # b's comes next
+        ([_zygote("a"), _zygote("a"), _zygote("b")], {"c"}),
+        ([_zygote("a"), _zygote("a"), _zygote("b"), _zygote("d")], set()),
+        ([_zygote("a"), _zygote("a"), _zygote("b", slow=True), _zygote()], {"b", "c"}),
+        ([_zygote("a"), _zygote("a"), *[_zygote("b", slow=True)] * 6], set()),  # as many as may be busy
+    ],
+)
+def test_who_has_no_worker_gets_one_where_all_slots_are_taken(zygotes, may_start):
+    fleet = Fleet(
+        Config(workers=2, zygotes=8), lambda _: None, Observer(),
+        on_change=lambda: None, requeue=lambda _: None, give_up=lambda *_: None,
+    )  # fmt: skip
+    fleet._zygotes = zygotes
+    assert {name for name in "abc" if fleet.has_room_for(name)} == may_start
