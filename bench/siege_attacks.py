@@ -21,8 +21,18 @@ WAYS = ("send", "send", "leave", "read_nothing", "watch", "watch", "headers")  #
 CHECK, STREAM, WATCH = "/cruxbox.v1.Sandbox/Check", "/cruxbox.v1.Sandbox/CheckStream", "/grpc.health.v1.Health/Watch"
 _LARGE = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
 
-_CUTS = "import os, time\ndef f(x):\n    os.close(4)\n    time.sleep(60)\n"
 _CALL = pb.Check(call=pb.CallCheck(call="f(1)", expected="1"))
+_PAIR = pb.Check(script=pb.ScriptCheck(script="assert candidate(1) == 1", entry_point="f"))
+# What a worker can do to the lines that tie it to its zygote and its test. Its progress line and its report cannot be
+# closed; that they are tried is part of it.
+HANG_UPS = [
+    ("os.close(4); time.sleep(60)", _CALL),
+    ("os.closerange(0, 3); os.closerange(5, 64); time.sleep(60)", _CALL),
+    ("while True: os.write(4, b'.' * 4096)", _CALL),
+    ("os._exit(0)", _CALL),
+    ("os.close(5); time.sleep(60)", _PAIR),  # the line to its test, which then ends
+    ("os.close(5); os._exit(0)", _PAIR),
+]
 
 
 def _request(*tasks: pb.Task) -> bytes:
@@ -30,8 +40,14 @@ def _request(*tasks: pb.Task) -> bytes:
 
 
 def hang_ups(count: int) -> bytes:
-    """So many tasks whose workers try to cut their line."""
-    return _request(*[pb.Task(id=str(n), program=f"{_CUTS}# {n}", checks=[_CALL]) for n in range(count)])
+    """So many tasks whose workers hang up, or try to."""
+    deeds = (HANG_UPS * count)[:count]
+    return _request(
+        *[
+            pb.Task(id=str(n), program=f"import os, time\ndef f(x):\n    {deed}\n# {n}", checks=[check])
+            for n, (deed, check) in enumerate(deeds)
+        ]
+    )  # fmt: skip
 
 
 def _options(count: int) -> bytes:
@@ -52,7 +68,7 @@ def bodies() -> dict[str, bytes]:
         "options": _options(50_000),
         "refused": _request(pb.Task(program="x" * (3 << 20), checks=[pb.Check()])),
         "noise": random.Random(1).randbytes(1 << 20),
-        "hang up": hang_ups(8),
+        "hang up": hang_ups(2 * len(HANG_UPS)),
         "hostile": _request(
             *[pb.Task(id=str(n), program=f"{program}# {n}", checks=[_CALL]) for n, program in enumerate(hostile)]
         ),
