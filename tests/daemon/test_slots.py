@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from cruxboxd.observer import Observer
 from cruxboxd.scheduling.fleet import Fleet
 from cruxboxd.settings.config import Config
+from cruxboxd.shared.observer import Observer
 from cruxcell.confinement import clocks
 from cruxcell.confinement.clocks import FAST_MS, SLOW_LOOKS
 
