@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from cruxboxd.judging import judge as judging
 from cruxboxd.judging.audit import Audit
 from cruxboxd.judging.judge import Judge, texts_of
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
@@ -356,3 +357,26 @@ async def test_who_misses_a_module_is_told_of_runtimes_unless_there_is_more_to_s
     expected = Told({"x": missing})._honest
     told.before = lambda job: expected(job) if job.kind == messages.JOB_EXPRESSION else None
     assert (await judged(told, call("f(3)", "x")))["f(3)"][0].detail == "the expected value: RAISED"
+
+
+# ---- programs ------------------------------------------------------------------------
+
+
+async def test_of_a_program_what_is_believed_in_the_end_is_judged(monkeypatch: pytest.MonkeyPatch):
+    printed = {text: (CheckResult(None), text) for text in (b"right", b"wrong")}
+
+    class Printing:
+        """All print `wrong`; of one, another run is believed."""
+
+        def __init__(self, *_: object) -> None: ...
+
+        async def run(self, checks: list[StdioCheck], take: Any) -> None:
+            for check in checks:
+                await take(check, printed[b"wrong"])
+
+        async def believed(self, check: StdioCheck, _printed: object) -> object:
+            return printed[b"right" if check.id == "again" else b"wrong"]
+
+    monkeypatch.setattr(judging, "Runs", Printing)
+    found = await judged(Told({}), StdioCheck("again", "", "right"), StdioCheck("once", "", "right"))
+    assert outcomes(found) == {"again": Outcome.PASSED, "once": Outcome.FAILED}
