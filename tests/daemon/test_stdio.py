@@ -195,6 +195,22 @@ async def test_only_answers_are_taken_from_a_shared_worker(name: str):
     assert all(out == f"{at}\n".encode() for at, (found, out) in taken.items() if found.shared)
 
 
+async def test_a_shared_worker_that_fails_finally_is_nobodys_failure():
+    """The scheduler has tried it again; a server that shuts down starts no more workers."""
+    told, taken = Told({}), []
+    told.before = lambda _job: Result(error="the server is shutting down")
+
+    async def run_alone(check: StdioCheck) -> Printed:
+        raise AssertionError
+
+    async def take(check: StdioCheck, printed: Printed) -> None:
+        taken.append(printed[0].outcome)
+
+    runs = Runs(told, PLAIN, "0", Audit(0), run_alone)  # type: ignore[arg-type]
+    await runs.run([StdioCheck(str(at), "", "") for at in range(3)], take)
+    assert taken == [Outcome.SANDBOX_ERROR] * 3
+
+
 NOT_ASKED: dict[str, dict[str, Any]] = {
     "isolation": {"share": False},
     "a class": {"program": "class A:\n    pass\n"},

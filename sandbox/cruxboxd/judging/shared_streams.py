@@ -49,6 +49,7 @@ class Runs:
         self._scheduler, self._task, self._hash_seed = scheduler, task, hash_seed
         self._audit, self._alone = audit, run_alone
         self._program = encoded(task.program)
+        self._stopped: set[Job] = set()
 
     async def run(self, checks: Sequence[StdioCheck], take: Take) -> None:
         """Run the program for each check; `take` is called with each as it is known."""
@@ -107,11 +108,18 @@ class Runs:
     async def _run_shared(self, checks: Sequence[StdioCheck]) -> dict[int, Printed]:
         """What the worker answered, by place; audited."""
         job = self._job(checks)
-        job.on_stuck = lambda _report: self._scheduler.stop(job)  # a long check runs alone, on its own clocks
-        found = self._read(await self._scheduler.run(job), job)
+        job.on_stuck = lambda _report: self._stop(job)  # a long check runs alone, on its own clocks
+        try:
+            found = self._read(await self._scheduler.run(job), job)
+        finally:
+            self._stopped.discard(job)
         places = self._audit.draw(len(checks))
         await together(*[self._compare(checks[at], found[at][0]) for at in places if at in found])
         return {} if self._is_suspect else found
+
+    def _stop(self, job: Job) -> None:
+        self._stopped.add(job)
+        self._scheduler.stop(job)
 
     def _job(self, checks: Sequence[StdioCheck]) -> Job:
         task = self._task
@@ -123,9 +131,10 @@ class Runs:
         return job
 
     def _read(self, result: Result, job: Job) -> dict[int, Printed]:
-        """The answers that count. A worker that was stopped has given some before."""
-        if result.error and not (job.is_cancelled and result.report):
-            return {}
+        """The answers that count. A worker that was stopped has given some before; one that failed is final."""
+        if result.error and job not in self._stopped:
+            failed = charging.read(result, job.asked, self._task.limits).results
+            return {at: (judged, b"") for at, judged in failed.items()}
         if result.error:
             result = job.opened(replace(result, error=""))
         report = result.read(job.asked)
