@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
@@ -11,6 +10,7 @@ from statistics import median
 import cruxcell
 from cruxboxd.seccomp import compiler
 
+from bench import folders
 from bench.figures import Figure
 from bench.methods import CORES, PEERS, Result, answer_of, lines
 from bench.workload import tasks
@@ -36,9 +36,12 @@ def figures(rounds: int, scale: float, seed: int, say: Callable[[str], None]) ->
 
 
 def _loop(checks: list[tuple[str, str, str]], confine: bool) -> Result:
-    with tempfile.TemporaryDirectory(prefix="cruxbench-") as folder:
-        Path(folder).chmod(0o755)  # the user that the loops become must get in
-        message = {"checks": checks, "cores": CORES, "confine": confine, "empty_dir": folder, **_setup()}
+    with folders.folder() as held:
+        folder = held / "empty"
+        for each in (held, folder):
+            each.mkdir(exist_ok=True)
+            each.chmod(0o755)  # the user that the loops become must get in
+        message = {"checks": checks, "cores": CORES, "confine": confine, "empty_dir": str(folder), **_setup()}
         result = answer_of([sys.executable, "-I", "-S", str(PEERS / "confinedloop.py")], message)
     if not any(result.passed):
         raise RuntimeError("no confined worker gave an answer: this host does not allow the confinement")

@@ -6,13 +6,14 @@ import contextlib
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+
+from bench import folders
 
 START_SECONDS = 30.0
 STOP_SECONDS = 15.0
@@ -109,9 +110,9 @@ def running(listen: str = "", *flags: str, opened: str = "") -> Iterator[Daemon]
     Raises:
         RuntimeError: it did not come up; with its own last words.
     """
-    with tempfile.TemporaryDirectory(prefix="cruxbench-") as folder:
+    with folders.folder() as folder:
         target = listen or f"unix:{folder}/s.sock"
-        log = Path(folder) / "log"
+        log = folder / "log"
         program = [str(OPENED), opened] if opened else ["-m", "cruxboxd"]
         command = [sys.executable, *program, "serve", "--exit-with-parent", "--listen", target, *flags]
         with log.open("wb") as sink:

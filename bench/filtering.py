@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +21,7 @@ from cruxbox import Client, Limits
 from cruxbox.cli.filter import spare_the_collector
 from cruxbox.filtering import Plan, Summary, filter_file, load_rules
 
+from bench import folders
 from bench.daemon import family, running
 from bench.workload import candidates
 
@@ -43,7 +43,7 @@ def main() -> None:
     if asked.child:
         _run(Path(asked.child[0]), asked.child[1], asked, _kill_at(int(asked.child[2])))
         return
-    with tempfile.TemporaryDirectory(prefix="cruxbench-") as name, running() as daemon:
+    with folders.folder() as name, running() as daemon:
         folder = Path(name)
         _generate(folder, asked)
         before = _cpu(daemon.process.pid)

@@ -13,7 +13,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,8 @@ from conformance.lab import Lab
 from cruxbox.model import CallCheck, ScriptCheck, StdioCheck, Task
 from rich.console import Console
 from rich.table import Table
+
+from bench import folders
 
 ROOT = Path(__file__).resolve().parents[1]
 # A descriptor attack writes to whatever is open; the judge's own answers are among that.
@@ -66,7 +67,7 @@ def one_in_process(task: Task) -> bool:
     """The verdict on one task; an answer that never comes is not a pass."""
     command = [sys.executable, str(ROOT / "tests" / "unprivileged.py"), sys.executable, "-m", "bench.peers_inprocess"]
     line = json.dumps({"id": "0", **spliced(task)}) + "\n"
-    with tempfile.TemporaryDirectory(prefix="forging-") as folder:
+    with folders.folder("forging-") as folder:
         Path(folder).chmod(0o777)
         environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
         process = subprocess.Popen(

@@ -21,7 +21,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 from collections import Counter
@@ -32,6 +31,8 @@ from pathlib import Path
 import psutil
 from cruxbox import AsyncClient, CallCheck, Limits, Outcome, Task
 from cruxbox.errors import CruxboxError
+
+from bench import folders
 
 QUIET_S = 10.0
 SAMPLE_S = 5.0
@@ -259,8 +260,8 @@ def main() -> None:
     parser.add_argument("--no-kills", action="store_true", help="kill no zygotes")
     parser.add_argument("--out", type=Path, help="write everything as JSON")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="cruxbox-load-") as folder:
-        place = Place(Path(folder), options.workers)
+    with folders.folder("cruxbox-load-") as folder:
+        place = Place(folder, options.workers)
         try:
             found = asyncio.run(run(place, options))
         finally:

@@ -23,7 +23,6 @@ import random
 import shutil
 import signal
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -33,6 +32,7 @@ from pathlib import Path
 
 import psutil
 
+from bench import folders
 from bench.load import HONEST, MIX, Place, Tally, one_client
 from bench.siege_attacks import WAYS, attack
 
@@ -232,11 +232,11 @@ def main(kind: type[Place] = Place) -> None:
     parser.add_argument("--no-signals", action="store_true", help="kill and stop nothing")
     parser.add_argument("--only", default="", help=f"attack in these ways only, of {','.join(WAYS)}")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="cruxbox-siege-") as folder:
+    with folders.folder("cruxbox-siege-") as folder:
         places: list[Place] = []
         try:
             for name in "ab":
-                home = Path(folder) / name
+                home = folder / name
                 home.mkdir()
                 places.append(kind(home, options.workers, places[0].tokens if places else None))
             found = asyncio.run(run(places, options))
