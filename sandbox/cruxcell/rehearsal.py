@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 # 3.11 looks for a faster form at the eighth call, and where there is none, again after more. A pair takes 6 ms, a
 # hundred times what a call takes; after ten of them, more save nothing.
 _CALLS, _PROGRAMS, _PAIRS = 32, 16, 10
+_FUNCTION = (
+    b"def f(items, least=0):\n    out, n = {}, 1\n    for x in items:\n        n += 1\n"
+    b"        out[str(x)] = max(x, least)\n    names = [k.strip() for k in out.keys() if k not in '']\n"
+    b"    return sorted(names, key=lambda k: (len(k), k)), ', '.join(x for x in names), n\n"
+)
 _PROGRAM = b"# read\nn = int(input())\nfor _ in range(1):\n    print(n, 'a')\n"
 _COUNTING = (
     b"from collections import Counter, OrderedDict, defaultdict, deque\nfrom functools import lru_cache\n"
@@ -110,7 +115,7 @@ def _moved_away(descriptor):
 def _call(stage, turn):
     # type: (_Stage, int) -> None
     flags = SHARE * (turn & 1) + INSPECT * (turn >> 1 & 1)
-    checks = [CALLS_FLAGS.pack(flags), b"def f(x):\n    return [x, x * 2]\n", b"f", b"f(3)"]
+    checks = [CALLS_FLAGS.pack(flags), _FUNCTION, b"", b"f([3, 12, 5], least=4)", b"f", b"f([1])"]
     fields = stage.read_back(frames.frame([messages.JOB_CALLS, LIMITS.pack(1000, 1000), b"", *checks]))
     stage.bench.set_limits(*LIMITS.unpack(fields[1]))
     run_calls(stage.bench, fields[2:])

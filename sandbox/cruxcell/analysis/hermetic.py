@@ -84,14 +84,19 @@ IMPORTABLE = {"math": None, "itertools": None, "bisect": None, "string": _TEXTS}
 
 
 class Allowed:
-    """What a program may name: builtins, attributes, and of what modules which names; `own` are names of its module."""
+    """What a program may name: builtins, attributes, and of what modules which names; `own` are names of its module.
 
-    __slots__ = ("attributes", "builtins", "either", "importable", "own")
+    These sets are only asked. To copy one writes to each of its texts, and a worker copies each page that it writes to.
+    """
+
+    __slots__ = ("anywhere", "attributes", "builtins", "either", "importable", "own")
 
     def __init__(self, builtins, attributes, importable, own=frozenset()):
         # type: (frozenset[str], frozenset[str], dict[str, frozenset[str] | None], frozenset[str]) -> None
         self.builtins, self.attributes, self.importable, self.own = builtins, attributes, importable, own
         self.either = attributes | SAFE_BUILTINS  # harmless as a name and as an attribute
+        # Harmless whatever it is: none of these is another builtin, or private.
+        self.anywhere = builtins.union([name for name in attributes if name not in _BUILTINS])
 
 
 FOR_CALLS = Allowed(SAFE_BUILTINS, SAFE_ATTRIBUTES, IMPORTABLE)
@@ -126,12 +131,10 @@ def bound_names(source, code, allowed=FOR_CALLS):
         or not _intrinsics_are_harmless(parts.all_operations, parts.bytecodes)
     ):
         return None
-    if any(item.co_flags & ~_FLAGS for item in parts.codes):
-        return None
-    if any(
-        item.co_flags & _GENERATOR and not _HANDLERS.isdisjoint(own) for item, own in zip(parts.codes, parts.operations)
-    ):
-        return None
+    for item, own in zip(parts.codes, parts.operations):
+        flags = item.co_flags
+        if flags & ~_FLAGS or (flags & _GENERATOR and not _HANDLERS.isdisjoint(own)):
+            return None
     offered = _offered(parts, allowed.importable)
     if offered is None or not _names_are_safe(parts, offered, allowed):
         return None
@@ -214,19 +217,18 @@ def _offered(parts, importable):
 def _names_are_safe(parts, offered, allowed):
     # type: (Anatomy, frozenset[str], Allowed) -> bool
     """Is every name one that may be looked up, and every attribute one of plain data?"""
-    builtins = allowed.builtins
+    builtins, attributes = allowed.builtins, allowed.attributes
     if any(
         (name[:1] in ("_", "") and name != "_") or (name in _BUILTINS and name not in builtins)
-        for name in parts.all_names - allowed.own
+        for name in parts.all_names - allowed.own - allowed.anywhere
     ):
         return False
-    attributes = allowed.attributes | offered
-    for code, bytecode, names in zip(parts.codes, parts.bytecodes, parts.names):
-        if allowed.either.issuperset(names):
+    for code, bytecode, operations, names in zip(parts.codes, parts.bytecodes, parts.operations, parts.names):
+        if _ATTRIBUTES.isdisjoint(operations) or allowed.either.issuperset(names):
             continue
-        if any(name not in attributes for name in _named(code, bytecode, _ATTRIBUTES)):
+        if any(name not in attributes and name not in offered for name in _named(code, bytecode, _ATTRIBUTES)):
             return False
-    return all(name[:2] != "__" for code in parts.codes for name in code.co_varnames + code.co_cellvars)
+    return all("\0__" not in "\0".join(("", *code.co_varnames, *code.co_cellvars)) for code in parts.codes)
 
 
 # ---- format strings ------------------------------------------------------------------------------------------------
