@@ -113,7 +113,7 @@ def _prepare(setup, control):
         ready += [layer.encode(), b"1" if active else b"0", detail.encode()]
     server = zygote.Zygote(helper, filters, pack, control, setup.opened, setup.threads, setup.scratch_bytes)
     sys.stdout, sys.stderr = server.bench.stdout, server.bench.stderr  # as a check has them: no worker writes them down
-    helper.watch(watched + seal.of_bench(server.bench))
+    helper.watch(seal.in_order(watched + seal.of_bench(server.bench)))
     del watched
     gc.collect()
     gc.disable()

@@ -51,6 +51,7 @@ def entries():
     # type: () -> list[tuple[Any, ...]]
     """All that is to be watched in a zygote, as the helper's `watch` takes it. Ask while the harness is in the table of
     modules."""
+    _freeze_path_caches()
     found = _Found()
     found.add("module_table", sys.modules)
     for name, module in list(sys.modules.items()):
@@ -77,6 +78,24 @@ def of_bench(bench):
         found += [(harness, getattr, (stream, name)) for name in ("_overflow", "_limit")]
         found.append((harness, len, (vars(stream),)))
     return found
+
+
+def in_order(entries):
+    # type: (list[tuple[Any, ...]]) -> list[tuple[Any, ...]]
+    """The harness's own first, and each by its address: to look at neighbours one after the other takes half the time
+    where nothing is in the processor's caches, as in a worker that has just begun."""
+    harness = _PLACE["harness"]
+    return sorted(entries, key=lambda entry: (entry[0] != harness, id(entry[1])))
+
+
+def _freeze_path_caches():
+    # type: () -> None
+    """What the import system knows of folders, as sets that cannot change: those need not be compared."""
+    for finder in list(sys.path_importer_cache.values()):
+        for name in ("_path_cache", "_relaxed_path_cache"):
+            cache = getattr(finder, name, None)
+            if type(cache) is set:
+                setattr(finder, name, frozenset(cache))
 
 
 class _Found:

@@ -96,7 +96,8 @@ class Allowed:
         self.builtins, self.attributes, self.importable, self.own = builtins, attributes, importable, own
         self.either = attributes | SAFE_BUILTINS  # harmless as a name and as an attribute
         # Harmless whatever it is: none of these is another builtin, or private.
-        self.anywhere = builtins.union([name for name in attributes if name not in _BUILTINS])
+        public = [name for name in builtins | attributes if name[0] != "_"]
+        self.anywhere = frozenset([name for name in public if name in builtins or name not in _BUILTINS])
 
 
 FOR_CALLS = Allowed(SAFE_BUILTINS, SAFE_ATTRIBUTES, IMPORTABLE)

@@ -10,26 +10,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The memory that is compared now. */
-static const char *
+enum { NOTHING, LIST, SET, MEMORY }; /* what is compared of an object beside its type */
+
+static void
+look_at_type(struct object_watch *watch)
+{
+    PyObject *object = watch->object;
+
+    watch->type = Py_TYPE(object);
+    watch->kind = watch->own > 0 ? MEMORY : PyList_Check(object) ? LIST : PyAnySet_Check(object) ? SET : NOTHING;
+}
+
+/* The memory that is compared now; its type is the one that was looked at. */
+static inline const char *
 memory_of(const struct object_watch *watch, size_t *size)
 {
     PyObject *object = watch->object;
 
-    *size = 0;
-    if (watch->own > 0) {
-        *size = watch->own - sizeof(PyObject);
-        return (const char *)object + sizeof(PyObject);
-    }
-    if (PyList_Check(object)) {
+    switch (watch->kind) {
+    case LIST:
         *size = (size_t)PyList_GET_SIZE(object) * sizeof(PyObject *);
         return (const char *)((PyListObject *)object)->ob_item;
-    }
-    if (PyAnySet_Check(object)) {
+    case SET:
         *size = (size_t)(((PySetObject *)object)->mask + 1) * sizeof(setentry);
         return (const char *)((PySetObject *)object)->table;
+    case MEMORY:
+        *size = watch->own - sizeof(PyObject);
+        return (const char *)object + sizeof(PyObject);
+    default:
+        *size = 0;
+        return NULL;
     }
-    return NULL;
 }
 
 /* A list or a set: no other object can take the address of what is in it. */
@@ -71,11 +82,12 @@ object_arm(struct object_watch *watch)
     size_t size;
 
     if (watch->type == NULL) {
-        watch->type = Py_TYPE(watch->object);
+        look_at_type(watch);
     }
     if (!object_differs(watch)) {
         return 0; /* and writes nothing: each page it writes to has to be copied */
     }
+    look_at_type(watch);
     memory = memory_of(watch, &size);
     watch->copy = malloc(size + 1);
     if (watch->copy == NULL) {
@@ -83,7 +95,6 @@ object_arm(struct object_watch *watch)
         PyErr_NoMemory();
         return -1;
     }
-    watch->type = Py_TYPE(watch->object);
     watch->size = size;
     memcpy(watch->copy, size > 0 ? memory : "", size);
     if (watch->own == 0) {

@@ -42,10 +42,6 @@ struct probe {
     unsigned char place;
 };
 
-#define TABLE(kind, name)          \
-    static struct kind *name;      \
-    static size_t name##_count, name##_room
-
 TABLE(dict_watch, dicts);
 TABLE(dict_facts, facts);
 TABLE(type_watch, types);
@@ -55,31 +51,6 @@ TABLE(probe, probes);
 static size_t own_dicts, own_objects; /* those of the harness stand first */
 
 /* ---- the list of what is watched --------------------------------------------------------------------------- */
-
-/* Room for one entry more at the end of a table, or NULL with an exception set. */
-static void *
-grow(void *table, size_t count, size_t *room, size_t size)
-{
-    void *grown;
-
-    if (count < *room) {
-        return table;
-    }
-    *room = *room == 0 ? 64 : *room * 2;
-    grown = realloc(table, *room * size);
-    if (grown == NULL) {
-        PyErr_NoMemory();
-    }
-    return grown;
-}
-
-#define ADD(name)                                                                         \
-    void *grown = grow(name, name##_count, &name##_room, sizeof *name);                   \
-    if (grown == NULL) {                                                                  \
-        return -1;                                                                        \
-    }                                                                                     \
-    name = grown;                                                                         \
-    memset(&name[name##_count], 0, sizeof *name)
 
 static void arm_dict(size_t at);
 static void arm_type(struct type_watch *watch);
@@ -274,6 +245,17 @@ type_differs(const struct type_watch *watch)
 #endif
 }
 
+static inline void
+fetch_type(const struct type_watch *watch)
+{
+    FETCH(*watch->type);
+    FETCH(watch->type->tp_flags);
+    FETCH(watch->type->tp_dict);
+    FETCH(watch->type->tp_mro);
+    FETCH(((PyHeapTypeObject *)watch->type)->ht_name);
+    FETCH(*watch->dict);
+}
+
 static int
 probe_differs(const struct probe *probe)
 {
@@ -292,14 +274,24 @@ watch_differs(void)
     size_t i;
 
     for (i = 0; i < dicts_count; i++) {
+        if (i + AHEAD < dicts_count) {
+            FETCH(((PyDictObject *)dicts[i + AHEAD].dict)->ma_used);
+        }
         if (!HAS_TAGS || tag_of(dicts[i].dict) != dicts[i].tag) {
             found |= (uint64_t)dict_differs(i) << facts[i].place;
         }
     }
     for (i = 0; i < types_count; i++) {
+        if (i + AHEAD < types_count) {
+            fetch_type(&types[i + AHEAD]);
+        }
         found |= (uint64_t)type_differs(&types[i]) << types[i].place;
     }
     for (i = 0; i < objects_count; i++) {
+        if (i + AHEAD < objects_count) {
+            FETCH(*objects[i + AHEAD].object);
+            FETCH(*objects[i + AHEAD].copy);
+        }
         found |= (uint64_t)object_differs(&objects[i]) << objects[i].place;
     }
     for (i = 0; i < pointers_count; i++) {

@@ -4,6 +4,8 @@
 
 #include "native.h"
 
+#include <stdlib.h>
+
 #define HAS_TAGS (PY_VERSION_HEX < 0x030E0000)
 
 #define SWAP(kind, a, b)      \
@@ -13,7 +15,42 @@
         (b) = swapped;        \
     } while (0)
 
+/* Where code has run since, little of what is compared is in the processor's caches: it is asked for so many entries
+ * ahead. */
+#define AHEAD 16
+#define FETCH(what) __builtin_prefetch(&(what))
+
+/* Tables of what is watched. */
+#define TABLE(kind, name)          \
+    static struct kind *name;      \
+    static size_t name##_count, name##_room
+
 #pragma GCC visibility push(hidden)
+
+/* Room for one entry more at the end of a table, or NULL with an exception set. */
+static inline void *
+grow(void *table, size_t count, size_t *room, size_t size)
+{
+    void *grown;
+
+    if (count < *room) {
+        return table;
+    }
+    *room = *room == 0 ? 64 : *room * 2;
+    grown = realloc(table, *room * size);
+    if (grown == NULL) {
+        PyErr_NoMemory();
+    }
+    return grown;
+}
+
+#define ADD(name)                                                                         \
+    void *grown = grow(name, name##_count, &name##_room, sizeof *name);                   \
+    if (grown == NULL) {                                                                  \
+        return -1;                                                                        \
+    }                                                                                     \
+    name = grown;                                                                         \
+    memset(&name[name##_count], 0, sizeof *name)
 
 static inline uint64_t
 mix(uint64_t hash, uint64_t word)
@@ -34,7 +71,7 @@ struct object_watch {
     PyTypeObject *type;
     char *copy;
     size_t size, own;
-    unsigned char place;
+    unsigned char place, kind;
 };
 
 /* A place in memory that points to an object: of a closure's variable, or of a slot. */
