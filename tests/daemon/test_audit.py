@@ -15,6 +15,7 @@ from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
 from support.daemons import Served
 from test_grouping import seen
+from test_shared_streams import poisoned
 from test_sharing import EVIL, HERMETIC, RIGHT
 
 LIMITS = Limits(cpu_ms=3000, steps=2_000_000, output_bytes=2000, memory_bytes=128 << 20)
@@ -70,6 +71,7 @@ def test_without_any_layer_verdicts_are_flipped(tmp_path: Path):
     tasks = generations(50, 800)
     with Served(tmp_path, "--audit-share=0", opened="rule,seal") as served, served.client() as client:
         assert [seen(verdict) for verdict in client.check(tasks)] != alone(client, tasks)
+        assert [seen(verdict) for verdict in client.check(poisoned())] != alone(client, poisoned())
         assert served.metric("cruxbox_audits_total") == 0
 
 
@@ -102,6 +104,15 @@ def test_every_kind_of_check_is_audited(opened: Served, check: Check):
     with opened.client() as client:
         expected = alone(client, tasks)
         assert [seen(verdict) for verdict in client.check(tasks)] == expected
+
+
+@pytest.mark.kernel
+def test_runs_of_a_program_on_many_inputs_are_audited(opened: Served):
+    with opened.client() as client:
+        expected = alone(client, poisoned())
+        before = opened.metric("cruxbox_audit_mismatches_total")
+        assert [seen(verdict) for verdict in client.check(poisoned())] == expected
+    assert opened.metric("cruxbox_audit_mismatches_total") > before
 
 
 @pytest.mark.kernel
