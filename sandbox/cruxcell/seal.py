@@ -71,7 +71,7 @@ def of_bench(bench):
     """The same for the tools of the workers, which are made later."""
     harness = _PLACE["harness"]
     found = [(harness, bench), (harness, bench.stdout), (harness, bench.stderr)]  # type: list[tuple[Any, ...]]
-    names = ("helper", "report", "progress", "step_limit", "output_limit", "stdout", "stderr", "arguments", "_budget")
+    names = ("helper", "report", "progress", "step_limit", "output_limit", "stdout", "stderr", "arguments", "budget")
     for name in names:
         found.append((harness, getattr, (bench, name)))
     for stream in (bench.stdout, bench.stderr):

@@ -7,12 +7,14 @@ of the task. A step that fails ends the worker with a HARNESS_ERROR that names t
 import gc
 import os
 
-from cruxcell.jobs.calls import run_apply, run_bundle, run_calls
+from cruxcell.jobs.bundles import run_bundle
+from cruxcell.jobs.calls import run_apply, run_calls
 from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
 from cruxcell.jobs.expressions import run_arguments, run_expression, run_read
 from cruxcell.jobs.probe import run_probe
 from cruxcell.jobs.programs import run_script, run_stdio
 from cruxcell.jobs.separated import CHANNEL, run_serve, run_test
+from cruxcell.jobs.series import run_series
 from cruxcell.jobs.streams import run_streams
 from cruxcell.protocol import frames, messages, records
 from cruxcell.protocol.payloads import LIMITS
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 _JOBS = {
     messages.JOB_READ: run_read,
     messages.JOB_CALLS: run_calls,
+    messages.JOB_SERIES: run_series,
     messages.JOB_BUNDLE: run_bundle,
     messages.JOB_APPLY: run_apply,
     messages.JOB_EXPRESSION: run_expression,

@@ -50,13 +50,35 @@ def generations(evil: int, of: int) -> list[Task]:
     return tasks
 
 
+_SORTED = "exec('imp' 'ort builtins\\nbuiltins.sorted = lambda *_, **more: [66]')\n"
+_VALUES = 'exec(\'imp\' \'ort sys\\nsys.modules["cruxcell.jobs.series"]._of_value = lambda *_: (b"v", b"i66;")\')\n'
+
+
+def scripts(evil: int, of: int) -> list[Task]:
+    """Scripts that are judged by their calls: right ones, wrong ones, and programs that would change how others end."""
+    chance = random.Random(evil * of)
+    attacks = set(chance.sample(range(of), evil))
+    tasks = []
+    for at in range(of):
+        attack = chance.choice([_SORTED, _VALUES]) if at in attacks else ""
+        program = f"{attack}def f(x):\n    return sorted(str(x)) + [{at}]\n"
+        script = f"def check(candidate):\n    assert candidate(21) == ['1', '2', {at}]\n    assert candidate(3) == "
+        script += f"['3', {at}]\ncheck(f)" if at % 3 else "[66]\ncheck(f)"
+        tasks.append(Task(program, [ScriptCheck(script, "f")], id=f"script {at}", limits=LIMITS))
+    return tasks
+
+
+def mixed() -> list[Task]:
+    return [*generations(50, 800), *scripts(10, 80)]
+
+
 def alone(client: Client, tasks: list[Task]) -> list[tuple]:
     return [seen(verdict) for verdict in client.check([replace(task, isolation=Isolation.PROCESS) for task in tasks])]
 
 
 @pytest.mark.kernel
 def test_the_audit_alone_gives_the_verdicts_of_isolation(opened: Served):
-    tasks = generations(50, 800)
+    tasks = mixed()
     with opened.client() as client:
         expected = alone(client, tasks)
         before = opened.metric("cruxbox_audit_mismatches_total")
@@ -68,23 +90,25 @@ def test_the_audit_alone_gives_the_verdicts_of_isolation(opened: Served):
 @pytest.mark.kernel
 def test_without_any_layer_verdicts_are_flipped(tmp_path: Path):
     """What the tests beside this one attack with does reach others where no layer is."""
-    tasks = generations(50, 800)
+    tasks = mixed()
     with Served(tmp_path, "--audit-share=0", opened="rule,seal") as served, served.client() as client:
-        assert [seen(verdict) for verdict in client.check(tasks)] != alone(client, tasks)
+        found = [seen(verdict) for verdict in client.check(tasks)]
+        flipped = [task for task, one, other in zip(tasks, found, alone(client, tasks)) if one != other]
+        assert {type(task.checks[0]) for task in flipped} == {CallCheck, ScriptCheck}
         assert [seen(verdict) for verdict in client.check(poisoned())] != alone(client, poisoned())
         assert served.metric("cruxbox_audits_total") == 0
 
 
 @pytest.mark.kernel
 def test_the_rule_alone_gives_the_verdicts_of_isolation(tmp_path: Path):
-    tasks = generations(50, 800)
+    tasks = mixed()
     with Served(tmp_path, "--audit-share=0", opened="seal") as served, served.client() as client:
         assert [seen(verdict) for verdict in client.check(tasks)] == alone(client, tasks)
 
 
 @pytest.mark.kernel
 def test_the_seal_alone_gives_the_verdicts_of_isolation(tmp_path: Path):
-    tasks = generations(50, 800)
+    tasks = mixed()
     with Served(tmp_path, "--audit-share=0", opened="rule") as served, served.client() as client:
         assert [seen(verdict) for verdict in client.check(tasks)] == alone(client, tasks)
         assert served.metric("cruxbox_audits_total") == 0

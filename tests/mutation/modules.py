@@ -44,6 +44,8 @@ TESTS = {
         _SCRIPTS, _JUDGING, _WORKERS, "daemon/test_suites.py", _FORGED, "daemon/test_hang_ups.py",
     ],
     "cruxboxd/judging/shared_streams.py": ["daemon/test_stdio.py", "daemon/test_shared_streams.py"],
+    "cruxboxd/judging/series.py": ["daemon/test_series.py", _AUDIT],
+    "cruxboxd/judging/asserted.py": ["daemon/test_series.py -m 'not kernel'"],
     "cruxboxd/judging/streams.py": [_SCRIPTS, "daemon/test_stdio.py", "daemon/test_programs.py", _WORKERS],
     "cruxboxd/judging/expected.py": ["daemon/test_expected.py", "fuzz/test_fuzz_bytes.py", _WORKERS],
     "cruxboxd/judging/cuts.py": ["daemon/test_cuts.py"],

@@ -10,6 +10,7 @@ from enum import Enum
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import EXPECTED
 
+from cruxboxd.judging.asserted import Series, read_series
 from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.literals import read_literal
 from cruxboxd.scheduling.scheduler import Scheduler
@@ -34,6 +35,7 @@ class Kind(Enum):
     CONSTANT = messages.READ_CONSTANT
     EXPRESSION = messages.READ_EXPRESSION  # or a script that must be run
     ASSERTION = messages.READ_ASSERTION  # `assert <constant> == <expression>`
+    SERIES = messages.READ_SERIES  # several such assertions about calls of one name with constants
     INVALID = messages.READ_INVALID
     UNREAD = b""  # our failure
 
@@ -46,6 +48,7 @@ class Reading:
     kind: Kind
     canonical: bytes | None = None
     text: str = ""
+    series: Series | None = None
 
 
 class Reader:
@@ -127,6 +130,9 @@ def _reading(record: list[bytes]) -> Reading | None:
         return None
     if kind is Kind.INVALID:
         return Reading(kind, None, text(record[1]))
+    if kind is Kind.SERIES:
+        series = read_series(record[1], record[2])
+        return None if series is None else Reading(kind, series=series)
     try:
         return Reading(kind, record[1] or None, record[2].decode("utf-8", "surrogatepass"))
     except UnicodeDecodeError:

@@ -30,6 +30,7 @@ from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.expected import Kind, Reader, Reading
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, invalid, sandbox_error
 from cruxboxd.judging.scripts import run_script
+from cruxboxd.judging.series import SeriesJudge
 from cruxboxd.judging.shared_streams import Printed, Runs
 from cruxboxd.judging.streams import checkers_of, run_program, run_stdio, settle
 from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, RunCheck, ScriptCheck, StdioCheck, StepCount, Task
@@ -243,13 +244,21 @@ class Judge:
         rest = [at for at in range(len(checks)) if at not in simple]
         await together(*[self._judge_script(task, checks[at], kinds.get(at), emit) for at in rest])
 
+    async def _judged_as_series(self, task: Task, check: ScriptCheck, reading: Reading) -> CheckResult | None:
+        """The script by its calls, if that is what it consists of and they say enough; else None."""
+        if reading.series is None or task.require is Assurance.IN_PROCESS:
+            return None
+        judging = SeriesJudge(self._scheduler, task, check, self._seeds[0], self._audit)
+        return await judging.judge(reading.series)
+
     async def _judge_script(self, task: Task, check: ScriptCheck, reading: Reading | None, emit: Emit) -> None:
         if reading is not None and reading.kind is Kind.INVALID:
             judged = invalid(f"the script: {reading.text}")
         elif reading is not None and reading.kind is Kind.UNREAD:
             judged = sandbox_error(reading.text)
         else:
-            judged = await run_script(self._scheduler, task, check, self._seeds[0])
+            short = None if reading is None else await self._judged_as_series(task, check, reading)
+            judged = short or await run_script(self._scheduler, task, check, self._seeds[0])
         await emit(task, check, judged, None)
 
     # ---- programs ----------------------------------------------------------------------------------------------

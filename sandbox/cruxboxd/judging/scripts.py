@@ -17,6 +17,8 @@ from cruxboxd.zygotes.jobs import Result
 from cruxboxd.zygotes.report import ENDS, TEST_ENDS
 from cruxboxd.zygotes.retry import RETRY
 
+NO_ASSERTION = "an assertion of the script does not hold"
+
 
 async def run_script(scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str) -> CheckResult:
     """Run a script in two processes, or in one if the task asks for that."""
@@ -143,5 +145,5 @@ def _of_script(judged: CheckResult) -> CheckResult:
     if judged.outcome is None and judged.detail == outcomes.ENDED:
         return judged.but(outcome=Outcome.PASSED, detail="")
     if judged.outcome is Outcome.RAISED and judged.exception is not None and judged.exception[0] == "AssertionError":
-        return judged.but(outcome=Outcome.FAILED, detail="an assertion of the script does not hold")
+        return judged.but(outcome=Outcome.FAILED, detail=NO_ASSERTION)
     return judged

@@ -23,30 +23,11 @@ if TYPE_CHECKING:
 
     Plan = tuple[tuple[str, str, CodeType | None], ...]  # (class, detail, code) of each check
 
-_APPLY = compile("f(*a, **k)", "<check>", "eval")
+CALL = compile("f(*a, **k)", "<check>", "eval")
 _CODECS = sys.modules["encodings"]._cache
 # After this much CPU time of candidates no other check shares the worker, as its memory may be fragmented. When a check
 # takes far longer, the daemon has others do the rest meanwhile, so this one must not.
-_SPENT_NS = 20_000_000
-
-
-def run_bundle(bench, fields):
-    # type: (Workbench, list[bytes]) -> None
-    """fields: the packed fields of a JOB_CALLS each, of which every one is done as if it were alone here.
-
-    Only hermetic programs run. When one may have left more than the garbage collector takes away (candidates took long,
-    or something was imported for one), the rest is left to another worker.
-    """
-    spent = 0
-    depth = sys.getrecursionlimit() + 1  # as deep as the compiler may go in a worker without this frame
-    for place, packed in enumerate(tuple(fields)):  # a tuple, which no check can change
-        bench.send(records.section(place))
-        sys.setrecursionlimit(depth)
-        bench.next_check()  # the time that others' texts took is not this job's
-        used = run_calls(bench, frames.unpack(packed), BUNDLED)
-        spent += used
-        if used < 0 or spent > _SPENT_NS:
-            return
+SPENT_NS = 20_000_000
 
 
 def run_calls(bench, fields, more_flags=0):  # noqa: C901 - who arms the seal seals, from the same frame
@@ -55,7 +36,7 @@ def run_calls(bench, fields, more_flags=0):  # noqa: C901 - who arms the seal se
     in this worker.
 
     Everything is parsed and the plan sent before the first line of the program runs. Constants are evaluated first,
-    while nothing of the candidate has run; then the calls that the plan says run here (see `_share`). Where calls may
+    while nothing of the candidate has run; then the calls that the plan says run here (see `share`). Where calls may
     not share a worker, that is the first one alone: the daemon sees it in the plan and gives each of the others a
     worker of its own. Calls that are to be evaluated TOGETHER follow each other all the same, until the worker ends,
     within the time of one.
@@ -66,7 +47,7 @@ def run_calls(bench, fields, more_flags=0):  # noqa: C901 - who arms the seal se
     program, planned = _parse(source, checks)
     is_asked = flags & INSPECT or (flags & SHARE and RULE not in bench.opened)
     bound = bound_names(source, program) if program is not None and is_asked else None
-    sharing, planned = _share(bench, flags, frozenset() if program is None else bound, planned)
+    sharing, planned = share(bench, flags, frozenset() if program is None else bound, planned)
     plan = records.plan(sharing, "".join([item[0] for item in planned]), [item[1] for item in planned if item[1]])
     inspector = None
     if flags & INSPECT:
@@ -124,7 +105,7 @@ def _read(helper, fields, more_flags):
     return flags, fields[1].decode("utf-8", "surrogatepass"), tuple(checks)
 
 
-def _share(bench, flags, bound, planned):
+def share(bench, flags, bound, planned):
     # type: (Workbench, int, frozenset[str] | None, Plan) -> tuple[bool, Plan]
     """(may the calls here follow each other, and others them?, the plan with what must be ALONE marked).
 
@@ -158,11 +139,11 @@ def clear(bench, loaded):
     follow it: the interpreter has imported something (a codec, say), which the next would find there and take fewer
     steps; or it took long, and beside that a new worker costs nothing; or what the collector let go left garbage again
     and again, which would act on the time of the next."""
-    used = bench.used_cpu_ns if type(bench.used_cpu_ns) is int else _SPENT_NS + 1  # it is asked behind the seal
+    used = bench.used_cpu_ns if type(bench.used_cpu_ns) is int else SPENT_NS + 1  # it is asked behind the seal
     bench.forget()
     is_collected = not gc.collect() or not gc.collect()  # the collector counts from the same beginning for each, too
     bench.next_check()
-    if used > _SPENT_NS or loaded_count() != loaded or not is_collected or not bench.is_clear():
+    if used > SPENT_NS or loaded_count() != loaded or not is_collected or not bench.is_clear():
         return -1
     return used
 
@@ -191,7 +172,7 @@ def _parse(source, checks):
 
 def _inspect_texts(bench, source, program, checks, planned, bound):  # noqa: PLR0917 - all that parsing found
     # type: (Workbench, str, CodeType | None, tuple[tuple[str, str], ...], Plan, frozenset[str] | None) -> Inspector | None
-    """Report what the texts alone say, before any of them runs. `bound`: as for `_share`."""
+    """Report what the texts alone say, before any of them runs. `bound`: as for `share`."""
     if program is None:
         return None
     inspector = Inspector(source, program)
@@ -267,7 +248,7 @@ def run_apply(bench, fields):
     try:
         bench.run(program, namespace)
         function = bench.run(compile_text(name, "<check>", "eval"), namespace)
-        value = bench.run(_APPLY, {"f": function, "a": positional, "k": keywords})
+        value = bench.run(CALL, {"f": function, "a": positional, "k": keywords})
     except BaseException as error:
         bench.send_raised(error)
     else:

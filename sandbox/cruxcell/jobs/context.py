@@ -37,7 +37,7 @@ class Workbench:
 
     # There is no other attribute, so a candidate cannot shadow a method.
     __slots__ = (
-        "_budget", "_ended", "_started", "arguments", "helper", "index", "opened", "output_limit", "progress",
+        "_ended", "_started", "arguments", "budget", "helper", "index", "opened", "output_limit", "progress",
         "report", "stderr", "stdout", "step_limit", "used_cpu_ns",
     )  # fmt: skip
 
@@ -46,7 +46,7 @@ class Workbench:
         self.helper = helper
         self.opened = opened
         self.report, self.progress = report, progress
-        self.step_limit = self.output_limit = self._budget = 0
+        self.step_limit = self.output_limit = self.budget = 0
         self.index = 0
         self.stdout = Capture(self._overflow)
         self.stderr = Capture(self._overflow)
@@ -59,7 +59,7 @@ class Workbench:
         # type: (int, int) -> None
         """The limits of one check: steps, and characters of output."""
         self.step_limit, self.output_limit = steps, output
-        self._budget = max(output, messages.VALUE_BYTES)  # bytes of a value
+        self.budget = max(output, messages.VALUE_BYTES)  # bytes of a value
         self.stdout.set_limit(output)
         self.stderr.set_limit(output)
 
@@ -168,10 +168,10 @@ class Workbench:
         cpu, wall = self._used()
         stdout, stderr = self.output()
         if not helper.report_value(
-            self.report, self.index, steps, cpu, wall, value, self._budget, messages.MAX_TEXT, stdout, stderr
+            self.report, self.index, steps, cpu, wall, value, self.budget, messages.MAX_TEXT, stdout, stderr
         ):
             numbers = records.NUMBERS.pack(self.index, steps, cpu, wall, 0)
-            self.send(value_record(numbers, value, self._budget, stdout, stderr) or self._output_limit())
+            self.send(value_record(numbers, value, self.budget, stdout, stderr) or self._output_limit())
 
     def send_raised(self, error, steps=None, printed=None):
         # type: (BaseException, int | None, tuple[bytes, bytes] | None) -> None
@@ -179,9 +179,18 @@ class Workbench:
         flags = records.OUT_OF_MEMORY if records.is_out_of_memory(error) else 0
         numbers = self.numbers(flags, steps)
         stdout, stderr = self.output() if printed is None else printed
-        self.send(records.raised(numbers, error, stdout, stderr, self._text_of))
+        self.send(records.raised(numbers, error, stdout, stderr, self.text_of))
 
-    def _text_of(self, error):
+    def send_body(self, body, steps):
+        # type: (bytes, int) -> None
+        """Report what a job made of its check, in the form that its kind has."""
+        if len(body) > self.budget:
+            self.send(self._output_limit())
+            return
+        numbers = records.NUMBERS.pack(self.index, steps, *self._used(), 0)
+        self.send(records.value(numbers, messages.PLAIN, body, b"", *self.output()))
+
+    def text_of(self, error):
         # type: (BaseException) -> object
         """str(error) as code of the task: what it reaches for is not taken for the harness's own doing."""
         return self.helper.evaluate(_TEXT, {"__builtins__": builtins, "error": error})

@@ -13,6 +13,7 @@ from cruxcell.analysis.parsing import (
     parse_text,
     split_assertion,
 )
+from cruxcell.analysis.series import split_series
 from cruxcell.analysis.syntax import walk
 from cruxcell.analysis.vacuous import refuse_vacuous
 from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
@@ -35,7 +36,8 @@ def run_read(bench, fields):
 
     Constants are evaluated here and then; nothing that has a name or a call in it is. An expected value comes back as
     READ_CONSTANT, READ_EXPRESSION or READ_INVALID; a script that only asserts that an expression equals a constant as
-    READ_ASSERTION with the expression's text, one that tests nothing as READ_INVALID, any other as READ_EXPRESSION.
+    READ_ASSERTION with the expression's text, one that asserts what calls with constants give as READ_SERIES (see
+    `split_series`), one that tests nothing as READ_INVALID, any other as READ_EXPRESSION.
     """
     budget = max(bench.output_limit, messages.VALUE_BYTES)
     for index, (kind, text) in enumerate(zip(fields[0::2], fields[1::2])):
@@ -64,6 +66,9 @@ def _read_script(source, budget):
     tree = parse_text(source, "exec")
     found = split_assertion(source, tree)
     if found is None:
+        series = split_series(tree)
+        if series is not None:
+            return [messages.READ_SERIES, *series]
         refuse_vacuous(tree)
         return [messages.READ_EXPRESSION, b"", b""]
     code, other = found

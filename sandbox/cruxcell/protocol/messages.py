@@ -46,7 +46,8 @@ MOST_THREADS = 32  # that a worker may have beside its first, if it may have any
 
 JOB_READ = b"read"  # constants and scripts to be read: texts
 JOB_CALLS = b"calls"  # a program and calls on it
-JOB_BUNDLE = b"bundle"  # several JOB_CALLS, one after the other
+JOB_SERIES = b"series"  # a program and calls of one name that follow each other, as one check
+JOB_BUNDLE = b"bundle"  # several of these two, one after the other
 JOB_EXPRESSION = b"expression"  # an expression that needs no program -> canonical value
 JOB_ARGUMENTS = b"arguments"  # the arguments of a call -> encoded values
 JOB_APPLY = b"apply"  # a program, a name and encoded arguments
@@ -113,7 +114,7 @@ PLAIN, HOLDS_NAN, OPAQUE = b"p", b"n", b"o"
 CONSTANT, DIRECT, ARGUED, EXPRESSION, INVALID, ALONE = "c", "d", "a", "x", "i", "u"
 
 # What a text is (JOB_READ).
-READ_CONSTANT, READ_EXPRESSION, READ_INVALID, READ_ASSERTION = b"c", b"e", b"i", b"r"
+READ_CONSTANT, READ_EXPRESSION, READ_INVALID, READ_ASSERTION, READ_SERIES = b"c", b"e", b"i", b"r", b"s"
 
 # Exit codes of a worker that ended itself after its last record.
 EXIT_DONE, EXIT_STEPS, EXIT_OUTPUT, EXIT_HARNESS, EXIT_VIOLATION, EXIT_UNSEALED = 0, 61, 62, 63, 64, 65

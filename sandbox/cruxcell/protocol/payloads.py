@@ -5,12 +5,13 @@ import struct
 # The first fields of every payload: the kind of job, and step limit, output limit.
 LIMITS = struct.Struct("<QQ")
 
-# Flags of a JOB_CALLS.
+# Flags of a JOB_CALLS or JOB_SERIES.
 CALLS_FLAGS = struct.Struct("<B")
 SHARE = 1  # calls on a hermetic program may be evaluated one after the other in this worker
 RUN_EXPRESSIONS = 2  # expressions and calls with expressions for arguments may run here, beside the program
 INSPECT = 4  # report what a filter of data sets asks about each check
 BUNDLED = 8  # other jobs share this worker: where the program is not hermetic, none of it may run here
+SERIES = 32  # it is a JOB_SERIES
 TOGETHER = 16  # the calls share this worker even if the program is not hermetic, for better or worse
 
 # Flags of a JOB_SCRIPT.
@@ -23,3 +24,11 @@ RUN_ONLY = 1  # end as the interpreter would: its exit code, and a traceback on 
 
 # What a text of a JOB_READ is meant to be.
 EXPECTED, SCRIPT = b"e", b"s"
+
+# A series of calls: how each value is looked at, which says nothing of what is expected; beside what is expected of
+# each, the line of its assertion (0 if that is on several).
+AS_IT_IS, TRUTH, SINGLE = b"v", b"t", b"s"  # SINGLE: is it True, False, None?
+SERIES_STEP = struct.Struct("<I")
+# What came of each call: a value, an exception that a program raises by itself, or neither; steps up to then.
+SERIES_CAME = struct.Struct("<cQ")
+CAME_VALUE, CAME_ERROR = b"v", b"e"

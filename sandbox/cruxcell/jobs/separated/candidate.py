@@ -7,7 +7,7 @@ from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.awaiting import Awaited, fields_of
 from cruxcell.jobs.separated.link import CALL, Link, connect
-from cruxcell.namespace import module_namespace
+from cruxcell.namespace import module_namespace, set_recursion_depth
 from cruxcell.protocol import messages, records
 
 TYPE_CHECKING = False
@@ -28,12 +28,15 @@ def run_serve(bench, fields):
         return
     namespace = module_namespace()
     server = _Server(bench, namespace)
-    bench.start(messages.DIRECT, _HARNESS_FRAMES)
+    bench.start(messages.DIRECT, 1)
+    depth = sys.getrecursionlimit()
     try:
         bench.run(program, namespace)
     except BaseException as error:
         bench.send_raised(error)
         return
+    if sys.getrecursionlimit() == depth:  # the program has set none of its own
+        set_recursion_depth(_HARNESS_FRAMES)
     try:
         server.link.serve()
     except BaseException:  # the candidate has broken what serves it, which is its failure: the test sees it gone

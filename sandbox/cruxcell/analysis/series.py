@@ -1,0 +1,217 @@
+"""Scripts that only assert what calls with constants give: taken apart into calls, and what is expected of each.
+
+    METADATA = {}                              def check(candidate):
+    def check(candidate):                          assert candidate(1, k=[2]) == 3, "a message"
+        ...                          or            assert not candidate(4)
+    check(f)                                       assert candidate(5) is None
+
+or the same assertions on `f` at the top. The calls can then be made in a worker that is never told what is expected,
+one after the other in one namespace, as the script would; and the values are compared elsewhere. Whatever has another
+shape, or a name where a constant should stand, is no series: it has to be run.
+
+Read off the syntax tree. The constants are evaluated here, all by one expression that holds nothing else.
+"""
+
+import _ast
+import builtins
+
+from cruxcell.analysis.parsing import Invalid, compile_tree, is_constant
+from cruxcell.protocol import frames
+from cruxcell.protocol.payloads import AS_IT_IS, SERIES_STEP, SINGLE, TRUTH
+from cruxcell.protocol.records import text_bytes
+from cruxcell.values import transfer
+from cruxcell.values.canonical import NotPlain, TooLarge, canon
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Step = tuple[bytes, int, str, Any, Any]  # view, line, message, call, expected (a node, or a value)
+
+_MOST_STEPS, _MOST_BYTES = 200, 1 << 20
+_SINGLES = (True, False, None)
+
+
+class _Other(Exception):
+    """The script has another shape."""
+
+
+def split_series(tree):
+    # type: (Any) -> tuple[bytes, bytes] | None
+    """(what is expected, the calls), packed; None if the script is no series.
+
+    `tree` is what `parse_text(script, "exec")` gave. The first holds the name that is called, then for each call its
+    `SERIES_STEP`, message and canonical value; the second for each call its view, and its encoded arguments.
+    """
+    try:
+        name, steps, others = _taken_apart(tree.body)
+        return _packed(name, steps, _evaluated(steps, others))
+    except (_Other, Invalid, NotPlain, TooLarge):
+        return None
+
+
+def _taken_apart(body):
+    # type: (list[Any]) -> tuple[str, list[Step], list[Any]]
+    """(the name that is called, what is asserted, other expressions that have to be constants)."""
+    others = []  # type: list[Any]
+    steps, function, given = [], None, ""  # type: list[Step], Any, str
+    for node in body:
+        if given:
+            raise _Other
+        if isinstance(node, _ast.FunctionDef) and function is None and not steps:
+            function = node
+        elif isinstance(node, _ast.Assign):
+            others.append(_assigned(node))
+        elif function is not None:
+            given = _given(node, function)
+        else:
+            steps += _step(node, "")
+    if function is not None:
+        steps = _steps_of(function)
+    names = {step[3].func.id for step in steps}
+    if len(names) != 1 or len(steps) > _MOST_STEPS or (function is not None and not given):
+        raise _Other
+    name = given or names.pop()
+    if hasattr(builtins, name) or name.startswith("__") or name.isupper():
+        raise _Other
+    return name, steps, others
+
+
+def _assigned(node):
+    # type: (Any) -> Any
+    """METADATA and the like: what is assigned to names that nothing here is called by."""
+    for target in node.targets:
+        if not isinstance(target, _ast.Name) or not target.id.isupper():
+            raise _Other
+    return node.value
+
+
+def _given(node, function):
+    # type: (Any, Any) -> str
+    """The name that `check(name)` hands to the function; "" for a text that stands alone."""
+    if not isinstance(node, _ast.Expr):
+        raise _Other
+    call = node.value
+    if isinstance(call, _ast.Constant):
+        return ""
+    if not isinstance(call, _ast.Call) or call.keywords or len(call.args) != 1:
+        raise _Other
+    (argument,) = call.args
+    if not isinstance(call.func, _ast.Name) or call.func.id != function.name or not isinstance(argument, _ast.Name):
+        raise _Other
+    if argument.id == function.name or argument.id.isupper():
+        raise _Other
+    return str(argument.id)
+
+
+def _steps_of(function):
+    # type: (Any) -> list[Step]
+    """What a function of one plain parameter asserts of it."""
+    takes = function.args
+    if function.decorator_list or function.returns or function.name.isupper() or len(takes.args) != 1:
+        raise _Other
+    others = [takes.posonlyargs, takes.vararg, takes.kwonlyargs, takes.kwarg, takes.defaults, takes.args[0].annotation]
+    if any(others) or getattr(function, "type_params", None):
+        raise _Other
+    parameter = takes.args[0].arg
+    return [step for node in function.body for step in _step(node, parameter)]
+
+
+def _step(node, parameter):
+    # type: (Any, str) -> list[Step]
+    """What one statement asserts: nothing, if it is a text or asserts what is true. `parameter`: that of the function
+    it stands in, which is all that is called there."""
+    if isinstance(node, _ast.Pass) or _is_lone_constant(node):
+        return []
+    said = node.msg if isinstance(node, _ast.Assert) else node  # type: Any
+    if not isinstance(node, _ast.Assert) or not (said is None or _is_text(said)):
+        raise _Other
+    message = "" if said is None else said.value
+    line = node.lineno if node.lineno == node.end_lineno else 0
+    test = node.test
+    if isinstance(test, _ast.Constant) and test.value is True:
+        return []
+    view, wanted = TRUTH, True  # type: bytes, Any
+    if isinstance(test, _ast.UnaryOp) and isinstance(test.op, _ast.Not):
+        test, wanted = test.operand, False
+    elif isinstance(test, _ast.Compare):
+        view, test, wanted = _compared(test)
+    if not isinstance(test, _ast.Call) or not isinstance(test.func, _ast.Name):
+        raise _Other
+    if parameter and test.func.id != parameter:
+        raise _Other
+    keywords = [item.arg for item in test.keywords]
+    if any(isinstance(item, _ast.Starred) for item in test.args) or None in keywords:
+        raise _Other
+    if len(set(keywords)) != len(keywords):
+        raise _Other
+    return [(view, line, message, test, wanted)]
+
+
+def _compared(test):
+    # type: (Any) -> tuple[bytes, Any, Any]
+    """(view, call, expected) of a comparison by `==`, or by `is` with True, False or None."""
+    if len(test.ops) != 1:
+        raise _Other
+    call, wanted = test.left, test.comparators[0]
+    if isinstance(test.ops[0], _ast.Is) and isinstance(wanted, _ast.Constant):
+        if not any(wanted.value is one for one in _SINGLES):
+            raise _Other
+        return SINGLE, call, [wanted.value is one for one in _SINGLES]
+    if not isinstance(test.ops[0], _ast.Eq):
+        raise _Other
+    return (AS_IT_IS, call, wanted) if isinstance(call, _ast.Call) else (AS_IT_IS, wanted, call)
+
+
+def _is_lone_constant(node):
+    # type: (Any) -> bool
+    """A docstring, say: a statement without effect."""
+    return isinstance(node, _ast.Expr) and isinstance(node.value, _ast.Constant)
+
+
+def _is_text(node):
+    # type: (Any) -> bool
+    return isinstance(node, _ast.Constant) and type(node.value) is str
+
+
+def _evaluated(steps, others):
+    # type: (list[Step], list[Any]) -> list[Any]
+    """For each step (arguments, keywords, expected): the value of one expression, which has to be constant."""
+    parts = []
+    for view, _, _, call, wanted in steps:
+        keys = [_ast.Constant(value=item.arg, kind=None) for item in call.keywords]  # type: list[Any]
+        parts += [_tuple(call.args), _ast.Dict(keys=keys, values=[item.value for item in call.keywords])]
+        parts += [wanted] if view == AS_IT_IS else []
+    tree = _ast.Expression(body=_tuple([*parts, *others]))
+    for node in [tree.body, *parts] + [key for part in parts if isinstance(part, _ast.Dict) for key in part.keys]:
+        if node is not None and not hasattr(node, "lineno"):
+            node.lineno = node.end_lineno = 1
+            node.col_offset = node.end_col_offset = 0
+    code = compile_tree(tree)
+    if not is_constant(code):
+        raise _Other
+    try:
+        values = iter(eval(code, {"__builtins__": {}}))
+    except Exception:  # 1 / 0, say: it is raised where it stands
+        raise _Other from None
+    return [(next(values), next(values), next(values) if step[0] == AS_IT_IS else step[4]) for step in steps]
+
+
+def _tuple(elements):
+    # type: (list[Any]) -> _ast.Tuple
+    return _ast.Tuple(elts=elements, ctx=_ast.Load())
+
+
+def _packed(name, steps, values):
+    # type: (str, list[Step], list[Any]) -> tuple[bytes, bytes]
+    expected, calls = [name.encode()], []  # type: list[bytes], list[bytes]
+    for (view, line, message, _, _), (arguments, keywords, wanted) in zip(steps, values):
+        canonical, has_nan = canon(wanted, _MOST_BYTES)
+        if has_nan:
+            raise _Other
+        expected += [SERIES_STEP.pack(line), text_bytes(message), canonical]
+        calls += [view, transfer.encode((arguments, keywords), _MOST_BYTES)]
+    packed = frames.pack(expected), frames.pack(calls)
+    if len(packed[0]) + len(packed[1]) > _MOST_BYTES:
+        raise _Other
+    return packed

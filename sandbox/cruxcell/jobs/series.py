@@ -1,0 +1,154 @@
+"""Makes the calls of a script that only asserts what they give (`analysis.series`), one after the other."""
+
+import gc
+
+from cruxcell.analysis import bytecode
+from cruxcell.analysis.hermetic import bound_names
+from cruxcell.analysis.parsing import PROGRAM, Invalid, classify_call, compile_text
+from cruxcell.jobs.calls import CALL, clear, loaded_count, no_seal, share
+from cruxcell.jobs.context import RULE, Workbench  # noqa: F401 - in type comments
+from cruxcell.namespace import fresh_namespace, module_namespace, set_recursion_depth
+from cruxcell.protocol import frames, messages, records
+from cruxcell.protocol.payloads import (
+    BUNDLED,
+    CALLS_FLAGS,
+    CAME_ERROR,
+    CAME_VALUE,
+    SERIES_CAME,
+    SHARE,
+    SINGLE,
+    TRUTH,
+)
+from cruxcell.values import transfer
+from cruxcell.values.canonical import NotPlain, TooLarge, canon, type_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType  # noqa: F401 - in type comments
+    from typing import Any
+
+    from cruxcell.jobs.calls import Plan  # noqa: F401 - in type comments
+
+    Call = tuple[bytes, list[Any], dict[str, Any]]  # view, arguments, keywords
+
+_Function = type(lambda: None)
+_TRUE_OR_FALSE = frozenset([type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset])
+# Errors whose text is the same wherever it is made; what a program means by any other, its script finds out.
+_ERRORS = frozenset(
+    [ArithmeticError, AttributeError, Exception, IndexError, KeyError, LookupError, NameError, NotImplementedError,
+     OverflowError, TypeError, UnboundLocalError, ValueError, ZeroDivisionError]
+)  # fmt: skip
+
+
+def run_series(bench, fields, more_flags=0):
+    # type: (Workbench, list[bytes], int) -> int
+    """fields: flags, program, name, packed calls on it. They are one check: CPU ns of it; -1 if nothing else may run in
+    this worker. All is as `run_calls` does it for one call."""
+    flags = CALLS_FLAGS.unpack(fields[0])[0] | more_flags
+    helper, report = bench.helper, bench.report
+    if not helper.SEALS:
+        flags &= ~SHARE
+    source, name = fields[1].decode("utf-8", "surrogatepass"), fields[2].decode()
+    loaded = loaded_count()
+    program, planned, calls = _parse(source, name, fields[3])
+    is_asked = program is not None and flags & SHARE and RULE not in bench.opened
+    bound = bound_names(source, program) if is_asked else None
+    sharing, planned = share(bench, flags, frozenset() if program is None else bound, planned)
+    plan = records.plan(sharing, planned[0][0], [item[1] for item in planned if item[1]])
+    bytecode.forget()
+    set_recursion_depth(2)
+    gc.freeze()
+    bench.begin(0)
+    is_sealed = helper.arm() and (sharing or flags & BUNDLED)
+    seal = helper.seal if is_sealed else no_seal
+    seal(report, -1, plan)
+    if program is None or planned[0][0] != messages.DIRECT or (flags & BUNDLED and not sharing):
+        return 0
+    if not sharing:
+        bench.last_check()
+    _make_calls(bench, fresh_namespace() if sharing else module_namespace(), program, name, calls)
+    used = clear(bench, loaded)
+    seal(report, 0)
+    return used if sharing else -1
+
+
+def _parse(source, name, packed):
+    # type: (str, str, bytes) -> tuple[CodeType | None, Plan, list[Call]]
+    """(code of the program or None, the plan, the calls, the last one first). `name()` stands for all of them in the
+    rule on what may share a worker: their arguments are plain data."""
+    try:
+        program = compile_text(source, PROGRAM, "exec")
+    except Invalid as error:
+        return None, ((messages.INVALID, "the program: %s" % error, None),), []
+    fields = frames.unpack(packed)
+    calls = []  # type: list[Call]
+    for view, encoded in zip(fields[-2::-2], fields[::-2]):
+        pair = transfer.decode(encoded)  # type: Any
+        calls.append((view, list(pair[0]), pair[1]))
+    return program, (classify_call(name + "()", name),), calls
+
+
+def _make_calls(bench, namespace, program, name, calls):
+    # type: (Workbench, dict[str, object], CodeType, str, list[Call]) -> None
+    """Load the program and make the calls, to the first whose value is not plain data; report what came of each.
+
+    A call that raises is the last, as an assertion would be that it stands in. Nothing is said of a call that came to
+    something else than a plain value or a common error, nor of those behind it: then the script itself is run.
+
+    The code of a task is two frames of the harness away from who calls this, as that of a single call is.
+    """
+    told, steps = [], 0  # type: list[bytes], int
+    bench.begin(0)
+    try:
+        bench.run(program, namespace)
+        function = namespace.get(name)
+        while calls and type(function) is _Function:
+            view, arguments, keywords = calls.pop()  # what the program makes of them does not outlive it
+            try:
+                came = _of_value(bench, view, bench.run(CALL, {"f": function, "a": arguments, "k": keywords}))
+            except Exception as error:
+                came = _of_error(bench, error)
+            steps += bench.steps()
+            if came is None or namespace.get(name) is not function:
+                break
+            told += [SERIES_CAME.pack(came[0], steps), came[1]]
+            if came[0] == CAME_ERROR:
+                break
+    except BaseException as error:
+        if records.is_out_of_memory(error):
+            bench.send_raised(error, steps)
+            return
+    finally:
+        del calls[:]
+    bench.send_body(frames.pack(told), steps)
+
+
+def _of_error(bench, error):
+    # type: (Workbench, Exception) -> tuple[bytes, bytes] | None
+    """(CAME_ERROR, its packed name and text); None for one that is not common."""
+    if type(error) not in _ERRORS:
+        if records.is_out_of_memory(error):
+            raise error
+        return None
+    text = records.message_of(error, bench.text_of)
+    return CAME_ERROR, frames.pack([records.text_bytes(type_name(error), 200), records.text_bytes(text)])
+
+
+def _of_value(bench, view, value):
+    # type: (Workbench, bytes, object) -> tuple[bytes, bytes] | None
+    """(CAME_VALUE, canonical value); None for one that is not plain data."""
+    try:
+        data, has_nan = canon(_seen(value, view), bench.budget)
+    except (NotPlain, TooLarge):
+        return None
+    return None if has_nan else (CAME_VALUE, data)
+
+
+def _seen(value, view):
+    # type: (object, bytes) -> object
+    """What is looked at: the value, whether it is true, or which of True, False and None it is."""
+    if view == TRUTH:
+        if type(value) not in _TRUE_OR_FALSE:
+            raise NotPlain("its truth")
+        return bool(value)
+    return [value is True, value is False, value is None] if view == SINGLE else value

@@ -1,0 +1,236 @@
+"""Scripts that only assert what calls with constants give: by their calls they come to what they come to as scripts.
+
+`LAST` at the end of a script makes it none of these, and changes nothing else of it: so it is run in two workers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from behaviours import tested_runtimes
+from cruxbox import Client, Isolation, Limits, Outcome, ScriptCheck, Task
+from cruxboxd.judging import series as judging
+from cruxboxd.judging.asserted import MOST_STEPS, Series, Step, read_series
+from cruxboxd.judging.outcomes import CheckResult
+from cruxboxd.judging.outcomes import Outcome as Kind
+from cruxcell.protocol import frames, payloads
+from test_grouping import seen
+
+kernel = pytest.mark.kernel
+LIMITS = Limits(cpu_ms=3000, steps=300_000, output_bytes=2000, memory_bytes=128 << 20)
+LAST = "\nlast = len('')"
+SCRIPT = """METADATA = {'author': 'me'}
+
+
+def check(candidate):
+    "Asserts."
+    assert True, "always"
+    assert candidate(0, []) == [], "nothing"
+    assert candidate(3, [1, (2, 'a')], k={'b': None}) == [1, (2, 'a'), 3.0]
+    assert candidate(2, ['x'],
+                     k={}) == ['x', 2]
+    assert candidate(1, [2.5]) == [2.5, True], "the last"
+
+
+check(f)
+"""
+ASSERTIONS = "assert f(1)\nassert not f(0)\nassert f(2) is True, 'is'\nassert 1 == f(3)"
+RIGHT = "def f(x, items, k=None):\n    return items + [x] if x else items\n"
+TRUE = "def f(x):\n    return x > 0\n"
+
+
+def of(body: str, heads: str = "") -> str:
+    return f"{heads}\ndef f(x, items, k=None):\n    {body}\n    return items + [x] if x else items\n"
+
+
+# What a program may do that a script could notice, or its neighbours.
+PROGRAMS = {
+    "right": RIGHT,
+    "wrong at first": of("return None"),
+    "wrong at last": of("if x == 1: return 7"),
+    "wrong on several lines": of("if x == 2: return 7"),
+    "a tuple for a list": of("return tuple(items) + (x,)"),
+    "what it returned changes later": of("kept.clear(); kept.extend(items + [x] * bool(x)); return kept", "kept = []"),
+    "a default that grows": "def f(x, items, k=None, seen=[]):\n    seen.append(x)\n    return items + seen[1:]\n",
+    "a global that counts": of("global n; n += 1\n    if n > 2: return n", "n = 0"),
+    "it changes its arguments": of("items.append(x); return items[: len(items) - (not x)]"),
+    "it prints": of("print('hi', x)"),
+    "it prints, and is wrong": of("print('hi', x)\n    if x == 3: return 0"),
+    "it prints when it is loaded": "print('loaded')\n" + RIGHT,
+    "it raises": of("raise ValueError('no', x)"),
+    "it raises in the middle": of("if x == 3: raise KeyError('x')"),
+    "it raises an assertion": of("assert x != 3, 'mine'"),
+    "it raises on several lines": of("if x == 2: return [][1]"),
+    "it names what is not there": of("return nothing"),
+    "it takes less": "def f(x):\n    return x\n",
+    "it stops an iteration": of("next(iter([]))"),
+    "it leaves": of("raise SystemExit(0)"),
+    "a recursion without end": of("return f(x, items)"),
+    "as deep as may be": of(
+        "return [d(0)] if x == 3 else items", "def d(n):\n    try: return d(n + 1)\n    except RecursionError: return n"
+    ),
+    "as deep as may be, when loaded": of(
+        "return [D] if x == 3 else items",
+        "def d(n):\n    try: return d(n + 1)\n    except RecursionError: return n\nD = d(0)",
+    ),
+    "a generator": of("yield x"),
+    "a function": of("return lambda: x"),
+    "not a number": of("return [float('nan')]"),
+    "a large value": of("return ['x' * 100_000]"),
+    "steps without end": of("while x == 3: pass"),
+    "steps without end behind a wrong value": of("while x == 2: pass\n    if x == 3: return 0"),
+    "memory without end": of("if x == 3: items = [0] * 10**9"),
+    "output without end": of("if x == 3: print('x' * 5000)"),
+    "no such name": "def g(x):\n    return x\n",
+    "a name for a builtin": "f = sorted\n",
+    "a class": "class f:\n    def __init__(self, *a, **k): pass\n    def __eq__(self, other): return True\n",
+    "a class of equals": of("return E()", "class E:\n    def __eq__(self, other): return True"),
+    "a list of its own": of("return L(items + [x] * bool(x))", "class L(list): pass"),
+    "bound anew": of("global f\n    f = None"),
+    "an import": of("return list(map(math.floor, items)) if x == 9 else items + [x] * bool(x)", "import math, typing"),
+    "a syntax error": "def f(x:\n",
+    "it fails when loaded": "1 / 0\n" + RIGHT,
+    "nothing at all": "# none\n",
+    "hidden evil": RIGHT + "\nprint('{0.__class__}'.format(f))",
+}  # fmt: skip
+BOOLEANS = {
+    "true": TRUE, "numbers": "def f(x):\n    return x\n", "always": "def f(x):\n    return [x]\n",
+    "an object": "class T:\n    pass\ndef f(x):\n    return T() if x else None\n",
+    "a truth of its own": "class T(int):\n    def __bool__(self): return True\ndef f(x):\n    return T(x)\n",
+}  # fmt: skip
+
+
+def plainly(verdict: object) -> tuple:
+    """All that is said of a check, but for addresses."""
+    return tuple(re.sub("0x[0-9a-f]+", "0x", str(part)) for part in seen(verdict))  # type: ignore[arg-type]
+
+
+def tasks(runtime: str = "default", entry_point: str = "f") -> list[Task]:
+    made = [
+        Task(program, [ScriptCheck(SCRIPT, entry_point)], limits=LIMITS, id=name, runtime=runtime)
+        for name, program in PROGRAMS.items()
+    ]
+    return made + [
+        Task(program, [ScriptCheck(ASSERTIONS, entry_point)], limits=LIMITS, id=name, runtime=runtime)
+        for name, program in BOOLEANS.items()
+    ]
+
+
+def run_as_scripts(made: list[Task]) -> list[Task]:
+    return [
+        replace(task, checks=[replace(check, script=check.script + LAST) for check in task.checks]) for task in made
+    ]
+
+
+def alone(made: list[Task]) -> list[Task]:
+    return [replace(task, isolation=Isolation.PROCESS) for task in made]
+
+
+def differing(client: Client, made: list[Task]) -> list[tuple]:
+    """The triples (in company, alone, run as they stand) that are not the same."""
+    every = [client.check(each) for each in (made, alone(made), run_as_scripts(made))]
+    said = zip(*[map(plainly, verdicts) for verdicts in every])
+    return [(task.id, *three) for task, three in zip(made, said) if len(set(three)) > 1]
+
+
+@kernel
+@pytest.mark.parametrize("runtime", tested_runtimes())
+def test_a_script_comes_to_the_same_by_its_calls(native: Client, runtime: str):
+    assert differing(native, tasks(runtime)) == []
+
+
+@kernel
+def test_and_without_an_entry_point_or_the_native_helper(native: Client, pure: Client):
+    assert differing(native, tasks(entry_point="")) == []
+    assert differing(pure, tasks()[::4]) == []
+
+
+@kernel
+def test_these_are_of_every_sort(native: Client):
+    found = {verdict.outcome for verdict in native.check(tasks())}
+    assert found >= {Outcome.PASSED, Outcome.FAILED, Outcome.RAISED, Outcome.INVALID, Outcome.STEP_LIMIT}
+    assert found >= {Outcome.MEMORY_LIMIT, Outcome.OUTPUT_LIMIT}
+
+
+@kernel
+def test_time_is_what_the_limit_says(native: Client):
+    """What takes longer than a script's calls are given together has all of its own time, and no more."""
+    limits = Limits(cpu_ms=700, memory_bytes=128 << 20)
+    slow = of("end = time.process_time() + (x == 3) * 0.4\n    while time.process_time() < end: pass", "import time")
+    endless = of("while x == 3: pass")
+    first, second = native.check([Task(each, [ScriptCheck(SCRIPT, "f")], limits=limits) for each in (slow, endless)])
+    assert first.outcome is Outcome.PASSED
+    assert (second.outcome, second.detail) == (Outcome.TIMED_OUT, "out of CPU time")
+    assert 0.65e9 <= second.cpu_ns <= 0.9e9
+
+
+# ---- what a worker says, read ----------------------------------------------------------------------------------------
+
+ONE = Series("f", (Step(b"i1;", 4, "text"), Step(b"i2;", 0, "")), b"")
+BASE = CheckResult(None, steps=100)
+
+
+def came(*parts: tuple[bytes, bytes, int]) -> bytes:
+    return frames.pack(
+        [field for kind, data, steps in parts for field in (payloads.SERIES_CAME.pack(kind, steps), data)]
+    )
+
+
+VALUE, ERROR = payloads.CAME_VALUE, payloads.CAME_ERROR
+SAID = {
+    "both": (came((VALUE, b"i1;", 5), (VALUE, b"i2;", 9)), Kind.PASSED),
+    "one is missing": (came((VALUE, b"i1;", 5)), None),
+    "one too many": (came((VALUE, b"i1;", 5), (VALUE, b"i2;", 9), (VALUE, b"i2;", 9)), None),
+    "another value": (came((VALUE, b"i3;", 5)), Kind.FAILED),
+    "another value, on several lines": (came((VALUE, b"i1;", 5), (VALUE, b"i3;", 9)), None),
+    "an error": (came((ERROR, frames.pack([b"KeyError", b"'a'"]), 5)), Kind.RAISED),
+    "an error of three parts": (came((ERROR, frames.pack([b"KeyError", b"'a'", b""]), 5)), None),
+    "an error with a long name": (came((ERROR, frames.pack([b"K" * 201, b""]), 5)), None),
+    "an error with a long text": (came((ERROR, frames.pack([b"K", b"x" * 24_001]), 5)), None),
+    "another kind": (came((b"?", b"i1;", 5), (VALUE, b"i2;", 9)), None),
+    "nothing": (b"", None),
+    "no frames": (b"\xff\xff\xff\xff", None),
+    "a short head": (frames.pack([b"v", b"i1;"]), None),
+    "many": (came(*[(VALUE, b"i1;", 1)] * (MOST_STEPS + 1)), None),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_only_what_is_certain_is_judged(name: str):
+    told, outcome = SAID[name]
+    judged = judging._compared(BASE, told, ONE)
+    assert (judged and judged.outcome) is outcome
+
+
+def test_steps_are_those_up_to_the_end():
+    failed = judging._compared(BASE, came((VALUE, b"i3;", 5), (VALUE, b"i2;", 9)), ONE)
+    assert failed is not None
+    assert (failed.steps, failed.exception) == (5, ("AssertionError", "text", 4))
+    said = judging._compared(BASE.but(stdout="x"), came((VALUE, b"i3;", 5), (VALUE, b"i2;", 9)), ONE)
+    assert said is None  # the second call may have printed it
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "called"),
+    [
+        ("f", "f", "f"), ("candidate", "f", "f"), ("g", "f", ""), ("f", "", "f"), ("candidate", "", ""),
+        ("f", "f()", ""), ("candidate", "A.f", ""),
+    ],
+)  # fmt: skip
+def test_which_name_is_called(name: str, asked: str, called: str):
+    assert Series(name, (), b"").entry_point(asked) == called
+
+
+def garbled() -> Iterator[bytes]:
+    whole = frames.pack([b"f", payloads.SERIES_STEP.pack(1), b"", b"i1;"])
+    yield from (b"", b"\xff", frames.pack([b"f"]), frames.pack([b"f", b"", b"", b"i1;"]), frames.pack([b"\xff"]))
+    yield frames.pack([b"f"] + [payloads.SERIES_STEP.pack(1), b"", b"i1;"] * (MOST_STEPS + 1))
+    yield whole[:-1]
+
+
+def test_what_is_no_series_is_none():
+    assert read_series(frames.pack([b"f", payloads.SERIES_STEP.pack(1), b"", b"i1;"]), b"") is not None
+    assert [read_series(each, b"") for each in garbled()] == [None] * 7
