@@ -196,12 +196,13 @@ def _warm_up(helper):
     # type: (Helper) -> None
     """Compile, run and encode something real, so that no worker pays for first uses."""
     from cruxcell import rehearsal
-    from cruxcell.analysis import parsing
+    from cruxcell.analysis import annotations, parsing
     from cruxcell.analysis.hermetic import is_hermetic
     from cruxcell.namespace import fresh_namespace
     from cruxcell.protocol import frames
     from cruxcell.values import canonical, transfer
 
+    annotations.make_beforehand()
     source = "def f(a, b=2):\n    out = {}\n    for x in sorted(a):\n        out[x] = [x * b, 1.5]\n    return out"
     program = parsing.compile_text(source, parsing.PROGRAM, "exec")
     is_hermetic(source, program)

@@ -14,11 +14,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from cruxcell.analysis import annotations as known_annotations
 from cruxcell.analysis import hermetic as hermetic_rule
 from cruxcell.analysis.hermetic import bound_names, is_hermetic, may_share
 from interpreters import Twin, pairs
 
 LOADED = bisect, itertools, math, string  # as a zygote has loaded them beforehand: only then may they be imported
+known_annotations.make_beforehand()
 
 HERMETIC = {
     "arithmetic": "def f(x): return x + 1",
@@ -36,6 +38,8 @@ HERMETIC = {
     "the word import": "def f(x): return 'import os'",
     "hash": "def f(x): return hash(x)",
     "a global underscore": "_ = 1\ndef f(x): return _ + x",
+    "annotations": "from typing import List, Tuple, Any\ndef g(): pass\n"
+    "def f(x: List[List[int]], *a: Any, k: Tuple[int, str]=()) -> List[float]: return x",
     "own exception": "def f(x):\n raise ValueError(x)",
 }  # fmt: skip
 NOT_HERMETIC = {
@@ -46,6 +50,20 @@ NOT_HERMETIC = {
     "all of a module": "from math import *\ndef f(x): return pi",
     "a module that is changed": "import math\nmath.pi = 3\ndef f(x): return x",
     "a module that loses something": "import math\ndel math.pi\ndef f(x): return x",
+    "typing as a module": "import typing\ndef f(x: typing.List): return x",
+    "typing under another name": "from typing import List as L\ndef f(x: L[int]): return x",
+    "other names of typing": "from typing import Literal\ndef f(x: Literal[1]): return x",
+    "all of typing": "from typing import *\ndef f(x: List[int]): return x",
+    "typing in a function": "def f(x):\n from typing import List\n return x",
+    "typing in a nested function": "from typing import List\ndef f(x):\n def g(y: List[int]): pass\n return x",
+    "typing outside of annotations": "from typing import List\nL = List[int]\ndef f(x: L): return x",
+    "typing called": "from typing import List\ndef f(x: List[int]): return List",
+    "an annotation not made beforehand": "from typing import List\ndef f(x: List[List[List[int]]]): return x",
+    "an annotation with a value": "from typing import List\ndef f(x: List[f]): return x",
+    "an annotation with a text": "from typing import List\ndef f(x: List['f']): return x",
+    "an annotation with a call": "from typing import List\ndef f(x: List[g()]): return x",
+    "a default of typing": "from typing import List\ndef f(x=List[int]): return x",
+    "a decorator of typing": "from typing import Any\n@Any\ndef f(x): return x",
     "a module's module": "import string\ndef f(x): return string._re",
     "from a module, its module": "from string import _re as r\ndef f(x): return r",
     "a reader of attributes": "import string\ndef f(x): return string.Formatter().get_field('0.real', [x], {})",
@@ -177,8 +195,10 @@ def test_an_interpreter_that_nobody_looked_at_shares_nothing(monkeypatch: pytest
 
 
 ASK = """
-import bisect, itertools, json, math, string
+import bisect, itertools, json, math, string, typing
+from cruxcell.analysis.annotations import make_beforehand
 from cruxcell.analysis.hermetic import is_hermetic
+make_beforehand()
 def ask(source):
     try:
         return is_hermetic(source, compile(source, "<program>", "exec"))

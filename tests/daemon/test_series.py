@@ -32,6 +32,7 @@ def check(candidate):
     assert candidate(3, [1, (2, 'a')], k={'b': None}) == [1, (2, 'a'), 3.0]
     assert candidate(2, ['x'],
                      k={}) == ['x', 2]
+    assert candidate(4, []) == [4], 'told: ' + str(candidate(4, []))
     assert candidate(1, [2.5]) == [2.5, True], "the last"
 
 
@@ -49,6 +50,9 @@ def of(body: str, heads: str = "") -> str:
 # What a program may do that a script could notice, or its neighbours.
 PROGRAMS = {
     "right": RIGHT,
+    "annotated": "from typing import Dict, List, Optional\n"
+    "def f(x: int, items: List[int], k: Optional[str]=None) -> List[float]:\n    return items + [x] * bool(x)\n",
+    "wrong where the message is computed": of("if x == 4: return 7"),
     "wrong at first": of("return None"),
     "wrong at last": of("if x == 1: return 7"),
     "wrong on several lines": of("if x == 2: return 7"),

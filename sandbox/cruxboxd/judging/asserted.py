@@ -15,7 +15,8 @@ _CANDIDATE = "candidate"
 
 @dataclass(frozen=True)
 class Step:
-    """What is expected of one call; `line` is its assertion's, 0 if that is on several."""
+    """What is expected of one call; `line` is its assertion's, 0 if how that fails is not known
+    beforehand: it stands on several lines, or computes its message."""
 
     canonical: bytes
     line: int

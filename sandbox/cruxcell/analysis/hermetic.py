@@ -14,7 +14,8 @@ harmless; what is on none is refused, whatever it is:
 * attributes: the public ones of plain types, `args` and `value` of exceptions, the methods of generators. So none leads
   to frames, code or classes. `format` only on a constant whose fields name no attribute or item, because one that does
   reaches everything there is (f-strings name theirs in the code);
-* imports: pure modules that were loaded beforehand (IMPORTABLE), and of those the names that are pure;
+* imports: pure modules that were loaded beforehand (IMPORTABLE), and of those the names that are pure; those of
+  `typing` only in annotations (`annotations`);
 * no generator with an exception handler: its `finally` runs when it is thrown away, which may be during a later check;
 * a call: the name of a function that the program binds or of SAFE_BUILTINS, applied to constants.
 
@@ -30,6 +31,7 @@ import builtins
 import opcode
 import sys
 
+from cruxcell.analysis import annotations
 from cruxcell.analysis.bytecode import dissect
 from cruxcell.analysis.operations import CALL_OPERATIONS, OPERATIONS, numbers
 from cruxcell.analysis.syntax import tree_of, walk
@@ -80,7 +82,9 @@ SAFE_ATTRIBUTES = frozenset(
     + sorted(_TEXTS)
 )
 # Module -> names in it that may be used; None: all that are public. string.Formatter reads any attribute, for one.
-IMPORTABLE = {"math": None, "itertools": None, "bisect": None, "string": _TEXTS}  # type: dict[str, frozenset[str] | None]
+IMPORTABLE = {
+    "math": None, "itertools": None, "bisect": None, "string": _TEXTS, "typing": annotations.NAMES,
+}  # type: dict[str, frozenset[str] | None]  # fmt: skip
 
 
 class Allowed:
@@ -141,8 +145,18 @@ def bound_names(source, code, allowed=FOR_CALLS):
         return None
     if "format" in parts.all_names and not _formats_are_plain(source):
         return None
+    if "typing" in parts.all_names and not _annotations_are_known(source):
+        return None
     bound = _bound(parts)
     return bound if bound.isdisjoint(allowed.own) else None
+
+
+def _annotations_are_known(source):
+    # type: (str) -> bool
+    try:
+        return annotations.are_known(tree_of(source))
+    except (RecursionError, MemoryError, ValueError):
+        return False
 
 
 def is_hermetic(source, code):

@@ -16,6 +16,7 @@ import _ast
 import builtins
 
 from cruxcell.analysis.parsing import Invalid, compile_tree, is_constant
+from cruxcell.analysis.syntax import walk
 from cruxcell.protocol import frames
 from cruxcell.protocol.payloads import AS_IT_IS, SERIES_STEP, SINGLE, TRUTH
 from cruxcell.protocol.records import text_bytes
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
 
 _MOST_STEPS, _MOST_BYTES = 200, 1 << 20
 _SINGLES = (True, False, None)
+# What changes nothing for the script around it where it is not evaluated.
+_OF_MESSAGES = (
+    _ast.Constant, _ast.Name, _ast.Attribute, _ast.Subscript, _ast.Call, _ast.keyword, _ast.BinOp, _ast.operator,
+    _ast.JoinedStr, _ast.FormattedValue, _ast.Tuple, _ast.List, _ast.expr_context, getattr(_ast, "Index", _ast.Load),
+)  # fmt: skip
 
 
 class _Other(Exception):
@@ -123,11 +129,10 @@ def _step(node, parameter):
     it stands in, which is all that is called there."""
     if isinstance(node, _ast.Pass) or _is_lone_constant(node):
         return []
-    said = node.msg if isinstance(node, _ast.Assert) else node  # type: Any
-    if not isinstance(node, _ast.Assert) or not (said is None or _is_text(said)):
+    if not isinstance(node, _ast.Assert):
         raise _Other
-    message = "" if said is None else said.value
-    line = node.lineno if node.lineno == node.end_lineno else 0
+    message = _message(node.msg)
+    line = node.lineno if node.lineno == node.end_lineno and message is not None else 0
     test = node.test
     if isinstance(test, _ast.Constant) and test.value is True:
         return []
@@ -145,7 +150,7 @@ def _step(node, parameter):
         raise _Other
     if len(set(keywords)) != len(keywords):
         raise _Other
-    return [(view, line, message, test, wanted)]
+    return [(view, line, message or "", test, wanted)]
 
 
 def _compared(test):
@@ -169,9 +174,17 @@ def _is_lone_constant(node):
     return isinstance(node, _ast.Expr) and isinstance(node.value, _ast.Constant)
 
 
-def _is_text(node):
-    # type: (Any) -> bool
-    return isinstance(node, _ast.Constant) and type(node.value) is str
+def _message(node):
+    # type: (Any) -> str | None
+    """The text of an assertion; None if it would have to be computed, where the assertion fails."""
+    if node is None:
+        return ""
+    if isinstance(node, _ast.Constant) and type(node.value) is str:
+        return node.value
+    if not all(isinstance(each, _OF_MESSAGES) for each in walk(node)):
+        raise _Other
+    compile_tree(_ast.Expression(body=node))
+    return None
 
 
 def _evaluated(steps, others):

@@ -26,7 +26,7 @@ RUN_ONLY = 1  # end as the interpreter would: its exit code, and a traceback on 
 EXPECTED, SCRIPT = b"e", b"s"
 
 # A series of calls: how each value is looked at, which says nothing of what is expected; beside what is expected of
-# each, the line of its assertion (0 if that is on several).
+# each, the line of its assertion (0 if how it fails is not known beforehand).
 AS_IT_IS, TRUTH, SINGLE = b"v", b"t", b"s"  # SINGLE: is it True, False, None?
 SERIES_STEP = struct.Struct("<I")
 # What came of each call: a value, an exception that a program raises by itself, or neither; steps up to then.
