@@ -143,12 +143,18 @@ def bound_names(source, code, allowed=FOR_CALLS):
     offered = _offered(parts, allowed.importable)
     if offered is None or not _names_are_safe(parts, offered, allowed):
         return None
-    if "format" in parts.all_names and not _formats_are_plain(source):
-        return None
-    if "typing" in parts.all_names and not _annotations_are_known(source):
+    if not _text_is_plain(source, parts.all_names):
         return None
     bound = _bound(parts)
     return bound if bound.isdisjoint(allowed.own) else None
+
+
+def _text_is_plain(source, names):
+    # type: (str, frozenset[str]) -> bool
+    """What the code does not show: the fields of formats, and what names of `typing` are used for."""
+    if "format" in names and not _formats_are_plain(source):
+        return False
+    return "typing" not in names or _annotations_are_known(source)
 
 
 def _annotations_are_known(source):
