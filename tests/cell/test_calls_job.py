@@ -6,7 +6,7 @@ import types
 from typing import Any
 
 import pytest
-from cruxcell.jobs import calls
+from cruxcell.jobs import bundles, calls
 from cruxcell.jobs.context import RULE
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import BUNDLED, CALLS_FLAGS, INSPECT, RUN_EXPRESSIONS, SHARE, TOGETHER
@@ -178,7 +178,7 @@ def test_a_test_can_open_the_rule():
 @pytest.mark.parametrize("what", ["slow", "forged", "loaded", "garbage", "unclear", "none"])
 def test_nothing_follows_what_left_something(what: str, texts: tuple[str, str], monkeypatch: pytest.MonkeyPatch):
     bench = Bench()
-    bench.used_cpu_ns = {"slow": calls._SPENT_NS + 1, "forged": "1"}.get(what, 1)
+    bench.used_cpu_ns = {"slow": calls.SPENT_NS + 1, "forged": "1"}.get(what, 1)
     bench.is_clean = what != "unclear"
     loaded = iter(range(100))
     if what == "loaded":
@@ -206,18 +206,18 @@ def test_jobs_of_a_bundle_follow_each_other_until_they_took_long(monkeypatch: py
     fake = types.SimpleNamespace(
         getrecursionlimit=lambda: 1000, setrecursionlimit=limits.append, modules=calls.sys.modules
     )
-    monkeypatch.setattr(calls, "sys", fake)
+    monkeypatch.setattr(bundles, "sys", fake)
     packed = [frames.pack(fields(SHARE, HERMETIC, f"f({at})")) for at in range(4)]
     bench = Bench()
-    calls.run_bundle(bench, packed)  # type: ignore[arg-type]
+    bundles.run_bundle(bench, packed)  # type: ignore[arg-type]
     assert (bench.done.count("B"), limits) == (4, [1001] * 4)
     bench = Bench()
-    bench.used_cpu_ns = calls._SPENT_NS // 2
-    calls.run_bundle(bench, packed)  # type: ignore[arg-type]
+    bench.used_cpu_ns = calls.SPENT_NS // 2
+    bundles.run_bundle(bench, packed)  # type: ignore[arg-type]
     assert bench.done.count("B") == 3
     bench = Bench()
     bench.is_clean = False
-    calls.run_bundle(bench, packed)  # type: ignore[arg-type]
+    bundles.run_bundle(bench, packed)  # type: ignore[arg-type]
     assert bench.done.count("B") == 1
 
 
