@@ -313,3 +313,11 @@ def test_a_function_is_applied_to_arguments_and_to_nothing_else(pair: object, do
     calls.run_apply(bench, [HERMETIC.encode(), b"f", transfer.encode(pair, 1000)])  # type: ignore[arg-type]
     said = " ".join(bench.done)
     assert said == done if done != "garbled" else said.startswith("the program: not a pair")
+
+
+def test_who_is_inspected_and_may_not_share_is_alone(looks: list[str]):
+    bench = Inspecting()
+    bench.helper.evaluate = lambda *_: None
+    assert job(INSPECT, HERMETIC, "f(1)", "f(", "f(2)", bench=bench)[0] == "0did"
+    assert len(bench.plans[0]) == 4  # with one sentence, of the call that is none
+    assert "2=2" not in bench.done
