@@ -17,6 +17,7 @@ import pytest
 from cruxcell.analysis import annotations as known_annotations
 from cruxcell.analysis import hermetic as hermetic_rule
 from cruxcell.analysis.hermetic import bound_names, is_hermetic, may_share
+from cruxcell.analysis.syntax import tree_of
 from interpreters import Twin, pairs
 
 LOADED = bisect, itertools, math, string  # as a zygote has loaded them beforehand: only then may they be imported
@@ -40,6 +41,8 @@ HERMETIC = {
     "a global underscore": "_ = 1\ndef f(x): return _ + x",
     "annotations": "from typing import List, Tuple, Any\ndef g(): pass\n"
     "def f(x: List[List[int]], *a: Any, k: Tuple[int, str]=()) -> List[float]: return x",
+    "annotations beside imports and local names": "import math\nfrom typing import List\nfrom string import digits\n"
+    "def f(x: List[int], str=digits):\n int = str\n import bisect\n from math import pi\n return int",
     "own exception": "def f(x):\n raise ValueError(x)",
 }  # fmt: skip
 NOT_HERMETIC = {
@@ -62,6 +65,13 @@ NOT_HERMETIC = {
     "an annotation with a value": "from typing import List\ndef f(x: List[f]): return x",
     "an annotation with a text": "from typing import List\ndef f(x: List['f']): return x",
     "an annotation with a call": "from typing import List\ndef f(x: List[g()]): return x",
+    "an annotation with its own int": "from typing import List\nint = lambda: 0\ndef f(x: List[int]): return x",
+    "an annotation with its own Any": "from typing import Any, List\ndef Any(): pass\n"
+    "def f(x: List[Any]): return x",
+    "an annotation with a module for str": "from typing import List\nimport math as str\ndef f(x: List[str]): return x",
+    "an annotation with a module for Any": "from typing import Dict\nimport math as Any\n"
+    "def f(x: Dict[str, Any]): return x",
+    "an annotation with its own List": "from typing import List\ndef List(): pass\ndef f(x: List[int]): return x",
     "a default of typing": "from typing import List\ndef f(x=List[int]): return x",
     "a decorator of typing": "from typing import Any\n@Any\ndef f(x): return x",
     "a module's module": "import string\ndef f(x): return string._re",
@@ -192,6 +202,21 @@ def test_an_interpreter_that_nobody_looked_at_shares_nothing(monkeypatch: pytest
     monkeypatch.setattr(hermetic_rule, "_TRIED", False)
     assert not hermetic("x = 1")
     assert not may_share(compile("len('')", "<call>", "eval"), frozenset())
+
+
+@pytest.mark.parametrize(
+    "source", ["from .typing import List", "from typing import Literal", "from typing import List as L"]
+)
+def test_of_typing_only_a_short_list_is_known(source: str):
+    """Whatever else the rule says of such an import."""
+    assert not known_annotations.are_known(tree_of(source), frozenset())
+
+
+def test_without_typing_no_annotations_are_made(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(known_annotations, "_made", set())
+    monkeypatch.delitem(sys.modules, "typing")
+    known_annotations.make_beforehand()
+    assert not known_annotations._made
 
 
 ASK = """

@@ -12,6 +12,7 @@ import math
 import operator
 import string
 import sys
+import typing
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from interpreters import Twin, pairs
 # As a zygote has loaded them beforehand.
 LOADED = {
     "bisect": bisect, "collections": collections, "functools": functools, "heapq": heapq, "itertools": itertools,
-    "math": math, "operator": operator, "string": string, "sys": sys,
+    "math": math, "operator": operator, "string": string, "sys": sys, "typing": typing,
 }  # fmt: skip
 
 SHARING = {
@@ -72,6 +73,7 @@ ALONE = {
     "a generator that cleans up": "def g():\n try:\n  yield 1\n finally:\n  print(1)\nprint(next(g()))",
     "an import by a name": "__import__('os')",
     "threads": "import threading",
+    "typing's of what collections offer": "from collections import Counter\ndef f():\n from typing import Counter\nf()",
 }  # fmt: skip
 
 
@@ -97,7 +99,7 @@ def test_calls_get_none_of_it():
 
 
 _OFFERED = """
-import bisect, collections, functools, heapq, itertools, json, math, operator, string
+import bisect, collections, functools, heapq, itertools, json, math, operator, string, typing
 from cruxcell.analysis.hermetic_streams import FOR_STREAMS
 found = []
 for name, allowed in FOR_STREAMS.importable.items():
@@ -106,7 +108,7 @@ for name, allowed in FOR_STREAMS.importable.items():
 print(json.dumps(sorted(found)))
 """
 _ASK = """
-import bisect, collections, functools, heapq, itertools, json, math, operator, string
+import bisect, collections, functools, heapq, itertools, json, math, operator, string, typing
 from cruxcell.analysis.hermetic_streams import may_share_worker
 with open(sys.argv[1]) as file:
     programs = json.load(file)

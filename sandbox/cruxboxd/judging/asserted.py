@@ -33,7 +33,7 @@ class Series:
 
     def entry_point(self, asked: str) -> str:
         """The name of the program that is called, `asked` being the check's; "" where that is not certain."""
-        if asked and asked.isidentifier() and self.name in (asked, _CANDIDATE):
+        if asked.isidentifier() and self.name in (asked, _CANDIDATE):
             return asked
         return "" if asked or self.name == _CANDIDATE else self.name
 

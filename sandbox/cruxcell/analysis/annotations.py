@@ -2,7 +2,8 @@
 
 `List[int]` is made once in a process; `typing` keeps it. So that no program leaves one for the next, a zygote makes all
 of a short list beforehand, and only these may be written: in annotations of functions at the top of a program, and
-nowhere else. What they give reaches no code of the program.
+nowhere else. What they give reaches no code of the program. Nor may the program bind one of those names to something
+of its own: `typing` would keep that, and all that it leads to.
 """
 
 import _ast
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 NAMES = frozenset(["Any", "Dict", "List", "Optional", "Set", "Tuple"])
 _SCALARS = ("int", "float", "str", "bool", "Any")
+_BUILTINS = frozenset(_SCALARS) - NAMES
 
 
 def _texts():
@@ -42,33 +44,42 @@ def make_beforehand():
             _made.add(text.replace(" ", ""))
 
 
-def are_known(tree):
-    # type: (Any) -> bool
-    """Does this program, its syntax tree, use `typing` for annotations that were made beforehand, and not otherwise?"""
+def are_known(tree, bound):
+    # type: (Any, frozenset[str]) -> bool
+    """Does this program, its syntax tree, use `typing` for annotations that were made beforehand, and not otherwise?
+    `bound`: the names that it binds in its namespace."""
+    if not bound.isdisjoint(_BUILTINS):
+        return False
     known = found = 0
+    taken = []  # type: list[Any]
     for node in tree.body:
         if isinstance(node, _ast.ImportFrom) and node.module == "typing":
             if node.level or any(item.asname is not None or item.name not in NAMES for item in node.names):
                 return False
+            taken += node.names
         elif isinstance(node, _ast.FunctionDef):
             known += sum(_names_in(each) for each in _annotations(node) if _text(each) in _made)
     for node in walk(tree):
         if isinstance(node, _ast.Name):
             found += node.id in NAMES
-        elif isinstance(node, (_ast.Import, _ast.ImportFrom)):
-            if isinstance(node, _ast.Import) and any(item.name == "typing" for item in node.names):
-                return False
-            if getattr(node, "module", "") == "typing" and node not in tree.body:
-                return False
+            continue
+        if getattr(node, "module", "") == "typing" and node not in tree.body:
+            return False
+        if any(getattr(node, field, None) in _OTHERWISE for field in _FIELDS) and node not in taken:
+            return False
     return found == known
+
+
+# Where a tree that binds a name without a node `Name` has it: functions, imports, patterns. `import typing` is another
+# way to all of its names.
+_FIELDS, _OTHERWISE = ("name", "asname", "rest"), NAMES | {"typing"}
 
 
 def _annotations(node):
     # type: (Any) -> list[Any]
     takes = node.args
     every = [*getattr(takes, "posonlyargs", []), *takes.args, *takes.kwonlyargs, takes.vararg, takes.kwarg]
-    found = [each.annotation for each in every if each is not None] + [node.returns]
-    return [each for each in found if each is not None]
+    return [each.annotation for each in every if each is not None] + [node.returns]
 
 
 def _names_in(node):

@@ -143,24 +143,24 @@ def bound_names(source, code, allowed=FOR_CALLS):
     offered = _offered(parts, allowed.importable)
     if offered is None or not _names_are_safe(parts, offered, allowed):
         return None
-    if not _text_is_plain(source, parts.all_names):
-        return None
     bound = _bound(parts)
-    return bound if bound.isdisjoint(allowed.own) else None
+    if not bound.isdisjoint(allowed.own) or not _text_is_plain(source, parts.all_names, bound):
+        return None
+    return bound
 
 
-def _text_is_plain(source, names):
-    # type: (str, frozenset[str]) -> bool
+def _text_is_plain(source, names, bound):
+    # type: (str, frozenset[str], frozenset[str]) -> bool
     """What the code does not show: the fields of formats, and what names of `typing` are used for."""
     if "format" in names and not _formats_are_plain(source):
         return False
-    return "typing" not in names or _annotations_are_known(source)
+    return "typing" not in names or _annotations_are_known(source, bound)
 
 
-def _annotations_are_known(source):
-    # type: (str) -> bool
+def _annotations_are_known(source, bound):
+    # type: (str, frozenset[str]) -> bool
     try:
-        return annotations.are_known(tree_of(source))
+        return annotations.are_known(tree_of(source), bound)
     except (RecursionError, MemoryError, ValueError):
         return False
 
