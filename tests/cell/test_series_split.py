@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from cruxcell.analysis.parsing import parse_text
 from cruxcell.analysis.series import split_series
@@ -70,7 +72,7 @@ def test_what_only_asserts_what_calls_give_is_taken_apart(script: str):
     assert split is not None
     name, *expected = frames.unpack(split[0])
     calls = frames.unpack(split[1])
-    assert (name.decode(), len(expected) / 3, len(calls) / 2) == (SPLIT[script][0], *[SPLIT[script][1]] * 2)
+    assert (name.decode(), len(expected) / 3, len(calls) - 1) == (SPLIT[script][0], *[SPLIT[script][1]] * 2)
 
 
 @pytest.mark.parametrize("script", OTHERS, ids=range(len(OTHERS)))
@@ -87,5 +89,14 @@ def test_what_is_told_of_each_call():
     assert expected == [
         b"f", lines[0], b"", b"[1:i2;", lines[1], b"m\\ud800", b"i0;", lines[2], b"", b"[3:i0;i1;i0;",
     ]  # fmt: skip
-    assert calls[::2] == [AS_IT_IS, TRUTH, SINGLE]
-    assert [transfer.decode(each) for each in calls[1::2]] == [((1,), {"k": "b"}), ((3,), {}), ((4,), {})]
+    assert calls[1:] == [AS_IT_IS, TRUTH, SINGLE]
+    assert transfer.decode(calls[0]) == [([1], {"k": "b"}), ([3], {}), ([4], {})]
+
+
+def test_equal_constants_of_several_calls_are_one_object_and_displays_are_not():
+    split = split_series(parse_text("assert f((1, 'a'), [2])\nassert f((1, 'a'), [2])", "exec"))
+    assert split is not None
+    every: Any = transfer.decode(frames.unpack(split[1])[0])
+    ((first, items), _), ((second, others), _) = every
+    assert first is second
+    assert items is not others

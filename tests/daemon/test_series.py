@@ -39,6 +39,8 @@ def check(candidate):
 check(f)
 """
 ASSERTIONS = "assert f(1)\nassert not f(0)\nassert f(2) is True, 'is'\nassert 1 == f(3)"
+TWICE = "assert f((1, 2)) == 1\nassert f((1, 2)) == 2, 'the same'"
+COUNTING = "seen = []\ndef f(x):\n    seen.append(x)\n    return len([each for each in seen if each is x])\n"
 RIGHT = "def f(x, items, k=None):\n    return items + [x] if x else items\n"
 TRUE = "def f(x):\n    return x > 0\n"
 
@@ -71,6 +73,7 @@ PROGRAMS = {
     "it names what is not there": of("return nothing"),
     "it takes less": "def f(x):\n    return x\n",
     "it stops an iteration": of("next(iter([]))"),
+    "it writes an error's text": of("raise KeyError(E())", "class E:\n    def __repr__(self): return 'mine'"),
     "it leaves": of("raise SystemExit(0)"),
     "a recursion without end": of("return f(x, items)"),
     "as deep as may be": of(
@@ -117,6 +120,8 @@ def tasks(runtime: str = "default", entry_point: str = "f") -> list[Task]:
         Task(program, [ScriptCheck(SCRIPT, entry_point)], limits=LIMITS, id=name, runtime=runtime)
         for name, program in PROGRAMS.items()
     ]
+    for script in (TWICE, TWICE.replace("(1, 2)", "'a b'")):
+        made.append(Task(COUNTING, [ScriptCheck(script, entry_point)], limits=LIMITS, id=script, runtime=runtime))
     return made + [
         Task(program, [ScriptCheck(ASSERTIONS, entry_point)], limits=LIMITS, id=name, runtime=runtime)
         for name, program in BOOLEANS.items()

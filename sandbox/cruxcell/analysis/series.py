@@ -47,7 +47,7 @@ def split_series(tree):
     """(what is expected, the calls), packed; None if the script is no series.
 
     `tree` is what `parse_text(script, "exec")` gave. The first holds the name that is called, then for each call its
-    `SERIES_STEP`, message and canonical value; the second for each call its view, and its encoded arguments.
+    `SERIES_STEP`, message and canonical value; the second the encoded arguments of all calls, then the view of each.
     """
     try:
         name, steps, others = _taken_apart(tree.body)
@@ -217,13 +217,16 @@ def _tuple(elements):
 
 def _packed(name, steps, values):
     # type: (str, list[Step], list[Any]) -> tuple[bytes, bytes]
-    expected, calls = [name.encode()], []  # type: list[bytes], list[bytes]
-    for (view, line, message, _, _), (arguments, keywords, wanted) in zip(steps, values):
+    # A tuple that stands in several calls is one object, as in a pair: so all are encoded at once. What all arguments
+    # of two calls make up is not, which is why they are a list.
+    encoded = transfer.encode([(list(arguments), keywords) for arguments, keywords, _ in values], _MOST_BYTES)
+    expected, calls = [name.encode()], [encoded]
+    for (view, line, message, _, _), (_, _, wanted) in zip(steps, values):
         canonical, has_nan = canon(wanted, _MOST_BYTES)
         if has_nan:
             raise _Other
         expected += [SERIES_STEP.pack(line), text_bytes(message), canonical]
-        calls += [view, transfer.encode((arguments, keywords), _MOST_BYTES)]
+        calls.append(view)
     packed = frames.pack(expected), frames.pack(calls)
     if len(packed[0]) + len(packed[1]) > _MOST_BYTES:
         raise _Other

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     Call = tuple[bytes, list[Any], dict[str, Any]]  # view, arguments, keywords
 
 _Function = type(lambda: None)
-_TRUE_OR_FALSE = frozenset([type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset])
+_SCALARS = frozenset([type(None), bool, int, float, complex, str, bytes])
+_TRUE_OR_FALSE = _SCALARS | {list, tuple, dict, set, frozenset}
 # Errors whose text is the same wherever it is made; what a program means by any other, its script finds out.
 _ERRORS = frozenset(
     [ArithmeticError, AttributeError, Exception, IndexError, KeyError, LookupError, NameError, NotImplementedError,
@@ -80,11 +81,10 @@ def _parse(source, name, packed):
         program = compile_text(source, PROGRAM, "exec")
     except Invalid as error:
         return None, ((messages.INVALID, "the program: %s" % error, None),), []
-    fields = frames.unpack(packed)
-    calls = []  # type: list[Call]
-    for view, encoded in zip(fields[-2::-2], fields[::-2]):
-        pair = transfer.decode(encoded)  # type: Any
-        calls.append((view, list(pair[0]), pair[1]))
+    encoded, *views = frames.unpack(packed)
+    every = transfer.decode(encoded)  # type: Any
+    calls = [(view, pair[0], pair[1]) for view, pair in zip(views, every)]  # type: list[Call]
+    calls.reverse()
     return program, (classify_call(name + "()", name),), calls
 
 
@@ -125,13 +125,21 @@ def _make_calls(bench, namespace, program, name, calls):
 
 def _of_error(bench, error):
     # type: (Workbench, Exception) -> tuple[bytes, bytes] | None
-    """(CAME_ERROR, its packed name and text); None for one that is not common."""
+    """(CAME_ERROR, its packed name and text); None for one that is not common, or whose text is not plain."""
     if type(error) not in _ERRORS:
         if records.is_out_of_memory(error):
             raise error
         return None
+    if not all(type(each) in _SCALARS or _is_flat(each) for each in error.args):
+        return None  # its text may be made by code of the task, whose steps are a script's too
     text = records.message_of(error, bench.text_of)
     return CAME_ERROR, frames.pack([records.text_bytes(type_name(error), 200), records.text_bytes(text)])
+
+
+def _is_flat(value):
+    # type: (object) -> bool
+    """Is it a tuple of scalars, as what is no key of a dict may be?"""
+    return type(value) is tuple and all(type(each) in _SCALARS for each in value)
 
 
 def _of_value(bench, view, value):
