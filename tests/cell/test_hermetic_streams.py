@@ -41,6 +41,19 @@ SHARING = {
     "a cache": "from functools import lru_cache\n@lru_cache(maxsize=None)\ndef f(n):\n return n\nprint(f(1))",
     "a comparison": "from functools import cmp_to_key\nprint(sorted([2, 1], key=cmp_to_key(lambda a, b: a - b)))",
     "errors": "import sys\ntry:\n print(1 / int(input()))\nexcept ZeroDivisionError as e:\n print(e, file=sys.stderr)",
+    "what ends an input": "while True:\n try:\n  print(int(input()))\n except (EOFError, ValueError):\n  break",
+}  # fmt: skip
+# A MemoryError may be lost in company, and must end the run.
+CATCHING = {
+    "anything": "try:\n print(1)\nexcept:\n pass",
+    "an Exception": "try:\n print(1)\nexcept Exception:\n pass",
+    "a BaseException": "try:\n print(1)\nexcept (ValueError, BaseException):\n pass",
+    "by another name": "E = Exception\ntry:\n print(1)\nexcept E:\n pass",
+    "by a name of its own": "ValueError = Exception\ntry:\n print(1)\nexcept ValueError:\n pass",
+    "by a name of a function": "def f(ValueError):\n try:\n  print(1)\n except ValueError:\n  pass\nf(Exception)",
+    "by an expression": "try:\n print(1)\nexcept [Exception][0]:\n pass",
+    "by a return": "def f():\n try:\n  print(1)\n finally:\n  return\nf()",
+    "by another error": "try:\n print(1)\nfinally:\n exit()",
 }  # fmt: skip
 ALONE = {
     "modules": "import sys\nprint(sys.modules)",
@@ -86,6 +99,11 @@ def test_these_may_share(name: str):
     assert shares(SHARING[name])
 
 
+@pytest.mark.parametrize("name", CATCHING)
+def test_who_may_catch_a_memory_error_runs_alone(name: str):
+    assert not shares(CATCHING[name])
+
+
 @pytest.mark.parametrize("name", ALONE)
 def test_these_may_not(name: str):
     assert not shares(ALONE[name])
@@ -119,8 +137,8 @@ print(json.dumps([may_share_worker(one, compile(one, "<program>", "exec")) for o
 @pytest.mark.parametrize("python", [pure for _, pure in pairs()], ids=str)
 def test_every_interpreter_says_the_same(python: Twin, tmp_path: Path):
     path = tmp_path / "programs.json"
-    path.write_text(json.dumps([*SHARING.values(), *ALONE.values()]))
-    assert python.ask(_ASK, str(path)) == [True] * len(SHARING) + [False] * len(ALONE)
+    path.write_text(json.dumps([*SHARING.values(), *ALONE.values(), *CATCHING.values()]))
+    assert python.ask(_ASK, str(path)) == [True] * len(SHARING) + [False] * (len(ALONE) + len(CATCHING))
     # An attribute that is allowed on plain data and streams is none of a module that offers it for something else.
     assert python.ask(_OFFERED) == []
 

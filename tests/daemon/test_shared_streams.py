@@ -29,6 +29,7 @@ PROGRAMS = {
     "if __name__ == '__main__':\n    main()\n",
     "bytes": "import sys\ndata = sys.stdin.buffer.read()\nsys.stdout.buffer.write(data[::-1])\nprint(len(data))\n",
     "lines of it": "import sys\nfor i, line in enumerate(sys.stdin):\n    print(i, repr(line), end='|')\n",
+    "exits with large numbers": "import sys\nprint(1)\nsys.exit(2**70 if input() == '1' else -(2**63))\n",
     "a prompt": "name = input('who? ')\nprint('hello', name, sep=', ')\n",
     "errors": "import sys\nprint('seen', file=sys.stderr)\nprint(10 // len(input()))\n",
     "an exit": "import sys\nprint('a')\nif not input().isdigit():\n    sys.exit('no number')\nsys.exit(0)\n",
@@ -93,6 +94,21 @@ def test_what_is_printed_is_what_python_prints(native: Client):
             verdict = found[name, str(at)]
             assert verdict.stdout == run.stdout.decode("utf-8", "replace"), (name, given)
             assert (verdict.outcome in (Outcome.PASSED, Outcome.FAILED)) == (run.returncode == 0), (name, given)
+
+
+def test_what_is_read_ahead_is_as_much_as_of_a_pipe(native: Client):
+    source = "import sys\nb = sys.stdin.buffer\nprint(len(b.readline()), len(sys.stdin.readline()), len(b.read()))\n"
+    given = "1\n" + "23 45\n" * 2000
+    run = subprocess.run([sys.executable, "-c", source], input=given.encode(), capture_output=True, check=True)
+    found = native.check(tasks({"": source}, [given, given]))
+    assert [verdict.stdout for verdict in found] == [run.stdout.decode()] * 2
+
+
+def test_output_that_memory_has_no_room_for_is_not_lost(native: Client):
+    """What a run prints is kept in the worker's memory: a third copy of this text, which would not fit."""
+    source = "n = int(input())\ntry:\n    print('x' * (n << 20))\nexcept:\n    pass\nprint(6)\n"
+    inputs = ["0\n", *[f"{n}\n" for n in range(15, 19)]]
+    assert differing(native, tasks({"": source}, inputs, memory_bytes=48 << 20)) == []
 
 
 # ---- how many workers ----------------------------------------------------------------------------------------------

@@ -119,7 +119,7 @@ _LOAD_ATTR = _OPMAP["LOAD_ATTR"] if sys.version_info >= (3, 12) else -1
 _FLAGS = 0x7F  # optimized, new locals, both kinds of stars, nested, generator, no free variables: nothing asynchronous
 _GENERATOR = 0x20
 # What stands at the beginning of every exception handler: SETUP_… up to 3.10, PUSH_EXC_INFO from 3.11 on.
-_HANDLERS = numbers("SETUP_FINALLY PUSH_EXC_INFO")
+HANDLERS = numbers("SETUP_FINALLY PUSH_EXC_INFO")
 
 
 # ---- the rule ------------------------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def bound_names(source, code, allowed=FOR_CALLS):
         return None
     for item, own in zip(parts.codes, parts.operations):
         flags = item.co_flags
-        if flags & ~_FLAGS or (flags & _GENERATOR and not _HANDLERS.isdisjoint(own)):
+        if flags & ~_FLAGS or (flags & _GENERATOR and not HANDLERS.isdisjoint(own)):
             return None
     offered = _offered(parts, allowed.importable)
     if offered is None or not _names_are_safe(parts, offered, allowed):

@@ -88,7 +88,7 @@ def status_of(code):
     if code is None:
         return 0
     if isinstance(code, int):
-        return code & 0xFF
+        return code & 0xFF if -(1 << 63) <= code < 1 << 63 else 0xFF  # -1 where C has no such number
     try:
         print(code, file=sys.stderr, flush=True)
     except BaseException:

@@ -7,6 +7,7 @@ this job never has the last word on a limit, a crash or an output that is large.
 
 import _io
 import gc
+import os
 import sys
 
 from cruxcell.analysis import bytecode
@@ -103,6 +104,10 @@ def _run_one(bench, index, program, data, room):
 # ---- streams in memory that look like those on descriptors ----------------------------------------------------------
 
 
+# What is read ahead shows where a program reads both text and bytes: as much as of a pipe.
+_PIPE_BLOCK = os.sysconf("SC_PAGESIZE")
+
+
 class _In(_io.BytesIO):
     name = 0
 
@@ -121,7 +126,7 @@ class _Err(_io.BytesIO):
 
 def _reader(data):
     # type: (bytes) -> Any
-    stream = _io.TextIOWrapper(_io.BufferedReader(_In(data)), "utf-8", "surrogateescape", "\n")  # type: Any
+    stream = _io.TextIOWrapper(_io.BufferedReader(_In(data), _PIPE_BLOCK), "utf-8", "surrogateescape", "\n")  # type: Any
     stream.mode = "r"
     return stream
 
