@@ -205,8 +205,12 @@ def test_an_interpreter_that_nobody_looked_at_shares_nothing(monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    "source", ["from .typing import List", "from typing import Literal", "from typing import List as L"]
-)
+    "source",
+    [
+        "from .typing import List", "from typing import Literal", "from typing import List as L",
+        "from typing import List\ndef f(x: List[int,]): pass",
+    ],
+)  # fmt: skip
 def test_of_typing_only_a_short_list_is_known(source: str):
     """Whatever else the rule says of such an import."""
     assert not known_annotations.are_known(tree_of(source), frozenset())

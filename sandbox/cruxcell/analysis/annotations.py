@@ -97,5 +97,7 @@ def _text(node):
         if not isinstance(inner, (_ast.Name, _ast.Subscript, _ast.Tuple)):
             inner = getattr(inner, "value", None)  # up to 3.8 there is a node between
         parts = inner.elts if isinstance(inner, _ast.Tuple) else [inner]
+        if isinstance(inner, _ast.Tuple) and len(parts) == 1:
+            return "?"  # `List[int,]` is `List[int]`, but kept beside it
         return "%s[%s]" % (node.value.id, ",".join([_text(part) for part in parts]))
     return "?"
