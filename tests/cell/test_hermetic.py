@@ -72,6 +72,7 @@ NOT_HERMETIC = {
     "an annotation with a module for Any": "from typing import Dict\nimport math as Any\n"
     "def f(x: Dict[str, Any]): return x",
     "an annotation with its own List": "from typing import List\ndef List(): pass\ndef f(x: List[int]): return x",
+    "an annotation in an attribute": "from typing import List\ndef f(x: List.real[int]): return x",
     "a default of typing": "from typing import List\ndef f(x=List[int]): return x",
     "a decorator of typing": "from typing import Any\n@Any\ndef f(x): return x",
     "a module's module": "import string\ndef f(x): return string._re",

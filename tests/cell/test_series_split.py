@@ -25,6 +25,8 @@ SPLIT = {
         "f",
         2,
     ),
+    "assert f(1), 5": ("f", 1),
+    CHECK.format("assert candidate(1)").replace("check(f)", "'A text.'\ncheck(f)"): ("f", 1),
     "META = {}\n\n\ndef check(g):\n    assert g(1) == 2\n\nLAST = 1\ncheck(f)": ("f", 1),
 }
 OTHERS = [
@@ -61,7 +63,11 @@ OTHERS = [
     "def CHECK(c):\n    assert c(1)\nCHECK = 1\nCHECK(f)", "def check(c):\n    assert c(1)\nF = 1\ncheck(F)",
     "assert f((lambda: 1)()) == 1", "assert f(1) == {**{}, 'a': g}", "assert (f := 1)(1) == 2", "assert f(x := 1) == 2",
     "class check:\n    pass\nassert f(1)", "try:\n    assert f(1)\nfinally:\n    pass", "with f(1):\n    assert f(1)",
+    "@g\ndef a(c):\n    pass\ndef check(c):\n    assert c(1)\ncheck(f)",
+    "assert f(1) == 3\ndef check(c):\n    assert c(1)\ncheck(f)", "assert __file__(1) == 2", "assert -f(1)",
+    "def check(c):\n    assert c(1)\ncheck(f, k=1)", "def check(c):\n    assert c(1)\na.check(f)", "assert f(1) is x",
     "\n".join(["assert f(1) == 1"] * 201),
+    "assert f('" + "x" * (600 << 10) + "') == '" + "x" * (600 << 10) + "'",
     "assert f('" + "x" * (1 << 20) + "') == 1",
 ]  # fmt: skip
 
@@ -80,17 +86,25 @@ def test_what_has_another_shape_is_not(script: str):
     assert split_series(parse_text(script, "exec")) is None
 
 
+def test_a_function_with_type_parameters_is_another_shape():
+    tree = parse_text(CHECK.format("assert candidate(1)"), "exec")
+    assert split_series(tree) is not None
+    tree.body[0].type_params = [None]  # only newer interpreters parse such a one
+    assert split_series(tree) is None
+
+
 def test_what_is_told_of_each_call():
-    script = "assert f(1, k='b') == [2]\nassert not f(\n    3), 'm\\ud800'\nassert f(4) is False"
+    script = "assert f(1, k='b') == [2]\nassert not f(\n    3), 'm\\ud800'\nassert f(4) is False\nassert f(), str(1)"
     split = split_series(parse_text(script, "exec"))
     assert split is not None
     expected, calls = map(frames.unpack, split)
-    lines = [SERIES_STEP.pack(line) for line in (1, 0, 4)]
+    lines = [SERIES_STEP.pack(line) for line in (1, 0, 4, 0)]
     assert expected == [
         b"f", lines[0], b"", b"[1:i2;", lines[1], b"m\\ud800", b"i0;", lines[2], b"", b"[3:i0;i1;i0;",
+        lines[3], b"", b"i1;",
     ]  # fmt: skip
-    assert calls[1:] == [AS_IT_IS, TRUTH, SINGLE]
-    assert transfer.decode(calls[0]) == [([1], {"k": "b"}), ([3], {}), ([4], {})]
+    assert calls[1:] == [AS_IT_IS, TRUTH, SINGLE, TRUTH]
+    assert transfer.decode(calls[0]) == [([1], {"k": "b"}), ([3], {}), ([4], {}), ([], {})]
 
 
 def test_equal_constants_of_several_calls_are_one_object_and_displays_are_not():

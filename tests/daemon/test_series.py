@@ -5,19 +5,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+import told_workers
 from behaviours import tested_runtimes
 from cruxbox import Client, Isolation, Limits, Outcome, ScriptCheck, Task
 from cruxboxd.judging import series as judging
 from cruxboxd.judging.asserted import MOST_STEPS, Series, Step, read_series
-from cruxboxd.judging.outcomes import CheckResult
+from cruxboxd.judging.audit import Audit, Audited
+from cruxboxd.judging.outcomes import Assurance, CheckResult
 from cruxboxd.judging.outcomes import Outcome as Kind
-from cruxcell.protocol import frames, payloads
+from cruxboxd.judging.tasks import ScriptCheck as AskedCheck
+from cruxboxd.judging.tasks import Setting, StepCount
+from cruxboxd.judging.tasks import Task as InnerTask
+from cruxboxd.zygotes.company import Company
+from cruxboxd.zygotes.exit import Exit
+from cruxboxd.zygotes.jobs import Result
+from cruxboxd.zygotes.setup import ZygoteKinds
+from cruxcell.protocol import frames, messages, payloads, records
 from test_grouping import seen
+from told_workers import CLEAN, DIED, Told
 
 kernel = pytest.mark.kernel
 LIMITS = Limits(cpu_ms=3000, steps=300_000, output_bytes=2000, memory_bytes=128 << 20)
@@ -243,3 +254,108 @@ def garbled() -> Iterator[bytes]:
 def test_what_is_no_series_is_none():
     assert read_series(frames.pack([b"f", payloads.SERIES_STEP.pack(1), b"", b"i1;"]), b"") is not None
     assert [read_series(each, b"") for each in garbled()] == [None] * 7
+
+
+# ---- what is made of a worker's end ----------------------------------------------------------------------------------
+
+BOTH = came((VALUE, b"i1;", 5), (VALUE, b"i2;", 9))
+CHECK = AskedCheck("s", SCRIPT, "f")
+ALONE = InnerTask("t", RIGHT, [CHECK], told_workers.LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS)
+
+
+def ended(body: bytes = BOTH, classes: str = "d", facts: Exit = CLEAN, kind: bytes = messages.PLAIN, **more) -> Result:
+    value = records.value(records.NUMBERS.pack(0, 9, 1, 2, 0), kind, body, b"shown")
+    return Result(report=records.plan(True, classes, []) + value, facts=facts, **more)
+
+
+def refused(sentence: str) -> Result:
+    return Result(report=records.plan(False, messages.INVALID, [sentence]), facts=CLEAN)
+
+
+RAISED = records.plan(True, "d", []) + frames.frame(
+    [messages.RAISED, bytes(records.NUMBERS.size), b"ValueError", b"", b"\1\0\0\0", b"", b""]
+)
+ENDS = {
+    "both": (ended(), Kind.PASSED),
+    "our failure": (Result(error="no zygote"), None),
+    "a seal that broke": (ended(unsealed=("len",)), None),
+    "a crash": (ended(facts=DIED), None),
+    "a crash at once": (Result(report=records.plan(True, "d", []), facts=DIED), None),
+    "no value": (Result(report=records.plan(True, "d", []), facts=CLEAN), None),
+    "nothing": (Result(facts=CLEAN), None),
+    "no plain value": (ended(kind=messages.OPAQUE), None),
+    "its own error": (Result(report=RAISED, facts=CLEAN), None),
+    "one that is to run alone": (Result(report=records.plan(True, messages.ALONE, []), facts=CLEAN), None),
+    "no program": (refused("the program: line 1"), Kind.INVALID),
+    "no call": (refused("the call: line 1"), None),
+}
+
+
+def judge(told: Told, audit: Audit | None = None, series: Series = ONE, **changes: object) -> judging.SeriesJudge:
+    task = replace(ALONE, **changes)  # type: ignore[arg-type]
+    return judging.SeriesJudge(told, task, task.checks[0], "0", audit or Audit(0))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ENDS)
+async def test_only_whole_reports_of_workers_that_ended_well_are_believed(name: str):
+    result, outcome = ENDS[name]
+    judged = await judge(Told({}, before=lambda _job: result)).judge(ONE)
+    assert (judged and judged.outcome) is outcome
+    assert judged is None or (judged.assurance, judged.canonical, judged.shown) == (Assurance.SEPARATED, None, "")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"setting": Setting(arguments=("x",))}, {"program": "import threading\n" + RIGHT},
+        {"program": RIGHT + "open('a')"}, {"checks": [replace(CHECK, entry_point="other")]},
+    ],
+    ids=["a setting", "threads", "files", "another name"],
+)  # fmt: skip
+async def test_what_needs_more_than_a_plain_worker_runs_as_a_script(changes: dict[str, object]):
+    told = Told({}, kinds=ZygoteKinds(has_scratch=True), before=lambda _job: ended())
+    assert await judge(told, **changes).judge(ONE) is None
+    assert told.jobs == []
+
+
+async def test_who_may_share_and_for_how_long():
+    suspicious = Audit(1)
+    suspicious.compare(Audited(0, "t", "c"), BASE, BASE.but(steps=1))
+    shares = []
+    for changes, unsealed, audit in (
+        ({}, (), None), ({"share": False}, (), None), ({}, ("default",), None), ({}, (), suspicious),
+    ):  # fmt: skip
+        told = Told({}, kinds=ZygoteKinds(unsealed=unsealed), before=lambda _job: ended())
+        judged = await judge(told, audit, **changes).judge(ONE)
+        assert judged is not None
+        assert judged.outcome is Kind.PASSED
+        (job,) = told.jobs
+        assert (job.limits.cpu_ms, job.limits.wall_ms) == (250, 5_000)
+        shares.append((job.may_share, bool(payloads.CALLS_FLAGS.unpack(job.fields[0])[0] & payloads.SHARE)))
+    assert shares == [(True, True), *[(False, False)] * 3]
+
+
+@pytest.mark.parametrize(
+    ("alone", "outcome", "mismatches"),
+    [
+        ([Kind.PASSED], Kind.PASSED, False), ([Kind.FAILED] * 3, None, True),
+        ([Kind.FAILED, Kind.PASSED, Kind.FAILED], Kind.PASSED, False),
+        ([Kind.FAILED, Kind.FAILED, Kind.RAISED], Kind.PASSED, False),
+    ],
+    ids=["the same", "another", "now this, now that", "now that"],
+)  # fmt: skip
+async def test_what_shared_a_worker_is_audited(
+    alone: list[Kind], outcome: Kind | None, mismatches: bool, monkeypatch: pytest.MonkeyPatch
+):
+    company = Company(lambda _count: (0,))
+    result = ended(company=company, audited=company.draw(1))
+    audit, others = Audit(1), iter(alone)
+
+    async def run_alone(_self: object) -> CheckResult:
+        return BASE.but(outcome=next(others), steps=9)
+
+    monkeypatch.setattr(judging.SeriesJudge, "run_alone", run_alone)
+    judged = await judge(Told({}, before=lambda _job: result), audit).judge(ONE)
+    assert (judged and (judged.outcome, judged.shared)) == (outcome and (outcome, True))
+    assert (audit.is_suspect(0), list(others)) == (mismatches, [])
+    await asyncio.wait_for(company.settled(), 5)

@@ -25,6 +25,7 @@ _SCRIPTS = "daemon/test_scripts_judged.py"
 _WORKERS = "daemon/test_workers_used.py"
 _AUDIT = "daemon/test_audit.py -k 'not verdicts and not never_differ'"
 _BUNDLES = "daemon/test_bundles.py -m 'not kernel'"
+_SERIES = "daemon/test_series.py -m 'not kernel'"
 _SEALS = "daemon/test_seals.py -k 'not each_kind and not with_the_rule'"
 _PAIRS = ["daemon/test_separated.py", "daemon/test_separated_raw.py", "idioms/test_idioms.py"]
 
@@ -44,8 +45,8 @@ TESTS = {
         _SCRIPTS, _JUDGING, _WORKERS, "daemon/test_suites.py", _FORGED, "daemon/test_hang_ups.py",
     ],
     "cruxboxd/judging/shared_streams.py": ["daemon/test_stdio.py", "daemon/test_shared_streams.py"],
-    "cruxboxd/judging/series.py": ["daemon/test_series.py", _AUDIT],
-    "cruxboxd/judging/asserted.py": ["daemon/test_series.py -m 'not kernel'"],
+    "cruxboxd/judging/series.py": [_SERIES, _AUDIT],
+    "cruxboxd/judging/asserted.py": [_SERIES],
     "cruxboxd/judging/streams.py": [_SCRIPTS, "daemon/test_stdio.py", "daemon/test_programs.py", _WORKERS],
     "cruxboxd/judging/expected.py": ["daemon/test_expected.py", "fuzz/test_fuzz_bytes.py", _WORKERS],
     "cruxboxd/judging/cuts.py": ["daemon/test_cuts.py"],
@@ -69,7 +70,7 @@ TESTS = {
     "cruxboxd/rpc/codec.py": ["daemon/test_requests.py", "fuzz/test_fuzz_requests.py"],
     "cruxboxd/rpc/checks.py": ["daemon/test_checks.py", "daemon/test_requests.py"],
     "cruxboxd/rpc/outline.py": ["daemon/test_outline.py", "fuzz/test_fuzz_requests.py"],
-    "cruxcell/analysis/annotations.py": ["cell/test_hermetic.py", "cell/test_rules_of_code.py"],
+    "cruxcell/analysis/annotations.py": ["cell/test_hermetic.py", "cell/test_hermetic_streams.py"],
     "cruxcell/analysis/series.py": ["cell/test_series_split.py", "daemon/test_series.py"],
     "cruxcell/analysis/hermetic.py": ["cell/test_hermetic.py", "cell/test_rules_of_code.py"],
     "cruxcell/analysis/hermetic_streams.py": ["cell/test_hermetic_streams.py"],

@@ -92,7 +92,7 @@ class SeriesJudge:
             return None
         seen = charging.read(result, asked, self._task.limits, lambda _plan: Assurance.SEPARATED)
         base = seen.results.get(0)
-        if seen.to_run_alone or base is None:
+        if base is None:
             return None
         base = base.but(shared=result.company is not None)
         if base.outcome is Outcome.INVALID and base.detail.startswith("the program: "):

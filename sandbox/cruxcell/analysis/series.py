@@ -105,7 +105,7 @@ def _given(node, function):
     (argument,) = call.args
     if not isinstance(call.func, _ast.Name) or call.func.id != function.name or not isinstance(argument, _ast.Name):
         raise _Other
-    if argument.id == function.name or argument.id.isupper():
+    if argument.id == function.name:
         raise _Other
     return str(argument.id)
 
