@@ -231,6 +231,10 @@ def test_steps_are_those_up_to_the_end():
     assert (failed.steps, failed.exception) == (5, ("AssertionError", "text", 4))
     said = judging._compared(BASE.but(stdout="x"), came((VALUE, b"i3;", 5), (VALUE, b"i2;", 9)), ONE)
     assert said is None  # the second call may have printed it
+    said = judging._compared(BASE.but(stderr="x"), came((VALUE, b"i3;", 5), (VALUE, b"i2;", 9)), ONE)
+    assert said is None
+    said = judging._compared(BASE.but(stdout="x"), came((VALUE, b"i3;", 5)), ONE)
+    assert said is not None  # there was no other call
 
 
 @pytest.mark.parametrize(
@@ -358,4 +362,14 @@ async def test_what_shared_a_worker_is_audited(
     judged = await judge(Told({}, before=lambda _job: result), audit).judge(ONE)
     assert (judged and (judged.outcome, judged.shared)) == (outcome and (outcome, True))
     assert (audit.is_suspect(0), list(others)) == (mismatches, [])
+    await asyncio.wait_for(company.settled(), 5)
+
+
+async def test_what_is_not_judged_is_not_audited():
+    """It runs as a script anyhow; nobody waits for it."""
+    company = Company(lambda _count: (0,))
+    result = ended(kind=messages.OPAQUE, company=company, audited=company.draw(1))
+    told = Told({}, before=lambda _job: result)
+    assert await judge(told, Audit(1)).judge(ONE) is None
+    assert len(told.jobs) == 1
     await asyncio.wait_for(company.settled(), 5)

@@ -16,6 +16,7 @@ from cruxboxd.judging.tasks import PLAIN_SETTING, RunCheck, Setting, StdioCheck,
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.read_back import FilesRead
+from cruxboxd.zygotes.setup import ZygoteKinds
 from cruxcell.protocol import frames, messages, records
 from told_workers import CLEAN, DIED, LIMITS, S, Told
 
@@ -163,6 +164,8 @@ TOLD = {
     "refused": (REFUSED, CLEAN, "", "0123"),
     "an exception": (PLAN + ended(0) + fell(1) + ended(2) + ended(3), CLEAN, "0123", ""),
     "out of memory": (PLAN + ended(0) + fell(1, 4) + ended(2) + ended(3), CLEAN, "023", "1"),
+    "out of memory at once": (PLAN + fell(0, 4) + ended(1) + ended(2) + ended(3), CLEAN, "123", "0"),
+    "a clock behind the last answer": (PLAN + b"".join(map(ended, range(4))), SILENT.facts, "012", "3"),
     "a crash": (PLAN + ended(0) + ended(1), DIED, "01", "23"),
     "an early end": (PLAN + ended(0) + ended(1), CLEAN, "01", "23"),
     "a crash at once": (PLAN + ended(0), DIED, "0", "123"),
@@ -250,3 +253,44 @@ async def test_after_a_difference_nothing_shares():
     check = StdioCheck("a", "", "")
     assert (await runs.believed(check, (CheckResult(None, shared=True), b"")))[0].detail == "alone"
     assert (await runs.believed(check, (CheckResult(None), b"1")))[1] == b"1"
+    assert not (await Runs(Told({}), PLAIN, "0", audit, run_alone).believed(  # type: ignore[arg-type]
+        check, (CheckResult(None, shared=True), b"")
+    ))[0].detail  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("alone", "is_suspect"),
+    [([b"", b"", b""], False), ([b"x"] * 3, True), ([b"x", b"x", b""], False), ([b"x", b"", b"x"], False)],
+    ids=["the same", "another", "now this, now that", "that once"],
+)
+async def test_a_run_that_shared_a_worker_is_audited(alone: list[bytes], is_suspect: bool):
+    """The place of the third is drawn; then that of one that the worker did not answer."""
+    audit, told, others, found = Audit(1), Told({}), iter(alone), []
+    audit.draw = lambda checks: (2, 3)  # type: ignore[method-assign]
+    told.before = lambda _job: Result(report=PLAN + b"".join(map(ended, range(3))), facts=DIED)
+
+    async def run_alone(check: StdioCheck) -> Printed:
+        if check.id != "2" or (is_suspect and found):
+            return CheckResult(None, steps=7), b""
+        return CheckResult(None, steps=len(next(others)), stdout="2\n"), b""
+
+    async def take(check: StdioCheck, printed: Printed) -> None:
+        found.append((check.id, printed[0].shared))
+
+    checks = [StdioCheck(str(at), "", "") for at in range(COUNT)]
+    await Runs(told, PLAIN, "0", audit, run_alone).run(checks, take)  # type: ignore[arg-type]
+    assert audit.is_suspect(PLAIN.call) is is_suspect
+    assert sorted(found) == [(str(at), at < 3 and not is_suspect) for at in range(COUNT)]
+
+
+async def test_where_nothing_is_sealed_no_inputs_share():
+    told = Told({}, kinds=ZygoteKinds(unsealed={"default"}))
+
+    async def run_alone(check: StdioCheck) -> Printed:
+        return CheckResult(None), b""
+
+    async def take(check: StdioCheck, printed: Printed) -> None: ...
+
+    checks = [StdioCheck(str(at), "", "") for at in range(3)]
+    await Runs(told, PLAIN, "0", Audit(0), run_alone).run(checks, take)  # type: ignore[arg-type]
+    assert told.jobs == []
