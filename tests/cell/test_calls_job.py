@@ -6,10 +6,10 @@ import types
 from typing import Any
 
 import pytest
-from cruxcell.jobs import bundles, calls
+from cruxcell.jobs import bundles, calls, series
 from cruxcell.jobs.context import RULE
 from cruxcell.protocol import frames, messages
-from cruxcell.protocol.payloads import BUNDLED, CALLS_FLAGS, INSPECT, RUN_EXPRESSIONS, SHARE, TOGETHER
+from cruxcell.protocol.payloads import AS_IT_IS, BUNDLED, CALLS_FLAGS, INSPECT, RUN_EXPRESSIONS, SHARE, TOGETHER, TRUTH
 from cruxcell.values import transfer
 
 HERMETIC, ODD = "def f(x):\n    return x\n", "import time\ndef f(x):\n    return x\n"
@@ -321,3 +321,43 @@ def test_who_is_inspected_and_may_not_share_is_alone(looks: list[str]):
     assert job(INSPECT, HERMETIC, "f(1)", "f(", "f(2)", bench=bench)[0] == "0did"
     assert len(bench.plans[0]) == 4  # with one sentence, of the call that is none
     assert "2=2" not in bench.done
+
+
+# ---- a script's calls ----------------------------------------------------------------
+
+CALLS = frames.pack([transfer.encode([([1], {}), ([2], {})], 1000), AS_IT_IS, TRUTH])
+SERIES_JOBS = {
+    "shared": (SHARE, HERMETIC, True, "1d", "s b4 . s0", True),
+    "shared, bundled": (SHARE | BUNDLED, HERMETIC, True, "1d", "s b4 . s0", True),
+    "nobody asked": (0, HERMETIC, True, "0d", "! b4 .", False),
+    "not hermetic": (SHARE, ODD, True, "0d", "! b4 .", False),
+    "bundled, not hermetic": (SHARE | BUNDLED, ODD, True, "0d", "s", True),
+    "nothing is sealed": (SHARE, HERMETIC, False, "0d", "! b4 .", False),
+    "no program": (SHARE, "def f(", True, "1i", "s", True),
+    "a name that is none": (SHARE, "f = 1", True, "1d", "s b0 . s0", True),
+    "bound anew": (SHARE, "def f(x):\n    global f\n    f = 1\n", True, "1d", "s b0 . s0", True),
+    "an error": (SHARE, "def f(x):\n    raise ValueError(x)\n", True, "1d", "s b2 . s0", True),
+    "no plain value": (SHARE, "def f(x):\n    return f\n", True, "1d", "s b0 . s0", True),
+    "its truth is its own": (SHARE, "def f(x):\n    return x if x == 1 else f\n", True, "1d", "s b2 . s0", True),
+    "not a number": (SHARE, "def f(x):\n    return float('nan')\n", True, "1d", "s b0 . s0", True),
+    "memory": (SHARE, "def f(x):\n    return 'a' * (1 << 62)\n", True, "1d", "s 0:MemoryError . s0", True),
+}
+
+
+@pytest.mark.parametrize("name", SERIES_JOBS)
+def test_the_calls_of_a_script_are_as_one_call(name: str, monkeypatch: pytest.MonkeyPatch):
+    flags, program, seals, plan, done, goes_on = SERIES_JOBS[name]
+    for each in ("set_recursion_depth", "gc", "loaded_count"):
+        monkeypatch.setattr(series, each, getattr(calls, each))
+    bench: Any = Bench()
+    bench.helper.SEALS, bench.helper.seal, bench.budget = seals, _noting(bench), 1000
+    bench.steps, bench.text_of = lambda: 1, str
+    bench.send_body = lambda body, _steps: bench.done.append(f"b{len(frames.unpack(body))}")
+    bench.send_raised = lambda error, _steps: bench.done.append(f"0:{type(error).__name__}")
+    used = series.run_series(
+        bench, [CALLS_FLAGS.pack(flags & ~BUNDLED), program.encode(), b"f", CALLS], flags & BUNDLED
+    )
+    for record in _written:
+        bench.send(record)
+    assert (bench.plans[0][1] + bench.plans[0][2]).decode() == plan
+    assert (" ".join(bench.done), used >= 0) == (done, goes_on)

@@ -78,7 +78,7 @@ TESTS = {
     "cruxcell/analysis/parsing.py": ["cell/test_texts.py", "cell/test_hermetic.py", "daemon/test_sharing.py"],
     "cruxcell/analysis/vacuous.py": ["cell/test_texts.py"],
     "cruxcell/jobs/bundles.py": ["cell/test_calls_job.py", "daemon/test_sharing.py"],
-    "cruxcell/jobs/series.py": ["daemon/test_series.py"],
+    "cruxcell/jobs/series.py": ["cell/test_calls_job.py", "daemon/test_series.py"],
     "cruxcell/jobs/calls.py": ["cell/test_calls_job.py", "daemon/test_sharing.py", "daemon/test_together.py", _FORGED],
     "cruxcell/jobs/streams.py": ["daemon/test_shared_streams.py"],
     "cruxcell/jobs/expressions.py": ["daemon/test_sharing.py", _WORKERS],
