@@ -51,6 +51,8 @@ CATCHING = {
     "by another name": "E = Exception\ntry:\n print(1)\nexcept E:\n pass",
     "by a name of its own": "ValueError = Exception\ntry:\n print(1)\nexcept ValueError:\n pass",
     "by a name of a function": "def f(ValueError):\n try:\n  print(1)\n except ValueError:\n  pass\nf(Exception)",
+    "by what is no class": "try:\n print(1)\nexcept len:\n pass",
+    "by what is no error": "try:\n print(1)\nexcept int:\n pass",
     "by an expression": "try:\n print(1)\nexcept [Exception][0]:\n pass",
     "by a return": "def f():\n try:\n  print(1)\n finally:\n  return\nf()",
     "by another error": "try:\n print(1)\nfinally:\n exit()",
