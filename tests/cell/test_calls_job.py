@@ -365,3 +365,9 @@ def test_the_calls_of_a_script_are_as_one_call(name: str, monkeypatch: pytest.Mo
         bench.send(record)
     assert (bench.plans[0][1] + bench.plans[0][2]).decode() == plan
     assert (" ".join(bench.done), used >= 0) == (done, goes_on)
+    assert (len(bench.plans[0]) == 4) is (plan == "1i")  # with what is wrong
+
+
+def test_of_a_value_its_truth_is_looked_at_where_that_is_asserted():
+    assert series._seen(2, TRUTH) is True
+    assert series._seen(2, AS_IT_IS) == 2
