@@ -11,6 +11,7 @@ import math
 import random
 import re
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from cruxboxd.judging.outcomes import CheckResult, Clock, Outcome
@@ -65,6 +66,18 @@ class Audit:
     def is_suspect(self, call: int) -> bool:
         """Has an audit of this gRPC call found a difference?"""
         return call in self._suspects
+
+    async def run_again(
+        self, audited: Audited, shared: CheckResult, run_alone: Callable[[], Awaitable[CheckResult]]
+    ) -> None:
+        """Run a check that shared a worker again alone, and report a difference. If runs alone differ from each other,
+        the difference says nothing."""
+        alone = await run_alone()
+        if difference(shared, alone):
+            others = [await run_alone() for _ in range(2)]
+            if any(difference(alone, other) for other in others):
+                return
+        self.compare(audited, shared, alone)
 
     def compare(self, audited: Audited, shared: CheckResult, alone: CheckResult) -> None:
         """Count an audit, and suspect the call if the check came to something else alone."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Optional, TypeVar
 
 from cruxcell.protocol import messages, payloads
 
 from cruxboxd.judging import charging
-from cruxboxd.judging.audit import Audit, Audited, difference
+from cruxboxd.judging.audit import Audit, Audited
 from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, invalid, sandbox_error
-from cruxboxd.judging.tasks import CallCheck, Task
+from cruxboxd.judging.tasks import CallCheck, Task, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.shared.waiting import together
 from cruxboxd.zygotes.jobs import Job, Result
@@ -60,13 +61,13 @@ class Caller:
     def __init__(self, scheduler: Scheduler, task: Task, hash_seed: str, audit: Audit, inspects: bool = True) -> None:
         self._scheduler, self._task, self._audit = scheduler, task, audit
         self._inspects = inspects
-        self._program = task.program.encode("utf-8", "surrogatepass")
+        self._program = encoded(task.program)
         self._hash_seed = hash_seed
         self._setting = task.setting.packed()
 
     async def evaluate(self, checks: Sequence[CallCheck]) -> list[CheckResult]:
         """A result for each call, in order: a value, or an outcome other than PASSED and FAILED."""
-        texts = [self._program, *[check.call.encode("utf-8", "surrogatepass") for check in checks]]
+        texts = [self._program, *[encoded(check.call) for check in checks]]
         if not self._may_share(texts):
             return await together(*[self._evaluate_alone(check) for check in checks])
         if len(checks) <= SHARED_CHECKS:
@@ -161,15 +162,8 @@ class Caller:
             await together(*audits)
 
     async def _compare(self, check: CallCheck, shared: CheckResult) -> None:
-        """Run a check that shared a worker again alone, and report a difference. If runs alone differ from each other,
-        the difference says nothing."""
         audited = Audited(self._task.call, self._task.id, check.id)
-        first = await self._evaluate_alone(check)
-        if difference(shared, first):
-            others = [await self._evaluate_alone(check) for _ in range(2)]
-            if any(difference(first, other) for other in others):
-                return
-        self._audit.compare(audited, shared, first)
+        await self._audit.run_again(audited, shared, partial(self._evaluate_alone, check))
 
     async def _evaluate_alone(self, check: CallCheck) -> CheckResult:
         """One call, one worker (or two, where its arguments have to be computed first)."""
@@ -211,7 +205,7 @@ class Caller:
         inspect = payloads.INSPECT if self._inspects and any(check.inspect for check in checks) else 0
         fields = [payloads.CALLS_FLAGS.pack(way.flags | inspect), self._program]
         for check in checks:
-            fields += [check.entry_point.encode(), check.call.encode("utf-8", "surrogatepass")]
+            fields += [check.entry_point.encode(), encoded(check.call)]
         runs_all = bool(way.flags & payloads.RUN_EXPRESSIONS)
         asked = Asked(
             count=len(checks),
@@ -232,7 +226,7 @@ class Caller:
 
     async def _apply(self, check: CallCheck) -> CheckResult:
         """Arguments computed in a worker without the program, then applied in another."""
-        fields = [self._program, check.call.encode("utf-8", "surrogatepass")]
+        fields = [self._program, encoded(check.call)]
         asked = charging.one_answer(self._task.limits, value_bytes=messages.MAX_ARGUMENTS)
         result = await self._scheduler.run(self._job(messages.JOB_ARGUMENTS, fields, asked))
         report, judged = result.read(asked), charging.read_single(result, asked, self._task.limits)
@@ -241,12 +235,12 @@ class Caller:
             return invalid(detail) if check.entry_point else await self.evaluate_beside(check, detail)
         if judged.outcome is not None or report.plan is None:
             return judged.but(assurance=Assurance.SEPARATED)
-        kind, encoded, shown = report.answers[0].fields[:3]
+        kind, arguments, shown = report.answers[0].fields[:3]
         if kind != messages.PLAIN:
             why = f"an argument is not plain data ({text(shown)})"
             # An entry point promises that arguments use no name of the program, which nothing enforces in its process.
             return invalid(why) if check.entry_point else await self.evaluate_beside(check, why)
-        fields = [self._program, (report.plan.details or ("",))[0].encode(), encoded]
+        fields = [self._program, (report.plan.details or ("",))[0].encode(), arguments]
         judged = await self._run_single(messages.JOB_APPLY, fields)
         return judged.but(assurance=Assurance.SEPARATED)
 
@@ -254,7 +248,7 @@ class Caller:
 
     async def evaluate_expected(self, expression: str) -> CheckResult:
         """An expected value that is not a constant: without the program, or beside it if it needs its names."""
-        field = expression.encode("utf-8", "surrogatepass")
+        field = encoded(expression)
         judged = await self._run_single(messages.JOB_EXPRESSION, [field])
         if judged.exception is not None and judged.exception[0] == "NameError" and self._task.program:
             check = CallCheck("", expression, None)

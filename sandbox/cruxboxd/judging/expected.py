@@ -13,6 +13,7 @@ from cruxcell.protocol.payloads import EXPECTED
 from cruxboxd.judging.asserted import Series, read_series
 from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.literals import read_literal
+from cruxboxd.judging.tasks import encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import MIB, Limits
 from cruxboxd.shared.waiting import together
@@ -83,7 +84,7 @@ class Reader:
         return read
 
     def _job(self, texts: Sequence[tuple[bytes, str]]) -> Job:
-        fields = [field for kind, item in texts for field in (kind, item.encode("utf-8", "surrogatepass"))]
+        fields = [field for kind, item in texts for field in (kind, encoded(item))]
         return Job(
             key=self._key,
             kind=messages.JOB_READ,

@@ -11,11 +11,6 @@ from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.zygotes.jobs import Job
 
 
-def encoded(text: str) -> bytes:
-    """A text of a task as a field of a payload."""
-    return text.encode("utf-8", "surrogatepass")
-
-
 def job_for(  # noqa: PLR0917 - a job's parts
     scheduler: Scheduler,
     task: Task,

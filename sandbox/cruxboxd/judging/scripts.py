@@ -9,9 +9,9 @@ from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS
 
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.charging import one_answer, read_single
-from cruxboxd.judging.jobs import encoded, job_for
+from cruxboxd.judging.jobs import job_for
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, TestOutcome, invalid, sandbox_error
-from cruxboxd.judging.tasks import ScriptCheck, StepCount, Task
+from cruxboxd.judging.tasks import ScriptCheck, StepCount, Task, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.zygotes.jobs import Result
 from cruxboxd.zygotes.report import ENDS, TEST_ENDS

@@ -18,11 +18,11 @@ from cruxcell.protocol import frames, messages, payloads
 
 from cruxboxd.judging import charging
 from cruxboxd.judging.asserted import MOST_STEPS, Series
-from cruxboxd.judging.audit import Audit, Audited, difference
-from cruxboxd.judging.jobs import encoded, job_for
+from cruxboxd.judging.audit import Audit, Audited
+from cruxboxd.judging.jobs import job_for
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.judging.scripts import NO_ASSERTION, run_script
-from cruxboxd.judging.tasks import PLAIN_SETTING, ScriptCheck, Task
+from cruxboxd.judging.tasks import PLAIN_SETTING, ScriptCheck, Task, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.report import Asked, text
@@ -51,7 +51,8 @@ class SeriesJudge:
         try:
             judged = self._judged(result, job.asked, series)
             if judged is not None and result.audited:
-                await self._run_again(judged)
+                audited = Audited(self._task.call, self._task.id, self._check.id)
+                await self._audit.run_again(audited, judged, self.run_alone)
         finally:
             result.leave()
         await result.settled()
@@ -62,15 +63,6 @@ class SeriesJudge:
     async def run_alone(self) -> CheckResult:
         """The script as it stands, in two workers of its own."""
         return await run_script(self._scheduler, self._task, self._check, self._hash_seed)
-
-    async def _run_again(self, judged: CheckResult) -> None:
-        """The audit, where the calls shared a worker. A script that comes to something else each time says nothing."""
-        alone = await self.run_alone()
-        if difference(judged, alone):
-            others = [await self.run_alone() for _ in range(2)]
-            if any(difference(alone, other) for other in others):
-                return
-        self._audit.compare(Audited(self._task.call, self._task.id, self._check.id), judged, alone)
 
     def _job(self, series: Series, entry_point: str) -> Job:
         task = self._task

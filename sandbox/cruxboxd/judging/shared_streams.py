@@ -14,11 +14,11 @@ from dataclasses import replace
 from cruxcell.protocol import messages
 
 from cruxboxd.judging import charging
-from cruxboxd.judging.audit import Audit, Audited, difference
+from cruxboxd.judging.audit import Audit, Audited
 from cruxboxd.judging.cuts import cut
-from cruxboxd.judging.jobs import encoded, job_for
+from cruxboxd.judging.jobs import job_for
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
-from cruxboxd.judging.tasks import PLAIN_SETTING, StdioCheck, Task
+from cruxboxd.judging.tasks import PLAIN_SETTING, StdioCheck, Task, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.shared.waiting import together
 from cruxboxd.zygotes.jobs import Job, Result
@@ -150,11 +150,7 @@ class Runs:
         return found
 
     async def _compare(self, check: StdioCheck, shared: CheckResult) -> None:
-        """Run a check that shared a worker again, alone, and say if it comes to something else. One that does not come
-        to the same each time alone says nothing."""
-        first = (await self._alone(check))[0]
-        if difference(shared, first):
-            others = [(await self._alone(check))[0] for _ in range(2)]
-            if any(difference(first, other) for other in others):
-                return
-        self._audit.compare(Audited(self._task.call, self._task.id, check.id), shared, first)
+        async def run_alone() -> CheckResult:
+            return (await self._alone(check))[0]
+
+        await self._audit.run_again(Audited(self._task.call, self._task.id, check.id), shared, run_alone)

@@ -13,10 +13,10 @@ from cruxcell.protocol.payloads import RUN_ONLY, STDIO_FLAGS
 from cruxboxd.judging.calls import Caller
 from cruxboxd.judging.charging import one_answer, read_single
 from cruxboxd.judging.comparing import is_same
-from cruxboxd.judging.jobs import encoded, job_for
+from cruxboxd.judging.jobs import job_for
 from cruxboxd.judging.literals import read_literal
 from cruxboxd.judging.outcomes import ENDED, Assurance, CheckResult, Outcome, sandbox_error
-from cruxboxd.judging.tasks import PLAIN_SETTING, CallCheck, RunCheck, StdioCheck, Task
+from cruxboxd.judging.tasks import PLAIN_SETTING, CallCheck, RunCheck, StdioCheck, Task, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.report import ENDS, text

@@ -131,3 +131,8 @@ class Task:
     together: bool = False  # its checks share a worker whatever the program is, and may see traces of each other
     counts_steps: bool = True  # of scripts and programs; those of calls are always counted
     setting: Setting = PLAIN_SETTING  # of all its programs
+
+
+def encoded(text: str) -> bytes:
+    """A text of a task as a field of a payload."""
+    return text.encode("utf-8", "surrogatepass")
