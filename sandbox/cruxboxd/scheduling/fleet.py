@@ -88,8 +88,12 @@ class Fleet:
     @property
     def has_room(self) -> bool:
         """Is a CPU slot free, and a zygote more allowed to be busy?"""
-        busy = [zygote for zygote in self._zygotes if zygote.load]
-        return sum(not zygote.slow for zygote in busy) < self.slots and len(busy) < self.most_busy
+        return len(self._fast) < self.slots and self.busy < self.most_busy
+
+    @property
+    def _fast(self) -> list[ZygoteProcess]:
+        """Those whose worker takes a CPU slot."""
+        return [zygote for zygote in self._zygotes if zygote.load and not zygote.slow]
 
     def has_room_for(self, tenant: str) -> bool:
         """Is there room, or, though all slots are taken, none of them by this tenant?
@@ -99,7 +103,7 @@ class Fleet:
         """
         if self.has_room:
             return True
-        fast = [zygote for zygote in self._zygotes if zygote.load and not zygote.slow]
+        fast = self._fast
         if len(fast) >= 2 * self.slots or self.busy >= self.most_busy:
             return False
         return all(job.tenant != tenant for zygote in fast for job in zygote.jobs)
@@ -151,9 +155,8 @@ class Fleet:
         Where there is one for each slot, and their workers are slow, this waits for them a moment first: most are a
         little slow, and a start takes longer than they do.
         """
-        taken = sum(not zygote.slow for zygote in self._zygotes if zygote.load)
         starting = self._starting.get(key, 0)
-        if starting + taken >= max(self.slots, taken + 1) or (starting and starting >= jobs_of(key)):
+        if starting >= max(1, self.slots - len(self._fast)) or (starting and starting >= jobs_of(key)):
             return
         now = time.monotonic_ns()
         if starting + sum(zygote.key == key for zygote in self._zygotes) >= self.slots:
