@@ -83,12 +83,3 @@ class _Stop:
     def __call__(self, _task):
         # type: (object) -> None
         self._loop.stop()
-
-
-def fields_of(cls):
-    # type: (Any) -> list[tuple[str, str, bool, bool, bool]] | None
-    """The fields of a dataclass; None of others."""
-    found = getattr(cls, "__dataclass_fields__", None)
-    if type(found) is not dict:
-        return None
-    return [(one.name, one._field_type.name, one.init, one.repr, one.compare) for one in found.values()]

@@ -30,15 +30,26 @@ def stepped(self, name, values, ends=StopIteration):
     return link.call(found, values, {})
 
 
+def _told(link, error):
+    # type: (Any, Any) -> Any
+    """What the other side hears of an exception of this one: of a failed assertion no more than that it did."""
+    return AssertionError() if link.is_test and isinstance(error, AssertionError) else error
+
+
+def _is_dealt_with(link, error, traceback):
+    # type: (Any, Any, Any) -> bool
+    """May a context manager of the other side say so? Only of what the script raised by itself: or it could make
+    whatever fails in the block pass."""
+    return not link.is_test or (error is not None and bool(link.made_by_itself(error, traceback)))
+
+
 def exit_(self, kind=None, error=None, traceback=None):
     # type: (Any, Any, Any, Any) -> bool
-    """A context manager of the other side hears of the exception, but no more of a failed assertion than that it did.
-    It takes as dealt with only what the script raised by itself: or it could make whatever fails in the block pass."""
+    """A context manager of the other side hears of the exception, and may have dealt with it."""
     link = connection[0]
-    told = AssertionError() if link.is_test and isinstance(error, AssertionError) else error
-    if not link.ask("special", self, "__exit__", kind, told, None):
+    if not link.ask("special", self, "__exit__", kind, _told(link, error), None):
         return False
-    return not link.is_test or (error is not None and bool(link.made_by_itself(error, traceback)))
+    return _is_dealt_with(link, error, traceback)
 
 
 def throw(self, kind, error=None, _traceback=None, ends=StopIteration):
@@ -48,7 +59,7 @@ def throw(self, kind, error=None, _traceback=None, ends=StopIteration):
     link = connection[0]
     thrown = error if isinstance(error, BaseException) else kind
     raised = thrown.__traceback__ if isinstance(thrown, BaseException) else None
-    told = AssertionError() if link.is_test and isinstance(thrown, AssertionError) else thrown
+    told = _told(link, thrown)
     goes_on = told is not thrown or (link.is_test and raised is not None and not link.made_by_itself(thrown, raised))
     try:
         value = stepped(self, "throw", (told,), ends)
@@ -102,7 +113,6 @@ async def aexit(self, kind=None, error=None, traceback=None):
     # type: (Any, Any, Any, Any) -> bool
     """As `exit_`."""
     link = connection[0]
-    told = AssertionError() if isinstance(error, AssertionError) else error
-    if not await link.ask("special", self, "__aexit__", kind, told, None):
+    if not await link.ask("special", self, "__aexit__", kind, _told(link, error), None):
         return False
-    return error is not None and bool(link.made_by_itself(error, traceback))
+    return _is_dealt_with(link, error, traceback)
