@@ -43,8 +43,7 @@ def main() -> None:
     if asked.child:
         _run(Path(asked.child[0]), asked.child[1], asked, _kill_at(int(asked.child[2])))
         return
-    with folders.folder() as name, running() as daemon:
-        folder = Path(name)
+    with folders.folder() as folder, running() as daemon:
         _generate(folder, asked)
         before = _cpu(daemon.process.pid)
         figures = _measured(folder, daemon.target, asked)

@@ -68,7 +68,7 @@ def one_in_process(task: Task) -> bool:
     command = [sys.executable, str(ROOT / "tests" / "unprivileged.py"), sys.executable, "-m", "bench.peers_inprocess"]
     line = json.dumps({"id": "0", **spliced(task)}) + "\n"
     with folders.folder("forging-") as folder:
-        Path(folder).chmod(0o777)
+        folder.chmod(0o777)
         environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
         process = subprocess.Popen(
             command,

@@ -11,8 +11,8 @@ SHARE = 1  # calls on a hermetic program may be evaluated one after the other in
 RUN_EXPRESSIONS = 2  # expressions and calls with expressions for arguments may run here, beside the program
 INSPECT = 4  # report what a filter of data sets asks about each check
 BUNDLED = 8  # other jobs share this worker: where the program is not hermetic, none of it may run here
-SERIES = 32  # it is a JOB_SERIES
 TOGETHER = 16  # the calls share this worker even if the program is not hermetic, for better or worse
+SERIES = 32  # it is a JOB_SERIES
 
 # Flags of a JOB_SCRIPT.
 SCRIPT_FLAGS = struct.Struct("<B")
