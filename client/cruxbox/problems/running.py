@@ -122,20 +122,23 @@ class Runner:
                 courses.append(_Course(at, sample, problem, program, problem.stages(program)))
             except BadRow as error:
                 yield at, fields_of_fault(sample, f"{problem.where}: {error}", False)
-        heavy, doubtful = [], []
-        for course in self._passed_through(courses):
-            if self._is_out(course):
-                heavy.append(course)
-            elif _is_doubtful(course):
-                doubtful.append(course)
-            else:
-                yield course.at, course.fields()
-        for course in self._with_enough(heavy):
+        doubtful = []
+        for course in self._within_limits(courses):
             if _is_doubtful(course):
                 doubtful.append(course)
             else:
                 yield course.at, course.fields()
         yield from self._cleared(doubtful)
+
+    def _within_limits(self, courses: Sequence[_Course]) -> Iterator[_Course]:
+        """The courses as they end; those that exceeded a limit after a second run with enough, if there is more."""
+        heavy = []
+        for course in self._passed_through(courses):
+            if self._is_out(course):
+                heavy.append(course)
+            else:
+                yield course
+        yield from self._with_enough(heavy)
 
     def _passed_through(self, courses: Sequence[_Course]) -> Iterator[_Course]:
         """The courses as they end."""
