@@ -31,8 +31,9 @@ log = logging.getLogger(__name__)
 MOST_REFUSALS, _WINDOW_S = 64, 1.0
 _ENOUGH = 1 << 30
 # gRPC reads a header block to its end, however long. Of a call that nobody has taken over yet, a stream's window (64
-# KiB) may be on the way. So this much may come on a connection since its last call; what comes slowly is forgiven.
+# KiB) may be on the way. So this much may come on a connection beside its calls; what comes slowly is forgiven.
 MOST_BYTES, _FORGIVEN_A_S, _LOOK_S = 2 << 20, 64 << 10, 0.2
+BYTES_OF_A_CALL = 128 << 10  # its headers (16 KiB) and its window, twice the sum
 _GRACE_S = 1.0  # after a call of a tenant has ended, what it had sent may still come
 _BYTES_RECEIVED = 128  # where `struct tcp_info` has them
 _LIBC = ctypes.CDLL(None)
@@ -43,7 +44,7 @@ Address = tuple[Union[ipaddress.IPv4Address, ipaddress.IPv6Address], int]
 
 @dataclass
 class _Flow:
-    """What came on a connection since its last call, as it was when somebody looked."""
+    """What came on a connection beside its calls, as it was when somebody looked."""
 
     received: int = 0
     calls: int = 0
@@ -54,7 +55,7 @@ class _Flow:
 
 class Connections:
     """Counts, for each peer, the calls of tenants that are open, and the calls without identity in a second; and the
-    bytes of connections since a call has come on them."""
+    bytes of connections beside the calls on them."""
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
@@ -75,7 +76,7 @@ class Connections:
             self._tenants[address] = math.inf
 
     def _know(self, peer: str) -> Address | None:
-        """A call has come from there: what was sent until now was its, and is bounded by its window."""
+        """A call has come from there, and may have brought its headers and a window."""
         address = self._known.get(peer) or address_of(peer)
         if address is not None:
             self._known[peer] = address
@@ -127,11 +128,9 @@ class Connections:
         self._flows = {address: self._flows.get(address) or _Flow(looked=now) for address in found}
         for address, flow in self._flows.items():
             received, calls = found[address], self._calls[address]
-            if calls != flow.calls or self._is_tenants(address, now):
-                flow.level = 0.0
-            else:
-                left = max(0.0, flow.level - _FORGIVEN_A_S * (now - flow.looked))
-                flow.level = left + received - flow.received
+            allowed = _FORGIVEN_A_S * (now - flow.looked) + BYTES_OF_A_CALL * (calls - flow.calls)
+            beside = max(0.0, flow.level - allowed + received - flow.received)
+            flow.level = 0.0 if self._is_tenants(address, now) else beside
             flow.received, flow.calls, flow.looked = received, calls, now
             if flow.level > MOST_BYTES and not flow.is_ended:
                 flow.is_ended = True
