@@ -126,7 +126,8 @@ class BaseClient:
         workers: workers of the embedded server; None is one for each CPU.
         server_args: more arguments of the embedded server's `cruxboxd serve`.
         deadline: seconds that a `check` or `stream` may take; None sets no limit (the server limits each check).
-        retries: how many attempts in a row may fail without a verdict in between.
+        retries: how many attempts in a row may fail without a verdict in between; four times as many while the server
+            is full, and after it has given a verdict in this call (it may be restarting).
         window: distinct checks in flight.
         streams: concurrent gRPC streams; None is one, or four if the target has several addresses.
         on_event: called with each `Event` in the caller's thread or loop, for metrics.

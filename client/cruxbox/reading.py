@@ -62,6 +62,8 @@ def parse_json(text: str | bytes, *, unique: bool = False) -> Any:
         unique: refuse an object that holds a key twice: which of the two was meant cannot be known.
     """
     try:
+        if isinstance(text, bytes):
+            text = text.decode("utf-8-sig")  # json would guess other encodings
         return json.loads(text, object_pairs_hook=_once if unique else None, parse_int=_whole)
     except NotJson:
         raise

@@ -24,6 +24,8 @@ _DUPLICATES = 8
 _OPEN_BYTES = 64 << 20
 # Checks that go by a single call: a stream takes threads, and a round trip more.
 _SMALL = 4
+# How many times as often a call is repeated while the server is full, or after it has answered.
+_PATIENCE = 4
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ class Session:
         self._next = 0
         self._warm_at: float | None = None
         self._looked_at = 0.0
+        self._has_answered = False
         self._notify = on_event or _ignore
 
     # ---- in and out for the caller ----------------------------------------
@@ -194,6 +197,7 @@ class Session:
         """Take in a pb.CheckResponse that came over the stream `number`."""
         settled = self._batch.accept(response)
         if settled:
+            self._has_answered = True
             self._notify(Event("answered", settled))
             for each in self._streams:
                 each.failures = 0
@@ -219,9 +223,10 @@ class Session:
         self._rest(self._streams[number], carried, failure, now)
 
     def _rest(self, stream: _StreamState, carried: int, failure: Failure, now: float) -> None:
-        # A full server is alive and says so: it gets more patience than a silent one.
+        # A full server is alive and says so, and one that has answered may be restarting: both get more patience than
+        # one that was never there.
         overloaded = failure.code == "RESOURCE_EXHAUSTED"
-        if stream.failures >= self._policy.backoff.retries * (4 if overloaded else 1):
+        if stream.failures >= self._policy.backoff.retries * (_PATIENCE if overloaded or self._has_answered else 1):
             raise self._error(failure)
         delay_s = self._policy.backoff.delay_s(stream.failures, failure.retry_after_s)
         stream.failures += 1

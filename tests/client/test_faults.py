@@ -30,7 +30,7 @@ def run(client: Client, disturb, at: int = 20, outcomes: list[Outcome] | None = 
 
 def test_a_daemon_that_is_killed_is_a_clear_error(daemons):
     daemon = daemons()
-    with Client(daemon.target, retries=2, window=32) as client:
+    with Client(daemon.target, retries=1, window=32) as client:
         outcomes = []
         with pytest.raises(Unavailable, match=daemon.target):
             run(client, daemon.kill, outcomes=outcomes)
@@ -41,7 +41,7 @@ def test_a_daemon_that_is_killed_is_a_clear_error(daemons):
 def test_a_daemon_that_drains_answers_what_it_took_or_says_it_is_away(daemons):
     daemon = daemons()
     outcomes = []
-    with Client(daemon.target, retries=2, window=32) as client:
+    with Client(daemon.target, retries=1, window=32) as client:
         with contextlib.suppress(Unavailable):
             run(client, lambda: daemon.process.send_signal(signal.SIGTERM), outcomes=outcomes)
         assert len(outcomes) > 20

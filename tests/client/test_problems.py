@@ -6,11 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
+from cruxbox import Clock, Limits, Outcome, Verdict
 from cruxbox.cli import main
+from cruxbox.errors import DataError
 from cruxbox.problems.evalplus import scripts_of
 from cruxbox.problems.functions import problem_of
 from cruxbox.problems.reading import read_problems, read_samples
+from cruxbox.problems.running import Runner, Way
 from cruxbox.problems.sanitizing import sanitized
+from cruxbox.problems.shapes import Sample
 
 NATIVE = {
     "task_id": "HumanEval/900",
@@ -282,6 +286,24 @@ def test_sanitize_is_asked_for(tmp_path):
     assert read_samples(path, problems, clean=True)[0].program.strip() == WHOLE.strip()
 
 
+def test_what_is_no_program_is_one_sample_of_its_list(tmp_path):
+    problems = read_problems(write(tmp_path / "p.jsonl", NATIVE), problem_of)
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps({"HumanEval/900": [WHOLE, 5, None]}))
+    samples = read_samples(path, problems)
+    assert [(each.program, each.fault, each.counts) for each in samples] == [
+        (WHOLE, "", True),
+        ("", "program 1 must be a string, is int", True),
+        ("", "program 2 must be a string, is NoneType", True),
+    ]
+    path.write_text(json.dumps({"HumanEval/900": "pass"}))
+    with pytest.raises(DataError, match="item 'HumanEval/900': must hold a list of programs, holds str"):
+        read_samples(path, problems)
+    path.write_text('{"HumanEval/900": ["pass"], "HumanEval/900": ["1"]}')
+    with pytest.raises(DataError, match="the key 'HumanEval/900' is there twice"):
+        read_samples(path, problems)
+
+
 def test_a_native_record_needs_its_fields():
     with pytest.raises(KeyError):
         scripts_of({"task_id": "HumanEval/1", "entry_point": "f", "canonical_solution": ""})
@@ -308,3 +330,26 @@ def test_what_a_problem_needs_is_measured_by_its_own_solution(server, tmp_path, 
     assert [line["outcome"] for line in lines] == ["PASSED", "FAILED"]
     _, lines = judged(tmp_path, capsys, server, "humaneval", [{**HEAVY, "canonical_solution": ""}], samples[:1])
     assert lines[0]["outcome"] in ("MEMORY_LIMIT", "RAISED")
+
+
+@pytest.mark.parametrize(("clock", "needed_ms", "runs"), [("CPU", 200, 1), ("CPU", 3_000, 2), ("WALL", 200, 2)])
+def test_what_ran_out_of_cpu_time_runs_again_only_with_more_of_it(tmp_path, clock, needed_ms, runs):
+    problems = read_problems(write(tmp_path / "p.jsonl", HEAVY), problem_of)
+    own = HEAVY["prompt"] + HEAVY["canonical_solution"]
+    asked = []
+
+    class Server:
+        """Answers that the problem's own solution passes and any other program runs out."""
+
+        def stream(self, tasks, *, ordered=True):
+            for task in list(tasks):
+                asked.append(task)
+                more = {"outcome": Outcome.TIMED_OUT, "clock": Clock[clock]}
+                if task.program == own:
+                    more = {"outcome": Outcome.PASSED, "cpu_ns": needed_ms * 1_000_000}
+                yield Verdict(task.id, task.checks[0].id, **more)
+
+    way = Way(limits=Limits(cpu_ms=10_000), most=Limits(cpu_ms=60_000, wall_ms=300_000, memory_bytes=4 << 30))
+    ((_, fields),) = Runner(Server(), problems, way).run([(0, Sample("Heavy/0", "while True: pass", {}))])
+    assert fields["outcome"] == "TIMED_OUT"
+    assert sum(1 for task in asked if task.program != own) == runs

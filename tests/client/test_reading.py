@@ -31,6 +31,7 @@ ROW = {"code": "def f(x):\n    return x", "input": "1", "output": "1", "id": "a"
         ("9" * 5000, "a number of 5,000 digits; at most 400 are read"),
         ("[" * 100_000, "nested too deeply"),
         (b"\xff{}", "is not UTF-8 (byte 0)"),
+        ("{}".encode("utf-16"), "is not UTF-8 (byte 0)"),
         ('{"a": 1, "a": 2}', "the key 'a' is there twice"),
     ],
 )

@@ -135,6 +135,8 @@ def test_several_files_go_into_a_folder(server, capsys, tmp_path):
     file = json.loads((out / "one.json").read_text())
     assert file["raw_scored_generations"] == {"demo_2": [True, False]}
     assert (file["pass_at_1"], file["pass_at_5"]) == (50.0, None)
+    score(capsys, inputs[0], "--dataset", TASKS, "--mode", "input", "--server", server, "--out", f"{tmp_path}/alone/")
+    assert (tmp_path / "alone/generations.json").is_file()
 
 
 def test_the_table_is_for_people(server, capsys, small):

@@ -136,7 +136,18 @@ def test_a_rest_that_ends_between_looking_and_waiting_is_not_slept_over():
     assert session.wait_s(1000.0) == 0.0
 
 
-def test_failures_in_a_row_end_it_and_a_verdict_in_between_forgives_them():
+def test_failures_in_a_row_end_it():
+    session = make()
+    fill(session, 3)
+    for now in (100, 200):
+        list(session.requests(now))
+        session.ended(0, GONE, now)
+    list(session.requests(300))
+    with pytest.raises(Unavailable, match="Cannot reach the server at here:1: gone"):
+        session.ended(0, GONE, 300)
+
+
+def test_a_verdict_forgives_failures_and_a_server_that_has_answered_may_be_away_longer():
     session = make()
     fill(session, 3)
     for now in (100, 200):
@@ -144,11 +155,11 @@ def test_failures_in_a_row_end_it_and_a_verdict_in_between_forgives_them():
         session.ended(0, GONE, now)
     ((_, request),) = session.requests(300)
     session.response(0, response(request, take=1), 300)
-    for now in (400, 500):
+    for now in range(400, 1200, 100):
         session.ended(0, GONE, now)
         list(session.requests(now + 50))
     with pytest.raises(Unavailable, match="Cannot reach the server at here:1: gone"):
-        session.ended(0, GONE, 600)
+        session.ended(0, GONE, 1200)
 
 
 def test_a_full_server_halves_the_window_and_gets_more_patience():

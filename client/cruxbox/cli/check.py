@@ -83,5 +83,7 @@ def _sentence(verdict: Verdict) -> str:
     error = error_of(verdict)
     if error:
         facts.append(error)
+    if verdict.exception is not None and verdict.detail:
+        facts.append(own_words(verdict))
     facts.append(f"{verdict.steps} steps, {verdict.cpu_ns / 1e6:.2f} ms")
     return " · ".join(facts)

@@ -314,7 +314,8 @@ def _show(summary: Mapping[str, Any]) -> None:
     if figures and not bounds:
         note("intervals need numpy: pip install 'cruxbox[stats]'")
     if summary["tasks"] < summary["problems"]:
-        note(f"{summary['tasks']} of the {summary['problems']} problems have samples; the others are not counted.")
+        have = "has" if summary["tasks"] == 1 else "have"
+        note(f"{summary['tasks']} of the {summary['problems']} problems {have} samples; the others are not counted.")
     if summary["in_process_passes"]:
         note(
             f"{summary['in_process_passes']:,} of the passes were judged IN_PROCESS, where a candidate can forge them."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import os
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -66,9 +67,10 @@ def command(
         ),
     ] = False,
     out: Annotated[
-        Optional[Path],
+        Optional[str],
         typer.Option(
-            metavar="SCORED.json", help="File for marks and verdicts; a folder if there are several GENERATIONS."
+            metavar="SCORED.json",
+            help="File for marks and verdicts; a folder if it ends in / or there are several GENERATIONS.",
         ),
     ] = None,
     prelude: Annotated[
@@ -126,7 +128,7 @@ def _checked_ks(ks: Sequence[int]) -> list[int]:
 
 
 @contextlib.contextmanager
-def _outputs(out: Path | None, inputs: Sequence[Path], *others: Path | None) -> Iterator[list[OutputFile]]:
+def _outputs(out: str | None, inputs: Sequence[Path], *others: Path | None) -> Iterator[list[OutputFile]]:
     """The files to write, known to be writable before anything runs; removed if it fails. `others` are read."""
     paths = [] if out is None else _output_paths(out, inputs)
     files: list[OutputFile] = []
@@ -140,8 +142,9 @@ def _outputs(out: Path | None, inputs: Sequence[Path], *others: Path | None) -> 
             file.discard()
 
 
-def _output_paths(out: Path, inputs: Sequence[Path]) -> list[Path]:
-    if len(inputs) == 1:
+def _output_paths(named: str, inputs: Sequence[Path]) -> list[Path]:
+    out = Path(named)
+    if len(inputs) == 1 and not named.endswith(os.sep):
         paths = [out]
     else:
         if out.exists() and not out.is_dir():

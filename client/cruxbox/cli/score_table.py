@@ -45,7 +45,9 @@ def _show_difference(entry: Mapping[str, Any]) -> None:
     reference = entry.get("reference")
     if not reference or not reference["differs"]:
         return
-    reasons = ", ".join(_REASONS[reason].format(count) for reason, count in reference["differs"].items())
+    # The examples are of the last kinds.
+    differs = sorted(reference["differs"].items(), key=lambda each: each[0] != "skipped")
+    reasons = ", and ".join(_REASONS[reason].format(count) for reason, count in differs)
     figures = ", ".join(f"pass@{k} {_percent(value)}" for k, value in reference["pass_at_k"].items())
     examples = f" (such as {', '.join(reference['examples'])})" if reference["examples"] else ""
     note(f"{entry['path']}: the released scorer would give {figures}: {reasons}{examples}.")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from cruxbox.errors import DataError
-from cruxbox.problems.records import BadRow, Record, identity, records, text, texts
+from cruxbox.problems.records import BadRow, Record, identity, records, text
 from cruxbox.problems.sanitizing import sanitized
 from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample
 
@@ -102,7 +103,11 @@ def _samples(record: Record | BadRow, where: str, problems: Problems, clean: boo
     rest = {name: value for name, value in record.items() if name != "code_list"} if several else record
     for number, program in enumerate(programs):
         own = {**rest, "code": program, "sample": number} if several else record
-        yield Sample(problem.task_id, program, own, where)
+        if isinstance(program, str):
+            yield Sample(problem.task_id, program, own, where)
+        else:
+            fault = f"program {number} must be a string, is {type(program).__name__}"
+            yield Sample(problem.task_id, "", own, where, fault)
 
 
 def _problem_of(name: str, problems: Problems) -> Problem:
@@ -113,10 +118,14 @@ def _problem_of(name: str, problems: Problems) -> Problem:
     return problem
 
 
-def _programs(record: Record, problem: Problem, clean: bool) -> Sequence[str]:
-    """The programs that a record makes: a whole one, or what goes on behind the prompt; or several."""
+def _programs(record: Record, problem: Problem, clean: bool) -> Sequence[Any]:
+    """The programs that a record makes: a whole one, or what goes on behind the prompt; or several, of which any may be
+    no string."""
     if "code_list" in record:
-        return [_cleaned(each, problem, "", clean) for each in texts(record, "code_list")]
+        several = record["code_list"]
+        if not isinstance(several, list):
+            raise BadRow(f"must hold a list of programs, holds {type(several).__name__}")
+        return [_cleaned(each, problem, "", clean) if isinstance(each, str) else each for each in several]
     whole = "" if "completion" in record else next((name for name in ("solution", "code") if name in record), "")
     written = text(record, whole or "completion")
     if whole or clean:

@@ -25,7 +25,7 @@ def records(path: Path) -> Iterator[tuple[str, Record | BadRow]]:
 
     A line that is no object is a BadRow. DataError if the file itself cannot be read.
     """
-    if path.suffix == ".json" and not isinstance(whole := read_json(path), str):
+    if path.suffix == ".json" and not isinstance(whole := read_json(path, unique=True), str):
         yield from _items(path, whole)
         return
     try:

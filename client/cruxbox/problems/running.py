@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from cruxbox.model import Assurance, Limits, Outcome, Task, Verdict
+from cruxbox.model import Assurance, Clock, Limits, Outcome, Task, Verdict
 from cruxbox.problems.records import BadRow
 from cruxbox.problems.results import Fields, fields_of, fields_of_fault
 from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample, Stage
@@ -174,11 +174,17 @@ class Runner:
         again = []
         for course in courses:
             enough = self._enough[_key(course)]
-            if enough is None:
+            if enough is None or not self._has_more(course, enough):
                 yield course
             else:
                 again.append(course.anew(course.stages, enough))
         yield from self._passed_through(again)
+
+    def _has_more(self, course: _Course, enough: Limits) -> bool:
+        """Is there more of what the course ran out of? CPU time is bounded by the problem's own solution, not by the
+        server alone."""
+        out = [verdict for verdict in course.verdicts if verdict.outcome in _OUT]
+        return enough.cpu_ms > self._way.limits.cpu_ms or any(verdict.clock is not Clock.CPU for verdict in out)
 
     def _measure(self, courses: Sequence[_Course]) -> None:
         """Run the own solutions of these problems with all that the server allows."""
