@@ -33,9 +33,12 @@ class ScratchFolder:
         parent = _parent()
         _sweep(parent, prefix)
         self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-        self._lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        # The lock gets its name when it is held: nobody ever finds one that is free in a folder in use.
+        new = self.path / f"{_LOCK}.new"
+        self._lock = os.open(new, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with suppress(OSError):  # a file system without locks: it is swept when it is old, which cannot be helped
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        new.rename(self.path / _LOCK)
 
     def remove(self) -> None:
         """Remove it and what is in it."""

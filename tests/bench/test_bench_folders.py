@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import pytest
+from cruxbox import scratch
 
 from bench import folders
 
@@ -26,3 +30,19 @@ def test_the_folder_of_a_bench_that_was_killed_is_removed_by_the_next() -> None:
         assert not left.exists()
         assert mine.parent == Path(tempfile.gettempdir())
     assert not mine.exists()
+
+
+def test_a_folder_that_is_just_being_made_is_nobodys_to_remove(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process looks for what was left just before it is locked."""
+    lock, looked = fcntl.flock, []
+
+    def late(descriptor: int, how: int) -> None:
+        if not looked:
+            looked.append(True)
+            scratch._sweep(Path(tempfile.gettempdir()), "cruxbench-test-")
+        lock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with folders.folder("cruxbench-test-") as mine:
+        assert looked
+        assert [path.name for path in mine.iterdir()] == ["lock"]
