@@ -15,7 +15,7 @@ import psutil
 
 from bench import folders
 
-START_SECONDS = 30.0
+START_SECONDS = 60.0
 STOP_SECONDS = 15.0
 SETTLED_SECONDS = 2.0
 MB = 1 << 20

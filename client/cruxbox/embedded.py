@@ -33,7 +33,8 @@ class EmbeddedServer:
     Args:
         workers: how many workers it runs side by side; None leaves it to the daemon.
         arguments: more arguments of `cruxboxd serve`.
-        start_timeout_s: how long it may take until it calls itself healthy.
+        start_timeout_s: how long it may take until it calls itself healthy. The first start compiles a helper for
+            each runtime: seconds of CPU time, which a crowded host draws out.
         stop_timeout_s: how long it may take to stop before it is killed.
     """
 
@@ -42,7 +43,7 @@ class EmbeddedServer:
         *,
         workers: int | None = None,
         arguments: Sequence[str] = (),
-        start_timeout_s: float = 30.0,
+        start_timeout_s: float = 120.0,
         stop_timeout_s: float = 10.0,
     ) -> None:
         self._arguments = [*([] if workers is None else ["--workers", str(workers)]), *arguments]
