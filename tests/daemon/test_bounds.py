@@ -189,6 +189,7 @@ async def test_a_message_that_does_not_come_is_not_waited_for(monkeypatch):
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
             silent = channel.stream_stream("/a.B/Single")()
             assert await silent.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+            monkeypatch.setattr(interceptor, "_MESSAGE_S", 60)
             assert await channel.unary_unary("/a.B/Single")(b"x") == b"x"
     finally:
         await server.stop(0)

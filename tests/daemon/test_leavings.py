@@ -58,13 +58,13 @@ async def test_whichever_call_fails_no_descriptor_is_left(monkeypatch, name):
                 raise OSError(24, "Too many open files")
             return real(*arguments, **options)
 
-        before = len(descriptors())
+        before = descriptors()
         with monkeypatch.context() as patch:
             patch.setattr(module, attribute, fails)
             with contextlib.suppress(StartError, OSError):
                 await made.start(setup.python, setup.environment, setup.fields)
             made.kill("")
-        assert len(descriptors()) == before, (name, place)
+        assert descriptors() <= before, (name, place)  # what other tests had open may be closed meanwhile
 
 
 def test_folders_of_dead_daemons_are_swept_and_others_are_not(tmp_path):
@@ -126,6 +126,14 @@ def test_as_process_one_it_leaves_no_zombie(tmp_path):
         for turn in range(4):
             assert client.check(sums(1, salt=turn))[0].outcome.name == "PASSED"
             for one in daemon.zygotes()[0].children():
-                one.kill()
-        until(lambda: not [one for one in daemon.children() if one.status() == psutil.STATUS_ZOMBIE])
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    one.kill()
+        until(lambda: not any(map(is_zombie, daemon.children())))
         assert client.check(sums(1, salt=99))[0].outcome.name == "PASSED"
+
+
+def is_zombie(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False

@@ -60,7 +60,7 @@ def test_health_answers_beside_strangers_who_hold_it_open(tmp_path):
             assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
         assert daemon.memory_bytes() - before < 16 * MIB
         silent = [channel.stream_stream("/grpc.health.v1.Health/Check")(never()) for _ in range(2 * health.READERS)]
-        assert all(daemon.healthy() for _ in range(5))
+        assert all(daemon.healthy(timeout_s=1.5) for _ in range(5))  # less than a silent question is waited for
         assert len(ended(watching)) < 3 * health.WATCHES
         for call in watching + silent:
             call.cancel()
@@ -117,13 +117,15 @@ def test_connections_to_the_figures_are_bounded(tmp_path):
 @pytest.mark.parametrize("leaves", [False, True], ids=["reads nothing", "leaves in the middle"])
 async def test_whoever_does_not_take_the_figures_is_not_waited_for(monkeypatch, caplog, leaves):
     monkeypatch.setattr(exporter, "ANSWER_S", 30.0 if leaves else 0.2)
-    monkeypatch.setattr(exporter, "generate_latest", lambda registry: bytes(32 << 20))
-    serving, port = exporter.Exporter(CollectorRegistry()), free_port()
+    serving, port, seen = exporter.Exporter(CollectorRegistry()), free_port(), []
+    monkeypatch.setattr(
+        exporter, "generate_latest", lambda registry: seen.append(serving.connections) or bytes(32 << 20)
+    )
     await serving.start("127.0.0.1", port)
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 12)
     writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
     assert (await reader.read(1 << 12)).startswith(b"HTTP/1.1 200 OK")
-    assert serving.connections == 1
+    assert seen == [1]
     if leaves:
         writer.transport.abort()
     end = time.monotonic() + 20

@@ -70,9 +70,13 @@ atexit.register(print, 'at exit')
 def late():
     time.sleep(0.05)
     print('thread')
-threading.Thread(target=late).start()
+thread = threading.Thread(target=late)
+thread.start()
 threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
-threading.Timer(0.1, print, ['timer']).start()
+def after():
+    thread.join()
+    print('timer')
+threading.Timer(0.01, after).start()
 print('end')
 """
 MANY = """

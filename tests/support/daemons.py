@@ -112,9 +112,9 @@ class Served:
         until(lambda: self.process.poll() is not None or self.healthy(), 60)
         assert self.process.poll() is None, self.log
 
-    def healthy(self) -> bool:
+    def healthy(self, timeout_s: float = 0.5) -> bool:
         with grpc.insecure_channel(f"unix:{self._socket}") as channel:
-            return is_serving(channel, timeout_s=0.5)
+            return is_serving(channel, timeout_s)
 
     @property
     def log(self) -> str:

@@ -23,11 +23,18 @@ def until(fact: Callable[[], bool], seconds: float = 30.0) -> None:
     assert comes_true(fact, seconds), "it did not come true"
 
 
+_handed_out: set[int] = set()
+
+
 def free_port() -> int:
-    """A TCP port of the loopback address that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A TCP port of the loopback address that was free a moment ago; never the same twice."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+        if port not in _handed_out:
+            _handed_out.add(port)
+            return port
 
 
 def is_alive(pid: int) -> bool:
