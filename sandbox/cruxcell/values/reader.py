@@ -1,6 +1,7 @@
 """Decodes the output of a `Writer`, which may be hostile. It builds plain data only; anything else raises Garbled."""
 
 import struct
+from sys import intern as _intern
 
 from cruxcell.values import stdlib
 from cruxcell.values.containers import (
@@ -145,6 +146,16 @@ def _read_small(reader):
     return number
 
 
+def _read_text(reader):
+    # type: (Reader) -> str
+    """As the compiler makes it of a constant: a text that could be part of a name is one object wherever it stands. A
+    program that asks `mode is "add"` relies upon that, knowingly or not."""
+    text = reader.take(reader.u32()).decode("utf-8", "surrogatepass")
+    return _intern(text) if len(text) <= _MOST_OF_NAME and ("_" + text).isidentifier() else text
+
+
+_MOST_OF_NAME = 200
+
 _READERS = {
     ord("N"): lambda _reader: None,
     ord("E"): lambda _reader: Ellipsis,
@@ -155,7 +166,7 @@ _READERS = {
     ord("i"): lambda reader: int.from_bytes(reader.take(reader.u32()), "big", signed=True),
     ord("f"): lambda reader: _double.unpack(reader.take(8))[0],
     ord("c"): lambda reader: complex(*_complex.unpack(reader.take(16))),
-    ord("s"): lambda reader: reader.take(reader.u32()).decode("utf-8", "surrogatepass"),
+    ord("s"): _read_text,
     ord("b"): lambda reader: reader.take(reader.u32()),
     ord("r"): _read_range,
     ord("@"): Reader.known,

@@ -22,13 +22,23 @@ _LOADS = frozenset(
 _LOAD_GLOBAL, _GLOBAL_SHIFT = _OPMAP["LOAD_GLOBAL"], int(sys.version_info >= (3, 11))
 
 
-_STORES = frozenset([_OPMAP[name] for name in ("STORE_NAME", "STORE_GLOBAL")])
+_GLOBAL_STORES = frozenset([_OPMAP["STORE_GLOBAL"]])
+_STORES = _GLOBAL_STORES | {_OPMAP["STORE_NAME"]}
 
 
 def loaded_names(code):
     # type: (Any) -> set[str]
     """The names that are looked up as variables: not those of attributes or imports."""
     return _names_of(code, _LOADS)
+
+
+def bound_names(code):
+    # type: (Any) -> set[str] | None
+    """The names that the script binds for itself; None if `import *` binds some that its text does not show."""
+    if any(type(each) is tuple and each == ("*",) for each in code.co_consts):
+        return None
+    nested = [each for each in code.co_consts if type(each) is _Code]
+    return _own_names(code, _STORES).union(*[_names_of(each, _GLOBAL_STORES) for each in nested])
 
 
 def expects_names(code):
@@ -41,6 +51,13 @@ def expects_names(code):
 def _names_of(code, operations):
     # type: (Any, frozenset[int]) -> set[str]
     """The names that these operations are about, in the code and in all that is nested in it."""
+    nested = [each for each in code.co_consts if type(each) is _Code]
+    return _own_names(code, operations).union(*[_names_of(each, operations) for each in nested])
+
+
+def _own_names(code, operations):
+    # type: (Any, frozenset[int]) -> set[str]
+    """The same, in the code alone."""
     found, argument = set(), 0
     bytecode = code.co_code
     for at in range(0, len(bytecode), 2):
@@ -49,9 +66,6 @@ def _names_of(code, operations):
             found.add(code.co_names[argument >> (_GLOBAL_SHIFT if operation == _LOAD_GLOBAL else 0)])
         if operation != opcode.EXTENDED_ARG:
             argument = 0
-    for const in code.co_consts:
-        if type(const) is _Code:
-            found |= _names_of(const, operations)
     return found
 
 

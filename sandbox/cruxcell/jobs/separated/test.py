@@ -10,7 +10,7 @@ from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect
 from cruxcell.jobs.separated.operations import STEADY, may_get, may_set, shown
 from cruxcell.jobs.separated.remote import RemoteObject, RemoteType, number_of
-from cruxcell.jobs.separated.script import expects_names, loaded_names, raises_by_itself, used_as_modules
+from cruxcell.jobs.separated.script import bound_names, expects_names, loaded_names, raises_by_itself, used_as_modules
 from cruxcell.jobs.suites import open_suite
 from cruxcell.namespace import resolve, root_of
 from cruxcell.protocol import frames, messages, records
@@ -78,10 +78,13 @@ def run_test(bench, fields):
         bench.send(records.ended(bench.numbers(), *bench.output()))
 
 
+_TELLS = (repr, str, format)
+
+
 def _run(function, arguments, keywords):
     # type: (Any, list[Any], dict[str, Any]) -> Any
     """What the candidate asks of the test."""
-    told = shown(arguments[0]) if function is repr or function is str else ""  # it may have an __eq__
+    told = shown(arguments[0]) if any(function is each for each in _TELLS) else ""  # it may have an __eq__
     return told or function(*arguments, **keywords)
 
 
@@ -124,7 +127,7 @@ class _TestLink(Link):
         if is_end and kind != b"v":
             # It would end an iteration of the test's own, `all(map(candidate, ...))`, and leave it content.
             value = RuntimeError("the candidate raised %s" % type(value).__name__)
-        if self._view:
+        if self._given:
             self._rebind()
         if told is not None and kind == b"v":
             self._steady[told] = value
@@ -201,6 +204,7 @@ class _TestLink(Link):
             self._look(names, root, source, len(bound))
         if not root:
             self._give_builtins_back(script)
+        self._follow(bound_names(script))
         if root in self._namespace:
             self._namespace["candidate"] = resolve(self._namespace, entry_point)
 
@@ -233,6 +237,15 @@ class _TestLink(Link):
             if expects_names(script) or any(name in loaded and name not in redefined for name in self._given):
                 for name in redefined:
                     del self._namespace[name], self._given[name]
+
+    def _follow(self, own):
+        # type: (set[str] | None) -> None
+        """Which names may come to stand for something else: none that the script binds (`own`; None: it may bind any to
+        what both sides have). Or a program would take the script's own `Counter` for its, and change that."""
+        for name, value in list(self._given.items()):
+            is_proxy = type(value) is RemoteType or isinstance(value, RemoteObject)
+            if not is_proxy if own is None else name in own:
+                del self._given[name]
 
     def _rebind(self):
         # type: () -> None
