@@ -157,6 +157,27 @@ def test_the_program_is_a_module_for_every_kind(native: Client):
     assert [verdict for verdict in verdicts if not verdict.passed] == []
 
 
+BY_OTHER_MEANS = """
+from math import *
+from itertools import *
+exec('def g(x): return x + 1')
+globals()['h'] = lambda x: x + 2
+def f(x): return x
+"""
+
+
+def test_names_that_the_text_of_a_program_does_not_tell_are_the_programs(native: Client):
+    """Their calls are no calls of a name with arguments of their own: they are evaluated beside the program."""
+    beside = ["len(list(permutations('ab')))", "f(g(1))", "f(h(0))", "f(pow(4, 0.5))", "f(sqrt(4))"]
+    checks = [CallCheck(text, "2", id=text) for text in beside]
+    own = [CallCheck("f(len('ab'))", "2"), CallCheck("f(max([2, *(i for i in (0, 1))]))", "2")]
+    *verdicts, first, second = native.check([Task(BY_OTHER_MEANS, [*checks, *own])])
+    assert [(verdict.outcome, verdict.assurance) for verdict in verdicts] == [
+        (Outcome.PASSED, Assurance.IN_PROCESS)
+    ] * 5
+    assert [first.assurance, second.assurance] == [Assurance.SEPARATED] * 2
+
+
 # Any two numbers with the sum that was asked for are right.
 CHECKER = """
 def check(stdin, stdout, expected):

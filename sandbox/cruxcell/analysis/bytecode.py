@@ -4,11 +4,19 @@ Kept for the code that was asked about last, since several rules look at the sam
 together anew by every look at it.
 """
 
+import opcode
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 _Code = type((lambda: None).__code__)
+_OPMAP = opcode.opmap
+_LOADS = frozenset(
+    [_OPMAP[name] for name in ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS") if name in _OPMAP]
+)
+_LOAD_GLOBAL, _GLOBAL_SHIFT = _OPMAP["LOAD_GLOBAL"], int(sys.version_info >= (3, 11))
 
 
 class Anatomy:
@@ -45,3 +53,35 @@ def forget():
     # type: () -> None
     """Keep no code any longer. While checks run, nothing of the harness may change from one to the next."""
     _last[:] = [None, None]
+
+
+def loaded_names(code):
+    # type: (Any) -> set[str]
+    """The names that are looked up as variables: not those of attributes or imports."""
+    return names_of(code, _LOADS)
+
+
+def names_of(code, operations):
+    # type: (Any, frozenset[int]) -> set[str]
+    """The names that these operations are about, in the code and in all that is nested in it."""
+    return own_names(code, operations).union(*[names_of(each, operations) for each in nested_codes(code)])
+
+
+def nested_codes(code):
+    # type: (Any) -> list[Any]
+    """The codes that stand in the code's constants."""
+    return [each for each in code.co_consts if type(each) is _Code]
+
+
+def own_names(code, operations):
+    # type: (Any, frozenset[int]) -> set[str]
+    """The names that these operations are about, in the code alone."""
+    found, argument = set(), 0
+    bytecode = code.co_code
+    for at in range(0, len(bytecode), 2):
+        operation, argument = bytecode[at], argument << 8 | bytecode[at + 1]
+        if operation in operations:
+            found.add(code.co_names[argument >> (_GLOBAL_SHIFT if operation == _LOAD_GLOBAL else 0)])
+        if operation != opcode.EXTENDED_ARG:
+            argument = 0
+    return found

@@ -1,8 +1,10 @@
 """Jobs that run no program: they evaluate constants, assertions, expressions and a call's arguments."""
 
 import _ast
+import builtins
+import sys
 
-from cruxcell.analysis.bytecode import Anatomy
+from cruxcell.analysis.bytecode import Anatomy, loaded_names
 from cruxcell.analysis.parsing import (
     PROGRAM,
     Invalid,
@@ -127,10 +129,31 @@ def _take_apart(program, text):
     """(code of the call's arguments, name that is called). Invalid where the arguments need the program."""
     call = parse_text(text.strip(" \t\f\r\n"), "eval").body
     code = compile_tree(_arguments_of(call))
-    shared = sorted(Anatomy(code).all_names & _bound_names(program))
+    shared = sorted(_names_elsewhere(code, program))
     if shared:
         raise Invalid("the arguments use %r of the program" % shared[0])
     return code, call.func.id
+
+
+def _names_elsewhere(code, program):
+    # type: (CodeType, str) -> set[str]
+    """The names in the arguments' code that the program binds, or may: by `import *`, `exec` and the like it binds
+    names that its text does not tell, so a name that is nobody's else is its own."""
+    source = parse_text(program, "exec")
+    found = set(Anatomy(code).all_names & _bound_names(program, source))
+    loaded = loaded_names(code)
+    found.update(name for name in loaded if not hasattr(builtins, name) and name not in fresh_namespace())
+    for module in _starred(source):
+        known = sys.modules.get(module)
+        found.update(loaded if known is None else loaded.intersection(getattr(known, "__all__", dir(known))))
+    return found
+
+
+def _starred(source):
+    # type: (Any) -> list[str]
+    """The modules that a program's tree imports all names of."""
+    nodes = [node for node in walk(source) if isinstance(node, _ast.ImportFrom)]
+    return [node.module or "" for node in nodes if any(name.name == "*" for name in node.names)]
 
 
 def _arguments_of(call):
@@ -147,12 +170,11 @@ def _arguments_of(call):
     return _ast.Expression(body=body)
 
 
-def _bound_names(program):
-    # type: (str) -> set[str]
-    """The names a program's module level mentions, and those its functions declare global."""
-    code = compile_text(program, PROGRAM, "exec")
-    found = set(code.co_names)
-    for node in walk(parse_text(program, "exec")):
+def _bound_names(program, source):
+    # type: (str, Any) -> set[str]
+    """The names a program's module level mentions, and those its functions declare global. `source`: its tree."""
+    found = set(compile_text(program, PROGRAM, "exec").co_names)
+    for node in walk(source):
         if isinstance(node, _ast.Global):
             found.update(node.names)
     return found

@@ -2,8 +2,8 @@
 
 import builtins
 import opcode
-import sys
 
+from cruxcell.analysis.bytecode import loaded_names, names_of, nested_codes, own_names
 from cruxcell.analysis.parsing import CHECK, parse_text
 from cruxcell.analysis.syntax import walk
 
@@ -12,24 +12,9 @@ if TYPE_CHECKING:
     from types import CodeType  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
-_Code = type((lambda: None).__code__)
-
-
 _OPMAP = opcode.opmap
-_LOADS = frozenset(
-    [_OPMAP[name] for name in ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS") if name in _OPMAP]
-)
-_LOAD_GLOBAL, _GLOBAL_SHIFT = _OPMAP["LOAD_GLOBAL"], int(sys.version_info >= (3, 11))
-
-
 _GLOBAL_STORES = frozenset([_OPMAP["STORE_GLOBAL"]])
 _STORES = _GLOBAL_STORES | {_OPMAP["STORE_NAME"]}
-
-
-def loaded_names(code):
-    # type: (Any) -> set[str]
-    """The names that are looked up as variables: not those of attributes or imports."""
-    return _names_of(code, _LOADS)
 
 
 def bound_names(code):
@@ -37,52 +22,32 @@ def bound_names(code):
     """The names that the script binds for itself; None if `import *` binds some that its text does not show."""
     if any(type(each) is tuple and each == ("*",) for each in code.co_consts):
         return None
-    nested = [each for each in code.co_consts if type(each) is _Code]
-    return _own_names(code, _STORES).union(*[_names_of(each, _GLOBAL_STORES) for each in nested])
+    return own_names(code, _STORES).union(*[names_of(each, _GLOBAL_STORES) for each in nested_codes(code)])
 
 
 def expects_names(code):
     # type: (Any) -> bool
     """Does the script look up names that neither it nor Python defines? They are the program's."""
-    own = {*_names_of(code, _STORES), *dir(builtins)}
+    own = {*names_of(code, _STORES), *dir(builtins)}
     return any(name not in own and not name.startswith("__") for name in loaded_names(code))
 
 
-def _names_of(code, operations):
-    # type: (Any, frozenset[int]) -> set[str]
-    """The names that these operations are about, in the code and in all that is nested in it."""
-    nested = [each for each in code.co_consts if type(each) is _Code]
-    return _own_names(code, operations).union(*[_names_of(each, operations) for each in nested])
-
-
-def _own_names(code, operations):
-    # type: (Any, frozenset[int]) -> set[str]
-    """The same, in the code alone."""
-    found, argument = set(), 0
-    bytecode = code.co_code
-    for at in range(0, len(bytecode), 2):
-        operation, argument = bytecode[at], argument << 8 | bytecode[at + 1]
-        if operation in operations:
-            found.add(code.co_names[argument >> (_GLOBAL_SHIFT if operation == _LOAD_GLOBAL else 0)])
-        if operation != opcode.EXTENDED_ARG:
-            argument = 0
-    return found
-
-
 def used_as_modules(source, names):
-    # type: (str, list[str]) -> set[str]
-    """Those of `names`, which modules have, that the script only takes attributes of: it means the module."""
+    # type: (str, list[str]) -> dict[str, set[str]]
+    """Those of `names`, which modules have, that the script only takes attributes of, and these: it means the module,
+    if that has them."""
     if not names:
-        return set()
+        return {}
     import _ast
 
-    loads, bases = {}, {}  # type: dict[str, int], dict[str, int]
+    loads = {}  # type: dict[str, int]
+    taken = {}  # type: dict[str, list[str]]
     for node in walk(parse_text(source, "exec")):
         if isinstance(node, _ast.Name):
             loads[node.id] = loads.get(node.id, 0) + 1
         elif isinstance(node, _ast.Attribute) and isinstance(node.value, _ast.Name):
-            bases[node.value.id] = bases.get(node.value.id, 0) + 1
-    return {name for name in names if loads.get(name) and loads[name] == bases.get(name)}
+            taken.setdefault(node.value.id, []).append(node.attr)
+    return {name: set(taken[name]) for name in names if name in taken and loads[name] == len(taken[name])}
 
 
 _RAISE = _OPMAP["RAISE_VARARGS"]

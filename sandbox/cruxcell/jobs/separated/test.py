@@ -4,13 +4,13 @@ import builtins
 import os
 import sys
 
-from cruxcell.analysis.bytecode import Anatomy
+from cruxcell.analysis.bytecode import Anatomy, loaded_names
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text
 from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect
 from cruxcell.jobs.separated.operations import STEADY, may_get, may_set, shown
 from cruxcell.jobs.separated.remote import RemoteObject, RemoteType, number_of
-from cruxcell.jobs.separated.script import bound_names, expects_names, loaded_names, raises_by_itself, used_as_modules
+from cruxcell.jobs.separated.script import bound_names, expects_names, raises_by_itself, used_as_modules
 from cruxcell.jobs.suites import open_suite
 from cruxcell.namespace import resolve, root_of
 from cruxcell.protocol import frames, messages, records
@@ -217,13 +217,16 @@ class _TestLink(Link):
         # Functions and classes alone make nothing large that the script hands over; data of the program may.
         is_bare = all(type(each) is RemoteType or isinstance(each, RemoteObject) for each in self._view.values())
         self._has_answered = not is_bare or len(self.containers.entries) > _MOST_OF_NAMES or count > _MANY_NAMES
-        own = used_as_modules(source, [name for name in names if name in _MODULES and name != root])
+        meant = used_as_modules(source, [name for name in names if name in _MODULES and name != root])
         for name in names:
-            if name in own or name in modules:
+            if name in meant or name in modules:
                 module = _module(name, modules.get(name, name))
-                if module is not None:
-                    self._namespace[name] = module
-            elif name in self._view:
+                # `datetime.strptime` is the class's that the program has from the module of that name.
+                if name in modules or all(hasattr(module, attribute) for attribute in meant[name]):
+                    if module is not None:
+                        self._namespace[name] = module
+                    continue
+            if name in self._view:
                 self._namespace[name] = self._given[name] = self._view[name]
 
     def _give_builtins_back(self, script):
