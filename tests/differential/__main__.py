@@ -16,6 +16,7 @@ from cruxbox import Client, Isolation
 from interpreters import found_interpreters
 
 from differential.corpus import SETS, Case
+from differential.derived import derived
 from differential.judging import NOT_COMPARED, by_cruxbox, by_plain_python, differences
 
 
@@ -30,23 +31,30 @@ def main() -> int:
         for version, python in found:
             for name in options.set or SETS:
                 cases = [case for case in SETS[name](options.count, options.seed) if case.since <= version]
-                faults += _compare(client, name, cases, version, python)
+                faults += _compare(client, name, cases, version, python, derives=options.derived)
     return 1 if faults else 0
 
 
-def _compare(client: Client, name: str, cases: list[Case], version: tuple[int, int], python: Path) -> int:
+def _compare(
+    client: Client, name: str, cases: list[Case], version: tuple[int, int], python: Path, *, derives: bool
+) -> int:
     began = time.monotonic()
     runtime = f"py{version[0]}{version[1]}"
-    found = []
+    found, count = [], len(cases)
     for part in _parts(cases, 1_000):
         plain = by_plain_python(part, python)
         isolated = by_cruxbox(client, part, runtime, Isolation.PROCESS)
         shared = by_cruxbox(client, part, runtime, Isolation.AUTO)
         found += differences(part, plain, isolated, shared)
+        more = list(derived(part, plain)) if derives else []
+        if more:
+            ways = [by_cruxbox(client, more, runtime, isolation) for isolation in (Isolation.PROCESS, Isolation.AUTO)]
+            found += differences(more, by_plain_python(more, python), *ways)
+            count += len(more)
     seconds = time.monotonic() - began
     skipped = sum(difference.between == NOT_COMPARED for difference in found)
     told = f"{len(found) - skipped} differ" + (f", {skipped} {NOT_COMPARED}" if skipped else "")
-    print(f"{runtime} {name}: {len(cases)} cases, {told} ({seconds:.0f} s)", flush=True)
+    print(f"{runtime} {name}: {count} cases, {told} ({seconds:.0f} s)", flush=True)
     for difference in found[:40]:
         print(f"  {difference}", flush=True)
     return len(found)
@@ -63,6 +71,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--set", action="append", choices=list(SETS), help="only this one; may be repeated")
     parser.add_argument("--python", action="append", help="only this version, 3.11 say; may be repeated")
+    parser.add_argument("--derived", action="store_true", help="the calls as scripts and programs, too")
     parser.add_argument("--pure", action="store_true", help="with the pure twin of the native helper")
     return parser.parse_args()
 

@@ -9,14 +9,16 @@ import random
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
+from typing import TypeVar
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench import workload
 
-HONEST = Path(__file__).parent / "honest.txt"
+T = TypeVar("T")
+HONEST = Path(__file__).parent / "honest"
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,12 @@ class Case:
 
 
 def honest() -> Iterator[Case]:
-    """The idioms of honest programs: sections of a text file, each a program and what is asked of it.
+    """The idioms of honest programs: sections of the texts in `honest`, each a program and what is asked of it.
 
     `call: …` asks for a value; `stdin: …` runs the program with that line; `script: NAME` takes the rest as a script
     with that entry point; `since: 3.10` says from which version on it is Python.
     """
-    for section in HONEST.read_text().split("#### ")[1:]:
+    for section in (each for file in sorted(HONEST.glob("*.txt")) for each in file.read_text().split("#### ")[1:]):
         name, text = section.split("\n", 1)
         program, _, rest = text.partition("----\n")
         since, cases = (3, 8), []
@@ -182,7 +184,7 @@ def _rows(path: str) -> Iterator[dict]:
 
 
 SETS: dict[str, Callable[[int, int], Iterable[Case]]] = {
-    "honest": lambda count, seed: honest(),
+    "honest": lambda count, seed: _shuffled_by_program(seed),
     "generated": generated,
     "composed": composed,
     "cruxeval": lambda count, seed: islice(_shuffled(cruxeval(), seed), count),
@@ -191,7 +193,13 @@ SETS: dict[str, Callable[[int, int], Iterable[Case]]] = {
 }
 
 
-def _shuffled(cases: Iterable[Case], seed: int) -> list[Case]:
+def _shuffled(cases: Iterable[T], seed: int) -> list[T]:
     found = list(cases)
     random.Random(seed).shuffle(found)
     return found
+
+
+def _shuffled_by_program(seed: int) -> list[Case]:
+    """The honest programs in another order, those of one program together."""
+    programs = [list(cases) for _, cases in groupby(honest(), key=lambda case: case.name.rpartition("/")[0])]
+    return [case for cases in _shuffled(programs, seed) for case in cases]

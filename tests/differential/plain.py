@@ -3,30 +3,41 @@
 Reads one JSON case a line from the file named by argv[1]; prints one JSON answer a line, in the same order.
 """
 
+import builtins
+import collections
 import io
 import json
 import os
 import signal
 import sys
+import types
 
 MOST_CHARACTERS = 4000
 # Far more than any honest case takes; CPU time, so that a busy machine does not decide what a case comes to.
 CPU_SECONDS, SECONDS = 60, 900
-PLAIN = (type(None), bool, int, float, complex, str, bytes, bytearray)
+ATOMS = (type(None), bool, int, float, complex, str, bytes, bytearray)
+CONTAINERS = (list, tuple, set, frozenset, dict)
+DICT_LIKE = (collections.OrderedDict, collections.Counter, collections.defaultdict)
 
 
 def is_plain(value, depth=0):
-    """Is the value made of types whose repr says all, so that both sides show it alike?"""
-    if depth > 90:
+    """Is the value made of types whose repr says all, so that both sides show it alike? So are classes derived from
+    these that keep their equality."""
+    base = base_of(type(value))
+    if depth > 90 or base is None:
         return False
-    kind = type(value)
-    if kind in PLAIN:
-        return True
-    if kind in (list, tuple, set, frozenset):
-        return all(is_plain(item, depth + 1) for item in value)
-    if kind is dict:
-        return all(is_plain(key, depth + 1) and is_plain(item, depth + 1) for key, item in value.items())
-    return False
+    if base is dict:
+        return all(is_plain(key, depth + 1) and is_plain(item, depth + 1) for key, item in dict.items(value))
+    return base in ATOMS or all(is_plain(item, depth + 1) for item in base.__iter__(value))
+
+
+def base_of(kind):
+    for cls in kind.__mro__:
+        if cls in ATOMS or cls in CONTAINERS:
+            return cls
+        if "__eq__" in vars(cls) and cls not in DICT_LIKE:
+            return None
+    return None
 
 
 def shown(value):
@@ -35,37 +46,58 @@ def shown(value):
     try:
         return repr(value)[:MOST_CHARACTERS]
     except ValueError:
-        return "<a value with very long ints>"
+        return f"<int of {value.bit_length()} bits>" if type(value) is int else "<a value with very long ints>"
+
+
+class NotCompiled(Exception):
+    """The text of the program, the call or the script is not Python's: nothing of it runs."""
+
+
+def compiled(text, name, mode):
+    try:
+        return compile(text, name, mode, 0, True)
+    except SyntaxError as error:
+        raise NotCompiled from error
 
 
 def run(case):
-    program = compile(case["program"], "<program>", "exec", 0, True)
+    program = compiled(case["program"], "<program>", "exec")
+    is_call = case["kind"] == "call"
+    asked = (
+        compiled(case["call"].strip(), "<check>", "eval") if is_call else compiled(case["script"], "<check>", "exec")
+    )
+    module = types.ModuleType("__main__" if case["kind"] == "stdio" else "__candidate__")
+    sys.modules[module.__name__], sys.argv = module, [""]
+    namespace = vars(module)
+    namespace["__builtins__"] = builtins
     if case["kind"] == "stdio":
-        sys.stdin = io.StringIO(case["stdin"])
-        exec(program, {"__name__": "__main__", "__builtins__": __builtins__})
+        sys.stdin = io.TextIOWrapper(io.BytesIO(case["stdin"].encode()), encoding="utf-8", newline="\n")
+        exec(program, namespace)
         return {"outcome": "EXECUTED"}
-    namespace = {"__name__": "__candidate__", "__builtins__": __builtins__}
     exec(program, namespace)
-    if case["kind"] == "call":
-        value = eval(compile(case["call"].strip(), "<check>", "eval", 0, True), namespace)
-        return {"outcome": "EVALUATED", "value": shown(value)}
-    namespace["candidate"] = namespace[case["entry_point"]]
-    exec(compile(case["script"], "<check>", "exec", 0, True), namespace)
+    if is_call:
+        return {"outcome": "EVALUATED", "value": shown(eval(asked, namespace))}
+    if case["entry_point"]:
+        if case["entry_point"] not in namespace:
+            raise NameError(f"name {case['entry_point']!r} is not defined")
+        namespace["candidate"] = namespace[case["entry_point"]]
+    exec(asked, namespace)
     return {"outcome": "PASSED"}
 
 
 def judge(case):
-    sys.stdout, sys.stderr = out, _ = io.StringIO(), io.StringIO()
+    sys.stdout, sys.stderr = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in "12"]
+    out = sys.stdout
     try:
         answer = run(case)
-    except SyntaxError:
+    except NotCompiled:
         answer = {"outcome": "INVALID"}
     except BaseException as error:
         outcome = "FAILED" if case["kind"] == "script" and type(error) is AssertionError else "RAISED"
         if case["kind"] == "stdio" and isinstance(error, SystemExit) and error.code in (None, 0):
             outcome = "EXECUTED"
         answer = {"outcome": outcome, "exception": [type(error).__name__, str(error)[:MOST_CHARACTERS]]}
-    answer["stdout"] = out.getvalue()
+    answer["stdout"] = out.buffer.getvalue().decode()
     return answer
 
 
