@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _PAIR_FAST_MS = 3 * FAST_MS  # two workers begin, and talk
 _PARTNER_GRACE_NS = 2_000_000_000
 _S = 1_000_000_000
-_THREADS_END_MS = 500  # in which a process whose files are closed has ended
+_THREADS_END_MS = 5_000  # in which a process whose files are closed has ended, on a crowded host too
 _SIGKILL = 9  # the module `signal` would bring `enum` with it
 
 # Where the zygote keeps its own file descriptors, out of the way of a worker's.
