@@ -77,7 +77,7 @@ def test_too_many_tasks_are_refused_before_they_are_made(daemon, body, what):
     for _ in range(4):
         code, words = call(daemon, body, "alice")
         assert (code, what in words) == ("INVALID_ARGUMENT", True)
-    assert daemon.memory_bytes() - before < 64 * MIB
+    assert daemon.memory_bytes() - before < 128 * MIB  # 7.5 million objects would be a gigabyte
 
 
 def test_work_is_refused_before_it_is_parsed(daemon):
@@ -169,7 +169,7 @@ def test_a_stream_nobody_reads_holds_what_is_promised(tmp_path):
         answers = channel.stream_stream(STREAM)(iter([pb.CheckRequest(tasks=tasks).SerializeToString()]), timeout=100)
         until(lambda: daemon.metric("cruxbox_accepted_checks") == count)
         until(lambda: is_still(lambda: daemon.metric("cruxbox_verdicts_total", outcome="FAILED")))
-        assert daemon.memory_bytes() - before < 64 * MIB
+        assert daemon.memory_bytes() - before < 128 * MIB  # of 360 that the verdicts have
         assert daemon.metric("cruxbox_queue_depth") > count / 2
         with daemon.client() as client:
             assert client.check(sums(3, salt=9))[0].outcome is Outcome.PASSED
