@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 import pytest
@@ -54,15 +55,17 @@ def test_tls_that_is_not_whole_is_refused(tmp_path):
     authority = Authority(tmp_path)
     cert, _ = authority.issue("server")
     _, other = authority.issue("other")
-    for arguments, named in (
+    cases = (
         (["--tls-cert", str(cert)], "belong together"),
         (["--tls-client-ca", str(cert)], "--tls-client-ca needs"),
         (["--tls-cert", str(cert), "--tls-key", str(other)], "KEY_VALUES_MISMATCH"),
         (["--tls-cert", __file__, "--tls-key", __file__], "they are no PEM files"),
         (["--tls-cert", str(cert), "--tls-key", str(tmp_path / "none")], "No such file"),
         (["--tokens", str(tmp_path / "none")], "No such file"),
-    ):
-        ended = cruxboxd("--listen", "127.0.0.1:0", *arguments)
+    )
+    with ThreadPoolExecutor(len(cases)) as pool:
+        all_ended = list(pool.map(lambda case: cruxboxd("--listen", "127.0.0.1:0", *case[0]), cases))
+    for ended, (_, named) in zip(all_ended, cases):
         assert (ended.returncode, "Traceback" in ended.stderr) == (2, False), ended.stderr
         assert named in ended.stderr
 

@@ -109,7 +109,7 @@ def test_own_packages_are_shown_where_that_is_said():
 @pytest.mark.kernel
 def test_more_runtimes_than_zygotes_are_all_served(tmp_path: Path):
     """Idle zygotes of one runtime make room for another's."""
-    pythons = {f"r{number}": environment(tmp_path / str(number), only=f"n = {number}") for number in range(20)}
+    pythons = {f"r{number}": environment(tmp_path / str(number), only=f"n = {number}") for number in range(7)}
     arguments = [word for name, path in pythons.items() for word in ("--runtime", f"{name}={path}")]
     tasks = [
         Task("import only", [CallCheck("only.n", str(number))], runtime=name) for number, name in enumerate(pythons)

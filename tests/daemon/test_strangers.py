@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import grpc
@@ -103,15 +104,36 @@ def test_figures_may_be_served_elsewhere(tmp_path):
         process.wait()
 
 
-def test_connections_to_the_figures_are_bounded(tmp_path):
-    with Served(tmp_path) as daemon, contextlib.ExitStack() as stack:
-        held = []
-        for _ in range(3 * exporter.CONNECTIONS):
-            held.append(stack.enter_context(socket.create_connection(("127.0.0.1", daemon.metrics_port))))
-            held[-1].sendall(b"GET /metrics")
-        until(lambda: sum(map(is_closed, held)) >= 2 * exporter.CONNECTIONS)
-        until(lambda: all(map(is_closed, held)))  # whoever does not ask is not waited for
-        assert daemon.metric("cruxbox_workers") == 2
+async def test_connections_to_the_figures_are_bounded(monkeypatch):
+    """And whoever does not ask is not waited for."""
+    monkeypatch.setattr(exporter, "ASK_S", 3600.0)
+    serving, port = exporter.Exporter(CollectorRegistry()), free_port()
+    await serving.start("127.0.0.1", port)
+    ended = []
+
+    async def hold() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /metrics")
+        try:
+            with contextlib.suppress(ConnectionError):
+                await reader.read()
+            ended.append(writer)
+        finally:
+            writer.close()
+
+    held = [asyncio.ensure_future(hold()) for _ in range(3 * exporter.CONNECTIONS)]
+    while len(ended) < 2 * exporter.CONNECTIONS:  # a test that waits too long fails
+        await asyncio.sleep(0.01)
+    assert serving.connections == exporter.CONNECTIONS
+    for one in held:
+        one.cancel()
+    await asyncio.wait(held)
+    while serving.connections:
+        await asyncio.sleep(0.01)
+    monkeypatch.setattr(exporter, "ASK_S", 0.1)
+    await hold()
+    assert serving.connections == 0
+    serving.close()
 
 
 @pytest.mark.parametrize("leaves", [False, True], ids=["reads nothing", "leaves in the middle"])
@@ -272,15 +294,17 @@ def test_ports_in_use_are_one_sentence(tmp_path):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        for arguments, named in (
+        cases = (
             (["--listen", f"127.0.0.1:{port}"], f"cannot listen on 127.0.0.1:{port}: Address already in use\n"),
             (["--listen", "127.0.0.1:99999"], "--listen 127.0.0.1:99999: a port is from 0 to 65535\n"),
             (["--listen", "127.0.0.1:-1"], "--listen 127.0.0.1:-1: a port is from 0 to 65535\n"),
             (["--listen", "127.0.0.1:nine"], "127.0.0.1:nine: it must be HOST:PORT or unix:PATH\n"),
             (["--listen", f"unix:{tmp_path}/none/s"], f"unix:{tmp_path}/none/s: {tmp_path}/none is not a folder\n"),
             (["--listen", f"unix:{tmp_path}/s", "--metrics-port", str(port)], "cannot serve metrics on"),
-        ):
-            ended = cruxboxd(*arguments, "--workers", "1")
+        )
+        with ThreadPoolExecutor(len(cases)) as pool:
+            all_ended = list(pool.map(lambda case: cruxboxd(*case[0], "--workers", "1"), cases))
+        for ended, (_, named) in zip(all_ended, cases):
             assert (ended.returncode, "Traceback" in ended.stderr) == (2, False), ended.stderr
             assert named in ended.stderr
             assert ended.stderr.startswith("cruxboxd: "), "gRPC's own lines are not for people"
