@@ -33,8 +33,8 @@ _PAIRS = ["daemon/test_separated.py", "daemon/test_separated_raw.py", "idioms/te
 TESTS = {
     "cruxboxd/zygotes/report.py": ["daemon/test_report.py", "daemon/test_charging.py", _BUNDLES],
     "cruxboxd/zygotes/seals.py": ["daemon/test_unsealing.py", _SEALS],
-    "cruxboxd/zygotes/jobs.py": [_CALLS, _AGAIN, _BUNDLES, _SEALS, _WORKERS],
-    "cruxboxd/zygotes/company.py": ["daemon/test_company.py", _CALLS, _AGAIN, _BUNDLES, _AUDIT],
+    "cruxboxd/zygotes/jobs.py": ["daemon/test_jobs.py", _CALLS, _AGAIN, _BUNDLES, _SEALS, _WORKERS],
+    "cruxboxd/zygotes/company.py": ["daemon/test_company.py", "daemon/test_jobs.py", _CALLS, _AGAIN, _BUNDLES, _AUDIT],
     "cruxboxd/judging/charging.py": ["daemon/test_charging.py", _SEALS],
     "cruxboxd/judging/outcomes.py": ["daemon/test_verdict.py", "daemon/test_charging.py"],
     "cruxboxd/judging/comparing.py": ["daemon/test_verdict.py", "daemon/test_programs.py"],

@@ -35,5 +35,4 @@ class Company:
 
     async def settled(self) -> None:
         """Wait until every audit of the company has ended."""
-        if self._audits:
-            await self._ended.wait()
+        await self._ended.wait()

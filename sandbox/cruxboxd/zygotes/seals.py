@@ -71,7 +71,7 @@ def unseal(report: bytes, tokens: bytes, is_whole: bool = True) -> Unsealed:
         return Unsealed(body)
     records = _records(tail)
     kinds = [record[0] if record else b"" for record in records]
-    if len(kinds) == 1 and (kinds[0] in _ENDS or kinds[0] == messages.SECTION) and _is_whole(tail, records):
+    if len(kinds) == 1 and kinds[0] in _ENDS and _is_whole(tail, records):
         return Unsealed(body + tail)
     if kinds[:1] == [messages.SECTION] and kinds[1:2] in ([], [messages.PLAN]):
         # It ended between the mark of a job and its first check: while it read the texts, say.

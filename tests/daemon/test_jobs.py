@@ -1,0 +1,138 @@
+"""What a job hands on when it has ended: to whom, how often, and how much of a shared worker's report."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from cruxboxd.settings.config import DEFAULT_LIMITS
+from cruxboxd.zygotes import seals
+from cruxboxd.zygotes.company import Company
+from cruxboxd.zygotes.exit import Exit
+from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.setup import ZygoteKey
+from cruxcell.protocol import frames, messages, records
+
+SEALED_END, PLAN = Exit(messages.EXIT_UNSEALED << 8), records.plan(True, "d", [])
+
+
+def job(**changes: Any) -> Job:
+    return Job(ZygoteKey("r", False, "0"), b"calls", [], DEFAULT_LIMITS, **changes)
+
+
+def shared(**changes: Any) -> Job:
+    """A job whose worker has been given one seal."""
+    made = job(seals=1, **changes)
+    made.payload()
+    return made
+
+
+def sealed(work: Job) -> bytes:
+    return PLAN + frames.frame([messages.SEAL, work.tokens + messages.SEAL_TAIL.pack(len(PLAN))])
+
+
+def audited(**changes: Any) -> tuple[Company, Result]:
+    company = Company(lambda checks: (0,))
+    return company, Result(company=company, audited=company.draw(1), **changes)
+
+
+async def is_settled(company: Company) -> bool:
+    waiting = asyncio.ensure_future(company.settled())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    return waiting.done()
+
+
+# ---- audits --------------------------------------------------------------------------
+
+
+async def test_who_leaves_lets_go_those_that_wait_for_its_audit():
+    company, result = audited()
+    waiting = asyncio.ensure_future(result.settled())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    result.leave()
+    await waiting
+
+
+async def test_who_had_no_audit_has_none_to_end():
+    company, _ = audited()
+    Result(company=company).leave()
+    assert not await is_settled(company)
+    Result(audited=(0,)).leave()
+    await Result().settled()
+
+
+async def test_an_audit_ends_with_a_result_that_nobody_takes():
+    company, result = audited()
+    work = job()
+    work.future.cancel()
+    work.finish(result)
+    assert await is_settled(company)
+
+
+async def test_an_audit_goes_on_where_a_result_was_taken_before():
+    company, result = audited()
+    work = job()
+    work.finish(Result())
+    work.finish(result)
+    assert not await is_settled(company)
+    assert await work.future == Result()
+
+
+async def test_it_is_over_once():
+    told: list[Result] = []
+    work = job(on_over=lambda _work, result: told.append(result))
+    work.finish(Result(attempts=1))
+    work.finish(Result(attempts=2))
+    assert [result.attempts for result in told] == [1]
+    job().finish(Result())  # nobody asked to be told
+
+
+# ---- what counts of its report -------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [messages.EXIT_UNSEALED, messages.EXIT_HARNESS])
+async def test_a_worker_that_ended_itself_behind_a_seal_is_charged_to_nobody(status: int):
+    work = shared()
+    opened = work.opened(Result(sealed(work), Exit(status << 8, killed=messages.KILLED_CPU)))
+    assert (opened.report, opened.facts, opened.unsealed) == (PLAN, Exit(), (seals.UNFINISHED,))
+    other = work.opened(Result(sealed(work), Exit(messages.EXIT_STEPS << 8)))
+    assert (other.facts, other.unsealed) == (Exit(messages.EXIT_STEPS << 8), ())
+
+
+async def test_what_stands_behind_a_seal_says_what_broke():
+    work = shared()
+    opened = work.opened(Result(sealed(work) + frames.frame([messages.UNSEALED, bytes(8)]), SEALED_END))
+    assert (opened.report, opened.unsealed) == (PLAN, (seals.UNKNOWN,))
+
+
+async def test_our_failure_is_no_broken_seal():
+    failed = Result(facts=SEALED_END, error="the zygote is gone")
+    assert shared().opened(failed) == failed
+
+
+async def test_without_seals_a_report_counts_as_it_is():
+    alone = Result(b"\0\0", SEALED_END)
+    assert job().opened(alone) == alone
+
+
+async def test_of_a_stuck_worker_what_is_sealed_counts_if_anybody_waits():
+    said: list[bytes] = []
+    work = shared(on_stuck=said.append)
+    work.stuck(sealed(work) + PLAN)
+    assert said == [PLAN]
+    work.is_cancelled = True
+    work.stuck(sealed(work))
+    assert said == [PLAN]
+    shared().stuck(b"")  # nobody asked to be told
+
+
+# ---- what its worker reads -----------------------------------------------------------
+
+
+async def test_a_setting_stands_in_front_of_what_is_to_be_done():
+    assert frames.unpack(job(setting=b"s").payload()[4:])[0] == messages.JOB_SET
+    assert frames.unpack(job(setting=b"s").payload()[4:])[3:] == [b"s", b"calls"]
+    assert frames.unpack(job().payload()[4:])[0] == b"calls"
