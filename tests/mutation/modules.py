@@ -98,11 +98,11 @@ TESTS = {
     "cruxcell/protocol/frames.py": ["cell/test_frames.py", "cell/test_frames_native.py"],
     "cruxcell/protocol/records.py": ["cell/test_records.py", "daemon/test_report.py", "daemon/test_used.py"],
     "cruxcell/values/canonical.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
-    "cruxcell/values/containers.py": ["cell/test_plain.py", "fuzz/test_fuzz_bytes.py", *_PAIRS],
-    "cruxcell/values/reader.py": ["cell/test_plain.py", "fuzz/test_fuzz_bytes.py", *_PAIRS],
-    "cruxcell/values/stdlib.py": ["cell/test_plain.py", *_PAIRS],
+    "cruxcell/values/containers.py": ["cell/test_plain.py", "cell/test_containers.py", "fuzz/test_fuzz_bytes.py", *_PAIRS],
+    "cruxcell/values/reader.py": ["cell/test_plain.py", "cell/test_containers.py", "fuzz/test_fuzz_bytes.py", *_PAIRS],
+    "cruxcell/values/stdlib.py": ["cell/test_plain.py", "cell/test_containers.py", *_PAIRS],
     "cruxcell/values/transfer.py": ["cell/test_plain.py", "fuzz/test_fuzz_bytes.py"],
-    "cruxcell/values/writer.py": ["cell/test_plain.py", *_PAIRS],
+    "cruxcell/values/writer.py": ["cell/test_plain.py", "cell/test_containers.py", *_PAIRS],
 }  # fmt: skip
 
 # Modules of those packages that are not changed, and why.

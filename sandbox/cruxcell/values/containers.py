@@ -127,7 +127,8 @@ def _snapshot(value):
     if kind is set:
         return frozenset([id(item) for item in set.__iter__(value)]), tuple(set.__iter__(value))
     if kind is dict:
-        return list(dict.keys(value)), list(dict.values(value))
+        base = dict_base(type(value))
+        return list(base.keys(value)), list(base.values(value))
     if kind is bytearray:
         return bytes(value)
     if kind == "ndarray":
@@ -149,7 +150,8 @@ def _differs(value, before):
         return bool(list.__len__(value) != len(before)) or not _same(list.__iter__(value), before)
     if kind is dict:
         keys, values = before
-        same = len(keys) == dict.__len__(value) and _same(dict.keys(value), keys) and _same(dict.values(value), values)
+        base = dict_base(type(value))
+        same = len(keys) == dict.__len__(value) and _same(base.keys(value), keys) and _same(base.values(value), values)
         return not same
     if kind is set:
         return set.__len__(value) != len(before[0]) or any(id(item) not in before[0] for item in set.__iter__(value))
@@ -188,11 +190,11 @@ def dict_tags():
 
 def dict_base(kind):
     # type: (type) -> Any
-    """The class whose methods fill a dict: an OrderedDict keeps an order of its own."""
+    """The class whose methods read and fill a dict: an OrderedDict keeps an order of its own."""
     if kind is dict:  # as nearly all: a zygote that needs no `collections` does not import it for them
         return dict
     tags = dict_tags()
     for cls in kind.__mro__:
-        if cls is dict or cls in tags:
+        if cls in tags:
             return cls
     return dict

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 _NUMPY_KINDS = frozenset("biufcSUmM")
+# What numpy's own names for them consist of. A comma or a parenthesis would have it read a list of fields.
+_DTYPE_LETTERS = frozenset("<>|0123456789[]DMOSUWYabcfhimnpsu")
 _NOTHING = {}  # type: dict[object, object]
 _VIEWS = {
     type(_NOTHING.keys()): b"k",
@@ -201,7 +203,7 @@ _MAKERS = {
 def _write_numpy(writer, value, kind, depth):
     # type: (Any, Any, type, int) -> bool
     numpy = sys.modules.get("numpy")
-    if numpy is None or getattr(value, "dtype", None) is None:
+    if numpy is None:
         return False
     if kind is numpy.ndarray:
         if value.dtype.kind not in _NUMPY_KINDS and value.dtype.kind != "O":
@@ -236,7 +238,10 @@ def _array(parts):
     """A new array of (dtype, shape, data)."""
     numpy = __import__("numpy")
     text, shape, data = parts
-    if type(text) is not str or text[1:2] not in _NUMPY_KINDS | {"O"} or text[:1] not in "<>|=" or len(text) > 24:
+    if type(text) is not str or not _DTYPE_LETTERS.issuperset(text):
+        raise ValueError("an array of what cannot be")
+    dtype = numpy.dtype(text)
+    if dtype.str != text:
         raise ValueError("an array of what cannot be")
     if type(shape) is not tuple or len(shape) > 32 or any(type(size) is not int or size < 0 for size in shape):
         raise ValueError("a shape that cannot be")
@@ -249,7 +254,7 @@ def _array(parts):
         return made.reshape(shape)
     if type(data) is not bytes:
         raise ValueError("an array of what cannot be")
-    return numpy.frombuffer(bytearray(data), dtype=numpy.dtype(text)).reshape(shape)
+    return numpy.frombuffer(bytearray(data), dtype=dtype).reshape(shape)
 
 
 def read_array(reader, depth):

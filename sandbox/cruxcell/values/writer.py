@@ -4,7 +4,14 @@ import struct
 
 from cruxcell.values import stdlib
 from cruxcell.values.canonical import NotPlain, TooLarge, type_name
-from cruxcell.values.containers import MAX_DEPTH, Containers, base_of, dict_tags, kind_iter  # noqa: F401 - in comments
+from cruxcell.values.containers import (
+    MAX_DEPTH,
+    Containers,  # noqa: F401 - in type comments
+    base_of,
+    dict_base,
+    dict_tags,
+    kind_iter,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +109,7 @@ class Writer:
         kind = base_of(type(value))
         if kind is dict:
             self.parts.append(_u32.pack(dict.__len__(value)))
-            for key, item in list(dict.items(value)):
+            for key, item in list(dict_base(type(value)).items(value)):
                 self.value(key, depth + 1)
                 self.value(item, depth + 1)
         elif kind is bytearray:

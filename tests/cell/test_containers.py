@@ -1,0 +1,351 @@
+"""What both ends of a connection keep of containers: their numbers, what changed in them, and their content anew."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from collections import OrderedDict, UserDict, defaultdict, deque
+from datetime import tzinfo
+from typing import Any
+
+import pytest
+from cruxcell.values import containers, stdlib, transfer
+from cruxcell.values.canonical import NotPlain, TooLarge
+from cruxcell.values.containers import MAX_DEPTH, Containers, Garbled, base_of, dict_base, dict_tags
+from cruxcell.values.reader import Reader
+from cruxcell.values.writer import Writer
+
+numpy = pytest.importorskip("numpy")
+ROOM = 1 << 20
+
+
+class Ends:
+    """Two ends of a connection: what one sends, the other one has."""
+
+    def __init__(self) -> None:
+        self.one, self.other = Containers(0), Containers(1)
+
+    def send(self, value: Any) -> Any:
+        writer = Writer(self.one)
+        writer.value(value, 0)
+        reader = Reader(writer.bytes(ROOM), self.other)
+        again = reader.checked(reader.value, 0)
+        reader.end()
+        self.settle()
+        return again
+
+    def refresh(self) -> None:
+        """Bring the other end up to date."""
+        for number in self.one.changed():
+            writer = Writer(self.one)
+            writer.content(self.one.touch(number), 0)
+            reader = Reader(writer.bytes(ROOM), self.other)
+            reader.checked(reader.fill, self.other.touch(number), 0)
+            reader.end()
+        self.settle()
+
+    def settle(self) -> None:
+        self.one.settle()
+        self.other.settle()
+
+
+def u32(number: int) -> bytes:
+    return struct.pack("<I", number)
+
+
+# ---- changes -------------------------------------------------------------------------
+
+
+def swapped(value: set[object]) -> None:
+    value.discard(1)
+    value.add("b")
+
+
+def equal_key(value: dict[object, object]) -> None:
+    value.clear()
+    value[True] = "a"
+
+
+def reshaped(value: Any) -> None:
+    value.shape = (3, 2)
+
+
+CHANGES: dict[str, tuple[Any, Any]] = {
+    "a list grows": ([1], lambda value: value.append(2)),
+    "an item of a list": ([1, 2], lambda value: value.__setitem__(0, "a")),
+    "a dict grows": ({1: 2}, lambda value: value.__setitem__(3, 4)),
+    "an item of a dict": ({1: 2}, lambda value: value.__setitem__(1, "b")),
+    "a key of a dict": ({1: "a"}, equal_key),
+    "a set grows": ({1}, lambda value: value.add("b")),
+    "a set shrinks": ({1, "b"}, lambda value: value.discard(1)),
+    "an item of a set": ({1, "a"}, swapped),
+    "a bytearray": (bytearray(b"ab"), lambda value: value.__setitem__(0, 0)),
+    "a deque grows": (deque([1]), lambda value: value.append(2)),
+    "an item of a deque": (deque([1, 2]), lambda value: value.__setitem__(0, "a")),
+    "an order": (OrderedDict(a=1, b=2), lambda value: value.move_to_end("a")),
+    "a number of an array": (numpy.arange(6).reshape(2, 3), lambda value: value.__setitem__((0, 0), 7)),
+    "an object of an array": (numpy.array([1, None], dtype=object), lambda value: value.__setitem__(0, "a")),
+    "the shape of an array": (numpy.arange(6).reshape(2, 3), reshaped),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_the_other_end_gets_what_changed_and_nothing_else(name: str):
+    value, change = CHANGES[name]
+    ends = Ends()
+    again = ends.send([value, [0], (0,)])[0]
+    assert ends.one.changed() == []
+    change(value)
+    number = ends.one.numbers[id(value)]
+    assert ends.one.changed() == [number]
+    ends.refresh()
+    assert ends.one.changed() == ends.other.changed() == []
+    assert type(again) is type(value)
+    assert again == value if type(value) is set else repr(again) == repr(value)
+
+
+@pytest.mark.parametrize("now", [numpy.arange(7), numpy.arange(1), numpy.arange(6.0), numpy.array([None] * 6)])
+def test_an_array_keeps_size_and_type(now: Any):
+    value = numpy.arange(6)
+    writer = Writer(Containers())
+    writer.content(now, 0)
+    reader = Reader(writer.bytes(ROOM), Containers(1))
+    with pytest.raises(Garbled, match="another size or type"):
+        reader.checked(reader.fill, value, 0)
+    assert list(value) == [0, 1, 2, 3, 4, 5]
+
+
+class Rows(list):  # type: ignore[type-arg]
+    """What the other end calls a list."""
+
+    def __iter__(self) -> Any:
+        raise AssertionError
+
+    def __len__(self) -> int:
+        raise AssertionError
+
+    def clear(self) -> None:
+        raise AssertionError
+
+
+class Kept(OrderedDict):  # type: ignore[type-arg]
+    def clear(self) -> None:
+        raise AssertionError
+
+
+class Plain(dict):  # type: ignore[type-arg]
+    clear = Kept.clear
+
+
+def test_of_a_subclass_only_the_base_is_asked():
+    assert [base_of(kind) for kind in (Rows, Kept, Plain, deque, numpy.ndarray)] == [
+        list, dict, dict, "deque", "ndarray",
+    ]  # fmt: skip
+    assert (base_of(tuple), base_of(frozenset), base_of(int)) == (None, None, None)
+    assert (dict_base(Kept), dict_base(Plain), dict_base(dict)) == (OrderedDict, dict, dict)
+    writer, own = Writer(Containers()), Rows([1, 2])
+    writer.sequence(own, 0)
+    assert transfer.decode(writer.bytes(ROOM)) == [1, 2]
+    reader = Reader(u32(1) + b"N", Containers(1))
+    assert list.__getitem__(reader.fill(own, 0), slice(None)) == [None]
+    kept = Kept(a=1)
+    reader = Reader(u32(1) + b"s" + u32(1) + b"b" + b"N", Containers(1))
+    reader.fill(kept, 0)
+    assert list(kept.items()) == [("b", None)]
+
+
+def test_names_alone_make_no_container_of_another_module():
+    assert stdlib.base_name(UserDict) == stdlib.base_name(numpy.float64) == ""
+    for name in ("deque", "ndarray"):
+        assert stdlib.base_name(type(name, (), {"__module__": "elsewhere"})) == ""
+        assert base_of(type(name, (list,), {"__module__": "collections"})) is list
+
+
+def test_the_dicts_of_collections_are_known_before_anything_imports_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delitem(sys.modules, "collections")
+    assert sorted(kind.__name__ for kind in dict_tags()) == ["Counter", "OrderedDict", "defaultdict"]
+
+
+# ---- numbers -------------------------------------------------------------------------
+
+
+def test_the_containers_of_a_connection_are_bounded(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(containers, "MAX_CONTAINERS", 2)
+    with pytest.raises(TooLarge):
+        transfer.encode([[], []], ROOM)
+    assert transfer.encode([[]], ROOM)
+    table = Containers()
+    table.adopt(1, [])
+    table.adopt(3, [])
+    with pytest.raises(Garbled):
+        table.adopt(5, [])
+
+
+def test_a_number_belongs_to_one_end_and_one_container():
+    table = Containers()
+    table.adopt(1, [])
+    for number in (0, 1, 2):
+        with pytest.raises(Garbled):
+            table.adopt(number, [])
+
+
+def test_what_is_forgotten_has_no_number():
+    table, kept = Containers(), [[], []]
+    for each in kept:
+        table.add(each)
+    table.forget([0, 8])
+    assert (list(table.entries), list(table.numbers)) == ([2], [id(kept[1])])
+    table.settle()
+    assert table.changed() == []
+    table.add([])
+    table.undo()
+    assert list(table.entries) == [2]
+
+
+def test_a_sweep_forgets_what_nobody_else_has():
+    table, kept = Containers(), [1]
+    assert table.sweep() == []
+    table.add(kept)
+    table.add([2])
+    table.settle()
+    assert table.sweep() == [2]
+    assert (list(table.entries), list(table.numbers)) == ([0], [id(kept)])
+
+
+# ---- what is not plain ---------------------------------------------------------------
+
+
+def forged(name: str, module: str, *bases: type, **attributes: object) -> Any:
+    """An object whose class has the name of another."""
+    return type(name, bases, {"__module__": module, "__str__": lambda _self: "1", **attributes})()
+
+
+ODD: dict[str, Any] = {
+    "a decimal by name": forged("Decimal", "decimal"),
+    "a deque by name": forged("deque", "collections", deque),
+    "a dict by name": forged("OrderedDict", "collections", OrderedDict),
+    "an array by name": forged("ndarray", "numpy", dtype=numpy.dtype(int), tobytes=lambda _self: b""),
+    "a number of a class of its own": forged("float64", "__main__", numpy.float64),
+    "every second byte": memoryview(b"abcd")[::2],
+    "numbers in memory": memoryview(array("i", [1])),
+    "a table of bytes": memoryview(b"abcd").cast("B", (2, 2)),
+    "a matrix": numpy.zeros((1, 1)).view(numpy.matrix),
+    "records": numpy.zeros(2, dtype="i4,i4"),
+    "a record": numpy.zeros(2, dtype="i4,i4")[0],
+    "a function of numpy": numpy.add,
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_only_looks_like_plain_data_stays(name: str):
+    with pytest.raises(NotPlain):
+        transfer.encode(ODD[name], ROOM)
+
+
+def test_without_numpy_nothing_is_of_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delitem(sys.modules, "numpy")
+    with pytest.raises(NotPlain):
+        transfer.encode(ODD["an array by name"], ROOM)
+
+
+# ---- hostile bytes -------------------------------------------------------------------
+
+
+def dtype(text: str, shape: bytes, data: bytes) -> bytes:
+    return b"A" + u32(0) + b"s" + u32(len(text)) + text.encode() + shape + data
+
+
+def plain(value: object) -> bytes:
+    return transfer.encode(value, ROOM)
+
+
+ONE, EIGHT = b"b" + u32(4) + bytes(4), b"b" + u32(8) + bytes(8)
+SHAPE = b"t" + u32(1) + b"j" + u32(1) + u32(2)
+GARBLED = {
+    "a deque as long as True": b"Vq" + u32(0) + b"T" + u32(0),
+    "a fraction of one number": b"Vf" + u32(1) + plain(1),
+    "an interval of floats": b"Ve" + u32(3) + plain(1.0) * 3,
+    "memory that is a list": b"Vm" + u32(1) + b"l" + u32(0) + u32(0),
+    "an array of nothing known": dtype("|V4", SHAPE, ONE),
+    "an array of arrays": dtype("2i4", SHAPE, EIGHT),
+    "an array of records": dtype("<i4,<i4", SHAPE, EIGHT),
+    "an array of a list of fields": dtype("<i4,(1,)i4", SHAPE, EIGHT),
+    "another name of numbers": dtype("<i04", SHAPE, ONE),
+    "the order of this machine": dtype("=i4", SHAPE, ONE),
+    "an array of a number": b"A" + u32(0) + plain(4) + SHAPE + ONE,
+    "an array of bytes": b"A" + u32(0) + b"b" + u32(3) + b"<i4" + SHAPE + ONE,
+    "a shape that is a list": dtype("<i4", b"l" + u32(2) + u32(1) + plain(1), ONE),
+    "a shape of True": dtype("<i4", b"t" + u32(1) + b"T" + u32(2), ONE),
+    "a shape of whatever there is": dtype("<i4", b"t" + u32(1) + plain(-1) + u32(2), ONE),
+    "a shape of too many dimensions": dtype("<i4", b"t" + u32(33) + plain(1) * 33 + u32(2), ONE),
+    "objects in a tuple": dtype("|O", SHAPE, b"t" + u32(1) + b"N" + u32(4)),
+    "numbers in a list": dtype("|u1", SHAPE, b"l" + u32(4) + u32(1) + plain(1)),
+}
+
+
+@pytest.mark.parametrize("name", GARBLED)
+def test_what_no_writer_writes_is_garbled(name: str):
+    with pytest.raises(Garbled):
+        transfer.decode(GARBLED[name])
+
+
+@pytest.mark.parametrize("name", [plain("<i4,(1,)i4"), b"t" + u32(1) + plain("<") + u32(2)], ids=["text", "tuple"])
+def test_numpy_parses_no_list_of_fields(name: bytes, monkeypatch: pytest.MonkeyPatch):
+    def parse(_text: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(numpy, "dtype", parse)
+    with pytest.raises(Garbled):
+        transfer.decode(b"A" + u32(0) + name + SHAPE + EIGHT)
+
+
+@pytest.mark.parametrize(
+    "name", ["|b1", "<i8", ">u2", "<f8", "<c16", "|S3", "<U2", "<M8[25s]", "<m8[ns]", "<M8[D]", "<m8", "|O"]
+)
+def test_the_types_of_arrays_are_read_by_the_names_that_numpy_gives(name: str):
+    value = numpy.zeros(2, dtype=name)
+    assert value.dtype.str == name
+    assert transfer.decode(plain(value)).dtype == value.dtype
+
+
+def test_a_length_is_never_more_than_there_is():
+    for read in (lambda reader: reader.take(3), Reader.count):
+        with pytest.raises(Garbled, match="length"):
+            read(Reader(u32(9)[:2] if read is not Reader.count else u32(9), Containers(1)))
+    assert Reader(u32(1) + b"N", Containers(1)).count() == 1
+
+
+def test_what_is_read_is_as_deep_as_what_is_written_and_not_much_deeper():
+    def nested(depth: int) -> bytes:
+        return b"".join(b"l" + u32(2 * place) + u32(1) for place in range(depth)) + b"N"
+
+    assert transfer.decode(nested(MAX_DEPTH))
+    with pytest.raises(Garbled, match="depth"):
+        transfer.decode(nested(MAX_DEPTH + 25))
+
+
+def test_a_time_zone_is_one_of_fixed_offset():
+    with pytest.raises(ValueError, match="time zone"):
+        stdlib._zoned([1, tzinfo(), 0])
+
+
+# ---- objects -------------------------------------------------------------------------
+
+
+class Objects:
+    """Writes an object as a letter."""
+
+    def write(self, writer: Writer, _value: object, _depth: int) -> None:
+        writer.parts.append(b"o")
+
+    def read(self, _reader: Reader, tag: int, _depth: int) -> str:
+        return chr(tag)
+
+
+def test_where_objects_cross_so_do_factories():
+    writer = Writer(Containers(), Objects())
+    writer.value([object(), defaultdict(object), defaultdict(int)], 0)
+    reader = Reader(writer.bytes(ROOM), Containers(1), Objects())
+    first, own, plain = reader.checked(reader.value, 0)
+    assert (first, own.default_factory, plain.default_factory) == ("o", "o", int)
