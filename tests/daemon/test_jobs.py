@@ -48,7 +48,7 @@ async def is_settled(company: Company) -> bool:
 
 
 async def test_who_leaves_lets_go_those_that_wait_for_its_audit():
-    company, result = audited()
+    _, result = audited()
     waiting = asyncio.ensure_future(result.settled())
     await asyncio.sleep(0)
     assert not waiting.done()

@@ -27,6 +27,7 @@ _AUDIT = "daemon/test_audit.py -k 'not verdicts and not never_differ'"
 _BUNDLES = "daemon/test_bundles.py -m 'not kernel'"
 _SERIES = "daemon/test_series.py -m 'not kernel'"
 _SEALS = "daemon/test_seals.py -k 'not each_kind and not with_the_rule'"
+_PLAIN = ["cell/test_plain.py", "cell/test_containers.py"]
 _PAIRS = ["daemon/test_separated.py", "daemon/test_separated_raw.py", "idioms/test_idioms.py"]
 
 # A module below sandbox/ -> what pytest is given, below tests/, in the order in which it is asked.
@@ -98,11 +99,11 @@ TESTS = {
     "cruxcell/protocol/frames.py": ["cell/test_frames.py", "cell/test_frames_native.py"],
     "cruxcell/protocol/records.py": ["cell/test_records.py", "daemon/test_report.py", "daemon/test_used.py"],
     "cruxcell/values/canonical.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
-    "cruxcell/values/containers.py": ["cell/test_plain.py", "cell/test_containers.py", "fuzz/test_fuzz_bytes.py", *_PAIRS],
-    "cruxcell/values/reader.py": ["cell/test_plain.py", "cell/test_containers.py", "fuzz/test_fuzz_bytes.py", *_PAIRS],
-    "cruxcell/values/stdlib.py": ["cell/test_plain.py", "cell/test_containers.py", *_PAIRS],
+    "cruxcell/values/containers.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
+    "cruxcell/values/reader.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
+    "cruxcell/values/stdlib.py": [*_PLAIN, *_PAIRS],
     "cruxcell/values/transfer.py": ["cell/test_plain.py", "fuzz/test_fuzz_bytes.py"],
-    "cruxcell/values/writer.py": ["cell/test_plain.py", "cell/test_containers.py", *_PAIRS],
+    "cruxcell/values/writer.py": [*_PLAIN, *_PAIRS],
 }  # fmt: skip
 
 # Modules of those packages that are not changed, and why.
