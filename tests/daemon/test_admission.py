@@ -8,7 +8,7 @@ import grpc
 import pytest
 from cruxbox.retry import parse_retry_info
 from cruxboxd.settings.config import Config
-from cruxboxd.tenancy.admission import CALLS, CALLS_A_TENANT, Admission
+from cruxboxd.tenancy.admission import RPCS, RPCS_A_TENANT, Admission
 from cruxboxd.tenancy.refusal import Refused, retry_info, rich_status
 from cruxboxd.tenancy.tenants import Tenant
 from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, duration_pb2, message_factory
@@ -134,9 +134,9 @@ async def test_bytes_without_checks_count_against_work_that_follows():
 @pytest.mark.parametrize("shared", [False, True])
 def test_calls_are_bounded_for_all_and_where_tenants_share_for_each(shared: bool):
     rules = admission(shared)
-    tenants = [Tenant(f"t{at}") for at in range(CALLS // CALLS_A_TENANT)]
+    tenants = [Tenant(f"t{at}") for at in range(RPCS // RPCS_A_TENANT)]
     for tenant in tenants if shared else tenants[:1] * len(tenants):
-        for _ in range(CALLS_A_TENANT):
+        for _ in range(RPCS_A_TENANT):
             rules.enter(tenant)
         if shared:
             with pytest.raises(Refused, match="1024 calls of yours"):

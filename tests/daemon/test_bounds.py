@@ -56,7 +56,7 @@ async def test_open_calls_are_bounded(daemon):
             options = [("grpc.use_local_subchannel_pool", 1)]
             return await stack.enter_async_context(grpc.aio.insecure_channel(daemon.target, options=options))
 
-        channels = [await connect() for _ in range(admission.CALLS_A_TENANT // CALLS_A_CONNECTION)]
+        channels = [await connect() for _ in range(admission.RPCS_A_TENANT // CALLS_A_CONNECTION)]
         for channel in channels:
             await channel.channel_ready()
         held = [
@@ -85,7 +85,7 @@ async def test_open_calls_are_bounded(daemon):
 async def test_all_tenants_together_have_so_many_calls():
     rules = admission.Admission(Config(workers=1), True, lambda: 0.0, lambda _: 0.0)
     names = [Tenant(str(number)) for number in range(5)]
-    for number in range(admission.CALLS):
+    for number in range(admission.RPCS):
         rules.enter(names[number % 5])
     with pytest.raises(Refused, match="calls of yours are open"):
         rules.enter(Tenant("new"))

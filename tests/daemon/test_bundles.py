@@ -199,7 +199,7 @@ async def test_company_has_the_same_call_zygote_and_limits():
     head = job()
     others = [
         job(may_share=False),
-        job(call=2),
+        job(rpc_id=2),
         job(key=replace(KEY, hash_seed="1")),
         job(limits=replace(DEFAULT_LIMITS, cpu_ms=7)),
         job(fields=[b"x" * (1 << 18)]),

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.judging.tasks import CallCheck, StepCount, Task
-from cruxboxd.rpc.call_work import BYTES_A_PART, SLICES_A_CALL, CallWork, slices
 from cruxboxd.rpc.response_stream import BYTES_A_TENANT, Answers, ResponseStream
+from cruxboxd.rpc.rpc_work import BYTES_A_PART, SLICES_AN_RPC, RpcWork, slices
 from cruxboxd.settings.config import DEFAULT_LIMITS
 from hypothesis import given
 from hypothesis import strategies as st
@@ -137,21 +137,21 @@ class SlowJudge:
 
 async def test_few_slices_at_a_time_and_everything_given_back():
     judge, ticket = SlowJudge(), Ticket(256 * 40)
-    work = CallWork(judge, None)
+    work = RpcWork(judge, None)
     adding = asyncio.create_task(work.add([task(100 + n, 256) for n in range(40)], ticket))
     for _ in range(200):
         await asyncio.sleep(0)
-    assert judge.now == SLICES_A_CALL
+    assert judge.now == SLICES_AN_RPC
     assert work.has_work()
     judge.go.set()
     await adding
     await work.finish()
-    assert (ticket.left, judge.most, work.has_work()) == (0, SLICES_A_CALL, False)
+    assert (ticket.left, judge.most, work.has_work()) == (0, SLICES_AN_RPC, False)
 
 
 async def test_what_goes_wrong_in_a_slice_is_heard_and_the_rest_is_ended():
     judge, ticket = SlowJudge(), Ticket(256 * 10)
-    work = CallWork(judge, None)
+    work = RpcWork(judge, None)
     await work.add([task(n, 256) for n in range(10)], ticket)
     judge.go.set()
     with pytest.raises(ValueError, match="seven"):
@@ -174,7 +174,7 @@ class ReluctantJudge(SlowJudge):
 async def test_a_call_that_is_cancelled_again_while_it_ends_gives_everything_back(passes):
     """Some of its slices wait for room, some have not begun, some end."""
     judge, ticket = ReluctantJudge(), Ticket(256 * 40)
-    work = CallWork(judge, None)
+    work = RpcWork(judge, None)
 
     async def call() -> None:
         try:

@@ -11,7 +11,7 @@ from cruxboxd.judging.tasks import ScriptCheck as ScriptAsk
 from cruxboxd.judging.tasks import StdioCheck as StdioAsk
 from cruxboxd.judging.tasks import Task as TaskAsk
 from cruxboxd.rpc import codec
-from cruxboxd.rpc.codec import Caller, Offer, RequestError, Stamp, outline_of, read_tasks, write_verdict
+from cruxboxd.rpc.codec import Offer, Origin, RequestError, Stamp, outline_of, read_tasks, write_verdict
 from cruxboxd.rpc.outline import Outline
 from cruxboxd.settings.config import DEFAULT_LIMITS, MAXIMUM_LIMITS
 
@@ -33,7 +33,7 @@ def read_bytes(data: bytes, interactive: bool = True) -> list[TaskAsk]:
     outline, found = Outline(), []
     for _ in outline_of(data, outline):
         pass
-    for _ in read_tasks(data, outline, TERMS, Caller("lab", interactive), found):
+    for _ in read_tasks(data, outline, TERMS, Origin("lab", interactive), found):
         pass
     return found
 
@@ -147,7 +147,7 @@ def steps_of(*tasks: pb.Task) -> int:
     """How often reading them lets others go on."""
     data, outline = pb.CheckRequest(tasks=tasks).SerializeToString(), Outline()
     list(outline_of(data, outline))
-    return len(list(read_tasks(data, outline, TERMS, Caller(), [])))
+    return len(list(read_tasks(data, outline, TERMS, Origin(), [])))
 
 
 def test_every_kind_is_read():

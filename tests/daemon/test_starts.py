@@ -192,7 +192,7 @@ def test_what_comes_without_a_call_is_counted():
     assert not is_ended(most, now)
     assert not is_ended(most + connections._FORGIVEN_A_S, now + 1)
     watched._know(PEER)
-    came = most + connections._FORGIVEN_A_S + connections.BYTES_OF_A_CALL
+    came = most + connections._FORGIVEN_A_S + connections.BYTES_OF_AN_RPC
     assert not is_ended(came, now + 1), "a call may bring its window"
     watched.opened(PEER)
     assert not is_ended(5 * most, now + 1)

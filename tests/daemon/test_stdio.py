@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from cruxboxd.judging import streams
 from cruxboxd.judging.audit import Audit, Audited
-from cruxboxd.judging.calls import Caller
+from cruxboxd.judging.calls import CallEvaluator
 from cruxboxd.judging.literals import read_literal
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.judging.shared_streams import Printed, Runs
@@ -36,7 +36,7 @@ def program(out: bytes = b"1\n", facts: Exit = CLEAN, report: bytes = ENDED, **m
 async def judged(check: StdioCheck, printed: Result, told: Told) -> CheckResult:
     told.before = lambda job: printed if job.kind == messages.JOB_STDIO else None
     task = next(iter(streams.checkers_of(TASK, [check]).values()), None)
-    checkers = task and Caller(told, task, "0", Audit(0))  # type: ignore[arg-type]
+    checkers = task and CallEvaluator(told, task, "0", Audit(0))  # type: ignore[arg-type]
     found, out = await streams.run_stdio(told, TASK, check, "0")  # type: ignore[arg-type]
     return await streams.settle(check, found, out, checkers)
 
@@ -249,7 +249,7 @@ async def test_after_a_difference_nothing_shares():
     async def run_alone(check: StdioCheck) -> Printed:
         return CheckResult(None, "alone"), b""
 
-    runs = Runs(Told({}), replace(PLAIN, call=7), "0", audit, run_alone)  # type: ignore[arg-type]
+    runs = Runs(Told({}), replace(PLAIN, rpc_id=7), "0", audit, run_alone)  # type: ignore[arg-type]
     check = StdioCheck("a", "", "")
     assert (await runs.believed(check, (CheckResult(None, shared=True), b"")))[0].detail == "alone"
     assert (await runs.believed(check, (CheckResult(None), b"1")))[1] == b"1"
@@ -279,7 +279,7 @@ async def test_a_run_that_shared_a_worker_is_audited(alone: list[bytes], is_susp
 
     checks = [StdioCheck(str(at), "", "") for at in range(COUNT)]
     await Runs(told, PLAIN, "0", audit, run_alone).run(checks, take)  # type: ignore[arg-type]
-    assert audit.is_suspect(PLAIN.call) is is_suspect
+    assert audit.is_suspect(PLAIN.rpc_id) is is_suspect
     assert sorted(found) == [(str(at), at < 3 and not is_suspect) for at in range(COUNT)]
 
 

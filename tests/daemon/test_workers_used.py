@@ -138,7 +138,7 @@ async def test_checks_share_a_worker_where_its_helper_vouches_for_them(
 async def test_jobs_that_are_over_go_without_the_collector(pool: CountingPool):
     """Reports may be large, and the collector counts objects and not bytes."""
     asks = [ask for ask, _, _ in KINDS.values()]
-    many = [replace(task(CallCheck("c", "f(1)", None), CallCheck("d", "f(2)", None)), call=1) for _ in range(20)]
+    many = [replace(task(CallCheck("c", "f(1)", None), CallCheck("d", "f(2)", None)), rpc_id=1) for _ in range(20)]
     gc.collect()
     gc.disable()
     try:

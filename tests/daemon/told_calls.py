@@ -1,25 +1,25 @@
-"""A Caller whose worker says what a test tells it."""
+"""An evaluator of calls whose worker says what a test tells it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from cruxboxd.judging.audit import Audit
-from cruxboxd.judging.calls import Caller
+from cruxboxd.judging.calls import CallEvaluator
 from cruxboxd.judging.outcomes import Assurance, CheckResult
 from cruxboxd.judging.tasks import CallCheck, StepCount, Task
 from cruxboxd.zygotes.jobs import Job, Result
 from told_workers import CLEAN, LIMITS, Said, Told
 
-TASK = Task("t", "def f(x): ...", [], LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS, call=7)
+TASK = Task("t", "def f(x): ...", [], LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS, rpc_id=7)
 ONE = Said("d")
 SEPARATED, IN_PROCESS, LITERAL = Assurance.SEPARATED, Assurance.IN_PROCESS, Assurance.LITERAL
 NO_WORD = Result(report=b"", facts=CLEAN)  # our failure
 
 
-def caller(told: Told, audit: Audit | None = None, inspects: bool = True, **changes: object) -> Caller:
+def caller(told: Told, audit: Audit | None = None, inspects: bool = True, **changes: object) -> CallEvaluator:
     task = replace(TASK, **changes)  # type: ignore[arg-type]
-    return Caller(told, task, "0", audit or Audit(0), inspects)  # type: ignore[arg-type]
+    return CallEvaluator(told, task, "0", audit or Audit(0), inspects)  # type: ignore[arg-type]
 
 
 def call(text: str, **more: object) -> CallCheck:

@@ -58,7 +58,7 @@ CONSTANT, EXPRESSION = read(messages.READ_CONSTANT, canonical(1)), read(messages
 
 @dataclass
 class Told:
-    """A scheduler as `Judge` and `Caller` know it."""
+    """A scheduler as `Judge` and `CallEvaluator` know it."""
 
     texts: Mapping[str, Any]
     kinds: ZygoteKinds = field(default_factory=ZygoteKinds)

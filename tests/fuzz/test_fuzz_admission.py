@@ -9,7 +9,7 @@ import grpc
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.rpc.codec import BYTES_A_PART, Offer
-from cruxboxd.rpc.interceptor import Call
+from cruxboxd.rpc.interceptor import Rpc
 from cruxboxd.rpc.service import SandboxService
 from cruxboxd.settings.config import DEFAULT_LIMITS, MAXIMUM_LIMITS, Config
 from cruxboxd.shared.turns import Turns
@@ -47,7 +47,7 @@ class House:
     has_spent: bool = False
     held: list[tuple[Tenant, Ticket, list[int]]] = field(default_factory=list)  # [checks, bytes] that are left
     waiting: list[tuple[Tenant, list[int], asyncio.Task[Ticket]]] = field(default_factory=list)
-    calls: list[int] = field(default_factory=lambda: [0] * len(TENANTS))
+    rpcs: list[int] = field(default_factory=lambda: [0] * len(TENANTS))
 
     def __post_init__(self) -> None:
         config = Config(workers=1, queue_checks=CHECKS, queue_bytes=BYTES)
@@ -105,17 +105,17 @@ class House:
             self.waiting[which][2].cancel()
 
     async def enter(self, who: int, _: None, __: None) -> None:
-        is_full = sum(self.calls) >= admission.CALLS or (self.shared and self.calls[who] >= admission.CALLS_A_TENANT)
+        is_full = sum(self.rpcs) >= admission.RPCS or (self.shared and self.rpcs[who] >= admission.RPCS_A_TENANT)
         if is_full:
             with pytest.raises(Refused, match="calls of yours are open"):
                 self.rules.enter(TENANTS[who])
         else:
             self.rules.enter(TENANTS[who])
-            self.calls[who] += 1
+            self.rpcs[who] += 1
 
     async def exit(self, who: int, _: None, __: None) -> None:
-        if self.calls[who]:
-            self.calls[who] -= 1
+        if self.rpcs[who]:
+            self.rpcs[who] -= 1
             self.rules.leave(TENANTS[who])
 
     async def spend(self, has_spent: bool, _: None, __: None) -> None:
@@ -139,12 +139,12 @@ class House:
         checks, size = self.sums()
         assert self.rules.checks == checks <= CHECKS
         assert self.rules._all.bytes == size <= BYTES
-        assert self.rules._all.calls == sum(self.calls) <= admission.CALLS
+        assert self.rules._all.rpcs == sum(self.rpcs) <= admission.RPCS
         for who, tenant in enumerate(TENANTS):
             held = self.rules._of.get(tenant.name, admission._Held())
-            assert (held.checks, held.bytes, held.calls) == (*self.sums(tenant), self.calls[who])
+            assert (held.checks, held.bytes, held.rpcs) == (*self.sums(tenant), self.rpcs[who])
             assert held.checks <= (tenant.queued_checks or CHECKS)
-            assert held.calls <= (admission.CALLS_A_TENANT if self.shared else admission.CALLS)
+            assert held.rpcs <= (admission.RPCS_A_TENANT if self.shared else admission.RPCS)
 
 
 @given(st.booleans(), st.lists(_step, max_size=40))
@@ -155,8 +155,8 @@ class House:
 @example(True, [("enter", 0, None, None)] * 8 + [("take", 3, 0, 0), ("exit", 0, None, None)] * 8)
 def test_what_is_held_is_what_was_let_in(shared, steps):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(admission, "CALLS", 6)
-        patch.setattr(admission, "CALLS_A_TENANT", 3)
+        patch.setattr(admission, "RPCS", 6)
+        patch.setattr(admission, "RPCS_A_TENANT", 3)
         asyncio.run(live(House(shared), steps))
 
 
@@ -170,8 +170,8 @@ async def live(house: House, steps: list[tuple[str, int, object, object]]) -> No
     await house.settle()
     for _, ticket, _ in house.held:
         ticket.close()
-    for who, calls in enumerate(house.calls):
-        for _ in range(calls):
+    for who, rpcs in enumerate(house.rpcs):
+        for _ in range(rpcs):
             house.rules.leave(TENANTS[who])
     assert (house.rules._all, house.rules._of) == (admission._Held(), {})
 
@@ -231,7 +231,7 @@ async def take(data: bytes, tenant: Tenant, on_a_stream: bool, leaves_after: int
         judge=None, offer=offer, stamp=None, info=None, identity=None, admission=rules, interceptor=None,
         turns=Turns(lambda name, _: charged.append(name), slice_s=0), answers=None, observer=None,
     )  # fmt: skip
-    taking = asyncio.ensure_future(service._take(data, Call("m", "id", None, tenant), Idle() if on_a_stream else None))
+    taking = asyncio.ensure_future(service._take(data, Rpc("m", "id", None, tenant), Idle() if on_a_stream else None))
     if leaves_after is not None:
         for _ in range(leaves_after):
             await asyncio.sleep(0)

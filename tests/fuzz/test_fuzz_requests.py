@@ -6,7 +6,7 @@ import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Clock, Outcome
 from cruxboxd.judging.tasks import Task as TaskAsk
-from cruxboxd.rpc.codec import Caller, Offer, RequestError, Stamp, outline_of, read_tasks, write_verdict
+from cruxboxd.rpc.codec import Offer, Origin, RequestError, Stamp, outline_of, read_tasks, write_verdict
 from cruxboxd.rpc.outline import Outline
 from cruxboxd.settings.config import DEFAULT_LIMITS, MAXIMUM_LIMITS, MINIMUM_LIMITS, UNITS, LimitError, resolve_limits
 from google.protobuf.message import DecodeError
@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 TERMS = Offer(frozenset({"default", "py39"}), "default", DEFAULT_LIMITS, MAXIMUM_LIMITS)
-CALLER = Caller("tenant", True)
+CALLER = Origin("tenant", True)
 STAMP = Stamp({"default": "3.11.7", "py39": "3.9.18"}, "digest", ())
 
 _text = st.sampled_from(["", " ", "f", "f(1)", "x = 1", "\0", "a\nb", "é", "f(", "1"]) | st.text(max_size=9)

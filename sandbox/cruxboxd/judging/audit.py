@@ -19,7 +19,7 @@ from cruxboxd.shared.observer import Observer
 
 log = logging.getLogger(__name__)
 
-_MOST_SUSPECTS = 4096  # calls that are remembered; as many may be open (admission.CALLS)
+_MOST_SUSPECTS = 4096  # RPCs that are remembered; as many may be open (admission.RPCS)
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 _ADDRESS_BYTES = re.compile(rb"0x[0-9a-f]{6,}")
 
@@ -28,13 +28,13 @@ _ADDRESS_BYTES = re.compile(rb"0x[0-9a-f]{6,}")
 class Audited:
     """A check under audit, named for the log."""
 
-    call: int
+    rpc_id: int
     task_id: str
     check_id: str
 
 
 class Audit:
-    """Which checks are audited, and which calls are suspected. One for a daemon.
+    """Which checks are audited, and which RPCs are suspected. One for a daemon.
 
     Args:
         share: of the checks that share a worker, the part that runs again alone: 0 (none) to 1 (all).
@@ -63,9 +63,9 @@ class Audit:
         self._next -= checks
         return tuple(places)
 
-    def is_suspect(self, call: int) -> bool:
+    def is_suspect(self, rpc_id: int) -> bool:
         """Has an audit of this gRPC call found a difference?"""
-        return call in self._suspects
+        return rpc_id in self._suspects
 
     async def run_again(
         self, audited: Audited, shared: CheckResult, run_alone: Callable[[], Awaitable[CheckResult]]
@@ -85,7 +85,7 @@ class Audit:
         differs = difference(shared, alone)
         if not differs:
             return
-        self._suspects[audited.call] = None
+        self._suspects[audited.rpc_id] = None
         while len(self._suspects) > _MOST_SUSPECTS:
             self._suspects.popitem(last=False)
         self._observer.audit_mismatch()

@@ -55,7 +55,7 @@ _NO_PROGRAM = Way(payloads.RUN_EXPRESSIONS, Assurance.SEPARATED)  # an expressio
 ONLY_BESIDE = "so it can only be checked IN_PROCESS"
 
 
-class Caller:
+class CallEvaluator:
     """Evaluates calls of one task; `hash_seed` chooses the zygotes, `inspects` False omits notes for filters."""
 
     def __init__(self, scheduler: Scheduler, task: Task, hash_seed: str, audit: Audit, inspects: bool = True) -> None:
@@ -79,13 +79,13 @@ class Caller:
         if not self._task.share or self._key(texts).threads:  # threads would run on beside the next check
             return False
         is_noticed = self._scheduler.kinds.seals(self._task.runtime) or self._task.together
-        return is_noticed and not self._audit.is_suspect(self._task.call)
+        return is_noticed and not self._audit.is_suspect(self._task.rpc_id)
 
     async def believed(self, checks: Sequence[CallCheck], results: Sequence[_Known]) -> list[_Known]:
         """The results to use, asked for just before they are used. If an audit has found a difference meanwhile,
         results from shared workers are replaced by those of new runs alone."""
         found = list(results)
-        if self._audit.is_suspect(self._task.call):
+        if self._audit.is_suspect(self._task.rpc_id):
             shared = [at for at, judged in enumerate(found) if judged is not None and judged.shared]
             for at, alone in zip(shared, await together(*[self._evaluate_alone(checks[at]) for at in shared])):
                 found[at] = alone
@@ -162,7 +162,7 @@ class Caller:
             await together(*audits)
 
     async def _compare(self, check: CallCheck, shared: CheckResult) -> None:
-        audited = Audited(self._task.call, self._task.id, check.id)
+        audited = Audited(self._task.rpc_id, self._task.id, check.id)
         await self._audit.run_again(audited, shared, partial(self._evaluate_alone, check))
 
     async def _evaluate_alone(self, check: CallCheck) -> CheckResult:
@@ -277,7 +277,7 @@ class Caller:
             limits=task.limits,
             tenant=task.tenant,
             interactive=task.interactive,
-            call=task.call,
+            rpc_id=task.rpc_id,
             checks=asked.count,
             asked=asked,
         )

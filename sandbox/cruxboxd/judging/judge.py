@@ -25,7 +25,7 @@ from cruxcell.protocol.payloads import EXPECTED, SCRIPT
 
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.audit import Audit
-from cruxboxd.judging.calls import ONLY_BESIDE, Caller
+from cruxboxd.judging.calls import ONLY_BESIDE, CallEvaluator
 from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.expected import Kind, Reader, Reading
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, invalid, sandbox_error
@@ -159,29 +159,29 @@ class Judge:
     async def _judge_calls(
         self, task: Task, checks: list[CallCheck], readings: asyncio.Future[Readings], emit: Emit
     ) -> None:
-        caller = self._caller(task)
+        evaluator = self._evaluator(task)
         values, others = await self._evaluate(task, checks)
         read = readings.result() if readings.done() else await asyncio.shield(readings)
-        values = await caller.believed(checks, values)
-        others = await self._caller(task, 1).believed(checks, others)
+        values = await evaluator.believed(checks, values)
+        others = await self._evaluator(task, 1).believed(checks, others)
         for check, value, other in zip(checks, values, others):
             if check.expected is None:
                 await emit(task, check, _evaluated(value), other and _evaluated(other))
                 continue
-            judged = await self._settle(caller, check, value, read[check])
-            second = other and await self._settle(caller, check, other, read[check])
+            judged = await self._settle(evaluator, check, value, read[check])
+            second = other and await self._settle(evaluator, check, other, read[check])
             await emit(task, check, judged, second)
 
     async def _evaluate(
         self, task: Task, checks: list[CallCheck]
     ) -> tuple[list[CheckResult], list[CheckResult | None]]:
         """The values of the calls, and with repeat = 2 those under another hash seed."""
-        first = self._caller(task).evaluate(checks)
+        first = self._evaluator(task).evaluate(checks)
         if task.repeat < 2:
             return await first, [None] * len(checks)
         if any(check.inspect for check in checks):
             return await self._evaluate_and_repeat(task, checks, await first)
-        second = self._caller(task, 1).evaluate(checks)
+        second = self._evaluator(task, 1).evaluate(checks)
         values, others = await together(first, second)
         return values, [*others]
 
@@ -194,19 +194,21 @@ class Judge:
         valued = [at for at, value in enumerate(values) if value.outcome is None and SEEDLESS not in value.findings]
         others: list[CheckResult | None] = [None] * len(checks)
         if valued:
-            caller = self._caller(task, 1, inspects=False)
-            for at, other in zip(valued, await caller.evaluate([checks[at] for at in valued])):
+            evaluator = self._evaluator(task, 1, inspects=False)
+            for at, other in zip(valued, await evaluator.evaluate([checks[at] for at in valued])):
                 others[at] = other
         return values, others
 
-    def _caller(self, task: Task, seed: int = 0, inspects: bool = True) -> Caller:
-        return Caller(self._scheduler, task, self._seeds[seed], self._audit, inspects)
+    def _evaluator(self, task: Task, seed: int = 0, inspects: bool = True) -> CallEvaluator:
+        return CallEvaluator(self._scheduler, task, self._seeds[seed], self._audit, inspects)
 
-    def is_suspect(self, call: int) -> bool:
+    def is_suspect(self, rpc_id: int) -> bool:
         """Has an audit shown that checks of this gRPC call which shared a worker cannot be believed?"""
-        return self._audit.is_suspect(call)
+        return self._audit.is_suspect(rpc_id)
 
-    async def _settle(self, caller: Caller, check: CallCheck, value: CheckResult, reading: Reading) -> CheckResult:
+    async def _settle(
+        self, evaluator: CallEvaluator, check: CallCheck, value: CheckResult, reading: Reading
+    ) -> CheckResult:
         """Compare a value with what was expected."""
         if value.outcome is not None:
             return value
@@ -216,7 +218,7 @@ class Judge:
             return invalid(f"the expected value: {reading.text}")
         if reading.kind is Kind.CONSTANT:
             return outcomes.compare(value, reading.canonical)
-        expected = await caller.evaluate_expected(check.expected or "")
+        expected = await evaluator.evaluate_expected(check.expected or "")
         return settle_expression(value, expected)
 
     # ---- scripts -----------------------------------------------------------------------------------------------
@@ -234,8 +236,8 @@ class Judge:
         calls = [CallCheck(checks[at].id, kinds[at].text, None) for at in simple]
         if calls:
             strict = task if task.require is not None else replace(task, require=Assurance.SEPARATED)
-            caller = self._caller(strict)
-            values = await caller.believed(calls, await caller.evaluate(calls))
+            evaluator = self._evaluator(strict)
+            values = await evaluator.believed(calls, await evaluator.evaluate(calls))
             for at, value in zip(list(simple), values):
                 if value.detail.endswith(ONLY_BESIDE):
                     simple.remove(at)  # not a call of a name: two processes, as for any other script
@@ -264,7 +266,7 @@ class Judge:
     # ---- programs ----------------------------------------------------------------------------------------------
 
     async def _judge_stdio(self, task: Task, checks: list[StdioCheck], emit: Emit) -> None:
-        checkers = {source: self._caller(each) for source, each in checkers_of(task, checks).items()}
+        checkers = {source: self._evaluator(each) for source, each in checkers_of(task, checks).items()}
 
         async def run_alone(check: StdioCheck) -> Printed:
             return await run_stdio(self._scheduler, task, check, self._seeds[0])

@@ -51,12 +51,12 @@ class SeriesJudge:
         try:
             judged = self._judged(result, job.asked, series)
             if judged is not None and result.audited:
-                audited = Audited(self._task.call, self._task.id, self._check.id)
+                audited = Audited(self._task.rpc_id, self._task.id, self._check.id)
                 await self._audit.run_again(audited, judged, self.run_alone)
         finally:
             result.leave()
         await result.settled()
-        if judged is not None and judged.shared and self._audit.is_suspect(self._task.call):
+        if judged is not None and judged.shared and self._audit.is_suspect(self._task.rpc_id):
             return None
         return judged
 
@@ -66,7 +66,7 @@ class SeriesJudge:
 
     def _job(self, series: Series, entry_point: str) -> Job:
         task = self._task
-        may_share = task.share and self._scheduler.kinds.seals(task.runtime) and not self._audit.is_suspect(task.call)
+        may_share = task.share and self._scheduler.kinds.seals(task.runtime) and not self._audit.is_suspect(task.rpc_id)
         flags = payloads.SERIES | (payloads.SHARE if may_share else 0)
         program = encoded(task.program)
         fields = [payloads.CALLS_FLAGS.pack(flags), program, entry_point.encode(), series.calls]
@@ -75,7 +75,7 @@ class SeriesJudge:
         limits = job.limits
         job.limits = replace(limits, cpu_ms=min(limits.cpu_ms, _CPU_MS), wall_ms=min(limits.wall_ms, _WALL_MS))
         job.asked = Asked(output=limits.output_bytes)
-        job.call, job.may_share = task.call, may_share
+        job.rpc_id, job.may_share = task.rpc_id, may_share
         return job
 
     def _judged(self, result: Result, asked: Asked, series: Series) -> CheckResult | None:

@@ -72,7 +72,7 @@ class Runs:
 
     @property
     def _is_suspect(self) -> bool:
-        return self._audit.is_suspect(self._task.call)
+        return self._audit.is_suspect(self._task.rpc_id)
 
     def _may_share(self) -> bool:
         task, key = self._task, self._key()
@@ -126,7 +126,7 @@ class Runs:
         fields = [self._program, *[encoded(check.stdin) for check in checks]]
         job = job_for(self._scheduler, task, messages.JOB_STREAMS, fields, self._hash_seed, [self._program])
         job.setting = b""  # those with one are alone
-        job.checks, job.call, job.seals = len(checks), task.call, len(checks) + 1
+        job.checks, job.rpc_id, job.seals = len(checks), task.rpc_id, len(checks) + 1
         job.asked = Asked(count=len(checks), kinds=ENDS, output=task.limits.output_bytes)
         return job
 
@@ -153,4 +153,4 @@ class Runs:
         async def run_alone() -> CheckResult:
             return (await self._alone(check))[0]
 
-        await self._audit.run_again(Audited(self._task.call, self._task.id, check.id), shared, run_alone)
+        await self._audit.run_again(Audited(self._task.rpc_id, self._task.id, check.id), shared, run_alone)

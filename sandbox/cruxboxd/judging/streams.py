@@ -10,7 +10,7 @@ from dataclasses import replace
 from cruxcell.protocol import messages
 from cruxcell.protocol.payloads import RUN_ONLY, STDIO_FLAGS
 
-from cruxboxd.judging.calls import Caller
+from cruxboxd.judging.calls import CallEvaluator
 from cruxboxd.judging.charging import one_answer, read_single
 from cruxboxd.judging.comparing import is_same
 from cruxboxd.judging.jobs import job_for
@@ -30,7 +30,7 @@ async def run_stdio(scheduler: Scheduler, task: Task, check: StdioCheck, hash_se
     return _with_output(judged, result, task), result.streams[0]
 
 
-async def settle(check: StdioCheck, judged: CheckResult, out: bytes, checkers: Caller | None) -> CheckResult:
+async def settle(check: StdioCheck, judged: CheckResult, out: bytes, checkers: CallEvaluator | None) -> CheckResult:
     """The result of a run, with what it printed compared, or judged by a checker in a worker of its own: `checkers`
     runs that."""
     if judged.outcome is not None:
@@ -126,7 +126,7 @@ def checkers_of(task: Task, checks: Sequence[StdioCheck]) -> dict[str, Task]:
     }
 
 
-async def _ask_checker(checkers: Caller, check: StdioCheck, out: bytes, judged: CheckResult) -> CheckResult:
+async def _ask_checker(checkers: CallEvaluator, check: StdioCheck, out: bytes, judged: CheckResult) -> CheckResult:
     """PASSED or FAILED as the checker says; FAILED, too, if it says neither of what was printed and is known to work.
 
     What was printed is hostile: it can make a checker raise, hang or return something else. That is the candidate's
@@ -155,7 +155,7 @@ def _call(check: StdioCheck, printed: str) -> str:
     return f"check({', '.join([ascii(each) for each in (check.stdin, printed, check.expected_stdout)])})"
 
 
-async def _say(checkers: Caller, check: StdioCheck, call: str) -> tuple[Outcome | None, str]:
+async def _say(checkers: CallEvaluator, check: StdioCheck, call: str) -> tuple[Outcome | None, str]:
     """The checker's answer and a sentence; None for an answer other than True and False."""
     said = (await checkers.believed([asked := CallCheck(check.id, call, None)], await checkers.evaluate([asked])))[0]
     if said.outcome is Outcome.SANDBOX_ERROR:

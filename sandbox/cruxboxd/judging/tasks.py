@@ -127,7 +127,7 @@ class Task:
     step_count: StepCount
     tenant: str = ""
     interactive: bool = False
-    call: int = 0  # which of the open calls asked for it
+    rpc_id: int = 0  # which of the open RPCs asked for it
     together: bool = False  # its checks share a worker whatever the program is, and may see traces of each other
     counts_steps: bool = True  # of scripts and programs; those of calls are always counted
     setting: Setting = PLAIN_SETTING  # of all its programs

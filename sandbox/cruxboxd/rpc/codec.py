@@ -41,12 +41,12 @@ class Offer:
 
 
 @dataclass(frozen=True)
-class Caller:
+class Origin:
     """The tenant of a request, and its default priority."""
 
     tenant: str = ""
     interactive: bool = True
-    call: int = 0
+    rpc_id: int = 0
 
 
 def outline_of(data: bytes, outline: Outline) -> Iterator[None]:
@@ -61,7 +61,7 @@ def outline_of(data: bytes, outline: Outline) -> Iterator[None]:
         raise RequestError("tasks is empty; a request holds at least one task")
 
 
-def read_tasks(data: bytes, outline: Outline, offer: Offer, caller: Caller, tasks: list[Task]) -> Iterator[None]:
+def read_tasks(data: bytes, outline: Outline, offer: Offer, origin: Origin, tasks: list[Task]) -> Iterator[None]:
     """Append the tasks of a request to `tasks`, in steps of about a millisecond.
 
     Raises RequestError at the first thing that is wrong with the request. What is wrong with one check is that check's
@@ -84,7 +84,7 @@ def read_tasks(data: bytes, outline: Outline, offer: Offer, caller: Caller, task
         if key not in known:
             if len(known) >= MAX_DISTINCT_OPTIONS:
                 raise RequestError(f"a request holds tasks with at most {MAX_DISTINCT_OPTIONS} different options")
-            known[key] = _read_options(task, options, where, offer, caller)
+            known[key] = _read_options(task, options, where, offer, origin)
         checks: list[Check] = []
         setting, fault = read_setting(task, "", offer.folder)
         fault = fault_of_text(task.program, "program", may_be_empty=True) or fault
@@ -95,8 +95,8 @@ def read_tasks(data: bytes, outline: Outline, offer: Offer, caller: Caller, task
                 id=task.id,
                 program=task.program,
                 checks=checks,
-                tenant=caller.tenant,
-                call=caller.call,
+                tenant=origin.tenant,
+                rpc_id=origin.rpc_id,
                 setting=setting,
                 **known[key],
             )
@@ -125,7 +125,7 @@ def check_id(value: str, where: str, seen: set[str]) -> None:
     seen.add(value)
 
 
-def _read_options(task: pb.Task, common: pb.Options, where: str, offer: Offer, caller: Caller) -> dict[str, Any]:
+def _read_options(task: pb.Task, common: pb.Options, where: str, offer: Offer, origin: Origin) -> dict[str, Any]:
     """Fields of a Task: the task's options over the request's."""
     options = pb.Options()
     options.CopyFrom(common)
@@ -143,7 +143,7 @@ def _read_options(task: pb.Task, common: pb.Options, where: str, offer: Offer, c
         "repeat": _read_repeat(options.repeat, where),
         "step_count": _read_step_count(options, where),
         "counts_steps": bool(options.step_count or options.limits.steps),
-        "interactive": _read_priority(options, where, caller),
+        "interactive": _read_priority(options, where, origin),
     }
 
 
@@ -210,9 +210,9 @@ def _read_step_count(options: pb.Options, where: str) -> StepCount:
     return StepCount(value or StepCount.INSTRUCTIONS.value)
 
 
-def _read_priority(options: pb.Options, where: str, caller: Caller) -> bool:
+def _read_priority(options: pb.Options, where: str, origin: Origin) -> bool:
     value = _enum(options.priority, pb.Priority, f"{where}.options.priority")
-    return value == pb.PRIORITY_INTERACTIVE if value else caller.interactive
+    return value == pb.PRIORITY_INTERACTIVE if value else origin.interactive
 
 
 # ---- answers -----------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """Ends the connections of callers whom nobody knows and who do not stop calling, or sending.
 
 gRPC offers no way to end a connection, so this module looks for its socket among the descriptors of the process and
-resets it; gRPC finds it closed by its peer. A proxy may send the calls of many callers on one connection: as long
-as a call of a tenant is open on it, it stays. The connections of a unix socket cannot be told apart, and stay.
+resets it; gRPC finds it closed by its peer. A proxy may send the RPCs of many callers on one connection: as long
+as an RPC of a tenant is open on it, it stays. The connections of a unix socket cannot be told apart, and stay.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ log = logging.getLogger(__name__)
 
 MOST_REFUSALS, _WINDOW_S = 64, 1.0
 _ENOUGH = 1 << 30
-# gRPC reads a header block to its end, however long. Of a call that nobody has taken over yet, a stream's window (64
-# KiB) may be on the way. So this much may come on a connection beside its calls; what comes slowly is forgiven.
+# gRPC reads a header block to its end, however long. Of an RPC that nobody has taken over yet, a stream's window (64
+# KiB) may be on the way. So this much may come on a connection beside its RPCs; what comes slowly is forgiven.
 MOST_BYTES, _FORGIVEN_A_S, _LOOK_S = 2 << 20, 64 << 10, 0.2
-BYTES_OF_A_CALL = 128 << 10  # its headers (16 KiB) and its window, twice the sum
-_GRACE_S = 1.0  # after a call of a tenant has ended, what it had sent may still come
+BYTES_OF_AN_RPC = 128 << 10  # its headers (16 KiB) and its window, twice the sum
+_GRACE_S = 1.0  # after an RPC of a tenant has ended, what it had sent may still come
 _BYTES_RECEIVED = 128  # where `struct tcp_info` has them
 _LIBC = ctypes.CDLL(None)
 _NOBODY = bytes(16)  # AF_UNSPEC: to connect a socket to it resets the connection that it has
@@ -44,18 +44,18 @@ Address = tuple[Union[ipaddress.IPv4Address, ipaddress.IPv6Address], int]
 
 @dataclass
 class _Flow:
-    """What came on a connection beside its calls, as it was when somebody looked."""
+    """What came on a connection beside its RPCs, as it was when somebody looked."""
 
     received: int = 0
-    calls: int = 0
+    rpcs: int = 0
     level: float = 0.0
     looked: float = 0.0
     is_ended: bool = False
 
 
 class Connections:
-    """Counts, for each peer, the calls of tenants that are open, and the calls without identity in a second; and the
-    bytes of connections beside the calls on them."""
+    """Counts, for each peer, the RPCs of tenants that are open, and the RPCs without identity in a second; and the
+    bytes of connections beside the RPCs on them."""
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
@@ -64,27 +64,27 @@ class Connections:
         self._since = 0.0
         self._ending: asyncio.Future[int] | None = None
         self._known: dict[str, Address] = {}
-        self._calls: Counter[Address] = Counter()
-        self._tenants: dict[Address, float] = {}  # when a call of a tenant has ended there; infinity while one is open
+        self._rpcs: Counter[Address] = Counter()
+        self._tenants: dict[Address, float] = {}  # when an RPC of a tenant has ended there; infinity while one is open
         self._flows: dict[Address, _Flow] = {}
 
     def opened(self, peer: str) -> None:
-        """A call of a tenant is open."""
+        """An RPC of a tenant is open."""
         self._open[peer] += 1
         address = self._know(peer)
         if address is not None:
             self._tenants[address] = math.inf
 
     def _know(self, peer: str) -> Address | None:
-        """A call has come from there, and may have brought its headers and a window."""
+        """An RPC has come from there, and may have brought its headers and a window."""
         address = self._known.get(peer) or address_of(peer)
         if address is not None:
             self._known[peer] = address
-            self._calls[address] += 1
+            self._rpcs[address] += 1
         return address
 
     def closed(self, peer: str) -> None:
-        """A call of a tenant has ended."""
+        """An RPC of a tenant has ended."""
         self._open[peer] -= 1
         if not self._open[peer]:
             del self._open[peer]
@@ -92,7 +92,7 @@ class Connections:
                 self._tenants[self._known[peer]] = time.monotonic()
 
     def refused(self, peer: str) -> None:
-        """A call without identity was refused. Ends the connection if it had too many in a second, one at a time."""
+        """An RPC without identity was refused. Ends the connection if it had too many in a second, one at a time."""
         self._know(peer)
         now = time.monotonic()
         if now - self._since > _WINDOW_S:
@@ -113,7 +113,7 @@ class Connections:
         return asyncio.get_running_loop().run_in_executor(None, end, address)
 
     async def watch(self) -> None:
-        """End connections that send much without a call; until cancelled."""
+        """End connections that send much without an RPC; until cancelled."""
         while True:
             await asyncio.sleep(_LOOK_S)
             now, looked_for = time.monotonic(), set(self._known)  # a connection may come, and call, meanwhile
@@ -127,18 +127,18 @@ class Connections:
         ending = []
         self._flows = {address: self._flows.get(address) or _Flow(looked=now) for address in found}
         for address, flow in self._flows.items():
-            received, calls = found[address], self._calls[address]
-            allowed = _FORGIVEN_A_S * (now - flow.looked) + BYTES_OF_A_CALL * (calls - flow.calls)
+            received, rpcs = found[address], self._rpcs[address]
+            allowed = _FORGIVEN_A_S * (now - flow.looked) + BYTES_OF_AN_RPC * (rpcs - flow.rpcs)
             beside = max(0.0, flow.level - allowed + received - flow.received)
             flow.level = 0.0 if self._is_tenants(address, now) else beside
-            flow.received, flow.calls, flow.looked = received, calls, now
+            flow.received, flow.rpcs, flow.looked = received, rpcs, now
             if flow.level > MOST_BYTES and not flow.is_ended:
                 flow.is_ended = True
                 ending.append(address)
         return ending
 
     def _is_tenants(self, address: Address, now: float) -> bool:
-        """Is a call of a tenant open there, or was one a moment ago?"""
+        """Is an RPC of a tenant open there, or was one a moment ago?"""
         return now < self._tenants.get(address, -math.inf) + _GRACE_S
 
     def _forget(self, found: Container[Address], looked_for: Iterable[str]) -> None:
@@ -147,7 +147,7 @@ class Connections:
             address = self._known.get(peer)
             if address is not None and address not in found and peer not in self._open:
                 del self._known[peer]
-                self._calls.pop(address, None)
+                self._rpcs.pop(address, None)
                 self._tenants.pop(address, None)
 
 

@@ -1,9 +1,9 @@
 """Bounds the headers that the event loop makes objects of.
 
-gRPC refuses a call whose headers are over `MOST_HEADER_BYTES`. But a header block that never ends is read on, and when
-its connection ends, the call is handed over with all of it: the event loop would make an object of each header, before
+gRPC refuses an RPC whose headers are over `MOST_HEADER_BYTES`. But a header block that never ends is read on, and when
+its connection ends, the RPC is handed over with all of it: the event loop would make an object of each header, before
 any interceptor is asked, at 10 to 40 ms for each MiB. gRPC has no setting for that. It makes the objects with
-a class that this module replaces by a function that counts, and breaks off what no call can have.
+a class that this module replaces by a function that counts, and breaks off what no RPC can have.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _NAME = "_Metadatum"
 
 
 class Counted:
-    """Makes headers, until a call has too many.
+    """Makes headers, until an RPC has too many.
 
     Args:
         make: makes one of a key and a value.
-        too_many: told when a call had too many.
+        too_many: told when an RPC had too many.
     """
 
     def __init__(self, make: Callable[[Any, Any], Any], too_many: Callable[[], None]) -> None:
@@ -43,11 +43,11 @@ class Counted:
         return self.make(key, value)
 
     def complete(self) -> None:
-        """Those of a call are all there: the next are another's."""
+        """Those of an RPC are all there: the next are another's."""
         self._count = 0
 
     def _end_with_pass(self) -> None:
-        """Those of a call are made in one pass of the event loop; a client's count nowhere."""
+        """Those of an RPC are made in one pass of the event loop; a client's count nowhere."""
         try:
             asyncio.get_running_loop().call_soon(self.complete)
         except RuntimeError:
@@ -55,7 +55,7 @@ class Counted:
 
 
 def bound(too_many: Callable[[], None]) -> Counted:
-    """Bound the headers of calls in this process; `too_many` is told of each call that had more."""
+    """Bound the headers of RPCs in this process; `too_many` is told of each RPC that had more."""
     make: Any = getattr(cygrpc, _NAME, None)
     counted = Counted(make.make if isinstance(make, Counted) else make, too_many)
     if make is not None:

@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 _EOF: Any = grpc.aio.EOF  # type: ignore[attr-defined]
 _OPEN_TO_ALL = "/grpc.health.v1.Health/"
 REQUEST_ID_KEY = "x-request-id"
-# A call with one message sends it within so many seconds.
+# An RPC with one message sends it within so many seconds.
 _MESSAGE_S = 60
 # Messages that are parsed as a whole (reflection's, say) are small.
 _MOST_PARSED = 1 << 16
@@ -53,7 +53,7 @@ _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
 
 
 @dataclass(eq=False)
-class Call:
+class Rpc:
     """One open RPC. What is needed of `context` after its end must be read before."""
 
     method: str
@@ -67,10 +67,10 @@ class Call:
     at_end: list[Callable[[], None]] = field(default_factory=list)
     is_ended_by_us: bool = False
     task: asyncio.Task[Any] | None = None
-    number: int = field(default_factory=itertools.count(1).__next__)
+    id: int = field(default_factory=itertools.count(1).__next__)
 
 
-current_call: ContextVar[Call] = ContextVar("current_call")
+current_rpc: ContextVar[Rpc] = ContextVar("current_rpc")
 
 
 def away() -> Refused:
@@ -91,7 +91,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         self.connections = Connections(observer)
         self._questions = Starts(QUESTIONS)
         self._headers = headers.bound(lambda: observer.refused("", "too_large"))
-        self._open: set[Call] = set()
+        self._open: set[Rpc] = set()
         self._refused_bytes = 0
         self._empty = asyncio.Event()
         self.draining = asyncio.Event()
@@ -130,7 +130,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         starts = self._admission.starts if parse is None else self._questions
 
         async def behave(context: Context) -> None:
-            start = await starts.begin(current_call.get().tenant.name)
+            start = await starts.begin(current_rpc.get().tenant.name)
             try:
                 await _write(context, await answer(_parsed(parse, await _one_message(context)), context))
             except Refused:
@@ -151,35 +151,35 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
 
         return behave
 
-    # ---- one call ----------------------------------------------------------------------------------------------
+    # ---- one RPC ----------------------------------------------------------------------------------------------
 
     async def _refuse_headers(self, _requests: Any, context: Context) -> None:
-        """gRPC has a bound on headers, but hands over a call whose header block went on and on and was broken off."""
+        """gRPC has a bound on headers, but hands over an RPC whose header block went on and on and was broken off."""
         self._observer.refused("", "too_large")
         await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"the headers are over {MOST_HEADER_BYTES} bytes")
 
-    def _passing(self, method: str, metadata: Metadata, behave: Behaviour) -> Callable[[Any, Context], Awaitable[None]]:  # noqa: C901 - the ends a call may come to
+    def _passing(self, method: str, metadata: Metadata, behave: Behaviour) -> Callable[[Any, Context], Awaitable[None]]:  # noqa: C901 - the ends an RPC may come to
         async def answer(_requests: Any, context: Context) -> None:
-            """One call from its beginning to its end, however it ends."""
-            call = Call(
+            """One RPC from its beginning to its end, however it ends."""
+            rpc = Rpc(
                 method, _request_id(metadata), context, shown=shown_by(context, metadata), peer=context.peer(),
                 task=asyncio.current_task(),
             )  # fmt: skip
             began, code = time.monotonic(), "OK"
-            current_call.set(call)
+            current_rpc.set(rpc)
             refused: Refused | None = None
             try:
-                with self._entered(call), self._tracer.span(call.method, metadata):
+                with self._entered(rpc), self._tracer.span(rpc.method, metadata):
                     await behave(context)
             except Unidentified as error:
                 refused = Refused(grpc.StatusCode.UNAUTHENTICATED, "unidentified", str(error))
-                self.connections.refused(call.peer)
+                self.connections.refused(rpc.peer)
             except Refused as error:
                 # Without its traceback, whose frames hold the request for as long as somebody holds the exception.
                 refused = error.bare()
             except asyncio.CancelledError:
                 code = "CANCELLED"
-                if not call.is_ended_by_us:
+                if not rpc.is_ended_by_us:
                     raise
                 refused = away()
             except _Gone:
@@ -188,43 +188,43 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
                 code = "ABORTED"
                 raise
             except Exception:
-                log.exception("a call failed", extra={"request_id": call.request_id})
+                log.exception("a call failed", extra={"request_id": rpc.request_id})
                 refused = _FAILED.bare()
             finally:
                 code = code if refused is None else refused.code.name
-                _log_end(call, code, time.monotonic() - began)
-                for give_back in call.at_end:
+                _log_end(rpc, code, time.monotonic() - began)
+                for give_back in rpc.at_end:
                     give_back()
-                call.at_end.clear()
-                call.context = call.task = None  # else the call and its task hold each other until a collection
+                rpc.at_end.clear()
+                rpc.context = rpc.task = None  # else the RPC and its task hold each other until a collection
             if refused is not None:
-                await self._abort(call, context, refused)
+                await self._abort(rpc, context, refused)
 
         return answer
 
     @contextlib.contextmanager
-    def _entered(self, call: Call) -> Iterator[None]:
+    def _entered(self, rpc: Rpc) -> Iterator[None]:
         """Identified, counted and known as open."""
-        call.tenant = self._identity.tenant_of(call.shown)
+        rpc.tenant = self._identity.tenant_of(rpc.shown)
         if self.draining.is_set():
             raise away()
-        self._admission.enter(call.tenant)
-        self._open.add(call)
-        self.connections.opened(call.peer)
+        self._admission.enter(rpc.tenant)
+        self._open.add(rpc)
+        self.connections.opened(rpc.peer)
         try:
             yield
         finally:
-            self.connections.closed(call.peer)
-            self._admission.leave(call.tenant)
-            self._open.discard(call)
+            self.connections.closed(rpc.peer)
+            self._admission.leave(rpc.tenant)
+            self._open.discard(rpc)
             if not self._open:
                 self._empty.set()
 
-    async def _abort(self, call: Call, context: Context, refused: Refused) -> None:
-        if refused is not _FAILED and not call.is_ended_by_us:
-            self._observer.refused(call.tenant.name, refused.reason)
-        self._collect_after(call.received_bytes)
-        metadata: list[tuple[str, str | bytes]] = [(REQUEST_ID_KEY, call.request_id), *refused.metadata()]
+    async def _abort(self, rpc: Rpc, context: Context, refused: Refused) -> None:
+        if refused is not _FAILED and not rpc.is_ended_by_us:
+            self._observer.refused(rpc.tenant.name, refused.reason)
+        self._collect_after(rpc.received_bytes)
+        metadata: list[tuple[str, str | bytes]] = [(REQUEST_ID_KEY, rpc.request_id), *refused.metadata()]
         await context.abort(refused.code, refused.sentence, tuple(metadata))
 
     def _collect_after(self, size: int) -> None:
@@ -238,16 +238,16 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     # ---- the end of all ----------------------------------------------------------------------------------------
 
     async def drain(self, seconds: float) -> None:
-        """Refuse new calls; give open calls `seconds` to finish, then end the rest with UNAVAILABLE."""
+        """Refuse new RPCs; give open RPCs `seconds` to finish, then end the rest with UNAVAILABLE."""
         self.draining.set()
         if self._open:
             self._empty.clear()
             with contextlib.suppress(asyncio.TimeoutError):
                 await within(seconds, self._empty.wait())
-        for call in list(self._open):
-            call.is_ended_by_us = True
-            if call.task is not None:
-                call.task.cancel()
+        for rpc in list(self._open):
+            rpc.is_ended_by_us = True
+            if rpc.task is not None:
+                rpc.task.cancel()
 
 
 _FAILED = Refused(grpc.StatusCode.INTERNAL, "failed", "an internal error of the server; its log has the request id")
@@ -270,7 +270,7 @@ def _is_too_long(metadata: Metadata) -> bool:
 
 
 async def _one_message(context: Context) -> bytes:
-    """The message of a call that has one."""
+    """The message of an RPC that has one."""
     reading = asyncio.ensure_future(context.read())
     try:
         await asyncio.wait({reading}, timeout=_MESSAGE_S)
@@ -282,14 +282,14 @@ async def _one_message(context: Context) -> bytes:
         reading.cancel()
     if data is _EOF:
         raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "invalid", "the call ended without a request")
-    current_call.get().received_bytes += len(data)
+    current_rpc.get().received_bytes += len(data)
     return data  # type: ignore[no-any-return]
 
 
 async def _messages(context: Context, parse: Parse) -> AsyncIterator[Any]:
     """The messages of a stream."""
     while (data := await context.read()) is not _EOF:
-        current_call.get().received_bytes += len(data)
+        current_rpc.get().received_bytes += len(data)
         yield _parsed(parse, data)
 
 
@@ -314,16 +314,16 @@ def _request_id(metadata: Metadata) -> str:
     return secrets.token_hex(8)
 
 
-def _log_end(call: Call, code: str, seconds: float) -> None:
+def _log_end(rpc: Rpc, code: str, seconds: float) -> None:
     log.info(
         "call ended",
         extra={
-            "request_id": call.request_id,
-            "method": call.method,
-            "tenant": call.tenant.name,
-            "peer": call.peer,
+            "request_id": rpc.request_id,
+            "method": rpc.method,
+            "tenant": rpc.tenant.name,
+            "peer": rpc.peer,
             "code": code,
-            "checks": call.checks,
+            "checks": rpc.checks,
             "ms": round(seconds * 1000, 1),
         },
     )

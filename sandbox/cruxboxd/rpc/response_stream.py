@@ -22,7 +22,7 @@ _VERDICTS = 4 * _VERDICTS_A_MESSAGE
 
 
 class Answers:
-    """What is ready and has not left, of all calls: bounded for each call and for each tenant.
+    """What is ready and has not left, of all RPCs: bounded for each RPC and for each tenant.
 
     Args:
         has_room: called when something that was full is not full any more.
@@ -40,7 +40,7 @@ class Answers:
         self._held[tenant] = self.held(tenant) + size
 
     def gone(self, tenant: str, size: int, was_full: bool) -> None:
-        """So many bytes have left; `was_full` says whether their call was held up by them."""
+        """So many bytes have left; `was_full` says whether their RPC was held up by them."""
         before = self.held(tenant)
         self._held[tenant] = before - size
         if not self._held[tenant]:

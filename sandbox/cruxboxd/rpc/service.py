@@ -17,20 +17,20 @@ from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.outcomes import CheckResult
 from cruxboxd.judging.tasks import Check as OneCheck
 from cruxboxd.judging.tasks import Task
-from cruxboxd.rpc.call_work import CallWork, slices
 from cruxboxd.rpc.codec import (
     BYTES_A_PART,
-    Caller,
     Offer,
+    Origin,
     RequestError,
     Stamp,
     outline_of,
     read_tasks,
     write_verdict,
 )
-from cruxboxd.rpc.interceptor import Call, Interceptor, away, current_call
+from cruxboxd.rpc.interceptor import Interceptor, Rpc, away, current_rpc
 from cruxboxd.rpc.outline import Outline
 from cruxboxd.rpc.response_stream import Answers, ResponseStream
+from cruxboxd.rpc.rpc_work import RpcWork, slices
 from cruxboxd.rpc.wire import field
 from cruxboxd.settings.config import MIB
 from cruxboxd.shared.observer import Observer
@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 
 # More than this in one answer is refused: no client could take it.
 _BYTES_AN_ANSWER = 64 * MIB
-_BYTES_OF_ANSWERS = 256 * MIB  # of one tenant's calls together
+_BYTES_OF_ANSWERS = 256 * MIB  # of one tenant's RPCs together
 _ANSWERS_WAIT_S = 1.0
 _VERDICTS_A_STEP = 256
 _VERDICTS = 1  # the field of CheckResponse
 
 
 class SandboxService:
-    """The service of sandbox.proto. Every method has passed the interceptor; `current_call` is the RPC.
+    """The service of sandbox.proto. Every method has passed the interceptor; `current_rpc` is the RPC.
 
     Requests arrive as bytes. They are counted before admission and parsed afterwards, in slices. Verdicts leave as
     bytes. Each is encoded when it is known, so that no response is encoded in one step.
@@ -84,29 +84,29 @@ class SandboxService:
 
     async def Check(self, request: bytes, context: Context) -> bytes:
         """One batch, one answer."""
-        call = current_call.get()
-        tasks, ticket = await self._take(request, call)
+        rpc = current_rpc.get()
+        tasks, ticket = await self._take(request, rpc)
         del request
-        answer = _Answer(self._write, self._answers, call.tenant.name)
-        call.at_end.append(answer.gone)
-        work = CallWork(self._judge, answer.emit)
+        answer = _Answer(self._write, self._answers, rpc.tenant.name)
+        rpc.at_end.append(answer.gone)
+        work = RpcWork(self._judge, answer.emit)
         try:
             await work.add(tasks, ticket)
             await work.finish()
-            if self._judge.is_suspect(call.number):
+            if self._judge.is_suspect(rpc.id):
                 for part in slices(answer.shared(tasks)):
                     await self._judge.judge(part, answer.emit)
         finally:
             await work.cancel()
         parts: list[bytes] = []
-        await self._turns.run(call.tenant.name, answer.in_order(tasks, parts))
+        await self._turns.run(rpc.tenant.name, answer.in_order(tasks, parts))
         return b"".join(parts)
 
     async def CheckStream(self, requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
         """Batches are judged as they come, several at a time; verdicts leave as they are known."""
-        stream = ResponseStream(self._answers, current_call.get().tenant.name)
+        stream = ResponseStream(self._answers, current_rpc.get().tenant.name)
         current_outlet.set(stream)
-        judging = asyncio.create_task(self._judge_stream(requests, current_call.get(), stream))
+        judging = asyncio.create_task(self._judge_stream(requests, current_rpc.get(), stream))
         try:
             async for response in stream.responses():
                 yield response
@@ -117,17 +117,17 @@ class SandboxService:
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await judging
 
-    async def _judge_stream(self, requests: AsyncIterator[bytes], call: Call, stream: ResponseStream) -> None:
+    async def _judge_stream(self, requests: AsyncIterator[bytes], rpc: Rpc, stream: ResponseStream) -> None:
         """Judge what comes until the client, or this server, has had enough; then finish what was begun."""
 
         async def emit(task: Task, check: OneCheck, judged: CheckResult, second: CheckResult | None) -> None:
             await stream.put(self._write(task, check, judged, second))
 
-        work = CallWork(self._judge, emit)
+        work = RpcWork(self._judge, emit)
         try:
             async for request in _until(self._interceptor.draining, requests):
-                call.tenant = self._identity.tenant_of(call.shown)  # a token may have been withdrawn meanwhile
-                tasks, ticket = await self._begin(request, call, work)
+                rpc.tenant = self._identity.tenant_of(rpc.shown)  # a token may have been withdrawn meanwhile
+                tasks, ticket = await self._begin(request, rpc, work)
                 del request
                 stream.expect(sum(len(task.checks) for task in tasks))
                 await work.add(tasks, ticket)
@@ -138,21 +138,21 @@ class SandboxService:
             stream.close()
             await work.cancel()
 
-    async def _begin(self, data: bytes, call: Call, work: CallWork) -> tuple[list[Task], Ticket]:
+    async def _begin(self, data: bytes, rpc: Rpc, work: RpcWork) -> tuple[list[Task], Ticket]:
         """Let a request of a stream in. It needs a place to begin if nothing of its stream is under way: who opens a
         stream to leave it takes one each time, and who stays takes one for all."""
         if work.has_work():
-            return await self._take(data, call, work)
-        start = await self._admission.starts.begin(call.tenant.name)
+            return await self._take(data, rpc, work)
+        start = await self._admission.starts.begin(rpc.tenant.name)
         try:
-            tasks, ticket = await self._take(data, call, work)
+            tasks, ticket = await self._take(data, rpc, work)
         except Refused:
             start.refused()
             raise
         ticket.answered = start.answered
         return tasks, ticket
 
-    async def _take(self, data: bytes, call: Call, stream: CallWork | None = None) -> tuple[list[Task], Ticket]:
+    async def _take(self, data: bytes, rpc: Rpc, stream: RpcWork | None = None) -> tuple[list[Task], Ticket]:
         """Let a request in, and only then parse it. What it costs to read is the tenant's.
 
         Args:
@@ -163,29 +163,29 @@ class SandboxService:
         Returns:
             Its tasks, and the ticket for them. Raises Refused.
         """
-        name = call.tenant.name
+        name = rpc.tenant.name
         outline, tasks = Outline(), list[Task]()
         if stream is None:
-            self._admission.ask(call.tenant, 1, len(data))
+            self._admission.ask(rpc.tenant, 1, len(data))
         try:
             await self._turns.run(name, outline_of(data, outline))
         except RequestError as error:
             raise _invalid(error) from None
         size = len(data) + BYTES_A_PART * (outline.checks + len(outline.tasks))
         if stream is None:
-            ticket = self._admission.take(call.tenant, outline.checks, size)
+            ticket = self._admission.take(rpc.tenant, outline.checks, size)
         else:
-            ticket = await self._admission.take_when_possible(call.tenant, outline.checks, size, stream.has_work)
+            ticket = await self._admission.take_when_possible(rpc.tenant, outline.checks, size, stream.has_work)
         try:
-            caller = Caller(name, stream is None, call.number)
-            await self._turns.run(name, read_tasks(data, outline, self._offer, caller, tasks))
+            origin = Origin(name, stream is None, rpc.id)
+            await self._turns.run(name, read_tasks(data, outline, self._offer, origin, tasks))
         except RequestError as error:
             ticket.close()
             raise _invalid(error) from None
         except BaseException:
             ticket.close()
             raise
-        call.checks += outline.checks
+        rpc.checks += outline.checks
         return tasks, ticket
 
     def _write(self, task: Task, check: OneCheck, judged: CheckResult, second: CheckResult | None) -> bytes:

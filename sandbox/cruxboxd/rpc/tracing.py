@@ -23,7 +23,7 @@ class Tracer:
 
     @contextlib.contextmanager
     def span(self, method: str, metadata: Iterable[tuple[str, Any]]) -> Iterator[None]:
-        """A span around a call, named as gRPC names the method."""
+        """A span around an RPC, named as gRPC names the method."""
         if self._trace is None:
             yield
             return

@@ -3,7 +3,7 @@
 A fork costs as much as dozens of small checks, so under load all jobs that may share a worker do. These rules keep a
 verdict independent of the other jobs in the worker:
 
-* only jobs of one call of one client, with the same limits, runtime and hash seed, and only programs that the worker
+* only jobs of one RPC of one client, with the same limits, runtime and hash seed, and only programs that the worker
   finds to be hermetic before it runs them (`cruxcell.analysis.hermetic`); any other runs again, alone;
 * an end that earlier jobs may have caused (a crash, out of memory, a report too large) is attributed to none of them:
   the running job runs again alone. Clocks and step limits start anew for each check, so their results stand;
@@ -133,12 +133,12 @@ def bundle(jobs: Sequence[Job], again: Callable[[Job], None], draw: Callable[[in
 
 def companions(head: Job, checks: int) -> Callable[[Job], bool]:
     """A filter that lets jobs pass that go with `head` in one worker, until there are `checks` checks in all."""
-    ours = head.call, head.key, head.limits
+    ours = head.rpc_id, head.key, head.limits
     room, space = min(checks, MOST_CHECKS) - head.checks, _MOST_BYTES - head.size
 
     def goes_along(job: Job) -> bool:
         nonlocal room, space
-        if not job.may_share or (job.call, job.key, job.limits) != ours:
+        if not job.may_share or (job.rpc_id, job.key, job.limits) != ours:
             return False
         if job.checks > room or job.size > space:
             return False

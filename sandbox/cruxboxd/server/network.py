@@ -26,7 +26,7 @@ from cruxboxd.tenancy.admission import Admission
 log = logging.getLogger(__name__)
 
 SERVICE = pb.DESCRIPTOR.services_by_name["Sandbox"].full_name
-# What is left for the transport once every call has been answered.
+# What is left for the transport once every RPC has been answered.
 _STOP_S = 1.0
 _MOST_CONNECTIONS = 4_096
 _HANDSHAKE_MS = 20_000
@@ -90,7 +90,7 @@ def _channel_options(config: Config) -> list[tuple[str, int]]:
         # Both bounds on headers are equal: between two different ones gRPC refuses at random.
         ("grpc.max_metadata_size", MOST_HEADER_BYTES),
         ("grpc.absolute_max_metadata_size", MOST_HEADER_BYTES),
-        # Where a connection proves fast, gRPC would let megabytes of each stream come before anybody has taken the call
+        # Where a connection proves fast, gRPC would let megabytes of each stream come before anybody has taken the RPC
         # over. A message that is awaited gets as much room as it needs in any case.
         ("grpc.http2.bdp_probe", 0),
         # Clients keep silent streams alive through NATs; that is allowed, a ping flood is not.
@@ -99,7 +99,7 @@ def _channel_options(config: Config) -> list[tuple[str, int]]:
         ("grpc.keepalive_time_ms", 30_000),
         ("grpc.keepalive_timeout_ms", 20_000),
         ("grpc.http2.max_ping_strikes", 5),
-        # A connection without any call is closed after a while: clients that vanished hold no descriptor for ever.
+        # A connection without any RPC is closed after a while: clients that vanished hold no descriptor for ever.
         ("grpc.max_connection_idle_ms", 600_000),
         ("grpc.so_reuseport", 0),
         # What strangers can hold open: connections, and how long one may take to say anything at all.
@@ -108,7 +108,7 @@ def _channel_options(config: Config) -> list[tuple[str, int]]:
     ]
     if config.tls_client_ca:
         # A certificate is checked only when a connection is made. All connections therefore end at an age, also those
-        # whose authority was withdrawn. Open calls have a third of that age more to finish.
+        # whose authority was withdrawn. Open RPCs have a third of that age more to finish.
         age = int(config.connection_age_s * 1000)
         options += [("grpc.max_connection_age_ms", age), ("grpc.max_connection_age_grace_ms", age // 3)]
     return options

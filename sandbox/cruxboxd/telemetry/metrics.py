@@ -11,7 +11,7 @@ from cruxboxd.judging.tasks import Task
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.seccomp.table import TABLE
 from cruxboxd.shared.observer import Observer
-from cruxboxd.telemetry.verdict_counts import Tally
+from cruxboxd.telemetry.verdict_counts import VerdictCounts
 
 _SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
 # Each tenant is a label value; certificates could name any number of them.
@@ -26,8 +26,8 @@ class Metrics(Observer):
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._tenants: set[str] = set()
-        self._tally = Tally(_SECONDS)
-        self.registry.register(self._tally)
+        self._verdict_counts = VerdictCounts(_SECONDS)
+        self.registry.register(self._verdict_counts)
         self._restarts = self._counter("cruxbox_zygote_restarts", "Zygotes that ended unasked")
         self._errors = self._counter("cruxbox_sandbox_errors", "Our own failures", ("reason",))
         self._violations = self._counter("cruxbox_violations", "Forbidden system calls, forged reports", ("syscall",))
@@ -72,7 +72,7 @@ class Metrics(Observer):
 
     def verdict(self, task: Task, judged: CheckResult) -> None:
         outcome = judged.outcome or Outcome.SANDBOX_ERROR
-        self._tally.add(outcome.name, self._tenant(task.tenant), task.runtime, judged)
+        self._verdict_counts.add(outcome.name, self._tenant(task.tenant), task.runtime, judged)
         if outcome is Outcome.VIOLATION:
             self._violations.labels(violated(judged)).inc()
         elif outcome is Outcome.SANDBOX_ERROR:

@@ -36,7 +36,7 @@ class Times:
         return HistogramMetricFamily(name, text, buckets=buckets, sum_value=self._sum)
 
 
-class Tally(Collector):
+class VerdictCounts(Collector):
     """Counts verdicts. Everything but `collect` is called in one thread."""
 
     def __init__(self, bounds: Sequence[float]) -> None:

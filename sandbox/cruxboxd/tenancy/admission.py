@@ -15,8 +15,8 @@ from cruxboxd.tenancy.refusal import Refused, full
 from cruxboxd.tenancy.starts import LEAST_PLACES, PLACES_A_WORKER, Starts
 from cruxboxd.tenancy.tenants import Tenant
 
-CALLS = 4_096
-CALLS_A_TENANT = 1_024
+RPCS = 4_096
+RPCS_A_TENANT = 1_024
 _LEAST_WAIT_S, _MOST_WAIT_S = 0.2, 5.0
 _MOST_QUOTA_WAIT_S = 60.0
 
@@ -27,7 +27,7 @@ class _Held:
 
     checks: int = 0
     bytes: int = 0
-    calls: int = 0
+    rpcs: int = 0
 
 
 class Ticket:
@@ -66,7 +66,7 @@ class Admission:
     def __init__(
         self, config: Config, shared: bool, queue_age_s: Callable[[], float], cpu_wait_s: Callable[[str], float]
     ) -> None:
-        self._most = _Held(config.queue_checks, config.queue_bytes, CALLS)
+        self._most = _Held(config.queue_checks, config.queue_bytes, RPCS)
         self._shared = shared
         self._queue_age_s, self._cpu_wait_s = queue_age_s, cpu_wait_s
         self._all = _Held()
@@ -79,20 +79,20 @@ class Admission:
         """Checks that were accepted and have no verdict yet."""
         return self._all.checks
 
-    # ---- calls -------------------------------------------------------------------------------------------------
+    # ---- RPCs -------------------------------------------------------------------------------------------------
 
     def enter(self, tenant: Tenant) -> None:
-        """Count a call in; raises Refused when too many are open."""
+        """Count an RPC in; raises Refused when too many are open."""
         held = self._seen(tenant.name)
-        if self._all.calls >= self._most.calls or (self._shared and held.calls >= CALLS_A_TENANT):
-            raise full("calls", f"{held.calls} calls of yours are open", self._wait_s())
-        self._held(tenant.name).calls += 1
-        self._all.calls += 1
+        if self._all.rpcs >= self._most.rpcs or (self._shared and held.rpcs >= RPCS_A_TENANT):
+            raise full("calls", f"{held.rpcs} calls of yours are open", self._wait_s())
+        self._held(tenant.name).rpcs += 1
+        self._all.rpcs += 1
 
     def leave(self, tenant: Tenant) -> None:
         held = self._held(tenant.name)
-        held.calls -= 1
-        self._all.calls -= 1
+        held.rpcs -= 1
+        self._all.rpcs -= 1
         self._forget(tenant.name, held)
 
     # ---- work --------------------------------------------------------------------------------------------------
@@ -183,5 +183,5 @@ class Admission:
         return self._of.setdefault(name, _Held())
 
     def _forget(self, name: str, held: _Held) -> None:
-        if not (held.checks or held.calls or held.bytes):
+        if not (held.checks or held.rpcs or held.bytes):
             self._of.pop(name, None)

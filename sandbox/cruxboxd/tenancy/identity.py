@@ -44,7 +44,7 @@ def make_token() -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a caller showed of itself. Taken when the call begins: gRPC's own record of it ends with the call."""
+    """What a caller showed of itself. Taken when the RPC begins: gRPC's own record of it ends with the RPC."""
 
     authorization: str | None = None
     names: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 class Identity:
-    """Maps a call to its tenant. Raises ConfigError when the tokens file is wrong at the start; a file that is wrong
+    """Maps an RPC to its tenant. Raises ConfigError when the tokens file is wrong at the start; a file that is wrong
     later is reported in the log, and the last good one stays in force."""
 
     def __init__(self, config: Config) -> None:

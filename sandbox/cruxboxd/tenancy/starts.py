@@ -1,6 +1,6 @@
 """How many requests of a tenant are begun at the same time, and in a second. The others wait, unread.
 
-Judging a request costs the event loop more than taking a call over, and a call that is cancelled costs it as much as
+Judging a request costs the event loop more than taking an RPC over, and an RPC that is cancelled costs it as much as
 one that is answered. So a tenant has so many places. A request takes one when it is read, and frees it
 
 * at once if it is answered,

@@ -96,7 +96,7 @@ class Job:
     was_called_back: bool = False  # from behind a slow worker; it waits behind no other
     # May other jobs of the same call (a number) share its worker? The job that carries it now, if one does.
     may_share: bool = False
-    call: int = 0
+    rpc_id: int = 0
     # Where its verdicts leave; while that is full, it is not handed out.
     outlet: Outlet | None = None
     # Seals its worker may need, if checks share it; the tokens of the worker that has it.

@@ -1,4 +1,4 @@
-"""One call's work, in slices: none so large that it holds up the loop, few enough at a time to keep memory bounded."""
+"""One RPC's work, in slices: none so large that it holds up the loop, few enough at a time to keep memory bounded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHECKS_A_SLICE = 256
 # A task's calls get their verdicts together, and their output is held until then. A task whose calls may produce more
 # bytes than this is cut.
 BYTES_A_PART = 128 << 20
-SLICES_A_CALL = 16
+SLICES_AN_RPC = 16
 
 
 def slices(tasks: Sequence[Task], most: int = CHECKS_A_SLICE) -> Iterator[list[Task]]:
@@ -37,21 +37,21 @@ def slices(tasks: Sequence[Task], most: int = CHECKS_A_SLICE) -> Iterator[list[T
         yield group
 
 
-class CallWork:
-    """The slices of one call that are being judged.
+class RpcWork:
+    """The slices of one RPC that are being judged.
 
     What a slice holds is given back by a callback of its task, and what has no slice yet by `add`, both without
-    waiting: a call may be cancelled again at each `await` of its own end.
+    waiting: an RPC may be cancelled again at each `await` of its own end.
     """
 
     def __init__(self, judge: Judge, emit: Emit) -> None:
         self._judge, self._emit = judge, emit
-        self._room = asyncio.Semaphore(SLICES_A_CALL)
+        self._room = asyncio.Semaphore(SLICES_AN_RPC)
         self._running: set[asyncio.Task[None]] = set()
         self._error: BaseException | None = None
 
     def has_work(self) -> bool:
-        """Is anything of this call still without a verdict?"""
+        """Is anything of this RPC still without a verdict?"""
         return bool(self._running)
 
     async def add(self, tasks: Sequence[Task], ticket: Ticket) -> None:
