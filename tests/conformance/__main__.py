@@ -50,7 +50,8 @@ def totals(results: list[Result]) -> int:
     count = Counter("skipped" if r.skipped else "as expected" if r.ok else "FAILED" for r in results)
     who = "root" if os.geteuid() == 0 else f"uid {os.geteuid()}"
     print(
-        f"\n{len(results)} cases as {who}: " + ", ".join(f"{number} {name}" for name, number in sorted(count.items()))
+        f"\n{len(results)} {'case' if len(results) == 1 else 'cases'} as {who}: "
+        + ", ".join(f"{number} {name}" for name, number in sorted(count.items()))
     )
     in_process = [name for result in results for name in result.in_process]
     print(f"{len(in_process)} checks were judged IN_PROCESS" + (":" if in_process else ""))
