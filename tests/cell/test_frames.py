@@ -41,6 +41,13 @@ def test_fields_are_bounded_in_number():
         frames.unpack(u32(0) * (frames.MAX_FIELDS + 1))
 
 
+def test_frames_are_bounded_in_number():
+    three = frames.frame([b"a"]) * 3
+    assert frames.split(three, None, 3)[0] == [[b"a"]] * 3
+    with pytest.raises(FrameError, match="too many"):
+        frames.split(three, None, 2)
+
+
 def test_what_is_not_whole_yet_is_left():
     whole = frames.frame([b"one"]) + frames.frame([b"two", b"3"])
     for at in range(len(whole)):

@@ -150,6 +150,17 @@ def test_the_names_that_a_program_binds():
     assert found == {"m", "x", "f", "y", "z"}
 
 
+def test_of_what_may_be_named_nothing_private_and_no_other_builtin_is_harmless_anywhere():
+    allowed = hermetic_rule.Allowed(frozenset(["len", "__x"]), frozenset(["upper", "_y", "exec"]), {})
+    assert allowed.anywhere == {"len", "upper"}
+
+
+def test_no_program_binds_a_name_that_its_module_has():
+    allowed = hermetic_rule.Allowed(hermetic_rule.SAFE_BUILTINS, frozenset(), {}, frozenset(["__name__"]))
+    for source, bound in (("f = __name__", {"f"}), ("__name__ = 'f'", None)):
+        assert bound_names(source, compile(source, "<program>", "exec", dont_inherit=True), allowed) == bound
+
+
 def test_no_attribute_for_inner_use_is_safe():
     assert not any(name.startswith("_") for name in hermetic_rule.SAFE_ATTRIBUTES)
 

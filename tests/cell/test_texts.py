@@ -148,6 +148,8 @@ def test_a_script_that_cannot_fail_is_refused(script, sentence):
         "assert ()",
         "assert False",
         "class A(unittest.TestCase):\n    pass",
+        "class A(TestCase):\n    pass",
+        "class A(object, MyTestCase):\n    pass",
         "def check():\n    pass\ncheck()",
         "global x, y\nassert f(1)",
     ],

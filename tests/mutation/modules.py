@@ -20,7 +20,7 @@ PACKAGES = [
 _FORGED = "daemon/test_forged_reports.py"
 _CALLS, _JUDGING = "daemon/test_calls.py", "daemon/test_judging.py"
 _AGAIN, _FLEET = "daemon/test_calls_again.py", "daemon/test_fleet.py"
-_PLACING = "daemon/test_scheduling.py"
+_PLACING, _STALLS = "daemon/test_scheduling.py", "daemon/test_stalls.py"
 _SCRIPTS = "daemon/test_scripts_judged.py"
 _WORKERS = "daemon/test_workers_used.py"
 _AUDIT = "daemon/test_audit.py -k 'not verdicts and not never_differ'"
@@ -28,7 +28,10 @@ _BUNDLES = "daemon/test_bundles.py -m 'not kernel'"
 _SERIES = "daemon/test_series.py -m 'not kernel'"
 _SEALS = "daemon/test_seals.py -k 'not each_kind and not with_the_rule'"
 _PLAIN = ["cell/test_plain.py", "cell/test_containers.py"]
-_PAIRS = ["daemon/test_separated.py", "daemon/test_separated_raw.py", "idioms/test_idioms.py"]
+_PAIRS = [
+    "daemon/test_separated.py -k as_it_stands", "daemon/test_separated_raw.py",
+    "daemon/test_separated.py -k 'not as_it_stands'", "idioms/test_idioms.py",
+]  # fmt: skip
 
 # A module below sandbox/ -> what pytest is given, below tests/, in the order in which it is asked.
 TESTS = {
@@ -56,11 +59,11 @@ TESTS = {
     "cruxboxd/scheduling/bundles.py": [_BUNDLES, "daemon/test_bundles.py -m kernel"],
     "cruxboxd/scheduling/fair_queue.py": ["daemon/test_fair_queue.py"],
     "cruxboxd/scheduling/scheduler.py": [
-        _PLACING, _FLEET, "daemon/test_fairness.py", "daemon/test_memory_share.py",
+        _PLACING, _FLEET, _STALLS, "daemon/test_fairness.py", "daemon/test_memory_share.py",
         "daemon/test_accounting_of_workers.py",
     ],
     "cruxboxd/scheduling/fleet.py": [
-        _PLACING, _FLEET, "daemon/test_memory_share.py", "daemon/test_accounting_of_workers.py",
+        _PLACING, _FLEET, _STALLS, "daemon/test_memory_share.py", "daemon/test_accounting_of_workers.py",
     ],
     "cruxboxd/scheduling/slow_share.py": ["daemon/test_fair_queue.py"],
     "cruxboxd/scheduling/starvation.py": [_PLACING, _FLEET, "daemon/test_hang_ups.py"],
@@ -73,7 +76,7 @@ TESTS = {
     "cruxboxd/rpc/outline.py": ["daemon/test_outline.py", "fuzz/test_fuzz_requests.py"],
     "cruxcell/analysis/annotations.py": ["cell/test_hermetic.py", "cell/test_hermetic_streams.py"],
     "cruxcell/analysis/series.py": ["cell/test_series_split.py", "daemon/test_series.py"],
-    "cruxcell/analysis/hermetic.py": ["cell/test_hermetic.py", "cell/test_rules_of_code.py"],
+    "cruxcell/analysis/hermetic.py": ["cell/test_hermetic.py", "cell/test_hermetic_streams.py", "cell/test_rules_of_code.py"],
     "cruxcell/analysis/hermetic_streams.py": ["cell/test_hermetic_streams.py"],
     "cruxcell/analysis/operations.py": ["cell/test_hermetic.py", "cell/test_rules_of_code.py"],
     "cruxcell/analysis/parsing.py": ["cell/test_texts.py", "cell/test_hermetic.py", "daemon/test_sharing.py"],

@@ -238,9 +238,9 @@ def _offered(parts, importable):
 def _names_are_safe(parts, offered, allowed):
     # type: (Anatomy, frozenset[str], Allowed) -> bool
     """Is every name one that may be looked up, and every attribute one of plain data?"""
-    builtins, attributes = allowed.builtins, allowed.attributes
+    attributes = allowed.attributes
     if any(
-        (name[:1] in ("_", "") and name != "_") or (name in _BUILTINS and name not in builtins)
+        (name[:1] in ("_", "") and name != "_") or name in _BUILTINS
         for name in parts.all_names - allowed.own - allowed.anywhere
     ):
         return False

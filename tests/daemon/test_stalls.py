@@ -1,0 +1,141 @@
+"""Work that waits although nothing holds it back, and what the scheduler does every second."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from cruxboxd.scheduling import scheduler as schedulers
+from cruxboxd.scheduling.scheduler import Scheduler
+from cruxboxd.settings.config import Config, check_config
+from cruxboxd.zygotes.setup import ZygoteKinds
+from made_up_zygotes import KEY, LIMITS, MIB, OTHER, Daemon, Told, job, made_up, settle  # noqa: F401 - a fixture
+
+
+class Stalled(Daemon):
+    """Its scheduler hands nothing out, as if it had lost count, and its clock stands still."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        self.clock = SimpleNamespace(now=5.0, monotonic=lambda: self.clock.now)
+        monkeypatch.setattr(schedulers, "time", self.clock)
+        self.scheduler._pump = lambda: None  # type: ignore[method-assign]
+
+    def look(self) -> float:
+        """Look for a stall, two seconds after the last time."""
+        self.clock.now += 2
+        self.scheduler._look_for_a_stall()
+        return self.scheduler.stalled_s
+
+
+async def test_a_stall_lasts_until_something_is_handed_out(monkeypatch: pytest.MonkeyPatch):
+    daemon = await Stalled(monkeypatch).open()
+    assert daemon.look() == 0  # nothing waits
+    waiting = job()
+    await daemon.put(waiting)
+    assert [daemon.look() for _ in range(3)] == [0, 2, 4]
+    daemon.scheduler._take(waiting)
+    assert daemon.look() == 0
+
+
+async def test_who_waits_for_room_stalls_nothing(monkeypatch: pytest.MonkeyPatch):
+    daemon = await Stalled(monkeypatch).open()
+    await daemon.put(job())
+    for zygote in daemon.zygotes:
+        zygote.jobs = [job()]
+    assert [daemon.look() for _ in range(3)] == [0, 0, 0]
+    daemon.zygotes[0].jobs = []
+    daemon.zygotes[1].jobs[0].limits = replace(LIMITS, memory_bytes=95 * MIB)
+    assert [daemon.look() for _ in range(3)] == [0, 0, 0]
+    daemon.zygotes[1].jobs = []
+    assert [daemon.look() for _ in range(3)] == [0, 2, 4]
+
+
+async def test_while_work_is_handed_out_or_a_zygote_starts_nothing_stalls(monkeypatch: pytest.MonkeyPatch):
+    daemon = await Stalled(monkeypatch).open()
+    await daemon.put(job())
+    daemon.fleet._starting[OTHER] = 1
+    assert [daemon.look() for _ in range(3)] == [0, 0, 0]
+    daemon.fleet._starting.clear()
+    for _ in range(3):
+        daemon.scheduler._handed_out += 1
+        assert daemon.look() == 0
+    assert [daemon.look() for _ in range(2)] == [0, 2]
+
+
+async def test_with_nothing_that_waits_there_is_memory():
+    daemon = await Daemon().open()
+    assert daemon.scheduler._has_memory
+    await daemon.put(*[job() for _ in range(5)])
+    assert daemon.scheduler._has_memory
+
+
+# ---- handing out ---------------------------------------------------------------------
+
+
+async def test_it_hands_out_while_nobody_else_does():
+    daemon = await Daemon().open()
+    daemon.scheduler._is_pumping = True
+    await daemon.put(job())
+    assert daemon.running() == [[], []]
+
+
+async def test_behind_what_does_not_fit_nobody_looks_for_what_does():
+    """Unless it is another tenant's turn: then what does not fit is passed over."""
+    for first, starts in (("large", False), ("waiting", True)):
+        daemon = await Daemon().open()
+        await daemon.put(job("a"))
+        large, small = job("c"), job("d")
+        large.limits = replace(LIMITS, memory_bytes=95 * MIB)
+        waiting = job("b", key=OTHER)
+        daemon.scheduler._is_pumping = True
+        await daemon.put(*([large, small] if first == "large" else [waiting, large, small]))
+        daemon.scheduler._is_pumping = False
+        heads = list(daemon.scheduler._queue.heads())
+        daemon.scheduler._pump()
+        assert (heads[0] is large, daemon.running()[1] == [small]) == (not starts, starts)
+
+
+async def test_only_the_first_waits_behind_a_running_one():
+    daemon = await Daemon().open()
+    daemon.fleet._most_zygotes = 2  # so none of another kind starts
+    await daemon.put(job("a"), job("a"))
+    other = job("b", key=OTHER)
+    other.was_called_back = True
+    await daemon.put(other, job("c"))
+    assert [len(jobs) for jobs in daemon.running()[:2]] == [1, 1]
+
+
+async def test_who_has_as_many_checks_as_are_worth_a_worker_shares_none():
+    daemon = await Daemon().open()
+    many, few = job(may_share=True, checks=16), job(may_share=True)
+    await daemon.put(many, few)
+    assert daemon.running() == [[many], [few]]
+    await daemon.put(job(), job(may_share=True))
+    assert [len(jobs) for jobs in daemon.running()] == [2, 2]
+
+
+# ---- life ----------------------------------------------------------------------------
+
+
+async def test_every_second_zygotes_are_asked_until_the_end(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(schedulers, "_SWEEP_S", 0)
+    daemon = Daemon()
+    await daemon.scheduler.open(KEY)
+    first: Any = daemon.zygotes[0]
+    await settle()
+    assert first.pings > 1
+    sweeping = daemon.scheduler._sweeping
+    monkeypatch.setattr(schedulers, "_SWEEP_S", 1000)
+    await asyncio.sleep(0.01)
+    await daemon.scheduler.close()
+    assert sweeping is not None
+    assert sweeping.done()
+
+
+def test_it_knows_the_kinds_of_zygotes_that_it_is_given():
+    kinds = ZygoteKinds()
+    assert Scheduler(check_config(Config()), lambda _key: None, Told(), kinds=kinds).kinds is kinds  # type: ignore[arg-type, return-value]
