@@ -276,6 +276,12 @@ def test_only_a_call_of_what_is_blind_to_the_seed_is_blind(looks: list[str]):
         assert (messages.SEEDLESS in found[0]) is is_blind, call
 
 
+def test_who_is_not_hermetic_is_blind_to_nothing(monkeypatch: pytest.MonkeyPatch, looks: list[str]):
+    monkeypatch.setattr(calls, "is_seedless", lambda *_: True)
+    seedless = [messages.SEEDLESS in inspected(program, "f(1)")[0][0] for program in (HERMETIC, ODD)]
+    assert seedless == [True, False]
+
+
 def test_what_a_run_shows_is_told_with_its_value(looks: list[str]):
     assert inspected(HERMETIC, "f(1)")[1:] == [[{messages.OPS_LONG}]]
     assert inspected("def f(x):\n    return f\n", "f(1)")[1:] == [[{messages.OPS_LONG, messages.OUTPUT_SHAPE}]]
@@ -348,24 +354,41 @@ SERIES_JOBS = {
 }
 
 
-@pytest.mark.parametrize("name", SERIES_JOBS)
-def test_the_calls_of_a_script_are_as_one_call(name: str, monkeypatch: pytest.MonkeyPatch):
-    flags, program, seals, plan, done, goes_on = SERIES_JOBS[name]
+def series_job(
+    monkeypatch: pytest.MonkeyPatch, flags: int, program: str, bench: Any, name: str = "f"
+) -> tuple[str, str, int]:
+    """(hermetic or not and the classes, what was done, what run_series says)."""
     for each in ("set_recursion_depth", "gc", "loaded_count"):
         monkeypatch.setattr(series, each, getattr(calls, each))
-    bench: Any = Bench()
-    bench.helper.SEALS, bench.helper.seal, bench.budget = seals, _noting(bench), 1000
+    bench.helper.seal, bench.budget = _noting(bench), 1000
     bench.steps, bench.text_of = lambda: 1, str
     bench.send_body = lambda body, _steps: bench.done.append(f"b{len(frames.unpack(body))}")
     bench.send_raised = lambda error, _steps: bench.done.append(f"0:{type(error).__name__}")
-    used = series.run_series(
-        bench, [CALLS_FLAGS.pack(flags & ~BUNDLED), program.encode(), b"f", CALLS], flags & BUNDLED
-    )
+    given = [CALLS_FLAGS.pack(flags & ~BUNDLED), program.encode(), name.encode(), CALLS]
+    used = series.run_series(bench, given, flags & BUNDLED)
     for record in _written:
         bench.send(record)
-    assert (bench.plans[0][1] + bench.plans[0][2]).decode() == plan
-    assert (" ".join(bench.done), used >= 0) == (done, goes_on)
+    return (bench.plans[0][1] + bench.plans[0][2]).decode(), " ".join(bench.done), used
+
+
+@pytest.mark.parametrize("name", SERIES_JOBS)
+def test_the_calls_of_a_script_are_as_one_call(name: str, monkeypatch: pytest.MonkeyPatch):
+    flags, program, seals, *expected, goes_on = SERIES_JOBS[name]
+    bench = Bench()
+    bench.helper.SEALS = seals
+    plan, done, used = series_job(monkeypatch, flags, program, bench)
+    assert ([plan, done], used >= 0) == (expected, goes_on)
     assert (len(bench.plans[0]) == 4) is (plan == "1i")  # with what is wrong
+
+
+def test_a_scripts_calls_are_sealed_only_by_what_was_armed(monkeypatch: pytest.MonkeyPatch):
+    bench = Bench()
+    bench.helper.arm = lambda: False
+    assert series_job(monkeypatch, SHARE, HERMETIC, bench)[1] == "b4 ."
+
+
+def test_a_scripts_calls_of_what_may_not_share_are_not_made(monkeypatch: pytest.MonkeyPatch):
+    assert series_job(monkeypatch, SHARE | BUNDLED, HERMETIC, Bench(), "exec") == ("1u", "s", 0)
 
 
 def test_of_a_value_its_truth_is_looked_at_where_that_is_asserted():

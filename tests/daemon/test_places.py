@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
+import pytest
 from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.tasks import StepCount, Task
 from cruxboxd.settings.config import DEFAULT_LIMITS
@@ -55,6 +56,28 @@ async def test_who_waits_for_a_place_and_leaves_takes_none():
     (await waiting[2]).answered()
     (await waiting[3]).answered()
     assert (places._begun, places._waiting) == ({}, {})
+
+
+async def test_the_last_that_waits_may_leave_too():
+    places = Starts(1)
+    first = await places.begin("a")
+    last = asyncio.create_task(places.begin("a"))
+    await asyncio.sleep(0)
+    first.answered()
+    last.cancel()  # whose place it was already
+    with pytest.raises(asyncio.CancelledError):
+        await last
+    assert (places._begun, places._waiting) == ({}, {})
+
+
+async def test_who_is_dropped_while_it_waits_frees_no_place():
+    places = Starts(1)
+    first = await places.begin("a")
+    dropped = places.begin("a")
+    dropped.send(None)
+    dropped.close()
+    assert (places._begun, places._waiting) == ({"a": 1}, {})
+    first.answered()
 
 
 async def test_who_has_many_tasks_to_begin_does_not_hold_up_who_has_few():

@@ -68,8 +68,8 @@ async def test_while_work_is_handed_out_or_a_zygote_starts_nothing_stalls(monkey
 
 async def test_with_nothing_that_waits_there_is_memory():
     daemon = await Daemon().open()
-    assert daemon.scheduler._has_memory
-    await daemon.put(*[job() for _ in range(5)])
+    await daemon.put(job())
+    assert daemon.scheduler.depth == 0
     assert daemon.scheduler._has_memory
 
 
@@ -116,6 +116,33 @@ async def test_who_has_as_many_checks_as_are_worth_a_worker_shares_none():
     assert daemon.running() == [[many], [few]]
     await daemon.put(job(), job(may_share=True))
     assert [len(jobs) for jobs in daemon.running()] == [2, 2]
+
+
+async def test_though_all_slots_are_taken_another_tenant_has_room_within_bounds():
+    daemon = await Daemon(zygotes=8).open()
+    for _ in range(2):
+        await daemon.fleet.start(KEY)
+    taken = daemon.zygotes[:2]
+    for zygote in taken:
+        zygote.jobs = [job("a")]
+    assert [daemon.fleet.has_room_for(tenant) for tenant in ("a", "b")] == [False, True]
+    daemon.fleet.most_busy = 2
+    assert not daemon.fleet.has_room_for("b")
+    daemon.fleet.most_busy = 100
+    for zygote in daemon.zygotes:
+        zygote.jobs = [job("a")]
+    assert not daemon.fleet.has_room_for("b")
+
+
+async def test_no_more_zygotes_start_than_there_are_jobs_and_slots_for():
+    for busy, jobs, starting in ((0, 1, 1), (0, 5, 2), (2, 5, 1)):
+        daemon = await Daemon(zygotes=8).open()
+        for zygote in daemon.zygotes[:busy]:
+            zygote.jobs = [job()]
+        daemon.fleet._starting[OTHER] = 1
+        daemon.fleet.start_soon(OTHER, lambda _key, jobs=jobs: jobs)  # type: ignore[misc]
+        assert daemon.fleet.starting == starting
+        await settle()
 
 
 # ---- life ----------------------------------------------------------------------------

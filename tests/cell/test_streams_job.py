@@ -1,0 +1,133 @@
+"""Which runs of a program on its inputs follow each other in a worker, and which are not reported on: the rules."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+import pytest
+from cruxcell.jobs import calls, streams
+from cruxcell.jobs.context import RULE
+from cruxcell.protocol import messages
+from cruxcell.protocol.records import NUMBERS
+from test_calls_job import Bench, _noting, _written
+
+PLAIN, SUSPECT = "print(input())", "import os\nprint(input())"
+
+
+class StreamsBench(Bench):
+    output_limit = 100
+
+    def steps(self) -> int:
+        return 1
+
+    def numbers(self, _flags: int, steps: int) -> bytes:
+        return NUMBERS.pack(self.index, steps, 1, 1, 0)
+
+    def note(self, record: list[bytes]) -> None:
+        if record[0] == messages.ENDED:
+            self.done.append(f"{self.index}={record[2].decode()}|{record[3].decode()}")
+        else:
+            super().note(record)
+
+    def send_raised(self, error: BaseException, _steps: int = 0, printed: Any = ()) -> None:  # type: ignore[override]
+        self.done.append(f"{self.index}:{type(error).__name__}:{printed[0].decode()}")
+
+
+@pytest.fixture(autouse=True)
+def _this_process_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (streams, calls):
+        monkeypatch.setattr(module, "set_recursion_depth", lambda _depth: None)
+        monkeypatch.setattr(module, "gc", types.SimpleNamespace(freeze=lambda: None, collect=lambda: 0))
+        monkeypatch.setattr(module, "loaded_count", lambda: 1)
+    monkeypatch.setattr(calls.frames, "write_all", lambda _report, record: _written.append(record))
+    _written.clear()
+
+
+def run(program: str, *inputs: str, bench: StreamsBench | None = None) -> tuple[str, str]:
+    """(hermetic or not and the classes, what was done)."""
+    bench = bench or StreamsBench()
+    bench.helper.seal = _noting(bench)
+    streams.run_streams(bench, [program.encode(), *[text.encode() for text in inputs]])  # type: ignore[arg-type]
+    for record in _written:
+        bench.send(record)
+    return (bench.plans[0][1] + bench.plans[0][2]).decode(), " ".join(bench.done).replace("\n", "/")
+
+
+@pytest.mark.parametrize(
+    ("program", "plan", "done"),
+    [
+        (PLAIN, "1dd", "s 0=a/| . s0 1=b/| . s1"),
+        (SUSPECT, "0uu", ""),
+        ("print(", "0uu", ""),
+        ("print(1 / len(input()[1:]))", "1dd", "s 0:ZeroDivisionError: . s0 1:ZeroDivisionError: . s1"),
+        ("print(1)\nraise ValueError", "1dd", "s 0:ValueError:1/ . s0 1:ValueError:1/ . s1"),
+    ],
+)
+def test_what_can_leave_nothing_behind_runs_on_each_input(program: str, plan: str, done: str):
+    assert run(program, "a", "b") == (plan, done)
+
+
+def test_where_nothing_is_sealed_nothing_is_shared():
+    bench = StreamsBench(RULE)
+    bench.helper.SEALS = False
+    assert run(PLAIN, "a", bench=bench) == ("0u", "")
+    bench = StreamsBench()
+    bench.helper.arm = lambda: False
+    assert run(PLAIN, "a", bench=bench) == ("1d", "0=a/| .")
+
+
+@pytest.mark.parametrize(
+    ("program", "done"),
+    [
+        ("import os\nprint(input())", "s 0=a/| . s0 1=b/| . s1"),
+        ("raise SystemExit", "s 0=| . s0 1=| . s1"),
+        ("raise SystemExit(0)", "s 0=| . s0 1=| . s1"),
+        ("raise SystemExit(3)", "s 0:SystemExit: . s0 1:SystemExit: . s1"),
+        ("raise SystemExit('no')", "s 0:SystemExit: . s0 1:SystemExit: . s1"),
+        ("raise KeyboardInterrupt", "s 0:KeyboardInterrupt: . s0 1:KeyboardInterrupt: . s1"),
+        ("import sys\nprint(1, file=sys.stderr)", "s 0=|1/ . s0 1=|1/ . s1"),
+        ("import sys\nsys.stdout.close()", "s"),
+        ("import sys\nsys.stderr.close()", "s"),
+        ("import sys\nsys.stdout.write('x' * 100)", "s"),
+        ("import sys\nsys.stderr.write('x' * 100)", "s"),
+    ],
+)
+def test_what_is_reported_where_a_test_opened_the_rule(program: str, done: str):
+    """A closed stream, or an output as long as its limit, is for the worker that runs it alone."""
+    assert run(program, "a", "b", bench=StreamsBench(RULE)) == ("1dd", done)
+
+
+def test_what_a_worker_prints_is_bounded_in_all(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(streams, "_MOST_PRINTED", 4)
+    assert run(PLAIN, "a", "b", "c")[1] == "s 0=a/| . s0 1=b/| . s1"
+    both = "import sys\nprint(1)\nprint(2, file=sys.stderr)"
+    assert run(both, "a", "b", bench=StreamsBench(RULE))[1] == "s 0=1/|2/ . s0"
+
+
+def test_the_recursion_limit_is_given_back():
+    before = sys.getrecursionlimit()
+    limits = f"import sys\nprint(sys.getrecursionlimit() == {before})\nsys.setrecursionlimit({before + 7})"
+    assert run(limits, "", "", bench=StreamsBench(RULE))[1] == "s 0=True/| . s0 1=True/| . s1"
+    assert sys.getrecursionlimit() == before
+
+
+@pytest.mark.parametrize("what", ["slow", "unclear"])
+def test_nothing_follows_what_left_something(what: str):
+    bench = StreamsBench()
+    bench.used_cpu_ns = calls.SPENT_NS + 1 if what == "slow" else 1
+    bench.is_clean = what != "unclear"
+    assert run(PLAIN, "a", "b", bench=bench)[1] == "s 0=a/| . s0"
+
+
+def test_streams_look_like_those_of_a_process():
+    before = (sys.stdin, sys.stdout, sys.stderr)
+    seen = "import sys\nprint(*[(s.name, s.mode, s.encoding, s.errors, s.line_buffering) for s in "
+    seen += "(sys.stdin, sys.stdout, sys.stderr)], sys.stdin.seekable())"
+    bench = StreamsBench(RULE)
+    bench.output_limit = 1000
+    said = run(seen, "", bench=bench)[1]
+    names = "(0, 'r', 'utf-8', 'surrogateescape', False) (1, 'w', 'utf-8', 'surrogateescape', False)"
+    assert names + " (2, 'w', 'utf-8', 'backslashreplace', True) False/|" in said
+    assert (sys.stdin, sys.stdout, sys.stderr) == before
