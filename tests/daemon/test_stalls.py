@@ -32,7 +32,8 @@ class Stalled(Daemon):
 
 
 async def test_a_stall_lasts_until_something_is_handed_out(monkeypatch: pytest.MonkeyPatch):
-    daemon = await Stalled(monkeypatch).open()
+    daemon = Stalled(monkeypatch)
+    await daemon.open()
     assert daemon.look() == 0  # nothing waits
     waiting = job()
     await daemon.put(waiting)
@@ -42,7 +43,8 @@ async def test_a_stall_lasts_until_something_is_handed_out(monkeypatch: pytest.M
 
 
 async def test_who_waits_for_room_stalls_nothing(monkeypatch: pytest.MonkeyPatch):
-    daemon = await Stalled(monkeypatch).open()
+    daemon = Stalled(monkeypatch)
+    await daemon.open()
     await daemon.put(job())
     for zygote in daemon.zygotes:
         zygote.jobs = [job()]
@@ -55,7 +57,8 @@ async def test_who_waits_for_room_stalls_nothing(monkeypatch: pytest.MonkeyPatch
 
 
 async def test_while_work_is_handed_out_or_a_zygote_starts_nothing_stalls(monkeypatch: pytest.MonkeyPatch):
-    daemon = await Stalled(monkeypatch).open()
+    daemon = Stalled(monkeypatch)
+    await daemon.open()
     await daemon.put(job())
     daemon.fleet._starting[OTHER] = 1
     assert [daemon.look() for _ in range(3)] == [0, 0, 0]
