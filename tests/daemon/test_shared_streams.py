@@ -12,6 +12,7 @@ from behaviours import tested_runtimes
 from cruxbox import Client, Isolation, Limits, Outcome, StdioCheck, Task
 from cruxboxd.judging import outcomes as judged
 from cruxboxd.judging.tasks import StdioCheck as Check
+from cruxboxd.zygotes import zygote_process
 from support.daemons import Served
 from test_grouping import differing, seen
 from test_workers_used import CountingPool, outcomes, pool, task  # noqa: F401 - a fixture
@@ -134,10 +135,14 @@ async def test_the_inputs_of_a_program_share_a_worker(pool: CountingPool, progra
     assert sorted(pool.asked_for) == workers
 
 
-async def test_who_takes_long_runs_alone_and_the_others_share(pool: CountingPool):  # noqa: F811
+async def test_who_takes_long_runs_alone_and_the_others_share(
+    pool: CountingPool,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+):
     """A worker that is stopped is believed up to there; nothing runs for longer than its own limit."""
+    monkeypatch.setattr(zygote_process, "_STUCK_S", 0.5)
     checks = [Check(str(at), f"{at}\n", f"{at + 1}\n") for at in range(6)]
-    limits = replace(task().limits, cpu_ms=300)
+    limits = replace(task().limits, cpu_ms=1_000)
     found = await outcomes(pool, replace(task(*checks, program=SLOW), limits=limits))
     assert sorted(map(str, found)) == sorted(map(str, [judged.Outcome.PASSED] * 5 + [judged.Outcome.TIMED_OUT]))
     assert sorted(pool.asked_for) == ["stdio", "streams", "streams"]

@@ -16,6 +16,7 @@ from cruxboxd.judging.tasks import CallCheck, Check, ScriptCheck, StdioCheck, St
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config
 from cruxboxd.shared.observer import Observer
+from cruxboxd.zygotes import zygote_process
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKinds
@@ -51,8 +52,9 @@ class CountingPool(Scheduler):
 
 
 @pytest_asyncio.fixture
-async def pool(request: pytest.FixtureRequest) -> AsyncIterator[CountingPool]:
-    """With the parameter "pure": one without the native helper."""
+async def pool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[CountingPool]:
+    """With the parameter "pure": one without the native helper. A busy machine makes no worker one that stalls."""
+    monkeypatch.setattr(zygote_process, "_STUCK_S", 3600.0)
     config = Config(workers=1, pure=getattr(request, "param", "") == "pure")
     kinds = ZygoteKinds(unsealed={"default"} if config.pure else ())
     made = CountingPool(config, ZygoteSetups(config, find_runtimes(config)), Observer(), kinds=kinds)
