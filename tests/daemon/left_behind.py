@@ -159,6 +159,50 @@ PROGRAMS = {
     ),
     "a blocked signal": Leaves("signals", "import _signal; _signal.pthread_sigmask(0, [10])"),
     "a table of a library": Leaves("module", "import copy; copy._deepcopy_dispatch.clear()", "'copy' in sys.modules"),
+    # Of these the audit hook alone hears where they are changed back.
+    "the name of a class, and back": Leaves(
+        "audit", "import os; C = os._Environ; C.__name__ = 'E'; C.__name__ = '_Environ'"
+    ),
+    "the long name of a class, and back": Leaves(
+        "audit", "import os; C = os._Environ; x = C.__qualname__; C.__qualname__ = 'E'; C.__qualname__ = x"
+    ),
+    "the bases of a class, and back": Leaves(
+        "audit",
+        "import codecs\nclass B(codecs.Codec): pass\nC = codecs.StreamWriter; x = C.__bases__; C.__bases__ = (B,)\n"
+        "C.__bases__ = x",
+    ),
+    "the bases of a class by the descriptor, and back": Leaves(
+        "audit",
+        "import codecs\nclass B(codecs.Codec): pass\nC = codecs.StreamWriter; x = C.__bases__\n"
+        "s = type.__dict__['__bases__'].__set__; s(C, (B,)); s(C, x)",
+    ),
+    "the name of a class by the descriptor, and back": Leaves(
+        "audit", "import os; s = type.__dict__['__name__'].__set__; s(os._Environ, 'E'); s(os._Environ, '_Environ')"
+    ),
+    "the class of a class, and back": Leaves(
+        "audit",
+        "import os\nC = os._Environ; x = type(C)\nclass M(x): pass\nC.__class__ = M; C.__class__ = x",
+    ),
+    "the class of a module, and back": Leaves(
+        "audit", "import unicodedata as u\nx = type(u)\nclass M(x): pass\nu.__class__ = M; u.__class__ = x"
+    ),
+    "the class of a stream, and back": Leaves(
+        "audit",
+        "import sys\nx = type(sys.stdout)\nclass C(x): pass\nsys.stdout.__class__ = C\nsys.stdout.__class__ = x",
+    ),
+    "the class of a stream by the descriptor, and back": Leaves(
+        "audit",
+        "import sys\nx = type(sys.stdout)\nclass C(x): pass\ns = object.__dict__['__class__'].__set__\n"
+        "s(sys.stdout, C); s(sys.stdout, x)",
+    ),
+    "the abstract methods of a class, and back": Leaves(
+        "type",
+        "import os; C = os._Environ; x = C.__abstractmethods__; C.__abstractmethods__ = {'get'}\n"
+        "C.__abstractmethods__ = x",
+    ),
+    "an attribute of a class, and back": Leaves(
+        "type", "import os; C = os._Environ; x = C.get; C.get = None; del C.get"
+    ),
 }
 
 # What it puts in the place of the harness's numbers is asked for, or let go, between this check and the next; and

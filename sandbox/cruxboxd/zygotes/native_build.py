@@ -29,6 +29,7 @@ SOURCES = tuple(
         "values",
         "reports",
         "hashes",
+        "classes",
         "copies",
         "state",
         "watch",

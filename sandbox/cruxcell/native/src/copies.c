@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOTHING, LIST, SET, MEMORY }; /* what is compared of an object beside its type */
+enum { LIST, SET, MEMORY }; /* what is compared of an object beside its type */
 
 static void
 look_at_type(struct object_watch *watch)
@@ -18,7 +18,7 @@ look_at_type(struct object_watch *watch)
     PyObject *object = watch->object;
 
     watch->type = Py_TYPE(object);
-    watch->kind = watch->own > 0 ? MEMORY : PyList_Check(object) ? LIST : PyAnySet_Check(object) ? SET : NOTHING;
+    watch->kind = watch->own > 0 ? MEMORY : PyList_Check(object) ? LIST : SET;
 }
 
 /* The memory that is compared now; its type is the one that was looked at. */
@@ -34,12 +34,9 @@ memory_of(const struct object_watch *watch, size_t *size)
     case SET:
         *size = (size_t)(((PySetObject *)object)->mask + 1) * sizeof(setentry);
         return (const char *)((PySetObject *)object)->table;
-    case MEMORY:
+    default:
         *size = watch->own - sizeof(PyObject);
         return (const char *)object + sizeof(PyObject);
-    default:
-        *size = 0;
-        return NULL;
     }
 }
 

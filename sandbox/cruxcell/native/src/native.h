@@ -45,9 +45,10 @@ void cell_seal_switching(int on);
 /* Write all of it, as something that the harness says. 0, or -1 with an exception set. */
 int cell_tell(int fd, const char *data, size_t size);
 int cell_keep_tokens(const char *data, size_t size);
-/* Take the snapshot of what is watched; 0, or -1 with an exception set. Then: a bit for each place that differs. */
+/* Take the snapshot of what is watched; 0, or -1 with an exception set. Then: a bit for each place that differs; `heard`:
+ * did the audit hook hear of something? Then what it hears of is looked at, too. */
 int watch_arm(void);
-uint64_t watch_differs(void);
+uint64_t watch_differs(int heard);
 int watch_rebase(void); /* as watch_arm, for what is the harness's own */
 
 PyObject *cell_run(PyObject *module, PyObject *args);

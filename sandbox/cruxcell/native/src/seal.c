@@ -170,11 +170,12 @@ is_ours(const char *event, PyObject *args)
     return strcmp(event, "object.__getattr__") == 0 && looks_for_line(args); /* the harness: where was it raised? */
 }
 
-/* An audit hook: nothing that may share a worker does what the interpreter makes known to those. */
+/* An audit hook: nothing that may share a worker does what the interpreter makes known to those. That a class was
+ * changed, or that of an object, counts at any time: nothing else shows it once it is changed back (classes.c). */
 static int
 on_audit(const char *event, PyObject *args, void *Py_UNUSED(data))
 {
-    if (is_armed && has_run && !is_ours(event, args)) {
+    if (is_armed && (has_run || strcmp(event, "object.__setattr__") == 0) && !is_ours(event, args)) {
         noticed |= 1ULL << PLACE_AUDIT;
     }
     return 0;
@@ -281,7 +282,7 @@ cell_seal(PyObject *Py_UNUSED(module), PyObject *args)
         found |= 1ULL << PLACE_REPORT;
     }
     if (has_run) {
-        found |= watch_differs();
+        found |= watch_differs(noticed != 0);
     }
     if (found != 0) {
         break_off(fd, found);

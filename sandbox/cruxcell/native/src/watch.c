@@ -4,7 +4,7 @@
  * a worker before its first check, and writes only what has changed since: each page it writes to has to be copied.
  * watch_differs() compares. A dict is compared by its version tag; only where that has changed (or there is none, from
  * 3.14 on) by what it holds. Whatever the snapshot points to is kept alive, so that no other object can take its address.
- * Lists, sets and memory are compared with copies (copies.c). Everything here is in C memory, which no Python code can
+ * Lists, sets and memory are compared with copies (copies.c), classes in classes.c. Everything here is in C memory, which no Python code can
  * reach without native code of its own.
  *
  * Functions are not here: who changes the code or the defaults of one is heard by the audit hook (seal.c).
@@ -27,15 +27,6 @@ struct dict_facts {
     unsigned char place, is_fixed;
 };
 
-/* A class. What is not in its dict has places of its own. */
-struct type_watch {
-    PyTypeObject *type, *metatype;
-    PyObject *dict, *mro, *bases, *name, *qualname;
-    uint64_t tag, hash;
-    unsigned long flags;
-    unsigned char place;
-};
-
 /* A function of the interpreter that is asked again and must answer the same. */
 struct probe {
     PyObject *function, *arguments, *expected;
@@ -44,7 +35,6 @@ struct probe {
 
 TABLE(dict_watch, dicts);
 TABLE(dict_facts, facts);
-TABLE(type_watch, types);
 TABLE(object_watch, objects);
 TABLE(pointer_watch, pointers);
 TABLE(probe, probes);
@@ -53,7 +43,6 @@ static size_t own_dicts, own_objects; /* those of the harness stand first */
 /* ---- the list of what is watched --------------------------------------------------------------------------- */
 
 static void arm_dict(size_t at);
-static void arm_type(struct type_watch *watch);
 
 static int
 add_facts(int fixed, long place)
@@ -81,22 +70,6 @@ add_dict(PyObject *dict, int fixed, long place)
         SWAP(struct dict_facts, facts[at], facts[own_dicts]);
         own_dicts++;
     }
-    return 0;
-}
-
-static int
-add_type(PyTypeObject *type, long place)
-{
-    PyObject *dict = dict_of(type);
-
-    if (is_fixed(type)) {
-        return dict == NULL ? 0 : add_dict(dict, 1, place);
-    }
-    ADD(types);
-    Py_INCREF(type);
-    types[types_count].type = type;
-    types[types_count].place = (unsigned char)place;
-    arm_type(&types[types_count++]);
     return 0;
 }
 
@@ -177,9 +150,16 @@ add(PyObject *entry)
         return add_dict(object, 0, place);
     }
     if (PyType_Check(object)) {
-        return add_type((PyTypeObject *)object, place);
+        PyObject *dict = dict_of((PyTypeObject *)object);
+        if (!is_fixed((PyTypeObject *)object)) {
+            return classes_add((PyTypeObject *)object, place);
+        }
+        return dict == NULL ? 0 : add_dict(dict, 1, place);
     }
-    return add_object(object, 0, place);
+    if (PyList_Check(object) || PyAnySet_Check(object)) {
+        return add_object(object, 0, place);
+    }
+    return classes_add_bare(object, place);
 }
 
 const char cell_watch_doc[] = PyDoc_STR(
@@ -226,40 +206,22 @@ dict_differs(size_t at)
     return 0;
 }
 
-/* As for fixed types: one that was changed and changed back differs. */
-static int
-type_differs(const struct type_watch *watch)
+static PyObject *
+ask(const struct probe *probe)
 {
-    PyTypeObject *type = watch->type;
-    PyHeapTypeObject *heap = (PyHeapTypeObject *)type;
+#if PY_VERSION_HEX >= 0x03090000
+    PyObject *const *arguments = &PyTuple_GET_ITEM(probe->arguments, 0);
 
-    if (type->tp_dict != watch->dict || type->tp_mro != watch->mro || type->tp_bases != watch->bases ||
-        flags_of(type) != watch->flags || Py_TYPE(type) != watch->metatype || heap->ht_name != watch->name ||
-        heap->ht_qualname != watch->qualname) {
-        return 1;
-    }
-#if HAS_TAGS
-    return tag_of(watch->dict) != watch->tag;
+    return PyObject_Vectorcall(probe->function, arguments, (size_t)PyTuple_GET_SIZE(probe->arguments), NULL);
 #else
-    return hash_dict(watch->dict, 0) != watch->hash;
+    return PyObject_Call(probe->function, probe->arguments, NULL);
 #endif
-}
-
-static inline void
-fetch_type(const struct type_watch *watch)
-{
-    FETCH(*watch->type);
-    FETCH(watch->type->tp_flags);
-    FETCH(watch->type->tp_dict);
-    FETCH(watch->type->tp_mro);
-    FETCH(((PyHeapTypeObject *)watch->type)->ht_name);
-    FETCH(*watch->dict);
 }
 
 static int
 probe_differs(const struct probe *probe)
 {
-    PyObject *answer = PyObject_Call(probe->function, probe->arguments, NULL);
+    PyObject *answer = ask(probe);
     int result = answer == NULL || !is_same(answer, probe->expected);
 
     Py_XDECREF(answer);
@@ -268,9 +230,9 @@ probe_differs(const struct probe *probe)
 }
 
 uint64_t
-watch_differs(void)
+watch_differs(int heard)
 {
-    uint64_t found = state_differs();
+    uint64_t found = state_differs() | classes_differ(heard);
     size_t i;
 
     for (i = 0; i < dicts_count; i++) {
@@ -280,12 +242,6 @@ watch_differs(void)
         if (!HAS_TAGS || tag_of(dicts[i].dict) != dicts[i].tag) {
             found |= (uint64_t)dict_differs(i) << facts[i].place;
         }
-    }
-    for (i = 0; i < types_count; i++) {
-        if (i + AHEAD < types_count) {
-            fetch_type(&types[i + AHEAD]);
-        }
-        found |= (uint64_t)type_differs(&types[i]) << types[i].place;
     }
     for (i = 0; i < objects_count; i++) {
         if (i + AHEAD < objects_count) {
@@ -307,28 +263,6 @@ watch_differs(void)
 }
 
 /* ---- the snapshot ------------------------------------------------------------------------------------------ */
-
-static void
-arm_type(struct type_watch *watch)
-{
-    PyHeapTypeObject *heap = (PyHeapTypeObject *)watch->type;
-
-    watch->dict = watch->type->tp_dict;
-    watch->mro = watch->type->tp_mro;
-    watch->bases = watch->type->tp_bases;
-    watch->flags = flags_of(watch->type);
-    watch->metatype = Py_TYPE(watch->type);
-    watch->name = heap->ht_name;
-    watch->qualname = heap->ht_qualname;
-    Py_XINCREF(watch->mro);
-    Py_XINCREF(watch->bases);
-    Py_INCREF(watch->name);
-    Py_INCREF(watch->qualname);
-    watch->tag = tag_of(watch->dict);
-#if !HAS_TAGS
-    watch->hash = hash_dict(watch->dict, 1);
-#endif
-}
 
 static void
 arm_dict(size_t at)
@@ -367,11 +301,6 @@ watch_arm(void)
             arm_dict(i);
         }
     }
-    for (i = 0; i < types_count; i++) {
-        if (type_differs(&types[i])) {
-            arm_type(&types[i]);
-        }
-    }
     for (i = 0; i < objects_count; i++) {
         if (object_arm(&objects[i]) < 0) {
             return -1;
@@ -382,11 +311,12 @@ watch_arm(void)
     }
     for (i = 0; i < probes_count; i++) {
         Py_XDECREF(probes[i].expected);
-        probes[i].expected = PyObject_Call(probes[i].function, probes[i].arguments, NULL);
+        probes[i].expected = ask(&probes[i]);
         if (probes[i].expected == NULL) {
             return -1;
         }
     }
+    classes_arm();
     state_arm();
     return 0;
 }

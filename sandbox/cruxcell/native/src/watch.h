@@ -90,6 +90,13 @@ PyObject **find_pointer(PyObject *object, PyObject *name);
 /* Are two answers the same? */
 int is_same(PyObject *a, PyObject *b);
 
+/* Classes that Python code can change, and objects of which only the class is compared: add one (-1 without memory), take
+ * the snapshot anew; a bit for each place that differs. `heard`: did the audit hook hear of something? */
+int classes_add(PyTypeObject *type, long place);
+int classes_add_bare(PyObject *object, long place);
+void classes_arm(void);
+uint64_t classes_differ(int heard);
+
 /* What is no object: take the snapshot; a bit for each place that differs. */
 void state_arm(void);
 uint64_t state_differs(void);
