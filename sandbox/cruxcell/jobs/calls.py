@@ -18,12 +18,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable  # noqa: F401 - in type comments
     from types import CodeType
+    from typing import Any  # noqa: F401 - in type comments
 
     from cruxcell.native import Helper  # noqa: F401 - in type comments
 
     Plan = tuple[tuple[str, str, CodeType | None], ...]  # (class, detail, code) of each check
 
 CALL = compile("f(*a, **k)", "<check>", "eval")
+_NOT_ASKED = "not asked"
+_last = ["", None, None]  # type: list[Any]  # the program of this or the last job, its code, the names that it binds
 _CODECS = sys.modules["encodings"]._cache
 # After this much CPU time of candidates no other check shares the worker, as its memory may be fragmented. When a check
 # takes far longer, the daemon has others do the rest meanwhile, so this one must not.
@@ -46,7 +49,7 @@ def run_calls(bench, fields, more_flags=0):  # noqa: C901 - who arms the seal se
     loaded = loaded_count()
     program, planned = _parse(source, checks)
     is_asked = flags & INSPECT or (flags & SHARE and RULE not in bench.opened)
-    bound = bound_names(source, program) if program is not None and is_asked else None
+    bound = _bound(source, program) if program is not None and is_asked else None
     sharing, planned = share(bench, flags, frozenset() if program is None else bound, planned)
     plan = records.plan(sharing, "".join([item[0] for item in planned]), [item[1] for item in planned if item[1]])
     inspector = None
@@ -158,7 +161,7 @@ def _parse(source, checks):
     # type: (str, tuple[tuple[str, str], ...]) -> tuple[CodeType | None, Plan]
     """(code of the program or None, [(class, detail, code) of each check])."""
     try:
-        program = compile_text(source, PROGRAM, "exec") if source else None
+        program = _compiled(source) if source else None
     except Invalid as error:
         return None, ((messages.INVALID, "the program: %s" % error, None),) * len(checks)
     planned = []
@@ -168,6 +171,25 @@ def _parse(source, checks):
         except Invalid as error:
             planned.append((messages.INVALID, "the call: %s" % error, None))
     return program, tuple(planned)  # which no check can change
+
+
+def _compiled(source):
+    # type: (str) -> CodeType
+    """The code of a program; that of the job before, if it had the same program. No code of a task can have reached it:
+    it is in a list that the seal compares, and code does not change."""
+    if _last[0] != source:
+        _last[:] = [source, compile_text(source, PROGRAM, "exec"), _NOT_ASKED]
+    program = _last[1]  # type: CodeType
+    return program
+
+
+def _bound(source, program):
+    # type: (str, CodeType) -> frozenset[str] | None
+    """`hermetic.bound_names` of the program that was compiled last."""
+    if _last[2] is _NOT_ASKED:
+        _last[2] = bound_names(source, program)
+    bound = _last[2]  # type: frozenset[str] | None
+    return bound
 
 
 def _inspect_texts(bench, source, program, checks, planned, bound):  # noqa: PLR0917 - all that parsing found
