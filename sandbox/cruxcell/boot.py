@@ -67,6 +67,7 @@ def _prepare(setup, control):
     # type: (_Setup, _socket.socket) -> Callable[[], None]
     """Confine this process for good; gives the function that serves."""
     from cruxcell import native, seal, zygote
+    from cruxcell.analysis import unknown
     from cruxcell.confinement import confine, rlimits, scratch
     from cruxcell.confinement.settings import Settings
 
@@ -100,6 +101,7 @@ def _prepare(setup, control):
         _read_imports_without_stat()
         _look_without_stat(setup)
     watched = seal.entries() if helper.SEALS else []
+    unknown.learn([entry[1] for entry in watched])
     _forget_the_harness()
 
     def pack(memory, file_size, cpu_seconds, threads=0):

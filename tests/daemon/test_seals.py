@@ -36,8 +36,10 @@ HONEST = ["sorted('ba')", "len([1, 2])", "int('x')", "sum([0.1] * 3)", "repr({1:
 class Worker:
     """A zygote, and what a worker of it says."""
 
-    def __init__(self, python: Path, preloaded: bool = False, pure: bool = False) -> None:
-        self.config = Config(pure=pure, runtimes=(RuntimeSpec("r", str(python)),), opened=OPENED)
+    def __init__(
+        self, python: Path, preloaded: bool = False, pure: bool = False, opened: frozenset[str] = OPENED
+    ) -> None:
+        self.config = Config(pure=pure, runtimes=(RuntimeSpec("r", str(python)),), opened=opened)
         self.key = ZygoteKey("r", preloaded, "0")
         self.zygote = ZygoteProcess(self.key, lambda zygote: None, lambda job: None)
 
@@ -70,10 +72,13 @@ class Worker:
 
 @contextlib.asynccontextmanager
 async def started(
-    python: Path = Path(sys.executable), preloaded: bool = False, pure: bool = False
+    python: Path = Path(sys.executable),
+    preloaded: bool = False,
+    pure: bool = False,
+    opened: frozenset[str] = OPENED,
 ) -> AsyncIterator[Worker]:
     """A zygote of its own for the body, and what a worker of it says."""
-    worker = Worker(python, preloaded, pure)
+    worker = Worker(python, preloaded, pure, opened)
     await worker.start()
     try:
         yield worker
@@ -174,6 +179,32 @@ async def test_honest_jobs_of_a_bundle_break_nothing():
         result = await asyncio.wait_for(job.future, 30)
         assert result.unsealed == ()
         assert len(frames.split(result.report)[0]) == 4 * 3
+
+
+def bundle_of(worker: Worker, programs: list[str]) -> Job:
+    """A job for each program, each with the call f('a')."""
+    flags = payloads.CALLS_FLAGS.pack(payloads.SHARE)
+    fields = [frames.pack([flags, program.encode(), b"", b"f('a')"]) for program in programs]
+    job = Job(worker.key, messages.JOB_BUNDLE, fields, DEFAULT_LIMITS, checks=len(programs))
+    job.seals = 2 * len(programs)
+    return job
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("python", [python for _, python in found_interpreters()][::5], ids=str)
+async def test_programs_that_ask_for_what_nothing_has_share_a_worker(python: Path):
+    """A method that a model made up is an AttributeError; and of one program that is there again, the code is, too."""
+    made_up = "def f(x): return x.contains('a')"
+    async with started(python, opened=frozenset()) as worker:
+        job = bundle_of(worker, [made_up, made_up, "def f(x): return x.gi_frame", made_up, "def f(x): return x"])
+        worker.zygote.run(job)
+        result = await asyncio.wait_for(job.future, 30)
+        said = frames.split(result.report)[0]
+        plans = [record[1] for record in said if record[0] == messages.PLAN]
+        assert plans == [b"1", b"1", b"0", b"1", b"1"]
+        answers = [record[0] for record in said if record[0] in (messages.RAISED, messages.VALUE)]
+        assert answers == [messages.RAISED] * 3 + [messages.VALUE]
+        assert result.unsealed == ()
 
 
 @pytest.mark.kernel

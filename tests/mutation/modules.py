@@ -80,6 +80,7 @@ TESTS = {
         "cell/test_hermetic.py", "cell/test_hermetic_streams.py", "cell/test_rules_of_code.py",
     ],
     "cruxcell/analysis/hermetic_streams.py": ["cell/test_hermetic_streams.py"],
+    "cruxcell/analysis/unknown.py": ["cell/test_unknown.py"],
     "cruxcell/analysis/operations.py": ["cell/test_hermetic.py", "cell/test_rules_of_code.py"],
     "cruxcell/analysis/parsing.py": ["cell/test_texts.py", "cell/test_hermetic.py", "daemon/test_sharing.py"],
     "cruxcell/analysis/vacuous.py": ["cell/test_texts.py"],

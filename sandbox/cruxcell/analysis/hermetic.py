@@ -11,8 +11,10 @@ harmless; what is on none is refused, whatever it is:
   no type parameters;
 * names that are looked up: those of the program itself (one that it does not bind is a NameError) and SAFE_BUILTINS,
   which are pure functions and plain types, but of no other builtin; none begins with an underscore and has more to it;
+  `type` only where what it gives is compared at once (`type(x) == int`), so that nobody gets hold of a class;
 * attributes: the public ones of plain types, `args` and `value` of exceptions, the methods of generators. So none leads
-  to frames, code or classes. `format` only on a constant whose fields name no attribute or item, because one that does
+  to frames, code or classes. And those that nothing at all has (`unknown`), as methods that a model made up: they raise
+  an AttributeError. `format` only on a constant whose fields name no attribute or item, because one that does
   reaches everything there is (f-strings name theirs in the code);
 * imports: pure modules that were loaded beforehand (IMPORTABLE), and of those the names that are pure; those of
   `typing` only in annotations (`annotations`);
@@ -35,6 +37,7 @@ from cruxcell.analysis import annotations
 from cruxcell.analysis.bytecode import dissect
 from cruxcell.analysis.operations import CALL_OPERATIONS, OPERATIONS, numbers
 from cruxcell.analysis.syntax import tree_of, walk
+from cruxcell.analysis.unknown import is_unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,6 +69,7 @@ SAFE_BUILTINS = frozenset(
     ]
 )  # fmt: skip
 _BUILTINS = vars(builtins)
+_ELSEWHERE = frozenset(["type"])  # a builtin with a rule of its own
 
 _TEXTS = frozenset(
     [
@@ -113,7 +117,8 @@ _INTRINSIC, _HARMLESS_INTRINSICS = _OPMAP.get("CALL_INTRINSIC_1", -1), (3, 5, 6)
 
 _IMPORT_NAME, _EXTENDED_ARG = _OPMAP["IMPORT_NAME"], _OPMAP["EXTENDED_ARG"]
 _STORING = numbers("STORE_NAME STORE_GLOBAL")
-_ATTRIBUTES = numbers("LOAD_ATTR LOAD_METHOD IMPORT_FROM")
+_IMPORTED = numbers("IMPORT_FROM")
+_ATTRIBUTES = numbers("LOAD_ATTR LOAD_METHOD") | _IMPORTED
 # From 3.12 on, the lowest bit of this one's argument says something else than which name it is.
 _LOAD_ATTR = _OPMAP["LOAD_ATTR"] if sys.version_info >= (3, 12) else -1
 _FLAGS = 0x7F  # optimized, new locals, both kinds of stars, nested, generator, no free variables: nothing asynchronous
@@ -151,8 +156,11 @@ def bound_names(source, code, allowed=FOR_CALLS):
 
 def _text_is_plain(source, names, bound):
     # type: (str, frozenset[str], frozenset[str]) -> bool
-    """What the code does not show: the fields of formats, and what names of `typing` are used for."""
+    """What the code does not show: the fields of formats, what names of `typing` are used for, and what becomes of a
+    class."""
     if "format" in names and not _formats_are_plain(source):
+        return False
+    if "type" in names and ("type" in bound or not _types_are_compared(source)):
         return False
     return "typing" not in names or _annotations_are_known(source, bound)
 
@@ -241,15 +249,50 @@ def _names_are_safe(parts, offered, allowed):
     attributes = allowed.attributes
     if any(
         (name[:1] in ("_", "") and name != "_") or name in _BUILTINS
-        for name in parts.all_names - allowed.own - allowed.anywhere
+        for name in parts.all_names - allowed.own - allowed.anywhere - _ELSEWHERE
     ):
         return False
+    imported = [name for name in allowed.importable if name in parts.all_names]
     for code, bytecode, operations, names in zip(parts.codes, parts.bytecodes, parts.operations, parts.names):
         if _ATTRIBUTES.isdisjoint(operations) or allowed.either.issuperset(names):
             continue
-        if any(name not in attributes and name not in offered for name in _named(code, bytecode, _ATTRIBUTES)):
+        for name in _named(code, bytecode, _ATTRIBUTES):
+            if name not in attributes and name not in offered and not is_unknown(name, imported):
+                return False
+        if any(name not in attributes and name not in offered for name in _named(code, bytecode, _IMPORTED)):
             return False
     return all("\0__" not in "\0".join(("", *code.co_varnames, *code.co_cellvars)) for code in parts.codes)
+
+
+# ---- classes -------------------------------------------------------------------------------------------------------
+
+
+def _types_are_compared(source):
+    # type: (str) -> bool
+    """Is each `type` called with one argument, and what it gives compared at once?"""
+    try:
+        nodes = list(walk(tree_of(source)))
+    except (RecursionError, MemoryError, ValueError):
+        return False
+    sides = [
+        side
+        for node in nodes
+        if isinstance(node, _ast.Compare) and all(isinstance(kind, _COMPARISONS) for kind in node.ops)
+        for side in [node.left, *node.comparators]
+    ]
+    every = [node for node in nodes if isinstance(node, _ast.Name) and node.id == "type"]
+    return len(every) == sum(map(_asks_for_type, sides))
+
+
+_COMPARISONS = (_ast.Eq, _ast.NotEq, _ast.Is, _ast.IsNot, _ast.In, _ast.NotIn)
+
+
+def _asks_for_type(node):
+    # type: (Any) -> bool
+    """Is this `type(…)` with one argument?"""
+    if not isinstance(node, _ast.Call) or not isinstance(node.func, _ast.Name) or node.func.id != "type":
+        return False
+    return len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], _ast.Starred)
 
 
 # ---- format strings ------------------------------------------------------------------------------------------------
