@@ -134,6 +134,28 @@ def made_of(error):
 _MADE_OF = (str, bytes, int, type(None))
 
 
+def more_of(error):
+    # type: (BaseException) -> tuple[str | None, list[str]] | None
+    """(how it is shown, where its class says that; its notes) of an error that has any of these."""
+    has_own = type(error).__repr__ not in _REPRS
+    notes = error.__dict__.get("__notes__")
+    notes = [each for each in notes if type(each) is str] if type(notes) is list else []
+    return (records.message_of(error, repr) if has_own else None, notes) if has_own or notes else None
+
+
+def add_more(error, more):
+    # type: (Any, object) -> None
+    """Give an error what `more_of` told of another."""
+    if type(more) is not tuple or len(more) != 2:
+        return
+    shown, notes = more
+    if type(notes) is list and notes and all(type(each) is str for each in notes):
+        BaseException.__setattr__(error, "__notes__", notes)
+    if type(shown) is str and type(type(error)) is remote.RemoteType:
+        BaseException.__setattr__(error, "_remote_repr", shown)
+
+
+_REPRS = (BaseException.__repr__, getattr(builtins, "BaseExceptionGroup", Exception).__repr__)
 _set_args = vars(BaseException)["args"].__set__
 
 

@@ -15,12 +15,14 @@ from cruxcell.jobs.separated.classes import (
     MODULE_TYPE,
     MUTABLE,
     PLAIN,
+    add_more,
     found_at,
     imported,
     is_stdlib,
     made_of,
     make_exception,
     may_be_named,
+    more_of,
     overridden,
     plain_base,
     read_text,
@@ -175,7 +177,11 @@ class Objects:
         writer.items((records.message_of(error), len(error.args)), depth)
         writer.items(error.args, depth)
         writer.value(made_of(error), depth)
-        writer.value(None if self.is_test or depth > _MOST_CAUSES else error.__cause__, depth + 1)
+        writer.value(more_of(error), depth)
+        is_last = self.is_test or depth > _MOST_CAUSES
+        cause, context = (None, None) if is_last else (error.__cause__, error.__context__)
+        writer.value(cause, depth + 1)
+        writer.value(None if context is cause else context, depth + 1)
 
     # ---- reading ---------------------------------------------------------------------------------------------------
 
@@ -311,15 +317,19 @@ class Objects:
         if type(count) is not int or not 0 <= count <= 1 << 16:
             raise Garbled("an exception that cannot be")
         arguments = [reader.value(depth + 1) for _ in range(count)]
-        made_of, cause = reader.value(depth), reader.value(depth + 1)
+        made_of, more = reader.value(depth), reader.value(depth)
+        cause, context = reader.value(depth + 1), reader.value(depth + 1)
         found = self._present(number) if number else None
         if isinstance(found, BaseException):
             return found
         if made_of is not None and (type(made_of) is not tuple or any(type(each) not in _ATOMS for each in made_of)):
             raise Garbled("an exception that cannot be")
         error = make_exception(cls, arguments, text, made_of)
+        add_more(error, more)
         if isinstance(cause, BaseException):
-            error.__cause__ = cause
+            error.__cause__ = error.__context__ = cause
+        elif isinstance(context, BaseException):
+            error.__context__ = context
         return self._introduce(number, error, True) if number else error
 
 

@@ -216,7 +216,7 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
                 namespace[each] = _method(each)
         asked = [each for each in offers if each in _OF_VALUES]
         if issubclass(plain[0], BaseException):
-            asked, namespace["__str__"] = [], _told
+            asked, namespace["__str__"], namespace["__repr__"] = [], _told, _shown
     else:
         asked = offers
     is_test = connection[0].is_test
@@ -302,6 +302,13 @@ def _told(self):
     # type: (Any) -> str
     """The text an exception had when it was raised."""
     text = _get(self, "__dict__").get("_remote_text", "")  # type: str
+    return text
+
+
+def _shown(self):
+    # type: (Any) -> str
+    """How it was shown then, where its class says that."""
+    text = _get(self, "__dict__").get("_remote_repr") or BaseException.__repr__(self)  # type: str
     return text
 
 
