@@ -134,6 +134,8 @@ ORACLES = [
      ["(x): return x / 3 if x > 2 else (x, x / 3)", "(x): return x / 3"]),
     (native(901, "turn", "(z): return [z * 1j / 3, 1.5]", [2.0], plus=[[3.0]]),
      ["(z): return [z / 3 * 1j, 1.5]"], ["(z): return [z, 1.5]"]),
+    (native(902, "ends", "(x): return [x / 3, x * math.inf]", [2.0]),
+     ["(x): return [x * (1 / 3), math.inf]"], ["(x): return [x / 3, 1.0]", "(x): return [x / 3, -math.inf]"]),
 ]  # fmt: skip
 
 
@@ -265,6 +267,14 @@ WHOLE = "def mean(xs):\n    return sum(xs) / len(xs)\n"
         BODY + "\nprint(mean([1]))\n",
         f"```bash\npip install x\n```\n```python\n{WHOLE}```",
         WHOLE.replace("\n", "\r\n"),
+        f"```python\nfrom __future__ import annotations\n{WHOLE}```",
+        f"'Means.'\nfrom __future__ import (\n    annotations,\n)\n{WHOLE}",
+        "1. So:\n   ```python\n" + "".join(f"   {line}\n" for line in WHOLE.splitlines()) + "   ```\n",
+        "```python\ndef mean(xs):\n    '''Means.\n    ```\n    mean([1])\n    ```\n    '''\n" + BODY + "```\n",
+        f"<think>\n```python\ndef mean(xs): return 0\n```\n</think>\n```python\n{WHOLE}```",
+        "\ufeff" + WHOLE,
+        WHOLE.rstrip() + "<|im_end|>\n",
+        "    return added(xs) / len(xs)\n\ndef added(xs):\n    return sum(xs)\n\nprint(mean([]))\n",
     ],
 )
 def test_code_comes_out_of_chat(text):

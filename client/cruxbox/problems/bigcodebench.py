@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cruxbox.model import Assurance, ScriptCheck
+from cruxbox.problems.heads import behind
 from cruxbox.problems.records import BadRow, Record, entry_point, identity, optional_text, text
 from cruxbox.problems.shapes import Problem, Stage
 
@@ -37,7 +38,7 @@ class LibraryTask(Problem):
         return [[ScriptCheck(self.test, self.entry_point, id="test", framework="unittest")]]
 
     def whole(self, program: str) -> str:
-        return f"{self.code_prompt}\n    pass\n{program}" if self.calibrated else program
+        return behind(f"{self.code_prompt}\n    pass\n", program) if self.calibrated else program
 
     @property
     def needs(self) -> frozenset[str]:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from cruxbox.model import ScriptCheck, StdioCheck, Tolerance
+from cruxbox.problems.heads import behind
 from cruxbox.problems.packed import unpacked
 from cruxbox.problems.records import BadRow, Record, identity, optional_text, text
 from cruxbox.problems.shapes import Problem, Stage
@@ -84,10 +85,8 @@ class Contest(Problem):
         return _staged([self._script([each], tests, program) for each in enumerate(tests.pairs, 1)])
 
     def whole(self, program: str) -> str:
-        """The program behind the prelude; imports from __future__ have to stand before both."""
-        if not self.prelude:
-            return program
-        return "".join(_FUTURE.findall(program)) + self.prelude + "\n" + _FUTURE.sub("", program)
+        """The program behind the prelude."""
+        return behind(self.prelude + "\n", program) if self.prelude else program
 
     @property
     def preloads(self) -> frozenset[str]:
@@ -325,4 +324,3 @@ PRELUDE = "".join(
         "from builtins import *\n",  # pow is math's and operator's, too
     ]
 )
-_FUTURE = re.compile(r"^from[ \t]+__future__[ \t]+import[^\n]*\n", re.MULTILINE)

@@ -39,7 +39,9 @@ def _close(one, other, atol):
         return len(one) == len(other) and all(_close(a, b, atol) for a, b in zip(one, other))
     if not isinstance(one, (int, float, complex)) or not isinstance(other, (int, float, complex)):
         return False
-    return one == other or (one != one and other != other) or abs(one - other) <= atol + 1e-7 * abs(other)
+    if one == other or (one != one and other != other):
+        return True
+    return abs(one - other) <= atol + 1e-7 * abs(other) < inf  # nothing else is close to what is infinite
 
 
 def _reference():

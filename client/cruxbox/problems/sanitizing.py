@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
+from cruxbox.problems.heads import behind
+
+# A fence ends where one of its kind stands no deeper, as in Markdown: not at one in a docstring.
 _FENCE = re.compile(
-    r"^[ \t]*(?:```|~~~)[ \t]*([\w+-]*)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)|\Z)", re.DOTALL | re.MULTILINE
+    r"^(?P<indent>[ \t]*)(?P<marks>```|~~~)[`~]*[ \t]*(?P<language>[\w+-]*)[^\n]*\n(?P<code>.*?)"
+    r"(?:^(?:(?P=indent))? {0,3}(?P=marks)|\Z)",
+    re.DOTALL | re.MULTILINE,
 )
+# What models of chat write around their answer: what they thought, and where it ends.
+_THOUGHT, _TOKENS = "</think>", re.compile(r"(?:\s*(?:<\|\w+\|>|</s>))+\s*\Z")
 _BEGINS = re.compile(r"(?:(?:from|import|def|async def|class|if|for|while|try|with)\b|@|[A-Za-z_]\w*\s*(?::[^=]+)?=)")
 # Where a completion that goes on behind a prompt has ended, as HumanEval's users cut it.
-_STOPS = ("\nclass ", "\ndef ", "\n#", "\nif __name__", "\nprint(", "\nassert ", "\n```", "\n<|")
+_STOPS_BEHIND_HELPERS = ("\nif __name__", "\nprint(", "\nassert ", "\n```", "\n<|")
+_STOPS = ("\nclass ", "\ndef ", "\n#", *_STOPS_BEHIND_HELPERS)
+_DEFINITIONS = re.compile(r"^(?:def|class) (\w+)", re.MULTILINE)
 _MOST_LINES, _MOST_CHARACTERS, _MOST_NESTING, _MOST_OPERATORS = 2_000, 200_000, 60, 5_000
 
 
@@ -25,19 +35,28 @@ def sanitized(text: str, entry_point: str, prompt: str = "") -> str:
     Returns:
         The fenced block that defines `entry_point` (else all Python blocks together, else the text), without lines
         before and behind that are no Python. A text that does not define the entry point is a completion: it is put
-        behind the prompt, up to where the next definition begins.
+        behind the prompt, up to where the next definition begins that it does not use.
     """
-    body = _unfenced(text, entry_point)
+    answer = _TOKENS.sub("\n", text.rpartition(_THOUGHT)[2].lstrip("\ufeff"))
+    body = _unfenced(answer, entry_point)
     if not prompt or _defines(body, entry_point):
         code = _parsing_lines(body)
         # A prompt's imports are the model's to use, whether it repeats them or not.
-        return "\n".join([*_imports(prompt), code]) if prompt else code
-    ends = [at for at in (body.find(stop) for stop in _STOPS) if at >= 0]
-    return prompt + (body[: min(ends)] if ends else body)
+        return behind(_imports(prompt), code) if prompt else code
+    kept = _cut(body, _STOPS)
+    helpers = _DEFINITIONS.findall(body[len(kept) :])
+    is_short = any(re.search(rf"\b{name}\b", kept) for name in helpers)  # of what it calls
+    return prompt + (_cut(body, _STOPS_BEHIND_HELPERS) if is_short else kept)
+
+
+def _cut(text: str, stops: Sequence[str]) -> str:
+    """The text up to the first of these."""
+    return text[: min((at for at in map(text.find, stops) if at >= 0), default=len(text))]
 
 
 def _unfenced(text: str, entry_point: str) -> str:
-    blocks = [(match[1].lower(), match[2]) for match in _FENCE.finditer(text.replace("\r\n", "\n"))]
+    found = _FENCE.finditer(text.replace("\r\n", "\n"))
+    blocks = [(each["language"].lower(), _dedented(each["code"], each["indent"])) for each in found]
     blocks = [(language, code) for language, code in blocks if language in ("", "python", "py", "python3")]
     for _, code in blocks:
         if entry_point and _defines(code, entry_point):
@@ -45,12 +64,17 @@ def _unfenced(text: str, entry_point: str) -> str:
     return "\n".join(code for _, code in blocks) if blocks else text
 
 
+def _dedented(code: str, indent: str) -> str:
+    """The code of a fence that stands in a list, say, without that one's indentation."""
+    return re.sub(f"^{indent}", "", code, flags=re.MULTILINE) if indent else code
+
+
 def _defines(code: str, name: str) -> bool:
     return bool(re.search(rf"^(?:async )?(?:def|class) {re.escape(name)}\b|^{re.escape(name)} *=", code, re.MULTILINE))
 
 
-def _imports(prompt: str) -> list[str]:
-    return [line for line in prompt.splitlines() if line.startswith(("import ", "from "))]
+def _imports(prompt: str) -> str:
+    return "".join([line + "\n" for line in prompt.splitlines() if line.startswith(("import ", "from "))])
 
 
 def _parsing_lines(text: str) -> str:

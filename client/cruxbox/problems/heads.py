@@ -1,0 +1,15 @@
+"""Puts something in front of a program."""
+
+from __future__ import annotations
+
+import re
+
+_FUTURE = re.compile(r"^from[ \t]+__future__[ \t]+import[ \t]*(?:\([^)]*\)|[^\n(]*)[^\n]*(?:\n|\Z)", re.MULTILINE)
+
+
+def behind(head: str, program: str) -> str:
+    """`program` behind `head`; imports from __future__ have to stand before both."""
+    futures = _FUTURE.findall(program)
+    if futures:
+        program = _FUTURE.sub("", program)
+    return "".join([*[each.rstrip("\n") + "\n" for each in futures], head, program])
