@@ -108,12 +108,14 @@ class Writer:
         """What a container that can change holds now."""
         kind = base_of(type(value))
         if kind is dict:
-            self.parts.append(_u32.pack(dict.__len__(value)))
-            for key, item in list(dict_base(type(value)).items(value)):
+            pairs = list(dict_base(type(value)).items(value))  # another thread may go on with it
+            self.parts.append(_u32.pack(len(pairs)))
+            for key, item in pairs:
                 self.value(key, depth + 1)
                 self.value(item, depth + 1)
         elif kind is bytearray:
-            self.parts.append(_u32.pack(len(value)) + bytes(value))
+            data = bytes(value)
+            self.parts.append(_u32.pack(len(data)) + data)
         elif kind == "ndarray":
             stdlib.write_array(self, value, depth)
         else:

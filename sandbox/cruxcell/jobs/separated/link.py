@@ -4,10 +4,15 @@ A message is a frame of three fields: what it is, its head, its body. The head h
 numbers of what the sender has forgotten; the body the containers that changed since the last message, and the values.
 While one side waits for an answer it serves the other's questions, so either may call back; how deep that goes is
 bounded. Whatever is wrong with a message ends the conversation: an answer is never taken for that to another question.
+
+Threads take turns. The line is whose question is open, up to the answer; while an asked-for call runs, it is free, so a
+thread of that call may ask. Questions are answered in the order in which they were nested, whoever waits.
 """
 
 import struct
+from _thread import RLock as _RLock
 from _thread import get_ident as _get_ident
+from time import sleep as _sleep
 
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.objects import Objects
@@ -48,9 +53,9 @@ class Link:
         self.objects = Objects(is_test)
         self.containers = Containers(0 if is_test else 1)
         self._run, self._permits = run, permits
-        self.may_stop = ()  # type: Any  # the exceptions by which the answer to the next question may end an iteration
+        self._ends = {}  # type: dict[int, Any]
         self._open = 0
-        self._thread = _get_ident()  # a second one would take the other's answers
+        self._line, self._nested = _RLock(), 0
         self._asked = self._served = 0
         self.more = {}  # type: dict[str, Callable[..., Any]]
         self.before_answer = None  # type: Callable[[], None] | None
@@ -60,20 +65,29 @@ class Link:
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
         """(kind of the answer, value). Raises Broken, or Unsent where nothing was sent."""
-        if _get_ident() != self._thread:
-            raise RuntimeError("candidate and test call each other from their first threads only")
-        if self._open >= MAX_NESTED:
-            raise RecursionError("more than %d calls between candidate and test at a time" % MAX_NESTED)
-        self._open += 1
-        try:
-            answer = with_room(self._exchange, operation, fields)  # type: tuple[bytes, Any]
-            return answer
-        except (Broken, Unsent):
-            raise
-        except BaseException as error:  # whatever it is, the answer may still be under way
-            raise Broken("%s: %s" % (type(error).__name__, error)) from None
-        finally:
-            self._open -= 1
+        with self._line:
+            if self._open >= MAX_NESTED:
+                raise RecursionError("more than %d calls between candidate and test at a time" % MAX_NESTED)
+            self._open += 1
+            try:
+                answer = with_room(self._exchange, operation, fields)  # type: tuple[bytes, Any]
+                return answer
+            except (Broken, Unsent):
+                raise
+            except BaseException as error:  # whatever it is, the answer may still be under way
+                raise Broken("%s: %s" % (type(error).__name__, error)) from None
+            finally:
+                self._open -= 1
+
+    def may_end(self, ends):
+        # type: (Any) -> None
+        """By which exceptions the answer to this thread's next question may end an iteration."""
+        self._ends[_get_ident()] = ends
+
+    def ends(self):
+        # type: () -> Any
+        """Those, which hold for one question."""
+        return self._ends.pop(_get_ident(), ())
 
     def _exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
@@ -95,29 +109,52 @@ class Link:
     def serve(self):
         # type: () -> None
         """Answer until the other side hangs up or says what is no question."""
-        while True:
-            try:
-                kind, number, fields = self._receive()
-                if kind != QUESTION:
+        with self._line:
+            while True:
+                try:
+                    kind, number, fields = self._receive()
+                    if kind != QUESTION:
+                        return
+                    self._answer(number, fields)
+                except Broken:
                     return
-                self._answer(number, fields)
-            except Broken:
-                return
 
     def _answer(self, number, fields):
         # type: (int, list[Any]) -> None
         if number != self._served + 1 or self._open > MAX_NESTED:
             raise Broken("a question out of turn")
         self._served = number
+        self._nested += 1
         kind, values = VALUE, []  # type: bytes, list[Any]
         try:
-            values.append(self._perform(fields))
-        except Broken:
-            raise
-        except BaseException as error:
-            error.__traceback__ = error.__traceback__ if self.is_test else None
-            kind, values = RAISED, [error]
-        del fields[:]
+            try:
+                values.append(self._performed(fields))
+            except Broken:
+                raise
+            except BaseException as error:
+                error.__traceback__ = error.__traceback__ if self.is_test else None
+                kind, values = RAISED, [error]
+            del fields[:]
+            self._say(kind, number, values)
+        finally:
+            self._nested -= 1
+
+    def _performed(self, fields):
+        # type: (list[Any]) -> Any
+        """What was asked for, with the line free for other threads; until what these ask has its answers."""
+        nested = self._nested
+        self._line.release()
+        try:
+            return self._perform(fields)
+        finally:
+            self._line.acquire()
+            while self._nested != nested:
+                self._line.release()
+                _sleep(0.0005)
+                self._line.acquire()
+
+    def _say(self, kind, number, values):
+        # type: (bytes, int, list[Any]) -> None
         if self.before_answer is not None:
             self.before_answer()
         try:

@@ -23,10 +23,10 @@ def stepped(self, name, values, ends=StopIteration):
     """A step of a generator or awaitable of the other side; `ends`: by which exceptions it may say that it is done."""
     link = connection[0]
     if link.is_test and hasattr(type(self), "__await__"):
-        link.may_stop = ends
+        link.may_end(ends)
         return link.ask("drive", self, name, *values)
     found = link.ask("get", self, name)
-    link.may_stop = ends
+    link.may_end(ends)
     return link.call(found, values, {})
 
 
@@ -104,7 +104,7 @@ class _Next:
     def __await__(self):
         # type: () -> Any
         ends = StopIteration, StopAsyncIteration
-        connection[0].may_stop = StopAsyncIteration
+        connection[0].may_end(StopAsyncIteration)
         item = connection[0].ask("special", self._iterator, "__anext__")
         return (yield from await_(item, ends))
 

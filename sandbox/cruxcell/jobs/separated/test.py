@@ -105,7 +105,7 @@ class _TestLink(Link):
 
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
-        may_stop, self.may_stop = self.may_stop, ()
+        may_stop = self.ends()
         if operation == "special" and fields[1] == "__next__":
             may_stop = StopIteration
         told = (number_of(fields[0]), fields[1]) if operation == "special" and fields[1] in STEADY else None
