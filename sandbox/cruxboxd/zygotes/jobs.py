@@ -94,7 +94,7 @@ class Job:
     started_at: int = 0
     is_cancelled: bool = False
     was_called_back: bool = False  # from behind a slow worker; it waits behind no other
-    # May other jobs of the same call (a number) share its worker? The job that carries it now, if one does.
+    # May other jobs of the same RPC (its id) share its worker? The job that carries it now, if one does.
     may_share: bool = False
     rpc_id: int = 0
     # Where its verdicts leave; while that is full, it is not handed out.
