@@ -114,8 +114,11 @@ def _prepare(setup, control):
     for layer, active, detail in layers:
         ready += [layer.encode(), b"1" if active else b"0", detail.encode()]
     server = zygote.Zygote(helper, filters, pack, control, setup.opened, setup.threads, setup.scratch_bytes)
-    sys.stdout, sys.stderr = server.bench.stdout, server.bench.stderr  # as a check has them: no worker writes them down
-    helper.watch(seal.in_order(watched + seal.of_bench(server.bench)))
+    sys.stdout, sys.stderr = (
+        server.context.stdout,
+        server.context.stderr,
+    )  # as a check has them: no worker writes them down
+    helper.watch(seal.in_order(watched + seal.of_context(server.context)))
     del watched
     gc.collect()
     gc.disable()

@@ -12,7 +12,7 @@ import sys
 
 from cruxcell.jobs import programs
 from cruxcell.jobs.calls import run_calls
-from cruxcell.jobs.context import Workbench
+from cruxcell.jobs.context import JobContext
 from cruxcell.jobs.separated import CHANNEL, run_serve, run_test
 from cruxcell.jobs.separated.runs import connection
 from cruxcell.jobs.streams import run_streams
@@ -80,18 +80,18 @@ def rehearse(helper):
 
 
 class _Stage:
-    """A workbench whose report and progress come back here."""
+    """A context whose report and progress come back here."""
 
     def __init__(self, helper):
         # type: (Helper) -> None
         self._reading, self._writing = [_moved_away(end) for end in os.pipe()]
-        self.bench = Workbench(helper, self._writing, self._writing)
+        self.context = JobContext(helper, self._writing, self._writing)
 
     def read_back(self, data):
         # type: (bytes) -> list[bytes]
         """The fields of a payload, read as a worker does."""
         os.write(self._writing, data)
-        fields = self.bench.helper.read_payload(self._reading, messages.MAX_PAYLOAD)  # type: list[bytes]
+        fields = self.context.helper.read_payload(self._reading, messages.MAX_PAYLOAD)  # type: list[bytes]
         return fields
 
     def sweep(self):
@@ -117,18 +117,18 @@ def _call(stage, turn):
     flags = SHARE * (turn & 1) + INSPECT * (turn >> 1 & 1)
     checks = [CALLS_FLAGS.pack(flags), _FUNCTION, b"", b"f([3, 12, 5], least=4)", b"f", b"f([1])"]
     fields = stage.read_back(frames.frame([messages.JOB_CALLS, LIMITS.pack(1000, 1000), b"", *checks]))
-    stage.bench.set_limits(*LIMITS.unpack(fields[1]))
-    run_calls(stage.bench, fields[2:])
+    stage.context.set_limits(*LIMITS.unpack(fields[1]))
+    run_calls(stage.context, fields[2:])
     stage.sweep()
 
 
 def _read_and_print(stage):
     # type: (_Stage) -> None
     """A stdio job; its standard input ends at once, and so does the program."""
-    stage.bench.set_limits(0, 1000)
+    stage.context.set_limits(0, 1000)
     arguments = sys.argv
     try:  # what the zygote has registered is for workers to call
-        programs.run_stdio(stage.bench, [STDIO_FLAGS.pack(0), _PROGRAM], at_the_end=())
+        programs.run_stdio(stage.context, [STDIO_FLAGS.pack(0), _PROGRAM], at_the_end=())
     finally:
         sys.argv = arguments
     stage.sweep()
@@ -138,8 +138,8 @@ def _read_and_print_often(stage):
     # type: (_Stage) -> None
     """The same program on several inputs; and the classes that the abstract ones of Python are asked about."""
     for program in (_PROGRAM, _COUNTING):
-        stage.bench.set_limits(0, 1000)
-        run_streams(stage.bench, [program] + [b"7\n"] * _PROGRAMS)
+        stage.context.set_limits(0, 1000)
+        run_streams(stage.context, [program] + [b"7\n"] * _PROGRAMS)
         stage.sweep()
 
 
@@ -152,7 +152,7 @@ def _pairs(stage):
         try:
             ours.close()
             line = _socket.socket(fileno=_moved_away(theirs.detach()))
-            _play(_Stage(stage.bench.helper), line, [_serve, _test])
+            _play(_Stage(stage.context.helper), line, [_serve, _test])
         finally:
             os._exit(0)
     theirs.close()
@@ -165,7 +165,7 @@ def _pairs(stage):
 
 
 def _play(stage, line, parts):
-    # type: (_Stage, _socket.socket, list[Callable[[Workbench, int], None]]) -> None
+    # type: (_Stage, _socket.socket, list[Callable[[JobContext, int], None]]) -> None
     """Play each part often, over a new channel each time, which the half that tests makes and hands to the other."""
     for part in parts:
         for turn in range(_PAIRS):
@@ -174,7 +174,7 @@ def _play(stage, line, parts):
             if channel != CHANNEL:
                 os.close(channel)
             try:
-                part(stage.bench, turn)
+                part(stage.context, turn)
             finally:
                 del connection[:]
                 os.close(CHANNEL)
@@ -196,14 +196,14 @@ def _given_channel(line):
     return int.from_bytes(ancillary[0][2], "little")
 
 
-def _test(bench, turn):
-    # type: (Workbench, int) -> None
+def _test(context, turn):
+    # type: (JobContext, int) -> None
     """The script holds, or, every fourth time, does not."""
-    bench.set_limits(0, 1000)
-    run_test(bench, [_SCRIPT % (b"" if turn % 4 else b"    assert candidate([0]) == 1"), b"f", b""])
+    context.set_limits(0, 1000)
+    run_test(context, [_SCRIPT % (b"" if turn % 4 else b"    assert candidate([0]) == 1"), b"f", b""])
 
 
-def _serve(bench, _turn):
-    # type: (Workbench, int) -> None
-    bench.set_limits(0, 1000)
-    run_serve(bench, [_CANDIDATE])
+def _serve(context, _turn):
+    # type: (JobContext, int) -> None
+    context.set_limits(0, 1000)
+    run_serve(context, [_CANDIDATE])

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-    from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
+    from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 
 _PLACE = {name: place for place, name in enumerate(SEAL_NAMES)}
 _FunctionType = type(lambda: None)
@@ -66,15 +66,15 @@ def entries():
     return found.entries
 
 
-def of_bench(bench):
-    # type: (Workbench) -> list[tuple[Any, ...]]
+def of_context(context):
+    # type: (JobContext) -> list[tuple[Any, ...]]
     """The same for the tools of the workers, which are made later."""
     harness = _PLACE["harness"]
-    found = [(harness, bench), (harness, bench.stdout), (harness, bench.stderr)]  # type: list[tuple[Any, ...]]
+    found = [(harness, context), (harness, context.stdout), (harness, context.stderr)]  # type: list[tuple[Any, ...]]
     names = ("helper", "report", "progress", "step_limit", "output_limit", "stdout", "stderr", "arguments", "budget")
     for name in names:
-        found.append((harness, getattr, (bench, name)))
-    for stream in (bench.stdout, bench.stderr):
+        found.append((harness, getattr, (context, name)))
+    for stream in (context.stdout, context.stderr):
         found += [(harness, getattr, (stream, name)) for name in ("_overflow", "_limit")]
         found.append((harness, len, (vars(stream),)))
     return found

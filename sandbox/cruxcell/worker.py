@@ -9,7 +9,7 @@ import os
 
 from cruxcell.jobs.bundles import run_bundle
 from cruxcell.jobs.calls import run_apply, run_calls
-from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
+from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.expressions import run_arguments, run_expression, run_read
 from cruxcell.jobs.probe import run_probe
 from cruxcell.jobs.programs import run_script, run_stdio
@@ -39,28 +39,28 @@ _JOBS = {
     messages.JOB_SERVE: run_serve,
     messages.JOB_TEST: run_test,
     messages.JOB_PROBE: run_probe,
-}  # type: dict[bytes, Callable[[Workbench, list[bytes]], object]]
+}  # type: dict[bytes, Callable[[JobContext, list[bytes]], object]]
 
 
-def _run_set(bench, fields):
-    # type: (Workbench, list[bytes]) -> None
+def _run_set(context, fields):
+    # type: (JobContext, list[bytes]) -> None
     """fields: setting, kind of job, its fields. What a program finds around it is laid out before it begins."""
     try:
-        _set_up(bench, fields[0])
+        _set_up(context, fields[0])
     except MemoryError:
-        bench.refuse(
+        context.refuse(
             "its files take more memory than its limit leaves: memory_bytes counts them while they are laid out"
         )
         return
     kind = fields[1]
     del fields[:2]
-    _JOBS[kind](bench, fields)
+    _JOBS[kind](context, fields)
 
 
-def _set_up(bench, setting):
-    # type: (Workbench, bytes) -> None
+def _set_up(context, setting):
+    # type: (JobContext, bytes) -> None
     arguments, environment, files = [frames.unpack(part) for part in frames.unpack(setting)]
-    bench.arguments = [each.decode("utf-8", "surrogateescape") for each in arguments]
+    context.arguments = [each.decode("utf-8", "surrogateescape") for each in arguments]
     for name, value in zip(environment[::2], environment[1::2]):
         os.environb[name] = value
     for name, value in zip(files[::2], files[1::2]):
@@ -83,8 +83,8 @@ _JOBS[messages.JOB_SET] = _run_set
 REPORT, PROGRESS = messages.REPORT_DESCRIPTOR, messages.PROGRESS_DESCRIPTOR
 
 
-def main(bench, payload, has_channel, confine):
-    # type: (Workbench, int, bool, Callable[[], None]) -> None
+def main(context, payload, has_channel, confine):
+    # type: (JobContext, int, bool, Callable[[], None]) -> None
     """Do the job whose payload waits in file descriptor `payload`; `confine()` applies rlimits and the filter.
 
     The caller has put the report pipe at REPORT, the progress pipe at PROGRESS, and for one of a pair the socket to
@@ -92,23 +92,23 @@ def main(bench, payload, has_channel, confine):
     """
     step = "payload"
     try:
-        fields = bench.helper.read_payload(payload, messages.MAX_PAYLOAD)
+        fields = context.helper.read_payload(payload, messages.MAX_PAYLOAD)
         steps, output = LIMITS.unpack(fields[1])
         step = "descriptors"
         os.closerange(CHANNEL + 1 if has_channel else CHANNEL, 64)
         step = "confine"
         confine()
         step = "job"
-        bench.set_limits(steps, output)
+        context.set_limits(steps, output)
         job = _JOBS[fields[0]]
         del fields[:2]
         gc.enable()
     except BaseException as error:
         fail(step, error)
     try:
-        job(bench, fields)
+        job(context, fields)
     except MemoryError:
-        bench.send(records.limit(messages.MEMORY_LIMIT, bench.index, 0))
+        context.send(records.limit(messages.MEMORY_LIMIT, context.index, 0))
     except BaseException as error:
         fail("job", error)
     os._exit(messages.EXIT_DONE)

@@ -18,7 +18,7 @@ from cruxcell import worker
 from cruxcell.confinement import linux, namespaces, scratch
 from cruxcell.confinement.clocks import FAST_MS, Clock, Clocks, hangs_up, step_back
 from cruxcell.confinement.confine import confine_worker
-from cruxcell.jobs.context import Workbench
+from cruxcell.jobs.context import JobContext
 from cruxcell.jobs.separated import CHANNEL
 from cruxcell.protocol import messages
 
@@ -75,7 +75,7 @@ class Zygote:
         self._threads = messages.MOST_THREADS if threads else 0
         self._cpus = min(len(os.sched_getaffinity(0)), 1 + self._threads)  # that a worker can use at once
         self._helper, self._filters, self._pack_limits = helper, filters, pack_limits
-        self.bench = Workbench(
+        self.context = JobContext(
             helper, worker.REPORT, worker.PROGRESS, opened
         )  # of the workers, each of which has a copy
         self._control = control
@@ -312,7 +312,7 @@ class Zygote:
                 scratch.move_in(self._helper, scratch.NEW_FOLDERS[lane])
             if self._threads:
                 limits = self._room_for_threads(order, limits)
-            worker.main(self.bench, payload, channel >= 0, lambda: confine_worker(helper, limits, bpf, parent))
+            worker.main(self.context, payload, channel >= 0, lambda: confine_worker(helper, limits, bpf, parent))
         except OSError as error:
             worker.fail("start", error)
         finally:

@@ -8,7 +8,7 @@ from cruxcell.analysis.determinism import has_sets, is_seedless
 from cruxcell.analysis.hermetic import bound_names, may_share
 from cruxcell.analysis.operands import Inspector, call_findings, is_literal
 from cruxcell.analysis.parsing import PROGRAM, Invalid, classify_call, compile_text
-from cruxcell.jobs.context import RULE, Workbench  # noqa: F401 - in type comments
+from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
 from cruxcell.namespace import fresh_namespace, module_namespace, set_recursion_depth
 from cruxcell.protocol import frames, messages, records
 from cruxcell.protocol.payloads import BUNDLED, CALLS_FLAGS, INSPECT, RUN_EXPRESSIONS, SHARE, TOGETHER
@@ -34,7 +34,7 @@ SPENT_NS = 20_000_000
 
 
 def run_calls(bench, fields, more_flags=0):  # noqa: C901 - who arms the seal seals, from the same frame
-    # type: (Workbench, list[bytes], int) -> int
+    # type: (JobContext, list[bytes], int) -> int
     """fields: flags, program, then entry point and call for each check. CPU ns of the calls; -1 if nothing else may run
     in this worker.
 
@@ -109,7 +109,7 @@ def _read(helper, fields, more_flags):
 
 
 def share(bench, flags, bound, planned):
-    # type: (Workbench, int, frozenset[str] | None, Plan) -> tuple[bool, Plan]
+    # type: (JobContext, int, frozenset[str] | None, Plan) -> tuple[bool, Plan]
     """(may the calls here follow each other, and others them?, the plan with what must be ALONE marked).
 
     `bound`: the names that the program binds for its calls; None if it is not hermetic. A call that may not share (see
@@ -137,7 +137,7 @@ def no_seal(report, index, record=b""):  # noqa: ARG001 - as the helper's
 
 
 def clear(bench, loaded):
-    # type: (Workbench, int) -> int
+    # type: (JobContext, int) -> int
     """Take away what a check left, and only then begin the time of the next. CPU ns of the check; -1 if no other may
     follow it: the interpreter has imported something (a codec, say), which the next would find there and take fewer
     steps; or it took long, and beside that a new worker costs nothing; or what the collector let go left garbage again
@@ -193,7 +193,7 @@ def _bound(source, program):
 
 
 def _inspect_texts(bench, source, program, checks, planned, bound):  # noqa: PLR0917 - all that parsing found
-    # type: (Workbench, str, CodeType | None, tuple[tuple[str, str], ...], Plan, frozenset[str] | None) -> Inspector | None
+    # type: (JobContext, str, CodeType | None, tuple[tuple[str, str], ...], Plan, frozenset[str] | None) -> Inspector | None
     """Report what the texts alone say, before any of them runs. `bound`: as for `share`."""
     if program is None:
         return None
@@ -218,14 +218,14 @@ def _is_seedless_call(text, code, blind):
 
 
 def _looker(inspector, call, code, bench):
-    # type: (Inspector, str, CodeType, Workbench) -> Callable[[], set[str]]
+    # type: (Inspector, str, CodeType, JobContext) -> Callable[[], set[str]]
     """A function that has a look at the operands of the call."""
     evaluate = bench.helper.evaluate
     return lambda: inspector.look(call, code, bench.next_check, evaluate)
 
 
 def _evaluate(bench, index, sharing, program, code, look=None, is_final=True):  # noqa: PLR0917 - a check, how to take it
-    # type: (Workbench, int, bool, CodeType | None, CodeType, Callable[[], set[str]] | None, bool) -> None
+    # type: (JobContext, int, bool, CodeType | None, CodeType, Callable[[], set[str]] | None, bool) -> None
     """One check. With `look`, it is run again to see its operands; nothing is reported before that is done, so that
     whatever ends the worker meanwhile is put down to this check. If that is not final, what ran out of memory will run
     again, alone, and is looked at then."""
@@ -255,7 +255,7 @@ def _evaluate(bench, index, sharing, program, code, look=None, is_final=True):  
 
 
 def run_apply(bench, fields):
-    # type: (Workbench, list[bytes]) -> None
+    # type: (JobContext, list[bytes]) -> None
     """fields: program, name, encoded (arguments, keyword arguments). Decoded before the program runs."""
     source = fields[0].decode("utf-8", "surrogatepass")
     name = fields[1].decode()

@@ -29,7 +29,7 @@ _TEXT = compile("str(error)", "<text>", "eval")
 RULE = "rule"  # what may share a worker: the rule over texts
 
 
-class Workbench:
+class JobContext:
     """One worker's tools. `report` and `progress` are file descriptors, `opened` the layers a test has opened.
 
     Made before the fork, so that the worker only has to write down its limits.
@@ -175,7 +175,7 @@ class Workbench:
 
     def send_raised(self, error, steps=None, printed=None):
         # type: (BaseException, int | None, tuple[bytes, bytes] | None) -> None
-        """Report an exception; `printed` is on its streams, where these are not the workbench's."""
+        """Report an exception; `printed` is on its streams, where these are not the context's."""
         flags = records.OUT_OF_MEMORY if records.is_out_of_memory(error) else 0
         numbers = self.numbers(flags, steps)
         stdout, stderr = self.output() if printed is None else printed

@@ -18,7 +18,7 @@ from cruxcell.analysis.parsing import (
 from cruxcell.analysis.series import split_series
 from cruxcell.analysis.syntax import walk
 from cruxcell.analysis.vacuous import refuse_vacuous
-from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
+from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.namespace import fresh_namespace
 from cruxcell.protocol import messages, records
 from cruxcell.protocol.frames import frame
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def run_read(bench, fields):
-    # type: (Workbench, list[bytes]) -> None
+    # type: (JobContext, list[bytes]) -> None
     """fields: kind and text, in turn. One record a text, in order: [class, canonical value or sentence, other text].
 
     Constants are evaluated here and then; nothing that has a name or a call in it is. An expected value comes back as
@@ -85,7 +85,7 @@ def _canonical(code, budget):
 
 
 def run_expression(bench, fields):
-    # type: (Workbench, list[bytes]) -> None
+    # type: (JobContext, list[bytes]) -> None
     """fields: text. Its value, computed with the builtins and nothing of any program."""
     try:
         code = compile_expression(fields[0].decode("utf-8", "surrogatepass"))
@@ -102,7 +102,7 @@ def run_expression(bench, fields):
 
 
 def run_arguments(bench, fields):
-    # type: (Workbench, list[bytes]) -> None
+    # type: (JobContext, list[bytes]) -> None
     """fields: program (parsed, never run), call. The call's arguments as an encoded (tuple, dict), and its callee.
 
     The plan says INVALID when an argument uses a name the program binds: such a call cannot be taken apart.

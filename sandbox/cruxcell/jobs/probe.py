@@ -2,7 +2,7 @@
 
 import os
 
-from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
+from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.protocol import messages, records
 from cruxcell.protocol.frames import frame
 
@@ -225,8 +225,8 @@ ATTEMPTS = {
 IN_NO_SCRATCH_FOLDER = frozenset(["stat"])
 
 
-def run_probe(bench, fields):
-    # type: (Workbench, list[bytes]) -> None
+def run_probe(context, fields):
+    # type: (JobContext, list[bytes]) -> None
     """fields: how many threads the worker may have beside its first, and whether it has a scratch folder. One record:
     name and b"refused …" or b"ALLOWED" for each attempt."""
     attempts = []  # type: list[tuple[str, Callable[..., object], tuple[Any, ...]]]
@@ -234,8 +234,8 @@ def run_probe(bench, fields):
     if fields[1] == b"1":
         attempts = [attempt for attempt in attempts if attempt[0] not in IN_NO_SCRATCH_FOLDER]
     attempts.append(("threads", _threads, (int(fields[0]),)))
-    attempts += [(name, _raw, (bench.helper, *raw)) for name, raw in RAW_ATTEMPTS.items()]
-    bench.send(records.plan(False, messages.DIRECT, []))
+    attempts += [(name, _raw, (context.helper, *raw)) for name, raw in RAW_ATTEMPTS.items()]
+    context.send(records.plan(False, messages.DIRECT, []))
     record = []
     for name, attempt, arguments in attempts:
         try:
@@ -247,4 +247,4 @@ def run_probe(bench, fields):
         else:
             result = "ALLOWED"
         record += [name.encode(), result.encode()]
-    bench.send(frame(record))
+    context.send(frame(record))

@@ -8,7 +8,7 @@ from cruxcell.analysis.bytecode import Anatomy
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, compile_text
 from cruxcell.jobs import devices, stack_limit
 from cruxcell.jobs.audit_guard import Guard
-from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
+from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.suites import open_suite
 from cruxcell.namespace import module_namespace, resolve
 from cruxcell.protocol import messages, records
@@ -34,44 +34,44 @@ def _open_streams():
 _AT_THE_END = (("threading", "_shutdown"), ("atexit", "_run_exitfuncs"))
 
 
-def run_stdio(bench, fields, at_the_end=_AT_THE_END):
-    # type: (Workbench, list[bytes], tuple[tuple[str, str], ...]) -> None
+def run_stdio(context, fields, at_the_end=_AT_THE_END):
+    # type: (JobContext, list[bytes], tuple[tuple[str, str], ...]) -> None
     """fields: flags, program. Input is a pipe; output goes to memory files that the daemon reads afterwards."""
     is_run = STDIO_FLAGS.unpack(fields[0])[0] & RUN_ONLY
     try:
         program = compile_text(fields[1].decode("utf-8", "surrogatepass"), PROGRAM, "exec")
     except Invalid as error:
-        bench.refuse("the program: %s" % error)
+        context.refuse("the program: %s" % error)
         return
-    bench.start(messages.DIRECT, 2)
+    context.start(messages.DIRECT, 2)
     _open_streams()
     if b"/dev/std" in fields[1]:
         devices.install()
     if b"RLIMIT_STACK" in fields[1]:
         stack_limit.install()
-    sys.argv = ["program.py", *bench.arguments]
+    sys.argv = ["program.py", *context.arguments]
     steps = status = 0
     try:
         try:
-            _run_to_its_end(bench, program, at_the_end)
+            _run_to_its_end(context, program, at_the_end)
         finally:
-            steps = bench.steps()
+            steps = context.steps()
             flush()
     except SystemExit as error:
         status = status_of(error.code)
         if is_run or not status:
-            bench.send(records.ended(bench.numbers(0, steps)))
+            context.send(records.ended(context.numbers(0, steps)))
         else:
-            bench.send_raised(error, steps)
+            context.send_raised(error, steps)
     except BaseException as error:
         status = 1
         if is_run:
             _show(error)
-        bench.send_raised(error, steps)
+        context.send_raised(error, steps)
     else:
-        bench.send(records.ended(bench.numbers(0, steps)))
+        context.send(records.ended(context.numbers(0, steps)))
     if is_run:
-        bench.finish(status)
+        context.finish(status)
 
 
 def flush():
@@ -110,15 +110,15 @@ def _show(error):
         pass
 
 
-def _run_to_its_end(bench, program, at_the_end):
-    # type: (Workbench, CodeType, tuple[tuple[str, str], ...]) -> None
+def _run_to_its_end(context, program, at_the_end):
+    # type: (JobContext, CodeType, tuple[tuple[str, str], ...]) -> None
     """As Python does: once the program has come to its end, its threads are waited for, but for daemons, and what it
     registered with atexit is called. That is not counted in steps."""
     left = None
     namespace = module_namespace("__main__")
     namespace.update(OF_A_SCRIPT, __annotations__={})
     try:
-        bench.run(program, namespace)
+        context.run(program, namespace)
     except SystemExit as error:
         left = error
     for name, function in at_the_end:
@@ -152,8 +152,8 @@ _LONGEST_CODEC = 30  # characters of a codec's name
 _FOLDER_OF_A_SCRIPT = os.__file__.rpartition("/")[0] + "/json"
 
 
-def run_script(bench, fields):
-    # type: (Workbench, list[bytes]) -> None
+def run_script(context, fields):
+    # type: (JobContext, list[bytes]) -> None
     """fields: flags, program, script, entry point, framework, token. All in one process and namespace: IN_PROCESS."""
     token = fields.pop()
     flags = SCRIPT_FLAGS.unpack(fields[0])[0]
@@ -165,29 +165,29 @@ def run_script(bench, fields):
         suite = open_suite(fields[4].decode(), script)
         test = compile_text(suite.code, CHECK, "exec")
     except Invalid as error:
-        bench.refuse(str(error))
+        context.refuse(str(error))
         return
     namespace = suite.namespace
-    bench.start(messages.EXPRESSION, 2)
+    context.start(messages.EXPRESSION, 2)
     steps, results = 0, None
     guard = Guard()
     try:
         if flags & COUNT_EVENTS:
             steps, found = _count_events(program, namespace)
-            bench.send(records.findings(0, [found]))
+            context.send(records.findings(0, [found]))
         else:
             _import_what_makes_code(source + script)
             guard.raise_it()
-            _run_both(bench, program, test, suite, fields[3].decode())
-            steps, results = bench.steps(), suite.run()
+            _run_both(context, program, test, suite, fields[3].decode())
+            steps, results = context.steps(), suite.run()
     except BaseException as error:
         guard.lower_it()
-        bench.send_raised(error)
+        context.send_raised(error)
     else:
         guard.lower_it()
         if results is not None:
-            bench.send(results.record())
-        bench.send(records.ended(bench.numbers(0, steps), *bench.output(), token))
+            context.send(results.record())
+        context.send(records.ended(context.numbers(0, steps), *context.output(), token))
 
 
 def _import_what_makes_code(texts):
@@ -200,15 +200,15 @@ def _import_what_makes_code(texts):
             pass  # the program will be told
 
 
-def _run_both(bench, program, test, suite, entry_point):
-    # type: (Workbench, CodeType, CodeType, Any, str) -> None
+def _run_both(context, program, test, suite, entry_point):
+    # type: (JobContext, CodeType, CodeType, Any, str) -> None
     namespace = suite.namespace
-    bench.run(program, namespace)
+    context.run(program, namespace)
     suite.begin()
     if entry_point:
         namespace["candidate"] = resolve(namespace, entry_point)
     if not suite.is_whole:
-        bench.run(test, namespace)
+        context.run(test, namespace)
 
 
 def _load_codecs(code):

@@ -6,7 +6,7 @@ from cruxcell.analysis import bytecode
 from cruxcell.analysis.hermetic import bound_names
 from cruxcell.analysis.parsing import PROGRAM, Invalid, classify_call, compile_text
 from cruxcell.jobs.calls import CALL, clear, loaded_count, no_seal, share
-from cruxcell.jobs.context import RULE, Workbench  # noqa: F401 - in type comments
+from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
 from cruxcell.namespace import fresh_namespace, module_namespace, set_recursion_depth
 from cruxcell.protocol import frames, messages, records
 from cruxcell.protocol.payloads import (
@@ -41,34 +41,34 @@ _ERRORS = frozenset(
 )  # fmt: skip
 
 
-def run_series(bench, fields, more_flags=0):
-    # type: (Workbench, list[bytes], int) -> int
+def run_series(context, fields, more_flags=0):
+    # type: (JobContext, list[bytes], int) -> int
     """fields: flags, program, name, packed calls on it. They are one check: CPU ns of it; -1 if nothing else may run in
     this worker. All is as `run_calls` does it for one call."""
     flags = CALLS_FLAGS.unpack(fields[0])[0] | more_flags
-    helper, report = bench.helper, bench.report
+    helper, report = context.helper, context.report
     if not helper.SEALS:
         flags &= ~SHARE
     source, name = fields[1].decode("utf-8", "surrogatepass"), fields[2].decode()
     loaded = loaded_count()
     program, planned, calls = _parse(source, name, fields[3])
-    is_asked = program is not None and flags & SHARE and RULE not in bench.opened
+    is_asked = program is not None and flags & SHARE and RULE not in context.opened
     bound = bound_names(source, program) if is_asked else None
-    sharing, planned = share(bench, flags, frozenset() if program is None else bound, planned)
+    sharing, planned = share(context, flags, frozenset() if program is None else bound, planned)
     plan = records.plan(sharing, planned[0][0], [item[1] for item in planned if item[1]])
     bytecode.forget()
     set_recursion_depth(2)
     gc.freeze()
-    bench.begin(0)
+    context.begin(0)
     is_sealed = helper.arm() and (sharing or flags & BUNDLED)
     seal = helper.seal if is_sealed else no_seal
     seal(report, -1, plan)
     if program is None or planned[0][0] != messages.DIRECT or (flags & BUNDLED and not sharing):
         return 0
     if not sharing:
-        bench.last_check()
-    _make_calls(bench, fresh_namespace() if sharing else module_namespace(), program, name, calls)
-    used = clear(bench, loaded)
+        context.last_check()
+    _make_calls(context, fresh_namespace() if sharing else module_namespace(), program, name, calls)
+    used = clear(context, loaded)
     seal(report, 0)
     return used if sharing else -1
 
@@ -88,8 +88,8 @@ def _parse(source, name, packed):
     return program, (classify_call(name + "()", name),), calls
 
 
-def _make_calls(bench, namespace, program, name, calls):
-    # type: (Workbench, dict[str, object], CodeType, str, list[Call]) -> None
+def _make_calls(context, namespace, program, name, calls):
+    # type: (JobContext, dict[str, object], CodeType, str, list[Call]) -> None
     """Load the program and make the calls, to the first whose value is not plain data; report what came of each.
 
     A call that raises is the last, as an assertion would be that it stands in. Nothing is said of a call that came to
@@ -98,17 +98,17 @@ def _make_calls(bench, namespace, program, name, calls):
     The code of a task is two frames of the harness away from who calls this, as that of a single call is.
     """
     told, steps = [], 0  # type: list[bytes], int
-    bench.begin(0)
+    context.begin(0)
     try:
-        bench.run(program, namespace)
+        context.run(program, namespace)
         function = namespace.get(name)
         while calls and type(function) is _Function:
             view, arguments, keywords = calls.pop()  # what the program makes of them does not outlive it
             try:
-                came = _of_value(bench, view, bench.run(CALL, {"f": function, "a": arguments, "k": keywords}))
+                came = _of_value(context, view, context.run(CALL, {"f": function, "a": arguments, "k": keywords}))
             except Exception as error:
-                came = _of_error(bench, error)
-            steps += bench.steps()
+                came = _of_error(context, error)
+            steps += context.steps()
             if came is None or namespace.get(name) is not function:
                 break
             told += [SERIES_CAME.pack(came[0], steps), came[1]]
@@ -116,15 +116,15 @@ def _make_calls(bench, namespace, program, name, calls):
                 break
     except BaseException as error:
         if records.is_out_of_memory(error):
-            bench.send_raised(error, steps)
+            context.send_raised(error, steps)
             return
     finally:
         del calls[:]
-    bench.send_body(frames.pack(told), steps)
+    context.send_body(frames.pack(told), steps)
 
 
-def _of_error(bench, error):
-    # type: (Workbench, Exception) -> tuple[bytes, bytes] | None
+def _of_error(context, error):
+    # type: (JobContext, Exception) -> tuple[bytes, bytes] | None
     """(CAME_ERROR, its packed name and text); None for one that is not common, or whose text is not plain."""
     if type(error) not in _ERRORS:
         if records.is_out_of_memory(error):
@@ -132,7 +132,7 @@ def _of_error(bench, error):
         return None
     if not all(type(each) in _SCALARS or _is_flat(each) for each in error.args):
         return None  # its text may be made by code of the task, whose steps are a script's too
-    text = records.message_of(error, bench.text_of)
+    text = records.message_of(error, context.text_of)
     return CAME_ERROR, frames.pack([records.text_bytes(type_name(error), 200), records.text_bytes(text)])
 
 
@@ -142,11 +142,11 @@ def _is_flat(value):
     return type(value) is tuple and all(type(each) in _SCALARS for each in value)
 
 
-def _of_value(bench, view, value):
-    # type: (Workbench, bytes, object) -> tuple[bytes, bytes] | None
+def _of_value(context, view, value):
+    # type: (JobContext, bytes, object) -> tuple[bytes, bytes] | None
     """(CAME_VALUE, canonical value); None for one that is not plain data."""
     try:
-        data, has_nan = canon(_seen(value, view), bench.budget)
+        data, has_nan = canon(_seen(value, view), context.budget)
     except (NotPlain, TooLarge):
         return None
     return None if has_nan else (CAME_VALUE, data)

@@ -14,7 +14,7 @@ from cruxcell.analysis import bytecode
 from cruxcell.analysis.hermetic_streams import may_share_worker
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs.calls import clear, loaded_count, no_seal
-from cruxcell.jobs.context import RULE, Workbench  # noqa: F401 - in type comments
+from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.programs import OF_A_SCRIPT, flush, status_of
 from cruxcell.namespace import fresh_namespace, set_recursion_depth
 from cruxcell.protocol import messages, records
@@ -27,60 +27,60 @@ if TYPE_CHECKING:
 _MOST_PRINTED = 1 << 18  # bytes, by all checks of a worker: reports stay short
 
 
-def run_streams(bench, fields):
-    # type: (Workbench, list[bytes]) -> None
+def run_streams(context, fields):
+    # type: (JobContext, list[bytes]) -> None
     """fields: program, then the standard input of each check. The plan says whether the checks run here, before any
     code of the program does."""
-    helper, report = bench.helper, bench.report
+    helper, report = context.helper, context.report
     inputs = tuple(fields[1:])  # which no check can change
     source = fields[0].decode("utf-8", "surrogatepass")
     loaded = loaded_count()
     try:
         program = compile_text(source, PROGRAM, "exec")
-        shares = helper.SEALS and (RULE in bench.opened or may_share_worker(source, program))
+        shares = helper.SEALS and (RULE in context.opened or may_share_worker(source, program))
     except Invalid:
         shares = False  # the check that runs alone says so
     if not shares:
-        bench.send(records.plan(False, messages.ALONE * len(inputs), []))
+        context.send(records.plan(False, messages.ALONE * len(inputs), []))
         return
     plan = records.plan(True, messages.DIRECT * len(inputs), [])
     bytecode.forget()
     set_recursion_depth(2)
     depth = sys.getrecursionlimit()
     gc.freeze()  # what is ours need not be looked through for what a check left
-    bench.begin(0)  # what a check finds in place is part of the snapshot
+    context.begin(0)  # what a check finds in place is part of the snapshot
     seal = helper.seal if helper.arm() else no_seal
     seal(report, -1, plan)
     room = _MOST_PRINTED
     for index, data in enumerate(inputs):
-        room -= _run_one(bench, index, program, data, room)
+        room -= _run_one(context, index, program, data, room)
         if room < 0:
             return
         if sys.getrecursionlimit() != depth:
             sys.setrecursionlimit(depth)
-        used = clear(bench, loaded)
+        used = clear(context, loaded)
         seal(report, index)
         if used < 0:
             return
 
 
-def _run_one(bench, index, program, data, room):
-    # type: (Workbench, int, CodeType, bytes, int) -> int
+def _run_one(context, index, program, data, room):
+    # type: (JobContext, int, CodeType, bytes, int) -> int
     """One check, on streams of its own. How many bytes it printed; if that is more than `room`, or as much as its
     limit, or if it closed a stream, it is not reported on."""
     out, err = _Out(), _Err()
     namespace = fresh_namespace("__main__")
     namespace.update(OF_A_SCRIPT, __annotations__={})
-    bench.begin(index)
+    context.begin(index)
     own = sys.stdin, sys.stdout, sys.stderr
     sys.stdin, sys.stdout, sys.stderr = _reader(data), _writer(out), _writer(err, "backslashreplace", True)
     raised = None  # type: BaseException | None
     steps = status = 0
     try:
         try:
-            bench.run(program, namespace)
+            context.run(program, namespace)
         finally:
-            steps = bench.steps()
+            steps = context.steps()
             flush()
     except BaseException as error:
         raised = error
@@ -91,12 +91,12 @@ def _run_one(bench, index, program, data, room):
     if printed is None:
         return room + 1
     size = len(printed[0]) + len(printed[1])
-    if size > room or max(map(len, printed)) >= bench.output_limit:
+    if size > room or max(map(len, printed)) >= context.output_limit:
         return room + 1
     if raised is None or (isinstance(raised, SystemExit) and not status):
-        bench.send(records.ended(bench.numbers(0, steps), *printed))
+        context.send(records.ended(context.numbers(0, steps), *printed))
     else:
-        bench.send_raised(raised, steps, printed)
+        context.send_raised(raised, steps, printed)
     raised = None  # it holds this frame, and with it all that the check made
     return size
 

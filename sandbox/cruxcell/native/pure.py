@@ -164,7 +164,7 @@ def seal(fd, index, record=b""):
 
 def report_value(fd, index, steps, cpu_ns, wall_ns, value, budget, text_limit, stdout, stderr):  # noqa: PLR0917
     # type: (int, int, int, int, int, object, int, int, bytes, bytes) -> bool
-    """False, and nothing written: the workbench does it."""
+    """False, and nothing written: the job's context does it."""
     return False
 
 

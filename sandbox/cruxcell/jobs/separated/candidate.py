@@ -5,7 +5,7 @@ import sys
 from _thread import get_ident as _get_ident
 
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
-from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
+from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.awaiting import Awaited
 from cruxcell.jobs.separated.link import CALL, Link, connect
 from cruxcell.namespace import module_namespace, set_recursion_depth
@@ -20,7 +20,7 @@ _MODULE_TYPE = type(messages)
 
 
 def run_serve(bench, fields):
-    # type: (Workbench, list[bytes]) -> None
+    # type: (JobContext, list[bytes]) -> None
     """fields: program. Load it, then answer until the test hangs up; then report steps and output."""
     try:
         program = compile_text(fields[0].decode("utf-8", "surrogatepass"), PROGRAM, "exec")
@@ -49,7 +49,7 @@ class _Server:
     """Does what is asked under the step limit. `view` holds the names the test uses, as they are after each answer."""
 
     def __init__(self, bench, namespace):
-        # type: (Workbench, dict[str, object]) -> None
+        # type: (JobContext, dict[str, object]) -> None
         self._bench, self._namespace = bench, namespace
         self._is_running, self._thread = False, _get_ident()
         self._given = set(namespace)

@@ -6,7 +6,7 @@ import sys
 
 from cruxcell.analysis.bytecode import Anatomy, loaded_names
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text
-from cruxcell.jobs.context import Workbench  # noqa: F401 - in type comments
+from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect
 from cruxcell.jobs.separated.operations import STEADY, may_get, may_set, shown
 from cruxcell.jobs.separated.remote import RemoteObject, RemoteType, number_of
@@ -53,29 +53,29 @@ _MOST_OF_NAMES = 8  # containers that an honest answer about names is made of
 _MANY_NAMES = 10_000
 
 
-def run_test(bench, fields):
-    # type: (Workbench, list[bytes]) -> None
+def run_test(context, fields):
+    # type: (JobContext, list[bytes]) -> None
     """fields: script, entry point, framework. ENDED if the script comes to its end; see `_TestLink` for other ends."""
     source = fields[0].decode("utf-8", "surrogatepass")
     try:
         suite = open_suite(fields[2].decode(), source)
         script = compile_text(suite.code, CHECK, "exec")
     except Invalid as error:
-        bench.refuse("the script: %s" % error)
+        context.refuse("the script: %s" % error)
         return
-    bench.start(messages.DIRECT, 0)
+    context.start(messages.DIRECT, 0)
     try:
-        _TestLink(bench, suite.namespace).provide(script, suite.code, fields[1].decode())
+        _TestLink(context, suite.namespace).provide(script, suite.code, fields[1].decode())
         suite.begin()
         if not suite.is_whole:
             exec(script, suite.namespace)
         results = suite.run()
     except BaseException as error:
-        bench.send_raised(error)
+        context.send_raised(error)
     else:
         if results is not None:
-            bench.send(results.record())
-        bench.send(records.ended(bench.numbers(), *bench.output()))
+            context.send(results.record())
+        context.send(records.ended(context.numbers(), *context.output()))
 
 
 _TELLS = (repr, str, format)
@@ -91,10 +91,10 @@ def _run(function, arguments, keywords):
 class _TestLink(Link):
     """The test's end. What cannot go on ends the script at once, so that it cannot catch it."""
 
-    def __init__(self, bench, namespace):
-        # type: (Workbench, dict[str, Any]) -> None
+    def __init__(self, context, namespace):
+        # type: (JobContext, dict[str, Any]) -> None
         Link.__init__(self, True, _run, self._may)
-        self._bench, self._namespace = bench, namespace
+        self._context, self._namespace = context, namespace
         self._source = ""
         self._own = self._lent = (sys.stdin, builtins.input)
         self._view = {}  # type: dict[str, Any]
@@ -154,7 +154,7 @@ class _TestLink(Link):
     def _listens(self):
         # type: () -> list[str]
         """In the place of which streams the script has put something else, as `redirect_stdout` does."""
-        own = {"stdout": self._bench.stdout, "stderr": self._bench.stderr}
+        own = {"stdout": self._context.stdout, "stderr": self._context.stderr}
         return [name for name in own if getattr(sys, name) is not own[name] and getattr(sys, name) is not None]
 
     def _lend(self):
@@ -169,7 +169,7 @@ class _TestLink(Link):
     def _leave(self, kind, text):
         # type: (bytes, str) -> None
         """Report the reason and end. Never returns."""
-        self._bench.send(frames.frame([kind, self._bench.numbers(), records.text_bytes(text)]))
+        self._context.send(frames.frame([kind, self._context.numbers(), records.text_bytes(text)]))
         os._exit(messages.EXIT_DONE)
 
     def _may(self, operation, target, rest):
