@@ -57,7 +57,8 @@ PROGRAMS = {
     # Of these, some inputs go their own way: a limit, a crash, what the rule refuses.
     "too long": "n = int(input())\nwhile n == 3:\n    pass\nprint(n)\n",
     "too much": "n = int(input())\nprint('x' * 1500 * n)\n",
-    "too large": "n = int(input())\na = bytearray(n << 26)\nprint(len(a))\n",
+    # Not at the limit itself: the last megabyte may differ between a shared and a separate worker (SECURITY.md).
+    "too large": "n = int(input())\na = bytearray(n * 60 << 20)\nprint(len(a))\n",
     "a crash": "import sys\nsys.setrecursionlimit(10**9)\nn = int(input())\nf = [0]\n"
     "for _ in range(10**6 if n == 3 else 1):\n    f = [f]\nprint(repr(f)[:9], n)\n",
     "a module": "import os\nprint(os.getpid() > 0, input())\n",
