@@ -33,7 +33,7 @@ _CODECS = sys.modules["encodings"]._cache
 SPENT_NS = 20_000_000
 
 
-def run_calls(bench, fields, more_flags=0):  # noqa: C901 - who arms the seal seals, from the same frame
+def run_calls(context, fields, more_flags=0):  # noqa: C901 - who arms the seal seals, from the same frame
     # type: (JobContext, list[bytes], int) -> int
     """fields: flags, program, then entry point and call for each check. CPU ns of the calls; -1 if nothing else may run
     in this worker.
@@ -44,32 +44,32 @@ def run_calls(bench, fields, more_flags=0):  # noqa: C901 - who arms the seal se
     worker of its own. Calls that are to be evaluated TOGETHER follow each other all the same, until the worker ends,
     within the time of one.
     """
-    helper, report = bench.helper, bench.report
+    helper, report = context.helper, context.report
     flags, source, checks = _read(helper, fields, more_flags)
     loaded = loaded_count()
     program, planned = _parse(source, checks)
-    is_asked = flags & INSPECT or (flags & SHARE and RULE not in bench.opened)
+    is_asked = flags & INSPECT or (flags & SHARE and RULE not in context.opened)
     bound = _bound(source, program) if program is not None and is_asked else None
-    sharing, planned = share(bench, flags, frozenset() if program is None else bound, planned)
+    sharing, planned = share(context, flags, frozenset() if program is None else bound, planned)
     plan = records.plan(sharing, "".join([item[0] for item in planned]), [item[1] for item in planned if item[1]])
     inspector = None
     if flags & INSPECT:
-        bench.send(plan)
+        context.send(plan)
         plan = b""
-        inspector = _inspect_texts(bench, source, program, checks, planned, bound)
+        inspector = _inspect_texts(context, source, program, checks, planned, bound)
     bytecode.forget()
     set_recursion_depth(2)
     gc.freeze()  # what is ours need not be looked through for what a check left
     # Where checks follow each other, the helper vouches for each that the next finds all as it was (see `seal`).
-    bench.begin(0)  # what a check finds in place is part of the snapshot
+    context.begin(0)  # what a check finds in place is part of the snapshot
     is_sealed = helper.arm() and (sharing or flags & BUNDLED)
     seal = helper.seal if is_sealed else no_seal
     seal(report, -1, plan)
     spent = 0
     for index, (kind, _, code) in enumerate(planned):
         if kind == messages.CONSTANT and code is not None:
-            _evaluate(bench, index, True, None, code)
-            used = clear(bench, loaded)
+            _evaluate(context, index, True, None, code)
+            used = clear(context, loaded)
             seal(report, index)
             if used < 0:
                 return -1
@@ -77,13 +77,13 @@ def run_calls(bench, fields, more_flags=0):  # noqa: C901 - who arms the seal se
     if not sharing:
         if flags & BUNDLED:
             return spent
-        bench.last_check()
+        context.last_check()
     runnable = messages.DIRECT + (messages.ARGUED + messages.EXPRESSION if flags & RUN_EXPRESSIONS else "")
     for index, (kind, _, code) in enumerate(planned):
         if kind in runnable and code is not None:
-            look = _looker(inspector, checks[index][1], code, bench) if inspector is not None else None
-            _evaluate(bench, index, sharing, program, code, look, is_final=not flags & BUNDLED)
-            used = clear(bench, loaded)
+            look = _looker(inspector, checks[index][1], code, context) if inspector is not None else None
+            _evaluate(context, index, sharing, program, code, look, is_final=not flags & BUNDLED)
+            used = clear(context, loaded)
             seal(report, index)
             if not sharing:
                 if flags & TOGETHER:
@@ -108,7 +108,7 @@ def _read(helper, fields, more_flags):
     return flags, fields[1].decode("utf-8", "surrogatepass"), tuple(checks)
 
 
-def share(bench, flags, bound, planned):
+def share(context, flags, bound, planned):
     # type: (JobContext, int, frozenset[str] | None, Plan) -> tuple[bool, Plan]
     """(may the calls here follow each other, and others them?, the plan with what must be ALONE marked).
 
@@ -116,7 +116,7 @@ def share(bench, flags, bound, planned):
     `hermetic.may_share`) is ALONE where others run here; where there are none, or all calls run TOGETHER whatever they
     are, they do not share.
     """
-    if RULE in bench.opened:
+    if RULE in context.opened:
         return bool(flags & SHARE), planned
     if not flags & SHARE or bound is None:
         return False, planned
@@ -136,17 +136,17 @@ def no_seal(report, index, record=b""):  # noqa: ARG001 - as the helper's
         frames.write_all(report, record)
 
 
-def clear(bench, loaded):
+def clear(context, loaded):
     # type: (JobContext, int) -> int
     """Take away what a check left, and only then begin the time of the next. CPU ns of the check; -1 if no other may
     follow it: the interpreter has imported something (a codec, say), which the next would find there and take fewer
     steps; or it took long, and beside that a new worker costs nothing; or what the collector let go left garbage again
     and again, which would act on the time of the next."""
-    used = bench.used_cpu_ns if type(bench.used_cpu_ns) is int else SPENT_NS + 1  # it is asked behind the seal
-    bench.forget()
+    used = context.used_cpu_ns if type(context.used_cpu_ns) is int else SPENT_NS + 1  # it is asked behind the seal
+    context.forget()
     is_collected = not gc.collect() or not gc.collect()  # the collector counts from the same beginning for each, too
-    bench.next_check()
-    if used > SPENT_NS or loaded_count() != loaded or not is_collected or not bench.is_clear():
+    context.next_check()
+    if used > SPENT_NS or loaded_count() != loaded or not is_collected or not context.is_clear():
         return -1
     return used
 
@@ -192,7 +192,7 @@ def _bound(source, program):
     return bound
 
 
-def _inspect_texts(bench, source, program, checks, planned, bound):  # noqa: PLR0917 - all that parsing found
+def _inspect_texts(context, source, program, checks, planned, bound):  # noqa: PLR0917 - all that parsing found
     # type: (JobContext, str, CodeType | None, tuple[tuple[str, str], ...], Plan, frozenset[str] | None) -> Inspector | None
     """Report what the texts alone say, before any of them runs. `bound`: as for `share`."""
     if program is None:
@@ -207,7 +207,7 @@ def _inspect_texts(bench, source, program, checks, planned, bound):  # noqa: PLR
             if kind == messages.DIRECT and _is_seedless_call(checks[index][1], code, blind):
                 found.add(messages.SEEDLESS)
         every.append(found)
-    bench.send(records.findings(0, every))
+    context.send(records.findings(0, every))
     return inspector
 
 
@@ -217,44 +217,44 @@ def _is_seedless_call(text, code, blind):
     return code.co_names[0] in blind and not ("{" in text and has_sets(code))
 
 
-def _looker(inspector, call, code, bench):
+def _looker(inspector, call, code, context):
     # type: (Inspector, str, CodeType, JobContext) -> Callable[[], set[str]]
     """A function that has a look at the operands of the call."""
-    evaluate = bench.helper.evaluate
-    return lambda: inspector.look(call, code, bench.next_check, evaluate)
+    evaluate = context.helper.evaluate
+    return lambda: inspector.look(call, code, context.next_check, evaluate)
 
 
-def _evaluate(bench, index, sharing, program, code, look=None, is_final=True):  # noqa: PLR0917 - a check, how to take it
+def _evaluate(context, index, sharing, program, code, look=None, is_final=True):  # noqa: PLR0917 - a check, how to take it
     # type: (JobContext, int, bool, CodeType | None, CodeType, Callable[[], set[str]] | None, bool) -> None
     """One check. With `look`, it is run again to see its operands; nothing is reported before that is done, so that
     whatever ends the worker meanwhile is put down to this check. If that is not final, what ran out of memory will run
     again, alone, and is looked at then."""
     namespace = fresh_namespace() if sharing else module_namespace()
-    bench.begin(index)
+    context.begin(index)
     value = raised = None
     steps = 0
     try:
         if program is not None:
-            bench.run(program, namespace)
-        value = bench.run(code, namespace)
-        steps = bench.helper.steps()
+            context.run(program, namespace)
+        value = context.run(code, namespace)
+        steps = context.helper.steps()
     except BaseException as error:
         raised = error
     if look is not None and (is_final or raised is None or not records.is_out_of_memory(raised)):
-        bench.end()
+        context.end()
         found = look()
         if raised is None and not is_literal(value):
             found.add(messages.OUTPUT_SHAPE)
         if found:
-            bench.send(records.findings(index, [found]))
+            context.send(records.findings(index, [found]))
     if raised is None:
-        bench.send_value(value, steps)
+        context.send_value(value, steps)
     else:
-        bench.send_raised(raised)
+        context.send_raised(raised)
         raised = None  # it holds this frame, and with it all that the check made
 
 
-def run_apply(bench, fields):
+def run_apply(context, fields):
     # type: (JobContext, list[bytes]) -> None
     """fields: program, name, encoded (arguments, keyword arguments). Decoded before the program runs."""
     source = fields[0].decode("utf-8", "surrogatepass")
@@ -263,18 +263,18 @@ def run_apply(bench, fields):
         program = compile_text(source, PROGRAM, "exec")
         positional, keywords = _arguments(fields[2])
     except (Invalid, transfer.Garbled) as error:
-        bench.refuse("the program: %s" % error)
+        context.refuse("the program: %s" % error)
         return
     namespace = module_namespace()
-    bench.start(messages.DIRECT, 1)
+    context.start(messages.DIRECT, 1)
     try:
-        bench.run(program, namespace)
-        function = bench.run(compile_text(name, "<check>", "eval"), namespace)
-        value = bench.run(CALL, {"f": function, "a": positional, "k": keywords})
+        context.run(program, namespace)
+        function = context.run(compile_text(name, "<check>", "eval"), namespace)
+        value = context.run(CALL, {"f": function, "a": positional, "k": keywords})
     except BaseException as error:
-        bench.send_raised(error)
+        context.send_raised(error)
     else:
-        bench.send_value(value)
+        context.send_value(value)
 
 
 def _arguments(data):

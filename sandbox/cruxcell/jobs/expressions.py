@@ -84,24 +84,24 @@ def _canonical(code, budget):
     return b"" if has_nan else data
 
 
-def run_expression(bench, fields):
+def run_expression(context, fields):
     # type: (JobContext, list[bytes]) -> None
     """fields: text. Its value, computed with the builtins and nothing of any program."""
     try:
         code = compile_expression(fields[0].decode("utf-8", "surrogatepass"))
     except Invalid as error:
-        bench.refuse(str(error))
+        context.refuse(str(error))
         return
-    bench.start(messages.EXPRESSION, 1)
+    context.start(messages.EXPRESSION, 1)
     try:
-        value = bench.run(code, fresh_namespace())
+        value = context.run(code, fresh_namespace())
     except BaseException as error:
-        bench.send_raised(error)
+        context.send_raised(error)
     else:
-        bench.send_value(value)
+        context.send_value(value)
 
 
-def run_arguments(bench, fields):
+def run_arguments(context, fields):
     # type: (JobContext, list[bytes]) -> None
     """fields: program (parsed, never run), call. The call's arguments as an encoded (tuple, dict), and its callee.
 
@@ -110,18 +110,18 @@ def run_arguments(bench, fields):
     try:
         code, callee = _take_apart(*[field.decode("utf-8", "surrogatepass") for field in fields])
     except Invalid as error:
-        bench.refuse(str(error))
+        context.refuse(str(error))
         return
-    bench.start(messages.ARGUED, 1, [callee])
+    context.start(messages.ARGUED, 1, [callee])
     try:
-        pair = bench.run(code, fresh_namespace())
+        pair = context.run(code, fresh_namespace())
         encoded = transfer.encode(pair, messages.MAX_ARGUMENTS)
     except (NotPlain, TooLarge) as error:
-        bench.send(records.value(bench.numbers(), messages.OPAQUE, b"", records.text_bytes(str(error))))
+        context.send(records.value(context.numbers(), messages.OPAQUE, b"", records.text_bytes(str(error))))
     except BaseException as error:
-        bench.send_raised(error)
+        context.send_raised(error)
     else:
-        bench.send(records.value(bench.numbers(), messages.PLAIN, encoded, b""))
+        context.send(records.value(context.numbers(), messages.PLAIN, encoded, b""))
 
 
 def _take_apart(program, text):

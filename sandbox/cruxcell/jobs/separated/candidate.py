@@ -19,22 +19,22 @@ _HARNESS_FRAMES = 5  # between this module's `run_serve` and a function of the p
 _MODULE_TYPE = type(messages)
 
 
-def run_serve(bench, fields):
+def run_serve(context, fields):
     # type: (JobContext, list[bytes]) -> None
     """fields: program. Load it, then answer until the test hangs up; then report steps and output."""
     try:
         program = compile_text(fields[0].decode("utf-8", "surrogatepass"), PROGRAM, "exec")
     except Invalid as error:
-        bench.refuse("the program: %s" % error)
+        context.refuse("the program: %s" % error)
         return
     namespace = module_namespace()
-    server = _Server(bench, namespace)
-    bench.start(messages.DIRECT, 1)
+    server = _Server(context, namespace)
+    context.start(messages.DIRECT, 1)
     depth = sys.getrecursionlimit()
     try:
-        bench.run(program, namespace)
+        context.run(program, namespace)
     except BaseException as error:
-        bench.send_raised(error)
+        context.send_raised(error)
         return
     if sys.getrecursionlimit() == depth:  # the program has set none of its own
         set_recursion_depth(_HARNESS_FRAMES)
@@ -42,15 +42,15 @@ def run_serve(bench, fields):
         server.link.serve()
     except BaseException:  # the candidate has broken what serves it, which is its failure: the test sees it gone
         pass
-    bench.send(records.ended(bench.numbers(server.flags, server.steps), *bench.output()))
+    context.send(records.ended(context.numbers(server.flags, server.steps), *context.output()))
 
 
 class _Server:
     """Does what is asked under the step limit. `view` holds the names the test uses, as they are after each answer."""
 
-    def __init__(self, bench, namespace):
+    def __init__(self, context, namespace):
         # type: (JobContext, dict[str, object]) -> None
-        self._bench, self._namespace = bench, namespace
+        self._context, self._namespace = context, namespace
         self._is_running, self._thread = False, _get_ident()
         self._given = set(namespace)
         self.steps = self.flags = 0
@@ -70,14 +70,14 @@ class _Server:
             return function(*arguments, **keywords)
         self._is_running = True
         try:
-            return self._bench.run(CALL, {"f": function, "a": arguments, "k": keywords})
+            return self._context.run(CALL, {"f": function, "a": arguments, "k": keywords})
         except MemoryError as error:
             if records.is_out_of_memory(error):
                 self.flags = records.OUT_OF_MEMORY  # what the test makes of it shows in the test's report
             raise
         finally:
             self._is_running = False
-            self.steps += self._bench.steps()
+            self.steps += self._context.steps()
 
     def drive(self, target, how, *values):
         # type: (Any, str, Any) -> Any
@@ -110,7 +110,7 @@ class _Server:
     def printed(self, _target, name):
         # type: (object, str) -> str
         """What was printed to a stream since the last time this was asked."""
-        text = getattr(self._bench, name).take()  # type: str
+        text = getattr(self._context, name).take()  # type: str
         told, self._told[name] = self._told[name], len(text)
         return text[told:]
 
