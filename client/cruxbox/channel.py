@@ -34,8 +34,9 @@ _OPTIONS: list[tuple[str, Any]] = [
     ("grpc.http2.max_pings_without_data", 0),
     # A daemon that restarts is back in a second; the default would look for it much later.
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 2_000),
+    # How long a connection may take to be made, whatever the name says: a busy server, or a far one, needs a while.
+    ("grpc.min_reconnect_backoff_ms", 3_000),
     # Verdicts carry output; requests are bounded by `batch.Sizes`.
     ("grpc.max_receive_message_length", 64 << 20),
     ("grpc.max_send_message_length", 64 << 20),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pickle
+import socket
 import subprocess
 import sys
 
 import cruxbox
+import grpc
 import pytest
 from cruxbox import Client, CruxboxError, InvalidRequest, Tls
-from cruxbox.channel import Address, is_local
+from cruxbox.channel import Address, is_local, open_channel
 
 
 @pytest.mark.parametrize("target", ["unix:/a/b", "localhost:1", "127.0.0.1:5", "dns:///localhost:1", "[::1]:7",
@@ -22,6 +24,15 @@ def test_what_stays_on_this_machine(target):
                                     "ipv4:127.0.0.1:1,10.0.0.2:2", "dns://8.8.8.8/host:1"])  # fmt: skip
 def test_what_does_not(target):
     assert not is_local(target)
+
+
+def test_a_server_that_is_slow_to_greet_is_waited_for():
+    with socket.create_server(("127.0.0.1", 0)) as server:  # the kernel accepts, and nobody says a word
+        address = Address(f"127.0.0.1:{server.getsockname()[1]}")
+        channel = open_channel(address, grpc.insecure_channel, grpc.secure_channel)
+        with channel, pytest.raises(grpc.RpcError) as error:
+            channel.unary_unary("/a/b")(b"", timeout=0.8)
+    assert error.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
 
 
 def test_a_token_does_not_travel_in_clear_text():
