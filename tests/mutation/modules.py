@@ -92,7 +92,7 @@ TESTS = {
     "cruxcell/jobs/separated/awaiting.py": _PAIRS,
     "cruxcell/jobs/separated/candidate.py": _PAIRS,
     "cruxcell/jobs/separated/classes.py": _PAIRS,
-    "cruxcell/jobs/separated/link.py": _PAIRS,
+    "cruxcell/jobs/separated/link.py": ["cell/test_link.py", *_PAIRS],
     "cruxcell/jobs/separated/objects.py": _PAIRS,
     "cruxcell/jobs/separated/operations.py": _PAIRS,
     "cruxcell/jobs/separated/remote.py": _PAIRS,

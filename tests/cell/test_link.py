@@ -1,0 +1,237 @@
+"""One end of the connection of a pair, in this process: what it takes for an answer, a question, or the end."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from cruxcell.jobs.separated import link as links
+from cruxcell.jobs.separated.link import QUESTION, RAISED, TOO_LARGE, VALUE, Broken, Link, Unsent
+from cruxcell.protocol import frames
+
+
+def u32(*numbers: int) -> bytes:
+    return struct.pack(f"<{len(numbers)}I", *numbers)
+
+
+def text(data: str) -> bytes:
+    return b"s" + u32(len(data)) + data.encode()
+
+
+EIGHT = b"j" + struct.pack("<i", 8)
+LEN = b"G" + text("builtins") + text("len")
+
+
+def message(kind: bytes, number: int, *values: bytes, changed: bytes = b"", gone: bytes = u32(0)) -> bytes:
+    body = (changed or u32(0)) + u32(len(values)) + b"".join(values)
+    return frames.frame([kind, u32(number) + gone, body])
+
+
+class Other:
+    """The other end: a socket."""
+
+    def __init__(self, line: socket.socket) -> None:
+        self.line = line
+
+    def send(self, *messages: bytes, last: bool = True) -> None:
+        self.line.sendall(b"".join(messages))
+        if last:
+            self.line.shutdown(socket.SHUT_WR)
+
+    def got(self) -> list[list[bytes]]:
+        """The messages that came until now."""
+        self.line.setblocking(False)
+        data = b""
+        try:
+            while more := self.line.recv(1 << 20):
+                data += more
+        except BlockingIOError:
+            pass
+        return frames.split(data)[0]
+
+
+@pytest.fixture
+def other(monkeypatch: pytest.MonkeyPatch) -> Iterator[Other]:
+    ours, theirs = socket.socketpair()
+    monkeypatch.setattr(links, "CHANNEL", ours.fileno())
+    with ours, theirs:
+        yield Other(theirs)
+
+
+def do(function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    return function(*arguments, **keywords)
+
+
+def end(is_test: bool = True, **changes: Any) -> Link:
+    return Link(is_test, do, **changes)
+
+
+NO_ANSWERS = {
+    "to another question": message(VALUE, 2, EIGHT),
+    "of no kind": message(b"?", 1, EIGHT),
+    "no value": message(VALUE, 1),
+    "two values": message(VALUE, 1, EIGHT, EIGHT),
+    "an exception that is a number": message(RAISED, 1, EIGHT),
+    "bytes behind it": frames.frame([VALUE, u32(1, 0), u32(0, 1) + EIGHT + b"N"]),
+    "two fields": frames.frame([VALUE, u32(1, 0)]),
+    "four fields": frames.frame([VALUE, u32(1, 0), u32(0, 1) + EIGHT, b""]),
+    "half a head": frames.frame([VALUE, u32(1), u32(0, 1) + EIGHT]),
+    "a head and a half": frames.frame([VALUE, u32(1, 0) + b"\0\0", u32(0, 1) + EIGHT]),
+    "a change of what nobody knows": message(VALUE, 1, EIGHT, changed=u32(1, 100, 0)),
+    "too long": u32((17 << 20) + 1),
+    "cut off": message(VALUE, 1, EIGHT)[:-1],
+    "a question out of turn": message(QUESTION, 2, text("names"), b"N"),
+    "a question before it, out of turn": message(QUESTION, 0, text("names"), b"N"),
+}
+
+
+@pytest.mark.parametrize("name", NO_ANSWERS)
+def test_whatever_is_no_answer_ends_the_conversation(name: str, other: Other):
+    other.send(NO_ANSWERS[name])
+    with pytest.raises(Broken):
+        end().ask("names", None)
+
+
+def test_an_answer_is_one_value_or_exception(other: Other):
+    link = end()
+    error = b"X" + u32(1) + b"G" + text("builtins") + text("ValueError") + text("no") + b"j" + u32(0) + b"NN"
+    other.send(
+        message(VALUE, 1, EIGHT),
+        message(TOO_LARGE, 2, text("no")),
+        message(VALUE, 3, EIGHT, gone=u32(1, 7, 9)),
+        last=False,
+    )
+    assert link.ask("names", None) == 8
+    assert link.exchange("names", [None]) == (TOO_LARGE, "no")
+    assert link.ask("names", None) == 8
+    assert [record[0] for record in other.got()] == [QUESTION] * 3
+    other.send(message(RAISED, 4, error))
+    with pytest.raises((ValueError, Broken)):
+        link.ask("names", None)
+
+
+def test_questions_are_answered_while_one_waits(other: Other):
+    link = end(permits=lambda operation, *_: operation == "call")
+    other.send(
+        message(QUESTION, 1, text("call"), LEN, text(""), text("abc")),
+        message(QUESTION, 2, text("get"), text("abc"), text("upper")),
+        message(QUESTION, 3, text("call"), LEN, text("")),
+        message(VALUE, 1, EIGHT),
+    )
+    assert link.ask("names", None) == 8
+    said = other.got()
+    assert [record[0] for record in said] == [QUESTION, VALUE, RAISED, RAISED]
+    assert said[1][2] == u32(0, 1) + b"j" + u32(3)
+    assert b"a candidate may not get this of the test" in said[2][2]
+    assert [struct.unpack("<I", record[1][:4])[0] for record in said] == [1, 1, 2, 3]
+
+
+def test_what_is_asked_for_is_done(other: Other):
+    link = end(is_test=False)
+    link.more["twice"] = lambda target, more: [target, more]
+    answered: list[int] = []
+    link.before_answer = lambda: answered.append(1)
+    plain = b"l" + u32(100, 0)
+    other.send(
+        message(QUESTION, 1, text("call"), b"G" + text("builtins") + text("dict"), text("a\0b"), EIGHT, text("x")),
+        message(QUESTION, 2, text("special"), text("ab"), text("__getitem__"), b"j" + u32(1)),
+        message(QUESTION, 3, text("get"), text("ab"), text("no")),
+        message(QUESTION, 4, text("twice"), plain, EIGHT),
+        message(VALUE, 5, EIGHT),
+        message(QUESTION, 5, text("twice"), plain, EIGHT),
+    )
+    link.serve()
+    said = other.got()
+    assert [record[0] for record in said] == [VALUE, VALUE, RAISED, VALUE]
+    assert (len(answered), text("b") in said[1][2], text("x") in said[0][2]) == (4, True, True)
+
+
+def test_it_serves_until_the_other_end_hangs_up_or_says_nonsense(other: Other):
+    link = end(is_test=False)
+    other.send(message(QUESTION, 2, text("get"), text("ab"), text("upper")), last=False)
+    link.serve()
+    assert other.got() == []
+    other.send()
+    link.serve()
+
+
+def test_what_is_too_large_is_not_sent(other: Other, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(links, "MAX_MESSAGE", 100)
+    link = end()
+    kept = ["x" * 200]
+    with pytest.raises(Unsent):
+        link.ask("names", kept)
+    assert (other.got(), link.containers.entries) == ([], {})
+    link.more["much"] = lambda _target: "x" * 200
+    other.send(message(QUESTION, 1, text("much"), b"N"), message(VALUE, 2, EIGHT))
+    assert link.ask("names", None) == 8
+    assert [record[0] for record in other.got()] == [QUESTION, TOO_LARGE]
+
+
+def test_so_many_questions_are_open_at_a_time(other: Other):
+    link = end()
+    link._open = links.MAX_NESTED
+    with pytest.raises(RecursionError, match="more than"):
+        link.ask("names", None)
+    link._open = links.MAX_NESTED + 1
+    with pytest.raises(Broken, match="out of turn"):
+        link._answer(1, ["names", None])
+    assert other.got() == []
+
+
+def test_only_the_first_thread_asks(other: Other):
+    link, seen = end(), []
+
+    def ask() -> None:
+        try:
+            link.ask("names", None)
+        except RuntimeError as error:
+            seen.append(str(error))
+
+    other.send(message(VALUE, 1, EIGHT))
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+    assert seen == ["candidate and test call each other from their first threads only"]
+
+
+@pytest.mark.parametrize("is_test", [True, False])
+def test_only_the_candidate_forgets_by_itself_and_keeps_no_trace(is_test: bool, other: Other):
+    link, kept = end(is_test), []
+
+    def fail(_target: object) -> None:
+        error = ValueError()
+        kept.append(error)
+        raise error
+
+    link.more["fail"] = fail
+    link.more["new"] = lambda _target: [1]
+    other.send(*[message(QUESTION, at, text("new" if at < 3 else "fail"), b"N") for at in range(1, 4)])
+    link.serve()
+    heads = [struct.unpack(f"<{len(record[1]) // 4}I", record[1]) for record in other.got()]
+    assert [head[1] for head in heads] == ([0, 0, 0] if is_test else [1, 1, 0])
+    assert (kept[0].__traceback__ is None) is not is_test
+
+
+def test_what_the_other_end_lets_go_of_is_released(other: Other):
+    link = end()
+    number = link.objects.export(kept := object())
+    value = [1]
+    container = link.containers.add(value)
+    other.send(message(VALUE, 1, EIGHT, gone=u32(1, container, number)))
+    link.ask("names", None)
+    assert (link.objects.shows(kept), container in link.containers.entries) == (False, False)
+
+
+def test_a_connection_that_is_closed_is_the_end(other: Other, monkeypatch: pytest.MonkeyPatch):
+    reading, writing = os.pipe()
+    os.close(writing)
+    monkeypatch.setattr(links, "CHANNEL", reading)
+    with pytest.raises(Broken):
+        end().ask("names", None)
+    os.close(reading)
