@@ -52,7 +52,7 @@ conformance: setup  ## every hostile case (CASES="files network/bind-listen" cho
 
 COUNT ?= 1000
 differential: setup  ## thousands of programs by plain CPython, isolated and shared, on every interpreter
-	cd tests && ../$(BIN)/python -m differential --count $(COUNT) --derived
+	cd tests && ../$(BIN)/python -m differential --count $(COUNT) --derived 200
 
 forging: setup  ## the forging attacks through in-process scoring and through cruxbox
 	$(BIN)/python -m bench.forging
