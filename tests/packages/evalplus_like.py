@@ -18,7 +18,8 @@ from typing import Any
 # EvalPlus writes the reference instead of results that are large.
 CROSS_CHECKED = frozenset(
     ["tri", "string_sequence", "starts_one_ends", "make_a_pile", "special_factorial", "all_prefixes",
-     "combinations_colors", "counter_of", "grouped", "get_coordinates"]
+     "combinations_colors", "counter_of", "grouped", "get_coordinates", "keys_of", "values_of", "freq_count",
+     "defaults", "rotated", "named", "sym_like", "np_scalar", "huge_list", "frozen", "upto", "many", "bigint"]
 )  # fmt: skip
 # The problems whose answers are numbers that are nearly right.
 _ATOL = {"HumanEval/2": 1e-6, "HumanEval/4": 1e-6, "HumanEval/21": 1e-6, "HumanEval/32": 1e-4, "HumanEval/45": 1e-6,
@@ -58,7 +59,7 @@ def assertion(out, exp, atol):
     else:
         assert exp == (out is not None), f"out: {out}, exp: {exp}"
 """
-AS_SETS = frozenset(["larg_nnum", "intersection_array", "Diff"])
+AS_SETS = frozenset(["larg_nnum", "similar_elements", "intersection_array", "Diff"])
 AS_TRUTHS = frozenset(["check_str", "first_match"])
 _ENTRY = "\n\nfor i, (inp, exp) in enumerate(zip(inputs, results)):\n    assertion({call}(*inp), exp, {atol})\n"
 _CROSS = "\n\nfor i, inp in enumerate(inputs):\n    assertion({call}(*inp), ref_func(*inp), {atol})\n"
