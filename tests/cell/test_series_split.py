@@ -18,6 +18,9 @@ SPLIT = {
     '"A text."\nassert f(-1, 2 * 3, [1, (2,)], k={"a": {1, None}}) == [2, 1e9, "x" "y"], "why"': ("f", 1),
     "assert f()": ("f", 1),
     "assert f(1) == 2, 'first: ' + str(f(1))\nassert f(2), f'{g[0].a!r}' % 3": ("f", 2),
+    "assert f(1) == 2, 'f(-1), f({}): ' + str(f(-1)) + str(f({'a': {1}}))\nassert f(2)": ("f", 2),
+    "print\nassert f(1)": ("f", 1),
+    CHECK.format("print\n    assert candidate(1)"): ("f", 1),
     "assert not f(1)\nassert f(2) is True\nassert f(3) is None": ("f", 3),
     "DATA = {'a': [1]}\nassert f(1) == 2": ("f", 1),
     CHECK.format("assert candidate(1) == 2"): ("f", 1),
@@ -30,10 +33,12 @@ SPLIT = {
     "META = {}\n\n\ndef check(g):\n    assert g(1) == 2\n\nLAST = 1\ncheck(f)": ("f", 1),
 }
 OTHERS = [
+    "print", "f\nassert f(1)", "printed\nassert f(1)", "print()\nassert f(1)", "print.x\nassert f(1)",
     "", "assert True", "x = f(1)\nassert f(1) == 2", "assert f(1) == 2\nassert g(1) == 2", "assert f(1) == g(1)",
     "assert f(f(1)) == 2", "assert f(*[1]) == 2", "assert f(**{}) == 2", "assert f(1) == 2 == 2", "assert f(1) != 2",
     "assert f(1) < 2", "assert f(1) in [2]", "assert f(1) is 2", "assert f(1) is not None",
     "assert f(1) == 2, (g := 1)", "assert f(1) == 2, lambda: 1",
+    "assert f(1) == 2, -(g := 1)", "assert f(1) == 2, {1: (g := 1)}",
     "assert f(1) == 2, g(a=1, a=2)", "assert f(1) == 2, [x for x in 'a']",
     "assert f(1) == [x for x in 'a']", "assert f(1) == (lambda: 1)",
     "assert f(1).a == 2", "assert f(1)[0] == 2", "assert a.f(1) == 2", "assert (f(1) == 2, 'x')",

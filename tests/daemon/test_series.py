@@ -43,7 +43,8 @@ def check(candidate):
     assert candidate(3, [1, (2, 'a')], k={'b': None}) == [1, (2, 'a'), 3.0]
     assert candidate(2, ['x'],
                      k={}) == ['x', 2]
-    assert candidate(4, []) == [4], 'told: ' + str(candidate(4, []))
+    print
+    assert candidate(4, []) == [4], 'told: ' + str(candidate(-4, [{'x': {1}}]))
     assert candidate(1, [2.5]) == [2.5, True], "the last"
 
 

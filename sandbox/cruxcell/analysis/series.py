@@ -35,6 +35,7 @@ _SINGLES = (True, False, None)
 _OF_MESSAGES = (
     _ast.Constant, _ast.Name, _ast.Attribute, _ast.Subscript, _ast.Call, _ast.keyword, _ast.BinOp, _ast.operator,
     _ast.JoinedStr, _ast.FormattedValue, _ast.Tuple, _ast.List, _ast.expr_context, getattr(_ast, "Index", _ast.Load),
+    _ast.UnaryOp, _ast.unaryop, _ast.Dict, _ast.Set,
 )  # fmt: skip
 
 
@@ -125,9 +126,9 @@ def _steps_of(function):
 
 def _step(node, parameter):
     # type: (Any, str) -> list[Step]
-    """What one statement asserts: nothing, if it is a text or asserts what is true. `parameter`: that of the function
-    it stands in, which is all that is called there."""
-    if isinstance(node, _ast.Pass) or _is_lone_constant(node):
+    """What one statement asserts: nothing, if it does nothing or asserts what is true. `parameter`: that of the
+    function it stands in, which is all that is called there."""
+    if isinstance(node, _ast.Pass) or _is_idle(node):
         return []
     if not isinstance(node, _ast.Assert):
         raise _Other
@@ -168,10 +169,13 @@ def _compared(test):
     return (AS_IT_IS, call, wanted) if isinstance(call, _ast.Call) else (AS_IT_IS, wanted, call)
 
 
-def _is_lone_constant(node):
+def _is_idle(node):
     # type: (Any) -> bool
-    """A docstring, say: a statement without effect."""
-    return isinstance(node, _ast.Expr) and isinstance(node.value, _ast.Constant)
+    """A docstring, or the name of a builtin (`print`): a statement without effect."""
+    if not isinstance(node, _ast.Expr):
+        return False
+    value = node.value
+    return isinstance(value, _ast.Constant) or (isinstance(value, _ast.Name) and hasattr(builtins, value.id))
 
 
 def _message(node):
