@@ -77,13 +77,32 @@ def test_a_pipe_is_read_to_the_end_of_the_frame_and_no_further():
     os.close(reading)
 
 
+def test_frames_that_nobody_else_reads_are_taken_at_once(monkeypatch):
+    reading, writing = os.pipe()
+    large = [b"x" * 300_000, b"y"]
+    sent = b"".join(map(frames.frame, [[b"one"], [], large, [b"last"]]))
+    writer = threading.Thread(target=frames.write_all, args=(writing, sent))
+    writer.start()
+    incoming = frames.Incoming(reading, 1 << 20)
+    assert [incoming.frame() for _ in range(4)] == [[b"one"], [], large, [b"last"]]
+    writer.join()
+    monkeypatch.setattr(frames, "_AT_ONCE", 1)  # a frame may come in parts, also of its length
+    os.write(writing, frames.frame([b"z"]))
+    assert incoming.frame() == [b"z"]
+    os.close(writing)
+    with pytest.raises(FrameError, match="closed"):
+        incoming.frame()
+    os.close(reading)
+
+
+@pytest.mark.parametrize("read", [frames.read_frame, lambda fd, limit: frames.Incoming(fd, limit).frame()])
 @pytest.mark.parametrize(
     ("data", "sentence"), [(u32(11), "over the limit of 10"), (u32(3) + b"ab", "closed"), (b"\0\0", "closed")]
 )
-def test_a_frame_that_does_not_come(data, sentence):
+def test_a_frame_that_does_not_come(read, data, sentence):
     reading, writing = os.pipe()
     os.write(writing, data)
     os.close(writing)
     with pytest.raises(FrameError, match=sentence):
-        frames.read_frame(reading, 10)
+        read(reading, 10)
     os.close(reading)

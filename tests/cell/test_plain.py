@@ -23,7 +23,7 @@ VALUES = [
     defaultdict(None, a=1), defaultdict(list, a=[1]), defaultdict(int), NotImplemented, slice(1, None), deque([1], 3),
     Decimal("1.50"), Fraction(1, 3), date(2020, 1, 2), time(1, 2, 3, fold=1), timedelta(1, 2, 3), UUID(int=7),
     datetime(2020, 1, 2, tzinfo=timezone.utc), timezone(timedelta(hours=2), "there"), {1: 2}.keys(), {1: 2}.items(),
-    -(2**31), 2**31, 2**31 - 1, frozenset(), [()],
+    -(2**31), 2**31, 2**31 - 1, frozenset(), [()], ["é\ud800" * 8192, "a" * 16384, 1],
 ]  # fmt: skip
 _NAMES = [f"{place}-{type(value).__name__}" for place, value in enumerate(VALUES)]  # a set's text changes with each run
 
@@ -113,6 +113,8 @@ GARBLED = {
     "half a head": b"l\1",
     "an unknown tag": b"?" + u32(0),
     "more text than there is": b"s" + u32(5) + b"abc",
+    "much more text than there is": b"s" + u32(2**31) + b"abc",
+    "much that is not UTF-8": b"s" + u32(1 << 14) + b"\xff" * (1 << 14),
     "more items than there are bytes": new(b"l", 2**31) + NONE,
     "an item too few": new(b"l", 2) + NONE,
     "bytes behind": NONE + b"x",

@@ -45,6 +45,8 @@ RAW = {
     "101 levels": "value(b''.join(b'l' + u32(2 * n + 1, 1) for n in range(50, 151)) + b'N')",
     "5000 levels": "value(b''.join(b'l' + u32(2 * n + 1, 1) for n in range(50, 5050)) + b'N')",
     "more items than bytes": "value(b'l' + u32(101, 2**31))",
+    "much text that is not there": "value(b's' + u32(1 << 15) + b'x' * (1 << 14))",
+    "much text that is none": "value(b's' + u32(1 << 15) + bytes([255]) * (1 << 15))",
     "a container of the test's": "value(b'l' + u32(100, 0))",
     "a container twice": "value(b'l' + u32(101, 1) + b'l' + u32(101, 0))",
     "a container nobody knows": "value(b'@' + u32(100))",

@@ -9,6 +9,7 @@ from cruxcell.protocol import messages
 from cruxboxd.judging.tasks import Setting, Task
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.zygotes.jobs import Job
+from cruxboxd.zygotes.setup import ZygoteKey
 
 
 def job_for(  # noqa: PLR0917 - a job's parts
@@ -21,18 +22,21 @@ def job_for(  # noqa: PLR0917 - a job's parts
     setting: Setting | None = None,
     read_files: tuple[str, ...] = (),
     counts_events: bool = False,
+    key: ZygoteKey | None = None,
 ) -> Job:
     """A job of `task`.
 
     Args:
-        texts: those that choose the zygote, where they are not the fields: both halves of a pair run on one.
+        texts: those that choose the zygote, where they are not the fields.
         setting: what its program finds around it, where that is not the task's.
         read_files: names of files that are read back from its scratch folder.
         counts_events: the events of modules count, too, and a scratch folder changes those.
+        key: the zygote, where it is chosen already: both halves of a pair run on one.
     """
     around = task.setting if setting is None else setting
     needs_folder = bool(around.files or read_files)
-    key = scheduler.kinds.key(task.runtime, hash_seed, texts or fields, needs_folder, not counts_events)
+    if key is None:
+        key = scheduler.kinds.key(task.runtime, hash_seed, texts or fields, needs_folder, not counts_events)
     if counts_events and not needs_folder:
         key = replace(key, scratch=False)
     return Job(

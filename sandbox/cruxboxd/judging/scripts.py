@@ -59,7 +59,7 @@ async def _run_separated(scheduler: Scheduler, task: Task, check: ScriptCheck, h
     for _ in RETRY.tries():
         job = job_for(scheduler, task, messages.JOB_SERVE, texts[:1], hash_seed, texts)
         job.flags |= messages.PAIR
-        job.partner = job_for(scheduler, task, messages.JOB_TEST, fields, hash_seed, texts)
+        job.partner = job_for(scheduler, task, messages.JOB_TEST, fields, hash_seed, key=job.key)
         job.partner.is_partner = True
         judged = _of_pair(*await scheduler.run_pair(job), task, check.framework)
         if judged.outcome is not Outcome.SANDBOX_ERROR:

@@ -2,6 +2,7 @@
 
 import _ast
 import builtins
+import gc
 import sys
 
 from cruxcell.analysis.bytecode import Anatomy, loaded_names
@@ -42,6 +43,7 @@ def run_read(bench, fields):
     `split_series`), one that tests nothing as READ_INVALID, any other as READ_EXPRESSION.
     """
     budget = max(bench.output_limit, messages.VALUE_BYTES)
+    gc.disable()  # the trees of large texts are many objects, and none of them is garbage
     for index, (kind, text) in enumerate(zip(fields[0::2], fields[1::2])):
         source = text.decode("utf-8", "surrogatepass")
         bench.begin(index)
@@ -53,6 +55,7 @@ def run_read(bench, fields):
             record = [messages.READ_EXPRESSION, b"", b""]
         bench.send(frame(record))
         bench.next_check()
+    gc.enable()
 
 
 def _read_expected(source, budget):

@@ -9,13 +9,14 @@ import struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator  # noqa: F401 - in type comments
+    from collections.abc import Iterator, Sequence  # noqa: F401 - in type comments
 
 _U32 = struct.Struct("<I")
 _pack_length = _U32.pack
 _unpack_length = _U32.unpack_from
 
 MAX_FIELDS = 1 << 20
+_AT_ONCE = 1 << 14
 
 
 class FrameError(ValueError):
@@ -58,8 +59,13 @@ def _fields(data, at, end, most):
 def frame(fields):
     # type: (list[bytes]) -> bytes
     """`fields` as one frame, ready to be written."""
-    body = pack(fields)
-    return _pack_length(len(body)) + body
+    parts, size = [b""], 0
+    for field in fields:
+        parts.append(_pack_length(len(field)))
+        parts.append(field)
+        size += 4 + len(field)
+    parts[0] = _pack_length(size)
+    return b"".join(parts)  # all copied once: they may be megabytes
 
 
 def bodies(data):
@@ -109,17 +115,42 @@ def read_frame(fd, limit):
     return unpack(_read_exactly(fd, size))
 
 
-def _read_exactly(fd, size):
-    # type: (int, int) -> bytes
-    data = os.read(fd, size) if size else b""
-    if len(data) == size:
-        return data
-    parts = [data]
-    missing = size - len(data)
+class Incoming:
+    """Frames of at most `limit` bytes from a descriptor that nobody else reads. What has come is taken at once, also of
+    the next frame: a small one costs one read."""
+
+    def __init__(self, fd, limit):
+        # type: (int, int) -> None
+        self._fd, self._limit = fd, limit
+        self._ahead = b""
+
+    def frame(self):
+        # type: () -> list[bytes]
+        data = self._ahead
+        while len(data) < 4:
+            more = os.read(self._fd, _AT_ONCE)
+            if not more:
+                raise FrameError("the other side closed in the middle of a frame")
+            data += more
+        size = _unpack_length(data, 0)[0]
+        if size > self._limit:
+            raise FrameError("a frame of %d bytes is over the limit of %d" % (size, self._limit))
+        end = 4 + size
+        if len(data) < end:
+            data = _read_exactly(self._fd, end, [data])
+        self._ahead = data[end:]
+        return _fields(data, 4, end, MAX_FIELDS)
+
+
+def _read_exactly(fd, size, parts=()):
+    # type: (int, int, Sequence[bytes]) -> bytes
+    """`size` bytes, of which `parts` have been read already."""
+    found = list(parts)
+    missing = size - sum([len(part) for part in found])
     while missing:
         data = os.read(fd, missing)
         if not data:
             raise FrameError("the other side closed in the middle of a frame")
-        parts.append(data)
+        found.append(data)
         missing -= len(data)
-    return b"".join(parts)
+    return found[0] if len(found) == 1 else b"".join(found)

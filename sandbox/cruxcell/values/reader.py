@@ -22,6 +22,7 @@ _double = struct.Struct(">d")
 _complex = struct.Struct(">dd")
 _small_at = struct.Struct("<i").unpack_from
 _u32_at = struct.Struct("<I").unpack_from
+_LARGE = 1 << 14
 
 
 class Reader:
@@ -150,11 +151,24 @@ def _read_text(reader):
     # type: (Reader) -> str
     """As the compiler makes it of a constant: a text that could be part of a name is one object wherever it stands. A
     program that asks `mode is "add"` relies upon that, knowingly or not."""
-    text = reader.take(reader.u32()).decode("utf-8", "surrogatepass")
+    size = reader.u32()
+    if size >= _LARGE:
+        return _read_long_text(reader, size)
+    text = reader.take(size).decode("utf-8", "surrogatepass")
     return _intern(text) if len(text) <= _MOST_OF_NAME and ("_" + text).isidentifier() else text
 
 
 _MOST_OF_NAME = 200
+
+
+def _read_long_text(reader, size):
+    # type: (Reader, int) -> str
+    """Decoded where it lies."""
+    start, reader.at = reader.at, reader.at + size
+    if reader.at > len(reader.data):
+        raise Garbled("a length that cannot be")
+    return str(memoryview(reader.data)[start : reader.at], "utf-8", "surrogatepass")
+
 
 _READERS = {
     ord("N"): lambda _reader: None,

@@ -57,6 +57,7 @@ class Link:
         self._open = 0
         self._line, self._nested = _RLock(), 0
         self._asked = self._served = 0
+        self._incoming = frames.Incoming(CHANNEL, MAX_MESSAGE + (1 << 20))
         self.more = {}  # type: dict[str, Callable[..., Any]]
         self.before_answer = None  # type: Callable[[], None] | None
 
@@ -215,7 +216,7 @@ class Link:
         # type: () -> tuple[bytes, int, list[Any]]
         """(kind, number of the question, values). What the other side has forgotten since is forgotten after them."""
         try:
-            fields = frames.read_frame(CHANNEL, MAX_MESSAGE + (1 << 20))
+            fields = self._incoming.frame()
         except (frames.FrameError, OSError, MemoryError) as error:
             raise Broken(str(error)) from None
         if len(fields) != 3 or len(fields[1]) < _HEAD.size or len(fields[1]) % 4:
