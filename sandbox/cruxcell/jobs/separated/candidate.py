@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-_HARNESS_FRAMES = 5  # between this module's `run_serve` and a function of the program that the test calls
+_HARNESS_FRAMES = 6  # between this module's `run_serve` and a function of the program that the test calls
 _MODULE_TYPE = type(messages)
 
 
