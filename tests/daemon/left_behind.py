@@ -159,6 +159,7 @@ PROGRAMS = {
     ),
     "a blocked signal": Leaves("signals", "import _signal; _signal.pthread_sigmask(0, [10])"),
     "a table of a library": Leaves("module", "import copy; copy._deepcopy_dispatch.clear()", "'copy' in sys.modules"),
+    "a class registered where none was": Leaves("module", "import os; os._Environ.register(dict)"),
     # Of these the audit hook alone hears where they are changed back.
     "the name of a class, and back": Leaves(
         "audit", "import os; C = os._Environ; C.__name__ = 'E'; C.__name__ = '_Environ'"
