@@ -184,20 +184,53 @@ def test_so_many_questions_are_open_at_a_time(other: Other):
     assert other.got() == []
 
 
-def test_only_the_first_thread_asks(other: Other):
-    link, seen = end(), []
-
-    def ask() -> None:
-        try:
-            link.ask("names", None)
-        except RuntimeError as error:
-            seen.append(str(error))
-
-    other.send(message(VALUE, 1, EIGHT))
-    thread = threading.Thread(target=ask)
+def in_a_thread(function: Any, *arguments: Any) -> list[Any]:
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(function(*arguments)))
     thread.start()
-    thread.join()
-    assert seen == ["candidate and test call each other from their first threads only"]
+    thread.join(5)
+    return found
+
+
+def test_a_thread_asks_while_what_the_other_end_asked_for_is_done(other: Other):
+    link = end()
+    link.more["pool"] = lambda _target: in_a_thread(link.ask, "names", None)
+    other.send(message(QUESTION, 1, text("pool"), b"N"), message(VALUE, 1, EIGHT))
+    link.serve()
+    asked, answered = other.got()
+    assert (asked[0], answered[0]) == (QUESTION, VALUE)
+    assert EIGHT in answered[2]
+
+
+def test_an_answer_waits_for_what_was_asked_since(other: Other):
+    link, began, goes_on = end(), threading.Event(), threading.Event()
+
+    def back(_target: object) -> None:
+        began.set()
+        goes_on.wait(5)
+
+    def pool(_target: object) -> None:
+        threads.append(threading.Thread(target=link.ask, args=("names", None)))
+        threads[0].start()
+        began.wait(5)
+        threading.Timer(0.05, goes_on.set).start()  # this is done first, and answered last
+
+    threads: list[threading.Thread] = []
+    link.more.update(pool=pool, back=back)
+    questions = [message(QUESTION, at, text(name), b"N") for at, name in [(1, "pool"), (2, "back")]]
+    other.send(*questions, message(VALUE, 1, EIGHT))
+    link.serve()
+    threads[0].join(5)
+    assert [(record[0], record[1][:4]) for record in other.got()] == [
+        (QUESTION, u32(1)), (VALUE, u32(2)), (VALUE, u32(1))
+    ]  # fmt: skip
+
+
+def test_what_may_end_an_iteration_is_said_for_the_next_question_of_a_thread():
+    link = end()
+    link.may_end(StopIteration)
+    assert in_a_thread(link.ends) == [()]
+    assert (link.ends(), link.ends()) == (StopIteration, ())
 
 
 @pytest.mark.parametrize("is_test", [True, False])
