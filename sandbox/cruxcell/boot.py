@@ -114,10 +114,8 @@ def _prepare(setup, control):
     for layer, active, detail in layers:
         ready += [layer.encode(), b"1" if active else b"0", detail.encode()]
     server = zygote.Zygote(helper, filters, pack, control, setup.opened, setup.threads, setup.scratch_bytes)
-    sys.stdout, sys.stderr = (
-        server.context.stdout,
-        server.context.stderr,
-    )  # as a check has them: no worker writes them down
+    # As a check has them: no worker writes them down.
+    sys.stdout, sys.stderr = server.context.stdout, server.context.stderr
     helper.watch(seal.in_order(watched + seal.of_context(server.context)))
     del watched
     gc.collect()
