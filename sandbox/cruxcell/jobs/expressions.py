@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 
-def run_read(bench, fields):
+def run_read(context, fields):
     # type: (JobContext, list[bytes]) -> None
     """fields: kind and text, in turn. One record a text, in order: [class, canonical value or sentence, other text].
 
@@ -42,19 +42,19 @@ def run_read(bench, fields):
     READ_ASSERTION with the expression's text, one that asserts what calls with constants give as READ_SERIES (see
     `split_series`), one that tests nothing as READ_INVALID, any other as READ_EXPRESSION.
     """
-    budget = max(bench.output_limit, messages.VALUE_BYTES)
+    budget = max(context.output_limit, messages.VALUE_BYTES)
     gc.disable()  # the trees of large texts are many objects, and none of them is garbage
     for index, (kind, text) in enumerate(zip(fields[0::2], fields[1::2])):
         source = text.decode("utf-8", "surrogatepass")
-        bench.begin(index)
+        context.begin(index)
         try:
             record = (_read_expected if kind == EXPECTED else _read_script)(source, budget)
         except Invalid as error:
             record = [messages.READ_INVALID, records.text_bytes(str(error)), b""]
         except Exception:  # evaluating a constant failed (1/0, too large): it is judged like any expression
             record = [messages.READ_EXPRESSION, b"", b""]
-        bench.send(frame(record))
-        bench.next_check()
+        context.send(frame(record))
+        context.next_check()
     gc.enable()
 
 
