@@ -144,15 +144,15 @@ class Link:
         # type: (list[Any]) -> Any
         """What was asked for, with the line free for other threads; until what these ask has its answers."""
         nested = self._nested
-        self._line.release()
+        held = self._line._release_save()  # type: ignore[attr-defined]  # however often this thread has it
         try:
             return self._perform(fields)
         finally:
-            self._line.acquire()
+            self._line._acquire_restore(held)  # type: ignore[attr-defined]
             while self._nested != nested:
-                self._line.release()
+                held = self._line._release_save()  # type: ignore[attr-defined]
                 _sleep(0.0005)
-                self._line.acquire()
+                self._line._acquire_restore(held)  # type: ignore[attr-defined]
 
     def _say(self, kind, number, values):
         # type: (bytes, int, list[Any]) -> None

@@ -101,11 +101,17 @@ class _TestLink(Link):
         self._given = {}  # type: dict[str, Any]
         self._has_answered = False
         self._steady = {}  # type: dict[tuple[int, str], Any]
+        self._heard = {}  # type: dict[str, Any]  # where what the candidate prints to a stream goes instead
         connect(self)
 
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
         may_stop = self.ends()
+        with self._line:  # what comes with a question is no other thread's
+            return self._asked_for(operation, fields, may_stop)
+
+    def _asked_for(self, operation, fields, may_stop):
+        # type: (str, list[Any], Any) -> tuple[bytes, Any]
         if operation == "special" and fields[1] == "__next__":
             may_stop = StopIteration
         told = (number_of(fields[0]), fields[1]) if operation == "special" and fields[1] in STEADY else None
@@ -114,14 +120,16 @@ class _TestLink(Link):
         elif told in self._steady:
             return b"v", self._steady[told]
         self._lend()
-        listens = self._listens()
-        for name in listens:
-            self._tell("printed", name)  # output from before is not for the new stream
-        kind, value = self._exchange_or_leave(operation, fields)
-        for name in listens:
-            printed = self._tell("printed", name)
-            if type(printed) is str and printed:
-                getattr(sys, name).write(printed)
+        heard, streams = self._heard, {name: getattr(sys, name) for name in self._listens()}
+        for name, stream in streams.items():  # of output from before, what is not for another stream
+            self._hear(name, heard.get(name) if self._open or heard.get(name) is stream else None)
+        self._heard = streams
+        try:
+            kind, value = self._exchange_or_leave(operation, fields)
+        finally:
+            self._heard = heard if self._open else streams
+        for name in streams:
+            self._hear(name, getattr(sys, name))
         self._has_answered = self._has_answered or operation not in ("names", "look")
         is_end = isinstance(value, (StopIteration, StopAsyncIteration)) and not isinstance(value, may_stop)
         if is_end and kind != b"v":
@@ -150,6 +158,13 @@ class _TestLink(Link):
     def _tell(self, operation, *fields):
         # type: (str, Any) -> Any
         return self._exchange_or_leave(operation, [None, *fields])[1]
+
+    def _hear(self, name, stream):
+        # type: (str, Any) -> None
+        """What the candidate has printed since the last time goes to this stream, if there is one."""
+        printed = self._tell("printed", name)
+        if type(printed) is str and printed and stream is not None:
+            stream.write(printed)
 
     def _listens(self):
         # type: () -> list[str]
