@@ -203,6 +203,59 @@ def test_what_is_forgotten_has_no_number():
     assert list(table.entries) == [2]
 
 
+def test_what_is_done_to_a_container_while_it_is_written_is_one_more_change():
+    """By another thread, say."""
+
+    class Objects:
+        def write(self, writer: Writer, _value: object, depth: int) -> None:
+            change(each)
+            writer.value(None, depth)
+
+    kept: list[tuple[Any, Any]] = [
+        ([object()], lambda each: each.append(1)),
+        ({1: object()}, lambda each: each.update({len(each) + 1: object()})),
+        ({object()}, lambda each: each.add(object())),
+        (deque([object()]), lambda each: each.append(1)),
+    ]
+    for is_known in (False, True):
+        table = Containers()
+        for each, change in kept:
+            writer = Writer(table, Objects())
+            if is_known:
+                writer.content(table.touch(table.add(each)), 0)
+            else:
+                writer.value(each, 0)
+        table.settle()
+        assert table.changed() == [0, 2, 4, 6]
+        for number in table.changed():
+            table.write(table.touch(number))
+        assert table.changed() == []
+        table.undo()
+        assert table.changed() == [0, 2, 4, 6]
+
+
+def test_what_changes_while_it_is_looked_at_has_changed(monkeypatch: pytest.MonkeyPatch):
+    class Busy(deque):  # type: ignore[type-arg]
+        left = 3
+
+        def __iter__(self) -> Any:
+            self.left -= 1
+            if self.left >= 0:
+                raise RuntimeError("deque mutated during iteration")
+            return super().__iter__()
+
+    busy = Busy([1])
+    assert containers.items_of("deque", busy) == (1,)
+    busy.left = 1 << 20
+    with pytest.raises(TooLarge):
+        containers.items_of("deque", busy)
+    table, kept = Containers(), [1]
+    table.add(kept)
+    table.settle()
+    monkeypatch.setattr(containers, "_differs", lambda *_: busy.__iter__())
+    assert table.changed() == [0]
+
+
 def test_a_sweep_forgets_what_nobody_else_has():
     table, kept = Containers(), [1]
     assert table.sweep() == []

@@ -42,6 +42,7 @@ class Containers:
         self._parity, self._next = first & 1, first
         self._new = []  # type: list[int]
         self._touched = []  # type: list[int]
+        self._written = {}  # type: dict[int, Any]
 
     def add(self, value):
         # type: (object) -> int
@@ -72,20 +73,31 @@ class Containers:
         self._touched.append(number)
         return self.entries[number][0]
 
+    def write(self, value):
+        # type: (Any) -> None
+        """The content of this container is written next. It is remembered as it is before that: what another thread
+        does to it from now on is one more change."""
+        number = self.numbers[id(value)]
+        entry = self.entries[number]
+        self._written[number] = entry[1]
+        entry[1] = _snapshot(value)
+
     def settle(self):
         # type: () -> None
-        """The message is whole: what its containers hold now is what the other end has."""
+        """The message is whole: what its containers hold is what the other end has."""
         for number in self._new + self._touched:
             entry = self.entries.get(number)
-            if entry is not None:
+            if entry is not None and number not in self._written:
                 entry[1] = _snapshot(entry[0])
-        self._new, self._touched = [], []
+        self._new, self._touched, self._written = [], [], {}
 
     def undo(self):
         # type: () -> None
-        """The message is not sent: its containers are unknown again."""
+        """The message is not sent: its new containers are unknown again, the others are as they were known."""
+        for number, before in self._written.items():
+            self.entries[number][1] = before
         self.forget(self._new)
-        self._new, self._touched = [], []
+        self._new, self._touched, self._written = [], [], {}
 
     def forget(self, numbers):
         # type: (list[int]) -> None
@@ -97,7 +109,7 @@ class Containers:
     def changed(self):
         # type: () -> list[int]
         """The numbers of the containers whose content is not what the other end has."""
-        return [number for number, entry in self.entries.items() if _differs(*entry)]
+        return [number for number, entry in self.entries.items() if _may_differ(*entry)]
 
     def sweep(self):
         # type: () -> list[int]
@@ -123,9 +135,10 @@ def _snapshot(value):
     """What tells later whether `value` was changed: its items, none copied; None for what cannot change."""
     kind = base_of(type(value))
     if kind in (list, "deque"):
-        return tuple(kind_iter(kind, value))
+        return items_of(kind, value)
     if kind is set:
-        return frozenset([id(item) for item in set.__iter__(value)]), tuple(set.__iter__(value))
+        items = items_of(kind, value)
+        return frozenset([id(item) for item in items]), items
     if kind is dict:
         base = dict_base(type(value))
         return list(base.keys(value)), list(base.values(value))
@@ -136,9 +149,26 @@ def _snapshot(value):
     return None
 
 
-def kind_iter(kind, value):
-    # type: (object, Any) -> Any
-    return list.__iter__(value) if kind is list else iter(value)
+def items_of(kind, value):
+    # type: (object, Any) -> tuple[Any, ...]
+    """The items of a list, deque or set at one time, whatever another thread does to it."""
+    for _ in range(_TRIES):
+        try:
+            return tuple(list.__iter__(value) if kind is list else set.__iter__(value) if kind is set else iter(value))
+        except RuntimeError:  # changed between the two calls
+            pass
+    raise TooLarge("a container that changes all the time")
+
+
+_TRIES = 1000
+
+
+def _may_differ(value, before):
+    # type: (Any, Any) -> bool
+    try:
+        return _differs(value, before)
+    except RuntimeError:  # another thread changes it right now
+        return True
 
 
 def _differs(value, before):

@@ -10,7 +10,7 @@ from cruxcell.values.containers import (
     base_of,
     dict_base,
     dict_tags,
-    kind_iter,
+    items_of,
 )
 
 TYPE_CHECKING = False
@@ -106,6 +106,8 @@ class Writer:
     def content(self, value, depth):
         # type: (Any, int) -> None
         """What a container that can change holds now."""
+        if self._objects is not None:
+            self._containers.write(value)
         kind = base_of(type(value))
         if kind is dict:
             pairs = list(dict_base(type(value)).items(value))  # another thread may go on with it
@@ -119,7 +121,7 @@ class Writer:
         elif kind == "ndarray":
             stdlib.write_array(self, value, depth)
         else:
-            items = list(kind_iter(kind, value) if kind is not set else set.__iter__(value))
+            items = items_of(kind, value)
             self.parts.append(_u32.pack(len(items)))
             self.items(items, depth)
 
