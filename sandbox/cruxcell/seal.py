@@ -45,6 +45,9 @@ _PLACES_OF_MODULES = {"builtins": "builtins", "sys": "sys", "gc": "gc", "_warnin
                       "posix": "environment", "random": "random"}  # fmt: skip
 _IS_HEAP_TYPE = 1 << 9
 _ITEMS_AT_ONCE = 1000
+# From 3.13 on an object keeps the values of its attributes itself, and an assignment does not show in its dict's tag.
+# Such a dict must be compared by what it holds. If nobody else refers to it, the object is given one that holds them.
+_KEEPS_VALUES, _OWN_REFERENCES = 1 << 2 if sys.version_info >= (3, 13) else 0, 3
 _FREE = frozenset(["__all__", "__builtins__", "__annotations__", "__cached__", "__warningregistry__"])
 
 
@@ -60,7 +63,11 @@ def entries():
     for kind in _types():
         place = "harness" if str(getattr(kind, "__module__", "")).startswith("cruxcell") else "type"
         found.add(place, kind)
-        found.add_contents(place, type.__dict__["__dict__"].__get__(kind))
+        space = type.__dict__["__dict__"].__get__(kind)
+        found.add_contents(place, space)
+        registrations = space.get("_abc_impl")  # their sets are made when they are first needed
+        if type(registrations).__name__ == "_abc_data":
+            found.entries.append((_PLACE["module"], registrations, type(registrations).__basicsize__))
     _add_codecs(found)
     _add_settings(found)
     _add_containers(found)
@@ -76,6 +83,7 @@ def of_context(context):
     for name in names:
         found.append((harness, getattr, (context, name)))
     for stream in (context.stdout, context.stderr):
+        found.append((harness, getattr, (stream, "__dict__")))
         found += [(harness, getattr, (stream, name)) for name in ("_overflow", "_limit")]
         found.append((harness, len, (vars(stream),)))
     return found
@@ -86,7 +94,13 @@ def in_order(entries):
     """The harness's own first, and each by its address: to look at neighbours one after the other takes half the time
     where nothing is in the processor's caches, as in a worker that has just begun."""
     harness = _PLACE["harness"]
-    return sorted(entries, key=lambda entry: (entry[0] != harness, id(entry[1])))
+    return sorted(entries, key=lambda entry: (entry[0] != harness, id(entry[2][0] if _is_of(entry) else entry[1])))
+
+
+def _is_of(entry):
+    # type: (tuple[Any, ...]) -> bool
+    """Is this a question about an object?"""
+    return entry[1] is getattr
 
 
 def _freeze_path_caches():
@@ -141,6 +155,20 @@ class _Found:
                 self.add_container(place, value)
             elif type(value) is list:
                 self.leave_out(value)
+
+    def add_namespace(self, place, thing):
+        # type: (str, object) -> None
+        """The dict that an object of a Python class keeps its attributes in, and that it is this one."""
+        try:
+            space = object.__getattribute__(thing, "__dict__")  # from 3.11 on not there before
+        except AttributeError:
+            return
+        if type(space) is dict:
+            if type(thing).__flags__ & _KEEPS_VALUES and sys.getrefcount(space) <= _OWN_REFERENCES:
+                object.__setattr__(thing, "__dict__", dict(space))
+                space = object.__getattribute__(thing, "__dict__")
+            self.ask(place, getattr, thing, "__dict__")
+        self.add_container(place, space)
 
     def add_container(self, place, value):
         # type: (str, Any) -> None
@@ -218,12 +246,9 @@ def _add_containers(found):
     found.leave_out(found.entries, found.seen, vars(found), items)
     for item in items:
         if type(item).__flags__ & _IS_HEAP_TYPE and type(item).__dictoffset__:
-            try:
-                found.add_container(
-                    "module", object.__getattribute__(item, "__dict__")
-                )  # from 3.11 on not there before
-            except AttributeError:
-                pass
+            found.add_namespace("module", item)
+        elif type(item).__name__ == "cell":  # a closure's variable
+            found.ask("module", getattr, item, "cell_contents")
         found.add_container("module", item)
     for at in range(0, len(items), _ITEMS_AT_ONCE):
         held = gc.get_referents(*items[at : at + _ITEMS_AT_ONCE])  # dicts of numbers and texts, which items leaves out

@@ -160,6 +160,21 @@ PROGRAMS = {
     "a blocked signal": Leaves("signals", "import _signal; _signal.pthread_sigmask(0, [10])"),
     "a table of a library": Leaves("module", "import copy; copy._deepcopy_dispatch.clear()", "'copy' in sys.modules"),
     "a class registered where none was": Leaves("module", "import os; os._Environ.register(dict)"),
+    "what a class without registrations answers": Leaves(
+        "module",
+        "import os\nclass M(type(os.PathLike)):\n    def __subclasscheck__(self, other): return True\n"
+        "M('E', (os.PathLike,), {})\nassert isinstance(1j, os.PathLike)",
+    ),
+    "an attribute of an object": Leaves("module", "import os; os.environ.decodekey = str"),
+    "the namespace of an object": Leaves(
+        "module", "import os; e = os.environ; e.__dict__ = dict(e.__dict__, decodekey=str)"
+    ),
+    "the namespace of a stream": Leaves(
+        "harness", "import sys; e = sys.stdout; e.__dict__ = dict(e.__dict__, write=len)"
+    ),
+    "the variable of a closure": Leaves(
+        "module", "import os; os.environ.encodekey.__closure__[0].cell_contents = 5", "sys.version_info >= (3, 9)"
+    ),
     # Of these the audit hook alone hears where they are changed back.
     "the name of a class, and back": Leaves(
         "audit", "import os; C = os._Environ; C.__name__ = 'E'; C.__name__ = '_Environ'"

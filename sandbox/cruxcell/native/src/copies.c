@@ -163,6 +163,9 @@ find_pointer(PyObject *object, PyObject *name)
     if (PyCell_Check(object)) {
         return &((PyCellObject *)object)->ob_ref; /* it has no other attribute */
     }
+    if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) {
+        return _PyObject_GetDictPtr(object);
+    }
     if (PyUnicode_CompareWithASCIIString(name, "format") == 0) {
         return find_format(object);
     }

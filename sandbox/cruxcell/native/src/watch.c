@@ -196,10 +196,15 @@ dict_differs(size_t at)
     PyObject *dict = dicts[at].dict;
     uint64_t tag = tag_of(dict);
 
-    if (HAS_TAGS && tag == dicts[at].tag) {
-        return 0;
+    if (tells_changes(dict)) {
+        if (tag == dicts[at].tag) {
+            return 0;
+        }
+        if (facts[at].is_fixed) {
+            return 1;
+        }
     }
-    if ((HAS_TAGS && facts[at].is_fixed) || hash_dict(dict, 0) != facts[at].hash) {
+    if (hash_dict(dict, 0) != facts[at].hash) {
         return 1;
     }
     dicts[at].tag = tag;
@@ -239,7 +244,7 @@ watch_differs(int heard)
         if (i + AHEAD < dicts_count) {
             FETCH(((PyDictObject *)dicts[i + AHEAD].dict)->ma_used);
         }
-        if (!HAS_TAGS || tag_of(dicts[i].dict) != dicts[i].tag) {
+        if (tag_of(dicts[i].dict) != dicts[i].tag || !tells_changes(dicts[i].dict)) {
             found |= (uint64_t)dict_differs(i) << facts[i].place;
         }
     }
@@ -251,6 +256,9 @@ watch_differs(int heard)
         found |= (uint64_t)object_differs(&objects[i]) << objects[i].place;
     }
     for (i = 0; i < pointers_count; i++) {
+        if (i + AHEAD < pointers_count) {
+            FETCH(*pointers[i + AHEAD].at);
+        }
         found |= (uint64_t)pointer_differs(&pointers[i]) << pointers[i].place;
     }
     if (found != 0) {
@@ -297,7 +305,7 @@ watch_arm(void)
     size_t i;
 
     for (i = 0; i < dicts_count; i++) {
-        if (!HAS_TAGS || dicts[i].tag != tag_of(dicts[i].dict)) {
+        if (dicts[i].tag != tag_of(dicts[i].dict) || !tells_changes(dicts[i].dict)) {
             arm_dict(i);
         }
     }

@@ -115,6 +115,19 @@ tag_of(PyObject *dict)
 #endif
 }
 
+/* Has it a version tag that every change gives it anew? On 3.13 not the dict of an object that keeps the values itself:
+ * an assignment to an attribute writes them past the dict. */
+static inline int
+tells_changes(PyObject *dict)
+{
+#if HAS_TAGS && PY_VERSION_HEX >= 0x030D0000
+    return ((PyDictObject *)dict)->ma_values == NULL;
+#else
+    (void)dict;
+    return HAS_TAGS;
+#endif
+}
+
 static inline PyObject *
 dict_of(PyTypeObject *type)
 {
