@@ -196,14 +196,16 @@ async def test_programs_that_ask_for_what_nothing_has_share_a_worker(python: Pat
     """A method that a model made up is an AttributeError; and of one program that is there again, the code is, too."""
     made_up = "def f(x): return x.contains('a')"
     async with started(python, opened=frozenset()) as worker:
-        job = bundle_of(worker, [made_up, made_up, "def f(x): return x.gi_frame", made_up, "def f(x): return x"])
+        forgotten = "def f(x): return math.no_such(x)"  # and here nothing has imported it
+        programs = [made_up, made_up, "def f(x): return x.gi_frame", made_up, forgotten, "def f(x): return x"]
+        job = bundle_of(worker, programs)
         worker.zygote.run(job)
         result = await asyncio.wait_for(job.future, 30)
         said = frames.split(result.report)[0]
         plans = [record[1] for record in said if record[0] == messages.PLAN]
-        assert plans == [b"1", b"1", b"0", b"1", b"1"]
+        assert plans == [b"1", b"1", b"0", b"1", b"1", b"1"]
         answers = [record[0] for record in said if record[0] in (messages.RAISED, messages.VALUE)]
-        assert answers == [messages.RAISED] * 3 + [messages.VALUE]
+        assert answers == [messages.RAISED] * 4 + [messages.VALUE]
         assert result.unsealed == ()
 
 

@@ -50,8 +50,10 @@ def _is_of_module(space):
 
 def is_unknown(name, modules):
     # type: (str, Iterable[str]) -> bool
-    """Is this no attribute of anything that is not a module, and none of these modules?"""
+    """Is this no attribute of anything that is not a module, and none of these modules?
+
+    A program may name one without having it: `math.sqrt` where it forgot the import, and nothing else has loaded it."""
     place = hash(name) % _PLACES
     if not _known or _known[place >> 3] >> (place & 7) & 1 or name.startswith(_PREFIXES):
         return False
-    return not any(name in vars(sys.modules[module]) for module in modules)
+    return not any(name in vars(sys.modules[module]) for module in modules if module in sys.modules)
