@@ -6,6 +6,7 @@ import os
 import socket
 import struct
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -223,6 +224,27 @@ def test_an_answer_waits_for_what_was_asked_since(other: Other):
     threads[0].join(5)
     assert [(record[0], record[1][:4]) for record in other.got()] == [
         (QUESTION, u32(1)), (VALUE, u32(2)), (VALUE, u32(1))
+    ]  # fmt: skip
+
+
+def test_a_call_back_that_waits_for_a_thread_in_its_own_way_keeps_it_out_for_a_while(
+    other: Other, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(links, "_PATIENCE_S", 0.05)
+    link, found = end(), []
+
+    def back(_target: object) -> None:
+        thread = threading.Thread(target=lambda: found.append(link.ask("names", None)))
+        thread.start()
+        while not found:
+            time.sleep(0.001)
+
+    link.more["back"] = back
+    other.send(message(QUESTION, 1, text("back"), b"N"), message(VALUE, 2, EIGHT), message(VALUE, 1, EIGHT))
+    link.ask("names", None)
+    assert found == [8]
+    assert [(record[0], record[1][:4]) for record in other.got()] == [
+        (QUESTION, u32(1)), (QUESTION, u32(2)), (VALUE, u32(1))
     ]  # fmt: skip
 
 

@@ -6,12 +6,16 @@ While one side waits for an answer it serves the other's questions, so either ma
 bounded. Whatever is wrong with a message ends the conversation: an answer is never taken for that to another question.
 
 Threads take turns. The line is whose question is open, up to the answer; while an asked-for call runs, it is free, so a
-thread of that call may ask. Questions are answered in the order in which they were nested, whoever waits.
+thread of that call may ask. Questions are answered in the order in which they were nested, whoever waits. A question
+is served by the thread of the other end that waits: where that is in the midst of a call, which may hold a lock, other
+threads wait until what it has called back is done; not where that waits for a thread, and not for ever.
 """
 
 import struct
+import sys
 from _thread import RLock as _RLock
 from _thread import get_ident as _get_ident
+from time import monotonic as _monotonic
 from time import sleep as _sleep
 
 from cruxcell.analysis.parsing import CHECK
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
 CHANNEL = 5
 MAX_MESSAGE = 16 << 20
 MAX_NESTED = 64  # questions that are open at a time
+_PATIENCE_S = 1  # how long threads wait for the end of what the other side calls back
 QUESTION, VALUE, RAISED, TOO_LARGE = b"q", b"v", b"e", b"t"
 _HEAD = struct.Struct("<II")
 CALL = compile("f(*a, **k)", CHECK, "eval")
@@ -56,6 +61,7 @@ class Link:
         self._ends = {}  # type: dict[int, Any]
         self._open = 0
         self._line, self._nested = _RLock(), 0
+        self._inside = []  # type: list[tuple[int, float]]
         self._asked = self._served = 0
         self._incoming = frames.Incoming(CHANNEL, MAX_MESSAGE + (1 << 20))
         self.more = {}  # type: dict[str, Callable[..., Any]]
@@ -67,6 +73,7 @@ class Link:
         # type: (str, list[Any]) -> tuple[bytes, Any]
         """(kind of the answer, value). Raises Broken, or Unsent where nothing was sent."""
         with self._line:
+            self.take_turn()
             if self._open >= MAX_NESTED:
                 raise RecursionError("more than %d calls between candidate and test at a time" % MAX_NESTED)
             self._open += 1
@@ -79,6 +86,24 @@ class Link:
                 raise Broken("%s: %s" % (type(error).__name__, error)) from None
             finally:
                 self._open -= 1
+
+    def take_turn(self):
+        # type: () -> None
+        """Called with the line held: wait until this thread may ask."""
+        while self._inside and self._is_outside():
+            self._pause()
+
+    def _is_outside(self):
+        # type: () -> bool
+        me, now = _get_ident(), _monotonic()
+        return any(me != owner and now < until and not _waits(owner) for owner, until in self._inside)
+
+    def _pause(self):
+        # type: () -> None
+        """Let other threads have the line, however often this one has it."""
+        held = self._line._release_save()  # type: ignore[attr-defined]
+        _sleep(0.0005)
+        self._line._acquire_restore(held)  # type: ignore[attr-defined]
 
     def may_end(self, ends):
         # type: (Any) -> None
@@ -143,16 +168,18 @@ class Link:
     def _performed(self, fields):
         # type: (list[Any]) -> Any
         """What was asked for, with the line free for other threads; until what these ask has its answers."""
-        nested = self._nested
-        held = self._line._release_save()  # type: ignore[attr-defined]  # however often this thread has it
+        nested, is_call_back = self._nested, self._open > 0
+        if is_call_back:
+            self._inside.append((_get_ident(), _monotonic() + _PATIENCE_S))
+        held = self._line._release_save()  # type: ignore[attr-defined]
         try:
             return self._perform(fields)
         finally:
             self._line._acquire_restore(held)  # type: ignore[attr-defined]
             while self._nested != nested:
-                held = self._line._release_save()  # type: ignore[attr-defined]
-                _sleep(0.0005)
-                self._line._acquire_restore(held)  # type: ignore[attr-defined]
+                self._pause()
+            if is_call_back:
+                self._inside.pop()
 
     def _say(self, kind, number, values):
         # type: (bytes, int, list[Any]) -> None
@@ -252,6 +279,13 @@ class Link:
         if kind == RAISED:
             raise value
         return value
+
+
+def _waits(thread):
+    # type: (int) -> bool
+    """Is a thread in the midst of what `threading` does, which is waiting for another?"""
+    frame = sys._current_frames().get(thread)
+    return frame is not None and frame.f_globals.get("__name__") == "threading"
 
 
 _U32 = struct.Struct("<I")

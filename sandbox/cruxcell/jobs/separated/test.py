@@ -108,6 +108,7 @@ class _TestLink(Link):
         # type: (str, list[Any]) -> tuple[bytes, Any]
         may_stop = self.ends()
         with self._line:  # what comes with a question is no other thread's
+            self.take_turn()
             return self._asked_for(operation, fields, may_stop)
 
     def _asked_for(self, operation, fields, may_stop):
