@@ -13,6 +13,8 @@ import pytest
 from cruxbox import CallCheck, Check, Client, EvaluateCheck, Isolation, Limits, Outcome, ScriptCheck, Task
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
+from cruxcell.jobs import calls, series, streams
+from cruxcell.jobs.context import JobContext
 from support.daemons import Served
 from test_grouping import seen
 from test_shared_streams import poisoned
@@ -23,10 +25,10 @@ LIMITS = Limits(cpu_ms=3000, steps=2_000_000, output_bytes=2000, memory_bytes=12
 _TAKING_OVER = """
 imp\\x6frt sys
 frame = sys._getframe()
-while 'bench' not in frame.f_locals:
+while 'context' not in frame.f_locals:
     frame = frame.f_back
-bench = type(frame.f_locals['bench'])
-bench.send_value = lambda self, value, steps=None, send=bench.send_value: send(self, [66], steps)
+kind = type(frame.f_locals['context'])
+kind.send_value = lambda self, value, steps=None, send=kind.send_value: send(self, [66], steps)
 """
 TAKEOVER = 'exec("' + _TAKING_OVER.replace("\n", "\\n") + '")'
 
@@ -74,6 +76,14 @@ def mixed() -> list[Task]:
 
 def alone(client: Client, tasks: list[Task]) -> list[tuple]:
     return [seen(verdict) for verdict in client.check([replace(task, isolation=Isolation.PROCESS) for task in tasks])]
+
+
+def test_what_attacks_look_for_is_there():
+    """An attack that looks for a name which the harness no longer has shows nothing, here or in the tests beside."""
+    assert {"context", "planned"} <= set(calls.run_calls.__code__.co_varnames)
+    assert {"context", "inputs"} <= set(streams.run_streams.__code__.co_varnames)
+    assert {"send", "send_value"} <= vars(JobContext).keys()
+    assert "_of_value" in vars(series)
 
 
 @pytest.mark.kernel

@@ -295,19 +295,19 @@ async def test_with_the_rule_open_the_verdicts_are_those_of_workers_of_their_own
 # ---- frames whose variables can be written (3.13) ------------------------------------------------------------------
 
 LATE_WORDS = """
-class Bench:
-    def __init__(self, bench):
-        self.bench = bench
+class Context:
+    def __init__(self, context):
+        self.context = context
     def __getattr__(self, name):
-        return getattr(self.bench, name)
+        return getattr(self.context, name)
     def send_value(self, value, steps=None):
-        self.bench.send_value([66], steps)
+        self.context.send_value([66], steps)
 class Late(Exception):
     def __str__(self):
         frame = self.__traceback__.tb_frame
         while frame:
             if "planned" in frame.f_locals:
-                frame.f_locals["bench"] = Bench(frame.f_locals["bench"])
+                frame.f_locals["context"] = Context(frame.f_locals["context"])
             frame = frame.f_back
         return "late"
 raise Late
@@ -327,19 +327,19 @@ async def test_the_text_of_an_error_reaches_no_variable_of_the_harness(version: 
 
 SECOND_LOOK = """
 import sys
-class Bench:
-    def __init__(self, bench):
-        self.bench = bench
+class Context:
+    def __init__(self, context):
+        self.context = context
     def __getattr__(self, name):
-        return getattr(self.bench, name)
+        return getattr(self.context, name)
     def send_value(self, value, steps=None):
-        self.bench.send_value([66], steps)
+        self.context.send_value([66], steps)
 def f(x):
     if "@Add" in globals():
         frame = sys._getframe()
         while frame:
             if "planned" in frame.f_locals:
-                frame.f_locals["bench"] = Bench(frame.f_locals["bench"])
+                frame.f_locals["context"] = Context(frame.f_locals["context"])
             frame = frame.f_back
     return x + 1
 """

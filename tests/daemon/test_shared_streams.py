@@ -180,8 +180,8 @@ POISON = {
     "a tracer": _B + "print(sys.gettrace() is None)\nsys.settrace(lambda *a: None)" + _SAY,
     "a variable of the harness": _B + "f = sys._getframe()\nwhile f:\n if 'inputs' in f.f_locals:\n"
     "  f.f_locals['inputs'] = ('6',) * 9\n f = f.f_back" + _SAY,
-    "the harness's tools": _B + "f = sys._getframe()\nwhile f:\n if 'bench' in f.f_locals:\n"
-    "  k = f.f_locals['bench'].__class__\n"
+    "the harness's tools": _B + "f = sys._getframe()\nwhile f:\n if 'context' in f.f_locals:\n"
+    "  k = f.f_locals['context'].__class__\n"
     "  k.send = lambda self, r, o=k.send: o(self, r.replace(b'end', b'6\\n\\n'))\n f = f.f_back" + _SAY,
     "a forged end": _B + _FORGED + "x = n('<IQQQB', 0, 0, 0, 0, 0)\nif input() == '3':\n"
     " m['posix'].write(3, r(b'D', x, b'6\\n', b'', b''))\nprint(6 if 'posix' in m else 5)",
