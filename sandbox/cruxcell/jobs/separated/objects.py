@@ -181,7 +181,8 @@ class Objects:
         is_last = self.is_test or depth > _MOST_CAUSES
         cause, context = (None, None) if is_last else (error.__cause__, error.__context__)
         writer.value(cause, depth + 1)
-        writer.value(None if context is cause else context, depth + 1)
+        # One of the two: each may have two of its own, which would be a million at that depth.
+        writer.value(context if cause is None else None, depth + 1)
 
     # ---- reading ---------------------------------------------------------------------------------------------------
 

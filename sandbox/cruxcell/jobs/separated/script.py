@@ -3,7 +3,7 @@
 import builtins
 import opcode
 
-from cruxcell.analysis.bytecode import loaded_names, names_of, nested_codes, own_names
+from cruxcell.analysis.bytecode import Anatomy, loaded_names, names_of, nested_codes, own_names
 from cruxcell.analysis.parsing import CHECK, parse_text
 from cruxcell.analysis.syntax import walk
 
@@ -14,13 +14,17 @@ if TYPE_CHECKING:
 
 _OPMAP = opcode.opmap
 _GLOBAL_STORES = frozenset([_OPMAP["STORE_GLOBAL"]])
+_BIND_UNSEEN = frozenset(["exec", "globals", "locals", "vars", "modules", "__main__"])
 _STORES = _GLOBAL_STORES | {_OPMAP["STORE_NAME"]}
 
 
 def bound_names(code):
     # type: (Any) -> set[str] | None
-    """The names that the script binds for itself; None if `import *` binds some that its text does not show."""
+    """The names that the script binds for itself; None if it binds some that its text does not show, by `import *` or
+    by what gives it its own namespace."""
     if any(type(each) is tuple and each == ("*",) for each in code.co_consts):
+        return None
+    if _BIND_UNSEEN.intersection(Anatomy(code).all_names):
         return None
     return own_names(code, _STORES).union(*[names_of(each, _GLOBAL_STORES) for each in nested_codes(code)])
 
