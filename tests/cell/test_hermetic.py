@@ -96,6 +96,7 @@ NOT_HERMETIC = {
     "type of stars": "def f(x): return type(*x) == x",
     "type with a metaclass's argument": "def f(x): return type(x, **x) == x",
     "type as a value": "def f(x): return [type, type(x) == int]",
+    "type as a value beside a comparison": "def f(x): return [type, len(x) == 1]",
     "type that is less": "def f(x): return type(x) < x",
     "its own type": "def type(x): return x\ndef f(x): return type(x) == int",
     "type of an item": "def f(x): return type(x)[0] == int",

@@ -62,6 +62,28 @@ def test_two_names_in_one_place_are_both_known():
     assert not unknown.is_unknown(other, ())
 
 
+class Own:
+    own_attribute = 1
+
+
+@pytest.mark.parametrize(
+    ("thing", "known"),
+    [
+        (Own, {"own_attribute"}),
+        ({"own_attribute": 1, 5: 2}, {"own_attribute"}),
+        (5, set()),
+        (vars(re), set()),
+        ({"__name__": "re", "compile": 1}, {"__name__", "compile"}),  # no module, whatever it says
+        ({"__name__": []}, {"__name__"}),
+    ],
+)
+def test_what_is_learned(thing: object, known: set[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(unknown, "_known", b"")
+    unknown.learn([thing])
+    assert {name for name in ("own_attribute", "__name__", "compile") if not unknown.is_unknown(name, ())} == known
+    assert sum(bin(byte).count("1") for byte in unknown._known) == len(known) or thing is Own
+
+
 ASK = """
 import collections, decimal, functools, gc, itertools, json, math, operator, re, string, sys, types, typing
 from cruxcell.analysis import unknown

@@ -131,6 +131,14 @@ async def test_bytes_without_checks_count_against_work_that_follows():
     assert caught.value.reason == "bytes"
 
 
+async def test_checks_count_as_long_as_they_wait_whatever_else_ends():
+    rules, tenant = admission(), Tenant("a", queued_checks=5)
+    rules.take(tenant, 5, 0)
+    rules.take(tenant, 0, 10).close()
+    with pytest.raises(Refused, match="5 checks of yours wait"):
+        rules.take(tenant, 1, 0)
+
+
 @pytest.mark.parametrize("shared", [False, True])
 def test_calls_are_bounded_for_all_and_where_tenants_share_for_each(shared: bool):
     rules = admission(shared)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cruxboxd.judging import calls
 from cruxboxd.judging.audit import Audit
-from cruxboxd.judging.outcomes import Outcome
+from cruxboxd.judging.outcomes import CheckResult, Outcome
 from cruxboxd.judging.tasks import Setting
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result
@@ -56,6 +56,48 @@ async def test_a_call_that_is_suspected_shares_no_worker():
     told = Told({"f(1)": ONE, "f(2)": ONE})
     await evaluated(told, "f(1)", "f(2)", audit=audit)
     assert [texts(job) for job in told.jobs] == [["f(1)"], ["f(2)"]]
+
+
+async def test_of_a_call_that_is_suspected_what_shared_a_worker_runs_again_alone():
+    known = [CheckResult(None, shared=True), None, CheckResult(None), CheckResult(None, shared=True)]
+    checks, audit, told = [call(f"f({at})") for at in range(4)], Audit(0), Told({"f(0)": ONE, "f(3)": ONE})
+    assert (await caller(told, audit).believed(checks, known), told.jobs) == (known, [])
+    audit._suspects[7] = None
+    found = await caller(told, audit).believed(checks, known)
+    assert [texts(job) for job in told.jobs] == [["f(0)"], ["f(3)"]]
+    assert [one and one.shared for one in found] == [False, None, False, False]
+
+
+async def test_the_calls_after_one_that_stalls_are_taken_over_once():
+    told = Told({f"f({at})": ONE for at in range(3)})
+
+    def stalls(job: Job) -> Result | None:
+        if len(texts(job)) == 3:
+            begun = records.plan(True, "ddd", []) + ONE.record(0)
+            for _ in range(2):
+                job.on_stuck(begun)
+        return None
+
+    told.before = stalls
+    found = await evaluated(told, "f(0)", "f(1)", "f(2)")
+    assert [one.canonical for one in found] == [b"i1;"] * 3
+    assert [texts(job) for job in told.jobs] == [["f(0)", "f(1)", "f(2)"], ["f(2)"]]
+
+
+async def test_what_was_taken_over_does_not_run_again_elsewhere():
+    told = Told({f"f({at})": ONE for at in range(3)})
+
+    def dies(job: Job) -> Result | None:
+        if len(texts(job)) < 3:
+            return None
+        begun = records.plan(True, "ddd", []) + ONE.record(0)
+        job.on_stuck(begun)
+        return Result(report=begun, facts=CLEAN)
+
+    told.before = dies
+    found = await evaluated(told, "f(0)", "f(1)", "f(2)")
+    assert [one.canonical for one in found] == [b"i1;"] * 3
+    assert sorted(texts(job) for job in told.jobs) == [["f(0)", "f(1)", "f(2)"], ["f(1)"], ["f(2)"]]
 
 
 async def test_many_calls_are_cut_into_parts():

@@ -74,3 +74,22 @@ def test_only_the_call_that_differed_is_suspected():
         audit.compare(Audited(call, "t", "c"), VALUE, RAISED)
     assert not audit.is_suspect(2)  # so many are remembered, and no more
     assert audit.is_suspect(9_999)
+
+
+@pytest.mark.parametrize(
+    ("alone", "runs", "is_suspect"),
+    [
+        ([VALUE], 1, False),
+        ([RAISED, RAISED, RAISED], 3, True),
+        ([RAISED, RAISED, VALUE], 3, False),
+        ([RAISED, VALUE, RAISED], 3, False),
+    ],
+)
+async def test_only_what_is_the_same_alone_each_time_makes_a_call_suspect(alone: list, runs: int, is_suspect: bool):
+    audit, ran = Audit(1), iter(alone)
+
+    async def run_alone() -> CheckResult:
+        return next(ran)
+
+    await audit.run_again(Audited(7, "t", "c"), VALUE, run_alone)
+    assert (len(alone) - len(list(ran)), audit.is_suspect(7)) == (runs, is_suspect)

@@ -77,7 +77,15 @@ async def test_who_is_dropped_while_it_waits_frees_no_place():
     dropped.send(None)
     dropped.close()
     assert (places._begun, places._waiting) == ({"a": 1}, {})
+    ahead = asyncio.create_task(places.begin("a"))
+    await asyncio.sleep(0)
+    dropped = places.begin("a")
+    dropped.send(None)
+    dropped.close()
+    await asyncio.sleep(0)
+    assert not ahead.done()
     first.answered()
+    (await ahead).answered()
 
 
 async def test_who_has_many_tasks_to_begin_does_not_hold_up_who_has_few():

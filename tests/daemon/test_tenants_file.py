@@ -30,6 +30,7 @@ def tokens_file(path: Path, **tokens: str) -> Path:
     ("text", "named"),
     [
         ("", "[tenants.NAME]"),
+        ("[tenants]", "[tenants.NAME]"),
         ("[other]\na = 1", "[tenants.NAME]"),
         ('[tenants."a b"]', "letters, digits"),
         ("[tenants.a]\ntoken = []", "tenants.a.token is not a setting"),

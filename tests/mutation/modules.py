@@ -29,7 +29,7 @@ _SERIES = "daemon/test_series.py -m 'not kernel'"
 _SEALS = "daemon/test_seals.py -k 'not each_kind and not with_the_rule'"
 _PLAIN = ["cell/test_plain.py", "cell/test_containers.py"]
 _PAIRS = [
-    "daemon/test_separated.py -k as_it_stands", "daemon/test_separated_raw.py",
+    "mutation/pairs.py", "daemon/test_separated.py -k as_it_stands", "daemon/test_separated_raw.py",
     "daemon/test_separated.py -k 'not as_it_stands'", "idioms/test_idioms.py",
 ]  # fmt: skip
 
@@ -77,7 +77,7 @@ TESTS = {
     "cruxcell/analysis/annotations.py": ["cell/test_hermetic.py", "cell/test_hermetic_streams.py"],
     "cruxcell/analysis/series.py": ["cell/test_series_split.py", "daemon/test_series.py"],
     "cruxcell/analysis/hermetic.py": [
-        "cell/test_hermetic.py", "cell/test_hermetic_streams.py", "cell/test_rules_of_code.py",
+        "cell/test_hermetic.py", "cell/test_unknown.py", "cell/test_hermetic_streams.py", "cell/test_rules_of_code.py",
     ],
     "cruxcell/analysis/hermetic_streams.py": ["cell/test_hermetic_streams.py"],
     "cruxcell/analysis/unknown.py": ["cell/test_unknown.py"],
@@ -88,7 +88,7 @@ TESTS = {
     "cruxcell/jobs/series.py": ["cell/test_calls_job.py", "daemon/test_series.py"],
     "cruxcell/jobs/calls.py": ["cell/test_calls_job.py", "daemon/test_sharing.py", "daemon/test_together.py", _FORGED],
     "cruxcell/jobs/streams.py": ["cell/test_streams_job.py", "daemon/test_shared_streams.py"],
-    "cruxcell/jobs/expressions.py": ["daemon/test_sharing.py", _WORKERS],
+    "cruxcell/jobs/expressions.py": ["cell/test_expressions_job.py", "daemon/test_sharing.py", _WORKERS],
     "cruxcell/jobs/separated/awaiting.py": _PAIRS,
     "cruxcell/jobs/separated/candidate.py": _PAIRS,
     "cruxcell/jobs/separated/classes.py": _PAIRS,
@@ -102,7 +102,9 @@ TESTS = {
     "cruxcell/jobs/pytest_suite.py": ["daemon/test_suites.py"],
     "cruxcell/jobs/suite_base.py": ["daemon/test_suites.py"],
     "cruxcell/jobs/suites.py": ["daemon/test_suites.py"],
-    "cruxcell/protocol/frames.py": ["cell/test_frames.py", "cell/test_frames_native.py"],
+    "cruxcell/protocol/frames.py": [
+        "cell/test_frames.py", "cell/test_link.py", "cell/test_frames_native.py", "mutation/pairs.py",
+    ],
     "cruxcell/protocol/records.py": ["cell/test_records.py", "daemon/test_report.py", "daemon/test_used.py"],
     "cruxcell/values/canonical.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
     "cruxcell/values/containers.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],

@@ -1,0 +1,79 @@
+"""What is read of a text before anything runs, and which arguments can be computed without the program."""
+
+from __future__ import annotations
+
+import pytest
+from cruxcell.analysis.parsing import Invalid
+from cruxcell.jobs import expressions
+from cruxcell.protocol import frames, messages
+from cruxcell.protocol.payloads import EXPECTED, SCRIPT
+
+
+class Bench:
+    output_limit = 1000
+
+    def __init__(self) -> None:
+        self.said = b""
+
+    def begin(self, _index: int) -> None: ...
+
+    def next_check(self) -> None: ...
+
+    def send(self, record: bytes) -> None:
+        self.said += record
+
+
+def kind_of(text: str, kind: bytes) -> bytes:
+    bench = Bench()
+    expressions.run_read(bench, [kind, text.encode()])  # type: ignore[arg-type]
+    return frames.split(bench.said)[0][0][0]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [("1", messages.READ_CONSTANT), ("f", messages.READ_EXPRESSION), ("1 +", messages.READ_INVALID)]
+)
+def test_an_expected_value_is_a_constant_or_an_expression(text: str, kind: bytes):
+    assert kind_of(text, EXPECTED) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("assert f(1) == 2", messages.READ_ASSERTION),
+        ("assert f(1) == 2\nassert f(2) == 3", messages.READ_SERIES),
+        ("x = f(1)\nassert x", messages.READ_EXPRESSION),
+        ("pass", messages.READ_INVALID),
+    ],
+)
+def test_a_script_is_an_assertion_a_series_or_any_other(text: str, kind: bytes):
+    assert kind_of(text, SCRIPT) == kind
+
+
+ALONE = [
+    ("", "f(1, [2], *(3,), a=4, **{'b': 5})", ((1, [2], 3), {"a": 4, "b": 5})),
+    ("y = 1", "f(len('ab'))", ((2,), {})),
+    ("from math import sin", "f(pow(2, 3))", ((8,), {})),
+    ("from math import *", "f(len('ab'))", ((2,), {})),
+    ("", "f(__name__)", (("here",), {})),
+]
+
+
+@pytest.mark.parametrize(("program", "call", "given"), ALONE)
+def test_arguments_are_computed_without_the_program(program: str, call: str, given: object):
+    code, callee = expressions._take_apart(program, call)
+    assert (eval(code, {"__name__": "here"}), callee) == (given, "f")
+
+
+@pytest.mark.parametrize(
+    ("program", "call"),
+    [
+        ("y = 1", "f(y)"),
+        ("", "f(y)"),  # which an `exec` may bind
+        ("from math import *", "f(pow(2, 3))"),
+        ("from nowhere import *", "f(len('ab'))"),
+        ("def g():\n    global len\n    len = 1", "f(len('ab'))"),
+    ],
+)
+def test_arguments_that_may_be_the_programs_are_not(program: str, call: str):
+    with pytest.raises(Invalid, match="of the program"):
+        expressions._take_apart(program, call)
