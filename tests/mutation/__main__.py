@@ -83,6 +83,8 @@ class Copy:
         if mutant.is_inside:
             tests = known.asked_about(mutant)
             answer = self.warm(test).ask(module=mutant.module, source=source, tests=tests) if tests else {"status": 0}
+            for each in answer.get("failed", []):  # it may notice what is changed beside this, too: it is asked first
+                known.lines = {each: known.lines[each], **known.lines} if each in known.lines else known.lines
             if answer["status"] != NOT_TAKEN:
                 return " ".join(answer.get("failed", [])) or (test if answer["status"] else "")
         return test if self.warm("").ask(arguments=pytest_arguments(test))["status"] else ""

@@ -1,11 +1,12 @@
 """The cases of separated scripts as unit tests: two forks of this process speak to each other, without a daemon.
 
-`daemon/test_separated.py` and `test_separated_raw.py` ask the same of the whole service. Here a case takes 20 ms, so that
-every change of `jobs/separated` can be tried. Pytest collects this file only where it is named.
+`daemon/test_separated.py` and `test_separated_raw.py` ask the same of the whole service. Here a case takes 20 ms, so
+that every change of `jobs/separated` can be tried. Pytest collects this file only where it is named.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -40,7 +41,7 @@ VALUES = {
     "what the test has forgotten",
 }
 CHANNEL = 60  # 5 may be open for something else here
-LONG_S = 5
+LONG_S = 3
 
 
 class Helper:
@@ -64,6 +65,7 @@ def half(job: Any, fields: list[bytes], line: socket.socket, others: list[int]) 
         os.close(writes)
         return child, reads
     try:
+        gc.disable()  # what it would touch would have to be copied
         signal.alarm(LONG_S)
         for each in [reads, *others]:
             os.close(each)
@@ -73,7 +75,7 @@ def half(job: Any, fields: list[bytes], line: socket.socket, others: list[int]) 
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nothing, stream)
-        sys.stdin = open(0, closefd=False)
+        sys.stdin = os.fdopen(0, closefd=False)
         context = JobContext(Helper(), writes, nothing)  # type: ignore[arg-type]
         context.set_limits(0, 1 << 16)
         job(context, fields)
