@@ -96,6 +96,7 @@ def _this_process_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "set_recursion_depth", lambda _depth: None)
     monkeypatch.setattr(calls, "gc", types.SimpleNamespace(freeze=lambda: None, collect=lambda: 0))
     monkeypatch.setattr(calls, "loaded_count", lambda: 1)
+    monkeypatch.setattr(calls, "_last", [None, None, calls._NOT_ASKED])
     monkeypatch.setattr(calls.frames, "write_all", lambda _report, record: _written.append(record))
     _written.clear()
 

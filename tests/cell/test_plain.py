@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 from collections import Counter, OrderedDict, defaultdict, deque
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -55,6 +56,11 @@ class Meddler(list):
 def test_what_is_not_plain_stays(value):
     with pytest.raises(NotPlain):
         transfer.encode(value, ROOM)
+
+
+def test_a_name_is_one_object_wherever_it_stands():
+    """As the compiler makes it of a constant."""
+    assert transfer.decode(transfer.encode("".join(["ad", "d"]), ROOM)) is sys.intern("add")
 
 
 def test_aliasing_is_kept():

@@ -76,6 +76,7 @@ async def test_texts_that_no_worker_could_read_are_unread():
         (read(messages.READ_CONSTANT), Reading(Kind.CONSTANT, None)),
         (read(messages.READ_ASSERTION, b"i1;", "f(1)"), Reading(Kind.ASSERTION, b"i1;", "f(1)")),
         (read(messages.READ_INVALID, b"why"), Reading(Kind.INVALID, None, "why")),
+        (read(messages.READ_SERIES, b"x"), None),
         (read(b""), None),
         (read(b"z"), None),
         ([messages.READ_CONSTANT, b"i1;"], None),

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 from cruxboxd.scheduling import fleet as fleets
 from cruxboxd.scheduling import scheduler as schedulers
+from cruxboxd.scheduling import starvation
 from cruxboxd.scheduling.bundles import Bundle
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Result
@@ -106,6 +107,12 @@ async def test_of_a_pair_that_failed_both_halves_did():
 # ---- wall time that may be the host's ------------------------------------------------
 
 UNSURE = Result(facts=Exit(9, killed=messages.KILLED_UNSURE))
+
+
+def test_only_such_an_end_of_a_worker_is_unsure():
+    assert starvation.is_unsure(UNSURE)
+    assert not starvation.is_unsure(replace(UNSURE, error="no zygote"))
+    assert not starvation.is_unsure(Result(facts=Exit(9, killed=messages.KILLED_WALL)))
 
 
 @pytest.mark.parametrize(
