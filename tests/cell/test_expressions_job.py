@@ -30,7 +30,13 @@ def kind_of(text: str, kind: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"), [("1", messages.READ_CONSTANT), ("f", messages.READ_EXPRESSION), ("1 +", messages.READ_INVALID)]
+    ("text", "kind"),
+    [
+        ("1", messages.READ_CONSTANT),
+        ("f", messages.READ_EXPRESSION),
+        ("(lambda: 1)()", messages.READ_EXPRESSION),
+        ("1 +", messages.READ_INVALID),
+    ],
 )
 def test_an_expected_value_is_a_constant_or_an_expression(text: str, kind: bytes):
     assert kind_of(text, EXPECTED) == kind
@@ -55,6 +61,7 @@ ALONE = [
     ("from math import sin", "f(pow(2, 3))", ((8,), {})),
     ("from math import *", "f(len('ab'))", ((2,), {})),
     ("", "f(__name__)", (("here",), {})),
+    ("", "f(__builtins__ is None)", ((False,), {})),
 ]
 
 

@@ -106,3 +106,10 @@ def test_a_frame_that_does_not_come(read, data, sentence):
     with pytest.raises(FrameError, match=sentence):
         read(reading, 10)
     os.close(reading)
+
+
+def test_what_is_written_in_parts_is_written_whole(monkeypatch):
+    written = []
+    monkeypatch.setattr(frames.os, "write", lambda _fd, data: written.append(bytes(data[:2])) or 2)
+    frames.write_all(1, b"abcdef")
+    assert written == [b"ab", b"cd", b"ef"]
