@@ -75,7 +75,7 @@ async def test_the_calls_after_one_that_stalls_are_taken_over_once():
         if len(texts(job)) == 3:
             begun = records.plan(True, "ddd", []) + ONE.record(0)
             for _ in range(2):
-                job.on_stuck(begun)
+                job.on_stuck(begun)  # type: ignore[misc]
         return None
 
     told.before = stalls
@@ -91,7 +91,7 @@ async def test_what_was_taken_over_does_not_run_again_elsewhere():
         if len(texts(job)) < 3:
             return None
         begun = records.plan(True, "ddd", []) + ONE.record(0)
-        job.on_stuck(begun)
+        job.on_stuck(begun)  # type: ignore[misc]
         return Result(report=begun, facts=CLEAN)
 
     told.before = dies
