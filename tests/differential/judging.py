@@ -58,13 +58,16 @@ class Difference:
         return f"{self.case.name} ({self.case.call[:60]}) {self.between}:\n    {self.one[:300]}\n    {self.other[:300]}"
 
 
-def by_plain_python(cases: Sequence[Case], python: Path, hash_seed: int = 0) -> list[dict[str, object]]:
-    """What plain CPython says of each case."""
+def by_plain_python(
+    cases: Sequence[Case], python: Path, hash_seed: int = 0, cpu_seconds: float = 60
+) -> list[dict[str, object]]:
+    """What plain CPython says of each case, within so much CPU time each: far more than an honest one takes, and not of
+    the wall's, so that a busy machine does not decide what a case comes to."""
     with tempfile.TemporaryDirectory() as folder:  # what the programs write is not left here
         cases_file = Path(folder) / "cases.jsonl"
         cases_file.write_text("".join(case.line() + "\n" for case in cases))
         done = subprocess.run(
-            [str(python), "-X", "utf8", str(PLAIN), str(cases_file)],
+            [str(python), "-X", "utf8", str(PLAIN), str(cases_file), str(cpu_seconds)],
             env={"PYTHONHASHSEED": str(hash_seed), "TZ": "UTC", "LC_ALL": "C.UTF-8"},
             cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=True,
         )  # fmt: skip
