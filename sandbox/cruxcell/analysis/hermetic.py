@@ -117,8 +117,8 @@ _INTRINSIC, _HARMLESS_INTRINSICS = _OPMAP.get("CALL_INTRINSIC_1", -1), (3, 5, 6)
 
 _IMPORT_NAME, _EXTENDED_ARG = _OPMAP["IMPORT_NAME"], _OPMAP["EXTENDED_ARG"]
 _STORING = numbers("STORE_NAME STORE_GLOBAL")
-_IMPORTED = numbers("IMPORT_FROM")
-_ATTRIBUTES = numbers("LOAD_ATTR LOAD_METHOD") | _IMPORTED
+_IMPORTED, _TAKEN = numbers("IMPORT_FROM"), numbers("LOAD_ATTR LOAD_METHOD")
+_ATTRIBUTES = _TAKEN | _IMPORTED
 # From 3.12 on, the lowest bit of this one's argument says something else than which name it is.
 _LOAD_ATTR = _OPMAP["LOAD_ATTR"] if sys.version_info >= (3, 12) else -1
 _FLAGS = 0x7F  # optimized, new locals, both kinds of stars, nested, generator, no free variables: nothing asynchronous
@@ -256,7 +256,7 @@ def _names_are_safe(parts, offered, allowed):
     for code, bytecode, operations, names in zip(parts.codes, parts.bytecodes, parts.operations, parts.names):
         if _ATTRIBUTES.isdisjoint(operations) or allowed.either.issuperset(names):
             continue
-        for name in _named(code, bytecode, _ATTRIBUTES):
+        for name in _named(code, bytecode, _TAKEN):
             if name not in attributes and name not in offered and not is_unknown(name, imported):
                 return False
         if any(name not in attributes and name not in offered for name in _named(code, bytecode, _IMPORTED)):
