@@ -26,11 +26,16 @@ class FrameError(ValueError):
 def pack(fields):
     # type: (list[bytes]) -> bytes
     """The body that holds `fields`."""
+    return b"".join(_parts(fields))
+
+
+def _parts(fields):
+    # type: (list[bytes]) -> list[bytes]
     parts = []
     for field in fields:
         parts.append(_pack_length(len(field)))
         parts.append(field)
-    return b"".join(parts)
+    return parts
 
 
 def unpack(body, most=MAX_FIELDS):
@@ -59,13 +64,8 @@ def _fields(data, at, end, most):
 def frame(fields):
     # type: (list[bytes]) -> bytes
     """`fields` as one frame, ready to be written."""
-    parts, size = [b""], 0
-    for field in fields:
-        parts.append(_pack_length(len(field)))
-        parts.append(field)
-        size += 4 + len(field)
-    parts[0] = _pack_length(size)
-    return b"".join(parts)  # all copied once: they may be megabytes
+    parts = _parts(fields)
+    return b"".join([_pack_length(sum(map(len, parts))), *parts])  # all copied once: they may be megabytes
 
 
 def bodies(data):
@@ -109,10 +109,16 @@ def write_all(fd, data):
 def read_frame(fd, limit):
     # type: (int, int) -> list[bytes]
     """Read exactly one frame of at most `limit` bytes from `fd`, and not a byte more."""
-    size = _unpack_length(_read_exactly(fd, 4), 0)[0]
+    return unpack(_read_exactly(fd, _size_of(_read_exactly(fd, 4), limit)))
+
+
+def _size_of(data, limit):
+    # type: (bytes, int) -> int
+    """The size that a frame begins with, which is at most `limit`."""
+    size = _unpack_length(data, 0)[0]  # type: int
     if size > limit:
         raise FrameError("a frame of %d bytes is over the limit of %d" % (size, limit))
-    return unpack(_read_exactly(fd, size))
+    return size
 
 
 class Incoming:
@@ -132,10 +138,7 @@ class Incoming:
             if not more:
                 raise FrameError("the other side closed in the middle of a frame")
             data += more
-        size = _unpack_length(data, 0)[0]
-        if size > self._limit:
-            raise FrameError("a frame of %d bytes is over the limit of %d" % (size, self._limit))
-        end = 4 + size
+        end = 4 + _size_of(data, self._limit)
         if len(data) < end:
             data = _read_exactly(self._fd, end, [data])
         self._ahead = data[end:]
