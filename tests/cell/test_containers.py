@@ -105,17 +105,6 @@ def test_the_other_end_gets_what_changed_and_nothing_else(name: str):
     assert again == value if type(value) is set else repr(again) == repr(value)
 
 
-@pytest.mark.parametrize("now", [numpy.arange(7), numpy.arange(1), numpy.arange(6.0), numpy.array([None] * 6)])
-def test_an_array_keeps_size_and_type(now: Any):
-    value = numpy.arange(6)
-    writer = Writer(Containers())
-    writer.content(now, 0)
-    reader = Reader(writer.bytes(ROOM), Containers(1))
-    with pytest.raises(Garbled, match="another size or type"):
-        reader.checked(reader.fill, value, 0)
-    assert list(value) == [0, 1, 2, 3, 4, 5]
-
-
 class Rows(list):  # type: ignore[type-arg]
     """What the other end calls a list."""
 
@@ -341,26 +330,6 @@ GARBLED = {
 def test_what_no_writer_writes_is_garbled(name: str):
     with pytest.raises(Garbled):
         transfer.decode(GARBLED[name])
-
-
-@pytest.mark.parametrize("name", [plain("<i4,(1,)i4"), b"t" + u32(1) + plain("<") + u32(2)], ids=["text", "tuple"])
-def test_numpy_parses_no_list_of_fields(name: bytes, monkeypatch: pytest.MonkeyPatch):
-    def parse(_text: object) -> None:
-        raise AssertionError
-
-    monkeypatch.setattr(numpy, "dtype", parse)
-    with pytest.raises(Garbled):
-        transfer.decode(b"A" + u32(0) + name + SHAPE + EIGHT)
-
-
-@pytest.mark.parametrize(
-    "name", ["|b1", "<i8", ">u2", "<f8", "<c16", "|S3", "<U2", "<M8[25s]", "<m8[ns]", "<M8[D]", "<m8", "|O"]
-)
-def test_the_types_of_arrays_are_read_by_the_names_that_numpy_gives(name: str):
-    value = numpy.zeros(2, dtype=name)
-    assert value.dtype.str == name
-    again: Any = transfer.decode(plain(value))
-    assert again.dtype == value.dtype
 
 
 def test_a_length_is_never_more_than_there_is():

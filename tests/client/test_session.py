@@ -24,6 +24,13 @@ def fill(session: Session, count: int) -> None:
         session.add(Task("p", [CallCheck(f"f({number})", "1")], id=str(number)))
 
 
+def fail(session: Session, *moments: float) -> None:
+    """Its stream ends at each of these moments, without a verdict."""
+    for now in moments:
+        list(session.requests(now))
+        session.ended(0, GONE, now)
+
+
 def sizes(sent) -> list[tuple[int, int]]:
     return [(stream, sum(len(task.checks) for task in request.tasks)) for stream, request in sent]
 
@@ -139,9 +146,7 @@ def test_a_rest_that_ends_between_looking_and_waiting_is_not_slept_over():
 def test_failures_in_a_row_end_it():
     session = make()
     fill(session, 3)
-    for now in (100, 200):
-        list(session.requests(now))
-        session.ended(0, GONE, now)
+    fail(session, 100, 200)
     list(session.requests(300))
     with pytest.raises(Unavailable, match="Cannot reach the server at here:1: gone"):
         session.ended(0, GONE, 300)
@@ -150,9 +155,7 @@ def test_failures_in_a_row_end_it():
 def test_a_verdict_forgives_failures_and_a_server_that_has_answered_may_be_away_longer():
     session = make()
     fill(session, 3)
-    for now in (100, 200):
-        list(session.requests(now))
-        session.ended(0, GONE, now)
+    fail(session, 100, 200)
     ((_, request),) = session.requests(300)
     session.response(0, response(request, take=1), 300)
     for now in range(400, 1200, 100):

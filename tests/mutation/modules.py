@@ -27,7 +27,7 @@ _AUDIT = "daemon/test_audit.py -k 'not verdicts and not never_differ'"
 _BUNDLES = "daemon/test_bundles.py -m 'not kernel'"
 _SERIES = "daemon/test_series.py -m 'not kernel'"
 _SEALS = "daemon/test_seals.py -k 'not each_kind and not with_the_rule'"
-_PLAIN = ["cell/test_plain.py", "cell/test_containers.py"]
+_PLAIN = ["cell/test_plain.py", "cell/test_containers.py", "cell/test_arrays.py"]
 _PAIRS = [
     "mutation/pairs.py", "daemon/test_separated.py -k as_it_stands", "daemon/test_separated_raw.py",
     "daemon/test_separated.py -k 'not as_it_stands'", "idioms/test_idioms.py",

@@ -1,0 +1,43 @@
+"""How arrays of numpy cross: what an array keeps when it is filled, and which names of types are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from cruxcell.values import transfer
+from cruxcell.values.containers import Containers, Garbled
+from cruxcell.values.reader import Reader
+from cruxcell.values.writer import Writer
+from test_containers import EIGHT, ROOM, SHAPE, numpy, plain, u32
+
+
+@pytest.mark.parametrize("now", [numpy.arange(7), numpy.arange(1), numpy.arange(6.0), numpy.array([None] * 6)])
+def test_an_array_keeps_size_and_type(now: Any):
+    value = numpy.arange(6)
+    writer = Writer(Containers())
+    writer.content(now, 0)
+    reader = Reader(writer.bytes(ROOM), Containers(1))
+    with pytest.raises(Garbled, match="another size or type"):
+        reader.checked(reader.fill, value, 0)
+    assert list(value) == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("name", [plain("<i4,(1,)i4"), b"t" + u32(1) + plain("<") + u32(2)], ids=["text", "tuple"])
+def test_numpy_parses_no_list_of_fields(name: bytes, monkeypatch: pytest.MonkeyPatch):
+    def parse(_text: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(numpy, "dtype", parse)
+    with pytest.raises(Garbled):
+        transfer.decode(b"A" + u32(0) + name + SHAPE + EIGHT)
+
+
+@pytest.mark.parametrize(
+    "name", ["|b1", "<i8", ">u2", "<f8", "<c16", "|S3", "<U2", "<M8[25s]", "<m8[ns]", "<M8[D]", "<m8", "|O"]
+)
+def test_the_types_of_arrays_are_read_by_the_names_that_numpy_gives(name: str):
+    value = numpy.zeros(2, dtype=name)
+    assert value.dtype.str == name
+    again: Any = transfer.decode(plain(value))
+    assert again.dtype == value.dtype
