@@ -242,5 +242,5 @@ def test_what_a_candidate_prints_never_makes_its_check_invalid(native: Client, c
 def test_a_checker_meets_no_code_of_the_candidate(native: Client):
     program = "import builtins\nbuiltins.sum = lambda x: 7\nprint(\"1, 1', '', '') or True or ('\\n1\")"
     (verdict,) = native.check([Task(program, [StdioCheck("7", checker=CHECKER)])])
-    assert verdict.outcome is Outcome.FAILED  # int() of what was printed raises in the checker
+    assert verdict.outcome is Outcome.FAILED, verdict  # int() of what was printed raises in the checker
     assert "ValueError" in verdict.detail

@@ -64,8 +64,10 @@ def _fields(data, at, end, most):
 def frame(fields):
     # type: (list[bytes]) -> bytes
     """`fields` as one frame, ready to be written."""
-    parts = _parts(fields)
-    return b"".join([_pack_length(sum(map(len, parts))), *parts])  # all copied once: they may be megabytes
+    size, parts = 0, _parts(fields)
+    for part in parts:  # not by `sum`: a program may have bound it anew
+        size += len(part)
+    return b"".join([_pack_length(size), *parts])  # all copied once: they may be megabytes
 
 
 def bodies(data):
