@@ -17,7 +17,7 @@ from cruxcell.jobs.separated import CHANNEL, run_serve, run_test
 from cruxcell.jobs.separated.runs import connection
 from cruxcell.jobs.streams import run_streams
 from cruxcell.protocol import frames, messages
-from cruxcell.protocol.payloads import CALLS_FLAGS, INSPECT, LIMITS, SHARE, STDIO_FLAGS
+from cruxcell.protocol.payloads import CALLS_FLAGS, INSPECT, LIMITS, SHARE, STDIO_FLAGS, TEST_FLAGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -200,7 +200,9 @@ def _test(context, turn):
     # type: (JobContext, int) -> None
     """The script holds, or, every fourth time, does not."""
     context.set_limits(0, 1000)
-    run_test(context, [_SCRIPT % (b"" if turn % 4 else b"    assert candidate([0]) == 1"), b"f", b""])
+    run_test(
+        context, [_SCRIPT % (b"" if turn % 4 else b"    assert candidate([0]) == 1"), b"f", b"", TEST_FLAGS.pack(0)]
+    )
 
 
 def _serve(context, _turn):

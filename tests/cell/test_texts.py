@@ -12,7 +12,7 @@ from cruxcell.analysis.parsing import (
     parse_text,
     split_assertion,
 )
-from cruxcell.analysis.vacuous import refuse_vacuous
+from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.protocol import messages
 
 # text, entry point -> class
@@ -156,6 +156,28 @@ def test_a_script_that_cannot_fail_is_refused(script, sentence):
 )
 def test_a_script_that_can_fail_is_not(script):
     refuse_vacuous(parse_text(script, "exec"))
+
+
+@pytest.mark.parametrize(
+    ("script", "surely"),
+    [
+        ("def check(f):\n    assert f(1)\n\ncheck(f)\n\n", True),
+        ("class A:\n    pass\ncheck(f, 1)", True),
+        ("class A:\n    pass\nx = '''\ncheck(f)'''", False),
+        ("class A:\n    pass\nx = '''\ncheck(f)\n'''", False),
+        ("class A:\n    pass\nx = ('''\ncheck(f)''')", False),
+        ("class A:\n    pass\n#check(f)", False),
+        ("class A:\n    pass\nassert(A)", False),
+        ("class A:\n    pass\n# (f)", False),
+        ("def check(f): \\\ncheck(f)", False),
+        ("class A:\n    pass\ncheck(f) or 1", False),
+        ("class A:\n    pass", False),
+        ("f()\nif f:\n    f()", False),
+        ("", False),
+    ],
+)
+def test_whether_a_script_surely_tests_is_seen_by_its_last_line(script: str, surely: bool):
+    assert surely_tests(script, compile(script, "<check>", "exec")) is surely
 
 
 @pytest.mark.parametrize("text", ["(", "1 +", "\0", "if", "'a", "f(" * 5000, "-" * 100_000 + "1", "\ud800", "é = "])

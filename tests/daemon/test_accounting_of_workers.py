@@ -40,7 +40,12 @@ def pair(candidate: str, script: str, **changes) -> Job:
     made = job("", kind=messages.JOB_SERVE, flags=messages.PAIR, limits=limits, **changes)
     made.fields = [candidate.encode()]
     made.partner = Job(
-        key=KEY, kind=messages.JOB_TEST, fields=[script.encode(), b"f", b""], limits=limits, tenant="t", is_partner=True
+        key=KEY,
+        kind=messages.JOB_TEST,
+        fields=[script.encode(), b"f", b"", b"\0"],
+        limits=limits,
+        tenant="t",
+        is_partner=True,
     )
     return made
 

@@ -79,3 +79,30 @@ def test_entry_points_are_names_attributes_and_empty_calls(native: Client, entry
     (verdict,) = native.check([Task("def f(x): return x", [ScriptCheck("assert f(1) == 1", entry)])])
     assert verdict.outcome is Outcome.INVALID
     assert "entry_point" in verdict.detail
+
+
+# What makes a script one that is run without being read before: it is large, and has a loop.
+LARGE = "x = [" + "1, " * 2000 + "]\n"
+LOOP = "def check(candidate):\n    for i in [1, 2]:\n        assert candidate(i) == i + 1\n"
+DIES = "raise ValueError"
+UNREAD = {
+    "right": ("def f(x):\n    return x + 1", LOOP + "check(f)", Outcome.PASSED, ""),
+    "wrong": ("def f(x):\n    return 2", LOOP + "check(f)", Outcome.FAILED, "does not hold"),
+    "dies": (DIES, LOOP + "check(f)", Outcome.RAISED, ""),
+    "no script": ("def f(x):\n    return 2", LOOP + "check(f", Outcome.INVALID, "the script: "),
+    "no script of what dies": (DIES, LOOP + "check(f", Outcome.INVALID, "the script: "),
+    "never called": ("def f(x):\n    return 2", LOOP, Outcome.INVALID, "the script: the script tests nothing"),
+    "never called of what dies": (DIES, LOOP, Outcome.INVALID, "the script: the script tests nothing"),
+    "no call at its end": ("def f(x):\n    return x + 1", LOOP + "if f:\n    check(f)", Outcome.PASSED, ""),
+    "a tuple": ("def f(x):\n    return 2", LOOP + "assert (f(1) == 3, 2)\ncheck(f)", Outcome.INVALID, "on a tuple"),
+}
+
+
+@pytest.mark.parametrize("runtime", tested_runtimes()[:1] + tested_runtimes()[-1:])
+def test_a_large_script_with_a_loop_is_judged_as_if_it_had_been_read(native: Client, runtime: str):
+    tasks = [
+        Task(program, [ScriptCheck(LARGE + script, "f")], id=name, runtime=runtime)
+        for name, (program, script, _, _) in UNREAD.items()
+    ]
+    for verdict, (name, (_, _, outcome, detail)) in zip(native.check(tasks), UNREAD.items()):
+        assert (verdict.outcome, detail in verdict.detail) == (outcome, True), f"{name}: {verdict}"

@@ -29,7 +29,7 @@ from cruxboxd.judging.calls import ONLY_BESIDE, CallEvaluator
 from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.expected import Kind, Reader, Reading
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, invalid, sandbox_error
-from cruxboxd.judging.scripts import run_script
+from cruxboxd.judging.scripts import is_run_unread, run_script
 from cruxboxd.judging.series import SeriesJudge
 from cruxboxd.judging.shared_streams import Printed, Runs
 from cruxboxd.judging.streams import checkers_of, run_program, run_stdio, settle
@@ -260,8 +260,23 @@ class Judge:
             judged = sandbox_error(reading.text)
         else:
             short = None if reading is None else await self._judged_as_series(task, check, reading)
-            judged = short or await run_script(self._scheduler, task, check, self._seeds[0])
+            judged = short or await run_script(
+                self._scheduler, task, check, self._seeds[0], self._read_late(task, check)
+            )
         await emit(task, check, judged, None)
+
+    def _read_late(self, task: Task, check: ScriptCheck) -> Callable[[], Awaitable[Reading]] | None:
+        """How a script that is run unread is read after all; None for others."""
+        if task.step_count is not StepCount.INSTRUCTIONS or not is_run_unread(task, check):
+            return None
+
+        async def read() -> Reading:
+            reader = Reader(
+                self._scheduler, ZygoteKey(task.runtime, False, self._seeds[0]), task.tenant, task.interactive
+            )
+            return (await reader.read([(SCRIPT, check.script)]))[0]
+
+        return read
 
     # ---- programs ----------------------------------------------------------------------------------------------
 
@@ -302,9 +317,15 @@ def texts_of(task: Task) -> dict[Check, tuple[bytes, str]]:
     for check in task.checks:
         if isinstance(check, CallCheck) and check.expected is not None:
             texts[check] = EXPECTED, check.expected
-        elif isinstance(check, ScriptCheck) and not check.framework and task.step_count is StepCount.INSTRUCTIONS:
+        elif isinstance(check, ScriptCheck) and _is_read(task, check):
             texts[check] = SCRIPT, check.script
     return texts
+
+
+def _is_read(task: Task, check: ScriptCheck) -> bool:
+    """Is a script read before it is judged?"""
+    is_readable = not check.framework and task.step_count is StepCount.INSTRUCTIONS
+    return is_readable and not is_run_unread(task, check)
 
 
 def settle_expression(value: CheckResult, expected: CheckResult) -> CheckResult:

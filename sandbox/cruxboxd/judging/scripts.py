@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import secrets
+from collections.abc import Awaitable, Callable
 
 from cruxcell.protocol import messages
-from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS
+from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
 
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.charging import one_answer, read_single
+from cruxboxd.judging.expected import Kind, Reading
 from cruxboxd.judging.jobs import job_for
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, TestOutcome, invalid, sandbox_error
 from cruxboxd.judging.tasks import ScriptCheck, StepCount, Task, encoded
@@ -17,11 +20,32 @@ from cruxboxd.zygotes.jobs import Result
 from cruxboxd.zygotes.report import ENDS, TEST_ENDS
 from cruxboxd.zygotes.retry import RETRY
 
+ReadLate = Callable[[], Awaitable[Reading]]
 NO_ASSERTION = "an assertion of the script does not hold"
 
 
-async def run_script(scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str) -> CheckResult:
-    """Run a script in two processes, or in one if the task asks for that."""
+# What a script that is taken apart into calls, or that may be vacuous by its form, does not have or has.
+_LOOP = re.compile(r"^[ \t]+for ", re.MULTILINE)
+_MAY_ASSERT_A_TUPLE = re.compile(r"\bassert[\s\\]*\(")
+_LARGE = 1 << 12  # characters
+
+
+def is_run_unread(task: Task, check: ScriptCheck) -> bool:
+    """Is the script run without being read before? Making the tree of a large one takes as long as compiling it, which
+    the test's worker does in any case. One with a loop is no series; whether it can fail at all, that worker sees."""
+    text = check.script
+    if task.require is Assurance.IN_PROCESS or check.framework or len(text) < _LARGE:
+        return False
+    return _LOOP.search(text) is not None and _MAY_ASSERT_A_TUPLE.search(text) is None
+
+
+async def run_script(
+    scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str, read: ReadLate | None = None
+) -> CheckResult:
+    """Run a script in two processes, or in one if the task asks for that.
+
+    `read` reads a script that has not been read yet: where the test's worker comes to no word about it.
+    """
     counts_events = task.step_count is StepCount.EVENTS
     if task.require is Assurance.SEPARATED and counts_events:
         return invalid("trace events are counted over program and script, so it can only be checked IN_PROCESS")
@@ -31,7 +55,7 @@ async def run_script(scheduler: Scheduler, task: Task, check: ScriptCheck, hash_
         return invalid("a suite of pytest's can only be checked SEPARATED")
     if counts_events or task.require is Assurance.IN_PROCESS:
         return (await _run_together(scheduler, task, check, hash_seed)).but(assurance=Assurance.IN_PROCESS)
-    return await _run_separated(scheduler, task, check, hash_seed)
+    return await _run_separated(scheduler, task, check, hash_seed, read)
 
 
 async def _run_together(scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str) -> CheckResult:
@@ -50,10 +74,13 @@ async def _run_together(scheduler: Scheduler, task: Task, check: ScriptCheck, ha
     return of_suite(_of_script(read_single(result, asked, task.limits)), result.read(asked).tests, check.framework)
 
 
-async def _run_separated(scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str) -> CheckResult:
+async def _run_separated(
+    scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str, read: ReadLate | None
+) -> CheckResult:
     """Run the program in one worker and the script in another, which sends it requests."""
     texts = [encoded(task.program), encoded(check.script)]
-    fields = [texts[1], check.entry_point.encode(), check.framework.encode()]
+    flags = TEST_FLAGS.pack(UNREAD if read is not None else 0)
+    fields = [texts[1], check.entry_point.encode(), check.framework.encode(), flags]
     if check.framework:
         texts.append(b"import " + fields[2])
     for _ in RETRY.tries():
@@ -61,10 +88,23 @@ async def _run_separated(scheduler: Scheduler, task: Task, check: ScriptCheck, h
         job.flags |= messages.PAIR
         job.partner = job_for(scheduler, task, messages.JOB_TEST, fields, hash_seed, key=job.key)
         job.partner.is_partner = True
-        judged = _of_pair(*await scheduler.run_pair(job), task, check.framework)
+        candidate, test = await scheduler.run_pair(job)
+        judged = _of_pair(candidate, test, task, check.framework)
         if judged.outcome is not Outcome.SANDBOX_ERROR:
             break
+    if read is not None and judged.outcome is not Outcome.SANDBOX_ERROR:
+        judged = await _refused(test, task, read) or judged
     return judged.but(assurance=Assurance.SEPARATED)
+
+
+async def _refused(test: Result, task: Task, read: ReadLate) -> CheckResult | None:
+    """What is wrong with a script that was run unread, by the test's word, or as read now if the candidate ended before
+    that; None if nothing is."""
+    plan = test.read(one_answer(task.limits, TEST_ENDS, is_suite=True)).plan
+    if plan is not None:
+        return invalid(plan.detail_of(0)) if plan.classes == messages.INVALID else None
+    reading = await read()
+    return invalid(f"the script: {reading.text}") if reading.kind is Kind.INVALID else None
 
 
 def _of_pair(candidate: Result, test: Result, task: Task, framework: str) -> CheckResult:

@@ -18,7 +18,7 @@ PROGRAM, CHECK = "<program>", "<check>"
 _ONLY_AST, _DONT_INHERIT = 0x400, True
 _Code = type((lambda: None).__code__)
 _OPMAP = opcode.opmap
-_CALLS = numbers("CALL CALL_KW CALL_FUNCTION CALL_FUNCTION_KW CALL_FUNCTION_EX")
+CALLS = numbers("CALL CALL_KW CALL_FUNCTION CALL_FUNCTION_KW CALL_FUNCTION_EX")
 _LOAD_NAME = _OPMAP["LOAD_NAME"]
 _RETURN = _OPMAP["RETURN_VALUE"]
 _QUIET = numbers("RESUME PUSH_NULL NOP EXTENDED_ARG CACHE")
@@ -91,9 +91,9 @@ def direct_callee(code):
     operations = [op for op in code.co_code[0::2] if op not in _QUIET]
     if len(operations) < 3 or operations[0] != _LOAD_NAME or operations[-1] != _RETURN:
         return ""
-    if operations[-2] not in _CALLS or operations.count(_LOAD_NAME) != 1 or not CALL_OPERATIONS.issuperset(operations):
+    if operations[-2] not in CALLS or operations.count(_LOAD_NAME) != 1 or not CALL_OPERATIONS.issuperset(operations):
         return ""
-    return names[0] if sum(op in _CALLS for op in operations) == 1 else ""
+    return names[0] if sum(op in CALLS for op in operations) == 1 else ""
 
 
 def callee_of(tree):

@@ -5,7 +5,7 @@ Read off the syntax tree, in a worker that runs nothing of the task.
 
 import _ast
 
-from cruxcell.analysis.parsing import Invalid
+from cruxcell.analysis.parsing import CALLS, Invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,17 @@ def refuse_vacuous(tree):
             )
     if not any(map(_can_fail, _below(tree, _RUN_LATER))):
         raise Invalid("the script tests nothing: outside of the functions it defines it has no assertion and no call")
+
+
+def surely_tests(source, code):
+    # type: (str, Any) -> bool
+    """Is the last line of the script a call, as `check(f)` is? Then its tree, which takes as long to make as its code,
+    need not be asked. A line with quotes may be the end of a text; one that continues another stands in a call or in
+    code that makes none."""
+    line = source.rstrip().rpartition("\n")[2]
+    name, opened, rest = line.partition("(")
+    is_call = bool(opened) and name in code.co_names and rest.endswith(")") and not {"'", '"'}.intersection(rest)
+    return is_call and not CALLS.isdisjoint(code.co_code[0::2])
 
 
 def _can_fail(node):

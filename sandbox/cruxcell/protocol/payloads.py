@@ -18,6 +18,10 @@ SERIES = 32  # it is a JOB_SERIES
 SCRIPT_FLAGS = struct.Struct("<B")
 COUNT_EVENTS = 1  # steps are trace events of program and script, spliced into one module (the paper's numsteps)
 
+# Flags of a JOB_TEST.
+TEST_FLAGS = struct.Struct("<B")
+UNREAD = 1  # nobody has looked yet whether the script can fail at all
+
 # Flags of a JOB_STDIO.
 STDIO_FLAGS = struct.Struct("<B")
 RUN_ONLY = 1  # end as the interpreter would: its exit code, and a traceback on standard error

@@ -5,7 +5,8 @@ import os
 import sys
 
 from cruxcell.analysis.bytecode import Anatomy, loaded_names
-from cruxcell.analysis.parsing import CHECK, Invalid, compile_text
+from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
+from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect
 from cruxcell.jobs.separated.operations import STEADY, may_get, may_set, shown
@@ -14,6 +15,7 @@ from cruxcell.jobs.separated.script import bound_names, expects_names, raises_by
 from cruxcell.jobs.suites import open_suite
 from cruxcell.namespace import resolve, root_of
 from cruxcell.protocol import frames, messages, records
+from cruxcell.protocol.payloads import TEST_FLAGS, UNREAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,11 +57,14 @@ _MANY_NAMES = 10_000
 
 def run_test(context, fields):
     # type: (JobContext, list[bytes]) -> None
-    """fields: script, entry point, framework. ENDED if the script comes to its end; see `_TestLink` for other ends."""
+    """fields: script, entry point, framework, flags. ENDED if the script comes to its end; see `_TestLink` for other
+    ends."""
     source = fields[0].decode("utf-8", "surrogatepass")
     try:
         suite = open_suite(fields[2].decode(), source)
         script = compile_text(suite.code, CHECK, "exec")
+        if TEST_FLAGS.unpack(fields[3])[0] & UNREAD and not surely_tests(source, script):
+            refuse_vacuous(parse_text(source, "exec"))
     except Invalid as error:
         context.refuse("the script: %s" % error)
         return
