@@ -55,10 +55,12 @@ class OutputFile:
         if kind is not None and not os.access(self._target, os.W_OK):
             raise DataError(f"{self.path}: cannot be written: Permission denied")
         _sweep(folder, name)
-        handle, part = tempfile.mkstemp(prefix=f".{name[:100]}.", suffix=".part", dir=folder)
+        while True:
+            handle, part = tempfile.mkstemp(prefix=f".{name[:100]}.", suffix=".part", dir=folder)
+            if is_held(handle):
+                break
+            os.close(handle)  # another run took it, between its birth and the lock, for one that is left
         self._part = Path(part)
-        with suppress(OSError):  # a file system without locks: then nothing is ever swept there
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.fchmod(handle, stat.S_IMODE(kind) if kind is not None else 0o666 & ~_umask())
         return open(handle, "wb")
 
@@ -119,6 +121,13 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write `text` to `path`, whole or not at all. DataError if it cannot be."""
     with output_file(path) as file:
         file.write_text(text)
+
+
+def is_held(handle: int) -> bool:
+    """Wait for the lock of a file that was opened; False if somebody removed the file before this process had it."""
+    with suppress(OSError):  # a file system without locks: then nothing is ever swept there
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    return os.fstat(handle).st_nlink > 0
 
 
 @contextmanager

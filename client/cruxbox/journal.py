@@ -33,20 +33,27 @@ class Journal:
         self.path = path
         self._keep, self._what = keep, what
         self._every_s, self._synced_at = every_s, 0.0
-        with complaining(path):
-            self._file = open(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")  # noqa: SIM115
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        self._open()
+        while os.fstat(self._file.fileno()).st_nlink == 0:  # a run that ended removed it before it was locked
             self.close()
-            raise DataError(f"{path}: another run is writing it") from None
-        except OSError:
-            pass  # a file system without locks
+            self._open()
         try:
             self._load()
         except BaseException:
             self.close()
             raise
+
+    def _open(self) -> None:
+        """Open the file and lock it."""
+        with complaining(self.path):
+            self._file = open(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")  # noqa: SIM115
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.close()
+            raise DataError(f"{self.path}: another run is writing it") from None
+        except OSError:
+            pass  # a file system without locks
 
     def _load(self) -> None:
         good = 0

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
 import pytest
+from cruxbox import files
 from cruxbox.building.rows import write_records
 from cruxbox.cli import main
 from cruxbox.errors import DataError
 from cruxbox.files import OutputFile, check_output, output_file, write_text
+from cruxbox.journal import Journal
 
 
 def parts(folder: Path) -> list[str]:
@@ -103,6 +107,42 @@ def test_a_part_of_a_killed_run_is_swept_and_that_of_a_living_one_is_not(tmp_pat
     write_text(tmp_path / "out", "second")
     assert not parts(tmp_path)
     assert (tmp_path / "out").read_text() == "second"
+
+
+def test_a_part_that_is_swept_before_it_is_locked_is_made_anew(tmp_path, monkeypatch):
+    made = []
+
+    def make(**options):
+        found = really(**options)
+        made.append(found[1])
+        if len(made) == 1:
+            files._sweep(tmp_path, "out")  # another run with the same output begins just now
+        return found
+
+    really = tempfile.mkstemp
+    monkeypatch.setattr(tempfile, "mkstemp", make)
+    with output_file(tmp_path / "out") as mine:
+        files._sweep(tmp_path, "out")
+        mine.write_text("mine")
+    assert len(made) == 2
+    assert (tmp_path / "out").read_text() == "mine"
+    assert not parts(tmp_path)
+
+
+def test_a_journal_that_is_removed_before_it_is_locked_is_made_anew(tmp_path, monkeypatch):
+    ended = [Journal(tmp_path / "journal", print, "a cache")]
+    really = fcntl.flock
+
+    def lock(file, how):
+        if ended:
+            ended.pop().remove()  # another run with the same journal ends just now
+        really(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", lock)
+    mine = Journal(tmp_path / "journal", print, "a cache")
+    mine.add(1)
+    mine.close()
+    assert (tmp_path / "journal").read_text() == "1\n"
 
 
 @pytest.mark.parametrize(
