@@ -153,11 +153,15 @@ class Place:
         async with AsyncClient(self.target, token=self.tokens["quick"], retries=60) as client:
             await client.check([Task("def f(): return 1", [CallCheck("f()", "1")])])
 
-    def metric(self, pattern: str) -> float:
-        """The sum of all figures whose line begins with the pattern."""
+    def figures(self, pattern: str) -> list[float]:
+        """All figures whose line begins with the pattern."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self._metrics}/metrics", timeout=30) as answer:
             found = re.findall(rf"^{pattern}\S* (\S+)$", answer.read().decode(), re.M)
-        return sum(map(float, found))
+        return list(map(float, found))
+
+    def metric(self, pattern: str) -> float:
+        """Their sum."""
+        return sum(self.figures(pattern))
 
     def memory_mib(self) -> int:
         """The daemon's resident memory."""
@@ -174,7 +178,7 @@ async def watch(place: Place, kills: bool, samples: list[dict[str, float]], stat
     began = killed = time.monotonic()
     while True:
         await asyncio.sleep(SAMPLE_S)
-        red = 3 - await asyncio.to_thread(place.metric, "cruxbox_canary_ok")
+        red = (await asyncio.to_thread(place.figures, "cruxbox_canary_ok")).count(0.0)
         depth = await asyncio.to_thread(place.metric, "cruxbox_accepted_checks")
         minute = (time.monotonic() - began) / 60
         samples.append({"minute": round(minute, 2), "mib": place.memory_mib(), "accepted": depth, "red": red})

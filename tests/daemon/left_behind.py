@@ -97,6 +97,8 @@ PROGRAMS = {
     "the environment": Leaves("environment", "import os; os.environ._data[b'X'] = b'y'"),
     "the process's environment": Leaves("audit", "import os; os.putenv('X', 'y')"),
     "a descriptor": Leaves("descriptors", "import os; os.dup(1)"),
+    "a high descriptor": Leaves("descriptors", "import os; os.dup2(1, 31)"),
+    "a flag of a descriptor": Leaves("descriptors", "import os; os.set_inheritable(1, not os.get_inheritable(1))"),
     "no input": Leaves("descriptors", "import os; os.close(0)"),
     "another input": Leaves("descriptors", "import os; os.dup2(4, 0)"),
     "a frame": Leaves("audit", "import sys; sys._getframe()"),

@@ -8,8 +8,9 @@ that was inherited becomes the inherited one.
 import resource
 import struct
 
+from cruxcell.protocol import messages
+
 STACK_BYTES = 8 << 20  # fixed, so that the depth of recursion does not depend on the host
-DESCRIPTORS = 32  # standard streams, report pipe, and some to spare for reading files
 THREAD_STACK_BYTES = 2 << 20  # of a thread that asks for no size; each is charged to the address space
 # What neither zygote nor worker needs.
 _NONE = (
@@ -52,7 +53,7 @@ def pack(address_space_bytes, file_bytes, cpu_ns, threads=0):
         (resource.RLIMIT_AS, address_space_bytes),
         (resource.RLIMIT_CPU, max(1, -(-cpu_ns // 1_000_000_000))),
         (resource.RLIMIT_FSIZE, file_bytes),
-        (resource.RLIMIT_NOFILE, DESCRIPTORS),
+        (resource.RLIMIT_NOFILE, messages.MOST_DESCRIPTORS),
         # No threads, or so many and the first; binds for every user but root. Processes are refused by the filter, too.
         (resource.RLIMIT_NPROC, threads + 1 if threads else 0),
     ]

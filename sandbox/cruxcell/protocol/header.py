@@ -21,6 +21,8 @@ def text():
     """The header's text."""
     layout = records.NUMBERS.format.lstrip("<")
     defines = [("REPORT_DESCRIPTOR", messages.REPORT_DESCRIPTOR, "of a worker")]
+    defines += [("PROGRESS_DESCRIPTOR", messages.PROGRESS_DESCRIPTOR, "")]
+    defines += [("MOST_DESCRIPTORS", messages.MOST_DESCRIPTORS, "that it may have open")]
     defines += [("MAX_FIELDS", frames.MAX_FIELDS, "of a frame"), ("TOKEN_BYTES", messages.TOKEN_BYTES, "of a seal")]
     defines += [("KIND_AT", records.KIND_AT, "in a record: its letter")]
     defines += [("INDEX_AT", records.INDEX_AT, "in an answer: the number of its check")]

@@ -3,6 +3,8 @@
 #define CRUXCELL_PROTOCOL_H
 
 #define REPORT_DESCRIPTOR 3 /* of a worker */
+#define PROGRESS_DESCRIPTOR 4
+#define MOST_DESCRIPTORS 32 /* that it may have open */
 #define MAX_FIELDS 1048576 /* of a frame */
 #define TOKEN_BYTES 8 /* of a seal */
 #define KIND_AT 8 /* in a record: its letter */

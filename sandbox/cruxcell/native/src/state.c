@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,13 +20,11 @@
 #include <unistd.h>
 
 #define MOST_FRAMES 32
-#define STANDARD_STREAMS 3
 
 static PyObject *frames[MOST_FRAMES]; /* the code of each frame below the loop; borrowed, they never end */
 static int frame_count;
 static int recursion_limit;
 static uint64_t locale_hash, context_hash, descriptors_hash, blocked_hash;
-static int free_descriptor;
 
 /* The code of the frames on the stack, the innermost first. */
 static int
@@ -54,34 +53,33 @@ walk_frames(PyObject **codes)
     return count;
 }
 
-/* Which files the standard streams are. The system call by its number: glibc 2.33 to 2.38 look up an empty path instead,
- * which takes twice as long. */
+/* Which descriptors are open, each with its file and its flag. One call asks about all numbers that the limit leaves. Of
+ * the pipes of report and progress the filter keeps the file. fstat by its number: glibc 2.33 to 2.38 look up an empty path
+ * instead, which takes twice as long. 0 if nobody knows. */
 static uint64_t
 hash_descriptors(void)
 {
+    struct pollfd asked[MOST_DESCRIPTORS];
     struct stat facts;
     uint64_t hash = 0;
     int fd;
 
-    for (fd = 0; fd < STANDARD_STREAMS; fd++) {
-        if (syscall(SYS_fstat, fd, &facts) == 0) {
+    for (fd = 0; fd < MOST_DESCRIPTORS; fd++) {
+        asked[fd] = (struct pollfd){.fd = fd};
+    }
+    if (poll(asked, MOST_DESCRIPTORS, 0) < 0) {
+        return 0;
+    }
+    for (fd = 0; fd < MOST_DESCRIPTORS; fd++) {
+        if (asked[fd].revents & POLLNVAL) {
+            continue;
+        }
+        hash = mix(mix(hash, (uint64_t)fd), (uint64_t)fcntl(fd, F_GETFD));
+        if (fd != REPORT_DESCRIPTOR && fd != PROGRESS_DESCRIPTOR && syscall(SYS_fstat, fd, &facts) == 0) {
             hash = mix(mix(hash, facts.st_dev), facts.st_ino);
         }
-        hash = mix(hash, 0);
     }
     return hash;
-}
-
-/* The number that the next descriptor would get, or -1. */
-static int
-find_free_descriptor(void)
-{
-    int next = dup(STANDARD_STREAMS - 1);
-
-    if (next >= 0) {
-        close(next);
-    }
-    return next;
 }
 
 static uint64_t
@@ -145,7 +143,6 @@ state_arm(void)
     locale_hash = hash_locale();
     context_hash = hash_context();
     descriptors_hash = hash_descriptors();
-    free_descriptor = find_free_descriptor();
     blocked_hash = hash_blocked();
 }
 
@@ -154,7 +151,7 @@ state_differs(void)
 {
     PyObject *now[MOST_FRAMES];
     PyThreadState *thread = PyThreadState_Get();
-    uint64_t found = 0;
+    uint64_t descriptors, found = 0;
 
     if (walk_frames(now) != frame_count || memcmp(now, frames, sizeof now[0] * (size_t)frame_count) != 0) {
         found |= 1ULL << PLACE_FRAMES;
@@ -171,7 +168,8 @@ state_differs(void)
     if (hash_context() != context_hash) {
         found |= 1ULL << PLACE_CONTEXT;
     }
-    if (hash_descriptors() != descriptors_hash || fcntl(free_descriptor, F_GETFD) != -1) {
+    descriptors = hash_descriptors();
+    if (descriptors == 0 || descriptors != descriptors_hash) {
         found |= 1ULL << PLACE_DESCRIPTORS;
     }
     if (hash_blocked() != blocked_hash) {
