@@ -164,7 +164,7 @@ def make_exception(cls, arguments, text, made_of=None):
     """An exception of this class with these `args`, whose text is `text`; made of `made_of` where that is more."""
     error = _construct(cls, arguments if made_of is None else list(made_of))
     _set_args(error, tuple(arguments))
-    if type(cls) is remote.RemoteType or records.message_of(error) != text:
+    if records.message_of(error) != text:
         told = {"__str__": lambda _self: text, "__module__": cls.__module__}
         if type(cls) is remote.RemoteType:
             BaseException.__setattr__(error, "_remote_text", text)

@@ -57,7 +57,6 @@ class Objects:
         self._classes = {}  # type: dict[int, type]
         self._kept = {}  # type: dict[int, Any]
         self.dead = []  # type: list[int]
-        self._offered = {}  # type: dict[type, int]
 
     # ---- writing ---------------------------------------------------------------------------------------------------
 

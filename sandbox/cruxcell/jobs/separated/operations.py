@@ -98,13 +98,15 @@ SPECIAL.update(OF_THE_TEST)
 
 def offered(cls):
     # type: (type) -> list[str]
-    """The special methods of a class that `object` does not have, or has in another way."""
-    found = []
-    for name in [*SPECIAL, *METHODS]:
-        mine = getattr(cls, name, None)
-        if mine is not None and mine is not getattr(object, name, None):
-            found.append(name)
-    return found
+    """The special methods of a class that `object` does not have, or has in another way. Not those of its own class:
+    every class can be called, which says nothing of its objects."""
+    has = {}  # type: dict[str, Any]
+    for each in reversed(type.__dict__["__mro__"].__get__(cls)):
+        has.update(each.__dict__)
+    return [name for name in _NAMES if has.get(name) is not None and has[name] is not object.__dict__.get(name)]
+
+
+_NAMES = [*SPECIAL, *METHODS]
 
 
 # ---- what the candidate may do to the test's objects -----------------------------------------------------------------
@@ -161,12 +163,11 @@ def may_set(target, name):
     # type: (object, str) -> bool
     """May the candidate set it? Data of an instance; not what the test's own class defines and relies on."""
     kind = type(target)
-    if not may_get(target, name) or isinstance(target, (type, _FUNCTION, _MODULE)):
+    if not may_get(target, name) or isinstance(target, type):
         return False
     if kind.__module__ in ("builtins", "unittest.mock"):
         return False
     for cls in kind.__mro__:
         if name in cls.__dict__:
-            mine = cls.__dict__[name]
-            return hasattr(type(mine), "__set__") or not callable(mine)
+            return not callable(cls.__dict__[name])
     return True

@@ -22,7 +22,7 @@ def bound_names(code):
     # type: (Any) -> set[str] | None
     """The names that the script binds for itself; None if it binds some that its text does not show, by `import *` or
     by what gives it its own namespace."""
-    if any(type(each) is tuple and each == ("*",) for each in code.co_consts):
+    if ("*",) in code.co_consts:
         return None
     if _BIND_UNSEEN.intersection(Anatomy(code).all_names):
         return None

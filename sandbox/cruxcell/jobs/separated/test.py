@@ -196,6 +196,7 @@ class _TestLink(Link):
     def _may(self, operation, target, rest):
         # type: (str, Any, list[Any]) -> bool
         """What the candidate may do: call, and use, what it was handed; never what leads from there to the script."""
+        self._has_answered = True  # what comes with a question may make large what the script hands over
         if not self.objects.shows(target):
             return False
         if operation in ("get", "set", "del"):

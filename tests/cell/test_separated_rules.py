@@ -1,0 +1,449 @@
+"""By which rules a separated script is run: what a name means, what a candidate may do, who raised what."""
+
+from __future__ import annotations
+
+import abc
+import collections
+import functools
+import inspect
+import json
+import math
+import re
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+import pytest
+from cruxcell.analysis.parsing import CHECK
+from cruxcell.jobs.separated import classes, operations, script
+from cruxcell.values.containers import Garbled
+
+# ---- what a name that the candidate gives means ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "may"),
+    [
+        ("builtins", "len", True),
+        ("builtins", "ValueError", True),
+        ("builtins", "eval", False),
+        ("builtins", "classmethod", False),
+        ("builtins", "x", False),
+        ("math", "sqrt", True),
+        ("math", "len", True),
+        ("math", "__loader__", False),
+        ("math", "a.b", False),
+        ("os", "system", False),
+        ("_operator", "add", True),
+    ],
+)
+def test_few_names_may_be_asked_for(module: str, name: str, may: bool):
+    assert classes.may_be_named(module, name) is may
+
+
+class Signal(Exception):
+    pass
+
+
+class Own(ValueError):
+    pass
+
+
+class _Hidden(ValueError):
+    pass
+
+
+Other = type("Match", (), {"__module__": "known_errors"})
+
+
+Own.__module__ = Signal.__module__ = _Hidden.__module__ = "known_errors"
+
+
+@pytest.fixture
+def known_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("known_errors")
+    module.__spec__ = json.__spec__
+    vars(module).update(Signal=Signal, Own=Own, _Hidden=_Hidden, Match=Other, number=8)
+    monkeypatch.setitem(sys.modules, "known_errors", module)
+
+
+@pytest.mark.parametrize(
+    ("text", "cls"),
+    [
+        ("map", map),
+        ("generator", types.GeneratorType),
+        ("int", None),
+        ("re:Match", re.Match),
+        ("re:Pattern", re.Pattern),
+        ("re:Scanner", None),
+        ("re:compile", None),
+        ("decimal:Match", None),
+        ("json.decoder:JSONDecodeError", json.JSONDecodeError),
+        ("known_errors:Own", Own),
+        ("known_errors:_Hidden", None),
+        ("known_errors:Signal", None),
+        ("known_errors:number", None),
+        ("known_errors:Match", None),
+        ("builtins:StopIteration", None),
+        ("builtins:KeyboardInterrupt", None),
+        ("builtins:Exception", None),
+        ("builtins:ValueError", ValueError),
+        ("collections:OrderedDict", None),
+        ("nowhere:Match", None),
+    ],
+)
+def test_what_an_object_may_say_it_is_of(known_errors: None, text: str, cls: type | None):
+    assert classes.stand_in(text) is cls
+
+
+def test_a_package_has_classes_that_an_object_may_be_of(monkeypatch: pytest.MonkeyPatch):
+    figure = types.ModuleType("matplotlib.figure")
+    figure.__spec__ = json.__spec__
+    cls = type("Figure", (), {"__module__": "matplotlib.figure"})
+    vars(figure).update(Figure=cls, number=8)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", figure)
+    assert classes.stands_for(cls) == "matplotlib.figure:Figure"
+    assert classes.stand_in("matplotlib.figure:Figure") is cls
+    assert classes.stand_in("matplotlib.figure:number") is None
+
+
+def test_what_a_class_says_its_objects_are_of(known_errors: None):
+    fake = type("map", (), {})
+    found = [classes.stands_for(each) for each in (map, fake, re.Match, Own, _Hidden, collections.OrderedDict)]
+    assert found == ["map", "", "re:Match", "known_errors:Own", "known_errors:_Hidden", ""]
+    mine = type("Own", (ValueError,), {"__module__": "known_errors"})
+    assert classes.stands_for(mine) == ""
+    assert classes.stands_for(type("Match", (), {"__module__": "re"})) == ""
+
+
+def test_a_text_is_a_text():
+    class Reader:
+        def __init__(self, value: object) -> None:
+            self.value = lambda _depth: value
+
+    assert classes.read_text(Reader("a")) == "a"
+    for value in (8, b"a", type("Text", (str,), {})("a")):
+        with pytest.raises(Garbled, match="not a text"):
+            classes.read_text(Reader(value))
+
+
+def test_which_methods_of_a_plain_base_are_overridden():
+    def other(self: object, *_: object) -> None:
+        pass
+
+    base = type("Base", (list,), {"append": other, "add": other, "index": other})
+    assert classes.overridden(type("Sub", (base,), {"pop": other}), list) == ["pop", "append"]
+    assert classes.overridden(type("Sub", (base,), {}), None) == []
+    beside = type("Beside", (), {"clear": other})
+    assert classes.overridden(type("Sub", (list, beside), {}), list) == []
+
+
+# ---- exceptions ------------------------------------------------------------------------------------------------------
+
+
+def test_what_an_error_is_made_of():
+    missing, decoding = OSError(2, "no", "a"), UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad")
+    with pytest.raises(json.JSONDecodeError) as info:
+        json.loads("{")
+    broken = info.value
+    assert classes.made_of(missing) == (2, "no", "a")
+    assert classes.made_of(decoding) is None
+    assert classes.made_of(ValueError("a")) is None
+    assert classes.made_of(broken) == (broken.msg, "{", 1)
+
+    class Odd(OSError):
+        def __reduce__(self) -> Any:
+            return (Own, ("a",))
+
+    assert classes.made_of(Odd(1)) is None
+    assert classes.made_of(OSError(2, "no", Own())) is None
+
+
+@pytest.mark.parametrize(
+    "reduced", [lambda _: "a name", lambda _: (Own, ("a",)), lambda error: (type(error), error.args)]
+)
+def test_an_error_that_is_made_of_its_args_says_no_more(
+    known_errors: None, monkeypatch: pytest.MonkeyPatch, reduced: Callable[[Any], Any]
+):
+    monkeypatch.setattr(Signal, "__reduce__", reduced, raising=False)
+    assert classes.made_of(Signal("a")) is None
+
+
+def test_notes_and_how_an_error_is_shown():
+    plain, noted = ValueError("a"), ValueError("a")
+    noted.__dict__["__notes__"] = ["one", 2, "three"]
+    assert classes.more_of(plain) is None
+    assert classes.more_of(noted) == (None, ["one", "three"])
+    noted.__dict__["__notes__"] = "a"
+    assert classes.more_of(noted) is None
+    shown = type("Shown", (ValueError,), {"__repr__": lambda _self: "<shown>"})
+    assert classes.more_of(shown("a")) == ("<shown>", [])
+
+
+@pytest.mark.parametrize(
+    "more", [8, [None, ["a"]], (None, ["a"], 8), (None, ["a", 8]), (None, "a"), (None, []), (8, [])]
+)
+def test_what_is_told_of_an_error_wrongly_is_left_out(more: object):
+    error = ValueError("a")
+    classes.add_more(error, more)
+    assert vars(error) == {}
+
+
+def test_what_is_told_of_an_error():
+    error = ValueError("a")
+    classes.add_more(error, ("<a>", ["note"]))
+    assert vars(error) == {"__notes__": ["note"]}, "only an error of the program is shown as it says"
+
+
+def test_an_exception_has_the_text_it_had():
+    made = classes.make_exception(KeyError, ["a"], "'a'")
+    assert (type(made), made.args, str(made)) == (KeyError, ("a",), "'a'")
+    other = classes.make_exception(KeyError, ["a"], "gone")
+    assert (type(other).__mro__[1], other.args, str(other), vars(other)) == (KeyError, ("a",), "gone", {})
+
+
+# ---- the operations --------------------------------------------------------------------------------------------------
+
+
+def test_an_operation_on_the_test_s_object_has_its_mirror():
+    assert "__radd__" in operations.OF_THE_TEST
+    assert "__rneg__" not in operations.OF_THE_TEST
+
+
+def test_what_a_class_offers_is_what_object_does_not_have():
+    cls = type("C", (), {"__eq__": lambda _a, _b: True, "__len__": lambda _: 0, "send": 1, "__hash__": None})
+    assert set(operations.offered(cls)) == {"__eq__", "__len__", "send"}
+    assert operations.offered(object) == []
+
+
+class Mine:
+    """Of the script."""
+
+    shared = 1
+    format = "{}"
+
+    def __init__(self) -> None:
+        self.data, self.gi_frame = 2, 3
+
+    def method(self) -> None:
+        pass
+
+    def mine(self) -> int:
+        return 1
+
+    @property
+    def computed(self) -> int:
+        return 1
+
+    @computed.setter
+    def computed(self, _value: int) -> None:
+        pass
+
+
+class Called(Mine):
+    def __call__(self) -> None:
+        pass
+
+
+class Text(str):
+    __slots__ = ()
+
+
+Abstract = abc.ABCMeta("Abstract", (), {"__module__": "__main__", "shared": 1})
+Mine.__module__ = Called.__module__ = Text.__module__ = "__main__"
+Library = type("Library", (), {"__module__": "library", "number": 1, "method": lambda _self: 1})
+generator = (each for each in "a")
+frame = inspect.currentframe()
+try:
+    raise ValueError
+except ValueError as caught:
+    raised = caught
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "may"),
+    [
+        (Mine(), "data", True),
+        (Mine(), "gi_frame", True),
+        (Mine(), "format", True),
+        (Mine(), "f_none", True),
+        (Mine, "shared", True),
+        (Mine, "f_none", False),
+        (Mine, "mro", False),
+        (Mine, "__name__", True),
+        (Mine, "__dict__", False),
+        (Mine(), "_data", False),
+        (Called(), "data", True),
+        (Text("{}"), "format", False),
+        (Library(), "number", True),
+        (Library(), "f_none", False),
+        ("{}", "format", False),
+        ("{}", "upper", True),
+        (generator, "gi_frame", False),
+        (generator, "gi_running", False),
+        (generator, "send", True),
+        (frame, "clear", False),
+        (raised.__traceback__, "clear", False),
+        (raised, "args", True),
+        (math, "pi", False),
+        (Mine.method.__code__, "replace", False),
+        (Mine.method, "attribute", False),
+        (Mine().method, "attribute", False),
+        (functools.partial(max, 1), "args", False),
+        (functools.partial(max, 1), "func", False),
+        (mock.Mock(), "anything", True),
+        (mock.Mock(), "assert_called_with", False),
+        (mock.Mock(), "call_args", False),
+        (type("frame", (), {"__module__": "__main__", "data": 1})(), "data", True),
+    ],
+)
+def test_what_a_candidate_may_read_of_the_test_s(target: object, name: str, may: bool):
+    assert operations.may_get(target, name) is may
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "may"),
+    [
+        (Mine(), "data", True),
+        (Mine(), "new", True),
+        (Mine(), "shared", True),
+        (Mine(), "computed", True),
+        (Mine(), "method", False),
+        (Mine(), "_data", False),
+        (Mine, "shared", False),
+        (Abstract, "shared", False),
+        (Mine.method, "__doc__", False),
+        (math, "pi", False),
+        (raised, "args", False),
+        (raised, "new", False),
+        (mock.Mock(), "anything", False),
+        (Library(), "number", True),
+        (Library(), "new", True),
+        (Library(), "method", False),
+    ],
+)
+def test_what_a_candidate_may_set_of_the_test_s(target: object, name: str, may: bool):
+    assert operations.may_set(target, name) is may
+
+
+def test_what_the_test_s_objects_look_like():
+    for target in (functools.partial(max, 7), Mine().method, [7].append, functools.lru_cache()(Mine.mine)):
+        is_builtin = type(target) is type(len)
+        assert operations.shown(target) == ("" if is_builtin else object.__repr__(target))
+    for target in (Mine, Mine.method, len, Mine(), Called(), 8, raised):
+        assert operations.shown(target) == ""
+
+
+# ---- what a script says about itself ---------------------------------------------------------------------------------
+
+
+def code(source: str) -> types.CodeType:
+    return compile(source, CHECK, "exec")
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("a = 1\ndef f():\n    b = 2\n    global c\n    c = 3\nimport d", {"a", "f", "c", "d"}),
+        ("from os.path import *\na = 1", None),
+        ("globals()['a'] = 1", None),
+        ("def f():\n    exec('a = 1')", None),
+        ("a = ('*', '+')\nb = '*'", {"a", "b"}),
+    ],
+)
+def test_the_names_that_a_script_binds(source: str, names: set[str] | None):
+    assert script.bound_names(code(source)) == names
+
+
+@pytest.mark.parametrize(
+    ("source", "expects"),
+    [
+        ("assert f(1)", True),
+        ("import math\nassert len([math.pi])", False),
+        ("def g(x):\n    return x\ng(1)", False),
+        ("assert __file__", False),
+        ("def g():\n    return f(1)", True),
+    ],
+)
+def test_whether_a_script_expects_names(source: str, expects: bool):
+    assert script.expects_names(code(source)) is expects
+
+
+@pytest.mark.parametrize(
+    ("source", "used"),
+    [
+        ("math.sqrt(4)\nmath.pi", {"math": {"sqrt", "pi"}}),
+        ("math.sqrt(4)\nprint(math)", {}),
+        ("x.y.z\nmath = 1", {}),
+        ("(a or math).sqrt", {}),
+        ("math.a.b", {"math": {"a"}}),
+    ],
+)
+def test_which_names_a_script_uses_as_modules(source: str, used: dict[str, set[str]]):
+    assert script.used_as_modules(source, ["math"]) == used
+    assert script.used_as_modules(source, []) == {}
+
+
+def raised_by(source: str, **names: object) -> tuple[bool, BaseException]:
+    """(does the script say that it raised this by itself?, what it raised)"""
+    namespace = {"__name__": "__main__", **names}
+    with pytest.raises(BaseException) as info:
+        exec(code(source), namespace)
+    error: Any = info.value
+    return script.raises_by_itself(source, namespace, error, error.__traceback__.tb_next), error
+
+
+def hostile() -> None:
+    raise ValueError
+
+
+class Bad:
+    def __add__(self, _other: object) -> object:
+        raise ValueError
+
+    def __bool__(self) -> bool:
+        raise ValueError
+
+
+@pytest.mark.parametrize(
+    ("source", "is_own"),
+    [
+        ("raise ValueError(1)", True),
+        ("def g():\n    raise KeyError\ng()", True),
+        ("class E(Exception):\n    pass\nraise E", True),
+        ("1 / 0", True),
+        ("int('x')", True),
+        ("(\n    1 /\n    0)", True),
+        ("if True:\n    1 / 0\n    y = f", True),
+        ("assert 1 == 2", False),
+        ("raise AssertionError", False),
+        ("f()", False),
+        ("exec('None + 1')", False),
+        ("x + 1", False),
+        ("def g(y):\n    return y + 1\ng(x)", False),
+        ("def g(int):\n    return int('x')\ng(x)", False),
+        ("def g():\n    int = x\n    def h():\n        return int + 1\n    return h()\ng()", False),
+        ("if x:\n    pass", False),
+        ("print(f()); y = 1 / 0", False),
+        ("y = [each + 1\n     for each in [x]]", False),
+    ],
+)
+def test_what_a_script_raises_by_itself(source: str, is_own: bool):
+    assert raised_by(source, f=hostile, x=Bad())[0] is is_own
+
+
+def test_what_other_code_raises_is_not_the_script_s():
+    library: dict[str, Any] = {}
+    exec(compile("def g():\n    raise ValueError", "library", "exec"), library)
+    assert raised_by("g()", g=library["g"])[0] is False
+    beside: dict[str, Any] = {"__name__": "beside"}
+    exec(code("def g():\n    raise ValueError"), beside)
+    assert raised_by("g()", g=beside["g"])[0] is False
+    assert script.raises_by_itself("1", {}, ValueError(), None) is False
+
+
+def test_a_script_s_own_builtin_is_not_python_s():
+    assert raised_by("len(1)")[0] is True
+    assert raised_by("len()", len=hostile)[0] is False
