@@ -246,8 +246,9 @@ class _Feed:
 
     def _take_from(self, iterator: Iterator[Task], session: Session) -> None:
         while not self.ended and session.wants_input and not session.has_full_request:
-            task = next(iterator, None)
-            if task is None:
+            try:
+                task = next(iterator)
+            except StopIteration:
                 self.ended = True
             else:
                 session.add(task)

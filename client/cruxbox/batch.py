@@ -136,6 +136,7 @@ class Batch:
         self._answers: list[Answer] = []
         self._cooling: list[_Item] = []
         self._counter = 0
+        self._tasks = 0
         self.positions = 0
         self.open_positions = 0
         self.open_bytes = 0
@@ -148,10 +149,11 @@ class Batch:
 
     def add(self, task: Task) -> None:
         """Take in `task`: its checks get the next positions. InvalidRequest if it cannot be asked."""
+        self._tasks += 1
+        if not isinstance(task, Task):  # None too: a source that forgot to return one must not end the work early
+            raise InvalidRequest(f"tasks must be Task objects; the one at index {self._tasks - 1} is {task!r:.60}.")
         if not task.checks:
-            raise InvalidRequest(
-                f"{sentences.name(task)} has no checks; silence is not a pass, so there is nothing to answer."
-            )
+            raise self._malformed(task, "has no checks; silence is not a pass, so there is nothing to answer.")
         try:
             group = self._group(task)
         except UnicodeEncodeError as error:
@@ -159,15 +161,16 @@ class Batch:
                 self._refuse(task, check, Outcome.INVALID, sentences.surrogate("program", error))
             return
         except AttributeError:
-            raise InvalidRequest(
-                f"{sentences.name(task)}: program must be a string, not {task.program!r:.60}."
-            ) from None
+            raise self._malformed(task, f"program must be a string, not {task.program!r:.60}.") from None
         except InvalidRequest as error:
-            raise InvalidRequest(f"{sentences.name(task)}: {error}") from None
+            raise self._malformed(task, str(error)) from None
         for check in task.checks:
             self._add_check(task, group, check)
         if not group.open and not self._remember:
             self._forget(group)
+
+    def _malformed(self, task: Task, what: str) -> InvalidRequest:
+        return InvalidRequest(f"{sentences.name(task, self._tasks - 1)}: {what}")
 
     def _add_check(self, task: Task, group: _Group, check: Check) -> None:
         """Give a check the next position."""
@@ -175,7 +178,7 @@ class Batch:
             key = wire.check_key(check)
             item = group.items.get(key) or self._new_item(task, group, key, check)
         except TypeError:  # a text that cannot even be a key
-            raise InvalidRequest(sentences.no_text(task, check)) from None
+            raise self._malformed(task, sentences.no_text(check)) from None
         if item is None:
             return
         if item.body is not None:
@@ -207,7 +210,7 @@ class Batch:
             self._refuse(task, check, Outcome.INVALID, sentences.surrogate("check", error))
             return None
         except AttributeError:
-            raise InvalidRequest(sentences.no_text(task, check)) from None
+            raise self._malformed(task, sentences.no_text(check)) from None
         size = item.size + group.size
         if size > self._sizes.message_bytes:
             # A limit of the sandbox says nothing about the candidate: the verdict is masked, never False.

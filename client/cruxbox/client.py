@@ -176,8 +176,9 @@ def _take_in(session: Session, feed: Iterator[Task]) -> bool:
     """Move tasks into `session` until a request is full, there is no room, or it took long; False at the end."""
     until = time.monotonic() + _LINGER_S
     while session.wants_input and not session.has_full_request and time.monotonic() < until:
-        task = next(feed, None)
-        if task is None:
+        try:
+            task = next(feed)
+        except StopIteration:
             return False
         session.add(task)
     return True

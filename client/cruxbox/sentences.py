@@ -46,14 +46,14 @@ def place(task_id: str, check_id: str) -> str:
     return _name(task_id) + (f", check {check_id!r:.80}" if check_id else "")
 
 
-def no_text(task: Task, check: Check) -> str:
+def no_text(check: Check) -> str:
     """For a check whose texts are none."""
-    return f"{name(task)}: the texts of a check must be strings: {check!r:.120}"
+    return f"the texts of a check must be strings: {check!r:.120}"
 
 
-def name(task: Task) -> str:
-    """What sentences call `task`."""
-    return _name(task.id)
+def name(task: Task, index: int) -> str:
+    """What sentences call `task`, the one at `index` of all that were given."""
+    return _name(task.id) if task.id else f"The task at index {index}"
 
 
 def _name(task_id: str) -> str:

@@ -93,6 +93,8 @@ async def test_errors_are_sentences(server):
         with pytest.raises(Unavailable, match=r"127\.0\.0\.1:9"):
             await client.info()
     async with AsyncClient(server) as client:
+        with pytest.raises(InvalidRequest, match="index 0 is None"):
+            await client.check([None])
         with pytest.raises(InvalidRequest, match="no checks"):
             await client.check([Task("", [])])
 

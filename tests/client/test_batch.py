@@ -157,7 +157,7 @@ def test_what_a_server_takes_is_sent():
 @pytest.mark.parametrize(
     ("task", "sentence"),
     [
-        (Task("p", [], id="t"), "Task 't' has no checks"),
+        (Task("p", [], id="t"), "Task 't': has no checks"),
         (Task(None, [CallCheck("1", "1")], id="t"), "Task 't': program must be a string, not None"),
         (Task("p", [CallCheck(1, "1")], id="t"), "the texts of a check must be strings"),
         (Task("p", ["f(1)"], id="t"), "must be one of CallCheck"),
@@ -241,3 +241,12 @@ def test_a_stream_of_many_tasks_leaves_nothing_behind():
     assert not batch._groups
     assert not batch._slices
     assert batch.open_bytes == 0
+
+
+def test_what_is_no_task_is_named_by_its_index():
+    batch = Batch()
+    batch.add(Task("x = 1", [CallCheck("x", "1")]))
+    with pytest.raises(InvalidRequest, match="tasks must be Task objects; the one at index 1 is None"):
+        batch.add(None)
+    with pytest.raises(InvalidRequest, match="The task at index 2: program must be a string, not 5"):
+        batch.add(Task(5, [CallCheck("x", "1")]))

@@ -147,6 +147,12 @@ def test_an_error_of_the_source_is_the_callers(client):
     assert client.check([adder(1)])[0].passed
 
 
+def test_a_source_that_gives_no_task_does_not_end_the_work_early(client):
+    for run in (client.check, lambda tasks: list(client.stream(iter(tasks)))):
+        with pytest.raises(InvalidRequest, match="index 1 is None"):
+            run([adder(1), None, adder(2)])
+
+
 def test_a_stream_may_be_left_in_the_middle(client):
     stream = client.stream(adder(number) for number in range(10_000))
     next(stream)
