@@ -88,8 +88,8 @@ class Address:
             return []
         if not (self.is_secure or self.allow_plaintext_token):
             raise InvalidRequest(
-                f"The token would travel unencrypted to {self.target}; use TLS, or allow_plaintext_token=True where "
-                "the network itself is encrypted."
+                f"The token would travel unencrypted to {self.target}; use TLS, or allow_plaintext_token=True (for "
+                "commands: CRUXBOX_PLAINTEXT_TOKEN=1) where the network itself is encrypted."
             )
         return [("authorization", f"Bearer {self.token}")]
 

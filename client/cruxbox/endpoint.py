@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -42,7 +43,12 @@ class Settings:
             raise InvalidRequest(f"deadline must be more than 0 seconds, not {self.deadline:g}.")
         if self.target is not None and not _is_target(self.target):
             raise InvalidRequest("target must name a server, like host:port, dns:///name:port or unix:/path.")
-        if self.token is not None and not (self.token.isascii() and self.token.isprintable()):
+        port = None if self.target is None else _wrong_port(self.target)
+        if port is not None:  # gRPC would take what is left of it, divided by 65536
+            raise InvalidRequest(f"target names the port {port:.20}; a port is at most 65535.")
+        if self.token is not None and not (
+            isinstance(self.token, str) and self.token.isascii() and self.token.isprintable()
+        ):
             # Its text stays out of the sentence.
             raise InvalidRequest("token must be visible ASCII characters, for it travels in a header.")
         if self.tls is not None and self.tls.server_name is not None and not self.tls.server_name.isprintable():
@@ -52,6 +58,8 @@ class Settings:
 
 
 def _is_target(target: str) -> bool:
+    if not isinstance(target, str):
+        return False
     is_url = target.startswith(("http://", "https://", "grpc://"))
     return (
         bool(target.strip())
@@ -60,6 +68,14 @@ def _is_target(target: str) -> bool:
         and target != "dns:///"
         and not is_url
     )
+
+
+def _wrong_port(target: str) -> str | None:
+    """The first port of the target's addresses that is none; None where all are, or none is named."""
+    if target.startswith(("unix:", "unix-abstract:")):
+        return None
+    ports = re.findall(r"(?<=[^:]:)(\d+)(?=,|$)", target)
+    return next((port for port in ports if int(port[:9]) > 65535), None)
 
 
 class Endpoint:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import gzip
 import json
 import os
+import zlib
 from collections import Counter
 from collections.abc import Iterator
-from typing import IO, Any
+from contextlib import contextmanager
+from typing import IO, Any, cast
 
 from cruxbox.errors import DataError
 
@@ -24,13 +27,30 @@ class NotJson(ValueError):
         self.line = line
 
 
-def read_bytes(path: str | os.PathLike[str], most: int = MAX_FILE_BYTES) -> bytes:
-    """All of a file of at most `most` bytes. DataError if it cannot be read or is larger."""
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file to read, unpacked if its name ends in `.gz`. DataError if it cannot be opened, read or unpacked."""
     try:
-        with open(path, "rb") as file:
-            data = file.read(most + 1)
+        file = gzip.open(path, "rb") if os.fspath(path).endswith(".gz") else open(path, "rb")
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        raise _unreadable(path, error) from None
+    try:
+        with file:
+            yield cast("IO[bytes]", file)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: is not a gzip file, or not all of one: {error}") from None
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: str | os.PathLike[str], error: Exception) -> DataError:
+    return DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
+
+
+def read_bytes(path: str | os.PathLike[str], most: int = MAX_FILE_BYTES) -> bytes:
+    """All of a file of at most `most` bytes, unpacked (`opened`). DataError if it cannot be read or is larger."""
+    with opened(path) as file:
+        data = file.read(most + 1)
     if len(data) > most:
         raise DataError(f"{path}: is larger than {most >> 20} MiB, which is more than is read at once")
     return data

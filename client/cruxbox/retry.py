@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -35,6 +36,9 @@ _ERRORS: dict[str, tuple[type[CruxboxError], str]] = {
     "UNIMPLEMENTED": (ServerError, "{server} is not a cruxbox server of this version: {details}"),
 }
 _OTHER = (ServerError, "{server} failed with {code}: {details}")
+
+# Where in the request the fault is. Requests are made here, so that place means nothing to the caller.
+_INDEX = re.compile(r"^tasks\[\d+\]\.options\.")
 
 # A wait longer than this is not one that a sound server asks for: seconds.
 _MAX_WAIT_S = 3600.0
@@ -70,9 +74,18 @@ class Failure:
                 f"the next try; at most {_MAX_WAIT_S:.0f} s are believed."
             )
         kind, text = _ERRORS.get(self.code, _OTHER)
-        details = printable(self.details[:_MAX_DETAILS]) or "no reason given"
-        sentence = text.format(server=server, code=self.code, details=details)
+        details = _INDEX.sub("", printable(self.details[:_MAX_DETAILS])) or "no reason given"
+        sentence = text.format(server=server, code=self.code, details=details) + _hint(self)
         return kind(sentence[:1].upper() + sentence[1:])
+
+
+def _hint(failure: Failure) -> str:
+    """What the words of gRPC most often mean where one side speaks TLS and the other does not."""
+    if failure.code != "UNAVAILABLE":
+        return ""
+    if failure.details.endswith("Socket closed"):
+        return " (does it expect TLS? Then pass tls=Tls(), or set CRUXBOX_TLS=1 or CRUXBOX_TLS_CA)"
+    return " (it does not speak TLS)" if "WRONG_VERSION_NUMBER" in failure.details else ""
 
 
 @dataclass(frozen=True)

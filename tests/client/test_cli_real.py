@@ -102,6 +102,17 @@ def test_a_row_that_does_not_run_has_no_steps(server, rows, capsys):
     assert "c: RAISED: ZeroDivisionError" in err
 
 
+def test_standard_output_on_a_full_disk_is_one_sentence(server, rows, capsys, monkeypatch):
+    for line in (["steps", rows(ROWS)], ["steps", rows(ROWS), "--json"]):
+        with open("/dev/full", "w") as full:
+            monkeypatch.setattr("sys.stdout", full)
+            assert main([*line, "--server", server]) == 2
+            monkeypatch.undo()
+            with pytest.raises(OSError):
+                full.close()
+        assert "cruxbox: standard output cannot be written: No space left on device\n" in capsys.readouterr().err
+
+
 def test_a_runtime_that_is_not_there(server, rows, capsys):
     assert main(["steps", rows(ROWS), "--runtime", "nope", "--server", server]) == 2
     assert "nope" in capsys.readouterr().err

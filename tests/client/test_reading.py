@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import pytest
@@ -16,6 +17,7 @@ from cruxbox.filtering.outputs import read_journal
 from cruxbox.problems import contests
 from cruxbox.problems.functions import problem_of
 from cruxbox.problems.reading import read_problems
+from cruxbox.problems.records import records
 from cruxbox.reading import NotJson, parse_json, parse_row, read_bytes
 from cruxbox.stats.scored import read_scored
 from hypothesis import given, settings
@@ -64,6 +66,18 @@ def test_a_file_without_end_is_refused(monkeypatch):
     monkeypatch.setattr(reading, "MAX_LINE_BYTES", 1 << 20)
     with pytest.raises(DataError, match="line 1: is longer than 1 MiB"):
         read_rows("/dev/zero")
+
+
+def test_a_packed_file_is_read_as_it_would_be_unpacked(tmp_path):
+    row = b'{"code": "def f(x): return x", "input": "1", "output": "1", "id": "a"}'
+    for name, data in (("rows.jsonl.gz", row), ("texts.json.gz", b'{"a": ["1"]}'), ("items.json.gz", b"[%s]" % row)):
+        (tmp_path / name).write_bytes(gzip.compress(data))
+    assert [each.id for each in read_rows(tmp_path / "rows.jsonl.gz")[0]] == ["a"]
+    assert read_generations(tmp_path / "texts.json.gz", {"a": None}) == {"a": ["1"]}  # type: ignore[dict-item]
+    assert [item["id"] for _, item in records(tmp_path / "items.json.gz")] == ["a"]
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(row)[:-9])
+    with pytest.raises(DataError, match=r"cut\.gz: is not a gzip file, or not all of one"):
+        read_bytes(tmp_path / "cut.gz")
 
 
 READERS = [

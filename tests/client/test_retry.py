@@ -70,3 +70,15 @@ def test_only_two_statuses_are_tried_again():
     retryable = [code for code in ("UNAVAILABLE", "RESOURCE_EXHAUSTED", "INTERNAL", "UNKNOWN", "DEADLINE_EXCEEDED",
                                    "ABORTED", "CANCELLED", "INVALID_ARGUMENT") if Failure(code).retryable]  # fmt: skip
     assert retryable == ["UNAVAILABLE", "RESOURCE_EXHAUSTED"]
+
+
+@pytest.mark.parametrize(
+    ("code", "details", "sentence"),
+    [
+        ("INVALID_ARGUMENT", "tasks[31].options.runtime is 'x'", "S refused the request: runtime is 'x'"),
+        ("UNAVAILABLE", "ipv4:1.2.3.4:5: Socket closed", "Socket closed (does it expect TLS? "),
+        ("UNAVAILABLE", "SSL_ERROR_SSL: OPENSSL_internal:WRONG_VERSION_NUMBER: OK", "OK (it does not speak TLS)"),
+    ],
+)
+def test_a_servers_words_are_put_in_the_callers(code, details, sentence):
+    assert sentence in str(Failure(code, details).error("s"))

@@ -16,7 +16,7 @@ from typing import IO, Any, Union
 from cruxbox.building.calls import function_and_call
 from cruxbox.errors import DataError
 from cruxbox.files import output_file
-from cruxbox.reading import NotJson, lines, parse_row
+from cruxbox.reading import NotJson, lines, opened, parse_row
 
 #: A program larger than this is a broken row, not a task. Bytes of UTF-8.
 MAX_FIELD_BYTES = 1 << 20
@@ -101,7 +101,7 @@ def read_rows(
     """Read all rows of a file into memory.
 
     Args:
-        path: a JSONL file, or a Parquet file if its name ends in `.parquet`.
+        path: a JSONL file (`.gz` too), or a Parquet file if its name ends in `.parquet`.
         needs: fields without which a row cannot be used.
         strict: raise an error at the first row that cannot be used.
 
@@ -134,7 +134,7 @@ def row_source(path: str | os.PathLike[str], *, needs: Iterable[str] = ("code", 
     """Read the rows of a file one at a time, in constant memory.
 
     Args:
-        path: a JSONL file, or a Parquet file if its name ends in `.parquet`.
+        path: a JSONL file (`.gz` too), or a Parquet file if its name ends in `.parquet`.
         needs: fields without which a row cannot be used.
 
     Yields:
@@ -161,7 +161,7 @@ def records(path: str | os.PathLike[str], *, skip: int = 0) -> Iterator[tuple[in
 
 
 def _jsonl_records(path: Path, skip: int) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    with path.open("rb") as file:
+    with opened(path) as file:
         rows = ((number, raw) for number, raw in enumerate(lines(file, path), 1) if raw.strip())
         for number, raw in islice(rows, skip, None):
             yield number, _parse(raw)

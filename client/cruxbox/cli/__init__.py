@@ -6,6 +6,7 @@ Only the module of the command that was called is imported, so that `cruxbox --h
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import io
 import os
@@ -15,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from cruxbox.errors import CruxboxError, Unauthenticated
+from cruxbox.errors import CruxboxError, InvalidRequest, Unauthenticated
 from cruxbox.printable import printable
 
 # Name: (module, the sentence in `cruxbox --help`).
@@ -55,6 +56,18 @@ _EXTRAS = {
     "ray": "ray",
 }
 
+# What a server calls the settings that the options of a command stand for.
+_OPTION_OF = {
+    "limits.cpu_ms": "--cpu-limit in milliseconds",
+    "limits.wall_ms": "--wall-limit in milliseconds",
+    "limits.memory_bytes": "--memory-limit in bytes",
+    "limits.steps": "--max-steps",
+    "runtime": "--runtime",
+}
+
+# What standard output meets where it is a file. All other files that are written have sentences of their own.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
 USAGE = 2
 _INTERRUPTED = 130
 
@@ -68,11 +81,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         with _ending():
-            return _run(arguments)
+            code = _run(arguments)
+            if sys.stdout is not None:  # else a disk that is full shows when nobody can say so any more
+                sys.stdout.flush()
+            return code
     except _Ended as ended:
         return 128 + ended.signal
     except CruxboxError as error:
-        return _complain(f"{error}{_missing_token(error)}")
+        return _complain(f"{_by_option(error)}{_missing_token(error)}")
     except ModuleNotFoundError as error:
         extra = _EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:
@@ -84,6 +100,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has seen enough; nothing more can be said, not even at exit.
         sys.stdout = None
         return 1
+    except OSError as error:
+        if error.errno not in _FULL or error.filename is not None:
+            raise
+        sys.stdout = None
+        return _complain(f"standard output cannot be written: {error.strerror}")
 
 
 class _Ended(BaseException):
@@ -193,6 +214,15 @@ def _show_version(wanted: bool) -> None:
 
 def _nothing() -> None:
     pass
+
+
+def _by_option(error: CruxboxError) -> str:
+    """The sentence, with the command line's name of a setting that a server refused."""
+    sentence = str(error)
+    if isinstance(error, InvalidRequest):
+        for field, option in _OPTION_OF.items():
+            sentence = sentence.replace(f"refused the request: {field} is ", f"refused the request: {option} is ")
+    return sentence
 
 
 def _missing_token(error: CruxboxError) -> str:

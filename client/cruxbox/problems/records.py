@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
-from cruxbox.errors import DataError
-from cruxbox.reading import NotJson, lines, parse_row, read_json
+from cruxbox.reading import NotJson, lines, opened, parse_row, read_json
 
 Record = Mapping[str, Any]
 _EMPTY_CALLS = re.compile(r"(?:\(\))+\Z")
@@ -25,18 +22,14 @@ def records(path: Path) -> Iterator[tuple[str, Record | BadRow]]:
 
     A line that is no object is a BadRow. DataError if the file itself cannot be read.
     """
-    if path.suffix == ".json" and not isinstance(whole := read_json(path, unique=True), str):
+    is_whole = path.name.endswith((".json", ".json.gz"))
+    if is_whole and not isinstance(whole := read_json(path, unique=True), str):
         yield from _items(path, whole)
         return
-    try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-            for number, line in enumerate(lines(cast("IO[bytes]", file), path), 1):
-                if line.strip():
-                    yield f"{path}, line {number}", _parsed(line)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: is not a gzip file: {error}") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+    with opened(path) as file:
+        for number, line in enumerate(lines(file, path), 1):
+            if line.strip():
+                yield f"{path}, line {number}", _parsed(line)
 
 
 def _items(path: Path, whole: Any) -> Iterator[tuple[str, Record | BadRow]]:

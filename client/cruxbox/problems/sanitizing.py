@@ -38,7 +38,7 @@ def sanitized(text: str, entry_point: str, prompt: str = "") -> str:
         behind the prompt, up to where the next definition begins that it does not use.
     """
     answer = _TOKENS.sub("\n", text.rpartition(_THOUGHT)[2].lstrip("\ufeff"))
-    body = _unfenced(answer, entry_point)
+    body = answer if _is_program(answer, entry_point, prompt) else _unfenced(_closed(answer, entry_point), entry_point)
     if not prompt or _defines(body, entry_point):
         code = _parsing_lines(body)
         # A prompt's imports are the model's to use, whether it repeats them or not.
@@ -52,6 +52,25 @@ def sanitized(text: str, entry_point: str, prompt: str = "") -> str:
 def _cut(text: str, stops: Sequence[str]) -> str:
     """The text up to the first of these."""
     return text[: min((at for at in map(text.find, stops) if at >= 0), default=len(text))]
+
+
+def _is_program(text: str, entry_point: str, prompt: str) -> bool:
+    """Is the text as it stands the program, or its rest behind the prompt? Then a fence in it is one in a docstring."""
+    whole = text if _defines(text, entry_point) else prompt + text if _is_indented(text) else ""
+    return bool(whole) and _is_python(whole)
+
+
+def _closed(text: str, entry_point: str) -> str:
+    """The code before a fence that closes what the prompt has opened; else the text."""
+    before, fence, _ = text.replace("\r\n", "\n").partition("\n```\n")
+    if "```" in before or "~~~" in before or not fence:
+        return text
+    is_code = _defines(before, entry_point) or (_is_indented(before) and _is_python("if 1:\n" + before.strip("\n")))
+    return before + "\n" if is_code else text
+
+
+def _is_indented(text: str) -> bool:
+    return text.lstrip("\r\n")[:1] in (" ", "\t")
 
 
 def _unfenced(text: str, entry_point: str) -> str:
@@ -79,7 +98,7 @@ def _imports(prompt: str) -> str:
 
 def _parsing_lines(text: str) -> str:
     """The longest run of lines from the first that looks like code that is Python; the text itself if there is none."""
-    if len(text) > _MOST_CHARACTERS or _is_intricate(text) or _parses(text):
+    if not _may_be_parsed(text) or _parses(text):
         return text
     lines = text.split("\n")[:_MOST_LINES]
     starts = [at for at, line in enumerate(lines) if _BEGINS.match(line)]
@@ -101,6 +120,14 @@ def _last_parsing(lines: list[str], first: int) -> int:
         if last <= first:
             break
     return first
+
+
+def _is_python(text: str) -> bool:
+    return _may_be_parsed(text) and _parses(text)
+
+
+def _may_be_parsed(text: str) -> bool:
+    return len(text) <= _MOST_CHARACTERS and not _is_intricate(text)
 
 
 def _parses(text: str) -> bool:
