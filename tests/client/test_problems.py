@@ -274,7 +274,7 @@ WHOLE = "def mean(xs):\n    return sum(xs) / len(xs)\n"
         f"<think>\n```python\ndef mean(xs): return 0\n```\n</think>\n```python\n{WHOLE}```",
         "\ufeff" + WHOLE,
         WHOLE.rstrip() + "<|im_end|>\n",
-        "def mean(xs):\n    \"\"\"Means.\n\n    ```\n    mean([1])\n    ```\n    \"\"\"\n" + BODY,
+        'def mean(xs):\n    """Means.\n\n    ```\n    mean([1])\n    ```\n    """\n' + BODY,
         '    """\n    ```python\n    mean([1])\n    ```\n    """\n' + BODY,
         f"{BODY}```\n\nIt adds and divides:\n\n```python\nmean([1, 2])\n```\n",
         f"{WHOLE}```\nIt adds and divides.",
