@@ -31,7 +31,7 @@ class NotJson(ValueError):
 def opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A file to read, unpacked if its name ends in `.gz`. DataError if it cannot be opened, read or unpacked."""
     try:
-        file = gzip.open(path, "rb") if os.fspath(path).endswith(".gz") else open(path, "rb")
+        file = gzip.open(path, "rb") if os.fspath(path).endswith(".gz") else open(path, "rb")  # noqa: SIM115  (below)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise _unreadable(path, error) from None
     try:

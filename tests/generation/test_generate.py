@@ -222,12 +222,20 @@ def test_a_failed_prompt_is_exit_code_1_and_no_file(endpoint, files, capsys):
     assert completions(files[1]) == wanted()
 
 
+def test_a_key_that_is_missing_is_named(endpoint, files, capsys, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    endpoint.faults = {0: 401}
+    assert main(command(endpoint, files, "--concurrency", "1")) == 2
+    assert capsys.readouterr().err.endswith("; the key is read from OPENAI_API_KEY, which is not set\n")
+
+
 def test_the_key_is_sent_and_told_to_nobody(endpoint, files, capsys, tmp_path):
     endpoint.faults = {0: (401, {"message": "Incorrect API key: sk-very-secret"})}
     assert main(command(endpoint, files, "--concurrency", "1")) == 2
     out, err = capsys.readouterr()
     assert endpoint.authorizations == ["Bearer sk-very-secret"]
     assert "Incorrect API key: ***" in err
+    assert "CRUXBOX_TOKEN" not in err
     assert main(command(endpoint, files)) == 0
     out, err = capsys.readouterr()
     for text in (out, err, *(path.read_text() for path in tmp_path.iterdir())):

@@ -81,10 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         with _ending():
-            code = _run(arguments)
-            if sys.stdout is not None:  # else a disk that is full shows when nobody can say so any more
-                sys.stdout.flush()
-            return code
+            return _run(arguments)
     except _Ended as ended:
         return 128 + ended.signal
     except CruxboxError as error:
@@ -96,15 +93,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(f"This needs {error.name}, which is not installed: pip install 'cruxbox[{extra}]'")
     except KeyboardInterrupt:
         return _INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has seen enough; nothing more can be said, not even at exit.
-        sys.stdout = None
-        return 1
     except OSError as error:
-        if error.errno not in _FULL or error.filename is not None:
-            raise
-        sys.stdout = None
-        return _complain(f"standard output cannot be written: {error.strerror}")
+        return _unwritten(error)
+
+
+def _unwritten(error: OSError) -> int:
+    """The exit code where standard output cannot be written; any other error goes on."""
+    if error.filename is not None or error.errno not in (*_FULL, errno.EPIPE):
+        raise error
+    sys.stdout = None  # nothing more can be said there, not even at exit
+    if error.errno == errno.EPIPE:  # whoever read it has seen enough
+        return 1
+    return _complain(f"standard output cannot be written: {error.strerror}")
 
 
 class _Ended(BaseException):
@@ -149,6 +149,8 @@ def _run(arguments: list[str]) -> int:
         return _complain(_with_value(error, arguments))
     except typer.Abort:
         return _INTERRUPTED
+    if sys.stdout is not None:  # a disk that is full is to show while it can be told
+        sys.stdout.flush()
     return result if isinstance(result, int) else 0
 
 
@@ -227,7 +229,8 @@ def _by_option(error: CruxboxError) -> str:
 
 def _missing_token(error: CruxboxError) -> str:
     """Where the command line takes a token from, if a server refused a caller that showed none."""
-    if isinstance(error, Unauthenticated) and not os.environ.get("CRUXBOX_TOKEN"):
+    own = type(error) is Unauthenticated  # a kind of it is of another server, such as one that generates
+    if own and not os.environ.get("CRUXBOX_TOKEN"):
         return "; the command line reads the token from CRUXBOX_TOKEN, which is not set"
     return ""
 

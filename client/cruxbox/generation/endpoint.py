@@ -40,6 +40,10 @@ class Again(Exception):
         self.wait_s = wait_s
 
 
+class EndpointUnauthenticated(Unauthenticated):
+    """The endpoint does not accept the key. No server of cruxbox, and no token of one, is meant."""
+
+
 class Endpoint:
     """Where completions come from.
 
@@ -58,6 +62,7 @@ class Endpoint:
         if not base_url.startswith(("http://", "https://")):
             raise InvalidRequest(f"--base-url must begin with http:// or https://, not {base_url[:80]!r}.")
         self._openai: Any = openai
+        self._key_variable = key_variable
         self._key = os.environ.get(key_variable, "")
         self._client: Any = openai.AsyncOpenAI(
             base_url=base_url, api_key=self._key or "none", max_retries=0, timeout=timeout_s
@@ -73,7 +78,7 @@ class Endpoint:
         more: dict[str, Any] = {**body, **({"n": n} if n > 1 else {}), **({} if seed is None else {"seed": seed})}
         resource = self._client.chat.completions if "messages" in body else self._client.completions
         try:
-            return self._answer(await resource.create(**more))
+            return self._answer(await resource.create(**more), chat="messages" in body)
         except self._openai.APIStatusError as error:
             raise self._status(error) from None
         except self._openai.APITimeoutError:
@@ -83,11 +88,11 @@ class Endpoint:
         except (self._openai.OpenAIError, ValueError, TypeError, AttributeError, KeyError) as error:
             raise Again(self._plain(f"the answer is no completion: {error}")) from None
 
-    def _answer(self, reply: Any) -> Answer:
+    def _answer(self, reply: Any, *, chat: bool) -> Answer:
         choices = reply.choices
         if not choices:
             raise ValueError("it holds no choices")
-        texts = [(one.message.content if hasattr(one, "message") else one.text) or "" for one in choices]
+        texts = [(one.message.content if chat else one.text) or "" for one in choices]
         if not all(isinstance(text, str) for text in texts):
             raise TypeError("a choice is no text")
         usage = getattr(reply, "usage", None)
@@ -102,7 +107,8 @@ class Endpoint:
         if status in _AGAIN or status >= 500:
             return Again(words, _wait_of(error.response.headers))
         if status in (401, 403):
-            return Unauthenticated(f"The endpoint does not know the caller: {words}")
+            hint = "" if self._key else f"; the key is read from {self._key_variable}, which is not set"
+            return EndpointUnauthenticated(f"The endpoint does not know the caller: {words}{hint}")
         if status == 404:
             return InvalidRequest(f"The endpoint has no such model or path: {words}")
         return Refused(words)
