@@ -186,18 +186,20 @@ ASKED_IN_TURN = (
     "        return -self.xs[0] / self.xs[1] if self.asked == 1 else 0.0\n"
 )
 REDEFINED = "    return 0\ndef poly(xs, x):\n    return 0\n"
+EMPTIED = "    xs.clear()\n    return 0.5\n"
 
 
 @pytest.mark.kernel
 def test_a_root_is_one_by_the_prompt_s_own_polynomial(server, tmp_path, capsys):
-    """Neither by one that the sample puts in its place, nor for an object that is another number each time."""
+    """Neither by one that the sample puts in its place, nor for an object that is another number each time; nor by
+    coefficients that it has taken away."""
     native = {**ROOT, "base_input": [[[2.0, 1.0, 0.0]]], "plus_input": [], "atol": 1e-4}
     checks = "def check(candidate):\n    assert abs(poly([2.0, 1.0, 0.0], candidate([2.0, 1.0, 0.0]))) < 1e-4\n"
-    completions = [ROOT["canonical_solution"], ASKED_IN_TURN, REDEFINED]
+    completions = [ROOT["canonical_solution"], ASKED_IN_TURN, REDEFINED, EMPTIED]
     samples = [{"task_id": ROOT["task_id"], "completion": each} for each in completions]
     for problem in (native, {**ROOT, "test": checks}):
         _, results = judged(tmp_path, capsys, server, "humaneval", [problem], samples)
-        assert [result["passed"] for result in results] == [True, False, False]
+        assert [result["passed"] for result in results] == [True, False, False, False]
     whole = {"task_id": ROOT["task_id"], "solution": "def find_zero(xs):\n    return -2.0\n"}
     _, (result,) = judged(tmp_path, capsys, server, "humaneval", [{**ROOT, "test": checks}], [whole])
     assert result["result"].startswith("failed: NameError")  # as in the released harness
@@ -317,6 +319,23 @@ def test_what_is_no_program_is_one_sample_of_its_list(tmp_path):
     path.write_text('{"HumanEval/900": ["pass"], "HumanEval/900": ["1"]}')
     with pytest.raises(DataError, match="the key 'HumanEval/900' is there twice"):
         read_samples(path, problems)
+
+
+@pytest.mark.parametrize(
+    ("number", "inputs", "restored"),
+    [
+        (2, ["ab", [1, 2]], [("a", "b"), (1, 2)]),
+        (63, [["ab", [1]], []], [[("a", "b"), (1,)], []]),
+        (401, [[[1], "ab"], [{"a": 1}]], [((1,), ("a", "b")), (("a",),)]),
+        (278, [[[1], "ab"]], [((1,), "ab")]),
+        (753, [["ab", [1]], 2], [[("a", "b"), (1,)], 2]),
+        (580, [["ab", [1, [2]]]], [("ab", (1, (2,)))]),
+    ],
+)
+def test_what_json_made_of_tuples_is_put_back_as_evalplus_does(number, inputs, restored):
+    """Of texts it makes tuples of letters in the same places: its changes of inputs put texts there."""
+    task = {"task_id": f"Mbpp/{number}", "entry_point": "f", "canonical_solution": "", "base_input": [inputs]}
+    assert f" in enumerate({[restored]!r}):" in scripts_of(task)["base"]
 
 
 def test_a_native_record_needs_its_fields():

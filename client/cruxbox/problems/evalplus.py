@@ -8,7 +8,7 @@ are those of evalplus 0.3 (`evalplus/eval/__init__.py`, `evalplus/eval/_special_
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 # Outputs compared as sets, and answers of which only whether there is one counts.
@@ -66,13 +66,14 @@ def check(candidate):
 check({entry_point})
 """
 _SCRIPT_OF_ROOTS = """
+import copy as _copy
 import math as _math
 from math import inf, nan
 
 
 def check(candidate):
     for number, inputs in enumerate({inputs}):
-        got = candidate(*inputs)
+        got = candidate(*_copy.deepcopy(inputs))  # of an emptied list any number is a root
         root = _math.pow(got, 1)  # asked once what number it is
         value = sum(coefficient * _math.pow(root, power) for power, coefficient in enumerate(inputs[0]))
         assert abs(value) <= {atol!r}, "input %d: %r is no root" % (number, got)
@@ -143,8 +144,9 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-def _each(value: list[Any]) -> list[Any]:
-    return [tuple(item) if isinstance(item, list) else item for item in value]
+def _each(value: Iterable[Any]) -> list[Any]:
+    """Tuples of what has items: EvalPlus takes them of texts and dicts, too, where its changes of inputs put such."""
+    return [tuple(item) if isinstance(item, (list, str, dict)) else item for item in value]
 
 
 def _each_of_each(value: list[Any]) -> list[Any]:
@@ -153,6 +155,10 @@ def _each_of_each(value: list[Any]) -> list[Any]:
 
 def _head_tuple(value: list[Any]) -> list[Any]:
     return [tuple(value[0]), *value[1:]]
+
+
+def _pairs_of_tuples(value: list[Any]) -> list[Any]:
+    return [tuple(_each(item)) for item in value]
 
 
 _Restore = Callable[[list[Any]], list[Any]]
@@ -165,8 +171,8 @@ _WAYS: tuple[tuple[tuple[int, ...], _Restore], ...] = (
     ((115,), lambda one: [[set(item) if isinstance(item, list) and item else {} for item in one[0]]]),
     ((124,), lambda one: [float(one[0]), complex(one[1])]),
     ((250, 405, 446, 617, 720, 763, 808), _head_tuple),
-    ((259, 401, 445), lambda one: [tuple(_each(item)) for item in one]),
-    ((278,), lambda one: [tuple(_each(one[0]))]),
+    ((259, 401, 445), _pairs_of_tuples),
+    ((278,), lambda one: [tuple([tuple(item) if isinstance(item, list) else item for item in one[0]])]),
     ((307,), _head_tuple),
     ((722,), lambda one: [{key: tuple(value) for key, value in one[0].items()}, *one[1:]]),
     ((252,), lambda one: [complex(one[0])]),

@@ -253,24 +253,28 @@ def overridden(cls, base):
     return found
 
 
-def stands_for(cls):
-    # type: (type) -> str
-    """The name of a class of the standard library that its objects may say they are of."""
+def stands_for(cls, is_given=False):
+    # type: (type, bool) -> str
+    """The name of a class of the standard library that its objects may say they are of. `is_given`: it is that of a
+    value that the test passes, which may say so of any."""
     if _STANDS_FOR.get(cls.__name__) is cls:
         return cls.__name__
-    is_known = issubclass(cls, BaseException) or _is_known(cls.__module__, cls.__name__)
+    is_known = is_given or issubclass(cls, BaseException) or _is_known(cls.__module__, cls.__name__)
     if is_known and is_stdlib(cls):
         return "%s:%s" % (cls.__module__, cls.__name__)
     return ""
 
 
-def stand_in(text):
-    # type: (str) -> Any
-    """The class of that name here: of those that have no value of their own, or an exception of a loaded module."""
+def stand_in(text, is_test=True):
+    # type: (str, bool) -> Any
+    """The class of that name here: of those that have no value of their own, or an exception of a loaded module. To a
+    candidate the test may name any class."""
     module, _, name = text.rpartition(":")
     if not module:
         return _STANDS_FOR.get(name)
     found = getattr(imported(module), name, None)
+    if not is_test and isinstance(found, type) and not issubclass(found, BaseException):
+        return found
     return found if (isinstance(found, type) and _is_known(module, name)) or _is_an_error(found) else None
 
 

@@ -126,16 +126,17 @@ class Objects:
             return True
         return False
 
-    def _write_class(self, writer, cls, depth, of_object=False):
-        # type: (Any, Any, int, bool) -> None
-        """A class, as the number it was described under, by its name, or described. `of_object`: an opaque one's."""
+    def _write_class(self, writer, cls, depth, of=""):
+        # type: (Any, Any, int, str) -> None
+        """A class, as the number it was described under, by its name, or described. `of`: the class of an "object" or
+        of a "value" that follows; that is never named, as the other side makes a class of its own for it."""
         known = self._numbers.get(id(cls))
         if known is not None:
             self._write_number(writer, b"k", known)
             return
-        if not of_object and self._write_shared(writer, cls):
+        if not of and self._write_shared(writer, cls):
             return
-        base = None if of_object and cls in PLAIN else plain_base(cls)
+        base = None if of == "object" and cls in PLAIN else plain_base(cls)
         bases = [each for each in cls.__bases__ if issubclass(each, BaseException) or not is_stdlib(each)]
         if base is not None and not any(issubclass(each, base) for each in bases):
             bases.append(base)
@@ -144,17 +145,18 @@ class Objects:
         writer.items((name if type(name) is str else "?", len(bases)), depth)
         for each in bases:
             self._write_class(writer, each, depth + 1)
-        writer.items(("\0".join(offered(cls)), "\0".join(overridden(cls, base)), stands_for(cls)), depth)
+        stands = stands_for(cls, self.is_test and of == "value")
+        writer.items(("\0".join(offered(cls)), "\0".join(overridden(cls, base)), stands), depth)
 
     def _write_object(self, writer, value, kind, depth):
         # type: (Any, Any, type, int) -> None
         base = plain_base(kind) if kind not in PLAIN else None
         if base is None:
             self._write_number(writer, b"o", self.export(value))
-            self._write_class(writer, kind, depth, True)
+            self._write_class(writer, kind, depth, "object")
             return
         self._write_number(writer, b"h", self.export(value))
-        self._write_class(writer, kind, depth)
+        self._write_class(writer, kind, depth, "value")
         if base in MUTABLE:
             number = writer.number(value)
             self._write_number(writer, b"+", number)
@@ -227,7 +229,7 @@ class Objects:
         bases = tuple([self._base(reader.value(depth + 1)) for _ in range(count)])
         offers = [each for each in read_text(reader).split("\0") if each in SPECIAL or each in METHODS]
         overrides = [each for each in read_text(reader).split("\0") if each in CHANGES]
-        stand = stand_in(read_text(reader))
+        stand = stand_in(read_text(reader), self.is_test)
         if isinstance(stand, type) and issubclass(stand, BaseException):
             self._classes[number] = stand
             return stand
