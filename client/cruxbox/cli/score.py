@@ -16,7 +16,7 @@ from cruxbox.accounting import ACCOUNTINGS, without_input_text
 from cruxbox.cli.check import error_of
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.running import Running, runs_programs
-from cruxbox.cli.score_table import show
+from cruxbox.cli.score_table import say_faults, show
 from cruxbox.cli.show import note, print_json, progress_bar
 from cruxbox.cruxeval import Generations, read_dataset, read_generations
 from cruxbox.errors import DataError, InvalidRequest
@@ -101,6 +101,7 @@ def command(
         elapsed_s = time.monotonic() - started
         for output, report in zip(outputs, reports):
             output.write_json(scored_file(report))
+    say_faults(dataset, reports)
     summary = summary_of(generations, reports, distinct, elapsed_s)
     if as_json:
         print_json(summary)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
+from cruxbox.cli.check import error_of
 from cruxbox.cli.show import note, print_table
+from cruxbox.model import Outcome
 from cruxbox.printable import counted
+from cruxbox.scoring import FileReport
 
 _REASONS = {
     "skipped": "it leaves out {}",
     "spliced": "it passes {} only because it splices their text into an assertion",
     "refused": "it does not pass {} that pass here",
 }
+
+
+# How a verdict's words begin that are about the data set's part of the check.
+_OF_THE_ROW = ("the program: ", "the expected value: ")
 
 
 def show(summary: Mapping[str, Any], accounting: str) -> None:
@@ -39,6 +47,24 @@ def show(summary: Mapping[str, Any], accounting: str) -> None:
         f"in {summary['elapsed_s']:.2f} s."
         + ("" if all(entry["masked"] == 0 for entry in summary["files"]) else " Masked ones are faults of the sandbox.")
     )
+
+
+def say_faults(dataset: Path, reports: Sequence[FileReport]) -> None:
+    """Say which rows of the data set no generation can pass, and why generations are masked."""
+    unusable: dict[str, str] = {}
+    masked: list[str] = []
+    for name, verdict in ((name, each) for report in reports for name, row in report.verdicts.items() for each in row):
+        words = "" if verdict is None else error_of(verdict) or ""
+        if verdict is not None and verdict.outcome is Outcome.INVALID and words.startswith(_OF_THE_ROW):
+            unusable.setdefault(name, words)
+        if verdict is not None and verdict.outcome is Outcome.SANDBOX_ERROR:
+            masked.append(f"{name}: {words}")
+    if unusable:
+        name, words = next(iter(unusable.items()))
+        rows = f"{counted(len(unusable), 'row')} that no generation can pass (such as {name!r:.80}: {words})"
+        note(f"{dataset} has {rows}; what was generated for them counts as wrong.")
+    if masked:
+        note(f"{counted(len(masked), 'generation')} masked, the first of {masked[0]}")
 
 
 def _show_difference(entry: Mapping[str, Any]) -> None:

@@ -92,6 +92,8 @@ class Endpoint:
         choices = reply.choices
         if not choices:
             raise ValueError("it holds no choices")
+        if chat and any(one.message is None for one in choices):
+            raise ValueError("a choice holds no message")
         texts = [(one.message.content if chat else one.text) or "" for one in choices]
         if not all(isinstance(text, str) for text in texts):
             raise TypeError("a choice is no text")
