@@ -17,6 +17,7 @@ from cruxbox.client import Client
 from cruxbox.errors import DataError
 from cruxbox.filtering import PAPER, BadRow, Judged, Rules, candidate, filter_candidates, kept_row, rejected_row
 from cruxbox.model import CallCheck, Limits, Task
+from cruxbox.sentences import own_words
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -53,7 +54,7 @@ class Checker:
             "value": [verdict.value for verdict in verdicts],
             "steps": [verdict.steps for verdict in verdicts],
             "error": [
-                f"{verdict.exception.type}: {verdict.exception.message}" if verdict.exception else verdict.detail
+                f"{verdict.exception.type}: {verdict.exception.message}" if verdict.exception else own_words(verdict)
                 for verdict in verdicts
             ],
         }

@@ -18,16 +18,17 @@ CODE = "def f(text):\n    text = text.strip('x').title()\n    return [part for p
 
 def test_checker_adds_the_verdicts(server):
     columns = {
-        "program": [CODE] * 3,
-        "call": ["f('a b')"] * 2 + ["f(1)"],
-        "expected": ["['A', 'B']", "[]", "1"],
-        "n": [1, 2, 3],
+        "program": [CODE] * 4,
+        "call": ["f('a b')"] * 2 + ["f(1)", "f(\ud800)"],
+        "expected": ["['A', 'B']", "[]", "1", "1"],
+        "n": [1, 2, 3, 4],
     }
     found = pickle.loads(pickle.dumps(Checker(server)))(columns)
-    assert found["passed"] == [True, False, False]
-    assert found["outcome"] == ["PASSED", "FAILED", "RAISED"]
-    assert found["n"] == [1, 2, 3]
+    assert found["passed"] == [True, False, False, False]
+    assert found["outcome"] == ["PASSED", "FAILED", "RAISED", "INVALID"]
+    assert found["n"] == [1, 2, 3, 4]
     assert found["error"][2].startswith("AttributeError: ")
+    assert found["error"][3].startswith("the check holds a lone surrogate")  # not "A task without id: "
     with pytest.raises(DataError, match="no column 'call'"):
         Checker(server)({"program": []})
 

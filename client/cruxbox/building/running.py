@@ -9,6 +9,7 @@ from typing import Protocol
 from cruxbox.building.anonymize import Anonymized
 from cruxbox.building.rows import Row
 from cruxbox.model import CallCheck, Check, EvaluateCheck, Outcome, ScriptCheck, StepCount, Task, Verdict
+from cruxbox.sentences import own_words
 
 
 class Checker(Protocol):
@@ -88,4 +89,4 @@ def told(verdict: Verdict) -> str:
     """A verdict in a few words."""
     if verdict.exception is not None:
         return f"{verdict.outcome.value} {verdict.exception.type}: {verdict.exception.message}".strip()
-    return f"{verdict.outcome.value} {verdict.detail or verdict.value}".strip()
+    return f"{verdict.outcome.value} {own_words(verdict) or verdict.value}".strip()

@@ -136,6 +136,6 @@ def _show(summary: Summary, elapsed_s: float) -> None:
     if summary.bad_rows:
         facts.append(counted(summary.bad_rows, "bad row"))
     if summary.given_differs:
-        facts.append(f"{summary.given_differs:,} given outputs were wrong")
+        facts.append(counted(summary.given_differs, "wrong output") + " given")
     facts.append(f"{elapsed_s:.1f} s, {summary.pairs / max(elapsed_s, 1e-9):,.0f} pairs/s")
     say(" · ".join(facts))

@@ -8,6 +8,7 @@ from cruxbox.building.calls import DEFAULT, function_and_call, is_one_call
 from cruxbox.filtering.candidates import Candidate
 from cruxbox.filtering.rules import Rules
 from cruxbox.model import Outcome, Verdict
+from cruxbox.sentences import own_words
 
 # How a run ended -> the reason why the pair has no output.
 _OUTCOMES = {
@@ -135,7 +136,7 @@ def _detail(verdict: Verdict) -> str:
         return f"{verdict.exception.type}: {verdict.exception.message}"[:200]
     if verdict.nondeterministic:
         return f"also {verdict.other_value}"[:200]
-    return verdict.detail if verdict.outcome is not Outcome.EVALUATED else ""
+    return own_words(verdict) if verdict.outcome is not Outcome.EVALUATED else ""
 
 
 def kept_row(judged: Judged, file: str, rules: Rules) -> dict[str, Any]:

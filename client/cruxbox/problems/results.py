@@ -84,7 +84,7 @@ def _result(verdict: Verdict, where: str) -> str:
     if verdict.outcome is Outcome.TIMED_OUT:
         return "timed out"
     if verdict.outcome is Outcome.SANDBOX_ERROR:
-        return f"sandbox error: {verdict.detail}"
+        return f"sandbox error: {own_words(verdict)}"
     if _mark(verdict) is None:
         return f"{FAULT}{where}: {own_words(verdict)}"
     if verdict.exception is not None and verdict.exception.type != "AssertionError":
