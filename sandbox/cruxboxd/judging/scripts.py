@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 
 from cruxcell.protocol import messages
-from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
+from cruxcell.protocol.payloads import COUNT_EVENTS, MAY_ASK_AHEAD, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
 
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.charging import one_answer, read_single
@@ -16,8 +16,8 @@ from cruxboxd.judging.jobs import job_for
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, TestOutcome, invalid, sandbox_error
 from cruxboxd.judging.tasks import ScriptCheck, StepCount, Task, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
-from cruxboxd.zygotes.jobs import Result
-from cruxboxd.zygotes.report import ENDS, TEST_ENDS
+from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.report import ENDS, TEST_ENDS, Asked
 from cruxboxd.zygotes.retry import RETRY
 
 ReadLate = Callable[[], Awaitable[Reading]]
@@ -78,18 +78,17 @@ async def _run_separated(
     scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str, read: ReadLate | None
 ) -> CheckResult:
     """Run the program in one worker and the script in another, which sends it requests."""
-    texts = [encoded(task.program), encoded(check.script)]
-    flags = TEST_FLAGS.pack(UNREAD if read is not None else 0)
-    fields = [texts[1], check.entry_point.encode(), check.framework.encode(), flags]
-    if check.framework:
-        texts.append(b"import " + fields[2])
+    flags = (UNREAD if read is not None else 0) | (0 if check.framework else MAY_ASK_AHEAD)
     for _ in RETRY.tries():
-        job = job_for(scheduler, task, messages.JOB_SERVE, texts[:1], hash_seed, texts)
-        job.flags |= messages.PAIR
-        job.partner = job_for(scheduler, task, messages.JOB_TEST, fields, hash_seed, key=job.key)
-        job.partner.is_partner = True
-        candidate, test = await scheduler.run_pair(job)
+        candidate, test = await scheduler.run_pair(_pair_for(scheduler, task, check, hash_seed, flags))
         judged = _of_pair(candidate, test, task, check.framework)
+        if _is_unsure(judged, candidate, test, task):
+            flags &= ~MAY_ASK_AHEAD
+            said = judged
+            candidate, test = await scheduler.run_pair(_pair_for(scheduler, task, check, hash_seed, flags))
+            judged = _of_pair(candidate, test, task, check.framework)
+            if judged.outcome is Outcome.PASSED and said.outcome in (Outcome.FAILED, Outcome.RAISED):
+                judged = said  # what came before the call that was not made stands: there is no second try
         if judged.outcome is not Outcome.SANDBOX_ERROR:
             break
     if read is not None and judged.outcome is not Outcome.SANDBOX_ERROR:
@@ -97,10 +96,41 @@ async def _run_separated(
     return judged.but(assurance=Assurance.SEPARATED)
 
 
+def _pair_for(scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str, flags: int) -> Job:
+    """The candidate's job, and with it the test's."""
+    texts = [encoded(task.program), encoded(check.script)]
+    framework = check.framework.encode()
+    named = [*texts, b"import " + framework] if framework else texts
+    job = job_for(scheduler, task, messages.JOB_SERVE, texts[:1], hash_seed, named)
+    job.flags |= messages.PAIR
+    if job.key.threads:
+        flags &= ~MAY_ASK_AHEAD
+    fields = [texts[1], check.entry_point.encode(), framework, TEST_FLAGS.pack(flags)]
+    job.partner = job_for(scheduler, task, messages.JOB_TEST, fields, hash_seed, key=job.key)
+    job.partner.is_partner = True
+    return job
+
+
+def _test_asked(task: Task) -> Asked:
+    return one_answer(task.limits, TEST_ENDS, is_suite=True, may_ask_ahead=True)
+
+
+def _is_unsure(judged: CheckResult, candidate: Result, test: Result, task: Task) -> bool:
+    """Did the test ask for calls ahead, and may one that the script did not come to have decided how the pair ended?
+    Not where both came to their ends: of the call that was not made, nothing is told then."""
+    if candidate.error or test.error:
+        return False
+    said = test.read(_test_asked(task))
+    if judged.outcome is Outcome.SANDBOX_ERROR:
+        return said.last_kind == messages.AGAIN
+    is_clean = candidate.facts.is_clean and test.facts.is_clean and not candidate.over_cap
+    return bool(said.ahead) and (not is_clean or said.last_kind in (messages.AGAIN, messages.CANDIDATE_GONE))
+
+
 async def _refused(test: Result, task: Task, read: ReadLate) -> CheckResult | None:
     """What is wrong with a script that was run unread, by the test's word, or as read now if the candidate ended before
     that; None if nothing is."""
-    plan = test.read(one_answer(task.limits, TEST_ENDS, is_suite=True)).plan
+    plan = test.read(_test_asked(task)).plan
     if plan is not None:
         return invalid(plan.detail_of(0)) if plan.classes == messages.INVALID else None
     reading = await read()
@@ -117,7 +147,7 @@ def _of_pair(candidate: Result, test: Result, task: Task, framework: str) -> Che
         return served
     if test.facts.killed == messages.KILLED_PARTNER:
         return _gone(served, candidate, "the candidate ended before its test")
-    asked = one_answer(task.limits, TEST_ENDS, is_suite=True)
+    asked = _test_asked(task)
     said, judged = test.read(asked), read_single(test, asked, task.limits)
     kind = said.last_kind
     if kind in _TEST_LEAVES and test.facts.is_clean:

@@ -37,12 +37,18 @@ MAX_MESSAGE = 16 << 20
 MAX_NESTED = 64  # questions that are open at a time
 _PATIENCE_S = 1  # how long threads wait for the end of what the other side calls back
 QUESTION, VALUE, RAISED, TOO_LARGE = b"q", b"v", b"e", b"t"
+# A question of the test that its script has not come to yet; the last word of a test whose script never came to it.
+EARLY_QUESTION, IN_VAIN = b"a", b"u"
 _HEAD = struct.Struct("<II")
 CALL = compile("f(*a, **k)", CHECK, "eval")
 
 
 class Broken(Exception):
     """The conversation cannot go on: the other side is gone, or what it sent is no message."""
+
+
+class Gone(Broken):
+    """The other side is gone. What it said before can still be read."""
 
 
 class Unsent(Exception):
@@ -66,6 +72,8 @@ class Link:
         self._incoming = frames.Incoming(CHANNEL, MAX_MESSAGE + (1 << 20))
         self.more = {}  # type: dict[str, Callable[..., Any]]
         self.before_answer = None  # type: Callable[[], None] | None
+        self.before_early = lambda: None  # type: Callable[[], None]
+        self.was_in_vain = False
 
     # ---- asking ----------------------------------------------------------------------------------------------------
 
@@ -117,8 +125,7 @@ class Link:
 
     def _exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
-        number = self._asked = self._asked + 1
-        self._send(QUESTION, number, [operation, *fields])
+        number = self._asked if self.is_asked(operation, fields) else self.put(QUESTION, operation, fields)
         while True:
             kind, answered, values = self._receive()
             if kind == QUESTION:
@@ -130,6 +137,23 @@ class Link:
                 raise Broken("an answer that is none")
             return kind, values[0]
 
+    def is_asked(self, _operation, _fields):
+        # type: (str, list[Any]) -> bool
+        """Has this been asked already?"""
+        return False
+
+    def put(self, kind, operation, fields):
+        # type: (bytes, str, list[Any]) -> int
+        """Ask a question; its number."""
+        number = self._asked = self._asked + 1
+        self._send(kind, number, [operation, *fields])
+        return number
+
+    def take_back(self):
+        # type: () -> None
+        """The last question was not sent."""
+        self._asked -= 1
+
     # ---- serving ---------------------------------------------------------------------------------------------------
 
     def serve(self):
@@ -139,11 +163,33 @@ class Link:
             while True:
                 try:
                     kind, number, fields = self._receive()
-                    if kind != QUESTION:
+                    if kind == EARLY_QUESTION:
+                        self.before_early()
+                    elif kind != QUESTION:
+                        self.was_in_vain = kind == IN_VAIN
                         return
                     self._answer(number, fields)
+                except Gone:
+                    self.was_in_vain = self._is_told_in_vain()
+                    return
                 except Broken:
                     return
+
+    def _is_told_in_vain(self):
+        # type: () -> bool
+        """Is that the last word of a test that has gone before it could be answered?"""
+        try:
+            return self._receive()[0] == IN_VAIN
+        except Broken:
+            return False
+
+    def hang_up(self):
+        # type: () -> None
+        """The last question was in vain."""
+        try:
+            frames.write_all(CHANNEL, frames.frame([IN_VAIN, _HEAD.pack(0, 0), bytes(8)]))
+        except OSError:
+            pass
 
     def _answer(self, number, fields):
         # type: (int, list[Any]) -> None
@@ -225,7 +271,7 @@ class Link:
         try:
             frames.write_all(CHANNEL, frames.frame([kind, head, body]))
         except OSError as error:
-            raise Broken(str(error)) from None
+            raise Gone(str(error)) from None
 
     def _written(self, values):
         # type: (list[Any]) -> bytes
