@@ -40,7 +40,8 @@ class Checker:
         self._runtime, self._limits = runtime, limits or Limits()
 
     def __call__(self, columns: Columns) -> dict[str, list[Any]]:
-        """The columns of a batch, and those of the verdicts."""
+        """The columns of a batch, and those of the verdicts. Raises DataError for columns that are none."""
+        _check_lengths(columns)
         programs, calls, expected = (_column(columns, name) for name in ("program", "call", "expected"))
         tasks = [
             Task(program, [CallCheck(call, value)], limits=self._limits, runtime=self._runtime)
@@ -87,6 +88,7 @@ class Filter:
 
     def __call__(self, columns: Columns) -> dict[str, list[Any]]:
         """The columns of the pairs of a batch. Raises DataError for a row that cannot be used."""
+        _check_lengths(columns)
         names = list(columns)
         records = [dict(zip(names, row)) for row in zip(*columns.values())]
         items = [candidate(_without_nulls(record), at, at + 1) for at, record in enumerate(records)]
@@ -114,6 +116,13 @@ def _is_kept(result: BadRow | Judged) -> bool:
 def _without_nulls(record: Mapping[str, Any]) -> dict[str, Any]:
     """A column has an item for every row: an absent value is a null there."""
     return {name: value for name, value in record.items() if value is not None}
+
+
+def _check_lengths(columns: Columns) -> None:
+    lengths = {name: len(items) for name, items in columns.items()}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
+        raise DataError(f"columns have an item for each row; the numbers of items differ: {told}")
 
 
 def _column(columns: Columns, name: str) -> Sequence[Any]:

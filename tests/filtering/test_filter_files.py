@@ -61,7 +61,7 @@ def test_what_is_kept_and_what_is_not(tmp_path, client):
             {"code": "def f(text):\n    return text + 'a'", "input": "'bcde'"},
         ],
     )
-    plan = Plan(source, tmp_path / "kept.jsonl", tmp_path / "refused.jsonl")
+    plan = Plan(str(source), str(tmp_path / "kept.jsonl"), tmp_path / "refused.jsonl")  # type: ignore[arg-type]
     summary = filter_file(plan, client)
     kept, refused = read(plan.out), read(plan.rejects)
     assert [(row["id"], row["output"]) for row in kept] == [

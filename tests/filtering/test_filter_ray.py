@@ -31,6 +31,9 @@ def test_checker_adds_the_verdicts(server):
     assert found["error"][3].startswith("the check holds a lone surrogate")  # not "A task without id: "
     with pytest.raises(DataError, match="no column 'call'"):
         Checker(server)({"program": []})
+    for function, names in ((Checker, ("program", "call", "expected")), (Filter, ("code", "input"))):
+        with pytest.raises(DataError, match=f"the numbers of items differ: '{names[0]}' 2, '{names[1]}' 1"):
+            function(server)({name: ["1"] * (2 - bool(at)) for at, name in enumerate(names)})
 
 
 def test_filter_gives_the_pairs_that_pass(server):

@@ -28,7 +28,7 @@ class Plan:
     """One run.
 
     Args:
-        candidates: JSONL or Parquet rows `{code, input}` or `{code, inputs}`.
+        candidates: JSONL or Parquet rows `{code, input}` or `{code, inputs}`. Paths may be given as strings.
         out: where the kept rows go; `.parquet` for Parquet.
         rejects: where the refused rows and the bad ones go; None for nowhere.
         rules: what is refused.
@@ -48,6 +48,12 @@ class Plan:
     resume: bool = False
     restart: bool = False
     checkpoint_s: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("candidates", "out", "rejects"):
+            path = getattr(self, name)
+            if path is not None:
+                object.__setattr__(self, name, Path(path))
 
 
 def filter_file(
