@@ -100,7 +100,7 @@ def test_whatever_is_no_answer_ends_the_conversation(name: str, other: Other):
 
 def test_an_answer_is_one_value_or_exception(other: Other):
     link = end()
-    error = b"X" + u32(1) + b"G" + text("builtins") + text("ValueError") + text("no") + b"j" + u32(0) + b"NN"
+    error = b"X" + u32(1) + b"G" + text("builtins") + text("ValueError") + text("no") + b"j" + u32(0) + b"NNNN"
     other.send(
         message(VALUE, 1, EIGHT),
         message(TOO_LARGE, 2, text("no")),
@@ -112,7 +112,7 @@ def test_an_answer_is_one_value_or_exception(other: Other):
     assert link.ask("names", None) == 8
     assert [record[0] for record in other.got()] == [QUESTION] * 3
     other.send(message(RAISED, 4, error))
-    with pytest.raises((ValueError, Broken)):
+    with pytest.raises(ValueError, match="no"):
         link.ask("names", None)
 
 

@@ -28,7 +28,8 @@ _BUNDLES = "daemon/test_bundles.py -m 'not kernel'"
 _SERIES = "daemon/test_series.py -m 'not kernel'"
 _SEALS = "daemon/test_seals.py -k 'not each_kind and not with_the_rule'"
 _PLAIN = ["cell/test_plain.py", "cell/test_containers.py", "cell/test_arrays.py"]
-_RULES = "cell/test_separated_rules.py"
+_RULES, _OBJECTS = "cell/test_separated_rules.py", "cell/test_separated_objects.py"
+_PROXIES = "cell/test_separated_proxies.py"
 _PAIRS = [
     "mutation/pairs.py", "daemon/test_separated.py -k as_it_stands", "daemon/test_separated_raw.py",
     "daemon/test_separated.py -k 'not as_it_stands'", "idioms/test_idioms.py",
@@ -94,12 +95,12 @@ TESTS = {
     "cruxcell/jobs/separated/ahead.py": ["cell/test_ahead.py", "daemon/test_separated_ahead.py"],
     "cruxcell/jobs/separated/awaiting.py": _PAIRS,
     "cruxcell/jobs/separated/candidate.py": _PAIRS,
-    "cruxcell/jobs/separated/classes.py": [_RULES, *_PAIRS],
+    "cruxcell/jobs/separated/classes.py": [_RULES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/link.py": ["cell/test_link.py", *_PAIRS],
-    "cruxcell/jobs/separated/objects.py": _PAIRS,
+    "cruxcell/jobs/separated/objects.py": [_OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/operations.py": [_RULES, *_PAIRS],
-    "cruxcell/jobs/separated/remote.py": _PAIRS,
-    "cruxcell/jobs/separated/runs.py": _PAIRS,
+    "cruxcell/jobs/separated/remote.py": [_PROXIES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/runs.py": [_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/script.py": [_RULES, *_PAIRS],
     "cruxcell/jobs/separated/test.py": _PAIRS,
     "cruxcell/jobs/pytest_suite.py": ["daemon/test_suites.py"],

@@ -29,7 +29,7 @@ from cruxcell.jobs.separated.classes import (
     stand_in,
     stands_for,
 )
-from cruxcell.jobs.separated.operations import METHODS, SPECIAL, offered
+from cruxcell.jobs.separated.operations import offered
 from cruxcell.protocol import records
 from cruxcell.values.canonical import TooLarge
 from cruxcell.values.containers import Garbled
@@ -113,12 +113,10 @@ class Objects:
     def _write_shared(self, writer, value):
         # type: (Any, Any) -> bool
         """A function or class of the standard library, by its name, if the other side has the same."""
-        module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+        module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)  # type: Any, Any
         if type(value) is METHOD_TYPE:
             module = value.__objclass__.__module__
-        if type(module) is not str or type(name) is not str:
-            return False
-        if name.startswith("_") or found_at(imported(module), name) is not value:
+        if found_at(imported(module), name) is not value:
             return False
         if self.is_test or may_be_named(module, name):
             writer.parts.append(b"G")
@@ -136,9 +134,9 @@ class Objects:
             return
         if not of and self._write_shared(writer, cls):
             return
-        base = None if of == "object" and cls in PLAIN else plain_base(cls)
+        base = None if of == "object" else plain_base(cls)
         bases = [each for each in cls.__bases__ if issubclass(each, BaseException) or not is_stdlib(each)]
-        if base is not None and not any(issubclass(each, base) for each in bases):
+        if base is not None:
             bases.append(base)
         self._write_number(writer, b"K", self.export(cls))
         name = type.__dict__["__name__"].__get__(cls)
@@ -171,8 +169,7 @@ class Objects:
     def _write_exception(self, writer, error, depth):
         # type: (Any, BaseException, int) -> None
         cls = type(error)
-        is_shared = cls.__module__ == "builtins" and may_be_named("builtins", cls.__name__)
-        number = self.export(error) if self.is_test or not is_shared else 0
+        number = self.export(error) if self.is_test or cls.__module__ != "builtins" else 0
         self._write_number(writer, b"X", number)
         self._write_class(writer, cls, depth)
         writer.items((records.message_of(error), len(error.args)), depth)
@@ -189,10 +186,7 @@ class Objects:
 
     def read(self, reader, tag, depth):
         # type: (Any, int, int) -> Any
-        found = _READ.get(tag)
-        if found is None:
-            raise Garbled("an unknown tag")
-        return found(self, reader, depth)
+        return _READ[tag](self, reader, depth)
 
     def _read_own(self, reader, _depth):
         # type: (Any, int) -> Any
@@ -208,7 +202,7 @@ class Objects:
         if self.is_test and not may_be_named(module, name):
             raise Garbled("a name that may not be asked for")
         found = found_at(__import__(module, None, None, ["*"]), name)
-        if self.is_test and type(found) is MODULE_TYPE:
+        if type(found) is MODULE_TYPE:
             raise Garbled("a module")
         return found
 
@@ -224,10 +218,10 @@ class Objects:
         if number in self._classes or len(self._classes) >= MAX_CLASSES:
             raise Garbled("a class that cannot be")
         name, count = read_text(reader), reader.value(depth)
-        if type(count) is not int or not 0 <= count <= 64:
+        if not 0 <= count <= 64:
             raise Garbled("a class that cannot be")
         bases = tuple([self._base(reader.value(depth + 1)) for _ in range(count)])
-        offers = [each for each in read_text(reader).split("\0") if each in SPECIAL or each in METHODS]
+        offers = read_text(reader).split("\0")
         overrides = [each for each in read_text(reader).split("\0") if each in CHANGES]
         stand = stand_in(read_text(reader), self.is_test)
         if isinstance(stand, type) and issubclass(stand, BaseException):
@@ -243,8 +237,7 @@ class Objects:
 
     def _base(self, cls):
         # type: (Any) -> Any
-        is_base = cls in PLAIN or (isinstance(cls, type) and issubclass(cls, (BaseException, remote.RemoteBase)))
-        if not is_base or cls is bool:
+        if cls not in PLAIN and not issubclass(cls, (BaseException, remote.RemoteBase)):
             raise Garbled("a base that cannot be")
         return cls
 
@@ -268,7 +261,7 @@ class Objects:
         if len(self._imports) + len(self._kept) >= MAX_OBJECTS:
             raise Garbled("more objects than may be")
         remote.give_number(value, number)
-        if weak and type(value) is not remote.RemoteType and type(type(value)) is remote.RemoteType:
+        if weak and type(type(value)) is remote.RemoteType:
             self.dead = [each for each in self.dead if each != number] if number in self.dead else self.dead
             self._imports[number] = _weakref.ref(value, lambda _: self._died(number))
         else:
@@ -306,17 +299,17 @@ class Objects:
         value = reader.value(depth + 1)
         if type(value) is not base:
             raise Garbled("a value that is not what its class says")
-        if found is not None and type(found) is cls:
+        if type(found) is cls:
             return found
         return self._introduce(number, base.__new__(cls, value), False)
 
     def _read_exception(self, reader, depth):
         # type: (Any, int) -> Any
         number, cls = reader.u32(), reader.value(depth + 1)
-        if not isinstance(cls, type) or not issubclass(cls, BaseException):
+        if not issubclass(cls, BaseException):
             raise Garbled("an exception that cannot be")
         text, count = read_text(reader), reader.value(depth)
-        if type(count) is not int or not 0 <= count <= 1 << 16:
+        if not 0 <= count <= 1 << 16:
             raise Garbled("an exception that cannot be")
         arguments = [reader.value(depth + 1) for _ in range(count)]
         made_of, more = reader.value(depth), reader.value(depth)

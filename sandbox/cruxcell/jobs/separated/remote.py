@@ -80,7 +80,7 @@ class RemoteType(type):
     @property
     def __doc__(cls):  # type: ignore[override]
         # type: () -> Any
-        return connection[0].ask("get", cls, "__doc__") if _finished and "_remote_class" in vars(cls) else None
+        return connection[0].ask("get", cls, "__doc__") if "_remote_class" in vars(cls) else None
 
     def __iter__(cls):
         # type: () -> Any
@@ -225,8 +225,6 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
         method = _special(each, is_test, is_run)
         if method is not None:
             namespace[each] = method
-    if is_test and "__iter__" in namespace:
-        namespace["__contains__"] = _contains
     if stands_for is not None:
         namespace["__class__"] = property(lambda _self: stands_for)
     return type.__new__(RemoteType, name, family, namespace)
@@ -246,6 +244,8 @@ def _special(name, is_test, is_run):
         if is_run:
             return throw if name == "throw" else step_of(name)
         return _method(name)
+    if name == "__contains__" and is_test:
+        return _contains
     if name in ARITHMETIC and is_test:
         return _arithmetic(name)
     return _forward(name) if not is_test and (name in OF_THE_TEST or name in ARITHMETIC) else None

@@ -1,0 +1,353 @@
+"""What a proxy of a separated script asks the other half, and what it decides here."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Callable, Container, Iterator
+from typing import Any
+
+import pytest
+from cruxcell.jobs.separated import remote, runs
+from cruxcell.jobs.separated.remote import RemoteBase, RemoteObject, RemoteType, make_class
+
+Answer = Callable[..., Any]
+
+
+class Other:
+    """The other half, which answers each question with what stands for its operation, or `answer` makes of it."""
+
+    def __init__(self, is_test: bool = True) -> None:
+        self.is_test = is_test
+        self.asked: list[tuple[Any, ...]] = []
+        self.answers: dict[str, Any] = {}
+        self.ended: list[Any] = []
+        self.is_own = False
+        self.last = 0
+
+    def ask(self, operation: str, *fields: object) -> Any:
+        self.asked.append((operation, *fields))
+        answer = self.answers.get(operation, 8)
+        if isinstance(answer, list):
+            answer = answer.pop(0)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def call(self, target: object, arguments: object, keywords: object) -> Any:
+        return self.ask("call", target, arguments, keywords)
+
+    def may_end(self, ends: object) -> None:
+        self.ended.append(ends)
+
+    def made_by_itself(self, _error: object, _traceback: object) -> bool:
+        return self.is_own
+
+    def cls(self, *bases: type, offers: str = "", overrides: str = "", stands: type | None = None) -> Any:
+        self.last += 1
+        return make_class("A", self.last, bases, offers.split(), overrides.split(), stands)
+
+    def thing(self, offers: str = "", **options: Any) -> Any:
+        """An opaque object."""
+        made = object.__new__(self.cls(offers=offers, **options))
+        remote.give_number(made, 7)
+        return made
+
+
+@pytest.fixture(params=[True, False], ids=["test", "candidate"])
+def either(request: pytest.FixtureRequest) -> Iterator[Other]:
+    before, runs.connection[:] = list(runs.connection), [Other(request.param)]
+    yield runs.connection[0]
+    runs.connection[:] = before
+
+
+@pytest.fixture
+def other() -> Iterator[Other]:
+    before, runs.connection[:] = list(runs.connection), [Other()]
+    yield runs.connection[0]
+    runs.connection[:] = before
+
+
+# ---- classes ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_class_of_the_program_cannot_be_subclassed(other: Other):
+    with pytest.raises(TypeError, match="cannot be subclassed"):
+        type("Mine", (other.cls(),), {})
+
+
+def test_what_a_class_is_asked(either: Other):
+    cls = either.cls()
+    assert (cls.name, cls.__doc__, cls(1, a=2), list(zip([1], "a"))) == (8, 8, 8, [(1, "a")])
+    cls.name = 3
+    del cls.name
+    assert either.asked == [
+        ("get", cls, "name"), ("get", cls, "__doc__"), ("call", cls, (1,), {"a": 2}), ("set", cls, "name", 3),
+        ("del", cls, "name"),
+    ]  # fmt: skip
+    assert (bool(cls), RemoteBase.__class__) == (True, RemoteType)
+    for name in ("__array_struct__", "__abstractmethods__"):
+        with pytest.raises(AttributeError, match=name):
+            getattr(cls, name)
+    assert len(either.asked) == 5
+
+
+def test_what_abc_notes_of_a_class_stays_here(other: Other):
+    cls = other.cls()
+    cls._abc_impl = 1
+    cls.__abstractmethods__ = frozenset()
+    assert (vars(cls)["_abc_impl"], other.asked) == (1, [])
+
+
+def test_proxies_have_no_documentation_of_this_half(other: Other):
+    assert (RemoteObject.__doc__, other.asked) == (None, [])
+
+
+def test_fields_of_a_dataclass(either: Other):
+    thing = either.thing()
+    either.answers["fields"] = [[("a", "_FIELD", True, True, True), ("b", "nonsense", True, False, True)]] * 3
+    if not either.is_test:
+        assert not dataclasses.is_dataclass(thing)
+        return
+    found = {each.name: each.repr for each in dataclasses.fields(thing)}
+    assert found == {"a": True, "b": False}
+    for wrong in (None, 8, (("a", "_FIELD", True, True, True),)):
+        either.answers["fields"] = wrong
+        assert not dataclasses.is_dataclass(thing)
+    asked = len(either.asked)
+    assert not hasattr(RemoteObject, "__dataclass_fields__")
+    assert len(either.asked) == asked
+
+
+# ---- objects ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_an_object_is_asked(either: Other):
+    thing = either.thing("__len__ __call__ __str__ __getitem__ close")
+    either.answers.update(special=3)
+    thing.name = thing.__dict__
+    del thing.name
+    assert (len(thing), thing[0], thing(1), thing.close(2)) == (3, 3, 8, 8)
+    kinds = [each[:1] + each[2:3] for each in either.asked]
+    assert kinds == [
+        ("get", "__dict__"), ("set", "name"), ("del", "name"), ("special", "__len__"), ("special", "__getitem__"),
+        ("call", (1,)), ("get", "close"), ("call", (2,)),
+    ]  # fmt: skip
+    with pytest.raises(AttributeError, match="__array__"):
+        thing.__array__
+    assert thing != 8
+    assert len({thing, thing}) == 1
+
+
+def test_the_test_asks_no_question_that_holds_the_answer(either: Other):
+    thing = either.thing("__eq__ __lt__ __contains__ __hash__ __radd__ __add__ __abs__ __neg__ nonsense")
+    special = {"__eq__", "__lt__", "__contains__", "__hash__", "__radd__", "__add__", "__abs__", "__neg__"}
+    assert special & set(vars(type(thing))) == ({"__add__", "__neg__", "__contains__"} if either.is_test else special)
+    if not either.is_test:
+        assert (thing + 8, either.asked[-1][2:]) == (8, ("__add__", 8))
+    assert "nonsense" not in vars(type(thing))
+
+
+def test_arithmetic_is_between_objects_and_gives_one(other: Other):
+    one, two = other.thing("__add__ __neg__"), other.thing("__add__")
+    with pytest.raises(TypeError, match="unsupported operand"):
+        one + 8
+    assert other.asked == []
+    with pytest.raises(TypeError, match="is for the candidate to say"):
+        one + two
+    other.answers["special"] = two
+    assert (one + two, -one) == (two, two)
+    other.answers["special"] = NotImplemented
+    with pytest.raises(TypeError, match="unsupported operand"):
+        one + two
+
+
+def test_what_is_in_an_object_is_found_here(either: Other):
+    equal = type("Equal", (), {"__eq__": lambda _self, other: other == 2, "__hash__": None})()
+    nan = float("nan")
+    thing = either.thing("__iter__ __contains__")
+    if not either.is_test:
+        either.answers["special"] = True
+        assert (7 in thing, either.asked) == (True, [("special", thing, "__contains__", 7)])
+        return
+    either.answers["special"] = [[1, 2], [1, 2], [nan], [1], [1]]
+    assert [each in thing for each in (2, equal, nan, 2)] == [True, True, True, False]
+    iterable = either.thing("__iter__")
+    assert 1 in iterable
+    assert all(each[2] == "__iter__" and len(each) == 3 for each in either.asked)
+    assert [isinstance(each, Container) for each in (thing, iterable)] == [True, False]
+
+
+def test_what_an_object_says_it_is_of(other: Other):
+    thing = other.thing(stands=map)
+    assert (isinstance(thing, map), isinstance(other.thing(), map), type(thing).__name__) == (True, False, "A")
+
+
+def test_an_iterator_is_its_own(other: Other):
+    iterator, iterable = other.thing("__iter__ __next__"), other.thing("__iter__")
+    other.answers["special"] = [iterator, [1, 2]]
+    assert iter(iterable) is iterator
+    assert list(iterable) == [1, 2]
+
+
+# ---- values and errors -----------------------------------------------------------------------------------------------
+
+
+def test_a_value_answers_for_itself(either: Other):
+    cls = either.cls(list, offers="__len__ __iter__ __eq__ __call__ __str__", overrides="append")
+    value = cls.__new__(cls)
+    list.extend(value, [1])
+    remote.give_number(value, 7)
+    assert (value == [1], len(value), list(value), either.asked) == (True, 1, [1], [])
+    value.append(2)
+    assert [each[0] for each in either.asked] == ["get", "call"]
+    sub = either.cls(cls)
+    assert (sub.__mro__[1], issubclass(sub, list)) == (cls, True)
+    mixed = either.cls(either.cls(), list)
+    assert (issubclass(mixed, RemoteObject), issubclass(mixed, list)) == (False, True)
+
+
+def test_an_error_tells_what_it_told(either: Other):
+    cls = either.cls(ValueError, offers="__str__ __call__ __enter__", overrides="append")
+    made: Any = cls.__new__(cls, 8)
+    assert {"append", "__call__", "__enter__"}.isdisjoint(vars(cls))
+    assert (str(made), repr(made)) == ("", "A(8)")
+    BaseException.__setattr__(made, "_remote_text", "eight")
+    BaseException.__setattr__(made, "_remote_repr", "<eight>")
+    assert (str(made), repr(made), either.asked) == ("eight", "<eight>", [])
+    made.__notes__ = ["a"]
+    assert (vars(made)["__notes__"], either.asked) == (["a"], [])
+    made.code = 3
+    thing = either.thing()
+    thing.__wrapped__ = 4
+    assert [each[0::2] for each in either.asked] == [("set", "code"), ("set", "__wrapped__")]
+
+
+def test_copies_are_the_candidate_s(either: Other):
+    thing = either.thing()
+    if either.is_test:
+        assert (thing.__copy__(), thing.__deepcopy__({})) == (8, 8)
+        assert [each[0::2] for each in either.asked] == [("copy", False), ("copy", True)]
+    else:
+        with pytest.raises(TypeError, match="cannot be copied"):
+            thing.__copy__()
+
+
+# ---- what runs in steps ----------------------------------------------------------------------------------------------
+
+
+def test_a_step_of_a_generator_is_a_call_and_one_of_an_awaitable_is_driven(either: Other):
+    either.answers["get"] = either.cls()
+    generator = either.thing("__iter__ __next__ send throw close")
+    generator.send(1)
+    assert [each[0] for each in either.asked] == ["get", "call"]
+    assert either.ended == [StopIteration]
+    del either.asked[:]
+    awaitable = either.thing("__await__ send")
+    awaitable.send(1)
+    assert [each[0] for each in either.asked] == (["drive"] if either.is_test else ["get", "call"])
+    del either.asked[:]
+    either.thing("send").send(1)
+    assert ([each[0] for each in either.asked], len(either.ended)) == (["get", "call"], 2)
+
+
+FAILED, MISSING = AssertionError("7 is expected"), KeyError("a")
+
+
+def blamed(error: BaseException) -> BaseException:
+    """That error as one that was raised here."""
+    try:
+        raise error
+    except BaseException as raised:
+        return raised
+
+
+@pytest.mark.parametrize(
+    ("is_own", "error", "says", "is_dealt_with"),
+    [
+        (True, MISSING, True, True),
+        (True, MISSING, False, False),
+        (False, MISSING, True, False),
+        (False, FAILED, True, False),
+        (True, None, True, False),
+    ],
+)
+def test_a_context_manager_deals_with_what_the_script_raised_by_itself(
+    either: Other, is_own: bool, error: BaseException | None, says: bool, is_dealt_with: bool
+):
+    manager = either.thing("__enter__ __exit__ __aexit__")
+    either.is_own, either.answers["special"] = is_own, says
+    assert manager.__exit__(type(error), error, None) is (is_dealt_with if either.is_test else says)
+    told = either.asked[0][4]
+    assert told is error if error is not FAILED or not either.is_test else told.args == ()
+
+    async def waits() -> bool:
+        return says
+
+    if either.is_test:
+        either.answers["special"] = waits()
+        with pytest.raises(StopIteration) as info:
+            manager.__aexit__(type(error), error, None).send(None)
+        assert info.value.value is is_dealt_with
+
+
+@pytest.mark.parametrize(
+    ("is_own", "error", "goes_on"),
+    [
+        (True, blamed(KeyError("a")), False),
+        (False, blamed(KeyError("a")), True),
+        (False, KeyError("a"), False),
+        (True, AssertionError("7 is expected"), True),
+        (True, KeyError, False),
+    ],
+)
+@pytest.mark.parametrize("ends", [False, True])
+def test_what_is_thrown_into_a_generator_goes_on_unless_it_is_the_script_s(
+    either: Other, is_own: bool, error: Any, goes_on: bool, ends: bool
+):
+    generator = either.thing("__next__ throw")
+    either.is_own = is_own
+    either.answers["call"] = StopIteration() if ends else 5
+    expected: Any = type(error) if goes_on and either.is_test and not isinstance(error, type) else StopIteration
+    if expected is not StopIteration or ends:
+        with pytest.raises(expected) as info:
+            generator.throw(error)
+        assert expected is StopIteration or info.value is error
+    else:
+        assert generator.throw(error) == 5
+    (told,) = either.asked[-1][2]
+    assert told is error if type(error) is not AssertionError or not either.is_test else told.args == ()
+
+
+def test_what_is_awaited_is_stepped_until_its_end(other: Other):
+    awaited = other.thing("__await__")
+    other.answers["drive"] = [None, None, StopIteration(7)]
+
+    async def waits() -> object:
+        return await awaited
+
+    assert asyncio.run(waits()) == 7
+    assert [each[2:] for each in other.asked] == [("send", None)] * 3
+
+
+def test_what_is_thrown_into_an_await_is_thrown_there(other: Other):
+    run = runs.await_(other.thing("__await__"))
+    other.answers["drive"] = [None, StopIteration(7)]
+    run.send(None)
+    with pytest.raises(StopIteration) as info:
+        run.throw(KeyError("a"))
+    assert (info.value.value, other.asked[-1][2]) == (7, "throw")
+    run = runs.await_(other.thing("__await__"))
+    other.answers["drive"] = [None]
+    run.send(None)
+    asked = len(other.asked)
+    run.close()
+    assert len(other.asked) == asked
+
+
+def test_the_next_item_may_be_none(other: Other):
+    step = other.thing("__anext__").__anext__().__await__()
+    other.answers.update(special=other.thing("__await__"), drive=StopIteration(7))
+    with pytest.raises(StopIteration):
+        step.send(None)
+    assert other.ended == [StopAsyncIteration, (StopIteration, StopAsyncIteration)]
