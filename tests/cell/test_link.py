@@ -161,11 +161,33 @@ def test_it_serves_until_the_other_end_hangs_up_or_says_nonsense(other: Other):
     link.serve()
 
 
+def test_half_a_head_is_nonsense(other: Other):
+    other.send(frames.frame([QUESTION, u32(1), u32(0, 2) + text("names") + b"N"]))
+    end(is_test=False).serve()
+
+
+def test_what_memory_does_not_hold_is_not_sent_either(other: Other, monkeypatch: pytest.MonkeyPatch):
+    def fails(*_: object) -> None:
+        raise MemoryError
+
+    link = end()
+    monkeypatch.setattr(link, "_written", fails)
+    with pytest.raises(Unsent, match="MemoryError"):
+        link.ask("names", None)
+
+
+def test_a_thread_that_has_ended_waits_for_nobody():
+    thread = threading.Thread(target=lambda: None)
+    thread.start()
+    thread.join()
+    assert links._waits(thread.ident or 0) is False
+
+
 def test_what_is_too_large_is_not_sent(other: Other, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(links, "MAX_MESSAGE", 100)
     link = end()
     kept = ["x" * 200]
-    with pytest.raises(Unsent):
+    with pytest.raises(Unsent, match="the value"):
         link.ask("names", kept)
     assert (other.got(), link.containers.entries) == ([], {})
     link.more["much"] = lambda _target: "x" * 200

@@ -98,7 +98,7 @@ class Link:
     def take_turn(self):
         # type: () -> None
         """Called with the line held: wait until this thread may ask."""
-        while self._inside and self._is_outside():
+        while self._is_outside():
             self._pause()
 
     def _is_outside(self):
