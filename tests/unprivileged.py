@@ -40,7 +40,7 @@ def become(*, deny_namespaces: bool = True) -> None:
     """Makes the calling process an ordinary user's without capabilities or namespaces. There is no way back."""
     if os.geteuid() == 0:
         _make_interpreter_reachable()
-        folder = Path(tempfile.gettempdir(), f"unprivileged-{NOBODY}")
+        folder = Path(tempfile.gettempdir(), f"u{NOBODY}")  # short: it holds unix sockets
         folder.mkdir(mode=0o700, exist_ok=True)
         os.chown(folder, NOBODY, NOBODY)
         os.environ.update(HOME=str(folder), TMPDIR=str(folder), HYPOTHESIS_STORAGE_DIRECTORY=str(folder / "hypothesis"))

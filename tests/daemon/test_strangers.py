@@ -299,6 +299,7 @@ def test_ports_in_use_are_one_sentence(tmp_path):
             (["--listen", "127.0.0.1:99999"], "--listen 127.0.0.1:99999: a port is from 0 to 65535\n"),
             (["--listen", "127.0.0.1:-1"], "--listen 127.0.0.1:-1: a port is from 0 to 65535\n"),
             (["--listen", "127.0.0.1:nine"], "127.0.0.1:nine: it must be HOST:PORT or unix:PATH\n"),
+            (["--listen", f"unix:/tmp/{'s' * 103}"], "the path of a unix socket has 107 bytes at most, this one 108\n"),
             (["--listen", f"unix:{tmp_path}/none/s"], f"unix:{tmp_path}/none/s: {tmp_path}/none is not a folder\n"),
             (["--listen", f"unix:{tmp_path}/s", "--metrics-port", str(port)], "cannot serve metrics on"),
         )

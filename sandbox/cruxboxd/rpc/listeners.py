@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import os
 import socket
 import ssl
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from cruxboxd.tenancy.identity import WatchedFiles
 log = logging.getLogger(__name__)
 
 _LARGEST_PORT = 65_535
+_LONGEST_PATH = 107  # bytes of a unix socket's path: what the kernel has room for
 
 
 def listen(server: grpc.aio.Server, config: Config) -> None:
@@ -75,6 +77,8 @@ def _cause(address: str) -> str:
     """Why an address cannot be bound, found by binding a plain socket: gRPC does not return the reason."""
     if is_unix(address):
         path = _path_of(address)
+        if len(os.fsencode(path)) > _LONGEST_PATH:
+            return f"the path of a unix socket has {_LONGEST_PATH} bytes at most, this one {len(os.fsencode(path))}"
         return "in use or not permitted" if path.parent.is_dir() else f"{path.parent} is not a folder"
     host, _, port = address.removeprefix("ipv4:").removeprefix("ipv6:").rpartition(":")
     try:
