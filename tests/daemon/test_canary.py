@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 
 import pytest
 from cruxboxd.judging.outcomes import CheckResult, Outcome
 from cruxboxd.judging.tasks import Task
+from cruxboxd.selftest import canary
 from cruxboxd.selftest.canary import Canaries
 from support.daemons import Served
 from support.waiting import until
@@ -80,3 +82,16 @@ async def test_a_red_canary_says_where_it_waited(caplog):
     first, second = [record for record in caplog.records if record.message == "canary is red"][:2]
     assert (first.waited_ms, first.wall_ms, first.attempts, first.busy, first.slow) == (7000, 1000, 3, 8, 8)
     assert (second.outcome, second.busy) == ("none", 8)
+
+
+async def test_a_late_canary_says_so_while_it_waits(caplog, monkeypatch):
+    class Slow(Answers):
+        async def judge(self, tasks: Sequence[Task], emit) -> None:
+            await emit(tasks[0], tasks[0].checks[0], CheckResult(P), None)
+            while not caplog.records:
+                await asyncio.sleep(0.001)
+
+    monkeypatch.setattr(canary, "_LATE_S", 0.001)
+    await Canaries(Slow(), "python", 1.0, lambda *_: None, lambda: {"busy": 8}).send()
+    assert caplog.records[0].message == "a canary is late"
+    assert (caplog.records[0].late, caplog.records[0].busy) == (["fail", "forgery"], 8)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from cruxboxd.tenancy.tenants import HOUSE
 from cruxcell.protocol import messages
 from made_up_zygotes import DONE, KEY, LIMITS, MIB, OTHER, Daemon, Told, Zygote, job, made_up, settle  # noqa: F401 - a fixture
 
@@ -98,7 +99,10 @@ async def test_who_holds_too_many_slow_workers_starts_nothing():
         zygote.slow = True
     await daemon.put(job("a"))
     assert daemon.scheduler.depth == 1
-    assert daemon.scheduler.where()["held_back"] == ["a"]
+    await daemon.put(job(HOUSE), job(HOUSE))
+    where = daemon.scheduler.where()
+    assert (where["held_back"], where["has_memory"], where["has_room"]) == (["a"], True, True)
+    assert where["canaries"] == {"waiting": 2, "out": 0, "held": 0}
 
 
 async def test_beside_other_tenants_a_worker_is_modest():

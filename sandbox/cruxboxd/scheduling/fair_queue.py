@@ -229,6 +229,12 @@ class FairQueue:
         following = [job for queue in queues for job in islice(chain(queue.interactive, queue.bulk), _LOOK_AHEAD)]
         return sum(job.key == key for job in following)
 
+    def of(self, name: str) -> dict[str, int]:
+        """A tenant's jobs: how many wait, have been handed out, or have nowhere to put their verdicts."""
+        queue = self._queues.get(name) or TenantQueue(Tenant(name))
+        waiting = len(queue.interactive) + len(queue.bulk)
+        return {"waiting": waiting, "out": len(queue.out), "held": len(queue.held)}
+
     @property
     def age_s(self) -> float:
         """How long the oldest waiting job has waited."""

@@ -23,7 +23,7 @@ from cruxboxd.scheduling.fleet import Fleet
 from cruxboxd.scheduling.slow_share import SlowShare
 from cruxboxd.settings.config import Config
 from cruxboxd.shared.observer import Observer
-from cruxboxd.tenancy.tenants import Tenant, TenantOf
+from cruxboxd.tenancy.tenants import HOUSE, Tenant, TenantOf
 from cruxboxd.zygotes.jobs import Job, Result, current_outlet
 from cruxboxd.zygotes.retry import RETRY
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds, ZygoteSetup
@@ -159,6 +159,9 @@ class Scheduler:
             "starting": self._fleet.starting,
             "busy": self.busy,
             "slow": len(self._fleet.slow),
+            "has_room": self._fleet.has_room,
+            "has_memory": self._has_memory,
+            "canaries": self._queue.of(HOUSE),
             "held_back": sorted(self._crowders()),
         }
 

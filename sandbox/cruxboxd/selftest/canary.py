@@ -3,7 +3,7 @@
 If `pass` does not pass or `fail` passes, verdicts are wrong or missing. If `forgery` passes, a candidate can make a
 wrong answer pass; it fails for no other reason, such as a late answer. `scheduling` runs no check: it fails while
 work waits that nothing holds back, which none of the daemon's own checks would notice. A failed canary logs how long
-it waited for a worker, and the state of the scheduler.
+it waited for a worker, and the state of the scheduler. One that is late logs that while it waits.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from cruxboxd.tenancy.tenants import HOUSE
 log = logging.getLogger(__name__)
 
 _ANSWER_WITHIN_S = 30.0
+_LATE_S = 5.0
 _STALLED_S = 5.0  # seconds for which work may wait although nothing holds it back
 _LIMITS = Limits(cpu_ms=2_000, wall_ms=10_000, memory_bytes=256 << 20, steps=1_000_000, output_bytes=1 << 16)
 _FORGER = """\
@@ -71,12 +72,15 @@ class Canaries:
         async def emit(task: Task, _ask: Check, judged: CheckResult, _second: CheckResult | None) -> None:
             found[task.id] = judged
 
+        late = asyncio.get_running_loop().call_later(_LATE_S, self._say_late, found)
         try:
             await within(_ANSWER_WITHIN_S, self._judge.judge(list(self._tasks.values()), emit))
         except asyncio.TimeoutError:
             log.warning("a canary was not answered in time", extra={"seconds": _ANSWER_WITHIN_S})
         except Exception:
             log.exception("a canary could not be judged")
+        finally:
+            late.cancel()
         where = self._where()
         for name, judged in found.items():
             self._judge_canary(name, judged, where)
@@ -85,6 +89,10 @@ class Canaries:
         if isinstance(stalled_s, float) and stalled_s > _STALLED_S:
             log.error("canary is red", extra={"canary": "scheduling", **where})
         return {name: judged.outcome if judged else None for name, judged in found.items()}
+
+    def _say_late(self, found: dict[str, CheckResult | None]) -> None:
+        names = [name for name, judged in found.items() if judged is None]
+        log.warning("a canary is late", extra={"late": names, "seconds": _LATE_S, **self._where()})
 
     def _judge_canary(self, name: str, judged: CheckResult | None, where: dict[str, object]) -> None:
         outcome = judged.outcome if judged else None
