@@ -23,6 +23,15 @@ def test_an_array_keeps_size_and_type(now: Any):
     assert list(value) == [0, 1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize(
+    "value", [numpy.str_(""), numpy.bytes_(b""), numpy.zeros((2, 0)), numpy.zeros((1, 2), "U1")[:0]]
+)
+def test_what_has_no_bytes_crosses(value: Any):
+    found: Any = transfer.decode(transfer.encode(value, ROOM))
+    assert type(found) is type(value)
+    assert (found.shape, found.dtype) == (value.shape, value.dtype)
+
+
 @pytest.mark.parametrize("name", [plain("<i4,(1,)i4"), b"t" + u32(1) + plain("<") + u32(2)], ids=["text", "tuple"])
 def test_numpy_parses_no_list_of_fields(name: bytes, monkeypatch: pytest.MonkeyPatch):
     def parse(_text: object) -> None:

@@ -225,6 +225,9 @@ def test_what_a_class_offers_is_what_object_does_not_have():
     assert operations.offered(object) == []
 
 
+Pair = collections.namedtuple("Pair", "x y")
+
+
 class Mine:
     """Of the script."""
 
@@ -304,6 +307,11 @@ except ValueError as caught:
         (mock.Mock(), "assert_called_with", False),
         (mock.Mock(), "call_args", False),
         (type("frame", (), {"__module__": "__main__", "data": 1})(), "data", True),
+        (Pair(1, 2), "_replace", True),
+        (Pair, "_fields", True),
+        (Pair(1, 2), "_data", False),
+        (Mine(), "_replace", False),
+        (Mine, "_fields", False),
     ],
 )
 def test_what_a_candidate_may_read_of_the_test_s(target: object, name: str, may: bool):

@@ -95,3 +95,30 @@ def test_a_suite_apart_from_its_program_asks_what_an_object_of_a_package_is(clie
     )
     [verdict] = client.check([Task(program, [ScriptCheck(script, "f")], runtime="sci", limits=LIMITS)])
     assert (verdict.outcome.name, verdict.assurance) == (outcome, Assurance.SEPARATED), verdict
+
+
+# pandas brings tzdata, which the host may not have.
+ZONES = """
+from datetime import datetime
+from zoneinfo import ZoneInfo
+def f(d, name):
+    assert isinstance(d, datetime) and str(d.tzinfo) == "Asia/Tokyo"
+    return d.astimezone(ZoneInfo(name)), ZoneInfo(name)
+"""
+OF_ZONES = """
+from datetime import datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+d = datetime(2020, 1, 1, 9, tzinfo=ZoneInfo("Asia/Tokyo"))
+got, zone = f(d, "Europe/Paris")
+assert got == d == datetime(2020, 1, 1, tzinfo=timezone.utc) and got != d + timedelta(1)
+assert type(got) is datetime and got.isoformat() == "2020-01-01T01:00:00+01:00"
+assert got.tzinfo is zone is ZoneInfo("Europe/Paris")
+"""
+
+
+def test_times_of_zones_are_values_in_a_separated_script(client: Client):
+    tasks = [
+        Task(each, [ScriptCheck(OF_ZONES)], runtime="sci", limits=LIMITS) for each in (ZONES, ZONES[:-1] + "[::-1]")
+    ]
+    verdicts = client.check(tasks)
+    assert [verdict.passed for verdict in verdicts] == [True, False], verdicts

@@ -28,7 +28,7 @@ def write(writer, value, depth):
     module = kind.__module__
     if module == "builtins":
         found = _of_builtins(kind, value)
-    elif module in ("collections", "decimal", "fractions", "datetime", "uuid"):
+    elif module in ("collections", "decimal", "fractions", "datetime", "uuid", "zoneinfo"):
         loaded = sys.modules.get(module)
         if getattr(loaded, kind.__name__, None) is not kind:
             return False
@@ -64,8 +64,14 @@ def _of_builtins(kind, value):
 
 def _zone(value):
     # type: (Any) -> bool
-    """Is the time zone one of fixed offset, or none?"""
-    return value.tzinfo is None or type(value.tzinfo) is sys.modules["datetime"].timezone
+    """Is the time zone one of fixed offset, or one that has a name, or none?"""
+    zone = value.tzinfo
+    return zone is None or type(zone) is sys.modules["datetime"].timezone or (_is_named(zone) and zone.key is not None)
+
+
+def _is_named(zone):
+    # type: (Any) -> bool
+    return type(zone) is getattr(sys.modules.get("zoneinfo"), "ZoneInfo", None)
 
 
 _PARTS = {
@@ -97,6 +103,7 @@ _PARTS = {
     ),
     "timedelta": lambda value: (b"e", (value.days, value.seconds, value.microseconds)),
     "timezone": lambda value: (b"z", (value.utcoffset(None), value.tzname(None))),
+    "ZoneInfo": lambda value: (b"Z", (value.key,)) if value.key is not None else None,
     "UUID": lambda value: (b"u", (value.int,)),
     "deque": lambda _value: (b"q", ()),
 }  # type: dict[str, Any]
@@ -154,7 +161,7 @@ def _zoned(values):
     """(values, time zone, fold) of the parts of a time."""
     datetime = __import__("datetime")
     *numbers, zone, fold = values
-    if zone is not None and type(zone) is not datetime.timezone:
+    if zone is not None and type(zone) is not datetime.timezone and not _is_named(zone):
         raise ValueError("a time zone that cannot be")
     return _typed(numbers, *[int] * len(numbers)), zone, _typed([fold], int)[0]
 
@@ -179,6 +186,15 @@ def _timezone(values):
     return made if made.tzname(None) == name else datetime.timezone(offset, name)
 
 
+def _named_zone(values):
+    # type: (list[Any]) -> Any
+    (key,) = _typed(values, str)
+    try:
+        return __import__("zoneinfo").ZoneInfo(key)
+    except (ImportError, KeyError, OSError):
+        raise ValueError("a time zone that there is not") from None
+
+
 _MAKERS = {
     b"s": lambda values: slice(*_typed(values, type(None), type(None), type(None))),
     b"m": lambda values: memoryview(*_typed(values, bytes)),
@@ -192,6 +208,7 @@ _MAKERS = {
     b"T": _datetime,
     b"e": lambda values: __import__("datetime").timedelta(*_typed(values, int, int, int)),
     b"z": _timezone,
+    b"Z": _named_zone,
     b"u": lambda values: __import__("uuid").UUID(int=_typed(values, int)[0]),
     b"a": lambda values: _array(values)[()],
 }  # type: dict[bytes, Any]
@@ -254,6 +271,8 @@ def _array(parts):
         return made.reshape(shape)
     if type(data) is not bytes:
         raise ValueError("an array of what cannot be")
+    if not dtype.itemsize:  # of empty texts
+        return numpy.zeros(shape, dtype)
     return numpy.frombuffer(bytearray(data), dtype=dtype).reshape(shape)
 
 

@@ -7,7 +7,7 @@ from _thread import get_ident as _get_ident
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.awaiting import Awaited
-from cruxcell.jobs.separated.link import CALL, Link, connect
+from cruxcell.jobs.separated.link import CALL, Link, connect, copied
 from cruxcell.namespace import module_namespace, set_recursion_depth
 from cruxcell.protocol import messages, records
 
@@ -95,9 +95,7 @@ class _Server:
 
     def copy(self, target, is_deep):
         # type: (Any, bool) -> Any
-        import copy
-
-        return self.run(copy.deepcopy if is_deep else copy.copy, [target], {})
+        return self.run(copied, [target, is_deep], {})
 
     def names(self, _target):
         # type: (object) -> list[str]

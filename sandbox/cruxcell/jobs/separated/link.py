@@ -327,6 +327,13 @@ class Link:
         return value
 
 
+def copied(target, is_deep):
+    # type: (Any, object) -> Any
+    import copy
+
+    return (copy.deepcopy if is_deep else copy.copy)(target)
+
+
 def _waits(thread):
     # type: (int) -> bool
     """Is a thread in the midst of what `threading` does, which is waiting for another?"""

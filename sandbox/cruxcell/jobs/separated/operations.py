@@ -40,6 +40,7 @@ ASKED = {
     "__int__": int,
     "__float__": float,
     "__index__": _operator.index,
+    "__fspath__": _by_name("__fspath__"),
     "__enter__": _by_name("__enter__"),
     "__exit__": _by_name("__exit__"),
     "__await__": _by_name("__await__"),
@@ -117,6 +118,7 @@ _CODE = type(offered.__code__)
 _MODULE = type(_operator)
 _SCRIPT = "__main__"  # what classes of a script say their module is
 _FORMATTING = frozenset(["format", "format_map", "vformat", "get_field", "mro"])  # a format may name any attribute
+_OF_NAMED_TUPLES = frozenset(["_asdict", "_field_defaults", "_fields", "_make", "_replace"])
 _PARTS_OF_A_RUN = ("gi_", "cr_", "ag_", "tb_", "f_", "co_", "func_", "im_")
 
 
@@ -125,7 +127,8 @@ def may_get(target, name):
     """May the candidate read this attribute of an object of the test? Never what leads to the script."""
     kind = type(target)
     if name.startswith("_"):
-        return name in ("__name__", "__qualname__", "__doc__")
+        is_named = name in _OF_NAMED_TUPLES and issubclass(target if isinstance(target, type) else kind, tuple)
+        return is_named or name in ("__name__", "__qualname__", "__doc__")
     if (name.startswith(_PARTS_OF_A_RUN) or name in _FORMATTING) and not _is_of_the_script(target, name):
         return False
     if kind in (_MODULE, _CODE) or (kind.__module__ == "builtins" and kind.__name__ in ("frame", "traceback")):

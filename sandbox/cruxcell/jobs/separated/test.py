@@ -9,7 +9,7 @@ from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.ahead import Ahead, may_ask_ahead
-from cruxcell.jobs.separated.link import EARLY_QUESTION, TOO_LARGE, VALUE, Broken, Link, Unsent, connect
+from cruxcell.jobs.separated.link import EARLY_QUESTION, TOO_LARGE, VALUE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.operations import STEADY, may_get, may_set, shown
 from cruxcell.jobs.separated.remote import RemoteObject, RemoteType, number_of
 from cruxcell.jobs.separated.script import bound_names, expects_names, raises_by_itself, used_as_modules
@@ -115,6 +115,7 @@ class _TestLink(Link):
         self._steady = {}  # type: dict[tuple[int, str], Any]
         self.ahead = None  # type: Ahead | None
         self._has_asked_ahead = False
+        self.more = {"copy": copied}
         self._heard = {}  # type: dict[str, Any]  # where what the candidate prints to a stream goes instead
         connect(self)
 
@@ -255,7 +256,7 @@ class _TestLink(Link):
             return False
         if operation in ("get", "set", "del"):
             return type(rest[0]) is str and (may_get if operation == "get" else may_set)(target, rest[0])
-        return operation in ("call", "special")
+        return operation in ("call", "special", "copy")
 
     def made_by_itself(self, error, traceback):
         # type: (BaseException, Any) -> bool
