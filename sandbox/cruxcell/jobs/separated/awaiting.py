@@ -55,7 +55,7 @@ class Awaited:
         loop, asyncio = self._loop, sys.modules["asyncio"]  # type: Any, Any
         if how != "send":
             task.cancel()
-        if not task.done() and not loop.is_running():
+        if not loop.is_running():
             timer = loop.call_later(_SLICE_S, loop.stop)
             stop = _Stop(loop)
             task.add_done_callback(stop)

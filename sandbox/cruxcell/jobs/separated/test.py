@@ -231,7 +231,7 @@ class _TestLink(Link):
         # type: () -> list[str]
         """In the place of which streams the script has put something else, as `redirect_stdout` does."""
         own = {"stdout": self._context.stdout, "stderr": self._context.stderr}
-        return [name for name in own if getattr(sys, name) is not own[name] and getattr(sys, name) is not None]
+        return [name for name in own if getattr(sys, name) is not own[name]]
 
     def _lend(self):
         # type: () -> None
@@ -293,7 +293,8 @@ class _TestLink(Link):
         self._view, modules = found
         # Functions and classes alone make nothing large that the script hands over; data of the program may.
         is_bare = all(type(each) is RemoteType or isinstance(each, RemoteObject) for each in self._view.values())
-        self._has_answered = not is_bare or len(self.containers.entries) > _MOST_OF_NAMES or count > _MANY_NAMES
+        if not is_bare or len(self.containers.entries) > _MOST_OF_NAMES or count > _MANY_NAMES:
+            self._has_answered = True
         meant = used_as_modules(source, [name for name in names if name in _MODULES and name != root])
         for name in names:
             if name in meant or name in modules:

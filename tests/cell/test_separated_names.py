@@ -1,0 +1,218 @@
+"""Which names of the program a separated script gets, what it may take for them, and what it lets the candidate do."""
+
+from __future__ import annotations
+
+import builtins
+import datetime
+import math
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from cruxcell.analysis.parsing import CHECK
+from cruxcell.jobs.separated import remote, runs
+from cruxcell.jobs.separated import test as halves
+from cruxcell.jobs.separated.remote import make_class
+from cruxcell.protocol import messages
+
+
+class Left(Exception):
+    """The script is ended; with its reason."""
+
+
+class Context:
+    stdout, stderr = sys.stdout, sys.stderr
+
+
+class Half(halves._TestLink):
+    """The test's half, whose candidate answers `names` and `look` with what stands here."""
+
+    def __init__(self, **program: Any) -> None:
+        halves._TestLink.__init__(self, Context(), {"__name__": "__main__"})  # type: ignore[arg-type]
+        self.program = program
+        self.answers: dict[str, Any] = {}
+        self.looked: list[str] = []
+        self.namespace = self._namespace
+
+    def ask(self, operation: str, *fields: Any) -> Any:
+        if operation == "names":
+            return self.answers.get("names", [*self.program])
+        self.looked += fields[1:]
+        modules = self.answers.get("modules", {})
+        view = {name: self.program[name] for name in fields[1:] if name in self.program and name not in modules}
+        return self.answers.get("look", (view, modules))
+
+    def _leave(self, kind: bytes, text: str) -> None:
+        raise Left(kind, text)
+
+    def gets(self, script: str, entry: str = "f") -> dict[str, Any]:
+        """The names that a script has from the program."""
+        self.provide(compile(script, CHECK, "exec"), script, entry)
+        return {name: value for name, value in self.namespace.items() if name != "__name__"}
+
+
+@pytest.fixture(autouse=True)
+def _connection() -> Iterator[None]:
+    before = list(runs.connection)
+    yield
+    runs.connection[:] = before
+
+
+def thing() -> Any:
+    """An object of the candidate."""
+    made = object.__new__(make_class("A", 1, (), [], [], None))
+    remote.give_number(made, 1)
+    return made
+
+
+@pytest.fixture
+def f() -> Any:
+    Half()
+    return thing()
+
+
+class Text(str):
+    __slots__ = ()
+
+
+@pytest.mark.parametrize("names", [8, None, ("f",), "f", [8], ["f", Text("g")], [["f"]]])
+def test_names_are_texts(names: Any):
+    half = Half(f=8)
+    half.answers["names"] = names
+    with pytest.raises(Left) as info:
+        half.gets("f(1)")
+    assert info.value.args[0] == messages.CANDIDATE_GONE
+
+
+@pytest.mark.parametrize("look", [8, [{}, {}], ({},), ({}, {}, {}), (8, {}), ({}, 8), ([], {}), ({}, [])])
+def test_what_names_stand_for_is_said_in_two_dicts(look: Any):
+    half = Half(f=8)
+    half.answers["look"] = look
+    with pytest.raises(Left) as info:
+        half.gets("f(1)")
+    assert info.value.args[0] == messages.CANDIDATE_GONE
+
+
+def test_a_script_gets_the_names_that_it_uses_and_none_that_a_module_has(f: Any):
+    half = Half(f=f, g=8, unused=9)
+    half.answers["names"] = ["f", "g", "unused", "__name__", "__file__", "__annotations__"]
+    found = half.gets("assert f(g), (__name__, __file__)\nx: int = 1")
+    assert found == {"f": f, "g": 8, "candidate": f}
+    assert (half.looked, half.namespace["__name__"]) == (["f", "g"], "__main__")
+    assert Half(unused=8).gets("f(1)") == {}
+
+
+def test_the_entry_point_is_the_program_s_whatever_it_is_called(f: Any):
+    program = {"sum": f, "candidate": thing(), "abs": thing(), "other": 8}
+    found = Half(**program).gets("assert candidate([1]) == abs(other) == sum([1])", "sum")
+    assert found == {"sum": f, "candidate": f, "other": 8}
+    assert Half(candidate=f).gets("assert candidate(1)") == {}, "what is tested is not there"
+
+
+def test_without_an_entry_point_a_builtin_s_name_is_the_program_s_if_it_is_all_there_is(f: Any):
+    assert Half(sum=f).gets("assert sum([1]) == 1", "") == {"sum": f}
+    assert Half(sum=f, g=8).gets("assert sum([1]) == g", "") == {"g": 8}
+    assert Half(sum=f).gets("assert sum([1]) == h(1)", "") == {}
+    assert Half(sum=f, zip=f).gets("assert sum([1]) == zip(1)", "") == {"sum": f, "zip": f}
+    assert Half(g=f).gets("assert g(1) == h(1)", "") == {"g": f}
+
+
+@pytest.mark.parametrize(
+    ("program", "script", "entry", "is_the_script_s_doing"),
+    [
+        ("f", "f(1)", "f", True),
+        ("class", "f(1)", "f", True),
+        ("data", "f(1)", "f", False),
+        ("many", "f(1)", "f", False),
+    ],
+)
+def test_data_of_the_program_may_be_what_is_too_large(
+    f: Any, monkeypatch: pytest.MonkeyPatch, program: str, script: str, entry: str, is_the_script_s_doing: bool
+):
+    monkeypatch.setattr(halves, "_MANY_NAMES", 3)
+    names = {"f": type(f) if program == "class" else "data" if program == "data" else f}
+    half = Half(**names, **(dict.fromkeys("abcd") if program == "many" else {}))
+    half.gets(script, entry)
+    assert half._has_answered is not is_the_script_s_doing
+
+
+def test_so_may_containers_that_came_with_it(f: Any):
+    half = Half(f=f)
+    for _ in range(9):
+        half.containers.adopt(2 * len(half.containers.entries) + 1, [])
+    half.gets("f(1)")
+    assert half._has_answered is True
+
+
+@pytest.mark.parametrize(
+    ("script", "told", "expected"),
+    [
+        ("f(math.pi)", {"math": "math"}, math),
+        ("f(math.pi)", {}, math),
+        ("f(math.pi)", {"math": "cmath"}, math),
+        ("f(math.nothing)", {}, "program"),
+        ("f(math.pi, math)", {}, "program"),
+        ("f(math)", {"math": "math"}, math),
+        ("f(dt.date)", {"dt": "datetime"}, datetime),
+        ("f(dt.date)", {"dt": "datetime.date"}, None),
+        ("f(dt.date)", {"dt": "no_such_module"}, None),
+        ("f(dt.date)", {"dt": "_thread"}, None),
+        ("f(dt.date)", {"dt": 8}, None),
+        ("f(dt.date)", {"dt": Text("math")}, None),
+        ("f(dt.date)", {}, "program"),
+        ("f(dt)", {"math": "math"}, "program"),
+    ],
+)
+def test_a_module_is_the_test_s_own(f: Any, script: str, told: dict[str, Any], expected: Any):
+    name = "dt" if "dt" in script else "math"
+    half = Half(f=f, **{name: "program"})
+    half.answers["modules"] = told
+    assert half.gets(script).get(name) == expected
+
+
+def test_an_entry_point_named_like_a_module_is_none(f: Any):
+    assert Half(bisect=f).gets("assert bisect.bisect([1], 1)", "bisect")["candidate"] is f
+
+
+def test_a_name_follows_the_program_unless_the_script_binds_it(f: Any):
+    later = thing()
+    half = Half(f=f, g=1, h=2, own=f)
+    half.gets("def own(): pass\nf(g, h, own)")
+    half.namespace["h"] = 3
+    half._view = {"f": f, "g": 4, "h": 5, "own": later}
+    half._rebind()
+    half._view = {"f": later, "g": 6}
+    half._rebind()
+    assert [half.namespace[name] for name in ("f", "g", "h", "own")] == [later, 6, 3, f]
+
+
+@pytest.mark.parametrize("script", ["f(g, A)\nglobals()", "from math import *\nf(g, A)"])
+def test_where_a_script_may_bind_any_name_only_what_is_the_program_s_follows(f: Any, script: str):
+    later, other = thing(), type(thing())
+    half = Half(f=f, g=1, A=type(f))
+    half.gets(script)
+    half._view = {"f": later, "g": 4, "A": other}
+    half._rebind()
+    assert [half.namespace[name] for name in ("f", "g", "A")] == [later, 1, other]
+
+
+def shown(value: Any = 0) -> Any:
+    return value
+
+
+def test_a_candidate_uses_what_it_was_handed_and_nothing_else():
+    half = Half()
+    assert [half._may("call", each, ["", 1]) for each in (shown, len, print)] == [False] * 3
+    half.objects.export(shown)
+    half.objects.export(builtins)
+    allowed = {
+        ("call", ""), ("special", "__call__"), ("get", "__name__"),
+    }  # fmt: skip
+    for operation in ("call", "special", "get", "set", "del", "names", "look", "drive", "copy"):
+        for name in ("", "__call__", "__name__", "__globals__", "attribute"):
+            may = half._may(operation, shown, [name])
+            assert may == ((operation, name) in allowed or operation in ("call", "special")), (operation, name)
+    assert half._may("get", shown, [8]) is False
+    assert half._may("get", shown, [Text("__name__")]) is False
+    assert half._has_answered is True

@@ -1,0 +1,120 @@
+"""What the text of a separated script says: its names, and what it raises by itself."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import pytest
+from cruxcell.analysis.parsing import CHECK
+from cruxcell.jobs.separated import script
+
+
+def code(source: str) -> types.CodeType:
+    return compile(source, CHECK, "exec")
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("a = 1\ndef f():\n    b = 2\n    global c\n    c = 3\nimport d", {"a", "f", "c", "d"}),
+        ("from os.path import *\na = 1", None),
+        ("globals()['a'] = 1", None),
+        ("def f():\n    exec('a = 1')", None),
+        ("a = ('*', '+')\nb = '*'", {"a", "b"}),
+    ],
+)
+def test_the_names_that_a_script_binds(source: str, names: set[str] | None):
+    assert script.bound_names(code(source)) == names
+
+
+@pytest.mark.parametrize(
+    ("source", "expects"),
+    [
+        ("assert f(1)", True),
+        ("import math\nassert len([math.pi])", False),
+        ("def g(x):\n    return x\ng(1)", False),
+        ("assert __file__", False),
+        ("def g():\n    return f(1)", True),
+    ],
+)
+def test_whether_a_script_expects_names(source: str, expects: bool):
+    assert script.expects_names(code(source)) is expects
+
+
+@pytest.mark.parametrize(
+    ("source", "used"),
+    [
+        ("math.sqrt(4)\nmath.pi", {"math": {"sqrt", "pi"}}),
+        ("math.sqrt(4)\nprint(math)", {}),
+        ("x.y.z\nmath = 1", {}),
+        ("(a or math).sqrt", {}),
+        ("math.a.b", {"math": {"a"}}),
+    ],
+)
+def test_which_names_a_script_uses_as_modules(source: str, used: dict[str, set[str]]):
+    assert script.used_as_modules(source, ["math"]) == used
+    assert script.used_as_modules(source, []) == {}
+
+
+def raised_by(source: str, **names: object) -> tuple[bool, BaseException]:
+    """(does the script say that it raised this by itself?, what it raised)"""
+    namespace = {"__name__": "__main__", **names}
+    with pytest.raises(BaseException) as info:
+        exec(code(source), namespace)
+    error: Any = info.value
+    return script.raises_by_itself(source, namespace, error, error.__traceback__.tb_next), error
+
+
+def hostile() -> None:
+    raise ValueError
+
+
+class Bad:
+    def __add__(self, _other: object) -> object:
+        raise ValueError
+
+    def __bool__(self) -> bool:
+        raise ValueError
+
+
+@pytest.mark.parametrize(
+    ("source", "is_own"),
+    [
+        ("raise ValueError(1)", True),
+        ("def g():\n    raise KeyError\ng()", True),
+        ("class E(Exception):\n    pass\nraise E", True),
+        ("1 / 0", True),
+        ("int('x')", True),
+        ("(\n    1 /\n    0)", True),
+        ("if True:\n    1 / 0\n    y = f", True),
+        ("assert 1 == 2", False),
+        ("raise AssertionError", False),
+        ("f()", False),
+        ("exec('None + 1')", False),
+        ("x + 1", False),
+        ("def g(y):\n    return y + 1\ng(x)", False),
+        ("def g(int):\n    return int('x')\ng(x)", False),
+        ("def g():\n    int = x\n    def h():\n        return int + 1\n    return h()\ng()", False),
+        ("if x:\n    pass", False),
+        ("print(f()); y = 1 / 0", False),
+        ("y = [each + 1\n     for each in [x]]", False),
+    ],
+)
+def test_what_a_script_raises_by_itself(source: str, is_own: bool):
+    assert raised_by(source, f=hostile, x=Bad())[0] is is_own
+
+
+def test_what_other_code_raises_is_not_the_script_s():
+    library: dict[str, Any] = {}
+    exec(compile("def g():\n    raise ValueError", "library", "exec"), library)
+    assert raised_by("g()", g=library["g"])[0] is False
+    beside: dict[str, Any] = {"__name__": "beside"}
+    exec(code("def g():\n    raise ValueError"), beside)
+    assert raised_by("g()", g=beside["g"])[0] is False
+    assert script.raises_by_itself("1", {}, ValueError(), None) is False
+
+
+def test_a_script_s_own_builtin_is_not_python_s():
+    assert raised_by("len(1)")[0] is True
+    assert raised_by("len()", len=hostile)[0] is False
