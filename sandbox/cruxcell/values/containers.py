@@ -1,6 +1,7 @@
 """The containers that both ends of a connection share, and the detection of changes in them."""
 
 import sys
+from _operator import is_ as _is
 
 from cruxcell.values import stdlib
 from cruxcell.values.canonical import TooLarge
@@ -192,7 +193,7 @@ def _differs(value, before):
 
 def _same(items, others):
     # type: (Any, Any) -> bool
-    return all(one is other for one, other in zip(items, others))
+    return all(map(_is, items, others))
 
 
 def base_of(kind):

@@ -259,7 +259,7 @@ class Link:
         # type: (bytes, int, list[Any]) -> None
         """Everything in `values` crosses; the list is emptied, so that nothing here refers to it any more."""
         try:
-            body = with_room(self._written, values)
+            body = with_room(self._written, kind, values)
         except (TooLarge, MemoryError, RecursionError) as error:
             self.containers.undo()
             raise Unsent(str(error) or type(error).__name__) from None
@@ -273,10 +273,11 @@ class Link:
         except OSError as error:
             raise Gone(str(error)) from None
 
-    def _written(self, values):
-        # type: (list[Any]) -> bytes
+    def _written(self, kind, values):
+        # type: (bytes, list[Any]) -> bytes
         writer = Writer(self.containers, self.objects)
-        changed = self.containers.changed()
+        # An early question follows an answer, and nothing has run since.
+        changed = [] if kind == EARLY_QUESTION else self.containers.changed()
         writer.parts.append(_U32.pack(len(changed)))
         for number in changed:
             writer.parts.append(_U32.pack(number))
