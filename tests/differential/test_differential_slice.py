@@ -47,6 +47,14 @@ def test_every_known_difference_has_a_reason():
     assert all(name and reason for name, reason in KNOWN)
 
 
+def test_what_a_script_sees_of_a_stop_iteration_is_known(client: Client):
+    program = "def f(): raise StopIteration\ndef g(): raise RuntimeError\n"
+    cases = [Case(name, "script", program, script=f"kept = {name}()\nassert kept", entry_point=name) for name in "fg"]
+    said: list[dict[str, object]] = [{"outcome": "PASSED"}] * 2
+    alone = by_cruxbox(client, cases, "", Isolation.PROCESS)
+    assert [found.case.name for found in differences(cases, said, alone, alone)] == ["g"]
+
+
 def test_a_case_that_runs_out_of_the_harness_own_time_is_told_apart(client: Client):
     case = Case("slow", "call", "def f():\n    return sum(range(3 * 10**7))", "f()")
     said = by_plain_python([case], Path(sys.executable), cpu_seconds=0.05)
