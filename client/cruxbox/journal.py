@@ -12,11 +12,36 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from cruxbox.errors import DataError
 from cruxbox.files import complaining
 from cruxbox.reading import NotJson, parse_json
+
+
+def open_alone(path: Path, *, buffering: int = -1) -> IO[bytes]:
+    """Open a file to read and write, made if it is not there, for this process alone; what it holds stays.
+
+    Args:
+        path: where it is. A run that is done may remove it or rename it until it is locked; then it is made anew.
+        buffering: as for `open`.
+
+    Raises DataError if it cannot be written, or another run has it.
+    """
+    while True:
+        with complaining(path):
+            file = open(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b", buffering=buffering)  # noqa: SIM115
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise DataError(f"{path}: another run is writing it") from None
+        except OSError:
+            pass  # a file system without locks
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                return file
+        file.close()
 
 
 class Journal:
@@ -33,27 +58,12 @@ class Journal:
         self.path = path
         self._keep, self._what = keep, what
         self._every_s, self._synced_at = every_s, 0.0
-        self._open()
-        while os.fstat(self._file.fileno()).st_nlink == 0:  # a run that ended removed it before it was locked
-            self.close()
-            self._open()
+        self._file = open_alone(path)
         try:
             self._load()
         except BaseException:
             self.close()
             raise
-
-    def _open(self) -> None:
-        """Open the file and lock it."""
-        with complaining(self.path):
-            self._file = open(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")  # noqa: SIM115
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self.close()
-            raise DataError(f"{self.path}: another run is writing it") from None
-        except OSError:
-            pass  # a file system without locks
 
     def _load(self) -> None:
         good = 0

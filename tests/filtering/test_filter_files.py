@@ -206,6 +206,26 @@ def test_an_unfinished_run_is_not_overwritten_or_continued_by_mistake(tmp_path, 
     assert filter_file(Plan(plan.candidates, plan.out, plan.rejects, fast, restart=True), client).rows == 20
 
 
+@pytest.mark.parametrize("more", [{}, {"resume": True}, {"restart": True}])
+def test_two_runs_with_one_output_do_not_disturb_each_other(tmp_path, client, more):
+    plan = Plan(write(tmp_path / "in.jsonl", list(candidates(4, 20))), tmp_path / "kept.jsonl", checkpoint_s=0.0)
+    other = Plan(write(tmp_path / "b.jsonl", list(candidates(5, 5))), plan.out, tmp_path / "refused.jsonl", **more)
+    told = []
+
+    def meanwhile(summary):
+        if summary.rows == 5:
+            with pytest.raises(DataError) as caught:
+                filter_file(other, client)
+            told.append(str(caught.value))
+
+    assert filter_file(plan, client, on_progress=meanwhile).rows == 20
+    assert "another run is writing it" in told[0] or "an unfinished run is here" in told[0]
+    together = plan.out.read_bytes()
+    filter_file(plan, client)
+    assert plan.out.read_bytes() == together
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.jsonl", "in.jsonl", "kept.jsonl"]
+
+
 def test_command(tmp_path, server, capsys):
     source = write(tmp_path / "in.jsonl", [{"code": BODY + "    return parts", "inputs": ["'a b'", "5"]}, "{\n"])
     out = tmp_path / "kept.jsonl"

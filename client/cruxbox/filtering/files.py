@@ -75,17 +75,19 @@ def filter_file(
     """
     _check_paths(plan)
     memory = plan.out.with_name(plan.out.name + ".seen")
-    going_on = plan.resume and journal_of(plan.out).exists()
     if journal_of(plan.out).exists() and not plan.resume and not plan.restart:
         raise DataError(
             f"{plan.out}: an unfinished run is here ({journal_of(plan.out).name}); "
             f"--resume goes on with it, --restart begins anew"
         )
+    identity = _identity(plan)
+    paths = [plan.out, *([plan.rejects] if plan.rejects else [])]
+    outputs = Outputs(paths, identity, lambda: seen.save(), plan.checkpoint_s)  # noqa: PLW0108  (opened below)
+    outputs.claim()
+    going_on = plan.resume and journal_of(plan.out).exists()
     if not going_on:
         _remove(memory)
-    identity = _identity(plan)
     seen = Seen(memory)
-    outputs = Outputs([plan.out, *([plan.rejects] if plan.rejects else [])], identity, seen.save, plan.checkpoint_s)
     try:
         outputs.go_on() if going_on else outputs.start()
         try:
@@ -99,10 +101,10 @@ def filter_file(
                 outputs.discard()
             raise
     finally:
-        outputs.close()
         seen.close()
         if not journal_of(plan.out).exists():
             _remove(memory)
+        outputs.close()
     return outputs.summary
 
 

@@ -19,6 +19,7 @@ from cruxbox.building.rows import write_records_in_parts
 from cruxbox.errors import DataError
 from cruxbox.filtering.reasons import SENTENCES
 from cruxbox.filtering.summary import Summary
+from cruxbox.journal import open_alone
 from cruxbox.reading import NotJson, parse_json, read_bytes
 
 _BUFFER_BYTES = 1 << 18
@@ -46,10 +47,23 @@ class Outputs:
         self.summary = Summary()
         self._every_s, self._saved_at = every_s, 0.0
 
+    def claim(self) -> None:
+        """Take the files for this run; what they hold stays until `start` or `go_on`. DataError if another has them."""
+        try:
+            for path in self._partials:
+                self._files.append(open_alone(path, buffering=_BUFFER_BYTES))
+        except BaseException:
+            for path, file in zip(self._partials, self._files):
+                if not os.fstat(file.fileno()).st_size:
+                    path.unlink()
+            self.close()
+            raise
+
     def start(self) -> None:
         """Begin anew."""
         with self._complaining():
-            self._files = [path.open("wb", buffering=_BUFFER_BYTES) for path in self._partials]
+            for file in self._files:
+                file.truncate(0)
         self.checkpoint(force=True)
 
     def go_on(self) -> None:
@@ -63,11 +77,9 @@ class Outputs:
                 )
         self.rows_done, self.summary = state["rows"], Summary.of_dict(state["summary"])
         with self._complaining():
-            for path, size in zip(self._partials, state["sizes"]):
+            for path, file, size in zip(self._partials, self._files, state["sizes"]):
                 if path.stat().st_size < size:
                     raise DataError(f"{path}: is shorter than {self.journal.name} says; use --restart to begin anew")
-                file = path.open("r+b", buffering=_BUFFER_BYTES)
-                self._files.append(file)
                 file.truncate(size)
                 file.seek(size)
 
@@ -95,24 +107,21 @@ class Outputs:
             _replace(self.journal, json.dumps(state).encode())
 
     def finish(self) -> None:
-        """All is done: the files take their names, and the journal goes."""
+        """All is done: the files take their names, and the journal goes. Until `close` they are this run's."""
         self.checkpoint(force=True)
-        self.close()
+        tables = [(partial, path) for partial, path in zip(self._partials, self._paths) if path.suffix == ".parquet"]
         with self._complaining():
-            for partial, path in zip(self._partials, self._paths):
-                if path.suffix == ".parquet":
-                    write_records_in_parts(path, lambda partial=partial: _rows_of(partial))  # type: ignore[misc]
+            for partial, path in tables:
+                write_records_in_parts(path, lambda partial=partial: _rows_of(partial))  # type: ignore[misc]
             for partial, path in zip(self._partials, self._paths):
                 if path.suffix != ".parquet":
                     os.replace(partial, os.path.realpath(path))  # a link is followed, not replaced
             self.journal.unlink()
-            for partial in self._partials:
-                with suppress(FileNotFoundError):
-                    partial.unlink()
+            for partial, _ in tables:
+                partial.unlink()
 
     def discard(self) -> None:
-        """Remove the journal and all that was written."""
-        self.close()
+        """Remove the journal and all that was written. Until `close` the names are this run's."""
         with self._complaining():
             for path in (self.journal, *self._partials):
                 with suppress(FileNotFoundError):
