@@ -1,4 +1,4 @@
-"""Start of a zygote: `python -S -c "…; cruxcell.boot.main()"`, executed by the daemon with pipes in place.
+"""Start of a zygote: `python -S -c "…; main()"`, executed by the daemon with pipes in place.
 
 The first datagram on the control socket is the setup: settings as fields, see `_Setup`. The answer is READY with what
 was confined, or FAILED_TO_START with the step that failed.
@@ -9,6 +9,7 @@ import gc
 import os
 import sys
 
+from cruxcell import own_names
 from cruxcell.confinement import stat_by_opening
 from cruxcell.protocol import frames, messages
 
@@ -232,7 +233,8 @@ def _look_without_stat(setup):
     # type: (_Setup) -> None
     """Let programs look at files of the runtime, and only there, although stat by path is refused."""
     stat_by_opening.allow([folder.rstrip("/") for folder in setup.readable + setup.path])
-    os.stat, os.lstat = stat_by_opening.stat, stat_by_opening.lstat
+    shared = sys.modules["os"]  # type: Any
+    shared.stat, shared.lstat = stat_by_opening.stat, stat_by_opening.lstat
 
 
 def _read_imports_without_stat():
@@ -253,6 +255,7 @@ def _read_imports_without_stat():
 def _forget_the_harness():
     # type: () -> None
     """Nothing of the harness can be found through the module table or an import."""
+    own_names.are_given()
     for name in [name for name in sys.modules if name.partition(".")[0] == "cruxcell"]:
         del sys.modules[name]
     sys.argv[:] = [""]

@@ -2,6 +2,7 @@
 
 import builtins
 import sys
+from sys import _getframe, setrecursionlimit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,10 +35,10 @@ def set_recursion_depth(between):
 
     `between` is the number of the harness's frames between the caller's and the code's.
     """
-    depth, frame = 0, sys._getframe(1)  # type: int, FrameType | None
+    depth, frame = 0, _getframe(1)  # type: int, FrameType | None
     while frame is not None:
         depth, frame = depth + 1, frame.f_back
-    sys.setrecursionlimit(_PYTHON_DEPTH + depth + between)
+    setrecursionlimit(_PYTHON_DEPTH + depth + between)
 
 
 def root_of(entry_point):

@@ -204,10 +204,8 @@ def test_what_imports_something_shares_no_worker(monkeypatch: pytest.MonkeyPatch
 
 def test_jobs_of_a_bundle_follow_each_other_until_they_took_long(monkeypatch: pytest.MonkeyPatch):
     limits: list[int] = []
-    fake = types.SimpleNamespace(
-        getrecursionlimit=lambda: 1000, setrecursionlimit=limits.append, modules=calls.sys.modules
-    )
-    monkeypatch.setattr(bundles, "sys", fake)
+    monkeypatch.setattr(bundles, "getrecursionlimit", lambda: 1000)
+    monkeypatch.setattr(bundles, "setrecursionlimit", limits.append)
     packed = [frames.pack(fields(SHARE, HERMETIC, f"f({at})")) for at in range(4)]
     bench = Bench()
     bundles.run_bundle(bench, packed)  # type: ignore[arg-type]

@@ -11,9 +11,12 @@ from cruxcell.protocol import frames, messages
 from cruxboxd.zygotes import scratch
 
 TIMEOUT_S = 30.0
-_BOOT = (
-    "import sys; sys.path[:] = [p for p in sys.path if p] + [sys.argv.pop(1)]; from cruxcell.boot import main; main()"
-)
+_BOOT = """import sys
+sys.path[:] = [p for p in sys.path if p] + [sys.argv.pop(1)]
+from cruxcell import own_names
+own_names.give()
+from cruxcell.boot import main
+main()"""
 
 
 class StartError(Exception):

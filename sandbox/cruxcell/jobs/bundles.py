@@ -1,6 +1,6 @@
 """Several jobs of hermetic programs, one after the other in one worker."""
 
-import sys
+from sys import getrecursionlimit, setrecursionlimit
 
 from cruxcell.jobs.calls import SPENT_NS, run_calls
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
@@ -17,10 +17,10 @@ def run_bundle(context, fields):
     or something was imported for one), the rest is left to another worker.
     """
     spent = 0
-    depth = sys.getrecursionlimit() + 1  # as deep as the compiler may go in a worker without this frame
+    depth = getrecursionlimit() + 1  # as deep as the compiler may go in a worker without this frame
     for place, packed in enumerate(tuple(fields)):  # a tuple, which no check can change
         context.send(records.section(place))
-        sys.setrecursionlimit(depth)
+        setrecursionlimit(depth)
         context.next_check()  # the time that others' texts took is not this job's
         texts = frames.unpack(packed)
         run = run_series if CALLS_FLAGS.unpack(texts[0])[0] & SERIES else run_calls

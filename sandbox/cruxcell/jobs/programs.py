@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from sys import settrace
 
 from cruxcell.analysis.bytecode import Anatomy
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, compile_text
@@ -269,9 +270,9 @@ def _count_events(code, namespace):
     # A look for what is not there lets the import system know all folders, as a script's own imports would have.
     sys.path.insert(0, _FOLDER_OF_A_SCRIPT)
     sys.meta_path[-1].find_spec("no_such_module", None)
-    sys.settrace(trace)
+    settrace(trace)
     try:
         exec(code, namespace)
     finally:
-        sys.settrace(None)
+        settrace(None)
     return count, found

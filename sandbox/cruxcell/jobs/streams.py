@@ -9,6 +9,7 @@ import _io
 import gc
 import os
 import sys
+from sys import getrecursionlimit, setrecursionlimit
 
 from cruxcell.analysis import bytecode
 from cruxcell.analysis.hermetic_streams import may_share_worker
@@ -46,7 +47,7 @@ def run_streams(context, fields):
     plan = records.plan(True, messages.DIRECT * len(inputs), [])
     bytecode.forget()
     set_recursion_depth(2)
-    depth = sys.getrecursionlimit()
+    depth = getrecursionlimit()
     gc.freeze()  # what is ours need not be looked through for what a check left
     context.begin(0)  # what a check finds in place is part of the snapshot
     seal = helper.seal if helper.arm() else no_seal
@@ -56,8 +57,8 @@ def run_streams(context, fields):
         room -= _run_one(context, index, program, data, room)
         if room < 0:
             return
-        if sys.getrecursionlimit() != depth:
-            sys.setrecursionlimit(depth)
+        if getrecursionlimit() != depth:
+            setrecursionlimit(depth)
         used = clear(context, loaded)
         seal(report, index)
         if used < 0:

@@ -17,6 +17,7 @@ import os
 import struct
 import sys
 from _thread import get_ident as _get_ident
+from sys import getprofile, gettrace, setprofile, settrace
 
 from cruxcell.protocol import frames, messages
 
@@ -314,12 +315,12 @@ def _count_traced(code, globals, limit, fd, report):
                 _stop(fd, report)
         return happened
 
-    sys.settrace(started)
+    settrace(started)
     try:
         return eval(code, globals)
     finally:
-        sys.settrace(None)
-        sys.setprofile(None)  # one that the candidate set must not watch what comes after it
+        settrace(None)
+        setprofile(None)  # one that the candidate set must not watch what comes after it
         _state.steps = count
 
 
@@ -349,10 +350,10 @@ def _count_monitored(code, globals, limit, fd, report):
     finally:
         if _monitoring.get_tool(_tool) is not None:
             _monitoring.set_events(_tool, 0)
-        if sys.gettrace() is not None:
-            sys.settrace(None)
-        if sys.getprofile() is not None:
-            sys.setprofile(None)
+        if gettrace() is not None:
+            settrace(None)
+        if getprofile() is not None:
+            setprofile(None)
         _state.steps = count
 
 

@@ -2,6 +2,7 @@
 
 import sys
 from _operator import is_ as _is
+from sys import getrecursionlimit, getrefcount, setrecursionlimit
 
 from cruxcell.values import stdlib
 from cruxcell.values.canonical import TooLarge
@@ -22,13 +23,13 @@ class Garbled(ValueError):
 def with_room(function, *arguments):
     # type: (Callable[..., Any], object) -> Any
     """`function(*arguments)` with Python frames enough for the deepest value, however deep the caller is."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(limit + _ROOM)
+    limit = getrecursionlimit()
+    setrecursionlimit(limit + _ROOM)
     try:
         return function(*arguments)
     finally:
         try:
-            sys.setrecursionlimit(limit)
+            setrecursionlimit(limit)
         except RecursionError:  # up to 3.10 where the caller is within 50 frames of its limit
             pass
 
@@ -117,7 +118,7 @@ class Containers:
         """Forget what nothing but this table refers to any more; the numbers. The other end can forget them, too."""
         if not self.entries:
             return []
-        references = sys.getrefcount
+        references = getrefcount
         probe = [[[], None]]  # type: list[list[Any]]
         alone = 0
         for entry in probe:

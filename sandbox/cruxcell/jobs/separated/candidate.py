@@ -3,6 +3,7 @@
 import builtins
 import sys
 from _thread import get_ident as _get_ident
+from sys import getrecursionlimit
 
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
@@ -30,13 +31,13 @@ def run_serve(context, fields):
     namespace = module_namespace()
     server = _Server(context, namespace)
     context.start(messages.DIRECT, 1)
-    depth = sys.getrecursionlimit()
+    depth = getrecursionlimit()
     try:
         context.run(program, namespace)
     except BaseException as error:
         context.send_raised(error)
         return
-    if sys.getrecursionlimit() == depth:  # the program has set none of its own
+    if getrecursionlimit() == depth:  # the program has set none of its own
         set_recursion_depth(_HARNESS_FRAMES)
     try:
         server.link.serve()

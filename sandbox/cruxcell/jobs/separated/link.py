@@ -12,9 +12,9 @@ threads wait until what it has called back is done; not where that waits for a t
 """
 
 import struct
-import sys
 from _thread import RLock as _RLock
 from _thread import get_ident as _get_ident
+from sys import _current_frames
 from time import monotonic as _monotonic
 from time import sleep as _sleep
 
@@ -338,7 +338,7 @@ def copied(target, is_deep):
 def _waits(thread):
     # type: (int) -> bool
     """Is a thread in the midst of what `threading` does, which is waiting for another?"""
-    frame = sys._current_frames().get(thread)
+    frame = _current_frames().get(thread)
     return frame is not None and frame.f_globals.get("__name__") == "threading"
 
 
