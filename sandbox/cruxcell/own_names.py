@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PACKAGE = __name__.partition(".")[0]
 # Of these the harness reads and changes what programs see: streams, `open`, the table of modules. Functions of theirs
 # are imported by name where they are called beside a program.
-_SHARED = ("builtins", "io", "resource", "sys")
+_SHARED = ("_frozen_importlib_external", "builtins", "io", "resource", "sys")
 _copies = {}  # type: dict[str, ModuleType]
 _import = __import__
 
