@@ -10,7 +10,7 @@ look at clocks, threads or the process.
 """
 
 import opcode
-import sys
+from sys import _getframe
 
 from cruxcell.analysis.bytecode import Anatomy, names_of
 from cruxcell.analysis.parsing import CHECK
@@ -83,7 +83,7 @@ class Ahead:
         # type: (tuple[Any, ...]) -> None
         """Look for the arguments among the first items of a list that the calling function of the script has."""
         self._items = None
-        frame = sys._getframe(1)  # type: Any
+        frame = _getframe(1)  # type: Any
         while frame is not None and frame.f_code.co_filename != CHECK:
             frame = frame.f_back
         for value in list(frame.f_locals.values()) if frame is not None else ():
