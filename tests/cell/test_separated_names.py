@@ -209,10 +209,12 @@ def test_a_candidate_uses_what_it_was_handed_and_nothing_else():
     allowed = {
         ("call", ""), ("special", "__call__"), ("get", "__name__"),
     }  # fmt: skip
-    for operation in ("call", "special", "get", "set", "del", "names", "look", "drive", "copy"):
+    for operation in ("call", "special", "get", "set", "del", "names", "look", "drive", "copy", "fields"):
         for name in ("", "__call__", "__name__", "__globals__", "attribute"):
             may = half._may(operation, shown, [name])
-            assert may == ((operation, name) in allowed or operation in ("call", "special")), (operation, name)
+            assert may == ((operation, name) in allowed or operation in ("call", "special", "copy")), (operation, name)
+    half.objects.export(Text)
+    assert half._may("fields", Text, []) is True
     assert half._may("get", shown, [8]) is False
     assert half._may("get", shown, [Text("__name__")]) is False
     assert half._has_answered is True

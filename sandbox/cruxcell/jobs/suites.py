@@ -141,12 +141,12 @@ def _of_items(compare):
     # type: (Any) -> Any
     """`assertSetEqual` for what is no set but has a `difference` of its own: unittest would hand that the set that is
     expected, and believe it. Its items are compared."""
-    from collections.abc import Set
 
     def compare_items(case, first, second, msg=None):
         # type: (Any, Any, Any, object) -> None
         first, second = [
-            set(each) if not isinstance(each, Set) and hasattr(each, "difference") else each for each in (first, second)
+            each if isinstance(each, (set, frozenset)) or not hasattr(each, "difference") else set(each)
+            for each in (first, second)
         ]
         compare(case, first, second, msg)
 

@@ -60,8 +60,8 @@ class _Server:
         self.steps = self.flags = 0
         self.view = {}  # type: dict[str, object]
         self.link = Link(False, self.run)
-        self.link.more = {"names": self.names, "look": self.look, "printed": self.printed, "lend": self.lend}
-        self.link.more.update(drive=self.drive, copy=self.copy, fields=_fields_of)
+        self.link.more.update({"names": self.names, "look": self.look, "printed": self.printed, "lend": self.lend})
+        self.link.more.update(drive=self.drive, copy=self.copy)
         self._awaited = Awaited()
         self._told = {"stdout": 0, "stderr": 0}
         self._own = (sys.stdin, builtins.input)
@@ -134,12 +134,3 @@ class _Server:
             value = self._namespace.get(name)
             if value is not self.view[name] and type(value) is not _MODULE_TYPE:
                 self.view[name] = value
-
-
-def _fields_of(cls):
-    # type: (Any) -> list[tuple[str, str, bool, bool, bool]] | None
-    """The fields of a dataclass; None of others."""
-    found = getattr(cls, "__dataclass_fields__", None)
-    if type(found) is not dict:
-        return None
-    return [(one.name, one._field_type.name, one.init, one.repr, one.compare) for one in found.values()]

@@ -226,12 +226,33 @@ def is_stdlib(cls):
     return getattr(imported(cls.__module__), cls.__name__, None) is cls
 
 
-CHANGES = frozenset(
+# What a class derived from a plain one may do in its own way: change, and find items by their keys.
+OVERRIDES = frozenset(
     [
+        "__setitem__", "__delitem__", "__getitem__", "get",
         "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "add", "discard", "update",
         "setdefault", "popitem",
     ]
 )  # fmt: skip
+
+
+# Abstract classes that a class is only one of if it is derived from them.
+_ABSTRACT = frozenset(["Mapping", "MutableMapping", "Sequence", "MutableSequence", "Set", "MutableSet"])
+
+
+def abstract_bases(cls):
+    # type: (type) -> list[str]
+    """Which of these a class is derived from."""
+    bases = [each for each in type.__dict__["__mro__"].__get__(cls) if each.__module__ == "collections.abc"]
+    return [each.__name__ for each in bases if each.__name__ in _ABSTRACT and is_stdlib(each)]
+
+
+def register(cls, names):
+    # type: (type, list[str]) -> None
+    """Have a class that was made here be one of the abstract classes, among `names`, that its own is derived from."""
+    for name in names:
+        if name in _ABSTRACT:
+            getattr(sys.modules["collections.abc"], name).register(cls)
 
 
 def found_at(value, path):
@@ -244,12 +265,13 @@ def found_at(value, path):
 
 def overridden(cls, base):
     # type: (Any, Any) -> list[str]
-    """The methods that change a plain base and that a class has its own of: what only tells, the value here tells."""
+    """The methods of a plain base, of these, that a class has its own of: what else there is to tell the value here
+    tells."""
     found = []  # type: list[str]
     for each in cls.__mro__ if base is not None else ():
         if each is base:
             break
-        found += [name for name in vars(each) if name in CHANGES and hasattr(base, name)]
+        found += [name for name in vars(each) if name in OVERRIDES and hasattr(base, name)]
     return found
 
 
@@ -304,3 +326,12 @@ COPY = {
     str: str.__str__,
     bytes: lambda value: bytes(memoryview(value)),
 }  # type: dict[Any, Any]
+
+
+def fields_of(cls):
+    # type: (Any) -> list[tuple[str, str, bool, bool, bool]] | None
+    """The fields of a dataclass; None of others."""
+    found = getattr(cls, "__dataclass_fields__", None)
+    if type(found) is not dict:
+        return None
+    return [(one.name, one._field_type.name, one.init, one.repr, one.compare) for one in found.values()]

@@ -19,6 +19,7 @@ from time import monotonic as _monotonic
 from time import sleep as _sleep
 
 from cruxcell.analysis.parsing import CHECK
+from cruxcell.jobs.separated.classes import fields_of
 from cruxcell.jobs.separated.objects import Objects
 from cruxcell.jobs.separated.operations import SPECIAL
 from cruxcell.jobs.separated.runs import connection
@@ -70,7 +71,7 @@ class Link:
         self._inside = []  # type: list[tuple[int, float]]
         self._asked = self._served = 0
         self._incoming = frames.Incoming(CHANNEL, MAX_MESSAGE + (1 << 20))
-        self.more = {}  # type: dict[str, Callable[..., Any]]
+        self.more = {"fields": fields_of}  # type: dict[str, Callable[..., Any]]
         self.before_answer = None  # type: Callable[[], None] | None
         self.before_early = lambda: None  # type: Callable[[], None]
         self.was_in_vain = False

@@ -9,12 +9,13 @@ import _weakref
 from cruxcell.jobs.separated import remote
 from cruxcell.jobs.separated.classes import (
     BUILTIN_TYPE,
-    CHANGES,
     COPY,
     METHOD_TYPE,
     MODULE_TYPE,
     MUTABLE,
+    OVERRIDES,
     PLAIN,
+    abstract_bases,
     add_more,
     found_at,
     imported,
@@ -26,6 +27,7 @@ from cruxcell.jobs.separated.classes import (
     overridden,
     plain_base,
     read_text,
+    register,
     stand_in,
     stands_for,
 )
@@ -144,7 +146,8 @@ class Objects:
         for each in bases:
             self._write_class(writer, each, depth + 1)
         stands = stands_for(cls, self.is_test and of == "value")
-        writer.items(("\0".join(offered(cls)), "\0".join(overridden(cls, base)), stands), depth)
+        offers = [*offered(cls), *abstract_bases(cls)]
+        writer.items(("\0".join(offers), "\0".join(overridden(cls, base)), stands), depth)
 
     def _write_object(self, writer, value, kind, depth):
         # type: (Any, Any, type, int) -> None
@@ -180,7 +183,8 @@ class Objects:
         cause, context = (None, None) if is_last else (error.__cause__, error.__context__)
         writer.value(cause, depth + 1)
         # One of the two: each may have two of its own, which would be a million at that depth.
-        writer.value(context if cause is None else None, depth + 1)
+        context = context if cause is None else None
+        writer.value(False if cause is None and error.__suppress_context__ else context, depth + 1)  # from None
 
     # ---- reading ---------------------------------------------------------------------------------------------------
 
@@ -222,7 +226,7 @@ class Objects:
             raise Garbled("a class that cannot be")
         bases = tuple([self._base(reader.value(depth + 1)) for _ in range(count)])
         offers = read_text(reader).split("\0")
-        overrides = [each for each in read_text(reader).split("\0") if each in CHANGES]
+        overrides = [each for each in read_text(reader).split("\0") if each in OVERRIDES]
         stand = stand_in(read_text(reader), self.is_test)
         if isinstance(stand, type) and issubclass(stand, BaseException):
             self._classes[number] = stand
@@ -233,6 +237,7 @@ class Objects:
         except TypeError:  # bases that do not go together here
             made = remote.make_class(name, number, bases[:1], offers, overrides, stand)
         self._classes[number] = made
+        register(made, offers)
         return made
 
     def _base(self, cls):
@@ -325,6 +330,8 @@ class Objects:
             error.__cause__ = error.__context__ = cause
         elif isinstance(context, BaseException):
             error.__context__ = context
+        elif context is False:
+            error.__suppress_context__ = True
         return self._introduce(number, error, True) if number else error
 
 

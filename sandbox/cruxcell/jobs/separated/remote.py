@@ -31,6 +31,7 @@ _PUBLIC = frozenset(
         "__func__",
         "__self__",
         "__members__",
+        "__match_args__",
         "_fields",
         "_asdict",
         "_replace",
@@ -60,7 +61,7 @@ class RemoteType(type):
 
     def __getattr__(cls, name):
         # type: (str) -> Any
-        if name == "__dataclass_fields__" and connection[0].is_test and "_remote_class" in vars(cls):
+        if name == "__dataclass_fields__" and "_remote_class" in vars(cls):
             return _fields(cls)
         if _refuse(name):
             raise AttributeError("type object %r has no attribute %r" % (cls.__name__, name))
@@ -150,7 +151,7 @@ def _copied(value, is_deep):
 
 def _fields(cls):
     # type: (RemoteType) -> dict[str, Any]
-    """The fields of a dataclass of the candidate, as `dataclasses` here wants to see them."""
+    """The fields of a dataclass of the other side, as `dataclasses` here wants to see them."""
     dataclasses = sys.modules.get("dataclasses")  # type: Any
     told = connection[0].ask("fields", cls) if dataclasses is not None else None
     if type(told) is not list:
@@ -213,7 +214,7 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
         del namespace["__slots__"]
         if not issubclass(plain[0], BaseException):
             for each in overrides:
-                namespace[each] = _method(each)
+                namespace[each] = _forward(each) if each in ASKED else _method(each)
         asked = [each for each in offers if each in _OF_VALUES]
         if issubclass(plain[0], BaseException):
             asked, namespace["__str__"], namespace["__repr__"] = [], _told, _shown
@@ -226,8 +227,36 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
         if method is not None:
             namespace[each] = method
     if stands_for is not None:
-        namespace["__class__"] = property(lambda _self: stands_for)
+        namespace.update(_of_known_class(stands_for, offers))
     return type.__new__(RemoteType, name, family, namespace)
+
+
+def _of_known_class(stands_for, offers):
+    # type: (object, list[str]) -> dict[str, Any]
+    """What an object has that says it is of a class of the standard library."""
+    found = {"__class__": property(lambda _self: stands_for)}  # type: dict[str, Any]
+    if stands_for is _FUNCTION_TYPE:  # a decorator's, say, among the methods of a class of this side
+        found["__get__"] = _bound
+    elif "__next__" in offers:  # `itertools.tee` would have it copied
+        found["__copy__"] = _Without()
+    return found
+
+
+def _bound(self, instance, _owner=None):
+    # type: (Any, object, object) -> Any
+    return self if instance is None else _METHOD_TYPE(self, instance)
+
+
+class _Without:
+    """In the place of a method that a base has."""
+
+    def __get__(self, _instance, _owner=None):
+        # type: (object, object) -> Any
+        raise AttributeError("__copy__")
+
+
+_FUNCTION_TYPE = type(_bound)
+_METHOD_TYPE = type(_Without().__get__)  # type: Any
 
 
 def _documentation(self):

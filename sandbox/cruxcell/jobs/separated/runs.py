@@ -59,6 +59,8 @@ def throw(self, kind, error=None, _traceback=None, ends=StopIteration):
     link = connection[0]
     thrown = error if isinstance(error, BaseException) else kind
     raised = thrown.__traceback__ if isinstance(thrown, BaseException) else None
+    if thrown is GeneratorExit or isinstance(thrown, GeneratorExit):
+        ends = (ends, GeneratorExit)
     told = _told(link, thrown)
     goes_on = told is not thrown or (link.is_test and raised is not None and not link.made_by_itself(thrown, raised))
     try:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _OPMAP = opcode.opmap
 _GLOBAL_STORES = frozenset([_OPMAP["STORE_GLOBAL"]])
 _BIND_UNSEEN = frozenset(["exec", "globals", "locals", "vars", "modules", "__main__"])
+_LOOKS_UP = _BIND_UNSEEN | {"eval"}
 _STORES = _GLOBAL_STORES | {_OPMAP["STORE_NAME"]}
 
 
@@ -27,6 +28,29 @@ def bound_names(code):
     if _BIND_UNSEEN.intersection(Anatomy(code).all_names):
         return None
     return own_names(code, _STORES).union(*[names_of(each, _GLOBAL_STORES) for each in nested_codes(code)])
+
+
+def names_in_texts(code):
+    # type: (Any) -> set[str]
+    """What a script that looks names up by their texts (`eval("f(1)")`, `globals()[name]`) may mean: each word of its
+    texts, but for the names of builtins."""
+    if not _LOOKS_UP.intersection(Anatomy(code).all_names):
+        return set()
+    words = set()  # type: set[str]
+    for text in _texts_in([const for each in (code, *nested_codes(code)) for const in each.co_consts]):
+        words.update("".join([letter if letter.isalnum() or letter == "_" else " " for letter in text]).split())
+    return {word for word in words if word.isidentifier() and not hasattr(builtins, word)}
+
+
+def _texts_in(constants):
+    # type: (list[Any]) -> list[str]
+    pending, found = constants, []
+    for each in pending:
+        if type(each) is tuple:
+            pending.extend(each)
+        elif type(each) is str:
+            found.append(each)
+    return found
 
 
 def expects_names(code):

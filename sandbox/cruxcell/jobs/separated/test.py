@@ -12,7 +12,13 @@ from cruxcell.jobs.separated.ahead import Ahead, may_ask_ahead
 from cruxcell.jobs.separated.link import EARLY_QUESTION, TOO_LARGE, VALUE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.operations import STEADY, may_get, may_set, shown
 from cruxcell.jobs.separated.remote import RemoteObject, RemoteType, number_of
-from cruxcell.jobs.separated.script import bound_names, expects_names, raises_by_itself, used_as_modules
+from cruxcell.jobs.separated.script import (
+    bound_names,
+    expects_names,
+    names_in_texts,
+    raises_by_itself,
+    used_as_modules,
+)
 from cruxcell.jobs.suites import open_suite
 from cruxcell.namespace import resolve, root_of
 from cruxcell.protocol import frames, messages, records
@@ -78,7 +84,7 @@ def run_test(context, fields):
             link.ahead = Ahead()
         suite.begin()
         if not suite.is_whole:
-            exec(script, suite.namespace)
+            _run_script(script, suite.namespace)
         results = suite.run()
     except BaseException as error:
         link.leave_unmade()
@@ -90,7 +96,31 @@ def run_test(context, fields):
         context.send(records.ended(context.numbers(), *context.output()))
 
 
+def _run_script(script, namespace):
+    # type: (CodeType, dict[str, Any]) -> None
+    """To its end, which may be `sys.exit` with status 0; not if the candidate had a hand in that."""
+    try:
+        exec(script, namespace)
+    except SystemExit as error:
+        is_well = error.code is None or (type(error.code) in (int, bool) and not error.code)
+        if type(error) is not SystemExit or _ANSWERED in error.__dict__ or not is_well:
+            raise
+
+
+# What would end an iteration or a generator of the test's own, `all(map(candidate, ...))`, and leave it content.
+_ENDS = (StopIteration, StopAsyncIteration, GeneratorExit)
 _TELLS = (repr, str, format)
+_ANSWERED = "_answered"  # an attribute of the SystemExit that the candidate has raised, or raised again
+
+
+def _answered(error, may_stop):
+    # type: (BaseException, Any) -> BaseException
+    """What is raised where the candidate has raised `error`; `may_stop`: what may end an iteration."""
+    if isinstance(error, _ENDS) and not isinstance(error, may_stop):
+        return RuntimeError("the candidate raised %s" % type(error).__name__)
+    if isinstance(error, SystemExit):
+        BaseException.__setattr__(error, _ANSWERED, True)
+    return error
 
 
 def _run(function, arguments, keywords):
@@ -115,7 +145,7 @@ class _TestLink(Link):
         self._steady = {}  # type: dict[tuple[int, str], Any]
         self.ahead = None  # type: Ahead | None
         self._has_asked_ahead = False
-        self.more = {"copy": copied}
+        self.more["copy"] = copied
         self._heard = {}  # type: dict[str, Any]  # where what the candidate prints to a stream goes instead
         connect(self)
 
@@ -147,10 +177,8 @@ class _TestLink(Link):
         for name in streams:
             self._hear(name, getattr(sys, name))
         self._has_answered = self._has_answered or operation not in ("names", "look")
-        is_end = isinstance(value, (StopIteration, StopAsyncIteration)) and not isinstance(value, may_stop)
-        if is_end and kind != b"v":
-            # It would end an iteration of the test's own, `all(map(candidate, ...))`, and leave it content.
-            value = RuntimeError("the candidate raised %s" % type(value).__name__)
+        if kind != b"v":
+            value = _answered(value, may_stop)
         if self._given:
             self._rebind()
         if told is not None and kind == b"v":
@@ -256,7 +284,7 @@ class _TestLink(Link):
             return False
         if operation in ("get", "set", "del"):
             return type(rest[0]) is str and (may_get if operation == "get" else may_set)(target, rest[0])
-        return operation in ("call", "special", "copy")
+        return operation in ("call", "special", "copy") or (operation == "fields" and isinstance(target, type))
 
     def made_by_itself(self, error, traceback):
         # type: (BaseException, Any) -> bool
@@ -273,7 +301,8 @@ class _TestLink(Link):
         if type(bound) is not list or any(type(name) is not str for name in bound):
             self._leave(messages.CANDIDATE_GONE, "the candidate's names are no names")
         # Not those that a module has by itself: `__name__` would decide whether what it guards runs.
-        used = Anatomy(script).all_names.difference(self._namespace, ["__annotations__", "__file__"])
+        used = Anatomy(script).all_names | names_in_texts(script).difference(_MODULES)
+        used = used.difference(self._namespace, ["__annotations__", "__file__"])
         names = [name for name in bound if name in used or name == root]
         if root:
             names = [name for name in names if name == root or not (hasattr(builtins, name) or name == "candidate")]
