@@ -65,7 +65,7 @@ def _is_target(target: str) -> bool:
         bool(target.strip())
         and target.isprintable()
         and len(target) <= _MAX_TARGET
-        and target != "dns:///"
+        and target not in ("dns:///", "unix:", "unix://")
         and not is_url
     )
 

@@ -61,6 +61,7 @@ def test_several_streams_where_there_may_be_several_servers():
         ({"workers": 0}, "workers must be at least 1"),
         ({"target": " "}, "target must name a server"),
         ({"target": 3}, "target must name a server"),
+        ({"target": "unix:"}, "target must name a server"),
         ({"target": "a:1,b:65536"}, "the port 65536; a port is at most 65535"),
         ({"token": 3}, "token must be visible"),
         ({"target": "a:1", "workers": 2}, "for the embedded server"),

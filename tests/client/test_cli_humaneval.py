@@ -98,7 +98,7 @@ MISTAKES = [
     ("samples.jsonl --problems text.jsonl.gz", "text.jsonl.gz: is not a gzip file"),
     (
         "samples.jsonl --problems name.jsonl",
-        "name.jsonl, line 1: entry_point is 'a b', which is not a Python name with",
+        "name.jsonl, line 1: entry_point is 'a b', which is no name such as 'f'",
     ),
     ("samples.jsonl --k 0", "--k must be at least 1, not 0"),
     ("samples.jsonl --cpu-limit 0", "--cpu-limit must be a number of seconds above 0"),

@@ -225,7 +225,7 @@ def test_a_json_array_is_read_as_well_as_lines(tmp_path):
     ("record", "sentence"),
     [
         ({**NATIVE, "base_input": 3}, "inputs must be a list of lists"),
-        ({**NATIVE, "entry_point": "a.b("}, "not a Python name"),
+        ({**NATIVE, "entry_point": "a.b("}, "is no name such as 'f'"),
         ({**MBPP, "test_list": "assert 1"}, "must be a list of strings"),
         ({**MBPP, "task_id": None}, "'task_id' must be a string"),
         ({"task_id": "x", "prompt": ""}, "'entry_point' is missing"),

@@ -155,8 +155,9 @@ def test_rows_that_no_generation_can_pass_and_masked_ones_are_said(server, capsy
     data, texts = tmp_path / "data.jsonl", tmp_path / "texts.json"
     data.write_text("".join(json.dumps({**row, "id": f"r{at}"}) + "\n" for at, row in enumerate(rows)))
     texts.write_text(json.dumps({"r0": ["f(1)", "f((", f"f({'1' * (17 << 20)})"], "r1": ["f(1)"], "r2": ["f(1)"]}))
-    assert main(["score", str(texts), "--dataset", str(data), "--mode", "input", "--server", server]) == 0
+    assert main(["score", str(texts), "--dataset", str(data), "--mode", "input", "--server", server, "--k", "2"]) == 0
     err = capsys.readouterr().err
+    assert f"{texts} has 1 generation of 'r1', so it has no pass@2." in err
     assert f"{data} has 2 rows that no generation can pass (such as 'r1': the program: invalid syntax (line 1))" in err
     assert "1 generation masked, the first of r0: program and check are 17,8" in err
 

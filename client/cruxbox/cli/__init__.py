@@ -10,6 +10,7 @@ import errno
 import importlib
 import io
 import os
+import re
 import signal
 import sys
 import threading
@@ -67,6 +68,10 @@ _OPTION_OF = {
 
 # What standard output meets where it is a file. All other files that are written have sentences of their own.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+# The option parser's words for a text that is no number.
+_NO_NUMBER = re.compile(r"Input should be a valid (integer|number), unable to parse string as an? \1")
+_NUMBERS = {"integer": "whole number", "number": "number"}
 
 USAGE = 2
 _INTERRUPTED = 130
@@ -157,6 +162,7 @@ def _run(arguments: list[str]) -> int:
 def _with_value(error: Any, arguments: Sequence[str]) -> str:
     """The parser's sentence, with the value that it is about: some versions leave it out."""
     sentence = str(error.format_message()).replace("Value error, ", "")
+    sentence = _NO_NUMBER.sub(lambda found: f"must be a {_NUMBERS[found[1]]}", sentence)
     for option in getattr(getattr(error, "param", None), "opts", ()):
         values = [after for before, after in zip(arguments, arguments[1:]) if before == option]
         values += [one.partition("=")[2] for one in arguments if one.startswith(f"{option}=")]

@@ -22,6 +22,7 @@ from cruxbox.cruxeval import Generations, read_dataset, read_generations
 from cruxbox.errors import DataError, InvalidRequest
 from cruxbox.files import OutputFile, check_output
 from cruxbox.model import Verdict
+from cruxbox.printable import counted
 from cruxbox.scoring import FileReport, Job, score
 
 # A pure-Python infinite loop ends here within milliseconds; honest programs of the benchmark take a few thousand.
@@ -88,6 +89,8 @@ def command(
     files = [read_generations(path, rows) for path in generations]
     for path, each in zip(generations, files):
         _say_gaps(path, each, len(rows))
+        if accounting is AccountingName.strict:  # the others give a figure
+            _say_short(path, each, k or [])
     way = ACCOUNTINGS[accounting.value]
     if skip_input_text:
         if mode is not Mode.output:
@@ -119,6 +122,15 @@ def _say_gaps(path: Path, generations: Generations, tasks: int) -> None:
     if empty:
         which = f"{len(empty)} of its tasks (such as {empty[0]!r:.80})"
         note(f"{path} has an empty list of generations for {which}; pass@k needs k generations of each task.")
+
+
+def _say_short(path: Path, generations: Generations, ks: Sequence[int]) -> None:
+    """Say which of the ks that were asked for has no figure: a dash in a table does not tell why."""
+    name, texts = min(generations.items(), key=lambda each: len(each[1]))
+    beyond = [f"pass@{k}" for k in sorted(set(ks)) if k > len(texts)]
+    if beyond and texts:
+        some = counted(len(texts), "generation")
+        note(f"{path} has {some} of {name!r:.80}, so it has no {', '.join(beyond)}.")
 
 
 def _checked_ks(ks: Sequence[int]) -> list[int]:

@@ -93,4 +93,4 @@ def entry_point(value: str) -> str:
     """A name with attributes and empty calls: `f`, `Solution.solve`, `Solution().solve`. BadRow if it is none."""
     if all(_EMPTY_CALLS.sub("", part).isidentifier() for part in value.split(".")):
         return value
-    raise BadRow(f"entry_point is {value[:80]!r}, which is not a Python name with attributes and empty calls")
+    raise BadRow(f"entry_point is {value[:80]!r}, which is no name such as 'f' or 'Solution().solve'")
