@@ -97,6 +97,12 @@ CASES = {
         "def f(x):\n    print(x)\n    return x + 1\ndef g(x):\n    print('g', x)\n    return x - 1",
         loop("[[i] for i in range(12)]", "assert f(*inp) == i + 1\nif i == 8: assert g(3) == 2"), "PASSED",
     ),
+    "what the script lets go of": (
+        "alive = []\nclass A:\n    def __init__(self): alive.append(1)\n    def __del__(self): alive.pop()\n"
+        "def f(x):\n    return A()\ndef g():\n    return len(alive)",
+        "import MODULE\ndef check():\n    a = f(1)\n    b = f(2)\n    assert g() == 2\n    a = b = None\n"
+        "    assert g() == 0\ncheck()", "PASSED",
+    ),
     "one tuple": (
         "def f(x, y):\n    return x is y",
         loop("[[one, one] for i in range(12)]", "assert f(*inp)", "one = (1, 2)"), "PASSED",

@@ -86,7 +86,7 @@ class Ahead:
         frame = _getframe(1)  # type: Any
         while frame is not None and frame.f_code.co_filename != CHECK:
             frame = frame.f_back
-        for value in list(frame.f_locals.values()) if frame is not None else ():
+        for value in _values_of(frame):
             if type(value) is list:
                 for self._is_spread in (True, False):
                     for self._at in range(_NEAR):
@@ -119,6 +119,22 @@ class Ahead:
             return False
         self.follow(operation, fields)
         return _are_same(tuple(fields[2:]), sent[1])
+
+
+def _values_of(frame):
+    # type: (Any) -> list[Any]
+    """What the variables of a frame stand for. Nothing remembers them: up to Python 3.12 a function's frame would keep
+    what it was asked for, and so objects of the candidate that the script has let go of."""
+    if frame is None:
+        return []
+    found = frame.f_locals
+    values = list(found.values())
+    if frame.f_code.co_flags & _OPTIMIZED and type(found) is dict:
+        found.clear()
+    return values
+
+
+_OPTIMIZED = 1  # a function's code: its variables are no dict
 
 
 def _are_same(arguments, others):
