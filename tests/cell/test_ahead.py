@@ -196,6 +196,7 @@ def test_a_test_answers_no_early_question(other: Other):
         ("import numpy as np\nnow = np.datetime64('now')", False),
         ("import re\nre.sys", False),
         ("def f():\n    exec('import time')", False),
+        ("class A:\n    def __del__(self): pass", False),
         ("check(f)", True),
     ],
 )

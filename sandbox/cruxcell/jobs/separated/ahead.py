@@ -28,10 +28,10 @@ _LOOK_AT_NOTHING_ELSE = frozenset(
         "math", "numpy", "operator", "re", "statistics", "string", "typing",
     ]
 )  # fmt: skip
-# What imports in other ways, reads a clock (numpy has one), or meets the candidate elsewhere.
+# What imports in other ways, reads a clock (numpy has one), meets the candidate elsewhere, or hears what goes.
 _LOOK_AT_MORE = frozenset(
     [
-        "__import__", "__builtins__", "__loader__", "__spec__", "builtins", "compile", "ctypes", "ctypeslib",
+        "__del__", "__import__", "__builtins__", "__loader__", "__spec__", "builtins", "compile", "ctypes", "ctypeslib",
         "datetime64", "eval", "exec", "f2py", "globals", "import_module", "input", "locals", "modules", "open", "os",
         "sys", "testing", "threading", "time", "vars",
     ]
