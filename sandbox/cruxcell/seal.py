@@ -56,6 +56,9 @@ def entries():
     """All that is to be watched in a zygote, as the helper's `watch` takes it. Ask while the harness is in the table of
     modules."""
     _freeze_path_caches()
+    _forget_origins()
+    gc.unfreeze()  # the rehearsal froze it, and what it left behind with it
+    gc.collect()
     found = _Found()
     found.add("module_table", sys.modules)
     for name, module in list(sys.modules.items()):
@@ -65,6 +68,7 @@ def entries():
         found.add(place, kind)
         space = type.__dict__["__dict__"].__get__(kind)
         found.add_contents(place, space)
+        found.leave_out(*gc.get_referents(space))  # the dict behind it is compared with its class
         registrations = space.get("_abc_impl")  # their sets are made when they are first needed
         if type(registrations).__name__ == "_abc_data":
             found.entries.append((_PLACE["module"], registrations, type(registrations).__basicsize__))
@@ -111,6 +115,16 @@ def _freeze_path_caches():
             cache = getattr(finder, name, None)
             if type(cache) is set:
                 setattr(finder, name, frozenset(cache))
+
+
+def _forget_origins():
+    # type: () -> None
+    """Where the harness's modules were imported from: nobody asks, and two dicts for each need not be compared."""
+    for name, module in sys.modules.items():
+        if name.partition(".")[0] == "cruxcell":
+            for attribute in ("__spec__", "__loader__"):
+                if getattr(module, attribute, None) is not None:
+                    setattr(module, attribute, None)
 
 
 class _Found:
@@ -224,7 +238,6 @@ def _types():
 def _add_codecs(found):
     # type: (_Found) -> None
     """What the interpreter itself knows of codecs has no name: it is found by what it holds."""
-    gc.unfreeze()  # the rehearsal froze it
     strict, search, utf8 = codecs.lookup_error("strict"), encodings.search_function, codecs.lookup("utf-8")
     are_listed = False  # the error handlers
     for item in gc.get_objects():

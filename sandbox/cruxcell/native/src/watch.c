@@ -189,6 +189,32 @@ cell_watch(PyObject *Py_UNUSED(module), PyObject *entries)
 
 /* ---- the comparison ---------------------------------------------------------------------------------------- */
 
+/* What stands some entries behind this one is fetched into the processor's caches meanwhile. */
+static inline void
+fetch_dict(size_t at)
+{
+    if (at + AHEAD < dicts_count) {
+        FETCH(((PyDictObject *)dicts[at + AHEAD].dict)->ma_used);
+    }
+}
+
+static inline void
+fetch_object(size_t at)
+{
+    if (at + AHEAD < objects_count) {
+        FETCH(*objects[at + AHEAD].object);
+        FETCH(*objects[at + AHEAD].copy);
+    }
+}
+
+static inline void
+fetch_pointer(size_t at)
+{
+    if (at + AHEAD < pointers_count) {
+        FETCH(*pointers[at + AHEAD].at);
+    }
+}
+
 /* The tag of this dict is another, or it has none. */
 static int
 dict_differs(size_t at)
@@ -241,24 +267,17 @@ watch_differs(int heard)
     size_t i;
 
     for (i = 0; i < dicts_count; i++) {
-        if (i + AHEAD < dicts_count) {
-            FETCH(((PyDictObject *)dicts[i + AHEAD].dict)->ma_used);
-        }
+        fetch_dict(i);
         if (tag_of(dicts[i].dict) != dicts[i].tag || !tells_changes(dicts[i].dict)) {
             found |= (uint64_t)dict_differs(i) << facts[i].place;
         }
     }
     for (i = 0; i < objects_count; i++) {
-        if (i + AHEAD < objects_count) {
-            FETCH(*objects[i + AHEAD].object);
-            FETCH(*objects[i + AHEAD].copy);
-        }
+        fetch_object(i);
         found |= (uint64_t)object_differs(&objects[i]) << objects[i].place;
     }
     for (i = 0; i < pointers_count; i++) {
-        if (i + AHEAD < pointers_count) {
-            FETCH(*pointers[i + AHEAD].at);
-        }
+        fetch_pointer(i);
         found |= (uint64_t)pointer_differs(&pointers[i]) << pointers[i].place;
     }
     if (found != 0) {
@@ -305,16 +324,19 @@ watch_arm(void)
     size_t i;
 
     for (i = 0; i < dicts_count; i++) {
+        fetch_dict(i);
         if (dicts[i].tag != tag_of(dicts[i].dict) || !tells_changes(dicts[i].dict)) {
             arm_dict(i);
         }
     }
     for (i = 0; i < objects_count; i++) {
+        fetch_object(i);
         if (object_arm(&objects[i]) < 0) {
             return -1;
         }
     }
     for (i = 0; i < pointers_count; i++) {
+        fetch_pointer(i);
         pointer_arm(&pointers[i]);
     }
     for (i = 0; i < probes_count; i++) {
