@@ -42,9 +42,11 @@ from cruxcell.analysis.unknown import is_unknown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator  # noqa: F401 - in type comments
+    from types import CodeType  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
     from cruxcell.analysis.bytecode import Anatomy  # noqa: F401 - in type comments
+    from cruxcell.native import Helper  # noqa: F401 - in type comments
 
 _TRIED = (3, 8) <= sys.version_info[:2] <= (3, 13)
 
@@ -152,6 +154,31 @@ def bound_names(source, code, allowed=FOR_CALLS):
     if not bound.isdisjoint(allowed.own) or not _text_is_plain(source, parts.all_names, bound):
         return None
     return bound
+
+
+def names_bound_by(helper, source, code):
+    # type: (Helper, str, CodeType) -> frozenset[str] | None
+    """As `bound_names`, which decides whatever the helper does not see at once to be harmless."""
+    found = helper.plain_names(code, *_PLAINLY) if _TRIED else None
+    return bound_names(source, code) if found is None else found
+
+
+def _kinds():
+    # type: () -> bytes
+    """For each operation: 1 if it is harmless, more if something of it is to be looked at, 0 if the rule has to look
+    at more than that (see `native/src/rule.c`)."""
+    kinds = bytearray(256)
+    every = [(OPERATIONS, 1), (_STORING, 2), (_TAKEN, 3), ([_LOAD_ATTR], 4), (HANDLERS, 5), ([_EXTENDED_ARG], 6)]
+    for found, kind in [*every, (_IMPORTED, 0), ([_IMPORT_NAME, _INTRINSIC], 0)]:  # type: Any, int
+        for number in found:
+            if 0 <= number < 256 and number in OPERATIONS:
+                kinds[number] = kind
+    return bytes(kinds)
+
+
+# These have a rule of their own.
+_SPECIAL = frozenset(["format", "type", "typing"])
+_PLAINLY = (_kinds(), _FLAGS, FOR_CALLS.anywhere, FOR_CALLS.attributes, _BUILTINS, _SPECIAL)
 
 
 def _text_is_plain(source, names, bound):

@@ -5,7 +5,7 @@ import sys
 
 from cruxcell.analysis import bytecode
 from cruxcell.analysis.determinism import has_sets, is_seedless
-from cruxcell.analysis.hermetic import bound_names, may_share
+from cruxcell.analysis.hermetic import may_share, names_bound_by
 from cruxcell.analysis.operands import Inspector, call_findings, is_literal
 from cruxcell.analysis.parsing import PROGRAM, Invalid, classify_call, compile_text
 from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
@@ -49,7 +49,7 @@ def run_calls(context, fields, more_flags=0):  # noqa: C901 - who arms the seal 
     loaded = loaded_count()
     program, planned = _parse(source, checks)
     is_asked = flags & INSPECT or (flags & SHARE and RULE not in context.opened)
-    bound = _bound(source, program) if program is not None and is_asked else None
+    bound = _bound(helper, source, program) if program is not None and is_asked else None
     sharing, planned = share(context, flags, frozenset() if program is None else bound, planned)
     plan = records.plan(sharing, "".join([item[0] for item in planned]), [item[1] for item in planned if item[1]])
     inspector = None
@@ -183,11 +183,11 @@ def _compiled(source):
     return program
 
 
-def _bound(source, program):
-    # type: (str, CodeType) -> frozenset[str] | None
+def _bound(helper, source, program):
+    # type: (Helper, str, CodeType) -> frozenset[str] | None
     """`hermetic.bound_names` of the program that was compiled last."""
     if _last[2] is _NOT_ASKED:
-        _last[2] = bound_names(source, program)
+        _last[2] = names_bound_by(helper, source, program)
     bound = _last[2]  # type: frozenset[str] | None
     return bound
 

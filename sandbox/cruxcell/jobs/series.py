@@ -3,7 +3,7 @@
 import gc
 
 from cruxcell.analysis import bytecode
-from cruxcell.analysis.hermetic import bound_names
+from cruxcell.analysis.hermetic import names_bound_by
 from cruxcell.analysis.parsing import PROGRAM, Invalid, classify_call, compile_text
 from cruxcell.jobs.calls import CALL, clear, loaded_count, no_seal, share
 from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
@@ -53,7 +53,7 @@ def run_series(context, fields, more_flags=0):
     loaded = loaded_count()
     program, planned, calls = _parse(source, name, fields[3])
     is_asked = program is not None and flags & SHARE and RULE not in context.opened
-    bound = bound_names(source, program) if is_asked else None
+    bound = names_bound_by(helper, source, program) if is_asked else None
     sharing, planned = share(context, flags, frozenset() if program is None else bound, planned)
     plan = records.plan(sharing, planned[0][0], [item[1] for item in planned if item[1]])
     bytecode.forget()

@@ -32,6 +32,17 @@ if TYPE_CHECKING:
         def say(self, fd: int, record: bytes, /) -> None: ...
         def arm(self) -> bool: ...
         def seal(self, fd: int, index: int, record: bytes = b"", /) -> None: ...
+        def plain_names(  # noqa: PLR0917 - a wide call is a single one
+            self,
+            code: "CodeType",
+            kinds: bytes,
+            flags: int,
+            anywhere: "frozenset[str]",
+            attributes: "frozenset[str]",
+            builtins: "dict[str, Any]",
+            special: "frozenset[str]",
+            /,
+        ) -> "frozenset[str] | None": ...
         def report_value(  # noqa: PLR0917 - a wide call is a single one
             self,
             fd: int,
