@@ -52,8 +52,8 @@ def run_series(context, fields, more_flags=0):
     source, name = fields[1].decode("utf-8", "surrogatepass"), fields[2].decode()
     loaded = loaded_count()
     program, planned, calls = _parse(source, name, fields[3])
-    is_asked = program is not None and flags & SHARE and RULE not in context.opened
-    bound = names_bound_by(helper, source, program) if is_asked else None
+    is_asked = flags & SHARE and RULE not in context.opened
+    bound = names_bound_by(helper, source, program) if program is not None and is_asked else None
     sharing, planned = share(context, flags, frozenset() if program is None else bound, planned)
     plan = records.plan(sharing, planned[0][0], [item[1] for item in planned if item[1]])
     bytecode.forget()

@@ -166,7 +166,6 @@ def seal(fd, index, record=b""):
 def plain_names(code, kinds, flags, anywhere, attributes, builtins, special):  # noqa: PLR0917 - as the native one
     # type: (CodeType, bytes, int, frozenset[str], frozenset[str], dict[str, object], frozenset[str]) -> frozenset[str] | None
     """None: the rule looks at each program itself."""
-    return None
 
 
 def report_value(fd, index, steps, cpu_ns, wall_ns, value, budget, text_limit, stdout, stderr):  # noqa: PLR0917
