@@ -103,7 +103,7 @@ def _plugin(pytest, module, results):  # noqa: C901 - the methods of classes who
         def pytest_runtest_logreport(self, report):
             # type: (Any) -> None
             name = _pytest_name(report)
-            if report.when != "teardown" and (report.when == "call" or not report.passed):
+            if report.when == "call" or not report.passed:
                 self.unfinished.pop(name, None)
             if report.failed:
                 crash = getattr(report.longrepr, "reprcrash", None)

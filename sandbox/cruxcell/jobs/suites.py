@@ -45,7 +45,7 @@ class _Unittest(Suite):
         Suite.begin(self)
         for each, attributes in self._kept:  # a program beside its test may have changed them
             for name, value in attributes.items():
-                if vars(each).get(name) is not value and not name.startswith("__"):
+                if vars(each).get(name) is not value:
                     setattr(each, name, value)
 
     def _cases(self):
@@ -139,15 +139,12 @@ class _Maybe(Suite):
 
 def _of_items(compare):
     # type: (Any) -> Any
-    """`assertSetEqual` for what is no set but has a `difference` of its own: unittest would hand that the set that is
-    expected, and believe it. Its items are compared."""
+    """`assertSetEqual` for what has a `difference` of its own: unittest would hand that the set that is expected, and
+    believe it. Its items are compared."""
 
     def compare_items(case, first, second, msg=None):
         # type: (Any, Any, Any, object) -> None
-        first, second = [
-            each if isinstance(each, (set, frozenset)) or not hasattr(each, "difference") else set(each)
-            for each in (first, second)
-        ]
+        first, second = [set(each) if hasattr(each, "difference") else each for each in (first, second)]
         compare(case, first, second, msg)
 
     return compare_items
@@ -260,6 +257,12 @@ class _Doctest(Suite):
         # type: (Any, Any) -> None
         import io
 
+        name, flags = "line %d" % (example.lineno + 1), 0
+        for flag, is_on in example.options.items():
+            flags |= flag if is_on else 0
+        if flags & self._doctest.SKIP:
+            self.results.add(SKIPPED, name)
+            return
         before, sys.stdout = sys.stdout, io.StringIO()
         hook, sys.displayhook = sys.displayhook, sys.__displayhook__
         raised = None
@@ -269,27 +272,24 @@ class _Doctest(Suite):
             raised = error
         finally:
             printed, sys.stdout, sys.displayhook = sys.stdout.getvalue(), before, hook
-        name, flags = "line %d" % (example.lineno + 1), 0
-        for flag, is_on in example.options.items():
-            flags |= flag if is_on else 0
-        if flags & self._doctest.SKIP:
-            self.results.add(SKIPPED, name)
-        elif raised is not None and example.exc_msg is None:
+        if raised is not None and example.exc_msg is None:
             self.results.add(ERROR, name, raised)
         else:
             wanted = example.want if example.exc_msg is None else example.exc_msg
             got = printed if raised is None else _as_told(raised)
-            is_same = (raised is None) == (example.exc_msg is None) and self._checks(wanted, got, flags)
+            is_same = (raised is None) == (example.exc_msg is None)
+            if raised is not None and flags & self._doctest.IGNORE_EXCEPTION_DETAIL:
+                is_same = _class_name(wanted) == _class_name(got)
+            elif is_same:
+                is_same = self._doctest.OutputChecker().check_output(wanted, got, flags)
             if wanted or not is_same:
                 self.results.add(PASSED if is_same else FAILED, name, "" if is_same else "got %s" % got[:500])
 
-    def _checks(self, wanted, got, flags):
-        # type: (str, str, int) -> bool
-        if self._doctest.OutputChecker().check_output(wanted, got, flags):
-            return True
-        if not flags & self._doctest.IGNORE_EXCEPTION_DETAIL:
-            return False
-        return wanted.partition(":")[0].rpartition(".")[2] == got.partition(":")[0].rpartition(".")[2]
+
+def _class_name(told):
+    # type: (str) -> str
+    """Of an error, by the last line of its traceback: without the module."""
+    return told.partition("\n")[0].partition(":")[0].rpartition(".")[2]
 
 
 def _as_told(error):

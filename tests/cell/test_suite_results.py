@@ -1,0 +1,241 @@
+"""What became of each test of a suite. Every case is a fork of one process that has imported the frameworks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from interpreters import SANDBOX
+
+# One line for each case that is read: the results, or what was raised.
+RUN = """
+import json, os, sys, unittest, doctest, pytest
+from cruxcell.jobs import pytest_suite, suites
+
+def results(framework, program, script):
+    suite = suites.open_suite(framework, script)
+    exec(program, suite.namespace)
+    suite.begin()
+    if not suite.is_whole:
+        exec(suite.code, suite.namespace)
+    found = suite.run()
+    return found and [(letter.decode(), name, text) for letter, name, text in found.all]
+
+told = os.dup(1)
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        try:
+            said = results(*json.loads(line))
+        except BaseException as error:
+            said = "%s: %s" % (type(error).__name__, error)
+        os.write(told, json.dumps(said).encode() + b"\\n")
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        os.write(told, b'"it died"\\n')
+"""
+
+ADD = "def add(a, b):\n    return a + b\n"
+LESS = "def add(a, b):\n    return a - b\n"
+KEY = "def add(a, b):\n    raise KeyboardInterrupt\n"
+RAISES = "def add(a, b):\n    raise ValueError('no')\n"
+
+
+def case(body: str, more: str = "") -> str:
+    """A script with a test case T of one method, and what follows it."""
+    return f"import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        {body}\n{more}"
+
+
+SUM = "self.assertEqual(add(1, 1), 2)"
+PASSES, NO_SUM = ["p", "T.test", ""], [["f", "T.test", "0 != 2"]]
+RUNNER = "unittest.TextTestRunner(stream=open('/dev/null', 'w')).run(unittest.defaultTestLoader.%s(%s))\n"
+OWN = RUNNER % ("loadTestsFromTestCase", "T")
+SET_UP = "    @classmethod\n    def setUpClass(cls):\n        1 / 0\n"
+BAD_SET_UP = ["e", "setUpClass (__main__.T)"]
+INNER = (
+    "import unittest\nclass I(unittest.TestCase):\n    def test(self):\n        self.fail()\nI.__module__ = 'inner'\n"
+)
+SUB = "    def test(self):\n        for n in (1, 2):\n            with self.subTest(n=n):\n                %s\n"
+SUBS = "import unittest\nclass T(unittest.TestCase):\n" + SUB
+
+UNITTEST: dict[str, Any] = {
+    # What a program beside its test does to unittest is undone; what it defines is no test.
+    "assertEqual anew": (LESS + "import unittest\nunittest.TestCase.assertEqual = print\n", case(SUM), NO_SUM),
+    "a call anew": (LESS + "import unittest\nunittest.TestCase.__call__ = print\n", case(SUM), NO_SUM),
+    "a class of the program's": (LESS + case("pass").replace("T(", "Mine("), case(SUM), NO_SUM),
+    "load_tests of the program's": (
+        LESS + "import unittest\ndef load_tests(*asked):\n    return unittest.TestSuite()\n", case(SUM), NO_SUM,
+    ),
+    # Which classes there are, each once.
+    "what is no case": (ADD, case(SUM, "x = 1\nclass Other:\n    def test(self): pass\n"), [PASSES]),
+    "another module's case": (ADD, "from doctest import DocTestCase\n" + case(SUM), [PASSES]),
+    "two names": (ADD, case(SUM, "Other = T\n"), [PASSES]),
+    "load_tests that is none": (ADD, case(SUM, "load_tests = 5\n"), [PASSES]),
+    "load_tests, and main": (
+        ADD, case(SUM, "def load_tests(loader, tests, pattern):\n    return tests\nunittest.main()\n"), [PASSES],
+    ),
+    "what load_tests chooses, once": (
+        ADD,
+        case(SUM, "def load_tests(loader, tests, pattern):\n    return unittest.TestSuite([T('other')])\n")
+        .replace("    def test(self)", "    def other(self): pass\n    def test(self)")
+        + "unittest.main()\n",
+        [["p", "T.other", ""]],
+    ),
+    "the same with what it has not run": (
+        ADD,
+        "import unittest\nclass T(unittest.TestCase):\n    def test(self): pass\n    def other(self): pass\n"
+        "class More(unittest.TestCase): pass\n"
+        "def load_tests(loader, tests, pattern):\n    return unittest.TestSuite([T('other')])\n",
+        [["p", "T.other", ""]],
+    ),
+    # A runner of the script's own is watched; what the script runs itself it looks at.
+    "a runner": (ADD, case(SUM, OWN), [PASSES]),
+    "a runner, a failure": (LESS, case(SUM, OWN), [["f", "T.test", ""]]),
+    "a runner, an error": (RAISES, case(SUM, OWN), [["e", "T.test", ""]]),
+    "a runner, a set-up": (ADD, case(SUM, SET_UP + OWN), [[*BAD_SET_UP, ""], [*BAD_SET_UP, "division by zero"]]),
+    "a runner that is broken off": (
+        KEY, case(SUM, "try:\n    " + OWN + "except KeyboardInterrupt: pass\n"), [["e", "T.test", ""]],
+    ),
+    "a case within a runner": (ADD, INNER + case("assert I('test').run().failures", OWN), [PASSES]),
+    "a case with a result": (
+        LESS, case(SUM, "r = unittest.TestResult()\nT('test').run(r)\nassert r.failures\n"), [],
+    ),
+    # What became of each.
+    "a set-up": (ADD, case(SUM, SET_UP), [[*BAD_SET_UP, "division by zero"]]),
+    "an error": (RAISES, case(SUM), [["e", "T.test", "no"]]),
+    "broken off": (KEY, case(SUM), "KeyboardInterrupt: "),
+    "sub-tests that fail": (LESS, SUBS % SUM, [["f", f"T.test (n={n})", "0 != 2"] for n in (1, 2)]),
+    "sub-tests with errors": (
+        RAISES, SUBS % SUM + "r = unittest.main().result\nassert len(r.errors) == 2 and not r.failures\n",
+        [["e", f"T.test (n={n})", "no"] for n in (1, 2)],
+    ),
+    "sub-tests and what main gives": (
+        LESS, SUBS % SUM + "r = unittest.main().result\nassert len(r.failures) == 2 and not r.errors\n",
+        [["f", f"T.test (n={n})", "0 != 2"] for n in (1, 2)],
+    ),
+    "sub-tests": (ADD, SUBS % SUM, [PASSES]),
+    "skipped": (ADD, case("self.skipTest('later')"), [["s", "T.test", "later"]]),
+    "too many": (
+        ADD,
+        SUBS.replace("(1, 2)", "range(1005)") % "self.fail('no')",
+        [*[["f", f"T.test (n={n})", "no"] for n in range(999)], ["e", "", "the suite has more than 999 tests"]],
+    ),
+    # A set is compared by its items, whatever its class says of the difference.
+    "no set": (ADD, case("self.assertSetEqual(add(1, 1), {2})"), [
+        ["f", "T.test", "first argument does not support set difference: 'int' object has no attribute 'difference'"],
+    ]),
+    "a set of its own": (
+        "class E(set):\n    def difference(self, other):\n        return set()\n"
+        "def add(a, b):\n    return E([2, 3])\n",
+        case("self.assertSetEqual(add(1, 1), {2})"), [["f", "T.test", "Items in the first set but not the second:\n3"]],
+    ),
+}  # fmt: skip
+
+MAYBE: dict[str, Any] = {
+    "a plain script": (ADD, "assert add(1, 1) == 2", None),
+    "a plain script that imports unittest": (ADD, "import unittest", None),
+    "a class that nobody runs": (LESS, case(SUM), NO_SUM),
+    "main": (LESS, case(SUM, "unittest.main()\n"), NO_SUM),
+    "assertEqual anew": (LESS + "import unittest\nunittest.TestCase.assertEqual = print\n", case(SUM), NO_SUM),
+}
+
+TRACE = "Traceback (most recent call last):\n    ...\n"
+DOCTEST: dict[str, Any] = {
+    "values": (ADD, ">>> add(1, 1)\n2\n>>> x = 1\n>>> add(1, 1)\n3\n", [
+        ["p", "line 1", ""], ["f", "line 4", "got 2\n"],
+    ]),
+    "what prints where nothing should": (ADD, ">>> print(1)\n>>> x = 1\n", [["f", "line 1", "got 1\n"]]),
+    "an error": (RAISES, ">>> add(1, 1)\n2\n", [["e", "line 1", "no"]]),
+    "an error that is expected": (RAISES, f">>> add(1, 1)\n{TRACE}ValueError: no\n", [["p", "line 1", ""]]),
+    "another error": (RAISES, f">>> add(1, 1)\n{TRACE}ValueError: yes\n", [
+        ["f", "line 1", "got ValueError: no\n"],
+    ]),
+    "an error without a text": (ADD, f">>> raise ValueError\n{TRACE}ValueError\n", [["p", "line 1", ""]]),
+    "an error of a module": (
+        ADD, f">>> import json\n>>> json.loads('')\n{TRACE}json.decoder.JSONDecodeError: Expecting value: "
+        "line 1 column 1 (char 0)\n", [["p", "line 2", ""]],
+    ),
+    "an error that is only printed": (ADD, f">>> print('ValueError: no')\n{TRACE}ValueError: no\n", [
+        ["f", "line 1", "got ValueError: no\n"],
+    ]),
+    "no details": (RAISES, f">>> add(1, 1)  # doctest: +IGNORE_EXCEPTION_DETAIL\n{TRACE}a.ValueError: yes\n", [
+        ["p", "line 1", ""],
+    ]),
+    "no details, no text": (RAISES, f">>> add(1, 1)  # doctest: +IGNORE_EXCEPTION_DETAIL\n{TRACE}ValueError\n", [
+        ["p", "line 1", ""],
+    ]),
+    "no details, another error": (RAISES, f">>> add(1, 1)  # doctest: +IGNORE_EXCEPTION_DETAIL\n{TRACE}KeyError\n", [
+        ["f", "line 1", "got ValueError: no\n"],
+    ]),
+    "no details of a value": (ADD, ">>> add(0.5, 1)  # doctest: +IGNORE_EXCEPTION_DETAIL\n0.5\n", [
+        ["f", "line 1", "got 1.5\n"],
+    ]),
+    "an option": (ADD, ">>> 'abc'  # doctest: +ELLIPSIS\n'a...'\n>>> 'abc'  # doctest: -ELLIPSIS\n'a...'\n", [
+        ["p", "line 1", ""], ["f", "line 3", "got 'abc'\n"],
+    ]),
+    "what is skipped is not run": (ADD, ">>> x = 1\n>>> x = 2  # doctest: +SKIP\n>>> x\n1\n", [
+        ["s", "line 2", ""], ["p", "line 3", ""],
+    ]),
+    "an end within an example": ("def add(a, b):\n    raise SystemExit(0)", ">>> add(1, 1)\n2\n", "SystemExit: 0"),
+}  # fmt: skip
+
+IS_TWO = "def test():\n    assert add(1, 1) == 2\n"
+FIXTURE = "import pytest\n@pytest.fixture\ndef one():\n    %s\ndef test(one):\n    add(1, 1)\n"
+BROKEN_OFF = ["e", "", "the run of the suite was broken off (pytest's exit code 2)"]
+BEGUN = ["e", "test", "was begun, or was to be, and has no result"]
+PYTEST: dict[str, Any] = {
+    "passed": (ADD, IS_TWO + "class Test:\n    def test(self): pass\n", [["p", "test", ""], ["p", "Test::test", ""]]),
+    "failed": (LESS, IS_TWO, [["f", "test", "AssertionError"]]),
+    "an error": (RAISES, IS_TWO, [["e", "test", "ValueError: no"]]),
+    "none": (ADD, "x = 1", []),
+    "skipped": (ADD, "import pytest\n@pytest.mark.skip\ndef test(): pass\n", [["s", "test", ""]]),
+    "skipped within": (ADD, "import pytest\ndef test():\n    pytest.skip()\n", [["s", "test", ""]]),
+    "an assertion of a fixture": (ADD, FIXTURE % "assert add(1, 1) == 3", [["e", "test", "AssertionError"]]),
+    "no such fixture": (ADD, "def test(other): pass\n", [["e", "test", "fixture 'other' not found"]]),
+    "what ends badly": (ADD, FIXTURE % "yield; 1 / 0", [
+        ["p", "test", ""], ["e", "test", "ZeroDivisionError: division by zero"],
+    ]),
+    "what cannot be collected": (
+        ADD, "import pytest\n@pytest.mark.parametrize('one', [1])\ndef test(): pass\n",
+        [["e", "collecting", "function uses no argument 'one'"], BROKEN_OFF],
+    ),
+    "broken off": (KEY, IS_TWO, [BEGUN, BROKEN_OFF]),
+    "broken off after the last test": (
+        ADD, FIXTURE % "yield; raise KeyboardInterrupt", [["p", "test", ""], BROKEN_OFF],
+    ),
+    "broken off before the first": (
+        ADD, FIXTURE % "raise KeyboardInterrupt", [BEGUN, BROKEN_OFF],
+    ),
+}  # fmt: skip
+
+TABLES = {"unittest": UNITTEST, "": MAYBE, "doctest": DOCTEST, "pytest": PYTEST}
+ALL = [(framework, name) for framework, table in TABLES.items() for name in table]
+
+
+@pytest.fixture(scope="module")
+def told() -> dict[tuple[str, str], Any]:
+    asked = [json.dumps([framework, *TABLES[framework][name][:2]]) for framework, name in ALL]
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\nsys.path.insert(0, {str(SANDBOX)!r})\n{RUN}"],
+        input="\n".join(asked), capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert not done.returncode, done.stderr
+    return dict(zip(ALL, map(json.loads, done.stdout.splitlines()), strict=True))
+
+
+@pytest.mark.parametrize(("framework", "name"), ALL)
+def test_what_became_of_each_test(told: dict[tuple[str, str], Any], framework: str, name: str):
+    found, expected = told[framework, name], TABLES[framework][name][2]
+    if isinstance(found, list):  # what cannot be collected, or has no line, is told at length
+        found = [[*each[:2], last_words(each[2], wanted)] for each, wanted in zip(found, [*expected, *found])]
+    assert found == expected
+
+
+def last_words(text: str, wanted: Any) -> str:
+    """`text`, or the part of it that is wanted."""
+    part = wanted[2] if isinstance(wanted, list) else ""
+    return part if part and part in text else text
