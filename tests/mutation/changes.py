@@ -45,7 +45,7 @@ class Never(Operator):
 
     @classmethod
     def _places(cls, node: parso.tree.NodeOrLeaf) -> list[int]:
-        if node.type in ("if_stmt", "ternary", "comp_if", "while_stmt") and (
+        if node.type in ("if_stmt", "test", "comp_if", "while_stmt") and (
             node.type != "while_stmt" or cls.answer == "False"  # a loop that never ends says nothing
         ):
             words = ("if", "elif", "while")
