@@ -68,7 +68,8 @@ class Script:
             exec(compile(source, "<check>", "exec"), {"f": call, "link": self.link})
         except Left:
             return
-        self.link.leave_unmade()
+        if self.link.tell_unmade():
+            self.link.hang_up()
 
     def asked(self) -> list[bytes]:
         return [fields[0] for fields in self.other.got()]

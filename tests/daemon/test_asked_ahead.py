@@ -86,6 +86,48 @@ async def test_what_it_cannot_have_decided_is_not(name: str):
     assert (judged.outcome, set(told.flags())) == (outcome, {MAY_ASK_AHEAD})
 
 
+@pytest.mark.parametrize(
+    "how", ["floods its report", "runs out of time", "ends before its test has", "ours in between"]
+)
+@pytest.mark.parametrize("said", [IN_VAIN + FAILS, AHEAD + leaves(messages.NOT_PLAIN)])
+async def test_a_script_that_has_failed_stays_failed_whatever_the_candidate_does_then(how: str, said: bytes):
+    candidate, test = result(PLAN, OUT_OF_CPU), result(PLAN + said, CLEAN)
+    if how == "floods its report":
+        candidate = result(PLAN + ENDED, CLEAN, over_cap=True)
+    elif how == "ends before its test has":
+        candidate, test = result(PLAN, SEGFAULT), result(PLAN + said, PARTNER)
+    pairs = [(candidate, test), *[(result(b"", CALLED_OFF), result(*DONE))] * (how == "ours in between")]
+    told = InTurn()
+
+    async def run_pair(_job: Job) -> tuple[Result, Result]:
+        return pairs.pop(0) if pairs else (result(*SERVED), result(*DONE))
+
+    told.run_pair = run_pair  # type: ignore[method-assign, assignment]
+    judged = await scripts.run_script(told, TASK, CHECK, "0")  # type: ignore[arg-type]
+    assert not pairs
+    assert judged.outcome not in (Outcome.PASSED, Outcome.SANDBOX_ERROR)
+
+
+CALLED_AHEAD = [
+    'def f(x):\n    """Takes O(n) time. Open or closed, from a random id."""\n    return x',
+    "from typing import List\nimport math, re as r\nfrom collections.abc import Iterable\n",
+    "import numpy as np\ndef f(self): return np.sum(self)",
+]
+NOT_CALLED_AHEAD = [
+    "import time", "from os import urandom", "import math;import time", "from math import pi; import time",
+    "import math, time", "import math as m, \\\n time", "if 1: import time", "''\nfrom math x\n''\nx=1;import time",
+    "def f(x): return id(x)", "g = open", "import statistics\nstatistics.random.random()", "import re\nre.enum.sys",
+    "().__class__.__base__.__subclasses__()", "__import__('time')", "\uff45val('1')", "getattr(f, 'a' + 'b')",
+    "import numpy\nnumpy.random.rand()", "from numpy import random",
+    "from numpy import (array,\n random)\nrandom.rand()",
+]  # fmt: skip
+
+
+def test_a_program_that_may_not_do_the_same_again_is_not_called_ahead():
+    assert [text for text in CALLED_AHEAD if not scripts.may_be_called_ahead(text)] == []
+    assert [text for text in NOT_CALLED_AHEAD if scripts.may_be_called_ahead(text)] == []
+
+
 async def test_suites_and_programs_with_threads_ask_for_nothing_ahead():
     told = InTurn(*[(SERVED, DONE)] * 9)
     await scripts.run_script(told, TASK, replace(CHECK, framework="unittest"), "0")  # type: ignore[arg-type]

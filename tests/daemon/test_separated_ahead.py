@@ -103,6 +103,15 @@ CASES = {
         "import MODULE\ndef check():\n    a = f(1)\n    b = f(2)\n    assert g() == 2\n    a = b = None\n"
         "    assert g() == 0\ncheck()", "PASSED",
     ),
+    "a view of what changes": (
+        "def f(x):\n    return len(x)",
+        loop("[[one.keys()] for i in range(12)]", "assert f(*inp) == i\none[i] = 0", "one = {}"), "PASSED",
+    ),
+    "bytes of what changes": (
+        "def f(x):\n    return x[0]",
+        loop("[[memoryview(one)] for i in range(12)]", "assert f(*inp) == i\none[0] += 1", "one = bytearray(4)"),
+        "PASSED",
+    ),
     "one tuple": (
         "def f(x, y):\n    return x is y",
         loop("[[one, one] for i in range(12)]", "assert f(*inp)", "one = (1, 2)"), "PASSED",

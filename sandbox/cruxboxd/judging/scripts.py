@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import secrets
+import unicodedata
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 
 from cruxcell.protocol import messages
 from cruxcell.protocol.payloads import COUNT_EVENTS, MAY_ASK_AHEAD, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
@@ -37,6 +39,39 @@ def is_run_unread(task: Task, check: ScriptCheck) -> bool:
     if task.require is Assurance.IN_PROCESS or check.framework or len(text) < _LARGE:
         return False
     return _LOOP.search(text) is not None and _MAY_ASSERT_A_TUPLE.search(text) is None
+
+
+# What a program that is called ahead imports, and what does not stand in it: else it could see a clock, chance or what
+# runs it.
+_DETERMINISTIC = frozenset(
+    [
+        "__future__", "bisect", "cmath", "collections", "copy", "dataclasses", "decimal", "enum", "fractions",
+        "functools", "heapq", "itertools", "json", "math", "numbers", "numpy", "operator", "re", "statistics", "string",
+        "typing",
+    ]
+)  # fmt: skip
+_SEES_MORE = re.compile(
+    r"\b(?:_?os|_?sys|attrgetter|builtins|ctypeslib|datetime64|eval|exec|f2py|ForwardRef|fromfile|genfromtxt|"
+    r"get_type_hints|getattr|globals|inspect|loadtxt|locals|memmap|methodcaller|modules|setattr|singledispatch\w*|testing|"
+    r"_*(?:builtins|closure|code|dict|getattribute|globals|import|loader|reduce|reduce_ex|self|spec|subclasses|traceback)__|"
+    r"tb_frame)\b|\b(?:id|open|vars)\s*\(|[=(,:\[]\s*(?:id|open|vars)\b|\.\s*(?:random|time)\b|"
+    r"\brandom\s*\.\s*\w+\s*\(|import[^\n]*\brandom\b"
+)
+_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+([^#;\n]+)", re.MULTILINE)
+_EVERY_IMPORT = re.compile(r"\bimport\b")
+
+
+@lru_cache(maxsize=256)
+def may_be_called_ahead(program: str) -> bool:
+    """Does a program do the same whenever it is run? Of one that does not, or that sees a clock, a second run would be
+    a second try: where the script does something else, since the answer was wrong, the pair runs again."""
+    text = program if program.isascii() else unicodedata.normalize("NFKC", program)
+    if _SEES_MORE.search(text):
+        return False
+    found = _IMPORT.findall(text)
+    names = [name for module, modules in found for name in ([module] if module else modules.split(","))]
+    tops = {name.split(" as ")[0].strip().partition(".")[0] for name in names}
+    return tops <= _DETERMINISTIC and len(found) == len(_EVERY_IMPORT.findall(text))
 
 
 async def run_script(
@@ -78,19 +113,21 @@ async def _run_separated(
     scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str, read: ReadLate | None
 ) -> CheckResult:
     """Run the program in one worker and the script in another, which sends it requests."""
-    flags = (UNREAD if read is not None else 0) | (0 if check.framework else MAY_ASK_AHEAD)
+    may_ask_ahead = not check.framework and may_be_called_ahead(task.program)
+    flags = (UNREAD if read is not None else 0) | (MAY_ASK_AHEAD if may_ask_ahead else 0)
+    failed = None
     for _ in RETRY.tries():
         candidate, test = await scheduler.run_pair(_pair_for(scheduler, task, check, hash_seed, flags))
         judged = _of_pair(candidate, test, task, check.framework)
         if _is_unsure(judged, candidate, test, task):
             flags &= ~MAY_ASK_AHEAD
-            said = judged
+            failed = judged if test.read(_test_asked(task)).last_kind in _FAILS else None
             candidate, test = await scheduler.run_pair(_pair_for(scheduler, task, check, hash_seed, flags))
             judged = _of_pair(candidate, test, task, check.framework)
-            if judged.outcome is Outcome.PASSED and said.outcome in (Outcome.FAILED, Outcome.RAISED):
-                judged = said  # what came before the call that was not made stands: there is no second try
         if judged.outcome is not Outcome.SANDBOX_ERROR:
             break
+    if failed is not None and judged.outcome is Outcome.PASSED:
+        judged = failed  # what came before the call that was not made stands: there is no second try
     if read is not None and judged.outcome is not Outcome.SANDBOX_ERROR:
         judged = await _refused(test, task, read) or judged
     return judged.but(assurance=Assurance.SEPARATED)
@@ -177,6 +214,9 @@ def _gone(served: CheckResult, candidate: Result, text: str) -> CheckResult:
     is_known = candidate.facts.killed == messages.NOT_KILLED and served.outcome is not None
     return served if is_known else CheckResult(Outcome.CRASHED, text)
 
+
+# The test's word that the script has failed, by what the candidate had said until then.
+_FAILS = (messages.RAISED, messages.NOT_PLAIN)
 
 # How a test ends that neither came to its end nor raised.
 _TEST_LEAVES = TEST_ENDS - ENDS

@@ -37,6 +37,7 @@ class Writer:
         self._containers, self._objects = containers, objects
         self._numbers = containers.numbers
         self.parts = []  # type: list[bytes]
+        self.shows_another = False  # has a view been written, of what may change without a word?
 
     def bytes(self, budget):
         # type: (int) -> bytes

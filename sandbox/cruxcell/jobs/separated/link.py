@@ -285,6 +285,8 @@ class Link:
             writer.content(self.containers.touch(number), 0)
         writer.parts.append(_U32.pack(len(values)))
         writer.items(values, 0)
+        if kind == EARLY_QUESTION and writer.shows_another:
+            raise ValueError("what is handed over may show something else when the script comes to it")
         return writer.bytes(MAX_MESSAGE)
 
     def _receive(self):

@@ -87,13 +87,15 @@ def run_test(context, fields):
             _run_script(script, suite.namespace)
         results = suite.run()
     except BaseException as error:
-        link.leave_unmade()
+        is_unmade = link.tell_unmade()
         context.send_raised(error)
     else:
-        link.leave_unmade()
+        is_unmade = link.tell_unmade()
         if results is not None:
             context.send(results.record())
         context.send(records.ended(context.numbers(), *context.output()))
+    if is_unmade:  # what the candidate does when it hears that comes after the verdict
+        link.hang_up()
 
 
 def _run_script(script, namespace):
@@ -144,7 +146,7 @@ class _TestLink(Link):
         self._has_answered = False
         self._steady = {}  # type: dict[tuple[int, str], Any]
         self.ahead = None  # type: Ahead | None
-        self._has_asked_ahead = False
+        self._has_asked_ahead, self._named = False, 0
         self.more["copy"] = copied
         self._heard = {}  # type: dict[str, Any]  # where what the candidate prints to a stream goes instead
         connect(self)
@@ -207,7 +209,8 @@ class _TestLink(Link):
         # type: (Ahead) -> None
         """Ask for the call that the script makes next, if that is known."""
         following = ahead.next()
-        if following is None:
+        # What has come of the candidate beside the names might ask it something when a failed assertion shows it.
+        if following is None or self.objects.held() > self._named:
             return
         if not self._has_asked_ahead:
             self._has_asked_ahead = True
@@ -237,12 +240,13 @@ class _TestLink(Link):
             self._leave(messages.AGAIN, "the script did not make the call that was asked for ahead")
         return True
 
-    def leave_unmade(self):
-        # type: () -> None
-        """The script is over. If it has not made the call that was asked for ahead, that is nobody's doing."""
-        if self.ahead is not None and self.ahead.sent is not None:
-            self._context.send(frames.frame([messages.ASKED_AHEAD, messages.IN_VAIN]))
-            self.hang_up()
+    def tell_unmade(self):
+        # type: () -> bool
+        """The script is over. Is there a call that was asked for ahead and not made? That is nobody's doing."""
+        if self.ahead is None or self.ahead.sent is None:
+            return False
+        self._context.send(frames.frame([messages.ASKED_AHEAD, messages.IN_VAIN]))
+        return True
 
     def _tell(self, operation, *fields):
         # type: (str, Any) -> Any
@@ -313,6 +317,7 @@ class _TestLink(Link):
         self._follow(bound_names(script))
         if root in self._namespace:
             self._namespace["candidate"] = resolve(self._namespace, entry_point)
+        self._named = self.objects.held()
 
     def _look(self, names, root, source, count):
         # type: (list[str], str, str, int) -> None
