@@ -25,9 +25,6 @@ VALUES = [
     Decimal("1.50"), Fraction(1, 3), date(2020, 1, 2), time(1, 2, 3, fold=1), timedelta(1, 2, 3), UUID(int=7),
     datetime(2020, 1, 2, tzinfo=timezone.utc), timezone(timedelta(hours=2), "there"), {1: 2}.keys(), {1: 2}.items(),
     -(2**31), 2**31, 2**31 - 1, frozenset(), [()], ["é\ud800" * 8192, "a" * 16384, 1],
-    [1, 2, 3, 4], [-(2**31), 2**31 - 1, 0, 1, -1], [1, 2, 3, 2**31], [1, 2, 3, True], [1.5, -0.0, 0.0, float("-inf")],
-    [1, 2.0, 3, 4], [[1, 2, 3, 4]] * 4, (1, 2, 3, 4), {1, 2, 3, 4}, deque([1, 2, 3, 4]), list(range(1000)),
-    [float(1)] * 5,
 ]  # fmt: skip
 _NAMES = [f"{place}-{type(value).__name__}" for place, value in enumerate(VALUES)]  # a set's text changes with each run
 
@@ -157,32 +154,3 @@ GARBLED = {
 def test_anything_else_is_garbled(name):
     with pytest.raises(Garbled):
         transfer.decode(GARBLED[name])
-
-
-PACKED = transfer.encode([1, 2, 3, 4], ROOM)
-
-
-def test_numbers_of_a_list_are_packed():
-    assert PACKED[5:] == struct.pack("<Ic4i", 1 << 31 | 4, b"i", 1, 2, 3, 4)
-    assert transfer.encode([1.0] * 4, ROOM)[5:] == struct.pack("<Ic4d", 1 << 31 | 4, b"d", 1, 1, 1, 1)
-    assert transfer.decode(b"l\0\0\0\0" + struct.pack("<Ic", 1 << 31, b"d")) == []
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        PACKED[:-1],
-        PACKED + b"\0",
-        PACKED.replace(b"i", b"q"),
-        PACKED.replace(b"i", b"s"),
-        PACKED.replace(b"i", b"d"),
-        b"l\0\0\0\0\xff\xff\xff\xffi" + bytes(16),
-        b"l\0\0\0\0\0\0\0\x80",
-        b"S\0\0\0\0" + PACKED[5:],
-        b"d\0\0\0\0" + PACKED[5:],
-        b"t" + PACKED[5:] + bytes(4),
-    ],
-)
-def test_numbers_that_are_packed_otherwise_are_none(data: bytes):
-    with pytest.raises(Garbled):
-        transfer.decode(data)

@@ -48,8 +48,7 @@ TESTS = {
     "cruxboxd/judging/calls.py": [_CALLS, _AGAIN, _JUDGING, _AUDIT, _WORKERS, _FORGED, "daemon/test_behaviour.py"],
     "cruxboxd/judging/judge.py": [_JUDGING, _SERIES, _WORKERS, _AUDIT, _FORGED, "daemon/test_behaviour.py"],
     "cruxboxd/judging/scripts.py": [
-        _SCRIPTS, "daemon/test_asked_ahead.py", _JUDGING, _WORKERS, "daemon/test_suites.py", _FORGED,
-        "daemon/test_hang_ups.py",
+        _SCRIPTS, _JUDGING, _WORKERS, "daemon/test_suites.py", _FORGED, "daemon/test_hang_ups.py",
     ],
     "cruxboxd/judging/shared_streams.py": ["daemon/test_stdio.py", "daemon/test_shared_streams.py"],
     "cruxboxd/judging/series.py": [_SERIES, _AUDIT],
@@ -92,7 +91,6 @@ TESTS = {
     "cruxcell/jobs/calls.py": ["cell/test_calls_job.py", "daemon/test_sharing.py", "daemon/test_together.py", _FORGED],
     "cruxcell/jobs/streams.py": ["cell/test_streams_job.py", "daemon/test_shared_streams.py"],
     "cruxcell/jobs/expressions.py": ["cell/test_expressions_job.py", "daemon/test_sharing.py", _WORKERS],
-    "cruxcell/jobs/separated/ahead.py": ["cell/test_ahead.py", "daemon/test_separated_ahead.py"],
     "cruxcell/jobs/separated/awaiting.py": ["cell/test_separated_awaiting.py", *_PAIRS],
     "cruxcell/jobs/separated/candidate.py": _PAIRS,
     "cruxcell/jobs/separated/classes.py": [_RULES, _OBJECTS, *_PAIRS],

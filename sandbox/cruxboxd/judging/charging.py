@@ -59,7 +59,6 @@ def one_answer(
     token: bytes = b"",
     runs_noted: bool = False,
     is_suite: bool = False,
-    may_ask_ahead: bool = False,
 ) -> Asked:
     """What is asked of a job with one check of any class."""
     return Asked(
@@ -70,7 +69,6 @@ def one_answer(
         value_bytes=value_bytes,
         token=token,
         is_suite=is_suite,
-        may_ask_ahead=may_ask_ahead,
     )
 
 

@@ -274,7 +274,6 @@ _READERS: dict[bytes, Reader] = {
     messages.CANDIDATE_GONE: _leaves(Outcome.CRASHED),
     messages.NOT_PLAIN: _leaves(Outcome.FAILED),
     messages.CANNOT_CROSS: _leaves(Outcome.INVALID),
-    messages.AGAIN: _leaves(Outcome.SANDBOX_ERROR),
 }
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 import secrets
-import unicodedata
 from collections.abc import Awaitable, Callable
-from functools import lru_cache
 
 from cruxcell.protocol import messages
-from cruxcell.protocol.payloads import COUNT_EVENTS, MAY_ASK_AHEAD, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
+from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
 
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.charging import one_answer, read_single
@@ -18,8 +16,8 @@ from cruxboxd.judging.jobs import job_for
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, TestOutcome, invalid, sandbox_error
 from cruxboxd.judging.tasks import ScriptCheck, StepCount, Task, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
-from cruxboxd.zygotes.jobs import Job, Result
-from cruxboxd.zygotes.report import ENDS, TEST_ENDS, Asked
+from cruxboxd.zygotes.jobs import Result
+from cruxboxd.zygotes.report import ENDS, TEST_ENDS
 from cruxboxd.zygotes.retry import RETRY
 
 ReadLate = Callable[[], Awaitable[Reading]]
@@ -39,39 +37,6 @@ def is_run_unread(task: Task, check: ScriptCheck) -> bool:
     if task.require is Assurance.IN_PROCESS or check.framework or len(text) < _LARGE:
         return False
     return _LOOP.search(text) is not None and _MAY_ASSERT_A_TUPLE.search(text) is None
-
-
-# What a program that is called ahead imports, and what does not stand in it: else it could see a clock, chance or what
-# runs it.
-_DETERMINISTIC = frozenset(
-    [
-        "__future__", "bisect", "cmath", "collections", "copy", "dataclasses", "decimal", "enum", "fractions",
-        "functools", "heapq", "itertools", "json", "math", "numbers", "numpy", "operator", "re", "statistics", "string",
-        "typing",
-    ]
-)  # fmt: skip
-_SEES_MORE = re.compile(
-    r"\b(?:_?os|_?sys|attrgetter|builtins|ctypeslib|datetime64|eval|exec|f2py|ForwardRef|fromfile|genfromtxt|"
-    r"get_type_hints|getattr|globals|inspect|loadtxt|locals|memmap|methodcaller|modules|setattr|singledispatch\w*|testing|"
-    r"_*(?:builtins|closure|code|dict|getattribute|globals|import|loader|reduce|reduce_ex|self|spec|subclasses|traceback)__|"
-    r"tb_frame)\b|\b(?:id|open|vars)\s*\(|[=(,:\[]\s*(?:id|open|vars)\b|\.\s*(?:random|time)\b|"
-    r"\brandom\s*\.\s*\w+\s*\(|import[^\n]*\brandom\b"
-)
-_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+([^#;\n]+)", re.MULTILINE)
-_EVERY_IMPORT = re.compile(r"\bimport\b")
-
-
-@lru_cache(maxsize=256)
-def may_be_called_ahead(program: str) -> bool:
-    """Does a program do the same whenever it is run? Of one that does not, or that sees a clock, a second run would be
-    a second try: where the script does something else, since the answer was wrong, the pair runs again."""
-    text = program if program.isascii() else unicodedata.normalize("NFKC", program)
-    if _SEES_MORE.search(text):
-        return False
-    found = _IMPORT.findall(text)
-    names = [name for module, modules in found for name in ([module] if module else modules.split(","))]
-    tops = {name.split(" as ")[0].strip().partition(".")[0] for name in names}
-    return tops <= _DETERMINISTIC and len(found) == len(_EVERY_IMPORT.findall(text))
 
 
 async def run_script(
@@ -113,61 +78,29 @@ async def _run_separated(
     scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str, read: ReadLate | None
 ) -> CheckResult:
     """Run the program in one worker and the script in another, which sends it requests."""
-    may_ask_ahead = not check.framework and may_be_called_ahead(task.program)
-    flags = (UNREAD if read is not None else 0) | (MAY_ASK_AHEAD if may_ask_ahead else 0)
-    failed = None
+    texts = [encoded(task.program), encoded(check.script)]
+    flags = TEST_FLAGS.pack(UNREAD if read is not None else 0)
+    fields = [texts[1], check.entry_point.encode(), check.framework.encode(), flags]
+    if check.framework:
+        texts.append(b"import " + fields[2])
     for _ in RETRY.tries():
-        candidate, test = await scheduler.run_pair(_pair_for(scheduler, task, check, hash_seed, flags))
+        job = job_for(scheduler, task, messages.JOB_SERVE, texts[:1], hash_seed, texts)
+        job.flags |= messages.PAIR
+        job.partner = job_for(scheduler, task, messages.JOB_TEST, fields, hash_seed, key=job.key)
+        job.partner.is_partner = True
+        candidate, test = await scheduler.run_pair(job)
         judged = _of_pair(candidate, test, task, check.framework)
-        if _is_unsure(judged, candidate, test, task):
-            flags &= ~MAY_ASK_AHEAD
-            failed = judged if test.read(_test_asked(task)).last_kind in _FAILS else None
-            candidate, test = await scheduler.run_pair(_pair_for(scheduler, task, check, hash_seed, flags))
-            judged = _of_pair(candidate, test, task, check.framework)
         if judged.outcome is not Outcome.SANDBOX_ERROR:
             break
-    if failed is not None and judged.outcome is Outcome.PASSED:
-        judged = failed  # what came before the call that was not made stands: there is no second try
     if read is not None and judged.outcome is not Outcome.SANDBOX_ERROR:
         judged = await _refused(test, task, read) or judged
     return judged.but(assurance=Assurance.SEPARATED)
 
 
-def _pair_for(scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str, flags: int) -> Job:
-    """The candidate's job, and with it the test's."""
-    texts = [encoded(task.program), encoded(check.script)]
-    framework = check.framework.encode()
-    named = [*texts, b"import " + framework] if framework else texts
-    job = job_for(scheduler, task, messages.JOB_SERVE, texts[:1], hash_seed, named)
-    job.flags |= messages.PAIR
-    if job.key.threads:
-        flags &= ~MAY_ASK_AHEAD
-    fields = [texts[1], check.entry_point.encode(), framework, TEST_FLAGS.pack(flags)]
-    job.partner = job_for(scheduler, task, messages.JOB_TEST, fields, hash_seed, key=job.key)
-    job.partner.is_partner = True
-    return job
-
-
-def _test_asked(task: Task) -> Asked:
-    return one_answer(task.limits, TEST_ENDS, is_suite=True, may_ask_ahead=True)
-
-
-def _is_unsure(judged: CheckResult, candidate: Result, test: Result, task: Task) -> bool:
-    """Did the test ask for calls ahead, and may one that the script did not come to have decided how the pair ended?
-    Not where both came to their ends: of the call that was not made, nothing is told then."""
-    if candidate.error or test.error:
-        return False
-    said = test.read(_test_asked(task))
-    if judged.outcome is Outcome.SANDBOX_ERROR:
-        return said.last_kind == messages.AGAIN
-    is_clean = candidate.facts.is_clean and test.facts.is_clean and not candidate.over_cap
-    return bool(said.ahead) and (not is_clean or said.last_kind in (messages.AGAIN, messages.CANDIDATE_GONE))
-
-
 async def _refused(test: Result, task: Task, read: ReadLate) -> CheckResult | None:
     """What is wrong with a script that was run unread, by the test's word, or as read now if the candidate ended before
     that; None if nothing is."""
-    plan = test.read(_test_asked(task)).plan
+    plan = test.read(one_answer(task.limits, TEST_ENDS, is_suite=True)).plan
     if plan is not None:
         return invalid(plan.detail_of(0)) if plan.classes == messages.INVALID else None
     reading = await read()
@@ -184,7 +117,7 @@ def _of_pair(candidate: Result, test: Result, task: Task, framework: str) -> Che
         return served
     if test.facts.killed == messages.KILLED_PARTNER:
         return _gone(served, candidate, "the candidate ended before its test")
-    asked = _test_asked(task)
+    asked = one_answer(task.limits, TEST_ENDS, is_suite=True)
     said, judged = test.read(asked), read_single(test, asked, task.limits)
     kind = said.last_kind
     if kind in _TEST_LEAVES and test.facts.is_clean:
@@ -214,9 +147,6 @@ def _gone(served: CheckResult, candidate: Result, text: str) -> CheckResult:
     is_known = candidate.facts.killed == messages.NOT_KILLED and served.outcome is not None
     return served if is_known else CheckResult(Outcome.CRASHED, text)
 
-
-# The test's word that the script has failed, by what the candidate had said until then.
-_FAILS = (messages.RAISED, messages.NOT_PLAIN)
 
 # How a test ends that neither came to its end nor raised.
 _TEST_LEAVES = TEST_ENDS - ENDS

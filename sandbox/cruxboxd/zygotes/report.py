@@ -29,7 +29,7 @@ _LIMITS = frozenset([messages.STEP_LIMIT, messages.OUTPUT_LIMIT, messages.MEMORY
 # How a job answers: with a value, by coming to its end, or as the test's half of a separated script.
 VALUES = _LIMITS | {messages.VALUE, messages.RAISED}
 ENDS = _LIMITS | {messages.ENDED, messages.RAISED}
-TEST_ENDS = ENDS | {messages.CANDIDATE_GONE, messages.NOT_PLAIN, messages.CANNOT_CROSS, messages.AGAIN}
+TEST_ENDS = ENDS | {messages.CANDIDATE_GONE, messages.NOT_PLAIN, messages.CANNOT_CROSS}
 
 _TEXT_BYTES = 6  # of a character at the most: a surrogate, escaped
 _NAME = 200  # characters of an exception's name
@@ -43,7 +43,7 @@ class Asked:
     `count` is the number of checks, `runs` the classes of calls that run there beside constants, `takes_turns` whether
     such calls follow each other in a program that is not hermetic. `texts_noted` and `runs_noted` say whether it was
     asked for notes on the texts and on each run. `token` is what an ENDED must hold. `is_suite` says if it may
-    tell of tests, `may_ask_ahead` if the test's half of a pair may ask for calls ahead.
+    tell of tests.
     """
 
     count: int = 1
@@ -57,7 +57,6 @@ class Asked:
     value_bytes: int = messages.VALUE_BYTES
     token: bytes = b""
     is_suite: bool = False
-    may_ask_ahead: bool = False
 
 
 ONE_VALUE = Asked()
@@ -117,7 +116,6 @@ class Report:
     is_cut: bool = False
     noted_runs: set[int] = field(default_factory=set)
     tests: tuple[tuple[bytes, str, str], ...] | None = None  # letter, name, message
-    ahead: bytes = b""  # of calls that were asked for ahead: AT_ALL, or IN_VAIN if the last one was not made
 
     @property
     def unanswered(self) -> list[int]:
@@ -204,8 +202,6 @@ def _take(report: Report, record: list[bytes], asked: Asked) -> str:
         return _take_violation(report, record)
     if kind == messages.TESTS:
         return "" if asked.is_suite and _take_tests(report, record) else _NO_RECORD
-    if kind == messages.ASKED_AHEAD:
-        return "" if asked.may_ask_ahead and _take_ahead(report, record) else _NO_RECORD
     if kind == messages.FINDINGS:
         turns = report.unanswered if asked.runs_noted else []
         return "" if turns and _take_notes_on_run(report, record, turns[0]) else _NO_RECORD
@@ -235,15 +231,6 @@ def _take_violation(report: Report, record: list[bytes]) -> str:
         return _NO_RECORD
     report.syscall = int.from_bytes(record[1], "little")
     return ""
-
-
-def _take_ahead(report: Report, record: list[bytes]) -> bool:
-    """That calls are asked for ahead is said once, then once that the last was not made; False for anything else."""
-    following = {b"": messages.AT_ALL, messages.AT_ALL: messages.IN_VAIN}.get(report.ahead)
-    if not report.unanswered or record[1:] != [following]:
-        return False
-    report.ahead = record[1]
-    return True
 
 
 # ---- the tests of a suite ------------------------------------------------------------------------------------------
@@ -314,7 +301,6 @@ def _sizes(kind: bytes, output_limit: int, value_bytes: int) -> tuple[int, ...]:
         messages.CANDIDATE_GONE: (sentence,),
         messages.NOT_PLAIN: (sentence,),
         messages.CANNOT_CROSS: (sentence,),
-        messages.AGAIN: (sentence,),
     }
     return (1, NUMBERS.size, *sizes.get(kind, ()))
 

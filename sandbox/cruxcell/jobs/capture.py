@@ -28,11 +28,6 @@ class Capture:
         self._room = self._limit  # also where nothing was kept: what was over the limit took from it
         self._parts = []  # whatever stands there: it need not be a list any more
 
-    def size(self):
-        # type: () -> int
-        """The number of characters written."""
-        return self._limit - self._room
-
     def is_used(self):
         # type: () -> bool
         """Is anything here that `reset` would take away?"""

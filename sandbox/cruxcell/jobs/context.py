@@ -154,10 +154,9 @@ class JobContext:
         self.used_cpu_ns = cpu if cpu > 0 else 0
         return self.used_cpu_ns, wall if wall > 0 else 0
 
-    def output(self, sizes=(None, None)):
-        # type: (tuple[int | None, int | None]) -> tuple[bytes, bytes]
-        """What was printed, `sizes` characters of each stream or all."""
-        out, err = self.stdout.take()[: sizes[0]], self.stderr.take()[: sizes[1]]
+    def output(self):
+        # type: () -> tuple[bytes, bytes]
+        out, err = self.stdout.take(), self.stderr.take()
         limit = self.output_limit
         return (records.text_bytes(out, limit) if out else b""), (records.text_bytes(err, limit) if err else b"")
 

@@ -21,7 +21,6 @@ COUNT_EVENTS = 1  # steps are trace events of program and script, spliced into o
 # Flags of a JOB_TEST.
 TEST_FLAGS = struct.Struct("<B")
 UNREAD = 1  # nobody has looked yet whether the script can fail at all
-MAY_ASK_AHEAD = 2  # the next call of a loop may be asked for while the script looks at the last one
 
 # Flags of a JOB_STDIO.
 STDIO_FLAGS = struct.Struct("<B")

@@ -1,7 +1,6 @@
 """The containers that both ends of a connection share, and the detection of changes in them."""
 
 import sys
-from _operator import is_ as _is
 from sys import getrecursionlimit, getrefcount, setrecursionlimit
 
 from cruxcell.values import stdlib
@@ -194,7 +193,7 @@ def _differs(value, before):
 
 def _same(items, others):
     # type: (Any, Any) -> bool
-    return all(map(_is, items, others))
+    return all(one is other for one, other in zip(items, others))
 
 
 def base_of(kind):

@@ -12,7 +12,7 @@ from cruxcell.values.containers import (
     dict_base,
     with_room,
 )
-from cruxcell.values.writer import FACTORIES, PACKED, PACKED_MARK
+from cruxcell.values.writer import FACTORIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ _complex = struct.Struct(">dd")
 _small_at = struct.Struct("<i").unpack_from
 _u32_at = struct.Struct("<I").unpack_from
 _LARGE = 1 << 14
-_SIZES = {letter.encode(): struct.calcsize("<" + letter) for letter in PACKED.values()}
 
 
 class Reader:
@@ -98,9 +97,6 @@ class Reader:
         kind = base_of(type(value))
         if kind == "ndarray":
             return stdlib.refill_array(self, value)
-        if kind is list and self.at + 3 < len(self.data) and self.data[self.at + 3] & 0x80:
-            list.__setitem__(value, slice(None), self.numbers())
-            return value
         count = self.count()
         if kind is dict:
             pairs = [(self.value(depth + 1), self.value(depth + 1)) for _ in range(count)]
@@ -122,13 +118,6 @@ class Reader:
                 value.clear()
                 value.extend(items)
         return value
-
-    def numbers(self):
-        # type: () -> list[Any]
-        """The items of a list of ints or floats, as `packed_numbers` wrote them."""
-        count, letter = self.u32() ^ PACKED_MARK, self.take(1)
-        size = _SIZES[letter]
-        return list(struct.unpack("<%d%s" % (count, letter.decode()), self.take(count * size)))
 
     def new(self, value, depth):
         # type: (Any, int) -> Any

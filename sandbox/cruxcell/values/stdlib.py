@@ -19,7 +19,6 @@ _VIEWS = {
     type(_NOTHING.values()): b"v",
     type(_NOTHING.items()): b"w",
 }  # type: dict[type, bytes]
-_SHOWING = (b"m", *_VIEWS.values())  # what is written as the object shows now that it is a view of
 
 
 def write(writer, value, depth):
@@ -42,7 +41,6 @@ def write(writer, value, depth):
     if found is None:
         return False
     letter, parts = found
-    writer.shows_another |= letter in _SHOWING
     if letter == b"q":  # a container that can change, with a number of its own
         writer.parts.append(b"Vq" + writer.number(value).to_bytes(4, "little"))
         writer.value(value.maxlen, depth + 1)

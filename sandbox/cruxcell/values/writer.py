@@ -22,11 +22,6 @@ _complex = struct.Struct(">dd")
 _u32 = struct.Struct("<I")
 _small = struct.Struct("<ci").pack
 _sized = struct.Struct("<cI").pack
-_packed_head, _pack, _struct_error = struct.Struct("<Ic").pack, struct.pack, struct.error
-# How many items a list has whose numbers are worth being packed; how they are packed; what marks the count of such.
-FEWEST_PACKED = 4
-PACKED = {int: "i", float: "d"}  # type: dict[Any, str]
-PACKED_MARK = 1 << 31
 
 
 class Writer:
@@ -37,7 +32,6 @@ class Writer:
         self._containers, self._objects = containers, objects
         self._numbers = containers.numbers
         self.parts = []  # type: list[bytes]
-        self.shows_another = False  # has a view been written, of what may change without a word?
 
     def bytes(self, budget):
         # type: (int) -> bytes
@@ -128,10 +122,6 @@ class Writer:
             stdlib.write_array(self, value, depth)
         else:
             items = items_of(kind, value)
-            packed = packed_numbers(items) if len(items) >= FEWEST_PACKED and kind is list else b""
-            if packed:
-                self.parts.append(packed)
-                return
             self.parts.append(_u32.pack(len(items)))
             self.items(items, depth)
 
@@ -144,21 +134,6 @@ class Writer:
                 append(atom(item))
             else:
                 self.value(item, depth)
-
-
-def packed_numbers(items):
-    # type: (tuple[Any, ...]) -> bytes
-    """The items of a list that are all of them small ints, or all floats, at once; b"" where they are not."""
-    kinds = set(map(type, items))
-    if len(kinds) != 1:
-        return b""
-    letter = PACKED.get(kinds.pop())
-    if letter is None:
-        return b""
-    try:
-        return _packed_head(PACKED_MARK | len(items), letter.encode()) + _pack("<%d%s" % (len(items), letter), *items)
-    except _struct_error:  # an int that is not small
-        return b""
 
 
 def _write_int(value):

@@ -43,10 +43,7 @@ def run_serve(context, fields):
         server.link.serve()
     except BaseException:  # the candidate has broken what serves it, which is its failure: the test sees it gone
         pass
-    if not server.link.was_in_vain:
-        server.note()
-    flags, steps, *sizes = server.noted
-    context.send(records.ended(context.numbers(flags, steps), *context.output((sizes[0], sizes[1]))))
+    context.send(records.ended(context.numbers(server.flags, server.steps), *context.output()))
 
 
 class _Server:
@@ -65,14 +62,8 @@ class _Server:
         self._awaited = Awaited()
         self._told = {"stdout": 0, "stderr": 0}
         self._own = (sys.stdin, builtins.input)
-        self.link.before_answer, self.link.before_early = self.refresh, self.note
-        self.noted = (0, 0, 0, 0)
+        self.link.before_answer = self.refresh
         connect(self.link)
-
-    def note(self):
-        # type: () -> None
-        """Remember what the report says, if what comes now should turn out not to belong to it."""
-        self.noted = (self.flags, self.steps, self._context.stdout.size(), self._context.stderr.size())
 
     def run(self, function, arguments, keywords):
         # type: (Any, list[Any], dict[str, Any]) -> Any

@@ -38,18 +38,12 @@ MAX_MESSAGE = 16 << 20
 MAX_NESTED = 64  # questions that are open at a time
 _PATIENCE_S = 1  # how long threads wait for the end of what the other side calls back
 QUESTION, VALUE, RAISED, TOO_LARGE = b"q", b"v", b"e", b"t"
-# A question of the test that its script has not come to yet; the last word of a test whose script never came to it.
-EARLY_QUESTION, IN_VAIN = b"a", b"u"
 _HEAD = struct.Struct("<II")
 CALL = compile("f(*a, **k)", CHECK, "eval")
 
 
 class Broken(Exception):
     """The conversation cannot go on: the other side is gone, or what it sent is no message."""
-
-
-class Gone(Broken):
-    """The other side is gone. What it said before can still be read."""
 
 
 class Unsent(Exception):
@@ -73,8 +67,6 @@ class Link:
         self._incoming = frames.Incoming(CHANNEL, MAX_MESSAGE + (1 << 20))
         self.more = {"fields": fields_of}  # type: dict[str, Callable[..., Any]]
         self.before_answer = None  # type: Callable[[], None] | None
-        self.before_early = lambda: None  # type: Callable[[], None]
-        self.was_in_vain = False
 
     # ---- asking ----------------------------------------------------------------------------------------------------
 
@@ -126,7 +118,8 @@ class Link:
 
     def _exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
-        number = self._asked if self.is_asked(operation, fields) else self.put(QUESTION, operation, fields)
+        number = self._asked = self._asked + 1
+        self._send(QUESTION, number, [operation, *fields])
         while True:
             kind, answered, values = self._receive()
             if kind == QUESTION:
@@ -138,23 +131,6 @@ class Link:
                 raise Broken("an answer that is none")
             return kind, values[0]
 
-    def is_asked(self, _operation, _fields):
-        # type: (str, list[Any]) -> bool
-        """Has this been asked already?"""
-        return False
-
-    def put(self, kind, operation, fields):
-        # type: (bytes, str, list[Any]) -> int
-        """Ask a question; its number."""
-        number = self._asked = self._asked + 1
-        self._send(kind, number, [operation, *fields])
-        return number
-
-    def take_back(self):
-        # type: () -> None
-        """The last question was not sent."""
-        self._asked -= 1
-
     # ---- serving ---------------------------------------------------------------------------------------------------
 
     def serve(self):
@@ -164,33 +140,11 @@ class Link:
             while True:
                 try:
                     kind, number, fields = self._receive()
-                    if kind == EARLY_QUESTION:
-                        self.before_early()
-                    elif kind != QUESTION:
-                        self.was_in_vain = kind == IN_VAIN
+                    if kind != QUESTION:
                         return
                     self._answer(number, fields)
-                except Gone:
-                    self.was_in_vain = self._is_told_in_vain()
-                    return
                 except Broken:
                     return
-
-    def _is_told_in_vain(self):
-        # type: () -> bool
-        """Is that the last word of a test that has gone before it could be answered?"""
-        try:
-            return self._receive()[0] == IN_VAIN
-        except Broken:
-            return False
-
-    def hang_up(self):
-        # type: () -> None
-        """The last question was in vain."""
-        try:
-            frames.write_all(CHANNEL, frames.frame([IN_VAIN, _HEAD.pack(0, 0), bytes(8)]))
-        except OSError:
-            pass
 
     def _answer(self, number, fields):
         # type: (int, list[Any]) -> None
@@ -260,7 +214,7 @@ class Link:
         # type: (bytes, int, list[Any]) -> None
         """Everything in `values` crosses; the list is emptied, so that nothing here refers to it any more."""
         try:
-            body = with_room(self._written, kind, values)
+            body = with_room(self._written, values)
         except (TooLarge, MemoryError, RecursionError) as error:
             self.containers.undo()
             raise Unsent(str(error) or type(error).__name__) from None
@@ -272,21 +226,18 @@ class Link:
         try:
             frames.write_all(CHANNEL, frames.frame([kind, head, body]))
         except OSError as error:
-            raise Gone(str(error)) from None
+            raise Broken(str(error)) from None
 
-    def _written(self, kind, values):
-        # type: (bytes, list[Any]) -> bytes
+    def _written(self, values):
+        # type: (list[Any]) -> bytes
         writer = Writer(self.containers, self.objects)
-        # An early question follows an answer, and nothing has run since.
-        changed = [] if kind == EARLY_QUESTION else self.containers.changed()
+        changed = self.containers.changed()
         writer.parts.append(_U32.pack(len(changed)))
         for number in changed:
             writer.parts.append(_U32.pack(number))
             writer.content(self.containers.touch(number), 0)
         writer.parts.append(_U32.pack(len(values)))
         writer.items(values, 0)
-        if kind == EARLY_QUESTION and writer.shows_another:
-            raise ValueError("what is handed over may show something else when the script comes to it")
         return writer.bytes(MAX_MESSAGE)
 
     def _receive(self):

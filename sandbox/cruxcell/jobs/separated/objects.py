@@ -104,11 +104,6 @@ class Objects:
         """Was this object shown to the other side, which still holds it?"""
         return id(value) in self._numbers
 
-    def held(self):
-        # type: () -> int
-        """How many objects of the other side there are here."""
-        return len(self._imports) + len(self._kept)
-
     def release(self, numbers):
         # type: (list[int]) -> None
         """The other side has let go of these."""

@@ -8,8 +8,7 @@ from cruxcell.analysis.bytecode import Anatomy, loaded_names
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
-from cruxcell.jobs.separated.ahead import Ahead, may_ask_ahead
-from cruxcell.jobs.separated.link import EARLY_QUESTION, TOO_LARGE, VALUE, Broken, Link, Unsent, connect, copied
+from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.operations import STEADY, may_get, may_set, shown
 from cruxcell.jobs.separated.remote import RemoteObject, RemoteType, number_of
 from cruxcell.jobs.separated.script import (
@@ -22,7 +21,7 @@ from cruxcell.jobs.separated.script import (
 from cruxcell.jobs.suites import open_suite
 from cruxcell.namespace import resolve, root_of
 from cruxcell.protocol import frames, messages, records
-from cruxcell.protocol.payloads import MAY_ASK_AHEAD, TEST_FLAGS, UNREAD
+from cruxcell.protocol.payloads import TEST_FLAGS, UNREAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,32 +69,24 @@ def run_test(context, fields):
     try:
         suite = open_suite(fields[2].decode(), source)
         script = compile_text(suite.code, CHECK, "exec")
-        (flags,) = TEST_FLAGS.unpack(fields[3])
-        if flags & UNREAD and not surely_tests(source, script):
+        if TEST_FLAGS.unpack(fields[3])[0] & UNREAD and not surely_tests(source, script):
             refuse_vacuous(parse_text(source, "exec"))
     except Invalid as error:
         context.refuse("the script: %s" % error)
         return
     context.start(messages.DIRECT, 0)
-    link = _TestLink(context, suite.namespace)
     try:
-        link.provide(script, suite.code, fields[1].decode())
-        if flags & MAY_ASK_AHEAD and may_ask_ahead(script):
-            link.ahead = Ahead()
+        _TestLink(context, suite.namespace).provide(script, suite.code, fields[1].decode())
         suite.begin()
         if not suite.is_whole:
             _run_script(script, suite.namespace)
         results = suite.run()
     except BaseException as error:
-        is_unmade = link.tell_unmade()
         context.send_raised(error)
     else:
-        is_unmade = link.tell_unmade()
         if results is not None:
             context.send(results.record())
         context.send(records.ended(context.numbers(), *context.output()))
-    if is_unmade:  # what the candidate does when it hears that comes after the verdict
-        link.hang_up()
 
 
 def _run_script(script, namespace):
@@ -145,8 +136,6 @@ class _TestLink(Link):
         self._given = {}  # type: dict[str, Any]
         self._has_answered = False
         self._steady = {}  # type: dict[tuple[int, str], Any]
-        self.ahead = None  # type: Ahead | None
-        self._has_asked_ahead, self._named = False, 0
         self.more["copy"] = copied
         self._heard = {}  # type: dict[str, Any]  # where what the candidate prints to a stream goes instead
         connect(self)
@@ -185,8 +174,6 @@ class _TestLink(Link):
             self._rebind()
         if told is not None and kind == b"v":
             self._steady[told] = value
-        if self.ahead is not None and kind == VALUE and not (self._open or streams):
-            self._ask_ahead(self.ahead)
         return kind, value
 
     def _exchange_or_leave(self, operation, fields):
@@ -202,51 +189,6 @@ class _TestLink(Link):
         if kind == TOO_LARGE:
             self._leave(messages.NOT_PLAIN, "the candidate returned more than may cross at once (%s)" % value)
         return kind, value
-
-    # ---- calls that are asked for ahead ----------------------------------------------------------------------------
-
-    def _ask_ahead(self, ahead):
-        # type: (Ahead) -> None
-        """Ask for the call that the script makes next, if that is known."""
-        following = ahead.next()
-        # What has come of the candidate beside the names might ask it something when a failed assertion shows it.
-        if following is None or self.objects.held() > self._named:
-            return
-        if not self._has_asked_ahead:
-            self._has_asked_ahead = True
-            self._context.send(frames.frame([messages.ASKED_AHEAD, messages.AT_ALL]))
-        try:
-            self.put(EARLY_QUESTION, "call", [following[0], "", *following[1]])
-        except (Broken, Unsent):  # the script's own call will find out
-            self.take_back()
-            ahead.forget()
-        except Exception:
-            self._leave(messages.AGAIN, "a call could not be asked for ahead")
-        else:
-            ahead.sent = following
-
-    def is_asked(self, operation, fields):
-        # type: (str, list[Any]) -> bool
-        """Is this the call that was asked for ahead, and would it be asked for in the same way now?"""
-        ahead = self.ahead
-        if ahead is None:
-            return False
-        if ahead.sent is None:
-            ahead.follow(operation, fields)
-            if self._open > 1 or self.objects.dead or self.containers.changed():
-                ahead.forget()  # what goes along with the calls of this loop cannot be known before
-            return False
-        if not ahead.is_sent(operation, fields) or self.containers.changed() or self.objects.dead:
-            self._leave(messages.AGAIN, "the script did not make the call that was asked for ahead")
-        return True
-
-    def tell_unmade(self):
-        # type: () -> bool
-        """The script is over. Is there a call that was asked for ahead and not made? That is nobody's doing."""
-        if self.ahead is None or self.ahead.sent is None:
-            return False
-        self._context.send(frames.frame([messages.ASKED_AHEAD, messages.IN_VAIN]))
-        return True
 
     def _tell(self, operation, *fields):
         # type: (str, Any) -> Any
@@ -317,7 +259,6 @@ class _TestLink(Link):
         self._follow(bound_names(script))
         if root in self._namespace:
             self._namespace["candidate"] = resolve(self._namespace, entry_point)
-        self._named = self.objects.held()
 
     def _look(self, names, root, source, count):
         # type: (list[str], str, str, int) -> None
