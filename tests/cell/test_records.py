@@ -42,5 +42,5 @@ def test_what_is_out_of_memory():
 
 def test_a_record_of_numbers():
     for _ in range(2):
-        record = records.limit(b"?", 3, 4)
-        assert frames.unpack(record[4:]) == [b"?", records.NUMBERS.pack(3, 4, 0, 0, 0)]
+        record = records.limit(b"O", 3, 4)
+        assert frames.unpack(record[4:]) == [b"O", records.NUMBERS.pack(3, 4, 0, 0, 0)]

@@ -30,7 +30,18 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "cell"))
 from interpreters import found_interpreters
 
 OPENED = frozenset(["rule"])  # the rule about what may share is open; the audit is not part of this
-HONEST = ["sorted('ba')", "len([1, 2])", "int('x')", "sum([0.1] * 3)", "repr({1: [2]})", "print('x')", "list(5)"]
+HONEST = [  # two are over the limit on a value
+    "sorted('ba')",
+    "len([1, 2])",
+    "int('x')",
+    "sum([0.1] * 3)",
+    "repr({1: [2]})",
+    "print('x')",
+    "list(5)",
+    "ascii('x' * (2 << 20))",
+    "list(['x' * (1 << 18)] * 9)",
+    "len('ab')",
+]
 
 
 class Worker:
@@ -96,6 +107,7 @@ async def test_each_kind_of_change_breaks_the_seal(python: Path, preloaded: bool
     async with started(python, preloaded) as worker:
         honest = await worker.run(HONEST)
         assert honest.unsealed == ()
+        assert len(frames.split(honest.report)[0]) == 1 + len(HONEST)
         wrong = {}
         for name, leaves in PROGRAMS.items():
             broken = await worker.broken_by(leaves)

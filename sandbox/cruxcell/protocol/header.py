@@ -10,7 +10,7 @@ from cruxcell.protocol import frames, messages, records
 
 HEADER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "native", "src", "protocol.h")
 
-_KINDS = ("VALUE", "RAISED", "ENDED", "SEAL", "UNSEALED", "VIOLATED")
+_KINDS = ("VALUE", "RAISED", "ENDED", "SEAL", "UNSEALED", "VIOLATED", "OUTPUT_LIMIT")
 _ENCODINGS = ("PLAIN", "HOLDS_NAN")
 _EXITS = ("STEPS", "OUTPUT", "HARNESS", "VIOLATION", "UNSEALED")
 _NUMBERS = ("INDEX", "STEPS", "CPU_NS", "WALL_NS", "FLAGS")

@@ -22,6 +22,13 @@ _RAISE = frozenset(
 )
 
 
+# Asked of the base: a class of the program's may answer for itself (`__getattribute__`), or let nothing be set (as a
+# frozen dataclass).
+traceback_of = vars(BaseException)["__traceback__"].__get__
+dict_of = vars(BaseException)["__dict__"].__get__
+set_traceback = vars(BaseException)["__traceback__"].__set__
+
+
 def text_bytes(text, limit=messages.MAX_TEXT):
     # type: (str, int) -> bytes
     return text[:limit].encode("utf-8", "backslashreplace")
@@ -65,18 +72,15 @@ def raised(numbers, error, stdout=b"", stderr=b"", text_of=str):
 
 def limit(kind, index, steps):
     # type: (bytes, int, int) -> bytes
-    return _head(kind) + NUMBERS.pack(index, steps, 0, 0, 0)
+    return _HEADS[kind] + NUMBERS.pack(index, steps, 0, 0, 0)
 
 
-def _head(kind):
-    # type: (bytes) -> bytes
-    """How a record that consists of numbers begins: there is one for each run of each check, and nobody reads most."""
-    if kind not in _HEADS:
-        _HEADS[kind] = frames.frame([kind, bytes(NUMBERS.size)])[: -NUMBERS.size]
-    return _HEADS[kind]
-
-
-_HEADS = {}  # type: dict[bytes, bytes]
+# How a record that consists of numbers begins: there is one for each run of each check, and nobody reads most. Made
+# beforehand, as what a check is the first to make here breaks its seal.
+_HEADS = {
+    kind: frames.frame([kind, bytes(NUMBERS.size)])[: -NUMBERS.size]
+    for kind in (messages.STEP_LIMIT, messages.OUTPUT_LIMIT, messages.MEMORY_LIMIT)
+}
 
 
 def ended(numbers, stdout=b"", stderr=b"", token=b""):
@@ -125,7 +129,7 @@ def message_of(error, text_of=str):
 def line_of(error):
     # type: (BaseException) -> int
     """The line of the program or check that raised: the innermost frame whose file is one of ours to name."""
-    line, trace = 0, error.__traceback__
+    line, trace = 0, traceback_of(error)
     while trace is not None:
         if trace.tb_frame.f_code.co_filename in ("<program>", "<check>"):
             line = trace.tb_lineno or 0
@@ -141,7 +145,7 @@ def is_out_of_memory(error):
     """
     if not issubclass(type(error), MemoryError):
         return False
-    trace = error.__traceback__
+    trace = traceback_of(error)
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     if trace is None or trace.tb_lasti < 0:

@@ -24,6 +24,7 @@ enum {
     RECORD_SEAL = 'K',
     RECORD_UNSEALED = 'U',
     RECORD_VIOLATED = 'Y',
+    RECORD_OUTPUT_LIMIT = 'O',
 };
 
 /* How a value is encoded. */

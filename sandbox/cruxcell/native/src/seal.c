@@ -45,10 +45,11 @@ write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
+/* A value over the limit on output is an answer, too: the worker goes on. Other limits end it. */
 static int
 is_answer(char letter)
 {
-    return letter == RECORD_VALUE || letter == RECORD_RAISED || letter == RECORD_ENDED;
+    return letter == RECORD_VALUE || letter == RECORD_RAISED || letter == RECORD_ENDED || letter == RECORD_OUTPUT_LIMIT;
 }
 
 int
