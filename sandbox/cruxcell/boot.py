@@ -254,10 +254,13 @@ def _read_imports_without_stat():
 
 def _forget_the_harness():
     # type: () -> None
-    """Nothing of the harness can be found through the module table or an import."""
+    """Nothing of the harness can be found through the module table, an import, or what the import system remembers."""
     own_names.are_given()
     for name in [name for name in sys.modules if name.partition(".")[0] == "cruxcell"]:
         del sys.modules[name]
+    folder = os.path.dirname(__file__)
+    for name in [name for name in sys.path_importer_cache if name.startswith(folder)]:
+        del sys.path_importer_cache[name]
     sys.argv[:] = [""]
     main = vars(sys.modules["__main__"])
     main.clear()

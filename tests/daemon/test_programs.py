@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from behaviours import tested_runtimes
 from cruxbox import Assurance, CallCheck, Client, Limits, Outcome, RunCheck, ScriptCheck, StdioCheck, Task, Tolerance
 
 pytestmark = pytest.mark.kernel
@@ -16,16 +17,20 @@ RUNS = {
     "import os\nos.write(1, b'out')\nos._exit(7)": (7, "out", None),
     "import os\nos._exit(61)": (61, "", None),
     "pass": (0, "", None),
+    "import sys\nprint(1, flush=True)\ndel sys.stdout": (0, "1\n", None),
+    "import atexit, sys\natexit.register(sys.exit, 3)\nprint(1)": (0, "1\n", None),
+    "import sys\nclass Odd(int):\n    def __and__(self, other):\n        return 0\nsys.exit(Odd(3))": (3, "", None),
+    "class Odd(SystemExit):\n    def __getattribute__(self, name):\n        1 / 0\nraise Odd(3)": (1, "", None),
 }
 
 
-@pytest.mark.parametrize("program", RUNS)
-def test_a_run_is_executed_and_never_passes(native: Client, program: str):
-    (verdict,) = native.check([Task(program, [RunCheck("abc\n")])])
-    raised = verdict.exception.type if verdict.exception else None
-    assert (verdict.outcome, verdict.assurance) == (Outcome.EXECUTED, Assurance.SEPARATED), verdict
-    assert (verdict.exit_code, verdict.stdout, raised) == RUNS[program]
-    assert verdict.passed is False
+@pytest.mark.parametrize("runtime", tested_runtimes())
+def test_a_run_is_executed_and_never_passes(native: Client, runtime: str):
+    for verdict in native.check([Task(program, [RunCheck("abc\n")], program, runtime=runtime) for program in RUNS]):
+        raised = verdict.exception.type if verdict.exception else None
+        assert (verdict.outcome, verdict.assurance) == (Outcome.EXECUTED, Assurance.SEPARATED), verdict
+        assert (verdict.exit_code, verdict.stdout, raised) == RUNS[verdict.task_id], verdict
+        assert verdict.passed is False
 
 
 def test_a_run_shows_its_traceback(native: Client):

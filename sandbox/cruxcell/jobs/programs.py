@@ -59,7 +59,7 @@ def run_stdio(context, fields, at_the_end=_AT_THE_END):
             steps = context.steps()
             flush()
     except SystemExit as error:
-        status = status_of(error.code)
+        status = status_of(error)
         if is_run or not status:
             context.send(records.ended(context.numbers(0, steps)))
         else:
@@ -78,18 +78,24 @@ def run_stdio(context, fields, at_the_end=_AT_THE_END):
 def flush():
     # type: () -> None
     """As the interpreter does at its end."""
-    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+    for name in ("stdout", "stderr", "__stdout__", "__stderr__"):  # a program may have taken any away
+        stream = getattr(sys, name, None)
         if stream is not None and not getattr(stream, "closed", False):
             stream.flush()
 
 
-def status_of(code):
-    # type: (object) -> int
+def status_of(error):
+    # type: (SystemExit) -> int
     """The exit status the interpreter makes of what a SystemExit holds: what is no number, it prints."""
+    try:
+        code = error.code  # type: Any
+    except BaseException:  # what a class of the program's says of it
+        code = error
     if code is None:
         return 0
-    if isinstance(code, int):
-        return code & 0xFF if -(1 << 63) <= code < 1 << 63 else 0xFF  # -1 where C has no such number
+    if issubclass(type(code), int):
+        number = int.__int__(code)  # a class of the program's may say that it is another when it is compared
+        return number & 0xFF if -(1 << 63) <= number < 1 << 63 else 0xFF  # -1 where C has no such number
     try:
         print(code, file=sys.stderr, flush=True)
     except BaseException:
@@ -100,11 +106,11 @@ def status_of(code):
 def _show(error):
     # type: (BaseException) -> None
     """A traceback on standard error, as the interpreter prints it; it begins with the program's own frame."""
-    trace = error.__traceback__
+    trace = records.traceback_of(error)
     while trace is not None and trace.tb_frame.f_code.co_filename != PROGRAM:
         trace = trace.tb_next
     try:
-        error.__traceback__ = trace
+        records.set_traceback(error, trace)
         sys.excepthook(type(error), error, trace)
         sys.stderr.flush()
     except BaseException:
@@ -126,8 +132,10 @@ def _run_to_its_end(context, program, at_the_end):
         if name in sys.modules:
             try:
                 getattr(sys.modules[name], function)()
+            except SystemExit:  # which says nothing by then
+                pass
             except Exception as error:  # changes no exit code
-                sys.excepthook(type(error), error, error.__traceback__)
+                sys.excepthook(type(error), error, records.traceback_of(error))
     if "__del__" in Anatomy(program).all_names:
         _let_go(namespace)
     if left is not None:

@@ -86,7 +86,7 @@ def _run_one(context, index, program, data, room):
     except BaseException as error:
         raised = error
         if isinstance(error, SystemExit):
-            status = status_of(error.code)
+            status = status_of(error)
     printed = None if out.closed or err.closed else (out.getvalue(), err.getvalue())
     sys.stdin, sys.stdout, sys.stderr = own  # which closes the others, if nobody else holds them
     if printed is None:

@@ -263,7 +263,8 @@ class _Doctest(Suite):
         if flags & self._doctest.SKIP:
             self.results.add(SKIPPED, name)
             return
-        before, sys.stdout = sys.stdout, io.StringIO()
+        before = sys.stdout
+        sys.stdout = shown = io.StringIO()
         hook, sys.displayhook = sys.displayhook, sys.__displayhook__
         raised = None
         try:
@@ -271,7 +272,7 @@ class _Doctest(Suite):
         except Exception as error:
             raised = error
         finally:
-            printed, sys.stdout, sys.displayhook = sys.stdout.getvalue(), before, hook
+            printed, sys.stdout, sys.displayhook = shown.getvalue(), before, hook
         if raised is not None and example.exc_msg is None:
             self.results.add(ERROR, name, raised)
         else:

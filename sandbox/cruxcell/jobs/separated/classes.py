@@ -138,7 +138,7 @@ def more_of(error):
     # type: (BaseException) -> tuple[str | None, list[str]] | None
     """(how it is shown, where its class says that; its notes) of an error that has any of these."""
     has_own = type(error).__repr__ not in _REPRS
-    notes = error.__dict__.get("__notes__")
+    notes = records.dict_of(error).get("__notes__")
     notes = [each for each in notes if type(each) is str] if type(notes) is list else []
     return (records.message_of(error, repr) if has_own else None, notes) if has_own or notes else None
 

@@ -24,6 +24,7 @@ from cruxcell.jobs.separated.objects import Objects
 from cruxcell.jobs.separated.operations import SPECIAL
 from cruxcell.jobs.separated.runs import connection
 from cruxcell.protocol import frames
+from cruxcell.protocol.records import set_traceback
 from cruxcell.values.canonical import TooLarge
 from cruxcell.values.containers import Containers, Garbled, with_room
 from cruxcell.values.reader import Reader
@@ -159,7 +160,8 @@ class Link:
             except Broken:
                 raise
             except BaseException as error:
-                error.__traceback__ = error.__traceback__ if self.is_test else None
+                if not self.is_test:
+                    set_traceback(error, None)
                 kind, values = RAISED, [error]
             del fields[:]
             self._say(kind, number, values)

@@ -67,15 +67,15 @@ class Objects:
         kind = type(value)
         if kind is remote.RemoteType or type(kind) is remote.RemoteType:
             self._write_number(writer, b".", remote.number_of(value))
-        elif isinstance(value, type):
+        elif issubclass(kind, type):
             self._write_class(writer, value, depth)
         elif kind in (BUILTIN_TYPE, METHOD_TYPE) and self._write_shared(writer, value):
             return
         elif kind is MODULE_TYPE and self.is_test:
             writer.parts.append(b"M")
             writer.value(str(value.__name__), depth)
-        elif isinstance(value, BaseException):
-            known = value.__dict__.get("_remote_number")
+        elif issubclass(kind, BaseException):
+            known = records.dict_of(value).get("_remote_number")
             if known is not None:
                 self._write_number(writer, b".", known)
                 return
@@ -175,16 +175,17 @@ class Objects:
         number = self.export(error) if self.is_test or cls.__module__ != "builtins" else 0
         self._write_number(writer, b"X", number)
         self._write_class(writer, cls, depth)
-        writer.items((records.message_of(error), len(error.args)), depth)
-        writer.items(error.args, depth)
+        arguments = _ARGS(error)
+        writer.items((records.message_of(error), len(arguments)), depth)
+        writer.items(arguments, depth)
         writer.value(made_of(error), depth)
         writer.value(more_of(error), depth)
         is_last = self.is_test or depth > _MOST_CAUSES
-        cause, context = (None, None) if is_last else (error.__cause__, error.__context__)
+        cause, context = (None, None) if is_last else (_CAUSE(error), _CONTEXT(error))
         writer.value(cause, depth + 1)
         # One of the two: each may have two of its own, which would be a million at that depth.
         context = context if cause is None else None
-        writer.value(False if cause is None and error.__suppress_context__ else context, depth + 1)  # from None
+        writer.value(False if cause is None and _IS_ALONE(error) else context, depth + 1)  # from None
 
     # ---- reading ---------------------------------------------------------------------------------------------------
 
@@ -334,6 +335,11 @@ class Objects:
             error.__suppress_context__ = True
         return self._introduce(number, error, True) if number else error
 
+
+# Asked of the base: a class of the program's may answer for itself.
+_ARGS, _CAUSE, _CONTEXT, _IS_ALONE = [
+    vars(BaseException)[name].__get__ for name in ("args", "__cause__", "__context__", "__suppress_context__")
+]
 
 _READ = {
     ord("."): Objects._read_own,

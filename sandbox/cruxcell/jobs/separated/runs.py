@@ -1,5 +1,7 @@
 """How the generators, awaitables and context managers of the other side are run: not believed in errors."""
 
+from cruxcell.protocol.records import set_traceback, traceback_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
@@ -58,7 +60,7 @@ def throw(self, kind, error=None, _traceback=None, ends=StopIteration):
     the candidate may have provoked: of an exception that was raised before it was thrown the script is asked."""
     link = connection[0]
     thrown = error if isinstance(error, BaseException) else kind
-    raised = thrown.__traceback__ if isinstance(thrown, BaseException) else None
+    raised = traceback_of(thrown) if isinstance(thrown, BaseException) else None
     if thrown is GeneratorExit or isinstance(thrown, GeneratorExit):
         ends = (ends, GeneratorExit)
     told = _told(link, thrown)
@@ -88,7 +90,13 @@ def await_(self, ends=StopIteration):
         except GeneratorExit:  # perhaps while garbage is collected, in the midst of another question
             raise
         except BaseException as error:
-            step, values = throw, (error.with_traceback(getattr(error.__traceback__, "tb_next", None)),)
+            step, values = throw, (_without_first_frame(error),)
+
+
+def _without_first_frame(error):
+    # type: (BaseException) -> BaseException
+    set_traceback(error, getattr(traceback_of(error), "tb_next", None))
+    return error
 
 
 def next_(self):
