@@ -67,7 +67,9 @@ threading.Thread(target=main).start()
 AT_THE_END = """
 import atexit, threading, time
 atexit.register(print, 'at exit')
+ended = threading.Event()
 def late():
+    ended.wait()
     time.sleep(0.05)
     print('thread')
 thread = threading.Thread(target=late)
@@ -78,6 +80,7 @@ def after():
     print('timer')
 threading.Timer(0.01, after).start()
 print('end')
+ended.set()
 """
 MANY = """
 import threading, time
