@@ -222,6 +222,7 @@ def told() -> dict[tuple[str, str], Any]:
     done = subprocess.run(
         [sys.executable, "-c", f"import sys\nsys.path.insert(0, {str(SANDBOX)!r})\n{RUN}"],
         input="\n".join(asked), capture_output=True, text=True, timeout=60,
+        env={},  # options for the pytest that runs these tests are not for the one within
     )  # fmt: skip
     assert not done.returncode, done.stderr
     return dict(zip(ALL, map(json.loads, done.stdout.splitlines()), strict=True))
