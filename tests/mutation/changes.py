@@ -6,8 +6,10 @@ import ast
 import difflib
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import parso
@@ -17,62 +19,27 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.operators.operator import Operator
 
 
-def _constant(name: str, instead_of: parso.tree.NodeOrLeaf) -> parso.tree.NodeOrLeaf:
-    return parso.python.tree.Name(name, instead_of.start_pos, instead_of.get_first_leaf().prefix)
+# A place in a source, as parso and ast count: (line from 1, column from 0).
+Place = tuple[int, int]
 
 
-class LeaveOut(Operator):
-    """`a and b` becomes `True and b`, `a or b` becomes `False or b`, and so on for each operand."""
-
-    def mutation_positions(self, node: parso.tree.NodeOrLeaf) -> Iterator[tuple[object, object]]:
-        if node.type in ("and_test", "or_test"):
-            for operand in node.children[::2]:
-                yield operand.start_pos, operand.end_pos
-
-    def mutate(self, node: parso.tree.NodeOrLeaf, index: int) -> parso.tree.NodeOrLeaf:
-        node.children[2 * index] = _constant("True" if node.type == "and_test" else "False", node.children[2 * index])
-        return node
-
-    @classmethod
-    def examples(cls) -> list[object]:
-        return []
+def _left_out(node: parso.tree.NodeOrLeaf) -> Iterator[tuple[parso.tree.NodeOrLeaf, str]]:
+    """Operands of `and` and `or`: `a and b` becomes `True and b`, `a or b` becomes `False or b`."""
+    if node.type in ("and_test", "or_test"):
+        for operand in node.children[::2]:
+            yield operand, "True" if node.type == "and_test" else "False"
 
 
-class Never(Operator):
-    """A condition never holds: `if a` becomes `if False`; also of `elif`, `while`, `x if a else y`, `for … if a`."""
-
-    answer = "False"
-
-    @classmethod
-    def _places(cls, node: parso.tree.NodeOrLeaf) -> list[int]:
-        if node.type in ("if_stmt", "test", "comp_if", "while_stmt") and (
-            node.type != "while_stmt" or cls.answer == "False"  # a loop that never ends says nothing
-        ):
-            words = ("if", "elif", "while")
-            return [at + 1 for at, child in enumerate(node.children) if getattr(child, "value", "") in words]
-        return []
-
-    def mutation_positions(self, node: parso.tree.NodeOrLeaf) -> Iterator[tuple[object, object]]:
-        for at in self._places(node):
-            yield node.children[at].start_pos, node.children[at].end_pos
-
-    def mutate(self, node: parso.tree.NodeOrLeaf, index: int) -> parso.tree.NodeOrLeaf:
-        at = self._places(node)[index]
-        node.children[at] = _constant(self.answer, node.children[at])
-        return node
-
-    @classmethod
-    def examples(cls) -> list[object]:
-        return []
+def _conditions(node: parso.tree.NodeOrLeaf) -> Iterator[tuple[parso.tree.NodeOrLeaf, str]]:
+    """Conditions of `if`, `elif`, `while`, `x if a else y` and `for … if a`, which never or always hold."""
+    if node.type in ("if_stmt", "test", "comp_if", "while_stmt"):
+        for word, condition in pairwise(node.children):
+            if getattr(word, "value", "") in ("if", "elif", "while"):
+                yield condition, "False"
+                if word.value != "while":  # a loop that never ends says nothing
+                    yield condition, "True"
 
 
-class Always(Never):
-    """A condition always holds."""
-
-    answer = "True"
-
-
-_OWN = {"LeaveOut": LeaveOut, "Never": Never, "Always": Always}
 _CONDITION = re.compile(
     r"core/(AddNot|Replace(True|False|And|Or|Break|Continue)With|ExceptionReplacer|NumberReplacer|ZeroIteration|"
     r"ReplaceComparison|ReplaceUnaryOperator_Delete)"
@@ -102,8 +69,8 @@ class Mutant:
 
 
 def operators(kind: str) -> dict[str, Operator]:
-    """The operators of a kind: those that take a condition away, those that change one, or all there are."""
-    found: dict[str, Operator] = {name: made() for name, made in _OWN.items()}
+    """Cosmic Ray's operators of a kind: none for guards, those that change a condition, or all there are."""
+    found: dict[str, Operator] = {}
     for name in () if kind == "guards" else plugins.operator_names():
         if _SAYS_NOTHING.search(name) or (kind == "conditions" and not _CONDITION.match(name)):
             continue
@@ -125,20 +92,30 @@ def mutants(
     tree = ast.parse(source)
     skipped = [((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)) for node in _annotations(tree)]
     nodes = list(_nodes(get_ast(source)))
-    places = []
+    made = [_replacing(source, *each) for node in nodes for each in (*_left_out(node), *_conditions(node))]
     for name, operator in operators(kind).items():
         found = [position[0] for node in nodes for position in operator.mutation_positions(node)]
-        places += [(name, operator, occurrence, place[0]) for occurrence, place in enumerate(found)
-                   if not any(start <= place < end for start, end in skipped)]  # fmt: skip
-    chance.shuffle(places)
+        made += [(name, place, partial(mutate_code, source, operator, at)) for at, place in enumerate(found)]
+    made = [each for each in made if not any(start <= each[1] < end for start, end in skipped)]
+    chance.shuffle(made)
     seen = {source}
-    for name, operator, occurrence, line in places:
-        if not bounds[0] <= line <= bounds[1]:
-            continue
-        changed = mutate_code(source, operator, occurrence)
+    for name, (line, _), change in made:
+        changed = change() if bounds[0] <= line <= bounds[1] else None
         if changed is not None and changed not in seen and _compiles(changed):
             seen.add(changed)
             yield Mutant(module, name, line, _shown(source, changed), changed, *_statement(tree, line))
+
+
+def _replacing(source: str, node: parso.tree.NodeOrLeaf, instead: str) -> tuple[str, Place, Callable[[], str]]:
+    """(the kind of change, its place, what makes the source with it): `node` becomes a constant."""
+
+    def change() -> str:
+        lines = source.splitlines(keepends=True)
+        (first, begin), (last, end) = node.start_pos, node.end_pos
+        head, tail = "".join(lines[: first - 1]), "".join(lines[last:])
+        return head + lines[first - 1][:begin] + instead + lines[last - 1][end:] + tail
+
+    return "guard", node.start_pos, change
 
 
 def _nodes(node: parso.tree.NodeOrLeaf) -> Iterator[parso.tree.NodeOrLeaf]:
