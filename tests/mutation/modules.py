@@ -92,7 +92,7 @@ TESTS = {
     "cruxcell/jobs/streams.py": ["cell/test_streams_job.py", "daemon/test_shared_streams.py"],
     "cruxcell/jobs/expressions.py": ["cell/test_expressions_job.py", "daemon/test_sharing.py", _WORKERS],
     "cruxcell/jobs/separated/awaiting.py": ["cell/test_separated_awaiting.py", *_PAIRS],
-    "cruxcell/jobs/separated/candidate.py": _PAIRS,
+    "cruxcell/jobs/separated/candidate.py": ["cell/test_separated_server.py", *_PAIRS],
     "cruxcell/jobs/separated/classes.py": [_RULES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/link.py": ["cell/test_link.py", *_PAIRS],
     "cruxcell/jobs/separated/objects.py": [_OBJECTS, *_PAIRS],

@@ -123,5 +123,5 @@ class _Server:
         # type: () -> None
         for name in list(self.view):
             value = self._namespace.get(name)
-            if value is not self.view[name] and type(value) is not _MODULE_TYPE:
+            if type(value) is not _MODULE_TYPE:
                 self.view[name] = value

@@ -1,0 +1,128 @@
+"""The candidate's half of a separated script, in one process: what is counted, and what the test sees of its names."""
+
+from __future__ import annotations
+
+import builtins
+import datetime
+import io
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from cruxcell.jobs.separated import runs
+from cruxcell.jobs.separated.candidate import _Server
+from cruxcell.protocol import records
+
+
+class Stream:
+    def __init__(self) -> None:
+        self.text = ""
+
+    def take(self) -> str:
+        return self.text
+
+
+class Context:
+    """Runs what it is given, three steps each."""
+
+    def __init__(self) -> None:
+        self.stdout, self.stderr = Stream(), Stream()
+        self.ran: list[Any] = []
+
+    def run(self, code: Any, namespace: dict[str, Any]) -> object:
+        self.ran.append(namespace["f"])
+        return eval(code, namespace)
+
+    def steps(self) -> int:
+        return 3
+
+
+class Name(str):
+    __slots__ = ()
+
+
+@pytest.fixture
+def namespace() -> dict[Any, Any]:
+    return {"__name__": "__main__"}
+
+
+@pytest.fixture
+def context() -> Context:
+    return Context()
+
+
+@pytest.fixture
+def server(context: Context, namespace: dict[Any, Any]) -> Iterator[_Server]:
+    before = list(runs.connection)
+    yield _Server(context, namespace)  # type: ignore[arg-type]
+    runs.connection[:] = before
+
+
+def test_a_call_within_a_call_is_part_of_its_steps(server: _Server, context: Context):
+    def outer() -> Any:
+        return server.run(max, [1, 2], {})
+
+    assert (server.run(outer, [], {}), context.ran, server.steps) == (2, [outer], 3)
+    assert (server.run(max, [1, 2], {"key": abs}), context.ran, server.steps) == (2, [outer, max], 6)
+
+
+def test_so_is_one_for_another_thread(server: _Server, context: Context):
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(server.run(max, [1, 2], {})))
+    thread.start()
+    thread.join()
+    assert (found, context.ran, server.steps) == ([2], [], 0)
+
+
+def test_a_call_that_fails_has_its_steps_and_ends(server: _Server, context: Context):
+    for steps in (3, 6):
+        with pytest.raises(ValueError, match="empty"):
+            server.run(max, [[]], {})
+        assert (len(context.ran), server.steps) == (steps // 3, steps)
+
+
+def test_memory_is_short_where_the_interpreter_says_so(server: _Server):
+    def made_up() -> None:
+        raise MemoryError
+
+    for function, arguments, flags in [(made_up, [], 0), (bytes, [sys.maxsize - 100], records.OUT_OF_MEMORY)]:
+        with pytest.raises(MemoryError):
+            server.run(function, arguments, {})
+        assert server.flags == flags
+
+
+def test_the_names_are_those_that_the_program_binds(server: _Server, namespace: dict[Any, Any]):
+    namespace.update({"f": len, 8: 9, Name("g"): 10, "__doc__": "text"})
+    assert server.names(None) == ["f", "__doc__"]
+
+
+def test_what_names_stand_for_follows_the_program(server: _Server, namespace: dict[Any, Any]):
+    namespace.update(f=len, dt=datetime, g=8, other=9)
+    view = {"f": len, "g": 8}
+    assert server.look(None, "f", "dt", "g") == (view, {"dt": "datetime"})
+    namespace.update(f=abs, g=datetime)  # a module is not data: the test keeps what it had
+    server.refresh()
+    assert server.look(None) == ({"f": abs, "g": 8}, {})
+    del namespace["f"]
+    server.refresh()
+    assert server.view == {"f": None, "g": 8}
+
+
+def test_what_was_printed_is_told_once(server: _Server, context: Context):
+    context.stdout.text, context.stderr.text = "one", "other"
+    assert [server.printed(None, "stdout"), server.printed(None, "stderr")] == ["one", "other"]
+    context.stdout.text = "one two"
+    assert [server.printed(None, "stdout"), server.printed(None, "stderr")] == [" two", ""]
+
+
+def test_streams_are_lent_and_given_back(server: _Server, monkeypatch: pytest.MonkeyPatch):
+    own, ask = io.StringIO(), lambda: "own"
+    monkeypatch.setattr(sys, "stdin", own)
+    monkeypatch.setattr(builtins, "input", ask)
+    server._own = own, ask
+    lent, asks = io.StringIO(), lambda: "lent"
+    for stdin, function, expected in [(lent, None, (lent, ask)), (None, asks, (own, asks)), (None, None, (own, ask))]:
+        server.lend(None, stdin, function)
+        assert (sys.stdin, builtins.input) == expected
