@@ -249,25 +249,46 @@ def test_an_answer_waits_for_what_was_asked_since(other: Other):
     ]  # fmt: skip
 
 
+def waits_in_its_own_way(link: Link, found: list[Any]) -> Any:
+    """A call that waits for a thread's question, and not by what `threading` has for it."""
+
+    def call(_target: object) -> None:
+        def asks() -> None:
+            while not goes_on:  # until the other thread has left `threading`, too
+                time.sleep(0.001)
+            found.append(link.ask("names", None))
+
+        goes_on: list[bool] = []
+        threading.Thread(target=asks, daemon=True).start()
+        goes_on.append(True)
+        until = time.monotonic() + 10
+        while not found and time.monotonic() < until:
+            time.sleep(0.001)
+
+    return call
+
+
 def test_a_call_back_that_waits_for_a_thread_in_its_own_way_keeps_it_out_for_a_while(
     other: Other, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(links, "_PATIENCE_S", 0.05)
     link, found = end(), []
-
-    def back(_target: object) -> None:
-        thread = threading.Thread(target=lambda: found.append(link.ask("names", None)))
-        thread.start()
-        while not found:
-            time.sleep(0.001)
-
-    link.more["back"] = back
+    link.more["back"] = waits_in_its_own_way(link, found)
     other.send(message(QUESTION, 1, text("back"), b"N"), message(VALUE, 2, EIGHT), message(VALUE, 1, EIGHT))
     link.ask("names", None)
     assert found == [8]
     assert [(record[0], record[1][:4]) for record in other.got()] == [
         (QUESTION, u32(1)), (QUESTION, u32(2)), (VALUE, u32(1))
     ]  # fmt: skip
+
+
+def test_a_call_that_is_none_back_keeps_no_thread_out(other: Other, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(links, "_PATIENCE_S", 1000)
+    link, found = end(), []
+    link.more["pool"] = waits_in_its_own_way(link, found)
+    other.send(message(QUESTION, 1, text("pool"), b"N"), message(VALUE, 1, EIGHT))
+    link.serve()
+    assert found == [8]
 
 
 def test_what_may_end_an_iteration_is_said_for_the_next_question_of_a_thread():
