@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import builtins
 import datetime
 import math
@@ -108,6 +109,7 @@ def test_the_entry_point_is_the_program_s_whatever_it_is_called(f: Any):
     found = Half(**program).gets("assert candidate([1]) == abs(other) == sum([1])", "sum")
     assert found == {"sum": f, "candidate": f, "other": 8}
     assert Half(candidate=f).gets("assert candidate(1)") == {}, "what is tested is not there"
+    assert Half(f=f).gets("assert candidate(1)") == {"f": f, "candidate": f}
 
 
 def test_without_an_entry_point_a_builtin_s_name_is_the_program_s_if_it_is_all_there_is(f: Any):
@@ -116,6 +118,8 @@ def test_without_an_entry_point_a_builtin_s_name_is_the_program_s_if_it_is_all_t
     assert Half(sum=f).gets("assert sum([1]) == h(1)", "") == {}
     assert Half(sum=f, zip=f).gets("assert sum([1]) == zip(1)", "") == {"sum": f, "zip": f}
     assert Half(g=f).gets("assert g(1) == h(1)", "") == {"g": f}
+    assert Half(sum=f, g=8).gets("assert sum([1]) == g\ng = 1", "") == {"g": 8}, "a name it has, too, until it binds it"
+    assert Half(sum=f, g=8).gets("g = 1\nassert sum([1]) == 1", "") == {"sum": f, "g": 8}, "a name it only binds"
 
 
 @pytest.mark.parametrize(
@@ -158,6 +162,7 @@ def test_so_may_containers_that_came_with_it(f: Any):
         ("f(dt.date)", {"dt": "datetime.date"}, None),
         ("f(dt.date)", {"dt": "no_such_module"}, None),
         ("f(dt.date)", {"dt": "_thread"}, None),
+        ("f(dt.date)", {"dt": "os.path"}, None),
         ("f(dt.date)", {"dt": 8}, None),
         ("f(dt.date)", {"dt": Text("math")}, None),
         ("f(dt.date)", {}, "program"),
@@ -168,7 +173,20 @@ def test_a_module_is_the_test_s_own(f: Any, script: str, told: dict[str, Any], e
     name = "dt" if "dt" in script else "math"
     half = Half(f=f, **{name: "program"})
     half.answers["modules"] = told
-    assert half.gets(script).get(name) == expected
+    found = half.gets(script)
+    assert found.get(name) == expected
+    assert (name in found) is (expected is not None)
+
+
+def test_a_name_of_a_module_that_is_no_part_of_python_is_the_program_s(f: Any):
+    found = Half(f=f, pytest="program", array="other").gets("f(pytest.raises, array.array)")
+    assert (found["pytest"], found["array"]) == ("program", array)
+
+
+def test_what_the_program_does_not_show_the_script_does_not_get(f: Any):
+    half = Half(f=f)
+    half.answers["look"] = ({}, {})
+    assert half.gets("f(1)") == {}
 
 
 def test_an_entry_point_named_like_a_module_is_none(f: Any):
@@ -215,6 +233,7 @@ def test_a_candidate_uses_what_it_was_handed_and_nothing_else():
             assert may == ((operation, name) in allowed or operation in ("call", "special", "copy")), (operation, name)
     half.objects.export(Text)
     assert half._may("fields", Text, []) is True
+    assert [half._may(each, Text, []) for each in ("names", "look", "printed", "lend", "drive")] == [False] * 5
     assert half._may("get", shown, [8]) is False
     assert half._may("get", shown, [Text("__name__")]) is False
     assert half._has_answered is True

@@ -121,7 +121,7 @@ def test_streams_are_lent_and_given_back(server: _Server, monkeypatch: pytest.Mo
     own, ask = io.StringIO(), lambda: "own"
     monkeypatch.setattr(sys, "stdin", own)
     monkeypatch.setattr(builtins, "input", ask)
-    server._own = own, ask
+    server._own = own, ask  # type: ignore[assignment]
     lent, asks = io.StringIO(), lambda: "lent"
     for stdin, function, expected in [(lent, None, (lent, ask)), (None, asks, (own, asks)), (None, None, (own, ask))]:
         server.lend(None, stdin, function)

@@ -18,7 +18,6 @@ from cosmic_ray.ast import get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.operators.operator import Operator
 
-
 # A place in a source, as parso and ast count: (line from 1, column from 0).
 Place = tuple[int, int]
 

@@ -100,7 +100,9 @@ TESTS = {
     "cruxcell/jobs/separated/remote.py": [_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/runs.py": [_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/script.py": ["cell/test_separated_scripts.py", *_PAIRS],
-    "cruxcell/jobs/separated/test.py": ["cell/test_separated_names.py", *_PAIRS],
+    "cruxcell/jobs/separated/test.py": [
+        "cell/test_separated_exchange.py", "cell/test_separated_names.py", *_PAIRS,
+    ],
     "cruxcell/jobs/pytest_suite.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/jobs/suite_base.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/jobs/suites.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],

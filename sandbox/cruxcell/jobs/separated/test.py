@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 # Up to 3.9 the interpreter does not say which modules are its own; these are what tests take attributes of.
-_MODULES = getattr(sys, "stdlib_module_names", None) or frozenset(
+_OF_OLD = frozenset(
     [
         "bisect",
         "cmath",
@@ -55,7 +55,7 @@ _MODULES = getattr(sys, "stdlib_module_names", None) or frozenset(
         "unittest",
     ]
 )
-
+_MODULES = getattr(sys, "stdlib_module_names", _OF_OLD)
 
 _MOST_OF_NAMES = 8  # containers that an honest answer about names is made of
 _MANY_NAMES = 10_000
@@ -167,11 +167,11 @@ class _TestLink(Link):
             self._heard = heard if self._open else streams
         for name in streams:
             self._hear(name, getattr(sys, name))
-        self._has_answered = self._has_answered or operation not in ("names", "look")
+        if operation not in ("names", "look"):
+            self._has_answered = True
         if kind != b"v":
             value = _answered(value, may_stop)
-        if self._given:
-            self._rebind()
+        self._rebind()
         if told is not None and kind == b"v":
             self._steady[told] = value
         return kind, value
@@ -252,8 +252,7 @@ class _TestLink(Link):
         names = [name for name in bound if name in used or name == root]
         if root:
             names = [name for name in names if name == root or not (hasattr(builtins, name) or name == "candidate")]
-        if names:
-            self._look(names, root, source, len(bound))
+        self._look(names, root, source, len(bound))
         if not root:
             self._give_builtins_back(script)
         self._follow(bound_names(script))
@@ -308,10 +307,9 @@ class _TestLink(Link):
         """Where the program has bound a name anew, the script sees it, unless it has done so itself."""
         for name, before in self._given.items():
             now = self._view.get(name, before)
-            if now is not before:
-                if self._namespace.get(name) is before:
-                    self._namespace[name] = now
-                self._given[name] = now
+            if self._namespace.get(name) is before:
+                self._namespace[name] = now
+            self._given[name] = now
 
 
 def _module(name, told):

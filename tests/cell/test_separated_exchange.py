@@ -1,0 +1,226 @@
+"""What the test's half of a separated script makes of an answer, and of streams that the script puts in their place."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from cruxcell.jobs.separated import remote, runs
+from cruxcell.jobs.separated import test as halves
+from cruxcell.jobs.separated.link import TOO_LARGE, VALUE, Broken, Unsent
+from cruxcell.jobs.separated.remote import make_class
+from cruxcell.protocol import frames, messages, records
+from cruxcell.protocol.payloads import TEST_FLAGS, UNREAD
+
+RAISED = b"e"
+
+
+class Left(Exception):
+    """The script is ended; with its reason."""
+
+
+class Context:
+    """Of a worker; what it sends stands in `sent`."""
+
+    def __init__(self) -> None:
+        self.stdout, self.stderr = sys.stdout, sys.stderr
+        self.sent: list[bytes] = []
+        self.said: list[list[bytes]] = []
+
+    def send(self, record: bytes) -> None:
+        self.said += frames.split(record)[0]
+        self.sent.append(self.said[-1][0])
+
+    def send_raised(self, error: BaseException) -> None:
+        self.sent.append(type(error).__name__.encode())
+
+    def refuse(self, sentence: str) -> None:
+        self.sent.append(sentence.encode())
+
+    def start(self, kind: bytes, between: int) -> None:
+        pass
+
+    def numbers(self) -> bytes:
+        return records.NUMBERS.pack(0, 0, 0, 0, 0)
+
+    def output(self) -> tuple[bytes, bytes]:
+        return b"", b""
+
+
+class Half(halves._TestLink):
+    """The test's half; `answers` says what the candidate answers, the next one of a list."""
+
+    def __init__(self, **program: Any) -> None:
+        halves._TestLink.__init__(self, Context(), dict(program))  # type: ignore[arg-type]
+        self.answers: dict[str, Any] = {}
+        self.asked: list[Any] = []
+        self.namespace = self._namespace
+
+    def _leave(self, kind: bytes, text: str) -> None:
+        raise Left(kind)
+
+
+def answer(half: Half, operation: str, fields: list[Any]) -> tuple[bytes, Any]:
+    half.asked.append((operation, *fields[1:]))
+    found = half.answers.get(operation, (VALUE, None))
+    found = found.pop(0) if isinstance(found, list) else found
+    if isinstance(found, Exception):
+        raise found
+    return found if isinstance(found, tuple) else (VALUE, found)
+
+
+@pytest.fixture
+def half(monkeypatch: pytest.MonkeyPatch) -> Iterator[Half]:
+    before = list(runs.connection)
+    monkeypatch.setattr(halves.Link, "exchange", answer)
+    yield Half()
+    runs.connection[:] = before
+
+
+def thing() -> Any:
+    """An object of the candidate."""
+    made = object.__new__(make_class("A", 1, (), [], [], None))
+    remote.give_number(made, 1)
+    return made
+
+
+def test_an_answer_that_is_too_large_or_none_ends_the_script(half: Half):
+    for said, end in [((TOO_LARGE, "the value"), messages.NOT_PLAIN), (Broken(), messages.CANDIDATE_GONE)]:
+        half.answers["call"] = said
+        with pytest.raises(Left) as info:
+            half.ask("call", None)
+        assert info.value.args == (end,)
+
+
+@pytest.mark.parametrize(
+    ("before", "end"),
+    [
+        ([], messages.CANNOT_CROSS),
+        (["names", "look"], messages.CANNOT_CROSS),
+        (["names", "look", "call"], messages.NOT_PLAIN),
+        (["get", "names", "look"], messages.NOT_PLAIN),
+    ],
+)
+def test_what_is_too_large_is_the_candidate_s_doing_once_it_has_answered(half: Half, before: list[str], end: bytes):
+    for operation in before:
+        half.ask(operation, None)
+    half.answers["call"] = Unsent()
+    with pytest.raises(Left) as info:
+        half.ask("call", None)
+    assert info.value.args == (end,)
+
+
+def test_what_it_returns_is_not_what_it_raises(half: Half):
+    for error in (StopIteration(), SystemExit(0)):
+        half.answers["call"] = (VALUE, error)
+        assert half.exchange("call", [None]) == (VALUE, error)
+        assert error.__dict__ == {}
+    half.answers["call"] = (RAISED, StopIteration())
+    with pytest.raises(RuntimeError, match="the candidate raised StopIteration"):
+        half.ask("call", None)
+    half.answers["special"] = (RAISED, StopIteration())
+    with pytest.raises(StopIteration):
+        half.ask("special", None, "__next__")
+    half.answers["call"] = (RAISED, plain := ValueError())
+    with pytest.raises(ValueError):
+        half.ask("call", None)
+    assert plain.__dict__ == {}
+
+
+def test_a_number_is_asked_for_once_in_a_row(half: Half):
+    one = thing()
+    half.answers["special"] = [7, (RAISED, TypeError()), 8, 9]
+    assert [half.ask("special", one, "__index__") for _ in range(3)] == [7, 7, 7]
+    half.ask("call", None)
+    assert half._steady == {}, "nothing that was returned is kept"
+    with pytest.raises(TypeError):
+        half.ask("special", one, "__index__")
+    assert [half.ask("special", one, "__index__"), half.ask("special", one, "__index__")] == [8, 8]
+    assert half.ask("special", one, "__float__") == 9
+
+
+def test_what_is_printed_goes_to_the_stream_of_that_time(half: Half, monkeypatch: pytest.MonkeyPatch):
+    class Stream(io.StringIO):
+        wrote: list[Any]
+
+        def write(self, text: Any) -> int:
+            self.wrote.append(text)
+            return 0
+
+    first, second = Stream(), Stream()
+    first.wrote, second.wrote = [], []
+    half.ask("call", None)
+    assert [each[0] for each in half.asked] == ["call"], "nobody asks for what the worker has anyway"
+    monkeypatch.setattr(sys, "stdout", first)
+    half.answers["printed"] = ["", "one", "two", "three", "late", "four", "", 8, "inside", "five"]
+    half.ask("call", None)
+    half.ask("call", None)
+    monkeypatch.setattr(sys, "stdout", second)
+    half.ask("call", None)  # what the candidate printed in between is for neither
+    half.ask("call", None)  # nothing, and what is no text
+    assert (first.wrote, second.wrote) == (["one", "two", "three"], ["four"])
+    half._open, half._heard = 1, {"stdout": first}
+    half.ask("call", None)  # asked while the candidate asks: until then it printed for the first
+    assert (first.wrote[3:], second.wrote[1:], half._heard) == (["inside"], ["five"], {"stdout": first})
+
+
+def test_streams_of_the_script_are_lent_once(half: Half, monkeypatch: pytest.MonkeyPatch):
+    stdin, ask = io.StringIO(), lambda: "text"
+    for names in [(), ("stdin",), ("stdin", "input"), ("input",), ()]:
+        with monkeypatch.context() as patch:
+            if "stdin" in names:
+                patch.setattr(sys, "stdin", stdin)
+            if "input" in names:
+                patch.setattr(builtins, "input", ask)
+            half.ask("call", None)
+            half.ask("call", None)
+    lent = [each[1:] for each in half.asked if each[0] == "lend"]
+    assert lent == [(stdin, None), (stdin, ask), (None, ask), (None, None)]
+
+
+ENDS = {
+    "": "ENDED",
+    "raise SystemExit": "ENDED",
+    "raise SystemExit(0)": "ENDED",
+    "raise SystemExit(False)": "ENDED",
+    "raise SystemExit(1)": "SystemExit",
+    "raise SystemExit('')": "SystemExit",
+    "raise SystemExit(0.0)": "SystemExit",
+    "class Own(SystemExit): pass\nraise Own(0)": "Own",
+    "error = SystemExit(0)\nerror._answered = True\nraise error": "SystemExit",
+    "assert 1 == 2": "AssertionError",
+}
+
+
+def run(half: Half, script: str, framework: str = "", flags: int = 0, context: Any = None) -> list[str]:
+    context = context or Context()
+    text = [each.encode() for each in (script, "f", framework)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(halves._TestLink, "provide", lambda *_: None)
+        patch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+        halves.run_test(context, [*text, TEST_FLAGS.pack(flags)])
+    return [each.decode() for each in context.sent]
+
+
+@pytest.mark.parametrize("script", ENDS)
+def test_a_script_ends_well_by_its_end_or_by_an_exit_of_its_own(half: Half, script: str):
+    ended = messages.ENDED.decode()
+    assert run(half, script or "pass") == [ended if ENDS[script] == "ENDED" else ENDS[script]]
+
+
+def test_a_script_that_nobody_has_read_has_to_test_something(half: Half):
+    ended = [messages.ENDED.decode()]
+    assert [run(half, "pass"), run(half, "assert len('a') == 1", flags=UNREAD)] == [ended, ended]
+    (refused,) = run(half, "pass", flags=UNREAD)
+    assert refused.startswith("the script: ")
+
+
+def test_a_suite_runs_once_and_tells_its_tests(half: Half):
+    suite = ">>> x = globals().get('x', 0) + 1\n>>> x\n1\n"
+    context = Context()
+    assert run(half, suite, "doctest", context=context) == [messages.TESTS.decode(), messages.ENDED.decode()]
+    assert b"\1\0\0\0F" not in context.said[0][1]
