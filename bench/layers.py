@@ -1,32 +1,38 @@
 """What the layers between checks that share a worker cost: the same work by daemons that differ only in their layers.
 
 Nobody but tests and this benchmark can leave a layer out (`tests/support/opened.py`). With none of them every check
-shares a worker whatever it is, and nothing is compared: the floor. Then each layer alone, and all of them with the
-defaults. Rounds are many and short, their sides interleaved in a random order, and a ratio is taken within a round, so
-that what else the machine does falls on all alike. How far the rounds lie apart is told with each figure.
+shares a worker whatever it is, and nothing is compared: the floor. The other daemons have one layer each, and all of
+them with the defaults.
+
+How it is measured, so that what else the machine does falls on all alike: the sides judge the same batch of a tenth
+of a second one after the other, in an order that is turned round with each batch. The kernel's count of CPU time is
+read only every few batches, a *block*: it counts workers in hundredths of a second, but loses none, so that many
+batches have the error of one. The figure is the quotient of the sums over all blocks, its interval comes from them.
 """
 
 from __future__ import annotations
 
 import contextlib
-import random
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from statistics import median, quantiles
+from dataclasses import dataclass, field, replace
+from statistics import mean, stdev
 
 from cruxbox import Client
 from cruxbox.model import CallCheck, Isolation, Limits, Task
 
 from bench import daemon, ours, workload
 from bench.figures import Figure
-from bench.methods import Result
 from bench.real import STALLED, Pair
 
-ROUNDS = 3  # of ours for each that is asked for
-GROUPED_TASKS = 250  # of ten checks each, a round: half a second of CPU, of which the kernel's clock misses a percent
-PART = 1500  # generations a round
+BLOCKS = 3  # for each round that is asked for: as many as there are layers that take turns
+BATCHES = 6  # a block
+GROUPED_TASKS = 100  # of ten checks each, a batch
+PART = 640  # generations a batch
 LIMITS = Limits(cpu_ms=3000, steps=1_000_000)
 NO_AUDIT = "--audit-share=0"
+SETTLING_S = 0.02  # in which a worker that has answered is gone and counted
+_Z = 1.96  # of a normal distribution, 95 %
 
 # A daemon: the layers that are left out of it, and its options.
 WAYS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -36,11 +42,13 @@ WAYS: dict[str, tuple[str, tuple[str, ...]]] = {
     "audit": ("rule,seal", ()),
     "all": ("", ()),
 }
+ALWAYS = ("none", "all")
+IN_TURN = tuple(name for name in WAYS if name not in ALWAYS)  # each in its share of the blocks
 
 
 @dataclass(frozen=True)
 class Work:
-    """What all of them are given, `size` tasks a round, from the beginning again behind the last."""
+    """What all of them are given, `size` tasks a batch, from the beginning again behind the last."""
 
     key: str
     title: str
@@ -50,6 +58,19 @@ class Work:
     def part(self, number: int) -> list[Task]:
         begin = number * self.size % len(self.tasks)
         return [*self.tasks[begin:], *self.tasks[:begin]][: self.size]
+
+
+@dataclass
+class Spent:
+    """What a side took for a block: CPU seconds by whose they are, and wall seconds."""
+
+    checks: int = 0
+    wall: float = 0.0
+    parts: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def cpu(self) -> float:
+        return sum(self.parts.values())
 
 
 def works(seed: int, scale: float, generations: Mapping[str, Sequence[Sequence[Pair]]]) -> list[Work]:
@@ -78,22 +99,19 @@ def figures(rounds: int, given: Sequence[Work], say: Callable[[str], None]) -> I
     Raises:
         RuntimeError: layers changed what honest work comes to.
     """
-    chance = random.Random(0)
     with contextlib.ExitStack() as stack:
         served = {name: _serve(stack, *way) for name, way in WAYS.items()}
         for whole in given:
             work = _calm(served["all"][0], whole)
-            found: dict[str, list[Result]] = {name: [] for name in WAYS}
-            for number in range(-1, ROUNDS * rounds):  # the first is to get warm
-                say(f"layers: {work.title}, round {number + 1}/{ROUNDS * rounds}")
-                tasks = work.part(number + 1)
-                for name in chance.sample(list(WAYS), len(WAYS)):
-                    client, server = served[name]
-                    result = ours.measured(client, server, tasks)[0]
-                    if number >= 0:
-                        found[name].append(result)
-                if number >= 0 and len({results[-1].passed for results in found.values()}) > 1:
-                    raise RuntimeError(f"{work.title}: layers change verdicts")
+            for name in WAYS:  # to get warm
+                served[name][0].check(work.part(0))
+            found: dict[str, list[tuple[Spent, Spent]]] = {name: [] for name in WAYS}
+            for number in range(BLOCKS * rounds):
+                say(f"layers: {work.title}, block {number + 1}/{BLOCKS * rounds}")
+                sides = (*ALWAYS, IN_TURN[number % len(IN_TURN)])
+                block = _block({name: served[name] for name in sides}, work, number * BATCHES)
+                for name in sides:
+                    found[name].append((block[name], block["none"]))
             yield from _prices(work, found)
 
 
@@ -109,15 +127,59 @@ def _calm(client: Client, work: Work) -> Work:
     return replace(work, tasks=[task for task, found in zip(work.tasks, stalls) if not found])
 
 
-def _prices(work: Work, found: Mapping[str, Sequence[Result]]) -> Iterator[Figure]:
-    floor = [result.cpu_micros for result in found["none"]]
+def _block(served: Mapping[str, tuple[Client, daemon.Daemon]], work: Work, first: int) -> dict[str, Spent]:
+    """What each side takes for some batches, which they judge in turn."""
+    found = {name: Spent(parts={"client": 0.0}) for name in served}
+    order = list(served)
+    before = {name: server.cpu() for name, (_, server) in served.items()}
+    for number in range(first, first + BATCHES):
+        tasks = work.part(number)
+        passed = set()
+        for name in order:
+            spent, cpu, started = found[name], time.process_time(), time.perf_counter()
+            verdicts = served[name][0].check(tasks)
+            spent.wall += time.perf_counter() - started
+            spent.parts["client"] += time.process_time() - cpu
+            spent.checks += len(verdicts)
+            passed.add(tuple(verdict.passed for verdict in verdicts))
+        if len(passed) > 1:
+            raise RuntimeError(f"{work.title}: layers change verdicts")
+        order = order[::-1] if number % 2 == 0 else [*order[-1:], *order[:-1]]
+    time.sleep(SETTLING_S)
+    for name, (_, server) in served.items():
+        after = server.cpu()
+        found[name].parts.update({part: after[part] - before[name][part] for part in after})
+    return found
+
+
+def _prices(work: Work, found: Mapping[str, Sequence[tuple[Spent, Spent]]]) -> Iterator[Figure]:
     for name in WAYS:
         if name != "none":
-            micros = [result.cpu_micros for result in found[name]]
-            every = [(with_ / without - 1) * 100 for with_, without in zip(micros, floor)]
-            low, adds, high = quantiles(every, n=4) if len(every) > 1 else every * 3
-            rate = median(with_.rate / without.rate for with_, without in zip(found[name], found["none"]))
-            detail = f"half of the rounds {low:+.0f} to {high:+.0f}; CPU: {median(micros):.0f} µs a check against "
-            detail += f"{median(floor):.0f}; checks a second {rate:.2f} ×"
+            mine, floor = zip(*found[name])
+            adds, error = _added([one.cpu for one in mine], [one.cpu for one in floor])
+            wall, wall_error = _added([one.wall for one in mine], [one.wall for one in floor])
+            detail = f"± {error:.1f} over {len(mine)} blocks; µs a check: {_shares(mine)} against {_shares(floor)}; "
+            detail += f"wall time {wall:+.1f} ± {wall_error:.1f} %"
             title = f"{'all layers' if name == 'all' else 'the ' + name} between checks, {work.title}"
             yield Figure(f"{work.key}_{name}", title, adds, "%", detail)
+
+
+def _added(mine: Sequence[float], floor: Sequence[float]) -> tuple[float, float]:
+    """(by how many percent the sum of `mine` is more, half the width of its interval, 95 %)."""
+    quotient = sum(mine) / sum(floor)
+    # How much each block's own quotient is off, as a part of the floor's mean: the standard error of a ratio.
+    off = [(one - quotient * base) / mean(floor) for one, base in zip(mine, floor)]
+    error = _students(len(off) - 1) * stdev(off) / len(off) ** 0.5 if len(off) > 1 else float("inf")
+    return (quotient - 1) * 100, error * 100
+
+
+def _students(freedom: int) -> float:
+    """The 97.5 % quantile of Student's distribution, by two terms of its expansion: from 4 on within 2 %."""
+    return _Z + (_Z**3 + _Z) / (4 * freedom) + (5 * _Z**5 + 16 * _Z**3 + 3 * _Z) / (96 * freedom**2)
+
+
+def _shares(spent: Sequence[Spent]) -> str:
+    """CPU time for people: in all, and of whom."""
+    checks = sum(one.checks for one in spent)
+    parts = {name: sum(one.parts[name] for one in spent) / checks * 1e6 for name in spent[0].parts}
+    return f"{sum(parts.values()):.0f} ({', '.join(f'{name} {micros:.0f}' for name, micros in parts.items())})"
