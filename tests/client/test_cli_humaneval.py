@@ -88,7 +88,10 @@ def test_solutions_are_whole_programs(server, folder, capsys):
 MISTAKES = [
     ("nope.jsonl", "nope.jsonl: cannot be read: No such file"),
     ("samples.jsonl --problems nope.jsonl", "nope.jsonl: cannot be read"),
-    ("samples.jsonl --problems samples.jsonl", "samples.jsonl, line 1: field 'prompt' is missing"),
+    (
+        "samples.jsonl --problems samples.jsonl",
+        "samples.jsonl, line 1: has neither 'test' nor 'test_list' nor 'base_input'",
+    ),
     ("unknown.jsonl", "unknown.jsonl, line 1: 'Mine/7' is no task_id of the problems"),
     ("type.jsonl", "type.jsonl, line 1: field 'completion' must be a string, is int"),
     ("text.jsonl", "text.jsonl, line 1: is not JSON"),

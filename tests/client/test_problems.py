@@ -228,7 +228,7 @@ def test_a_json_array_is_read_as_well_as_lines(tmp_path):
         ({**NATIVE, "entry_point": "a.b("}, "is no name such as 'f'"),
         ({**MBPP, "test_list": "assert 1"}, "must be a list of strings"),
         ({**MBPP, "task_id": None}, "'task_id' must be a string"),
-        ({"task_id": "x", "prompt": ""}, "'entry_point' is missing"),
+        ({"task_id": "x", "prompt": ""}, "has neither 'test' nor 'test_list' nor 'base_input'"),
     ],
 )
 def test_a_mistake_names_file_and_line(tmp_path, capsys, record, sentence):
@@ -281,6 +281,9 @@ WHOLE = "def mean(xs):\n    return sum(xs) / len(xs)\n"
         f"{BODY}```\n\nIt adds and divides:\n\n```python\nmean([1, 2])\n```\n",
         f"{WHOLE}```\nIt adds and divides.",
         f"   Sure:\n```\n{WHOLE}```",
+        f"[BEGIN]\n{WHOLE}\n[DONE]\n",  # MBPP's paper
+        f"{WHOLE}[DONE]\n\nYou are an expert Python programmer.\n[BEGIN]\ndef mean(xs): return 0\n[DONE]",
+        f"First add.\n[PYTHON]\r\n{WHOLE}\n[/PYTHON]\n[TESTS]\nassert mean([1]) == 2\n[/TESTS]",
         "    return added(xs) / len(xs)\n\ndef added(xs):\n    return sum(xs)\n\nprint(mean([]))\n",
     ],
 )
@@ -310,15 +313,57 @@ def test_what_is_no_program_is_one_sample_of_its_list(tmp_path):
     samples = read_samples(path, problems)
     assert [(each.program, each.fault, each.counts) for each in samples] == [
         (WHOLE, "", True),
-        ("", "program 1 must be a string, is int", True),
-        ("", "program 2 must be a string, is NoneType", True),
+        ("", "item 1 of field 'code_list' must be a string, is int", True),
+        ("", "item 2 of field 'code_list' must be a string, is NoneType", True),
     ]
-    path.write_text(json.dumps({"HumanEval/900": "pass"}))
-    with pytest.raises(DataError, match="item 'HumanEval/900': must hold a list of programs, holds str"):
-        read_samples(path, problems)
+    path.write_text(json.dumps({"HumanEval/900": WHOLE}))
+    assert [each.program for each in read_samples(path, problems)] == [WHOLE]
     path.write_text('{"HumanEval/900": ["pass"], "HumanEval/900": ["1"]}')
     with pytest.raises(DataError, match="the key 'HumanEval/900' is there twice"):
         read_samples(path, problems)
+
+
+@pytest.mark.parametrize(
+    ("row", "programs"),
+    [
+        ({"completion": None, "solution": WHOLE}, [WHOLE]),  # as EvalPlus's harness reads them
+        ({"completion": BODY, "solution": WHOLE}, [WHOLE]),
+        ({"completion": BODY, "solution": None}, [NATIVE["prompt"] + BODY]),
+        ({"completion": BODY, "code": WHOLE}, [NATIVE["prompt"] + BODY]),  # a row of MBPP's with its own solution
+        ({"completions": [BODY, ""]}, [NATIVE["prompt"] + BODY, NATIVE["prompt"]]),
+        ({"solution": [WHOLE, BODY]}, [WHOLE, BODY]),
+    ],
+)
+def test_where_a_row_has_its_programs(tmp_path, row, programs):
+    problems = read_problems(write(tmp_path / "p.jsonl", NATIVE), problem_of)
+    samples = read_samples(write(tmp_path / "s.jsonl", {"task_id": "HumanEval/900", **row}), problems)
+    assert [sample.program for sample in samples] == programs
+    assert len({json.dumps(dict(sample.record)) for sample in samples}) == len(programs)
+
+
+def test_a_row_without_a_program_names_the_fields_it_has(tmp_path):
+    problems = read_problems(write(tmp_path / "p.jsonl", NATIVE), problem_of)
+    path = write(tmp_path / "s.jsonl", {"task_id": "HumanEval/900", "messages": [{"role": "user", "content": "?"}]})
+    with pytest.raises(DataError, match="line 1: has none of the fields 'code_list'.*; it has 'task_id', 'messages'"):
+        read_samples(path, problems)
+
+
+@pytest.mark.kernel
+def test_a_folder_of_samples_is_read_as_evalplus_writes_it(server, tmp_path, capsys):
+    folder = tmp_path / "model_temp_0.8"
+    for number, text in {2: "def mean(xs): return 1.5\n", 10: WHOLE, 0: WHOLE}.items():
+        (folder / "HumanEval_900").mkdir(parents=True, exist_ok=True)
+        (folder / "HumanEval_900" / f"{number}.py").write_text(text)
+    (folder / "HumanEval_900" / "11.py").write_bytes(b"# \xe9\n")
+    words = ["humaneval", str(folder), "--problems", str(write(tmp_path / "p.jsonl", NATIVE)), "--server", server]
+    assert main(words) == 0
+    lines = [json.loads(line) for line in (tmp_path / "model_temp_0.8_results.jsonl").read_text().splitlines()]
+    assert [(line.get("file"), line["passed"]) for line in lines] == [
+        ("0.py", True),
+        ("2.py", False),
+        ("10.py", True),
+        ("11.py", False),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from cruxbox.files import check_output
 from cruxbox.journal import Journal
 from cruxbox.printable import counted
 from cruxbox.problems.reading import ReadProblem, read_problems, read_samples
+from cruxbox.problems.records import programs_in
 from cruxbox.problems.results import FAULT, Fields, marks_of, mean_pass_at_k, scores_of
 from cruxbox.problems.running import Runner, Way
 from cruxbox.problems.shapes import NoProblem, Problems, Sample
@@ -247,9 +248,11 @@ def _identity(request: Request, running: Running, options: Mapping[str, Any]) ->
 
 def _digest(path: Path) -> str:
     digest = hashlib.blake2b(digest_size=16)
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
+    for each in programs_in(path) if path.is_dir() else [path]:
+        digest.update(f"{each.relative_to(path)}\0".encode(errors="surrogateescape") if each != path else b"")
+        with each.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
     return digest.hexdigest()
 
 

@@ -14,6 +14,8 @@ from cruxbox.problems.shapes import Problem, Stage
 
 _IMPORTS = re.compile(r"^\s*(?:import|from)\s+(numpy|pandas|scipy|sympy|networkx)\b", re.MULTILINE)
 
+_TESTS = {"test", "test_list", "base_input"}
+
 
 @dataclass(frozen=True, eq=False)
 class TestedFunction(Problem):
@@ -38,10 +40,12 @@ class TestedFunction(Problem):
 
 def problem_of(record: Record, where: str) -> Problem:
     """A record of any of the formats, told by its fields. BadRow if it is none."""
+    if not _TESTS & set(record):
+        raise BadRow("has neither 'test' nor 'test_list' nor 'base_input': no problem of HumanEval, MBPP or EvalPlus")
     task_id = identity(record, "task_id")
     if "base_input" in record:
         return _of_evalplus(record, task_id, where)
-    if "entry_point" in record or not ({"test", "test_list"} & set(record)):
+    if "entry_point" in record:
         prompt, name, test = [text(record, each) for each in ("prompt", "entry_point", "test")]
         canonical = _canonical(record, "canonical_solution", prompt)
         tests = {"": f"{_helpers(prompt, name, test)}{test}\ncheck({entry_point(name)})"}

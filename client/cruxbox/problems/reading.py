@@ -15,6 +15,10 @@ from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample
 ReadProblem = Callable[[Record, str], Problem]
 # What a row is called, by the benchmarks' own names for it.
 ID_FIELDS = ("task_id", "question_id", "problem_id", "id", "name")
+# Where a sample's programs are; the rest of a program behind the prompt; what one of several is called.
+_REST = ("completion", "completions")
+_PROGRAMS = ("code_list", "solution", *_REST, "code")
+_ONE_OF = {"code_list": "code", "completions": "completion"}
 
 
 def read_problems(path: Path, read: ReadProblem) -> Problems:
@@ -66,7 +70,7 @@ def read_samples(path: Path, problems: Problems, *, clean: bool = False, runtime
 
     Args:
         path: JSON lines, a JSON array, or an object of lists; a row holds `completion` (what goes on behind the
-            prompt), `solution` or `code` (a whole program), or `code_list` (several).
+            prompt), `solution` or `code` (a whole program), or a list of them. Or a folder TASK/*.py of whole programs.
         problems: what they are for; MBPP's may be named `2` or `Mbpp/2`.
         clean: take code out of fences and chat before it is run (`sanitized`).
         runtime_column: the field, of the sample or else of its problem, that names the interpreter.
@@ -95,46 +99,45 @@ def _samples(record: Record | BadRow, where: str, problems: Problems, clean: boo
         yield Sample(problem.task_id, "", record, where, fault, False)
         return
     try:
-        programs = _programs(record, problem, clean)
+        field = _field_of(record)
     except BadRow as error:
         yield Sample(problem.task_id, "", record, where, str(error))
         return
-    several = "code_list" in record
-    rest = {name: value for name, value in record.items() if name != "code_list"} if several else record
-    for number, program in enumerate(programs):
-        own = {**rest, "code": program, "sample": number} if several else record
-        if isinstance(program, str):
-            yield Sample(problem.task_id, program, own, where)
+    value, rest = record[field], {name: each for name, each in record.items() if name != field}
+    is_several = isinstance(value, list)
+    for number, written in enumerate(value if is_several else [value]):
+        own = {**rest, _ONE_OF.get(field, field): written, "sample": number} if is_several else record
+        if isinstance(written, str):
+            yield Sample(problem.task_id, _program(written, problem, field in _REST, clean), own, where)
         else:
-            fault = f"program {number} must be a string, is {type(program).__name__}"
+            which = f"item {number} of field" if is_several else "field"
+            fault = f"{which} {field!r} must be a string, is {type(written).__name__}"
             yield Sample(problem.task_id, "", own, where, fault)
 
 
 def _problem_of(name: str, problems: Problems) -> Problem:
     benchmark, _, number = name.rpartition("/")
     problem = problems.get(name) or (problems.get(number) if benchmark.lower() == "mbpp" else None)
+    problem = problem or problems.get(name.replace("_", "/"))  # EvalPlus's folders, which cannot hold a slash
     if problem is None:
         raise BadRow(f"{name!r} is no task_id of the problems (they look like {next(filter(None, problems))!r})")
     return problem
 
 
-def _programs(record: Record, problem: Problem, clean: bool) -> Sequence[Any]:
-    """The programs that a record makes: a whole one, or what goes on behind the prompt; or several, of which any may be
-    no string."""
-    if "code_list" in record:
-        several = record["code_list"]
-        if not isinstance(several, list):
-            raise BadRow(f"must hold a list of programs, holds {type(several).__name__}")
-        return [_cleaned(each, problem, "", clean) if isinstance(each, str) else each for each in several]
-    whole = "" if "completion" in record else next((name for name in ("solution", "code") if name in record), "")
-    written = text(record, whole or "completion")
-    if whole or clean:
-        return [_cleaned(written, problem, "" if whole else problem.prompt, clean)]
-    return [problem.completed(written)]
+def _field_of(record: Record) -> str:
+    """The field that holds the program, or several. In EvalPlus's rows with both, the solution counts, too."""
+    there = [name for name in _PROGRAMS if name in record]
+    if not there:
+        has = ", ".join(f"{name!r:.40}" for name in list(record)[:6])
+        raise BadRow(f"has none of the fields {', '.join(map(repr, _PROGRAMS))}; it has {has}")
+    return next((name for name in there if record[name] is not None), there[0])
 
 
-def _cleaned(written: str, problem: Problem, prompt: str, clean: bool) -> str:
-    return sanitized(written, problem.entry_point, prompt) if clean else written
+def _program(written: str, problem: Problem, is_rest: bool, clean: bool) -> str:
+    """What is run: a whole program, or (`is_rest`) one that goes on behind the prompt."""
+    if clean:
+        return sanitized(written, problem.entry_point, problem.prompt if is_rest else "")
+    return problem.completed(written) if is_rest else written
 
 
 def _with_runtime(sample: Sample, problems: Problems, column: str) -> Sample:

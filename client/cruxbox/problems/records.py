@@ -1,4 +1,5 @@
-"""Records of a file of problems or samples: JSON lines or a JSON array, `.gz` or not, each with where it stands."""
+"""Records of a file of problems or samples: JSON lines or a JSON array, `.gz` or not, each with where it stands; and of
+EvalPlus's folders of samples."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cruxbox.reading import NotJson, lines, opened, parse_row, read_json
+from cruxbox.errors import DataError
+from cruxbox.reading import NotJson, lines, opened, parse_row, read_bytes, read_json
 
 Record = Mapping[str, Any]
 _EMPTY_CALLS = re.compile(r"(?:\(\))+\Z")
@@ -20,8 +22,12 @@ class BadRow(ValueError):
 def records(path: Path) -> Iterator[tuple[str, Record | BadRow]]:
     """(file and line, object) of each line that is not blank; or of each item, where the file is one array.
 
-    A line that is no object is a BadRow. DataError if the file itself cannot be read.
+    Of a folder, one for each file TASK/*.py. A line that is no object is a BadRow. DataError if the file itself cannot be
+    read.
     """
+    if path.is_dir():
+        yield from _programs_of(path)
+        return
     is_whole = path.name.endswith((".json", ".json.gz"))
     if is_whole and not isinstance(whole := read_json(path, unique=True), str):
         yield from _items(path, whole)
@@ -30,6 +36,26 @@ def records(path: Path) -> Iterator[tuple[str, Record | BadRow]]:
         for number, line in enumerate(lines(file, path), 1):
             if line.strip():
                 yield f"{path}, line {number}", _parsed(line)
+
+
+def programs_in(folder: Path) -> list[Path]:
+    """The files TASK/*.py of a folder, those of one task together and by their numbers."""
+    found = folder.glob("*/*.py")
+    return sorted(found, key=lambda each: [int(part) if part.isdecimal() else part for part in _parts(each)])
+
+
+def _parts(path: Path) -> list[str]:
+    """Text, number, text, ... so that two paths compare as people count."""
+    return re.split(r"([0-9]+)", f"{path.parent.name}/{path.name}")
+
+
+def _programs_of(folder: Path) -> Iterator[tuple[str, Record | BadRow]]:
+    for path in programs_in(folder):
+        try:
+            text = read_bytes(path).decode("utf-8-sig", "surrogateescape")  # other bytes are the program's own fault
+            yield str(path), {"task_id": path.parent.name, "file": path.name, "solution": text}
+        except DataError as error:
+            yield str(path), BadRow(str(error).removeprefix(f"{path}: "))
 
 
 def _items(path: Path, whole: Any) -> Iterator[tuple[str, Record | BadRow]]:

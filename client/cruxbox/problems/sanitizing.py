@@ -16,6 +16,10 @@ _FENCE = re.compile(
 )
 # What models of chat write around their answer: what they thought, and where it ends.
 _THOUGHT, _TOKENS = "</think>", re.compile(r"(?:\s*(?:<\|\w+\|>|</s>))+\s*\Z")
+# Lines around the answer in the prompts of MBPP's paper and of Code Llama.
+_MARK = re.compile(
+    r"^\[(?:(?P<begin>BEGIN|PYTHON|CODE|ANSWER)|DONE|/(?:PYTHON|CODE|ANSWER))\][ \t\r]*$\n?", re.MULTILINE
+)
 _BEGINS = re.compile(r"(?:(?:from|import|def|async def|class|if|for|while|try|with)\b|@|[A-Za-z_]\w*\s*(?::[^=]+)?=)")
 # Where a completion that goes on behind a prompt has ended, as HumanEval's users cut it.
 _STOPS_BEHIND_HELPERS = ("\nif __name__", "\nprint(", "\nassert ", "\n```", "\n<|")
@@ -37,7 +41,7 @@ def sanitized(text: str, entry_point: str, prompt: str = "") -> str:
         before and behind that are no Python. A text that does not define the entry point is a completion: it is put
         behind the prompt, up to where the next definition begins that it does not use.
     """
-    answer = _TOKENS.sub("\n", text.rpartition(_THOUGHT)[2].lstrip("\ufeff"))
+    answer = _unmarked(_TOKENS.sub("\n", text.rpartition(_THOUGHT)[2].lstrip("\ufeff")))
     body = answer if _is_program(answer, entry_point, prompt) else _unfenced(_closed(answer, entry_point), entry_point)
     if not prompt or _defines(body, entry_point):
         code = _parsing_lines(body)
@@ -47,6 +51,16 @@ def sanitized(text: str, entry_point: str, prompt: str = "") -> str:
     helpers = _DEFINITIONS.findall(body[len(kept) :])
     is_short = any(re.search(rf"\b{name}\b", kept) for name in helpers)  # of what it calls
     return prompt + (_cut(body, _STOPS_BEHIND_HELPERS) if is_short else kept)
+
+
+def _unmarked(text: str) -> str:
+    """What stands between such lines, or before the first of them if that ends the answer; else the text."""
+    marks = list(_MARK.finditer(text))
+    if not marks:
+        return text
+    if not marks[0]["begin"]:
+        return text[: marks[0].start()]
+    return text[marks[0].end() : marks[1].start() if len(marks) > 1 else None]
 
 
 def _cut(text: str, stops: Sequence[str]) -> str:
