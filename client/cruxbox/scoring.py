@@ -10,6 +10,7 @@ from typing import Optional, Protocol
 from cruxbox.accounting import RELEASED, STRICT, Accounting, Difference, Scored, may_splice, released_skips
 from cruxbox.cruxeval import Dataset, Generations
 from cruxbox.model import Assurance, Limits, Outcome, Task, Verdict
+from cruxbox.sentences import too_large
 
 # Task id and generation: what a question is about.
 Question = tuple[str, str]
@@ -111,7 +112,7 @@ def _why_no_program(text: str) -> str:
     """Why a server would refuse to be asked about `text`, else "": that generation is wrong, the others are not."""
     if not text.strip():
         return "the generation is empty"
-    return "the generation holds a NUL character" if "\0" in text else ""
+    return "the generation holds a NUL character" if "\0" in text else too_large(text)
 
 
 # ---- strict against released ----------------------------------------------------

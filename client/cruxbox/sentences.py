@@ -11,6 +11,8 @@ _DECIDED = frozenset([Outcome.PASSED, Outcome.FAILED])
 _UNDECIDED = {EvaluateCheck: Outcome.EVALUATED, RunCheck: Outcome.EXECUTED}
 # What answers a check that promises nothing cannot be.
 _OTHER = {own: _DECIDED | set(_UNDECIDED.values()) - {own} for own in _UNDECIDED.values()}
+# What a model wrote may be this large, which leaves a MiB of a request for the test.
+_MOST_GENERATED = 15 << 20
 _APART = frozenset([Assurance.SEPARATED, Assurance.LITERAL])
 
 
@@ -65,3 +67,12 @@ def surrogate(where: str, error: UnicodeEncodeError) -> str:
     return (
         f"the {where} holds a lone surrogate (U+{ord(error.object[error.start]):04X}), which no Python source can hold"
     )
+
+
+def too_large(generated: str) -> str:
+    """Why a model's text is not sent to a server, "" if it is. Larger tests are a bound of ours; such a text is its
+    own fault, and to leave it out of n would reward it."""
+    if len(generated) * 4 <= _MOST_GENERATED:
+        return ""
+    size = len(generated.encode("utf-8", "surrogatepass"))
+    return f"the generation is {size:,} bytes, at most {_MOST_GENERATED:,} are run" if size > _MOST_GENERATED else ""

@@ -323,14 +323,17 @@ def test_what_is_no_program_is_one_sample_of_its_list(tmp_path):
         read_samples(path, problems)
 
 
+HEAD = str(NATIVE["prompt"])
+
+
 @pytest.mark.parametrize(
     ("row", "programs"),
     [
         ({"completion": None, "solution": WHOLE}, [WHOLE]),  # as EvalPlus's harness reads them
         ({"completion": BODY, "solution": WHOLE}, [WHOLE]),
-        ({"completion": BODY, "solution": None}, [NATIVE["prompt"] + BODY]),
-        ({"completion": BODY, "code": WHOLE}, [NATIVE["prompt"] + BODY]),  # a row of MBPP's with its own solution
-        ({"completions": [BODY, ""]}, [NATIVE["prompt"] + BODY, NATIVE["prompt"]]),
+        ({"completion": BODY, "solution": None}, [HEAD + BODY]),
+        ({"completion": BODY, "code": WHOLE}, [HEAD + BODY]),  # a row of MBPP's with its own solution
+        ({"completions": [BODY, ""]}, [HEAD + BODY, HEAD]),
         ({"solution": [WHOLE, BODY]}, [WHOLE, BODY]),
     ],
 )
@@ -344,8 +347,21 @@ def test_where_a_row_has_its_programs(tmp_path, row, programs):
 def test_a_row_without_a_program_names_the_fields_it_has(tmp_path):
     problems = read_problems(write(tmp_path / "p.jsonl", NATIVE), problem_of)
     path = write(tmp_path / "s.jsonl", {"task_id": "HumanEval/900", "messages": [{"role": "user", "content": "?"}]})
-    with pytest.raises(DataError, match="line 1: has none of the fields 'code_list'.*; it has 'task_id', 'messages'"):
+    with pytest.raises(DataError, match=r"line 1: has none of the fields 'code_list'.*; it has 'task_id', 'messages'"):
         read_samples(path, problems)
+
+
+def test_what_is_too_large_to_be_run_is_the_generation_s_own_fault(tmp_path):
+    problems = read_problems(write(tmp_path / "p.jsonl", NATIVE), problem_of)
+    rows = [
+        {"task_id": "HumanEval/900", "solution": text} for text in (WHOLE, "#" * (15 << 20), "#" * (15 << 20) + "é")
+    ]
+    samples = read_samples(write(tmp_path / "s.jsonl", *rows), problems)
+    assert [(sample.fault, sample.counts) for sample in samples] == [
+        ("", True),
+        ("", True),
+        ("the generation is 15,728,642 bytes, at most 15,728,640 are run", True),
+    ]
 
 
 @pytest.mark.kernel

@@ -154,8 +154,12 @@ def test_rows_that_no_generation_can_pass_and_masked_ones_are_said(server, capsy
     rows = [good, {**good, "code": "def f(:"}, {**good, "output": "1 +"}]
     data, texts = tmp_path / "data.jsonl", tmp_path / "texts.json"
     data.write_text("".join(json.dumps({**row, "id": f"r{at}"}) + "\n" for at, row in enumerate(rows)))
-    texts.write_text(json.dumps({"r0": ["f(1)", "f((", f"f({'1' * (17 << 20)})"], "r1": ["f(1)"], "r2": ["f(1)"]}))
-    assert main(["score", str(texts), "--dataset", str(data), "--mode", "input", "--server", server, "--k", "2"]) == 0
+    large = [f"f({'1' * size})" for size in (14 << 20, 15 << 20)]  # with what stands before it; by itself
+    texts.write_text(json.dumps({"r0": ["f(1)", "f((", *large], "r1": ["f(1)"], "r2": ["f(1)"]}))
+    (tmp_path / "front.py").write_text("#" * (3 << 20))
+    words = ["--dataset", str(data), "--prelude", str(tmp_path / "front.py"), "--mode", "input", "--k", "2"]
+    assert main(["score", str(texts), *words, "--server", server, "--out", str(tmp_path / "o.json")]) == 0
+    assert json.loads((tmp_path / "o.json").read_text())["raw_scored_generations"]["r0"] == [True, False, None, False]
     err = capsys.readouterr().err
     assert f"{texts} has 1 generation of 'r1', so it has no pass@2." in err
     assert f"{data} has 2 rows that no generation can pass (such as 'r1': the program: invalid syntax (line 1))" in err

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from cruxbox.errors import DataError
-from cruxbox.problems.records import BadRow, Record, identity, records, text
+from cruxbox.problems.records import BadRow, Record, identity, records
 from cruxbox.problems.sanitizing import sanitized
 from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample
+from cruxbox.sentences import too_large
 
 ReadProblem = Callable[[Record, str], Problem]
 # What a row is called, by the benchmarks' own names for it.
@@ -108,7 +108,8 @@ def _samples(record: Record | BadRow, where: str, problems: Problems, clean: boo
     for number, written in enumerate(value if is_several else [value]):
         own = {**rest, _ONE_OF.get(field, field): written, "sample": number} if is_several else record
         if isinstance(written, str):
-            yield Sample(problem.task_id, _program(written, problem, field in _REST, clean), own, where)
+            program = "" if (fault := too_large(written)) else _program(written, problem, field in _REST, clean)
+            yield Sample(problem.task_id, program, own, where, fault)
         else:
             which = f"item {number} of field" if is_several else "field"
             fault = f"{which} {field!r} must be a string, is {type(written).__name__}"

@@ -22,8 +22,8 @@ class BadRow(ValueError):
 def records(path: Path) -> Iterator[tuple[str, Record | BadRow]]:
     """(file and line, object) of each line that is not blank; or of each item, where the file is one array.
 
-    Of a folder, one for each file TASK/*.py. A line that is no object is a BadRow. DataError if the file itself cannot be
-    read.
+    Of a folder, one for each file TASK/*.py. A line that is no object is a BadRow. DataError if the file itself cannot
+    be read.
     """
     if path.is_dir():
         yield from _programs_of(path)
