@@ -162,7 +162,7 @@ def test_rows_that_no_generation_can_pass_and_masked_ones_are_said(server, capsy
     assert json.loads((tmp_path / "o.json").read_text())["raw_scored_generations"]["r0"] == [True, False, None, False]
     err = capsys.readouterr().err
     assert f"{texts} has 1 generation of 'r1', so it has no pass@2." in err
-    assert f"{data} has 2 rows that no generation can pass (such as 'r1': the program: invalid syntax (line 1))" in err
+    assert f"{data} has 2 rows that no generation can pass (such as 'r1': the program: invalid syntax (line 2))" in err
     assert "1 generation masked, the first of r0: program and check are 17,8" in err
 
 
