@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import sys
 from collections.abc import Callable, Container, Iterator
 from typing import Any
 
@@ -103,9 +104,10 @@ def test_proxies_have_no_documentation_of_this_half(other: Other):
     assert (RemoteObject.__doc__, other.asked) == (None, [])
 
 
-def test_fields_of_a_dataclass(either: Other):
+def test_fields_of_a_dataclass(either: Other, monkeypatch: pytest.MonkeyPatch):
     thing = either.thing()
-    either.answers["fields"] = [[("a", "_FIELD", True, True, True), ("b", "nonsense", True, False, True)]] * 3
+    shared = ("c", "_FIELD_CLASSVAR", True, True, True)
+    either.answers["fields"] = [[("a", "_FIELD", True, True, True), ("b", "nonsense", True, False, True), shared]] * 3
     found = {each.name: each.repr for each in dataclasses.fields(thing)}
     assert found == {"a": True, "b": False}
     for wrong in (None, 8, (("a", "_FIELD", True, True, True),)):
@@ -113,6 +115,8 @@ def test_fields_of_a_dataclass(either: Other):
         assert not dataclasses.is_dataclass(thing)
     asked = len(either.asked)
     assert not hasattr(RemoteObject, "__dataclass_fields__")
+    monkeypatch.delitem(sys.modules, "dataclasses")  # nobody here wants to see them
+    assert not hasattr(type(thing), "__dataclass_fields__")
     assert len(either.asked) == asked
 
 
@@ -178,6 +182,28 @@ def test_what_is_in_an_object_is_found_here(either: Other):
 def test_what_an_object_says_it_is_of(other: Other):
     thing = other.thing(stands=map)
     assert (isinstance(thing, map), isinstance(other.thing(), map), type(thing).__name__) == (True, False, "A")
+    assert not hasattr(type(thing), "__get__")
+    assert [hasattr(other.thing(offers, stands=map), "__copy__") for offers in ("__iter__", "__next__")] == [
+        True,
+        False,
+    ]
+
+
+def test_a_function_is_a_method_of_a_class_that_has_it(other: Other):
+    function = other.thing("__call__", stands=type(lambda: 0))
+    cls = type("Of", (), {"method": function})
+    made: Any = cls()
+    made.method(1)
+    assert (other.asked, cls.method) == ([("call", function, (made, 1), {})], function)  # type: ignore[attr-defined]
+
+
+def test_the_candidate_awaits_by_the_methods_of_the_test_s(either: Other):
+    thing = either.thing("__await__ __anext__ __aexit__")
+    if not either.is_test:
+        assert [thing.__await__(), thing.__anext__(), thing.__aexit__(None, None, None)] == [8, 8, 8]
+        assert [each[2] for each in either.asked] == ["__await__", "__anext__", "__aexit__"]
+    else:
+        assert type(thing.__anext__()) is not int
 
 
 def test_an_iterator_is_its_own(other: Other):
@@ -191,13 +217,13 @@ def test_an_iterator_is_its_own(other: Other):
 
 
 def test_a_value_answers_for_itself(either: Other):
-    cls = either.cls(list, offers="__len__ __iter__ __eq__ __call__ __str__", overrides="append")
+    cls = either.cls(list, offers="__len__ __iter__ __eq__ __call__ __str__", overrides="append __reversed__")
     value = cls.__new__(cls)
     list.extend(value, [1])
     remote.give_number(value, 7)
     assert (value == [1], len(value), list(value), either.asked) == (True, 1, [1], [])
     value.append(2)
-    assert [each[0] for each in either.asked] == ["get", "call"]
+    assert (reversed(value), [each[0] for each in either.asked]) == (8, ["get", "call", "special"])
     sub = either.cls(cls)
     assert (sub.__mro__[1], issubclass(sub, list)) == (cls, True)
     mixed = either.cls(either.cls(), list)
@@ -233,7 +259,7 @@ def test_a_step_of_a_generator_is_a_call_and_one_of_an_awaitable_is_driven(eithe
     either.answers["get"] = either.cls()
     generator = either.thing("__iter__ __next__ send throw close")
     generator.send(1)
-    assert [each[0] for each in either.asked] == ["get", "call"]
+    assert [(each[0], each[2]) for each in either.asked] == [("get", "send"), ("call", (1,))]
     assert either.ended == [StopIteration]
     del either.asked[:]
     awaitable = either.thing("__await__ send")
@@ -308,8 +334,15 @@ def test_what_is_thrown_into_a_generator_goes_on_unless_it_is_the_script_s(
         assert expected is StopIteration or info.value is error
     else:
         assert generator.throw(error) == 5
+    assert either.ended == [StopIteration]
     (told,) = either.asked[-1][2]
     assert told is error if type(error) is not AssertionError or not either.is_test else told.args == ()
+
+
+@pytest.mark.parametrize("thrown", [GeneratorExit, GeneratorExit()])
+def test_a_generator_that_is_closed_may_say_that_it_is(either: Other, thrown: Any):
+    either.thing("__next__ throw").throw(thrown)
+    assert either.ended == [(StopIteration, GeneratorExit)]
 
 
 def test_what_is_awaited_is_stepped_until_its_end(other: Other):
