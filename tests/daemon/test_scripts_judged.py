@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from cruxboxd.judging import outcomes, scripts, streams
+from cruxboxd.judging.expected import Kind, Reading
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.judging.outcomes import TestOutcome as Ended
 from cruxboxd.judging.tasks import ScriptCheck, StepCount, Task
@@ -16,7 +17,7 @@ from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds
 from cruxcell.protocol import messages, records
 from cruxcell.protocol.frames import frame
-from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS
+from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
 from told_workers import Told
 
 S = 1_000_000_000
@@ -314,3 +315,65 @@ async def test_both_halves_of_a_suite_have_the_zygote_of_its_framework():
     await run(told)
     assert told.jobs[0].key.packages == ("pytest",) == told.jobs[0].partner.key.packages  # type: ignore[union-attr]
     assert told.jobs[-1].key == ZygoteKey("default", False, "0")
+
+
+# ---- scripts that nobody has read ------------------------------------------------
+
+LOOP = "def check():\n    for x in cases:\n        assert f(x)\n"
+LONG = LOOP + "# more\n" * 1000
+
+
+@pytest.mark.parametrize(
+    ("script", "changes", "framework", "is_unread"),
+    [
+        (LONG, {}, "", True),
+        (LONG.replace("    for", "\tfor"), {}, "", True),
+        (LOOP, {}, "", False),
+        (LONG, IN_PROCESS, "", False),
+        (LONG, SEPARATED, "", True),
+        (LONG, {}, "pytest", False),
+        (LONG.replace("for x", "while x"), {}, "", False),
+        (f"{LONG}assert (f(1), 'always holds')", {}, "", False),
+    ],
+)
+def test_a_long_script_with_a_loop_is_run_unread(script, changes, framework, is_unread: bool):
+    check = replace(CHECK, script=script, framework=framework)
+    assert scripts.is_run_unread(replace(TASK, **changes), check) is is_unread
+
+
+FAILED = (PLAN + raised(b"KeyError"), CLEAN)
+WRONG, RIGHT = Reading(Kind.INVALID, text="it tests nothing"), Reading(Kind.EXPRESSION)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "test", "reading", "outcome", "detail"),
+    [
+        (SERVED, DONE, None, Outcome.PASSED, ""),
+        (SERVED, (INVALID, CLEAN), None, Outcome.INVALID, "why"),
+        (FAILED, (INVALID, PARTNER), None, Outcome.INVALID, "why"),
+        (FAILED, (PLAN, PARTNER), None, Outcome.RAISED, ""),
+        (FAILED, (b"", PARTNER), WRONG, Outcome.INVALID, "the script: it tests nothing"),
+        (FAILED, (b"", PARTNER), RIGHT, Outcome.RAISED, ""),
+        (SERVED, (b"", CLEAN), None, Outcome.SANDBOX_ERROR, ""),
+    ],
+)
+async def test_what_is_wrong_with_an_unread_script_counts_before_its_candidate(
+    candidate, test, reading, outcome, detail
+):
+    async def read() -> Reading:
+        read_again.append(reading)
+        return reading
+
+    read_again: list[Reading | None] = []
+    told = Told({}, pair=(result(*candidate), result(*test)))
+    judged = await scripts.run_script(told, TASK, CHECK, "0", read)  # type: ignore[arg-type]
+    assert (judged.outcome, judged.assurance) == (outcome, SEPARATED["require"])
+    assert judged.detail == detail or not detail
+    assert read_again == ([] if reading is None else [reading])
+    assert told.jobs[0].partner.fields[3] == TEST_FLAGS.pack(UNREAD)  # type: ignore[union-attr]
+
+
+async def test_a_script_that_was_read_is_not_read_again():
+    told = Told({}, pair=(result(*FAILED), result(INVALID, PARTNER)))
+    assert (await run(told)).outcome is Outcome.RAISED
+    assert told.jobs[0].partner.fields[3] == TEST_FLAGS.pack(0)  # type: ignore[union-attr]

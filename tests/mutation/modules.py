@@ -53,7 +53,9 @@ TESTS = {
     "cruxboxd/judging/shared_streams.py": ["daemon/test_stdio.py", "daemon/test_shared_streams.py"],
     "cruxboxd/judging/series.py": [_SERIES, _AUDIT],
     "cruxboxd/judging/asserted.py": [_SERIES],
-    "cruxboxd/judging/streams.py": [_SCRIPTS, "daemon/test_stdio.py", "daemon/test_programs.py", _WORKERS],
+    "cruxboxd/judging/streams.py": [
+        _SCRIPTS, "daemon/test_outputs_judged.py", "daemon/test_stdio.py", "daemon/test_programs.py", _WORKERS,
+    ],
     "cruxboxd/judging/expected.py": ["daemon/test_expected.py", "fuzz/test_fuzz_bytes.py", _WORKERS],
     "cruxboxd/judging/cuts.py": ["daemon/test_cuts.py"],
     "cruxboxd/judging/literals.py": ["fuzz/test_fuzz_literals.py"],

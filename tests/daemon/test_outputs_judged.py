@@ -1,0 +1,85 @@
+"""What a comparison or a checker makes of what a program printed; the checker's worker says what stands here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from cruxboxd.judging import streams
+from cruxboxd.judging.literals import read_literal
+from cruxboxd.judging.outcomes import CheckResult, Outcome
+from cruxboxd.judging.tasks import CallCheck, RunCheck, StdioCheck
+from test_scripts_judged import TASK
+from told_workers import Told
+
+CHECK = StdioCheck("s", "in", "out")
+RAN = CheckResult(None)
+YES, NO, OTHER = (CheckResult(None, canonical=read_literal(each), shown=each) for each in ("True", "False", "8"))
+RAISES = CheckResult(Outcome.RAISED, "a text", exception=("KeyError", "a", 1))
+OURS, TOO_SLOW, WRONG = (
+    CheckResult(outcome, detail)
+    for outcome, detail in [
+        (Outcome.SANDBOX_ERROR, "ours"), (Outcome.TIMED_OUT, ""), (Outcome.INVALID, "the program: no check"),
+    ]
+)  # fmt: skip
+
+
+class Checkers:
+    def __init__(self, *says: CheckResult) -> None:
+        self.says, self.calls = list(says), list[str]()
+
+    async def evaluate(self, checks: list[CallCheck]) -> list[CheckResult]:
+        self.calls += [check.call for check in checks]
+        return [self.says.pop(0)]
+
+    async def believed(self, _checks: list[CallCheck], found: list[CheckResult]) -> list[CheckResult]:
+        return found
+
+
+async def settle(printed: bytes, *says: CheckResult, check: StdioCheck = CHECK) -> tuple[Any, str, list[str]]:
+    checkers = Checkers(*says)
+    judged = await streams.settle(check, RAN, printed, checkers if says else None)  # type: ignore[arg-type]
+    return judged.outcome, judged.detail, checkers.calls
+
+
+async def test_what_is_printed_is_compared():
+    assert await settle(b"out") == (Outcome.PASSED, "", [])
+    assert await settle(b"in") == (Outcome.FAILED, "the output differs", [])
+    failed = CheckResult(Outcome.TIMED_OUT)
+    assert await streams.settle(CHECK, failed, b"out", None) is failed
+
+
+CANDIDATE, BY_ITSELF = "check('in', 'x', 'out')", "check('in', 'out', 'out')"
+
+
+@pytest.mark.parametrize(
+    ("says", "outcome", "detail"),
+    [
+        ([YES], Outcome.PASSED, ""),
+        ([NO], Outcome.FAILED, "the checker says no"),
+        ([OTHER, YES], Outcome.FAILED, "the checker must return True or False, not 8 (of what was printed)"),
+        ([RAISES, NO], Outcome.FAILED, "the checker gave no answer: KeyError: a (of what was printed)"),
+        ([TOO_SLOW, YES], Outcome.FAILED, "the checker gave no answer: TIMED_OUT (of what was printed)"),
+        ([RAISES, OTHER], Outcome.INVALID, "the checker must return True or False, not 8"),
+        ([RAISES, WRONG], Outcome.INVALID, "the checker gave no answer: no check"),
+        ([OURS], Outcome.SANDBOX_ERROR, "the checker: ours"),
+        ([RAISES, OURS], Outcome.SANDBOX_ERROR, "the checker: ours"),
+    ],
+)
+async def test_a_checker_that_gives_no_answer_is_tried_on_what_is_expected(says, outcome, detail):
+    assert await settle(b"x", *says) == (outcome, detail, [CANDIDATE, BY_ITSELF][: len(says)])
+
+
+async def test_a_checker_that_nothing_is_expected_of_is_asked_whether_it_is_one():
+    for expected in ("", " \n"):
+        check = replace(CHECK, expected_stdout=expected)
+        _, _, calls = await settle(b"x", RAISES, YES, check=check)
+        assert calls[1] == "_has_check()"
+
+
+@pytest.mark.parametrize("files", [("a", "b"), ()])
+async def test_only_a_run_reads_files_back(files: tuple[str, ...]):
+    run, compared = RunCheck("r", "", read_files=files), CHECK
+    jobs = [streams._job(Told({}), TASK, check, "0", 0) for check in (run, compared)]  # type: ignore[arg-type]
+    assert [job.read_files for job in jobs] == [files, ()]
