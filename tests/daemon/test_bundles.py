@@ -295,6 +295,15 @@ async def test_a_job_gets_its_part_and_the_last_one_the_end():
     assert (last.report, last.facts, last.charged_ns) == (PLAN, KILLED_BY_CLOCK, 225)
 
 
+async def test_a_broken_seal_is_told_of_the_last_and_none_that_is_called_off_is_audited():
+    jobs = [job(), job(), job()]
+    carrier = bundle(jobs, lambda job: None, lambda checks: (0,))
+    jobs[0].is_cancelled = True
+    carrier.finish(Result(report=said(GOOD, GOOD), unsealed=("gc",)))
+    first, second = [one.future.result() for one in jobs[:2]]
+    assert [(first.unsealed, first.audited), (second.unsealed, second.audited)] == [((), ()), (("gc",), (0,))]
+
+
 async def test_what_is_behind_a_stuck_job_goes_elsewhere():
     again: list[Job] = []
     seen: list[bytes] = []

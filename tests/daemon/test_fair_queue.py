@@ -342,6 +342,8 @@ def test_nothing_is_lost_or_given_twice(steps):
     [
         ([], 1, set()),
         (["a"] * 5, 1, set()),
+        (["a"] * 5, 0, set()),
+        (["a"] * 6, 0, {"a"}),
         (["a"] * 6, 1, {"a"}),
         (["a"] * 2, 2, set()),
         (["a"] * 3 + ["b"], 2, {"a"}),
@@ -353,3 +355,13 @@ def test_nothing_is_lost_or_given_twice(steps):
 )
 def test_slow_workers_are_shared(slow, present, held_back):
     assert SlowShare(slots=2, zygotes=8).crowders(slow, present) == held_back
+
+
+def test_what_a_tenant_has_is_told():
+    queue = FairQueue()
+    queue.put(job())
+    assert queue.of("a") == {"waiting": 1, "out": 0, "held": 0}
+    queue.put(job(interactive=True))
+    assert take(queue) is not None
+    assert queue.of("a") == {"waiting": 1, "out": 1, "held": 0}
+    assert queue.of("nobody") == {"waiting": 0, "out": 0, "held": 0}

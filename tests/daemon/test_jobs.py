@@ -11,6 +11,7 @@ from cruxboxd.zygotes import seals
 from cruxboxd.zygotes.company import Company
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.report import ONE_VALUE
 from cruxboxd.zygotes.setup import ZygoteKey
 from cruxcell.protocol import frames, messages, records
 
@@ -136,3 +137,42 @@ async def test_a_setting_stands_in_front_of_what_is_to_be_done():
     assert frames.unpack(job(setting=b"s").payload()[4:])[0] == messages.JOB_SET
     assert frames.unpack(job(setting=b"s").payload()[4:])[3:] == [b"s", b"calls"]
     assert frames.unpack(job().payload()[4:])[0] == b"calls"
+
+
+async def test_of_what_goes_on_without_seals_all_counts():
+    said: list[bytes] = []
+    job(on_stuck=said.append).stuck(PLAN)
+    assert said == [PLAN]
+
+
+# ---- what it takes -------------------------------------------------------------------
+
+
+async def test_a_pair_takes_the_memory_of_two_workers_and_streams_that_of_a_folder_each():
+    room = DEFAULT_LIMITS.memory_bytes
+    assert [job().memory_bytes, job(partner=job()).memory_bytes] == [room, 2 * room]
+    assert job(scratch_bytes=5).memory_bytes == room + 5
+    assert job(scratch_bytes=5, flags=messages.STDIO).memory_bytes == room + 15
+
+
+async def test_only_printing_to_a_stream_is_bounded_by_the_zygote():
+    outputs = [messages.ORDER.unpack(one.order(1, 1))[7] for one in (job(), job(flags=messages.STDIO))]
+    assert outputs == [0, DEFAULT_LIMITS.output_bytes]
+
+
+async def test_a_job_holds_its_texts_and_those_of_its_partner():
+    assert job(stdin=b"ab", setting=b"c").size == 3
+    assert job(stdin=b"ab", partner=job(setting=b"c")).size == 3
+
+
+async def test_a_pair_runs_again_as_a_pair():
+    assert job().anew().partner is None
+    pair = job(partner=job(is_partner=True))
+    again = pair.anew(attempts=4)
+    assert (again.partner.attempts, again.partner is pair.partner) == (4, False)  # type: ignore[union-attr]
+
+
+def test_a_report_is_read_once():
+    result = Result(PLAN)
+    known = result.read(ONE_VALUE)
+    assert (known.plan is not None, Result(b"", said=known).read(ONE_VALUE) is known) == (True, True)

@@ -107,6 +107,10 @@ def test_memory_that_runs_out_between_two_checks_is_nobodys_answer():
     """The harness names the check it was last at; before any it names the first place."""
     report = read(plan("dd"), value(0), records.limit(messages.MEMORY_LIMIT, 0, 0))
     assert (indexes(report), report.forged, report.is_over, report.ran_out_of_memory) == ([0], "", True, True)
+    for at in (0, 1):
+        said = (plan("ddd"), value(0), value(1), records.limit(messages.MEMORY_LIMIT, at, 0))
+        report = read(*said, asked=replace(TWO, count=3))
+        assert (indexes(report), bool(report.forged), report.is_over) == ([0, 1], at == 0, at == 1)
     report = read(plan("id"), records.limit(messages.MEMORY_LIMIT, 0, 0))
     assert (indexes(report), report.forged, report.is_over) == ([1], "", True)
     report = read(plan("ii"), records.limit(messages.MEMORY_LIMIT, 0, 0))

@@ -259,6 +259,7 @@ def test_no_outcome_is_never_a_pass():
         (CheckResult(Outcome.PASSED, canonical=b"c", shown="[2, 1]"), True, "[2, 1]"),
         (CheckResult(Outcome.FAILED, canonical=b"d", shown="[1, 2]"), True, "[1, 2]"),
         (CheckResult(Outcome.RAISED), True, "RAISED"),
+        (CheckResult(None, canonical=b"d"), True, ""),
     ],
 )
 def test_two_runs_that_differ(second: CheckResult | None, differs: bool, shown: str):

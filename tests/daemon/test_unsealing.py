@@ -65,6 +65,7 @@ def test_behind_the_last_seal_only_an_end_counts(tail: bytes, counts: bytes, bro
 
 
 def test_a_report_that_goes_on_breaks_nothing():
+    assert seals.unseal(PLAN + answer(0), TOKENS, is_whole=False) == seals.Unsealed(PLAN + answer(0))
     report = sealed(PLAN, answer(0)) + answer(1)
     assert seals.unseal(report, TOKENS, is_whole=False) == seals.Unsealed(PLAN + answer(0))
 
@@ -81,6 +82,9 @@ def test_without_a_seal_a_hermetic_program_has_said_nothing():
     assert seals.unseal(PLAN + answer(0), TOKENS) == seals.Unsealed(PLAN, (seals.UNFINISHED,))
     assert seals.unseal(PLAN, TOKENS) == seals.Unsealed(PLAN)
     assert seals.unseal(PLAN + b"\0\0", TOKENS) == seals.Unsealed(PLAN)
+    noted = PLAN + frames.frame([messages.FINDINGS, b"", b""])
+    assert seals.unseal(noted, TOKENS) == seals.Unsealed(PLAN)
+    assert seals.unseal(noted + frames.frame([]), TOKENS) == seals.Unsealed(PLAN, (seals.UNFINISHED,))
     second = records.section(0) + PLAN
     assert seals.unseal(second + answer(0), TOKENS) == seals.Unsealed(second, (seals.UNFINISHED,))
     for said in (b"", records.section(0), records.harness_error("payload: x")):
