@@ -36,7 +36,7 @@ class Helper:
         return 1
 
 
-class Bench:
+class Context:
     """Notes what a job does, in order."""
 
     report = 3
@@ -111,23 +111,23 @@ def fields(flags: int, program: str, *texts: str) -> list[bytes]:
     return [CALLS_FLAGS.pack(flags), program.encode(), *[part for text in texts for part in (b"", text.encode())]]
 
 
-def job(flags: int, program: str, *texts: str, bench: Bench | None = None) -> tuple[str, str, int]:
+def job(flags: int, program: str, *texts: str, context: Context | None = None) -> tuple[str, str, int]:
     """(hermetic or not and the classes, what was done, what run_calls says)."""
-    bench = bench or Bench()
-    bench.helper.seal = _noting(bench)
+    context = context or Context()
+    context.helper.seal = _noting(context)
     more, flags = flags & BUNDLED, flags & ~BUNDLED
-    used = calls.run_calls(bench, fields(flags, program, *texts), more)  # type: ignore[arg-type]
+    used = calls.run_calls(context, fields(flags, program, *texts), more)  # type: ignore[arg-type]
     for record in _written:
-        bench.send(record)
-    plan = bench.plans[0]
-    return (plan[1] + plan[2]).decode(), " ".join(bench.done), used
+        context.send(record)
+    plan = context.plans[0]
+    return (plan[1] + plan[2]).decode(), " ".join(context.done), used
 
 
-def _noting(bench: Bench) -> Any:
+def _noting(context: Context) -> Any:
     def seal(_report: int, index: int, record: bytes = b"") -> None:
-        bench.done.append("s" if index < 0 else f"s{index}")
+        context.done.append("s" if index < 0 else f"s{index}")
         if record:
-            bench.send(record)
+            context.send(record)
 
     return seal
 
@@ -165,30 +165,30 @@ def test_which_calls_follow_each_other(name: str):
 
 
 def test_where_nothing_is_sealed_nothing_is_shared():
-    bench = Bench()
-    bench.helper.SEALS = False
-    assert job(SHARE, HERMETIC, "f(1)", "f(2)", bench=bench)[:2] == ("0dd", "! 0=1 .")
-    bench = Bench()
-    bench.helper.arm = lambda: False
-    assert job(SHARE, HERMETIC, "f(1)", bench=bench)[1] == "0=1 ."
+    context = Context()
+    context.helper.SEALS = False
+    assert job(SHARE, HERMETIC, "f(1)", "f(2)", context=context)[:2] == ("0dd", "! 0=1 .")
+    context = Context()
+    context.helper.arm = lambda: False
+    assert job(SHARE, HERMETIC, "f(1)", context=context)[1] == "0=1 ."
 
 
 def test_a_test_can_open_the_rule():
-    assert job(SHARE, ODD, "f(1)", "exec('')", bench=Bench(RULE))[:2] == ("1dd", "s 0=1 . s0 1=None . s1")
-    assert job(0, HERMETIC, "f(1)", "f(2)", bench=Bench(RULE))[0] == "0dd"
+    assert job(SHARE, ODD, "f(1)", "exec('')", context=Context(RULE))[:2] == ("1dd", "s 0=1 . s0 1=None . s1")
+    assert job(0, HERMETIC, "f(1)", "f(2)", context=Context(RULE))[0] == "0dd"
 
 
 @pytest.mark.parametrize("texts", [("f(1)", "f(2)"), ("3", "4")])
 @pytest.mark.parametrize("what", ["slow", "forged", "loaded", "garbage", "unclear", "none"])
 def test_nothing_follows_what_left_something(what: str, texts: tuple[str, str], monkeypatch: pytest.MonkeyPatch):
-    bench = Bench()
-    bench.used_cpu_ns = {"slow": calls.SPENT_NS + 1, "forged": "1"}.get(what, 1)
-    bench.is_clean = what != "unclear"
+    context = Context()
+    context.used_cpu_ns = {"slow": calls.SPENT_NS + 1, "forged": "1"}.get(what, 1)
+    context.is_clean = what != "unclear"
     loaded = iter(range(100))
     if what == "loaded":
         monkeypatch.setattr(calls, "loaded_count", lambda: next(loaded))
     monkeypatch.setattr(calls.gc, "collect", lambda: int(what == "garbage"))
-    _, done, used = job(SHARE, HERMETIC, *texts, bench=bench)
+    _, done, used = job(SHARE, HERMETIC, *texts, context=context)
     assert ("s1" in done, used >= 0) == ((True, True) if what == "none" else (False, False))
 
 
@@ -210,23 +210,23 @@ def test_jobs_of_a_bundle_follow_each_other_until_they_took_long(monkeypatch: py
     monkeypatch.setattr(bundles, "getrecursionlimit", lambda: 1000)
     monkeypatch.setattr(bundles, "setrecursionlimit", limits.append)
     packed = [frames.pack(fields(SHARE, HERMETIC, f"f({at})")) for at in range(4)]
-    bench = Bench()
-    bundles.run_bundle(bench, packed)  # type: ignore[arg-type]
-    assert (bench.done.count("B"), limits) == (4, [1001] * 4)
-    bench = Bench()
-    bench.used_cpu_ns = calls.SPENT_NS // 2
-    bundles.run_bundle(bench, packed)  # type: ignore[arg-type]
-    assert bench.done.count("B") == 3
-    bench = Bench()
-    bench.is_clean = False
-    bundles.run_bundle(bench, packed)  # type: ignore[arg-type]
-    assert bench.done.count("B") == 1
+    context = Context()
+    bundles.run_bundle(context, packed)  # type: ignore[arg-type]
+    assert (context.done.count("B"), limits) == (4, [1001] * 4)
+    context = Context()
+    context.used_cpu_ns = calls.SPENT_NS // 2
+    bundles.run_bundle(context, packed)  # type: ignore[arg-type]
+    assert context.done.count("B") == 3
+    context = Context()
+    context.is_clean = False
+    bundles.run_bundle(context, packed)  # type: ignore[arg-type]
+    assert context.done.count("B") == 1
 
 
 # ---- what filters ask ----------------------------------------------------------------
 
 
-class Inspecting(Bench):
+class Inspecting(Context):
     """Keeps what was found."""
 
     def __init__(self) -> None:
@@ -240,10 +240,10 @@ class Inspecting(Bench):
 
 
 def inspected(program: str, *texts: str, flags: int = INSPECT, look: object = None) -> list[list[set[str]]]:
-    bench = Inspecting()
-    bench.helper.evaluate = lambda *_: None
-    job(flags, program, *texts, bench=bench)
-    return bench.found
+    context = Inspecting()
+    context.helper.evaluate = lambda *_: None
+    job(flags, program, *texts, context=context)
+    return context.found
 
 
 @pytest.fixture
@@ -316,19 +316,19 @@ def test_what_ran_out_of_memory_in_company_is_looked_at_when_it_runs_alone(looks
     ],
 )
 def test_a_function_is_applied_to_arguments_and_to_nothing_else(pair: object, done: str):
-    bench = Bench()
-    bench.index = 0
-    calls.run_apply(bench, [HERMETIC.encode(), b"f", transfer.encode(pair, 1000)])  # type: ignore[arg-type]
-    said = " ".join(bench.done)
+    context = Context()
+    context.index = 0
+    calls.run_apply(context, [HERMETIC.encode(), b"f", transfer.encode(pair, 1000)])  # type: ignore[arg-type]
+    said = " ".join(context.done)
     assert said == done if done != "garbled" else said.startswith("the program: not a pair")
 
 
 def test_who_is_inspected_and_may_not_share_is_alone(looks: list[str]):
-    bench = Inspecting()
-    bench.helper.evaluate = lambda *_: None
-    assert job(INSPECT, HERMETIC, "f(1)", "f(", "f(2)", bench=bench)[0] == "0did"
-    assert len(bench.plans[0]) == 4  # with one sentence, of the call that is none
-    assert "2=2" not in bench.done
+    context = Inspecting()
+    context.helper.evaluate = lambda *_: None
+    assert job(INSPECT, HERMETIC, "f(1)", "f(", "f(2)", context=context)[0] == "0did"
+    assert len(context.plans[0]) == 4  # with one sentence, of the call that is none
+    assert "2=2" not in context.done
 
 
 # ---- a script's calls ----------------------------------------------------------------
@@ -357,40 +357,40 @@ SERIES_JOBS = {
 
 
 def series_job(
-    monkeypatch: pytest.MonkeyPatch, flags: int, program: str, bench: Any, name: str = "f"
+    monkeypatch: pytest.MonkeyPatch, flags: int, program: str, context: Any, name: str = "f"
 ) -> tuple[str, str, int]:
     """(hermetic or not and the classes, what was done, what run_series says)."""
     for each in ("set_recursion_depth", "gc", "loaded_count"):
         monkeypatch.setattr(series, each, getattr(calls, each))
-    bench.helper.seal, bench.budget = _noting(bench), 1000
-    bench.steps, bench.text_of = lambda: 1, str
-    bench.send_body = lambda body, _steps: bench.done.append(f"b{len(frames.unpack(body))}")
-    bench.send_raised = lambda error, _steps: bench.done.append(f"0:{type(error).__name__}")
+    context.helper.seal, context.budget = _noting(context), 1000
+    context.steps, context.text_of = lambda: 1, str
+    context.send_body = lambda body, _steps: context.done.append(f"b{len(frames.unpack(body))}")
+    context.send_raised = lambda error, _steps: context.done.append(f"0:{type(error).__name__}")
     given = [CALLS_FLAGS.pack(flags & ~BUNDLED), program.encode(), name.encode(), CALLS]
-    used = series.run_series(bench, given, flags & BUNDLED)
+    used = series.run_series(context, given, flags & BUNDLED)
     for record in _written:
-        bench.send(record)
-    return (bench.plans[0][1] + bench.plans[0][2]).decode(), " ".join(bench.done), used
+        context.send(record)
+    return (context.plans[0][1] + context.plans[0][2]).decode(), " ".join(context.done), used
 
 
 @pytest.mark.parametrize("name", SERIES_JOBS)
 def test_the_calls_of_a_script_are_as_one_call(name: str, monkeypatch: pytest.MonkeyPatch):
     flags, program, seals, *expected, goes_on = SERIES_JOBS[name]
-    bench = Bench()
-    bench.helper.SEALS = seals
-    plan, done, used = series_job(monkeypatch, flags, program, bench)
+    context = Context()
+    context.helper.SEALS = seals
+    plan, done, used = series_job(monkeypatch, flags, program, context)
     assert ([plan, done], used >= 0) == (expected, goes_on)
-    assert (len(bench.plans[0]) == 4) is (plan == "1i")  # with what is wrong
+    assert (len(context.plans[0]) == 4) is (plan == "1i")  # with what is wrong
 
 
 def test_a_scripts_calls_are_sealed_only_by_what_was_armed(monkeypatch: pytest.MonkeyPatch):
-    bench = Bench()
-    bench.helper.arm = lambda: False
-    assert series_job(monkeypatch, SHARE, HERMETIC, bench)[1] == "b4 ."
+    context = Context()
+    context.helper.arm = lambda: False
+    assert series_job(monkeypatch, SHARE, HERMETIC, context)[1] == "b4 ."
 
 
 def test_a_scripts_calls_of_what_may_not_share_are_not_made(monkeypatch: pytest.MonkeyPatch):
-    assert series_job(monkeypatch, SHARE | BUNDLED, HERMETIC, Bench(), "exec") == ("1u", "s", 0)
+    assert series_job(monkeypatch, SHARE | BUNDLED, HERMETIC, Context(), "exec") == ("1u", "s", 0)
 
 
 def test_of_a_value_its_truth_is_looked_at_where_that_is_asserted():

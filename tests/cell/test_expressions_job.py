@@ -9,7 +9,7 @@ from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import EXPECTED, SCRIPT
 
 
-class Bench:
+class Context:
     output_limit = 1000
 
     def __init__(self) -> None:
@@ -24,9 +24,9 @@ class Bench:
 
 
 def kind_of(text: str, kind: bytes) -> bytes:
-    bench = Bench()
-    expressions.run_read(bench, [kind, text.encode()])  # type: ignore[arg-type]
-    return frames.split(bench.said)[0][0][0]
+    context = Context()
+    expressions.run_read(context, [kind, text.encode()])  # type: ignore[arg-type]
+    return frames.split(context.said)[0][0][0]
 
 
 @pytest.mark.parametrize(

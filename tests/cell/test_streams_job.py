@@ -11,12 +11,12 @@ from cruxcell.jobs import calls, streams
 from cruxcell.jobs.context import RULE
 from cruxcell.protocol import messages
 from cruxcell.protocol.records import NUMBERS
-from test_calls_job import Bench, _noting, _written
+from test_calls_job import Context, _noting, _written
 
 PLAIN, SUSPECT = "print(input())", "import os\nprint(input())"
 
 
-class StreamsBench(Bench):
+class StreamsContext(Context):
     output_limit = 100
 
     def steps(self) -> int:
@@ -45,14 +45,14 @@ def _this_process_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     _written.clear()
 
 
-def run(program: str, *inputs: str, bench: StreamsBench | None = None) -> tuple[str, str]:
+def run(program: str, *inputs: str, context: StreamsContext | None = None) -> tuple[str, str]:
     """(hermetic or not and the classes, what was done)."""
-    bench = bench or StreamsBench()
-    bench.helper.seal = _noting(bench)
-    streams.run_streams(bench, [program.encode(), *[text.encode() for text in inputs]])  # type: ignore[arg-type]
+    context = context or StreamsContext()
+    context.helper.seal = _noting(context)
+    streams.run_streams(context, [program.encode(), *[text.encode() for text in inputs]])  # type: ignore[arg-type]
     for record in _written:
-        bench.send(record)
-    return (bench.plans[0][1] + bench.plans[0][2]).decode(), " ".join(bench.done).replace("\n", "/")
+        context.send(record)
+    return (context.plans[0][1] + context.plans[0][2]).decode(), " ".join(context.done).replace("\n", "/")
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,12 @@ def test_what_can_leave_nothing_behind_runs_on_each_input(program: str, plan: st
 
 
 def test_where_nothing_is_sealed_nothing_is_shared():
-    bench = StreamsBench(RULE)
-    bench.helper.SEALS = False
-    assert run(PLAIN, "a", bench=bench) == ("0u", "")
-    bench = StreamsBench()
-    bench.helper.arm = lambda: False
-    assert run(PLAIN, "a", bench=bench) == ("1d", "0=a/| .")
+    context = StreamsContext(RULE)
+    context.helper.SEALS = False
+    assert run(PLAIN, "a", context=context) == ("0u", "")
+    context = StreamsContext()
+    context.helper.arm = lambda: False
+    assert run(PLAIN, "a", context=context) == ("1d", "0=a/| .")
 
 
 @pytest.mark.parametrize(
@@ -96,38 +96,38 @@ def test_where_nothing_is_sealed_nothing_is_shared():
 )
 def test_what_is_reported_where_a_test_opened_the_rule(program: str, done: str):
     """A closed stream, or an output as long as its limit, is for the worker that runs it alone."""
-    assert run(program, "a", "b", bench=StreamsBench(RULE)) == ("1dd", done)
+    assert run(program, "a", "b", context=StreamsContext(RULE)) == ("1dd", done)
 
 
 def test_what_a_worker_prints_is_bounded_in_all(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(streams, "_MOST_PRINTED", 4)
     assert run(PLAIN, "a", "b", "c")[1] == "s 0=a/| . s0 1=b/| . s1"
     both = "import sys\nprint(1)\nprint(2, file=sys.stderr)"
-    assert run(both, "a", "b", bench=StreamsBench(RULE))[1] == "s 0=1/|2/ . s0"
+    assert run(both, "a", "b", context=StreamsContext(RULE))[1] == "s 0=1/|2/ . s0"
 
 
 def test_the_recursion_limit_is_given_back():
     before = sys.getrecursionlimit()
     limits = f"import sys\nprint(sys.getrecursionlimit() == {before})\nsys.setrecursionlimit({before + 7})"
-    assert run(limits, "", "", bench=StreamsBench(RULE))[1] == "s 0=True/| . s0 1=True/| . s1"
+    assert run(limits, "", "", context=StreamsContext(RULE))[1] == "s 0=True/| . s0 1=True/| . s1"
     assert sys.getrecursionlimit() == before
 
 
 @pytest.mark.parametrize("what", ["slow", "unclear"])
 def test_nothing_follows_what_left_something(what: str):
-    bench = StreamsBench()
-    bench.used_cpu_ns = calls.SPENT_NS + 1 if what == "slow" else 1
-    bench.is_clean = what != "unclear"
-    assert run(PLAIN, "a", "b", bench=bench)[1] == "s 0=a/| . s0"
+    context = StreamsContext()
+    context.used_cpu_ns = calls.SPENT_NS + 1 if what == "slow" else 1
+    context.is_clean = what != "unclear"
+    assert run(PLAIN, "a", "b", context=context)[1] == "s 0=a/| . s0"
 
 
 def test_streams_look_like_those_of_a_process():
     before = (sys.stdin, sys.stdout, sys.stderr)
     seen = "import sys\nprint(*[(s.name, s.mode, s.encoding, s.errors, s.line_buffering) for s in "
     seen += "(sys.stdin, sys.stdout, sys.stderr)], sys.stdin.seekable())"
-    bench = StreamsBench(RULE)
-    bench.output_limit = 1000
-    said = run(seen, "", bench=bench)[1]
+    context = StreamsContext(RULE)
+    context.output_limit = 1000
+    said = run(seen, "", context=context)[1]
     names = "(0, 'r', 'utf-8', 'surrogateescape', False) (1, 'w', 'utf-8', 'surrogateescape', False)"
     assert names + " (2, 'w', 'utf-8', 'backslashreplace', True) False/|" in said
     assert (sys.stdin, sys.stdout, sys.stderr) == before

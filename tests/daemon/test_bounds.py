@@ -247,9 +247,9 @@ async def test_a_tenants_answers_are_bounded_together():
 
 async def give(answer: service._Answer, name: str) -> None:
     """A verdict for an answer."""
-    ask = CallCheck(name, "f()", "1")
-    task = Task("task", "", [ask], DEFAULT_LIMITS, "python", True, None, 1, StepCount.INSTRUCTIONS)
-    await answer.emit(task, ask, CheckResult(Outcome.PASSED), None)
+    check = CallCheck(name, "f()", "1")
+    task = Task("task", "", [check], DEFAULT_LIMITS, "python", True, None, 1, StepCount.INSTRUCTIONS)
+    await answer.emit(task, check, CheckResult(Outcome.PASSED), None)
 
 
 # ---- the table ---------------------------------------------------------------------------------------------------

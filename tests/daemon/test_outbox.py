@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
-from cruxboxd.judging.tasks import CallCheck, StepCount, Task
+from cruxboxd.judging.tasks import CallCheck, Check, StepCount, Task
 from cruxboxd.rpc.response_stream import BYTES_A_TENANT, Answers, ResponseStream
 from cruxboxd.rpc.rpc_work import BYTES_A_PART, SLICES_AN_RPC, RpcWork, slices
 from cruxboxd.settings.config import DEFAULT_LIMITS
@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
-async def sent(outbox: ResponseStream) -> list[list[pb.Verdict]]:
-    return [list(pb.CheckResponse.FromString(response).verdicts) async for response in outbox.responses()]
+async def sent(stream: ResponseStream) -> list[list[pb.Verdict]]:
+    return [list(pb.CheckResponse.FromString(response).verdicts) async for response in stream.responses()]
 
 
 def written(**fields: object) -> bytes:
@@ -25,35 +25,35 @@ def written(**fields: object) -> bytes:
 
 
 async def test_everything_leaves_in_order_in_messages_of_bounded_size():
-    outbox = ResponseStream(Answers(lambda: None), "lab")
+    stream = ResponseStream(Answers(lambda: None), "lab")
     sizes = [10, 3 << 20, 3 << 20, 20 << 20, *[10] * 600]
 
     async def fill() -> None:
         for number, size in enumerate(sizes):
-            await outbox.put(written(check_id=str(number), stdout="x" * size))
-        outbox.close()
+            await stream.put(written(check_id=str(number), stdout="x" * size))
+        stream.close()
 
-    messages, _ = await asyncio.gather(sent(outbox), fill())
+    messages, _ = await asyncio.gather(sent(stream), fill())
     assert [int(verdict.check_id) for message in messages for verdict in message] == list(range(len(sizes)))
     assert all(len(message) <= 256 for message in messages)
     assert all(len(message) == 1 or sum(v.ByteSize() for v in message) <= 4 << 20 for message in messages)
 
 
 async def test_whoever_puts_in_waits_while_nobody_reads():
-    outbox, put = ResponseStream(Answers(lambda: None), "lab"), 0
+    stream, put = ResponseStream(Answers(lambda: None), "lab"), 0
 
     async def fill() -> None:
         nonlocal put
         for _ in range(100):
-            await outbox.put(written(stdout="x" * (1 << 20)))
+            await stream.put(written(stdout="x" * (1 << 20)))
             put += 1
-        outbox.close()
+        stream.close()
 
     filling = asyncio.create_task(fill())
     for _ in range(300):
         await asyncio.sleep(0)
     assert 1 <= put <= 8
-    assert sum(map(len, await sent(outbox))) == 100
+    assert sum(map(len, await sent(stream))) == 100
     await filling
 
 
@@ -76,13 +76,13 @@ async def test_a_tenants_streams_are_full_together():
     assert answers.held("lab") == 0
 
 
-async def sent_bytes(outbox: ResponseStream) -> list[bytes]:
-    return [response async for response in outbox.responses()]
+async def sent_bytes(stream: ResponseStream) -> list[bytes]:
+    return [response async for response in stream.responses()]
 
 
 def task(number: int, checks: int) -> Task:
-    asks = [CallCheck(f"{number}-{at}", "f()", "1") for at in range(checks)]
-    return Task(str(number), "", list(asks), DEFAULT_LIMITS, "python", True, None, 1, StepCount.INSTRUCTIONS)
+    made: list[Check] = [CallCheck(f"{number}-{at}", "f()", "1") for at in range(checks)]
+    return Task(str(number), "", made, DEFAULT_LIMITS, "python", True, None, 1, StepCount.INSTRUCTIONS)
 
 
 @given(st.lists(st.integers(1, 30), max_size=20), st.integers(1, 12))
@@ -90,7 +90,9 @@ def test_slices_hold_every_check_once_and_in_order(sizes, most):
     tasks = [task(number, size) for number, size in enumerate(sizes)]
     parts = list(slices(tasks, most))
     counts = [sum(len(one.checks) for one in part) for part in parts]
-    assert [ask.id for part in parts for one in part for ask in one.checks] == [a.id for t in tasks for a in t.checks]
+    assert [check.id for part in parts for one in part for check in one.checks] == [
+        c.id for t in tasks for c in t.checks
+    ]
     assert all(count == most for count in counts[:-1])
     assert all(0 < count <= most for count in counts)
 

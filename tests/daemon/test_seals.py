@@ -233,32 +233,23 @@ async def test_without_a_native_helper_a_worker_is_left_after_one_check():
 # ---- verdicts ----------------------------------------------------------------------------------------------------
 
 
-class Bench:
-    """A pool whose rule about what may share is open, and a judge."""
+class OpenJudge:
+    """A judge with a scheduler of its own. `opened` names the layers that it goes without."""
 
     def __init__(self, opened: frozenset[str], **changes: object) -> None:
         self.config = replace(Config(workers=2, canary_s=0), opened=opened, **changes)
         self.metrics = Metrics()
-        self.pool = Scheduler(self.config, ZygoteSetups(self.config, find_runtimes(self.config)), self.metrics)
+        self.scheduler = Scheduler(self.config, ZygoteSetups(self.config, find_runtimes(self.config)), self.metrics)
 
-    async def findings(self, tasks: list[Task]) -> list[tuple[object, ...]]:
+    async def results(self, tasks: list[Task]) -> list[tuple[object, ...]]:
         found: dict[tuple[str, str], CheckResult] = {}
 
-        async def emit(task: Task, ask: Check, judged: CheckResult, second: CheckResult | None) -> None:
-            found[task.id, ask.id] = judged
+        async def emit(task: Task, check: Check, judged: CheckResult, second: CheckResult | None) -> None:
+            found[task.id, check.id] = judged
 
-        await Judge(self.pool, "0").judge(tasks, emit)
-        return [
-            (
-                task.id,
-                ask.id,
-                found[task.id, ask.id].outcome,
-                found[task.id, ask.id].shown,
-                found[task.id, ask.id].steps,
-            )
-            for task in tasks
-            for ask in task.checks
-        ]
+        await Judge(self.scheduler, "0").judge(tasks, emit)
+        keys = [(task.id, check.id) for task in tasks for check in task.checks]
+        return [(*key, found[key].outcome, found[key].shown, found[key].steps) for key in keys]
 
     def breaks(self) -> float:
         return sum(
@@ -270,11 +261,11 @@ class Bench:
 
 
 @pytest_asyncio.fixture
-async def opened() -> AsyncIterator[Bench]:
-    bench = Bench(OPENED)
-    await bench.pool.open(ZygoteKey("default", False, "0"))
-    yield bench
-    await bench.pool.close()
+async def opened() -> AsyncIterator[OpenJudge]:
+    judge = OpenJudge(OPENED)
+    await judge.scheduler.open(ZygoteKey("default", False, "0"))
+    yield judge
+    await judge.scheduler.close()
 
 
 def tasks_of(share: bool) -> list[Task]:
@@ -294,12 +285,12 @@ def tasks_of(share: bool) -> list[Task]:
 
 
 @pytest.mark.kernel
-async def test_with_the_rule_open_the_verdicts_are_those_of_workers_of_their_own(opened: Bench, caplog):
+async def test_with_the_rule_open_the_verdicts_are_those_of_workers_of_their_own(opened: OpenJudge, caplog):
     with caplog.at_level(logging.WARNING):
-        shared = await opened.findings(tasks_of(share=True))
+        shared = await opened.results(tasks_of(share=True))
     assert opened.breaks() >= 40
     assert {record.what for record in caplog.records if record.message == "a seal broke"} != set()
-    alone = await opened.findings(tasks_of(share=False))
+    alone = await opened.results(tasks_of(share=False))
     assert [pair for pair in zip(shared, alone) if pair[0] != pair[1]] == []
     assert Outcome.PASSED in {row[2] for row in shared}
 
