@@ -9,6 +9,7 @@ import inspect
 import json
 import math
 import re
+import struct
 import sys
 import types
 from collections.abc import Callable
@@ -86,6 +87,9 @@ def known_errors(monkeypatch: pytest.MonkeyPatch) -> None:
         ("known_errors:number", None),
         ("known_errors:Match", None),
         ("builtins:StopIteration", None),
+        ("struct:error", struct.error),
+        ("re:error", re.error),
+        ("unittest.case:SkipTest", None),
         ("builtins:KeyboardInterrupt", None),
         ("builtins:Exception", None),
         ("builtins:ValueError", ValueError),
@@ -181,25 +185,45 @@ def test_notes_and_how_an_error_is_shown():
     plain, noted = ValueError("a"), ValueError("a")
     noted.__dict__["__notes__"] = ["one", 2, "three"]
     assert classes.more_of(plain) is None
-    assert classes.more_of(noted) == (None, ["one", "three"])
+    assert classes.more_of(noted) == (None, ["one", "three"], ())
     noted.__dict__["__notes__"] = "a"
     assert classes.more_of(noted) is None
     shown = type("Shown", (ValueError,), {"__repr__": lambda _self: "<shown>"})
-    assert classes.more_of(shown("a")) == ("<shown>", [])
+    assert classes.more_of(shown("a")) == ("<shown>", [], ())
 
 
 @pytest.mark.parametrize(
-    "more", [8, [None, ["a"]], (None, ["a"], 8), (None, ["a", 8]), (None, "a"), (None, []), (8, [])]
-)
+    "more",
+    [
+        8, [None, ["a"], ()], (None, ["a"]), (None, ["a"], (), 8), (None, ["a", 8], ()), (None, "a", ()),
+        (None, [], ()),
+        (8, [], ()), (None, [], [("a", 1)]), (None, [], (8, ("a",), (1, 2), ("_a", 3), ["a", 1], ("b", len))),
+        (None, [], 8),
+    ],
+)  # fmt: skip
 def test_what_is_told_of_an_error_wrongly_is_left_out(more: object):
-    error = ValueError("a")
+    error = classes.make_exception(ValueError, ["a"], "a", None, more)
     classes.add_more(error, more)
     assert vars(error) == {}
 
 
+def test_attributes_of_an_error_that_hold_no_object_are_told():
+    error = OSError(2, "no")
+    items = [(1.5, {"a": None, 1: {True}})]
+    vars(error).update({"code": 1, "items": items, "_own": 1, "itself": error, "deep": [[[[[[1]]]]]], "n": [OSError]})
+    told = classes.more_of(error)
+    assert told == (None, [], (("code", 1), ("items", items)))
+    assert classes.more_of(error, has_fields=False) is None
+    for text in str(error), "another":
+        made = classes.make_exception(OSError, [2, "no"], text, None, told)
+        assert (str(made), made.errno, made.code, made.items) == (text, 2, 1, items)
+    vars(error).update({f"a{number}": number for number in range(100)})
+    assert len(classes.more_of(error)[2]) == 64
+
+
 def test_what_is_told_of_an_error():
     error = ValueError("a")
-    classes.add_more(error, ("<a>", ["note"]))
+    classes.add_more(error, ("<a>", ["note"], ()))
     assert vars(error) == {"__notes__": ["note"]}, "only an error of the program is shown as it says"
 
 

@@ -38,8 +38,8 @@ DRAWING = tuple(f"{name}/HumanEval/{number}" for name in ("humaneval", "humaneva
 # Steps are counted in the first thread, which waits for others as long as they happen to take.
 _THREADS = re.compile(r"\b(?:threading|concurrent|to_thread|run_in_executor)\b")
 
-# What a script sees of a candidate's StopIteration or StopAsyncIteration where it took no next item.
-_AN_END = "the candidate raised Stop"
+# What a script sees of a candidate's StopIteration, StopAsyncIteration or GeneratorExit where it took no next item.
+_AN_END = ("the candidate raised Stop", "the candidate raised GeneratorExit")
 
 NOT_COMPARED = "not compared"
 

@@ -179,7 +179,7 @@ class Objects:
         writer.items((records.message_of(error), len(arguments)), depth)
         writer.items(arguments, depth)
         writer.value(made_of(error), depth)
-        writer.value(more_of(error), depth)
+        writer.value(more_of(error, not self.is_test), depth)
         is_last = self.is_test or depth > _MOST_CAUSES
         cause, context = (None, None) if is_last else (_CAUSE(error), _CONTEXT(error))
         writer.value(cause, depth + 1)
@@ -325,7 +325,7 @@ class Objects:
             return found
         if made_of is not None and (type(made_of) is not tuple or any(type(each) not in _ATOMS for each in made_of)):
             raise Garbled("an exception that cannot be")
-        error = make_exception(cls, arguments, text, made_of)
+        error = make_exception(cls, arguments, text, made_of, more)
         add_more(error, more)
         if isinstance(cause, BaseException):
             error.__cause__ = error.__context__ = cause
