@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from cruxbox.building.rows import Row, read_rows
 from cruxbox.errors import DataError
-from cruxbox.reading import read_json, read_text
+from cruxbox.reading import STANDARD, read_json, read_text
 
 Dataset = Mapping[str, Row]
 Generations = Mapping[str, list[str]]
@@ -57,6 +58,8 @@ def _problem(name: str, generations: Any, dataset: Dataset) -> str:
 
 def _where(path: Path, key: str) -> str:
     """File and line of a key. Looked for only when something is wrong: for every key it would take for ever."""
+    if os.fspath(path) == STANDARD:
+        return STANDARD
     try:
         return f"{path}, line {_line_of(read_text(path), key)}"
     except DataError:  # a pipe, which can be read but once

@@ -19,18 +19,20 @@ from pathlib import Path
 from typing import IO, Any
 
 from cruxbox.errors import DataError
+from cruxbox.reading import STANDARD
 
 
 class OutputFile:
     """One file to write, known to be writable before the work starts. DataError if it is not.
 
     Args:
-        path: where it goes; a link is followed, not replaced.
+        path: where it goes; a link is followed, not replaced; `-` is standard output.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._part: Path | None = None
+        self._file: IO[bytes]
         try:
             os.fsencode(self.path)
         except UnicodeEncodeError:
@@ -38,6 +40,9 @@ class OutputFile:
         if "\0" in str(self.path):
             raise DataError(f"{self.path}: is no name that a file can have")
         with complaining(self.path):
+            if os.fspath(self.path) == STANDARD:
+                self._file = open(1, "wb", closefd=False)  # noqa: SIM115
+                return
             self._target = Path(os.path.realpath(self.path))
             kind = _kind(self._target)
             if kind is not None and stat.S_ISDIR(kind):
@@ -106,7 +111,7 @@ def output_file(path: str | os.PathLike[str]) -> Iterator[OutputFile]:
 
 def check_output(out: Path | None, *sources: Path | None) -> None:
     """DataError, before anything runs, for an output that would overwrite a source of it or has no folder to be in."""
-    if out is None:
+    if out is None or os.fspath(out) == STANDARD:
         return
     is_kept = out.is_file() or not out.exists()  # a device, or a pipe, may be read and written
     if is_kept and any(source is not None and os.path.realpath(out) == os.path.realpath(source) for source in sources):

@@ -93,6 +93,11 @@ class Journal:
             self._file.seek(0)
             self._file.truncate()
 
+    def rename(self, path: Path) -> None:
+        """Keep the file under another name: its work is done."""
+        with complaining(path):
+            self.path.replace(path)
+
     def remove(self) -> None:
         """Take the file away: its work is done."""
         with complaining(self.path):

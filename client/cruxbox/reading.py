@@ -14,6 +14,8 @@ from typing import IO, Any, cast
 
 from cruxbox.errors import DataError
 
+# What stands for standard input or output in the place of a file's name.
+STANDARD = "-"
 MAX_FILE_BYTES = 512 << 20
 MAX_LINE_BYTES = 64 << 20
 MAX_DIGITS = 400
@@ -29,14 +31,19 @@ class NotJson(ValueError):
 
 @contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to read, unpacked if its name ends in `.gz`. DataError if it cannot be opened, read or unpacked."""
+    """A file to read, unpacked if its name ends in `.gz`; `-` is standard input. DataError if it cannot be opened, read
+    or unpacked."""
+    is_standard = os.fspath(path) == STANDARD
     try:
-        file = gzip.open(path, "rb") if os.fspath(path).endswith(".gz") else open(path, "rb")  # noqa: SIM115  (below)
+        if os.fspath(path).endswith(".gz"):
+            file = cast("IO[bytes]", gzip.open(path, "rb"))  # noqa: SIM115  (below)
+        else:
+            file = open(0 if is_standard else path, "rb", closefd=not is_standard)  # noqa: SIM115  (below)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise _unreadable(path, error) from None
     try:
         with file:
-            yield cast("IO[bytes]", file)
+            yield file
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{path}: is not a gzip file, or not all of one: {error}") from None
     except OSError as error:

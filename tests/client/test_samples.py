@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 from cruxbox import Assurance
@@ -113,6 +114,16 @@ def test_a_killed_run_loses_nothing_and_repeats_nothing(server, tmp_path, capsys
     assert [line["completion"] for line in lines] == [sample["completion"] for sample in samples]
     assert [line["passed"] for line in lines] == [n % 3 == 0 for n in range(40)]
     assert not partial.exists()
+
+    assert main([*words, "--resume"]) == 0  # nothing is left to be done
+    assert json.loads(capsys.readouterr().out) == {**summary, "resumed": 40, "elapsed_s": ANY}
+    assert lines_of(tmp_path / "r.jsonl") == lines
+    assert main([*words, "--resume", "--cpu-limit", "3"]) == 2
+    assert "r.jsonl: the finished run differs in limits" in capsys.readouterr().err
+    (tmp_path / "r.jsonl").write_text("")  # changed since: everything runs again
+    assert main([*words, "--resume"]) == 0
+    assert json.loads(capsys.readouterr().out)["resumed"] == 0
+    assert sorted(os.listdir(tmp_path)) == ["p.jsonl", "r.jsonl", "r.jsonl.done", "s.jsonl"]
 
 
 def lines_of_journal(path: Path) -> list[int]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
+import re
 from pathlib import Path
 
 import pytest
@@ -147,6 +149,36 @@ def test_the_table_is_for_people(server, capsys, small):
     assert "33.33" in out
     assert "the released scorer would give pass@1 66.67" in err
     assert "3 checks, 3 of them distinct" in err
+
+
+@pytest.fixture
+def stdin_of():
+    """Makes a text the standard input of this process."""
+    kept = os.dup(0)
+
+    def give(text: str) -> None:
+        read, write = os.pipe()
+        os.write(write, text.encode())
+        os.close(write)
+        os.dup2(read, 0)
+        os.close(read)
+
+    yield give
+    os.dup2(kept, 0)
+    os.close(kept)
+
+
+def test_a_dash_is_standard_input_and_output(server, capfd, small, stdin_of):
+    words = ["--dataset", str(TASKS), "--mode", "input", "--server", server]
+    stdin_of(small.read_text())
+    assert main(["score", "-", *words, "--out", "-"]) == 0
+    assert json.loads(capfd.readouterr().out)["pass_at_1"] == pytest.approx(100 / 3)
+    stdin_of(json.dumps({"nobody": ["f(1)"]}))
+    assert main(["score", "-", *words]) == 2
+    assert "cruxbox: -: 'nobody' is no id of the data set" in capfd.readouterr().err
+    for wrong in (["-", "-"], [str(small), "--out", "-", "--json"], [str(small), str(small), "--out", "-"]):
+        assert main(["score", *wrong, *words]) == 2
+        assert re.search(r"can be read but once|leave one of them out|is for one file", capfd.readouterr().err)
 
 
 def test_rows_that_no_generation_can_pass_and_masked_ones_are_said(server, capsys, tmp_path):

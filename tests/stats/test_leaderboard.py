@@ -56,17 +56,19 @@ def test_what_leaves_n_does_not_change_n(tmp_path, capsys):
     assert models(capsys, file)["m"]["o@5"] == 50.0
 
 
-def test_csv_and_page(files, tmp_path, capsys):
+def test_csv_and_page(files, tmp_path, capfd):
     table, page = tmp_path / "table.csv", tmp_path / "page.html"
     assert main(["leaderboard", *map(str, files), "--csv", str(table), "--html", str(page), "--title", "A <b>"]) == 0
     assert table.read_text().splitlines() == ["Model,i@1,i@5,o@1,o@5", "large+cot,75.0,-,-,-", "small,20.0,50.0,50.0,-"]
+    assert "large+cot" in capfd.readouterr().out
+    assert main(["leaderboard", *map(str, files), "--csv", "-"]) == 0
+    assert capfd.readouterr().out == table.read_text()
+    assert main(["leaderboard", *map(str, files), "--csv", "-", "--json"]) == 2
     text = page.read_text()
     assert "A &lt;b&gt;" in text
     assert "Input prediction" in text
     assert "Output prediction" in text
     assert "<script" not in text
-    out = capsys.readouterr().out
-    assert "large+cot" in out
 
 
 def test_a_folder_may_carry_the_name(tmp_path, capsys):

@@ -67,6 +67,10 @@ def test_files_are_called_as_they_are_named(tmp_path):
         ("[" * 100_000, "is not JSON"),
         ("[]", "needs an object 'raw_scored_generations'"),
         ('{"raw_scored_generations": {}}', "is empty"),
+        (
+            '{"raw_scored_generations": {"a": [true, true]}, "raw_generations": {"a": ["1"]}}',
+            "task 'a' has more verdicts (2) than generations (1)",
+        ),
         ('{"raw_scored_generations": {"a": 1}}', "verdicts of task 'a' must be a list, are int"),
         ('{"raw_scored_generations": {"a": [1]}}', "true, false or null; one is 1"),
         ('{"raw_scored_generations": {"a": [true]}, "raw_generations": []}', "'raw_generations' must be an object"),

@@ -9,7 +9,9 @@ import typer
 
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.show import note, print_json, print_table
+from cruxbox.errors import InvalidRequest
 from cruxbox.files import check_output, write_text
+from cruxbox.reading import STANDARD
 
 
 def command(
@@ -21,7 +23,8 @@ def command(
     ],
     *,
     csv_file: Annotated[
-        Optional[Path], typer.Option("--csv", help="Write a CSV file Model,i@1,i@5,o@1,o@5.", metavar="FILE.csv")
+        Optional[Path],
+        typer.Option("--csv", help="Write a CSV file Model,i@1,i@5,o@1,o@5; - is stdout.", metavar="FILE.csv"),
     ] = None,
     html: Annotated[
         Optional[Path], typer.Option(help="Write a page that needs no other file.", metavar="FILE.html")
@@ -36,6 +39,8 @@ def command(
     """
     from cruxbox.stats.leaderboard import leaderboard
 
+    if as_json and csv_file == Path(STANDARD):
+        raise InvalidRequest("--csv - and --json both write to standard output; leave one of them out.")
     check_output(csv_file, html, *scored)
     check_output(html, *scored)
     board = leaderboard(scored)
@@ -47,6 +52,8 @@ def command(
         from cruxbox.stats.leaderboard import render_leaderboard
 
         write_text(html, render_leaderboard(board, title, digits))
+    if csv_file == Path(STANDARD):
+        return
     if as_json:
         print_json({"models": [entry.as_dict() for entry in board.entries], "notes": list(board.notes)})
     else:

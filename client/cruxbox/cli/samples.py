@@ -25,14 +25,15 @@ from cruxbox.cli.running import Running, parameter, with_options
 from cruxbox.cli.show import note, print_json, print_table, progress_bar, resumable
 from cruxbox.cli.whereabouts import Whereabouts
 from cruxbox.errors import DataError, InvalidRequest
-from cruxbox.files import check_output
+from cruxbox.files import check_output, complaining
 from cruxbox.journal import Journal
 from cruxbox.printable import counted
 from cruxbox.problems.reading import ReadProblem, read_problems, read_samples
 from cruxbox.problems.records import programs_in
 from cruxbox.problems.results import FAULT, Fields, marks_of, mean_pass_at_k, scores_of
 from cruxbox.problems.running import Runner, Way
-from cruxbox.problems.shapes import NoProblem, Problems, Sample
+from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample
+from cruxbox.reading import lines, opened, parse_json
 
 CPU_LIMIT_S = 10.0
 _KS = (1, 10, 100)
@@ -121,11 +122,12 @@ def judge(request: Request, running: Running, read: ReadProblem, **options: Any)
     samples = read_samples(request.samples, problems, clean=request.sanitize, runtime_column=request.runtime_column)
     check_output(request.out, request.samples, request.problems)
     started = time.monotonic()
-    with _opened(request, _identity(request, running, options)) as done:
+    with _opened(request, _identity(request, running, options, problems, samples)) as done:
         before = len(done.fields)
         _run(request, running, problems, samples, done)
         fields = [done.fields[at] for at in range(len(samples))]
         write_records(request.out, [{**sample.record, **own} for sample, own in zip(samples, fields)])
+        done.note_whole(request.out)
     _say_faults(problems, fields)
     summary = {
         "out": str(request.out),
@@ -165,10 +167,11 @@ def _run(request: Request, running: Running, problems: Problems, samples: Sequen
 
 
 class _Done:
-    """What became of which sample, in a file that a killed run leaves."""
+    """What became of which sample, in a file that a killed run leaves; beside the results, it says whose they are."""
 
     def __init__(self, path: Path | None, identity: Mapping[str, Any]) -> None:
         self.fields: dict[int, Fields] = {}
+        self._whole = path and path.with_suffix(".done")
         self._identity = identity
         self._found: Mapping[str, Any] | None = None
         self._path = path
@@ -182,21 +185,51 @@ class _Done:
         else:
             self.fields[int(record["at"])] = record["fields"]
 
-    def begin(self, resume: bool, restart: bool) -> None:
+    def begin(self, request: Request) -> None:
         """Go on with what is there, or begin anew. DataError if the options do not say which, or it was another run."""
-        path = self._path
-        if self._found is not None and not restart:
-            if not resume:
+        if self._found is not None and not request.restart:
+            if not request.resume:
+                path = self._path
                 raise DataError(f"{path}: an unfinished run is here; --resume goes on with it, --restart begins anew")
-            for name, value in self._identity.items():
-                if self._found.get(name) != value:
-                    there = f"{self._found.get(name)!r:.200} there, {value!r:.200} now"
-                    raise DataError(f"{path}: the unfinished run differs in {name}: {there}; --restart begins anew")
+            self._check(self._found, f"{self._path}: the unfinished run")
             return
         self.fields.clear()
-        if self._journal is not None:
-            self._journal.clear()
-            self._journal.add({"identity": self._identity})
+        if self._journal is None or self._whole is None:
+            return
+        if request.resume and self._whole.is_file() and request.out.is_file():
+            self._take_whole(self._whole, request.out)
+        self._journal.clear()
+        self._journal.add({"identity": self._identity})
+        for at, own in self.fields.items():
+            self.add(at, own)
+        with complaining(self._whole):
+            self._whole.unlink(missing_ok=True)
+
+    def _check(self, found: Mapping[str, Any], what: str) -> None:
+        for name, value in self._identity.items():
+            if found.get(name) != value:
+                there = f"{found.get(name)!r:.200} there, {value!r:.200} now"
+                raise DataError(f"{what} differs in {name}: {there}; --restart begins anew")
+
+    def _take_whole(self, path: Path, results: Path) -> None:
+        """What became of the samples of a finished run; nothing if its results were changed since."""
+        try:
+            with opened(path) as file:
+                first, *found, end = [parse_json(line) for line in lines(file, path)]
+            if end["results"] != _digest(results):
+                return
+            fields = {int(record["at"]): dict(record["fields"]) for record in found}
+            identity = dict(first["identity"])
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return
+        self._check(identity, f"{results}: the finished run")
+        self.fields.update(fields)
+
+    def note_whole(self, results: Path) -> None:
+        """The results are written: a run that is to go on with this one has nothing to do."""
+        if self._journal is not None and self._whole is not None:
+            self._journal.add({"results": _digest(results)})
+            self._journal.rename(self._whole)
 
     def add(self, at: int, own: Fields) -> None:
         """Remember what became of sample number `at`."""
@@ -205,8 +238,8 @@ class _Done:
             self._journal.add({"at": at, "fields": own})
 
     def close(self, *, keep: bool) -> None:
-        """Let go of the file; it stays with `keep`."""
-        if self._journal is not None and keep:
+        """Let go of the file; it stays with `keep` if it has anything."""
+        if self._journal is not None and keep and (self._found is not None or self.fields):
             self._journal.close()
         elif self._journal is not None:
             self._journal.remove()
@@ -214,14 +247,14 @@ class _Done:
 
 @contextmanager
 def _opened(request: Request, identity: Mapping[str, Any]) -> Iterator[_Done]:
-    """The journal of a run while the body runs. Its file is removed when the results are written, or if nothing was
-    done."""
+    """The journal of a run while the body runs. Its file is called RESULTS.done when the results are written; it is
+    removed if nothing was done."""
     is_kept = request.out.is_file() or not request.out.exists()  # beside a device or a pipe nothing can be left
     path = request.out.with_name(request.out.name + ".partial") if is_kept else None
     done = _Done(path, json.loads(json.dumps(identity)))
     keep = True
     try:
-        done.begin(request.resume, request.restart)
+        done.begin(request)
         try:
             with resumable(lambda: path if done.fields else None):
                 yield done
@@ -233,11 +266,13 @@ def _opened(request: Request, identity: Mapping[str, Any]) -> Iterator[_Done]:
         done.close(keep=keep)
 
 
-def _identity(request: Request, running: Running, options: Mapping[str, Any]) -> dict[str, Any]:
+def _identity(
+    request: Request, running: Running, options: Mapping[str, Any], problems: Problems, samples: Sequence[Sample]
+) -> dict[str, Any]:
     """What must be the same for a run to be gone on with."""
     return {
-        "samples": _digest(request.samples),
-        "problems": _digest(request.problems),
+        "samples": _digest(request.samples, samples),
+        "problems": _digest(request.problems, list(problems.values())),
         "options": {name: str(value) for name, value in options.items()},
         "sanitize": request.sanitize,
         "runtime": [running.runtime, request.runtime_column, running.python],
@@ -246,8 +281,13 @@ def _identity(request: Request, running: Running, options: Mapping[str, Any]) ->
     }
 
 
-def _digest(path: Path) -> str:
+def _digest(path: Path, rows: Sequence[Problem | Sample] = ()) -> str:
+    """Of a file or folder; of the rows, where they came by a pipe, which can be read but once."""
     digest = hashlib.blake2b(digest_size=16)
+    if not path.is_file() and not path.is_dir():
+        for row in rows:
+            digest.update(json.dumps([row.where, dict(row.record)]).encode())
+        return digest.hexdigest()
     for each in programs_in(path) if path.is_dir() else [path]:
         digest.update(f"{each.relative_to(path)}\0".encode(errors="surrogateescape") if each != path else b"")
         with each.open("rb") as file:

@@ -23,6 +23,7 @@ from cruxbox.errors import DataError, InvalidRequest
 from cruxbox.files import OutputFile, check_output
 from cruxbox.model import Verdict
 from cruxbox.printable import counted
+from cruxbox.reading import STANDARD
 from cruxbox.scoring import FileReport, Job, score
 
 # A pure-Python infinite loop ends here within milliseconds; honest programs of the benchmark take a few thousand.
@@ -49,7 +50,8 @@ class AccountingName(str, enum.Enum):
 @runs_programs(cpu_limit_s=_CPU_LIMIT_S, max_steps=_MAX_STEPS)
 def command(
     generations: Annotated[
-        list[Path], typer.Argument(metavar="GENERATIONS.json", help="Generations of a model: {id: [text, ...]}.")
+        list[Path],
+        typer.Argument(metavar="GENERATIONS.json", help="Generations of a model: {id: [text, ...]}; - is stdin."),
     ],
     dataset: Annotated[Path, typer.Option(metavar="DATA.jsonl", help="The data set: rows {code, input, output, id}.")],
     mode: Annotated[Mode, typer.Option(help="What the generations predict.")],
@@ -71,7 +73,7 @@ def command(
         Optional[str],
         typer.Option(
             metavar="SCORED.json",
-            help="File for marks and verdicts; a folder if it ends in / or there are several GENERATIONS.",
+            help="File for marks and verdicts; a folder if it ends in / or there are several GENERATIONS; - is stdout.",
         ),
     ] = None,
     prelude: Annotated[
@@ -85,6 +87,10 @@ def command(
 ) -> None:
     """Score CRUXEval generations: pass@k and a verdict for each generation."""
     ks = _checked_ks(k or [1, 5])
+    if as_json and out == STANDARD:
+        raise InvalidRequest("--out - and --json both write to standard output; leave one of them out.")
+    if [*generations, dataset].count(Path(STANDARD)) > 1:
+        raise InvalidRequest("standard input (-) can be read but once.")
     rows = read_dataset(dataset, prelude)
     files = [read_generations(path, rows) for path in generations]
     for path, each in zip(generations, files):
@@ -108,7 +114,7 @@ def command(
     summary = summary_of(generations, reports, distinct, elapsed_s)
     if as_json:
         print_json(summary)
-    else:
+    elif out != STANDARD:
         show(summary, way.name)
 
 
@@ -157,6 +163,8 @@ def _outputs(out: str | None, inputs: Sequence[Path], *others: Path | None) -> I
 
 def _output_paths(named: str, inputs: Sequence[Path]) -> list[Path]:
     out = Path(named)
+    if len(inputs) > 1 and named == STANDARD:
+        raise InvalidRequest(f"--out - is for one file; there are {len(inputs)} to score.")
     if len(inputs) == 1 and not named.endswith(os.sep):
         paths = [out]
     else:

@@ -57,12 +57,14 @@ def read_scored(path: Path, name: str) -> Scored:
         raise DataError(f"{path}: is not a scored file: it needs an object 'raw_scored_generations'")
     if not value["raw_scored_generations"]:
         raise DataError(f"{path}: 'raw_scored_generations' is empty")
-    return Scored(
-        name=name,
-        verdicts={id: _verdicts(path, id, row) for id, row in value["raw_scored_generations"].items()},
-        generations=_generations(path, value.get("raw_generations")),
-        recorded=_recorded(path, value),
-    )
+    verdicts = {id: _verdicts(path, id, row) for id, row in value["raw_scored_generations"].items()}
+    generations = _generations(path, value.get("raw_generations"))
+    for id, row in generations.items():
+        if len(verdicts.get(id, ())) > len(row):  # fewer there may be: the released scorer leaves some out
+            raise DataError(
+                f"{path}: task {id!r} has more verdicts ({len(verdicts[id])}) than generations ({len(row)})"
+            )
+    return Scored(name, verdicts, generations, _recorded(path, value))
 
 
 def _verdicts(path: Path, id: str, row: Any) -> tuple[bool | None, ...]:
