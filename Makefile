@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test test-interpreters quick test-as-user test-ray test-packages lint bench proto header clean manifests image-test conformance differential forging load siege siege-as-user siege-in-image mutation
+.PHONY: setup demo test test-interpreters quick test-as-user test-ray test-packages lint bench proto proto-check header clean manifests image-test conformance differential forging load siege siege-as-user siege-in-image mutation
 setup: $(STAMP)
 	@$(BIN)/python -m compileall -q client proto sandbox || true  # zygotes write no bytecode: a quarter of a start
 
