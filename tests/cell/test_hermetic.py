@@ -11,7 +11,7 @@ import os
 import string
 import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import CodeType, SimpleNamespace
 
 import pytest
 from cruxcell.analysis import annotations as known_annotations
@@ -224,9 +224,52 @@ def test_what_is_not_loaded_is_not_imported(monkeypatch: pytest.MonkeyPatch):
     assert not hermetic("import bisect")
 
 
+class Sees:
+    """A helper that has an answer of its own."""
+
+    def __init__(self, found: frozenset[str] | None) -> None:
+        self.found = found
+
+    def plain_names(self, *_program: object) -> frozenset[str] | None:
+        return self.found
+
+
+def _program(source: str) -> CodeType:
+    return compile(source, "<program>", "exec", dont_inherit=True)
+
+
+def test_what_the_helper_sees_to_be_harmless_nobody_else_is_asked_about():
+    harmless, open_file = "x = 1", "open('f')"
+    found = [
+        hermetic_rule.names_bound_by(Sees(seen), source, _program(source))  # type: ignore[arg-type]
+        for source in (harmless, open_file)
+        for seen in (frozenset("y"), None)
+    ]
+    assert found == [frozenset("y"), frozenset("x"), frozenset("y"), None]
+
+
+def test_the_helper_knows_no_operation_that_the_rule_does_not(monkeypatch: pytest.MonkeyPatch):
+    other = next(number for number in range(256) if number not in hermetic_rule.OPERATIONS)
+    monkeypatch.setattr(hermetic_rule, "_STORING", hermetic_rule._STORING | {other, -1, 300})
+    kinds = hermetic_rule._kinds()
+    assert [number for number in range(256) if kinds[number] and number not in hermetic_rule.OPERATIONS] == []
+    assert 2 in kinds
+
+
+@pytest.mark.parametrize("named", ["append", "gi_frame"])
+def test_beyond_256_names_a_name_is_still_its_own(named: str):
+    """Its place is 256 behind that of `append`."""
+    names = [f"a{at}" for at in range(255)]
+    assert hermetic("x = []; x.append; " + "; ".join(f"{name} = 1" for name in names) + f"; x.{named}") is (
+        named == "append"
+    )
+
+
 def test_an_interpreter_that_nobody_looked_at_shares_nothing(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hermetic_rule, "_TRIED", False)
     assert not hermetic("x = 1")
+    program = _program("x = 1")
+    assert hermetic_rule.names_bound_by(Sees(frozenset()), "x = 1", program) is None  # type: ignore[arg-type]
     assert not may_share(compile("len('')", "<call>", "eval"), frozenset())
 
 

@@ -166,6 +166,7 @@ def test_a_script_that_can_fail_is_not(script):
         ("class A:\n    pass\nx = '''\ncheck(f)'''", False),
         ("class A:\n    pass\nx = '''\ncheck(f)\n'''", False),
         ("class A:\n    pass\nx = ('''\ncheck(f)''')", False),
+        ("class A:\n    pass\nx = ('''\nA(1)''')", False),
         ("class A:\n    pass\n#check(f)", False),
         ("class A:\n    pass\nassert(A)", False),
         ("class A:\n    pass\n# (f)", False),

@@ -56,6 +56,12 @@ def test_where_nothing_was_noted_down_no_name_is_unknown(monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("learned")
+def test_parts_of_a_run_are_known_and_modules_need_not_be_loaded():
+    assert not any(unknown.is_unknown(f"gi_{at}", ()) for at in range(99))
+    assert any(unknown.is_unknown(f"x_{at}", ["no_such_module"]) for at in range(99))
+
+
+@pytest.mark.usefixtures("learned")
 def test_two_names_in_one_place_are_both_known():
     place = hash("append") % unknown._PLACES
     other = next(name for name in (f"x{at}" for at in range(1 << 24)) if hash(name) % unknown._PLACES == place)

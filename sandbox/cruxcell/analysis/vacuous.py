@@ -34,8 +34,8 @@ def surely_tests(source, code):
     need not be asked. A line with quotes may be the end of a text; one that continues another stands in a call or in
     code that makes none."""
     line = source.rstrip().rpartition("\n")[2]
-    name, opened, rest = line.partition("(")
-    is_call = bool(opened) and name in code.co_names and rest.endswith(")") and not {"'", '"'}.intersection(rest)
+    name, _, rest = line.partition("(")
+    is_call = name in code.co_names and rest.endswith(")") and not {"'", '"'}.intersection(rest)
     return is_call and not CALLS.isdisjoint(code.co_code[0::2])
 
 
