@@ -167,6 +167,16 @@ async def test_another_kind_of_zygote_starts_when_there_is_work_for_it():
     assert len(daemon.zygotes) == 5  # all slots are taken
 
 
+async def test_a_tenant_without_a_worker_finds_a_zygote_for_it():
+    daemon = await Daemon().open()
+    await daemon.put(job("a"), job("a"))
+    await daemon.put(job("b"))
+    assert [len(jobs) for jobs in daemon.running()] == [2, 1, 0]  # b's did not wait until a third had started
+    theirs = job("c")
+    await daemon.put(job("a"), theirs)
+    assert daemon.running()[2] == [theirs]
+
+
 async def test_where_all_of_a_kind_are_slow_another_starts_after_a_moment(monkeypatch: pytest.MonkeyPatch):
     clock, calls = SimpleNamespace(now=0, monotonic_ns=lambda: clock.now), []
     monkeypatch.setattr(fleets, "time", clock)

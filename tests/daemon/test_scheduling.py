@@ -49,6 +49,20 @@ async def test_a_slow_worker_leaves_its_slot_and_nobody_waits_behind_it():
     assert [len(jobs) for jobs in daemon.running()] == [1, 2]
 
 
+async def test_workers_beyond_the_slots_are_followed_by_nobody():
+    """One was slow, so that another started, and is so no more: as after a job that was called back from behind it."""
+    daemon = await Daemon().open()
+    await daemon.fleet.start(KEY)
+    await daemon.put(job(), job())
+    daemon.zygotes[0].slow = True
+    await daemon.put(job())
+    daemon.zygotes[0].slow = False
+    await daemon.put(*[job() for _ in range(4)])
+    assert [len(jobs) for jobs in daemon.running()] == [1, 1, 1]
+    daemon.zygotes[0].end()
+    assert [len(jobs) for jobs in daemon.running()] == [0, 2, 2]
+
+
 async def test_so_many_zygotes_are_busy_and_no_more():
     daemon = await Daemon(zygotes=2).open()
     await daemon.put(job(), job())

@@ -121,7 +121,13 @@ class Fleet:
         return found
 
     def behind(self, key: ZygoteKey) -> ZygoteProcess | None:
-        """A zygote of this kind with a job that is not slow, behind which another may wait."""
+        """A zygote of this kind with a job that is not slow, behind which another may wait.
+
+        None while more workers take a slot than there are: what waits behind one of them follows upon it without a
+        slot, and they would stay too many for ever.
+        """
+        if len(self._fast) > self.slots:
+            return None
         fast = (zygote for zygote in self._zygotes if zygote.load == 1 and not zygote.slow)
         return next((zygote for zygote in fast if zygote.key == key), None)
 
@@ -159,7 +165,9 @@ class Fleet:
         if starting >= max(1, self.slots - len(self._fast)) or (starting and starting >= jobs_of(key)):
             return
         now = time.monotonic_ns()
-        if starting + sum(zygote.key == key for zygote in self._zygotes) >= self.slots:
+        # Where all slots are taken it is for a tenant that gets one more (`has_room_for`). That needs a zygote, too.
+        enough = self.slots if self.has_room else 2 * self.slots
+        if starting + sum(zygote.key == key for zygote in self._zygotes) >= enough:
             if key not in self._lacking:
                 self._lacking[key] = now
                 asyncio.get_running_loop().call_later(_WORTH_A_WAIT_NS / 1e9, self._on_change)
