@@ -40,6 +40,7 @@ KILL_S = 15.0
 LIMITS = Limits(cpu_ms=500, wall_ms=8_000)
 STALLING = Limits(cpu_ms=500, wall_ms=8_000, steps=10**12)
 TENANTS = {"quick": 0.25, "bulk": 0.5, "hog": 0.25}  # and their shares of the clients
+LIGHT = "light"  # has no clients here: see bench.light
 
 SIZES = {"quick": 1, "bulk": 16, "hog": 4}  # checks a call
 
@@ -66,7 +67,7 @@ STALLS = [
     ("def f(x):\n    while True:\n        pass\n", "f(1)", "1", {Outcome.TIMED_OUT}, STALLING),
     ("def f(x):\n    return sum(range(10**12))\n", "f(1)", "1", {Outcome.TIMED_OUT}, STALLING),
 ]
-MIX = {"quick": HONEST, "bulk": HONEST * 4 + HOSTILE + STALLS[:1], "hog": STALLS * 3 + HOSTILE}
+MIX = {"quick": HONEST, LIGHT: HONEST, "bulk": HONEST * 4 + HOSTILE + STALLS[:1], "hog": STALLS * 3 + HOSTILE}
 
 
 @dataclass
@@ -84,6 +85,22 @@ class Tally:
         """p50, p95 and p99 in ms."""
         found = sorted(self.latencies_s) or [0.0]
         return [round(found[min(len(found) - 1, int(len(found) * share))] * 1000, 1) for share in (0.5, 0.95, 0.99)]
+
+    def add(self, other: Tally) -> None:
+        """Count what came of more of it."""
+        self.latencies_s += other.latencies_s
+        self.asked, self.answered = self.asked + other.asked, self.answered + other.answered
+        self.masked += other.masked
+        self.errors += other.errors
+        self.wrong += other.wrong
+
+    def figures(self) -> dict[str, object]:
+        """Counts, and p50 and p99 in ms."""
+        p50, _, p99 = self.percentiles()
+        return {
+            "asked": self.asked, "lost": self.asked - self.answered, "wrong": len(self.wrong), "masked": self.masked,
+            "p50": p50, "p99": p99, "errors": dict(self.errors),
+        }  # fmt: skip
 
 
 def batch(tenant: str, size: int, rng: random.Random) -> tuple[list[Task], list[set[Outcome]]]:
@@ -123,13 +140,15 @@ async def one_client(place: Place, tenant: str, tally: Tally, until: float, numb
 class Place:
     """A daemon with three tenants. It may be ended, and started again at its address."""
 
-    def __init__(self, folder: Path, workers: int, tokens: dict[str, str] | None = None) -> None:
-        self.tokens = tokens or {name: secrets.token_urlsafe(24) for name in TENANTS}
+    def __init__(
+        self, folder: Path, workers: int, tokens: dict[str, str] | None = None, *, python: str = sys.executable
+    ) -> None:
+        self.tokens = tokens or {name: secrets.token_urlsafe(24) for name in (*TENANTS, LIGHT)}
         lines = [f'[tenants.{name}]\ntokens = ["sha256:{_sha256(token)}"]' for name, token in self.tokens.items()]
         (folder / "tokens").write_text("\n".join(lines))
         self.target, self._metrics = f"127.0.0.1:{_free_port()}", _free_port()
         self.log = folder / "log"
-        command = [sys.executable, "-m", "cruxboxd", "serve", "--listen", self.target, "--workers", str(workers)]
+        command = [python, "-m", "cruxboxd", "serve", "--listen", self.target, "--workers", str(workers)]
         command += [
             "--tokens",
             str(folder / "tokens"),
@@ -145,7 +164,7 @@ class Place:
     def start(self) -> None:
         """Start it; returns before it answers."""
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(self._command, stderr=log, stdin=subprocess.DEVNULL)
+            self.process = subprocess.Popen(self._command, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
         self.watched = psutil.Process(self.process.pid)
 
     async def ready(self) -> None:

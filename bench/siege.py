@@ -1,14 +1,15 @@
-"""The siege: three tenants and strangers on two daemons, one tenant an attacker, and processes killed at random.
+"""The siege: four tenants and strangers on two daemons, one tenant an attacker, and processes killed at random.
 
     python -m bench.siege [--minutes 10] [--workers N] [--out FILE.json]
 
-`quick` is honest and compares every verdict with the truth, `bulk` is honest bulk work, `hog` attacks: with what it
-sends as checks and with how it sends them. Callers without a token try the same throughout. Quiet phases before and
-after show what the honest tenant feels of it. Two more tell what is not the attack's doing. In `shared`, the other two
-tenants are there and honest, and send as much as they get answers to: the machine is shared by three. Who measures, who
-attacks and who sends bulk work are processes of their own. Those two take CPU time from the daemons, as they would not
-in a lab; so in the last phase, `crowded`, the honest tenant is alone again beside processes that take as much. Exit
-code 1 if anything was lost or wrong.
+`quick` is honest, compares every verdict with the truth, and sends all it gets answers to: alone it fills the machine,
+and beside others its times tell its share. `light` is as honest and needs less than its share: 20 checks a second.
+`bulk` is honest bulk work, `hog` attacks: with what it sends as checks and with how it sends them. Callers without a
+token try the same throughout. Quiet phases before and after show what `quick` and `light` feel of it, each alone. Two
+more tell what is not the attack's doing. In `shared`, the other tenants are there and honest, and send as much as they
+get answers to: the machine is shared by three, and `light`. Who measures, who attacks and who sends bulk work are
+processes of their own. Those two take CPU time from the daemons, as they would not in a lab; so in the last phase,
+`crowded`, `quick` is alone again beside processes that take as much. Exit code 1 if anything was lost or wrong.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ import argparse
 import asyncio
 import contextlib
 import json
-import multiprocessing
 import os
 import random
 import shutil
@@ -26,14 +26,15 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
 from bench import folders
+from bench.light import light
 from bench.load import HONEST, MIX, Place, Tally, one_client
+from bench.sessions import processes
 from bench.siege_attacks import WAYS, attack
 
 QUIET_S, SETTLE_S, SAMPLE_S, DISTURB_S, DAEMON_KILL_S = 10.0, 10.0, 2.0, 4.0, 30.0
@@ -120,26 +121,31 @@ async def run(places: list[Place], options: argparse.Namespace) -> dict[str, obj
         await place.ready()
     both = Both("ipv4:" + ",".join(place.target for place in places), places[0].tokens)
     samples, done, seconds = [sample(places[0], 0.0)], Counter[str](), options.minutes * 60
-    with ProcessPoolExecutor(8, multiprocessing.get_context("spawn")) as pool:
+    with processes(8) as pool:
         loop = asyncio.get_running_loop()
 
         async def measured(length: float) -> Tally:
             return (await loop.run_in_executor(pool, honest, both, "quick", length))[0]
 
-        phases = {"quiet": await measured(QUIET_S)}
+        def paced(length: float) -> asyncio.Future[Tally]:
+            return loop.run_in_executor(pool, light, both.target, both.tokens, length)
+
+        phases = {"quiet": await measured(QUIET_S), "light_quiet": await paced(2 * QUIET_S)}
         others = [loop.run_in_executor(pool, honest, both, name, QUIET_S + 1) for name in ("bulk", "hog")]
-        phases["shared"] = await measured(QUIET_S)
+        steady = paced(QUIET_S)
+        phases["shared"], phases["light_shared"] = await measured(QUIET_S), await steady
         await asyncio.gather(*others)
         watching = asyncio.create_task(watch(places, samples, done, not options.no_signals))
         targets = [place.target for place in places]
         attacking = loop.run_in_executor(pool, attack, targets, places[0].tokens["hog"], seconds, options.only)
         bulk = loop.run_in_executor(pool, honest, both, "bulk", seconds)
-        phases["besieged"] = await measured(seconds)
+        steady = paced(seconds)
+        phases["besieged"], phases["light_besieged"] = await measured(seconds), await steady
         (seen, attack_s), (phases["bulk"], bulk_s) = await asyncio.gather(attacking, bulk)
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
         await asyncio.sleep(SETTLE_S)
-        phases["after"] = await measured(QUIET_S)
+        phases["after"], phases["light_after"] = await measured(QUIET_S), await paced(QUIET_S)
         samples.append(sample(places[0], seconds + SETTLE_S + QUIET_S))
         share = (attack_s + bulk_s) / seconds
         burners = [
@@ -150,7 +156,7 @@ async def run(places: list[Place], options: argparse.Namespace) -> dict[str, obj
         await asyncio.gather(*burners)
     red, warned = said(places)
     return {
-        "phases": {name: _figures(tally) for name, tally in phases.items()},
+        "phases": {name: tally.figures() for name, tally in phases.items()},
         "load_cpus": round(share, 2),
         "samples": samples,
         "disturbed": dict(done),
@@ -175,21 +181,12 @@ def said(places: list[Place]) -> tuple[list[dict[str, object]], dict[str, int]]:
     return red, dict(warned)
 
 
-def _figures(tally: Tally) -> dict[str, object]:
-    p50, _, p99 = tally.percentiles()
-    lost = tally.asked - tally.answered
-    return {
-        "asked": tally.asked, "lost": lost, "wrong": len(tally.wrong), "masked": tally.masked, "p50": p50, "p99": p99,
-        "errors": dict(tally.errors),
-    }  # fmt: skip
-
-
 def report(found: dict[str, object]) -> Iterator[str]:
     """The result, for people."""
-    yield f"{'phase':<10}{'asked':>8}{'lost':>6}{'wrong':>7}{'masked':>8}{'p50 ms':>9}{'p99 ms':>9}"
+    yield f"{'phase':<16}{'asked':>8}{'lost':>6}{'wrong':>7}{'masked':>8}{'p50 ms':>9}{'p99 ms':>9}"
     for name, row in found["phases"].items():  # type: ignore[attr-defined]
         counts = f"{row['asked']:>8}{row['lost']:>6}{row['wrong']:>7}{row['masked']:>8}{row['p50']:>9}{row['p99']:>9}"
-        yield f"{name:<10}{counts}" + (f"  {row['errors']}" if row["errors"] else "")
+        yield f"{name:<16}{counts}" + (f"  {row['errors']}" if row["errors"] else "")
     samples: list[dict[str, float]] = found["samples"]  # type: ignore[assignment]
     for figure in ("mib", "descriptors", "zombies", "zygotes"):
         every = max(1, len(samples) // 12)
@@ -206,7 +203,7 @@ def report(found: dict[str, object]) -> Iterator[str]:
 
 
 def compared(found: dict[str, object]) -> Iterator[str]:
-    """The honest tenant's p50 and p99 in each phase by those of the quiet one, and of the one that is shared."""
+    """The honest tenants' p50 and p99 in each phase by those of its quiet one, and of the one that is shared."""
     phases: dict[str, dict[str, float]] = found["phases"]  # type: ignore[assignment]
     quiet = phases["quiet"]
     more = {
@@ -216,6 +213,8 @@ def compared(found: dict[str, object]) -> Iterator[str]:
     }
     for name in ("shared", "besieged", "after", "crowded"):
         yield f"{name}: {_by(phases[name], quiet)} quiet{more.get(name, '')}"
+    for name in ("light_shared", "light_besieged", "light_after"):
+        yield f"{name}: {_by(phases[name], phases['light_quiet'])} quiet"
 
 
 def _by(phase: dict[str, float], other: dict[str, float]) -> str:
