@@ -29,6 +29,19 @@ def test_the_names_that_a_script_binds(source: str, names: set[str] | None):
 
 
 @pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("f('g h')", set()),
+        ("eval('g(h_1, 2)')", {"g", "h_1"}),
+        ("x = ['a', ('b', 'c len')]\nglobals()['d-e']", {"a", "b", "c", "d", "e"}),
+        ("def f():\n    return eval('g(1)') in ('a', 8)", {"g", "a"}),
+    ],
+)
+def test_names_in_texts_of_a_script_that_looks_names_up(source: str, names: set[str]):
+    assert script.names_in_texts(code(source)) == names
+
+
+@pytest.mark.parametrize(
     ("source", "expects"),
     [
         ("assert f(1)", True),

@@ -7,6 +7,8 @@ from cruxboxd.judging import expected
 from cruxboxd.judging.expected import Kind, Reader, Reading, readings
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.setup import ZygoteKey
+from cruxcell.analysis.parsing import parse_text
+from cruxcell.analysis.series import split_series
 from cruxcell.protocol import messages
 from cruxcell.protocol.frames import frame
 from cruxcell.protocol.payloads import EXPECTED, SCRIPT
@@ -21,6 +23,14 @@ async def read_texts(told: Told, *texts: tuple[bytes, str], interactive: bool = 
 
 def texts_of(job: Job) -> list[str]:
     return [text.decode() for text in job.fields[1::2]]
+
+
+def test_a_series_is_read_with_its_calls():
+    parts = split_series(parse_text("assert f(1) == 2\nassert f(2) == 3", "exec"))
+    assert parts is not None
+    (found,) = readings(frame([messages.READ_SERIES, *parts]), 9)
+    assert found.series is not None
+    assert (found.kind, found.series.name, len(found.series.steps)) == (Kind.SERIES, "f", 2)
 
 
 async def test_a_few_literals_are_read_here_and_a_script_never_is():
