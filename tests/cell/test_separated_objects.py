@@ -215,6 +215,24 @@ def test_an_error_of_the_candidate_tells_why(test: End, candidate: End, name: st
     assert (found.__cause__ is None) == (name == "__context__")
 
 
+def test_an_error_from_none_tells_no_cause_and_one_with_a_cause_nothing_else(test: End, candidate: End):
+    raised = ValueError("a")
+    raised.__context__ = KeyError(7)
+    assert test.reads(candidate.sends(raised)).__suppress_context__ is False
+    raised.__suppress_context__ = True
+    found = test.reads(candidate.sends(raised))
+    assert (found.__suppress_context__, found.__context__, vars(found), test.objects._kept) == (True, None, {}, {})
+    raised.__cause__ = KeyError(8)
+    told = candidate.sends(raised)
+    raised.__context__ = None
+    assert candidate.sends(raised) == told
+
+
+def test_the_name_of_a_class_is_a_text(test: End, candidate: End):
+    name = type("Name", (str,), {})("A")
+    assert type(test.reads(candidate.sends(type(name, (), {"__module__": "__main__"})()))).__name__ == "?"
+
+
 def test_errors_that_are_each_other_s_cause_come_to_an_end(test: End, candidate: End):
     first, other = ValueError("a"), KeyError("b")
     first.__cause__, other.__cause__ = other, first

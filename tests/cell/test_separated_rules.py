@@ -330,6 +330,7 @@ except ValueError as caught:
         (mock.Mock(), "assert_called_with", False),
         (mock.Mock(), "call_args", False),
         (type("frame", (), {"__module__": "__main__", "data": 1})(), "data", True),
+        (type("Own", (), {"__module__": "__main__", "format": 1}), "format", True),
         (Pair(1, 2), "_replace", True),
         (Pair, "_fields", True),
         (Pair(1, 2), "_data", False),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import runs
+from cruxcell.jobs.separated import candidate, runs
 from cruxcell.jobs.separated.candidate import _Server
 from cruxcell.protocol import records
 
@@ -32,8 +32,20 @@ class Context:
         self.ran: list[Any] = []
 
     def run(self, code: Any, namespace: dict[str, Any]) -> object:
-        self.ran.append(namespace["f"])
+        self.ran.append(namespace.get("f"))
         return eval(code, namespace)
+
+    def start(self, kind: bytes, between: int) -> None:
+        pass
+
+    def send(self, record: bytes) -> None:
+        pass
+
+    def numbers(self, flags: int, steps: int) -> bytes:
+        return records.NUMBERS.pack(0, steps, 0, 0, flags)
+
+    def output(self) -> tuple[bytes, bytes]:
+        return b"", b""
 
     def steps(self) -> int:
         return 3
@@ -58,6 +70,22 @@ def server(context: Context, namespace: dict[Any, Any]) -> Iterator[_Server]:
     before = list(runs.connection)
     yield _Server(context, namespace)  # type: ignore[arg-type]
     runs.connection[:] = before
+
+
+@pytest.mark.parametrize(("more", "depths"), [(0, [candidate._HARNESS_FRAMES]), (50, [])])
+def test_a_program_keeps_a_recursion_limit_of_its_own(
+    more: int, depths: list[int], context: Context, monkeypatch: pytest.MonkeyPatch
+):
+    before, limit, given = list(runs.connection), sys.getrecursionlimit(), list[int]()
+    monkeypatch.setattr(candidate, "set_recursion_depth", given.append)
+    monkeypatch.setattr(candidate.Link, "serve", lambda _self: None)
+    monkeypatch.setattr(candidate, "module_namespace", dict)
+    try:
+        candidate.run_serve(context, [f"import sys\nsys.setrecursionlimit({limit + more})".encode()])  # type: ignore[arg-type]
+    finally:
+        sys.setrecursionlimit(limit)
+        runs.connection[:] = before
+    assert given == depths
 
 
 def test_a_call_within_a_call_is_part_of_its_steps(server: _Server, context: Context):

@@ -46,7 +46,9 @@ TESTS = {
     "cruxboxd/judging/comparing.py": ["daemon/test_verdict.py", "daemon/test_programs.py"],
     "cruxboxd/judging/audit.py": ["daemon/test_differences.py", _AUDIT],
     "cruxboxd/judging/calls.py": [_CALLS, _AGAIN, _JUDGING, _AUDIT, _WORKERS, _FORGED, "daemon/test_behaviour.py"],
-    "cruxboxd/judging/judge.py": [_JUDGING, "daemon/test_ways_of_scripts.py", _SERIES, _WORKERS, _AUDIT, _FORGED, "daemon/test_behaviour.py"],
+    "cruxboxd/judging/judge.py": [
+        _JUDGING, "daemon/test_ways_of_scripts.py", _SERIES, _WORKERS, _AUDIT, _FORGED, "daemon/test_behaviour.py",
+    ],
     "cruxboxd/judging/scripts.py": [
         _SCRIPTS, _JUDGING, _WORKERS, "daemon/test_suites.py", _FORGED, "daemon/test_hang_ups.py",
     ],
