@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from cruxboxd.judging import outcomes, scripts, streams
 from cruxboxd.judging.expected import Kind, Reading
+from cruxboxd.judging.judge import texts_of
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.judging.outcomes import TestOutcome as Ended
 from cruxboxd.judging.tasks import ScriptCheck, StepCount, Task
@@ -17,7 +18,7 @@ from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds
 from cruxcell.protocol import messages, records
 from cruxcell.protocol.frames import frame
-from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
+from cruxcell.protocol.payloads import COUNT_EVENTS, LARGE_SCRIPT, SCRIPT, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
 from told_workers import Told
 
 S = 1_000_000_000
@@ -324,21 +325,25 @@ LONG = LOOP + "# more\n" * 1000
 
 
 @pytest.mark.parametrize(
-    ("script", "changes", "framework", "is_unread"),
+    ("script", "changes", "framework", "kind"),
     [
-        (LONG, {}, "", True),
-        (LONG.replace("    for", "\tfor"), {}, "", True),
-        (LOOP, {}, "", False),
-        (LONG, IN_PROCESS, "", False),
-        (LONG, SEPARATED, "", True),
-        (LONG, {}, "pytest", False),
-        (LONG.replace("for x", "while x"), {}, "", False),
-        (f"{LONG}assert (f(1), 'always holds')", {}, "", False),
+        (LONG, {}, "", LARGE_SCRIPT),
+        (LONG.replace("    for", "\tfor"), {}, "", LARGE_SCRIPT),
+        (LOOP, {}, "", SCRIPT),
+        (LOOP, EVENTS, "", b""),
+        (LONG, EVENTS, "", b""),
+        (LONG, IN_PROCESS, "", SCRIPT),
+        (LONG, SEPARATED, "", LARGE_SCRIPT),
+        (LONG, {}, "pytest", b""),
+        (LONG.replace("for x", "while x"), {}, "", SCRIPT),
+        (f"{LONG}assert (f(1), 'always holds')", {}, "", SCRIPT),
     ],
 )
-def test_a_long_script_with_a_loop_is_run_unread(script, changes, framework, is_unread: bool):
+def test_a_long_script_with_a_loop_is_only_compiled(script, changes, framework, kind: bytes):
     check = replace(CHECK, script=script, framework=framework)
-    assert scripts.is_run_unread(replace(TASK, **changes), check) is is_unread
+    task = replace(TASK, checks=[check], **changes)
+    assert scripts.read_as(task, check) == kind
+    assert texts_of(task) == ({check: (kind, script)} if kind else {})
 
 
 FAILED = (PLAN + raised(b"KeyError"), CLEAN)
@@ -366,7 +371,7 @@ async def test_what_is_wrong_with_an_unread_script_counts_before_its_candidate(
 
     read_again: list[Reading | None] = []
     told = Told({}, pair=(result(*candidate), result(*test)))
-    judged = await scripts.run_script(told, TASK, CHECK, "0", read)  # type: ignore[arg-type]
+    judged = await scripts.run_script(told, TASK, CHECK, "0", read=read)  # type: ignore[arg-type]
     assert (judged.outcome, judged.assurance) == (outcome, SEPARATED["require"])
     assert judged.detail == detail or not detail
     assert read_again == ([] if reading is None else [reading])

@@ -8,39 +8,14 @@ from typing import Any
 import pytest
 from cruxboxd.judging import judge as judging
 from cruxboxd.judging.expected import Kind, Reading
-from cruxboxd.judging.judge import Judge, texts_of
+from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.judging.tasks import ScriptCheck, StepCount, Task
-from cruxcell.protocol import payloads
 from told_workers import EXPRESSION, LIMITS, Told
 
 TASK = Task("t", "def f(x): ...", [], LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS)
 SHORT = ScriptCheck("s", "def check():\n    for x in cases:\n        assert f(x)\n", "")
 LONG = replace(SHORT, script=SHORT.script + "# more\n" * 1000)
-EVENTS = {"step_count": StepCount.EVENTS}
-
-
-@pytest.mark.parametrize(
-    ("check", "changes", "is_read", "is_read_late"),
-    [
-        (SHORT, {}, True, False),
-        (LONG, {}, False, True),
-        (SHORT, EVENTS, False, False),
-        (LONG, EVENTS, False, False),
-        (replace(LONG, framework="pytest"), {}, False, False),
-        (LONG, {"require": Assurance.IN_PROCESS}, True, False),
-    ],
-)
-async def test_a_script_is_read_before_it_runs_or_may_be_after(check, changes, is_read: bool, is_read_late: bool):
-    task = replace(TASK, checks=[check], **changes)
-    assert texts_of(task) == ({check: (payloads.SCRIPT, check.script)} if is_read else {})
-    judge = Judge(told := Told({check.script: EXPRESSION}), "0", None)  # type: ignore[arg-type]
-    late = judge._read_late(task, check)
-    assert (late is not None) is is_read_late
-    if late is not None:
-        assert ((await late()).kind, [job.tenant for job in told.jobs]) == (Kind.EXPRESSION, [""])
-
-
 SERIES: Any = object()
 PASSED, RAN = CheckResult(Outcome.PASSED), CheckResult(Outcome.RAISED)
 
@@ -69,7 +44,7 @@ async def test_a_series_is_judged_by_its_calls_where_these_say_enough(
             assert series is SERIES
             return says
 
-    async def run(*_of: object) -> CheckResult:
+    async def run(*_of: object, **_more: object) -> CheckResult:
         return RAN
 
     async def emit(_task: Task, _check: object, result: CheckResult, _second: object) -> None:
@@ -81,3 +56,35 @@ async def test_a_series_is_judged_by_its_calls_where_these_say_enough(
     judge = Judge(Told({}), "0", None)  # type: ignore[arg-type]
     await judge._judge_script(replace(TASK, require=require), SHORT, reading, emit)
     assert found == [outcome]
+
+
+@pytest.mark.parametrize(
+    ("check", "reading", "code", "is_read_late"),
+    [
+        (SHORT, Reading(Kind.EXPRESSION, code=b"code"), b"code", False),
+        (SHORT, Reading(Kind.EXPRESSION), b"", False),
+        (LONG, Reading(Kind.EXPRESSION, code=b"code"), b"code", False),
+        (LONG, Reading(Kind.EXPRESSION), b"", True),
+        (LONG, Reading(Kind.UNREAD, text="no zygote"), b"", True),
+        (replace(LONG, framework="pytest"), None, b"", False),
+    ],
+)
+async def test_a_script_is_run_by_its_code_or_may_be_read_after(
+    check, reading, code: bytes, is_read_late: bool, monkeypatch: pytest.MonkeyPatch
+):
+    told, ran = Told({check.script: EXPRESSION}), []
+
+    async def run(
+        _scheduler: object, _task: Task, _check: object, _seed: str, code: bytes = b"", read: Any = None
+    ) -> CheckResult:
+        ran.append((code, read is not None))
+        if read is not None:
+            assert ((await read()).kind, [job.tenant for job in told.jobs]) == (Kind.EXPRESSION, [""])
+        return PASSED
+
+    async def emit(_task: Task, _check: object, result: CheckResult, _second: object) -> None:
+        assert result is PASSED
+
+    monkeypatch.setattr(judging, "run_script", run)
+    await Judge(told, "0", None)._judge_script(TASK, check, reading, emit)  # type: ignore[arg-type]
+    assert ran == [(code, is_read_late)]

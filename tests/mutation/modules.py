@@ -60,6 +60,7 @@ TESTS = {
     ],
     "cruxboxd/judging/expected.py": ["daemon/test_expected.py", "fuzz/test_fuzz_bytes.py", _WORKERS],
     "cruxboxd/judging/cuts.py": ["daemon/test_cuts.py"],
+    "cruxboxd/judging/known_scripts.py": ["daemon/test_known_scripts.py"],
     "cruxboxd/judging/literals.py": ["fuzz/test_fuzz_literals.py"],
     "cruxboxd/judging/tasks.py": ["daemon/test_checks.py", "daemon/test_requests.py", "daemon/test_programs.py"],
     "cruxboxd/scheduling/bundles.py": [_BUNDLES, "daemon/test_bundles.py -m kernel"],
@@ -81,6 +82,7 @@ TESTS = {
     "cruxboxd/rpc/checks.py": ["daemon/test_checks.py", "daemon/test_requests.py"],
     "cruxboxd/rpc/outline.py": ["daemon/test_outline.py", "fuzz/test_fuzz_requests.py"],
     "cruxcell/analysis/annotations.py": ["cell/test_hermetic.py", "cell/test_hermetic_streams.py"],
+    "cruxcell/analysis/compiled.py": ["cell/test_compiled.py"],
     "cruxcell/analysis/series.py": ["cell/test_series_split.py", "daemon/test_series.py"],
     "cruxcell/analysis/hermetic.py": [
         "cell/test_hermetic.py", "cell/test_unknown.py", "cell/test_hermetic_streams.py", "cell/test_rules_of_code.py",

@@ -94,7 +94,7 @@ def outcome(program: str, script: str, entry: str, framework: str = "") -> str:
     text = [each.encode("utf-8", "surrogatepass") for each in (program, script, entry, framework)]
     candidate, serves = half(run_serve, text[:1], theirs, [ours.fileno()])
     theirs.close()
-    test, says = half(run_test, [*text[1:], b"\0"], ours, [serves])
+    test, says = half(run_test, [*text[1:], b"\0", b""], ours, [serves])
     ours.close()
     said = records(says)
     os.kill(candidate, signal.SIGKILL)

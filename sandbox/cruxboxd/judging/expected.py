@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 
 from cruxcell.protocol import frames, messages
-from cruxcell.protocol.payloads import EXPECTED
+from cruxcell.protocol.payloads import EXPECTED, LARGE_SCRIPT
 
 from cruxboxd.judging.asserted import Series, read_series
 from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.literals import read_literal
 from cruxboxd.judging.tasks import encoded
 from cruxboxd.scheduling.scheduler import Scheduler
-from cruxboxd.settings.config import MIB, Limits
+from cruxboxd.settings.config import DEFAULT_LIMITS, MIB, Limits
 from cruxboxd.shared.waiting import together
 from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.report import text
@@ -28,6 +29,9 @@ _FEW = 8
 _BYTES_A_JOB = MIB
 # A constant needs next to nothing; what needs more (9**9**9) is judged as an expression, under its check's limits.
 _LIMITS = Limits(cpu_ms=250, wall_ms=10_000, memory_bytes=256 * MIB, steps=1_000_000, output_bytes=16 * MIB)
+# A megabyte of script takes 0.2 s to compile.
+_LIMITS_OF_LARGE = replace(_LIMITS, cpu_ms=1_000, memory_bytes=DEFAULT_LIMITS.memory_bytes)
+_OBJECT = 300  # bytes
 
 
 class Kind(Enum):
@@ -44,12 +48,23 @@ class Kind(Enum):
 @dataclass(frozen=True)
 class Reading:
     """One text, read. `canonical` is the constant's (None when it holds NaN: it equals nothing); `text` is the other
-    side of an assertion, or the sentence that says what is wrong."""
+    side of an assertion, or the sentence that says what is wrong; `code` that of a script which must be run, as workers
+    take it: nobody looks into it here."""
 
     kind: Kind
     canonical: bytes | None = None
     text: str = ""
     series: Series | None = None
+    code: bytes = b""
+
+    @cached_property
+    def size(self) -> int:
+        """About how many bytes it holds."""
+        size = _OBJECT + len(self.canonical or b"") + len(self.text) + len(self.code)
+        if self.series is not None:
+            steps = self.series.steps
+            size += len(self.series.calls) + sum(_OBJECT + len(step.canonical) + len(step.message) for step in steps)
+        return size
 
 
 class Reader:
@@ -60,7 +75,8 @@ class Reader:
         self._tenant, self._interactive = tenant, interactive
 
     async def read(self, texts: Sequence[tuple[bytes, str]]) -> list[Reading]:
-        """Read (EXPECTED or SCRIPT, text) pairs, each distinct pair once; the readings in their order."""
+        """Read pairs of what a text is meant to be and the text, each distinct pair once; the readings in their order.
+        Large scripts are read by themselves."""
         distinct = list(dict.fromkeys(texts))
         read = _read_here(distinct) if self._interactive or len(distinct) <= _FEW else {}
         rest = [item for item in distinct if item not in read]
@@ -89,7 +105,7 @@ class Reader:
             key=self._key,
             kind=messages.JOB_READ,
             fields=fields,
-            limits=_LIMITS,
+            limits=_LIMITS_OF_LARGE if fields[0] == LARGE_SCRIPT else _LIMITS,
             tenant=self._tenant,
             interactive=self._interactive,
             checks=len(texts),
@@ -131,6 +147,8 @@ def _reading(record: list[bytes]) -> Reading | None:
         return None
     if kind is Kind.INVALID:
         return Reading(kind, None, text(record[1]))
+    if kind is Kind.EXPRESSION:
+        return Reading(kind, code=record[1])
     if kind is Kind.SERIES:
         series = read_series(record[1], record[2])
         return None if series is None else Reading(kind, series=series)

@@ -21,19 +21,20 @@ from dataclasses import replace
 from itertools import repeat
 
 from cruxcell.protocol.messages import SEEDLESS
-from cruxcell.protocol.payloads import EXPECTED, SCRIPT
+from cruxcell.protocol.payloads import EXPECTED, LARGE_SCRIPT, SCRIPT
 
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.audit import Audit
 from cruxboxd.judging.calls import ONLY_BESIDE, CallEvaluator
 from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.expected import Kind, Reader, Reading
+from cruxboxd.judging.known_scripts import KnownScripts
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, invalid, sandbox_error
-from cruxboxd.judging.scripts import is_run_unread, run_script
+from cruxboxd.judging.scripts import read_as, run_script
 from cruxboxd.judging.series import SeriesJudge
 from cruxboxd.judging.shared_streams import Printed, Runs
 from cruxboxd.judging.streams import checkers_of, run_program, run_stdio, settle
-from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, RunCheck, ScriptCheck, StdioCheck, StepCount, Task
+from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, RunCheck, ScriptCheck, StdioCheck, Task
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.shared.turns import Turns
 from cruxboxd.shared.waiting import together
@@ -63,6 +64,7 @@ class Judge:
         self._scheduler, self._audit = scheduler, audit or Audit(0)
         self._beginning = Turns(lambda _tenant, _seconds: None, slice_s=0)
         self._seeds = (hash_seed, str(int(hash_seed) + SECOND_SEED_OFFSET))
+        self._scripts = KnownScripts(scheduler, hash_seed)
 
     async def judge(self, tasks: Sequence[Task], emit: Emit) -> None:
         """Judge every check of every task; `emit(task, check, result, second run's result)` as they are known."""
@@ -105,11 +107,26 @@ class Judge:
                 futures[at].set_result({})
         works: list[asyncio.Future[list[Reading]]] = []
         for (runtime, tenant, interactive), places in by_runtime.items():
-            reader = Reader(self._scheduler, ZygoteKey(runtime, False, self._seeds[0]), tenant, interactive)
-            work = asyncio.ensure_future(reader.read([text for at in places for text in texts[at].values()]))
+            wanted = [text for at in places for text in texts[at].values()]
+            work = asyncio.ensure_future(self._read(wanted, runtime, tenant, interactive))
             works.append(work)
             work.add_done_callback(_deal([texts[at] for at in places], [futures[at] for at in places]))
         return futures, works
+
+    async def _read(
+        self, texts: list[tuple[bytes, str]], runtime: str, tenant: str, interactive: bool
+    ) -> list[Reading]:
+        """What is expected may be a candidate's, so no script is read beside it."""
+        reader = Reader(self._scheduler, ZygoteKey(runtime, False, self._seeds[0]), tenant, interactive)
+        scripts = [text for text in texts if text[0] != EXPECTED]
+        if not scripts:
+            return await reader.read(texts)
+        known, read = await together(
+            self._scripts.read(scripts, runtime, tenant, interactive),
+            reader.read([text for text in texts if text[0] == EXPECTED]),
+        )
+        sides = {True: iter(read), False: iter(known)}
+        return [next(sides[kind == EXPECTED]) for kind, _ in texts]
 
     async def _judge_task(self, task: Task, readings: asyncio.Future[Readings], emit: Emit) -> None:
         """Every check of the task gets exactly one result; a SANDBOX_ERROR if the daemon fails before it has one."""
@@ -254,27 +271,26 @@ class Judge:
         return await judging.judge(reading.series)
 
     async def _judge_script(self, task: Task, check: ScriptCheck, reading: Reading | None, emit: Emit) -> None:
-        if reading is not None and reading.kind is Kind.INVALID:
+        code = b"" if reading is None else reading.code
+        if reading is None or code:
+            judged = await run_script(self._scheduler, task, check, self._seeds[0], code)
+        elif read_as(task, check) == LARGE_SCRIPT:
+            judged = await run_script(self._scheduler, task, check, self._seeds[0], read=self._read_late(task, check))
+        elif reading.kind is Kind.INVALID:
             judged = invalid(f"the script: {reading.text}")
-        elif reading is not None and reading.kind is Kind.UNREAD:
+        elif reading.kind is Kind.UNREAD:
             judged = sandbox_error(reading.text)
         else:
-            short = None if reading is None else await self._judged_as_series(task, check, reading)
-            judged = short or await run_script(
-                self._scheduler, task, check, self._seeds[0], self._read_late(task, check)
-            )
+            short = await self._judged_as_series(task, check, reading)
+            judged = short or await run_script(self._scheduler, task, check, self._seeds[0])
         await emit(task, check, judged, None)
 
-    def _read_late(self, task: Task, check: ScriptCheck) -> Callable[[], Awaitable[Reading]] | None:
-        """How a script that is run unread is read after all; None for others."""
-        if task.step_count is not StepCount.INSTRUCTIONS or not is_run_unread(task, check):
-            return None
+    def _read_late(self, task: Task, check: ScriptCheck) -> Callable[[], Awaitable[Reading]]:
+        """How a script of which nothing is known is read once it has been run."""
 
         async def read() -> Reading:
-            reader = Reader(
-                self._scheduler, ZygoteKey(task.runtime, False, self._seeds[0]), task.tenant, task.interactive
-            )
-            return (await reader.read([(SCRIPT, check.script)]))[0]
+            texts = [(SCRIPT, check.script)]
+            return (await self._scripts.read(texts, task.runtime, task.tenant, task.interactive))[0]
 
         return read
 
@@ -317,15 +333,9 @@ def texts_of(task: Task) -> dict[Check, tuple[bytes, str]]:
     for check in task.checks:
         if isinstance(check, CallCheck) and check.expected is not None:
             texts[check] = EXPECTED, check.expected
-        elif isinstance(check, ScriptCheck) and _is_read(task, check):
-            texts[check] = SCRIPT, check.script
+        elif isinstance(check, ScriptCheck) and (kind := read_as(task, check)):
+            texts[check] = kind, check.script
     return texts
-
-
-def _is_read(task: Task, check: ScriptCheck) -> bool:
-    """Is a script read before it is judged?"""
-    is_readable = not check.framework and task.step_count is StepCount.INSTRUCTIONS
-    return is_readable and not is_run_unread(task, check)
 
 
 def settle_expression(value: CheckResult, expected: CheckResult) -> CheckResult:

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 
 from cruxcell.protocol import messages
-from cruxcell.protocol.payloads import COUNT_EVENTS, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
+from cruxcell.protocol.payloads import COUNT_EVENTS, LARGE_SCRIPT, SCRIPT, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
 
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.charging import one_answer, read_single
@@ -30,21 +30,33 @@ _MAY_ASSERT_A_TUPLE = re.compile(r"\bassert[\s\\]*\(")
 _LARGE = 1 << 12  # characters
 
 
-def is_run_unread(task: Task, check: ScriptCheck) -> bool:
-    """Is the script run without being read before? Making the tree of a large one takes as long as compiling it, which
-    the test's worker does in any case. One with a loop is no series; whether it can fail at all, that worker sees."""
+def read_as(task: Task, check: ScriptCheck) -> bytes:
+    """As what a script is read before it is run; b"": it is not.
+
+    Making the tree of a large one takes as long as compiling it. One with a loop is no series, so it is only compiled,
+    and looked at only as far as tells whether it can fail at all. Where that comes to nothing, the test's worker does
+    both, and the script is read late if that has no word about it.
+    """
+    if check.framework or task.step_count is not StepCount.INSTRUCTIONS:
+        return b""
     text = check.script
-    if task.require is Assurance.IN_PROCESS or check.framework or len(text) < _LARGE:
-        return False
-    return _LOOP.search(text) is not None and _MAY_ASSERT_A_TUPLE.search(text) is None
+    if task.require is Assurance.IN_PROCESS or len(text) < _LARGE or _LOOP.search(text) is None:
+        return SCRIPT
+    return SCRIPT if _MAY_ASSERT_A_TUPLE.search(text) else LARGE_SCRIPT
 
 
-async def run_script(
-    scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str, read: ReadLate | None = None
+async def run_script(  # noqa: PLR0917 - a script's parts
+    scheduler: Scheduler,
+    task: Task,
+    check: ScriptCheck,
+    hash_seed: str,
+    code: bytes = b"",
+    read: ReadLate | None = None,
 ) -> CheckResult:
     """Run a script in two processes, or in one if the task asks for that.
 
-    `read` reads a script that has not been read yet: where the test's worker comes to no word about it.
+    `code` is the script's, where that is known. `read` reads a script that has not been read yet: where the test's
+    worker comes to no word about it.
     """
     counts_events = task.step_count is StepCount.EVENTS
     if task.require is Assurance.SEPARATED and counts_events:
@@ -55,7 +67,7 @@ async def run_script(
         return invalid("a suite of pytest's can only be checked SEPARATED")
     if counts_events or task.require is Assurance.IN_PROCESS:
         return (await _run_together(scheduler, task, check, hash_seed)).but(assurance=Assurance.IN_PROCESS)
-    return await _run_separated(scheduler, task, check, hash_seed, read)
+    return await _run_separated(scheduler, task, check, hash_seed, code, read)
 
 
 async def _run_together(scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str) -> CheckResult:
@@ -74,13 +86,13 @@ async def _run_together(scheduler: Scheduler, task: Task, check: ScriptCheck, ha
     return of_suite(_of_script(read_single(result, asked, task.limits)), result.read(asked).tests, check.framework)
 
 
-async def _run_separated(
-    scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str, read: ReadLate | None
+async def _run_separated(  # noqa: PLR0917 - a script's parts
+    scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str, code: bytes, read: ReadLate | None
 ) -> CheckResult:
     """Run the program in one worker and the script in another, which sends it requests."""
     texts = [encoded(task.program), encoded(check.script)]
     flags = TEST_FLAGS.pack(UNREAD if read is not None else 0)
-    fields = [texts[1], check.entry_point.encode(), check.framework.encode(), flags]
+    fields = [texts[1], check.entry_point.encode(), check.framework.encode(), flags, code]
     if check.framework:
         texts.append(b"import " + fields[2])
     for _ in RETRY.tries():

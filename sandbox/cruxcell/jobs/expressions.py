@@ -6,7 +6,9 @@ import gc
 import sys
 
 from cruxcell.analysis.bytecode import Anatomy, loaded_names
+from cruxcell.analysis.compiled import told
 from cruxcell.analysis.parsing import (
+    CHECK,
     PROGRAM,
     Invalid,
     compile_expression,
@@ -18,12 +20,12 @@ from cruxcell.analysis.parsing import (
 )
 from cruxcell.analysis.series import split_series
 from cruxcell.analysis.syntax import walk
-from cruxcell.analysis.vacuous import refuse_vacuous
+from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.namespace import fresh_namespace
 from cruxcell.protocol import messages, records
 from cruxcell.protocol.frames import frame
-from cruxcell.protocol.payloads import EXPECTED
+from cruxcell.protocol.payloads import EXPECTED, LARGE_SCRIPT, SCRIPT
 from cruxcell.values import transfer
 from cruxcell.values.canonical import NotPlain, TooLarge, canon
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 def run_read(context, fields):
     # type: (JobContext, list[bytes]) -> None
     """fields: kind and text, in turn. One record a text, in order: [class, canonical value or sentence, other text].
+    Of a script that must be run the second is its code, if that may be made here.
 
     Constants are evaluated here and then; nothing that has a name or a call in it is. An expected value comes back as
     READ_CONSTANT, READ_EXPRESSION or READ_INVALID; a script that only asserts that an expression equals a constant as
@@ -48,7 +51,7 @@ def run_read(context, fields):
         source = text.decode("utf-8", "surrogatepass")
         context.begin(index)
         try:
-            record = (_read_expected if kind == EXPECTED else _read_script)(source, budget)
+            record = _READERS[kind](source, budget)
         except Invalid as error:
             record = [messages.READ_INVALID, records.text_bytes(str(error)), b""]
         except Exception:  # evaluating a constant failed (1/0, too large): it is judged like any expression
@@ -75,9 +78,33 @@ def _read_script(source, budget):
         if series is not None:
             return [messages.READ_SERIES, *series]
         refuse_vacuous(tree)
-        return [messages.READ_EXPRESSION, b"", b""]
+        return [messages.READ_EXPRESSION, _code_of(source), b""]
     code, other = found
     return [messages.READ_ASSERTION, _canonical(code, budget), records.text_bytes(other, messages.MAX_PAYLOAD)]
+
+
+def _code_of(source):
+    # type: (str) -> bytes
+    """What is wrong with a script that does not compile, the test's worker says."""
+    try:
+        return told(compile_text(source, CHECK, "exec"))
+    except Invalid:
+        return b""
+
+
+def _read_large(source, _budget):
+    # type: (str, int) -> list[bytes]
+    """A script whose tree is not worth making: its code, if it is one and can fail at all."""
+    try:
+        code = compile_text(source, CHECK, "exec")
+        if not surely_tests(source, code):
+            refuse_vacuous(parse_text(source, "exec"))
+    except Invalid:
+        return [messages.READ_EXPRESSION, b"", b""]
+    return [messages.READ_EXPRESSION, told(code), b""]
+
+
+_READERS = {EXPECTED: _read_expected, SCRIPT: _read_script, LARGE_SCRIPT: _read_large}
 
 
 def _canonical(code, budget):

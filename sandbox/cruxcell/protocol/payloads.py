@@ -26,8 +26,8 @@ UNREAD = 1  # nobody has looked yet whether the script can fail at all
 STDIO_FLAGS = struct.Struct("<B")
 RUN_ONLY = 1  # end as the interpreter would: its exit code, and a traceback on standard error
 
-# What a text of a JOB_READ is meant to be.
-EXPECTED, SCRIPT = b"e", b"s"
+# What a text of a JOB_READ is meant to be. LARGE_SCRIPT: one of which no more is asked than its code, see `scripts`.
+EXPECTED, SCRIPT, LARGE_SCRIPT = b"e", b"s", b"l"
 
 # A series of calls: how each value is looked at, which says nothing of what is expected; beside what is expected of
 # each, the line of its assertion (0 if how it fails is not known beforehand).

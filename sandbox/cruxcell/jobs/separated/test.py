@@ -5,6 +5,7 @@ import os
 import sys
 
 from cruxcell.analysis.bytecode import Anatomy, loaded_names
+from cruxcell.analysis.compiled import loaded
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
@@ -63,12 +64,12 @@ _MANY_NAMES = 10_000
 
 def run_test(context, fields):
     # type: (JobContext, list[bytes]) -> None
-    """fields: script, entry point, framework, flags. ENDED if the script comes to its end; see `_TestLink` for other
-    ends."""
+    """fields: script, entry point, framework, flags, code of the script or nothing. ENDED if the script comes to its
+    end; see `_TestLink` for other ends."""
     source = fields[0].decode("utf-8", "surrogatepass")
     try:
         suite = open_suite(fields[2].decode(), source)
-        script = compile_text(suite.code, CHECK, "exec")
+        script = loaded(fields[4]) or compile_text(suite.code, CHECK, "exec")
         if TEST_FLAGS.unpack(fields[3])[0] & UNREAD and not surely_tests(source, script):
             refuse_vacuous(parse_text(source, "exec"))
     except Invalid as error:

@@ -1,0 +1,234 @@
+"""A script is read once for each tenant and runtime, within bounds, whoever asks for it at the same time and leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterable
+
+import pytest
+from cruxbox import Client
+from cruxbox.model import Outcome, ScriptCheck, Task
+from cruxboxd.judging import known_scripts
+from cruxboxd.judging.expected import Kind, Reading
+from cruxboxd.judging.known_scripts import KnownScripts
+from cruxboxd.zygotes.jobs import Job, Outlet, Result, current_outlet
+from cruxcell.protocol import messages
+from cruxcell.protocol.payloads import LARGE_SCRIPT, SCRIPT
+from told_workers import Told, read
+
+BOUND = 20_000  # bytes
+
+
+class Everything(dict[str, list[bytes]]):
+    """Of every script a worker says that it must be run, and its code: its text, and more."""
+
+    def __missing__(self, text: str) -> list[bytes]:
+        return read(messages.READ_EXPRESSION, text.encode() + b"?" * 1000)
+
+
+def known(told: Told, most: int = BOUND, most_a_tenant: int = BOUND // 2) -> KnownScripts:
+    told.texts = Everything()
+    return KnownScripts(told, "0", most, most_a_tenant)  # type: ignore[arg-type]
+
+
+async def read_one(
+    scripts: KnownScripts, text: str, tenant: str = "a", kind: bytes = SCRIPT, runtime: str = "default"
+) -> Reading:
+    return (await scripts.read([(kind, text)], runtime, tenant, False))[0]
+
+
+def texts_of(jobs: Iterable[Job]) -> list[list[str]]:
+    return [[text.decode() for text in job.fields[1::2]] for job in jobs]
+
+
+async def test_a_script_is_read_once_for_each_tenant_and_runtime():
+    told = Told({})
+    scripts = known(told)
+    first = await read_one(scripts, "x")
+    assert (first.kind, first.code[:1]) == (Kind.EXPRESSION, b"x")
+    assert await read_one(scripts, "x") is first
+    assert texts_of(told.jobs) == [["x"]]
+    for at, changed in enumerate([("x ", "a"), ("x", "b"), ("x", "a", LARGE_SCRIPT), ("x", "a", SCRIPT, "other")], 2):
+        assert await read_one(scripts, *changed) is not first
+        assert len(told.jobs) == at
+    assert [(job.tenant, job.key.runtime) for job in told.jobs[2:]] == [
+        ("b", "default"),
+        ("a", "default"),
+        ("a", "other"),
+    ]
+    found = await scripts.read([(SCRIPT, text) for text in ("y", "x", "y", "z")], "default", "a", False)
+    assert [each.code[:1] for each in found] == [b"y", b"x", b"y", b"z"]
+    assert texts_of(told.jobs[5:]) == [["y", "z"]]
+
+
+async def test_what_may_be_our_failure_is_not_kept():
+    told = Told({})
+    scripts = known(told)
+    bad = [Result(error="no zygote"), None]
+    told.before = lambda _job: bad.pop(0)
+    assert (await read_one(scripts, "x")).kind is Kind.UNREAD
+    assert (await read_one(scripts, "x")).kind is Kind.EXPRESSION
+    told.before = lambda _job: None
+    told.texts["no"] = read(messages.READ_INVALID, b"why")  # type: ignore[index]
+    assert [(await read_one(scripts, "no")).kind for _ in range(2)] == [Kind.INVALID] * 2
+    assert texts_of(told.jobs) == [["x"], ["x"], ["no"], ["no"]]
+
+
+async def test_what_is_kept_is_bounded_and_what_was_asked_for_last_stays():
+    told = Told({})
+    scripts = known(told)
+    size = (await read_one(scripts, "0")).size
+    assert size > 1000
+    room = BOUND // 2 // size
+    for at in range(1, room):
+        await read_one(scripts, str(at))
+    assert len(told.jobs) == room
+    await read_one(scripts, "0")
+    await read_one(scripts, "more")  # in the place of "1"
+    assert len(told.jobs) == room + 1
+    for text in ("0", "2", "more"):
+        await read_one(scripts, text)
+    assert len(told.jobs) == room + 1
+    await read_one(scripts, "1")
+    assert len(told.jobs) == room + 2
+    told.texts["large"] = read(messages.READ_EXPRESSION, b"?" * BOUND)  # type: ignore[index]
+    assert len((await read_one(scripts, "large")).code) == BOUND  # and nothing is kept but what came later
+    assert (await read_one(scripts, "after")) is (await read_one(scripts, "after"))
+
+
+async def test_a_full_store_takes_from_the_tenant_who_has_most():
+    told = Told({})
+    scripts = known(told, BOUND // 2, BOUND // 2)
+    mine = await read_one(scripts, "mine", "modest")
+    for at in range(50):
+        await read_one(scripts, str(at), "greedy")
+    assert await read_one(scripts, "mine", "modest") is mine
+    assert sum(scripts._kept._bytes.values()) <= BOUND // 2
+    assert scripts._kept._bytes == {
+        tenant: sum(each.size for each in shelf.values()) for tenant, shelf in scripts._kept._shelves.items()
+    }
+
+
+async def test_who_asks_at_the_same_time_waits_for_one_worker_and_may_leave():
+    told = Told({})
+    scripts = known(told)
+    first, second, third = [asyncio.create_task(read_one(scripts, "x")) for _ in range(3)]
+    both = asyncio.create_task(scripts.read([(SCRIPT, "y"), (SCRIPT, "x")], "default", "a", False))
+    urgent = asyncio.create_task(scripts.read([(SCRIPT, "x")], "default", "a", True))
+    await asyncio.sleep(0)
+    first.cancel()
+    third.cancel()
+    found = await second
+    assert (await both)[1] is found
+    assert (await urgent)[0] is not found  # what somebody waits for does not wait for bulk work
+    assert (first.cancelled(), third.cancelled()) == (True, True)
+    assert sorted(texts_of(told.jobs)) == [["x"], ["x"], ["y"]]
+    assert not scripts._under_way
+
+
+async def test_what_nobody_waits_for_any_more_ends():
+    told, begun, ended = Told({}), asyncio.Event(), asyncio.Event()
+
+    async def hang(_job: Job) -> Result:
+        begun.set()
+        try:
+            await asyncio.sleep(100)
+        finally:
+            ended.set()
+        raise AssertionError
+
+    scripts = known(told)
+    run, told.run = told.run, hang  # type: ignore[method-assign]
+    waiting = [asyncio.create_task(read_one(scripts, "x")) for _ in range(2)]
+    await begun.wait()
+    waiting[0].cancel()
+    await asyncio.wait(waiting, timeout=0.01)
+    assert not ended.is_set()
+    waiting[1].cancel()
+    told.run = run  # type: ignore[method-assign]
+    await asyncio.wait(waiting)
+    found = await read_one(scripts, "x")  # begun anew, not waited for in vain
+    assert (found.kind, len(told.jobs), ended.is_set()) == (Kind.EXPRESSION, 1, True)
+
+
+async def test_who_waits_with_another_does_not_hang_on_what_that_one_takes():
+    class Full(Outlet):
+        is_full = True
+
+    told, outlets = Told({}), []
+
+    def note(_job: Job) -> None:
+        outlets.append(current_outlet.get())
+
+    told.before = note
+    scripts = known(told)
+    token = current_outlet.set(Full())
+    await read_one(scripts, "x")
+    assert isinstance(current_outlet.get(), Full)
+    current_outlet.reset(token)
+    assert outlets == [None]
+
+
+async def test_hashing_many_texts_lets_others_have_a_turn(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(known_scripts, "_AT_ONCE", 1)
+    scripts, turns = known(Told({})), 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    await known_scripts._keys([(SCRIPT, f"text {at}") for at in range(20)], "default", "a")
+    assert turns >= 19
+    counting.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await counting
+    assert not scripts._under_way
+
+
+# ---- with workers ----------------------------------------------------------------------------------------------------
+
+LARGE = "DATA = [" + "(1, 'two'), " * 600 + "]\n"
+CHECKS = """
+KEPT = ("a", 1.5)
+def check(candidate):
+    for each in DATA[:2]:
+        assert candidate(each) == list(each), candidate(KEPT)
+
+check(candidate)
+"""
+RIGHT, WRONG = "def f(x):\n    return list(x)", "def f(x):\n    return x"
+# What a program may try, so that the next sample is judged by other code: none of it is anywhere near that.
+POISONS = (
+    "import marshal, sys, builtins\n"
+    "marshal.loads = builtins.compile = builtins.exec = lambda *_: (lambda: 0).__code__\n"
+    "sys.modules['marshal'] = sys\nfor each in list(sys.modules.values()):\n"
+    "    for name in ('loaded', 'told', 'compile_text'):\n        if hasattr(each, name):\n"
+    "            setattr(each, name, lambda *_: compile('', '<check>', 'exec'))\n"
+    "def f(x):\n    x = list(x)\n    x[0] = 7\n    return x"
+)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("script", [CHECKS, LARGE + CHECKS], ids=["small", "large"])
+def test_every_sample_is_judged_by_the_same_script(native: Client, script: str):
+    """Whatever a program does, and whether its script was known."""
+    script = script if "DATA =" in script else "DATA = [(1, 'two'), (2, 'one')]" + script
+    samples = [RIGHT, POISONS, WRONG, "1 / 0", RIGHT, "def f(:", POISONS, RIGHT]
+    wanted = ["passed", "failed", "failed", "raised", "passed", "invalid", "failed", "passed"]
+    for _ in range(2):
+        for batch in (samples, samples[::-1]):
+            verdicts = native.check([Task(program, [ScriptCheck(script, "f")]) for program in batch])
+            told = [verdict.outcome for verdict in verdicts]
+            assert told == [Outcome[each.upper()] for each in (wanted if batch is samples else wanted[::-1])]
+    (known, other) = native.check(
+        [Task(WRONG, [ScriptCheck(text, "f")]) for text in (script, script.replace("list(", "tuple("))]
+    )
+    assert (known.exception.line, known.exception.message) == (
+        script.count("\n", 0, script.index("assert")) + 1,
+        "('a', 1.5)",
+    )
+    assert other.outcome is Outcome.PASSED
