@@ -26,6 +26,20 @@ def test_the_line_is_that_of_the_program_or_check():
     assert records.line_of(ValueError()) == 0
 
 
+def test_what_was_raised_is_told_as_texts_and_a_line():
+    raised = caught("def f():\n\n  1 / 0\nf()")
+    fields = frames.unpack(records.raised(b"", raised)[4:])
+    assert fields[2:5] == [b"ZeroDivisionError", b"division by zero", b"\3\0\0\0"]
+    trace = raised.__traceback__
+    assert trace is not None
+    assert trace.tb_next is not None
+    odd = raised.with_traceback(types.TracebackType(None, trace.tb_next.tb_frame, 0, -3))
+    for text in (8, type("Text", (str,), {})("text")):
+        assert frames.unpack(records.raised(b"", odd, text_of=lambda _, text=text: text)[4:])[3:5] == [
+            b"<no message>", bytes(4)
+        ]  # fmt: skip
+
+
 def test_what_is_out_of_memory():
     """Who raised it says the operation that did, at the end of the trace."""
     assert records.is_out_of_memory(caught("def f():\n  return [0] * (1 << 60)\nf()"))

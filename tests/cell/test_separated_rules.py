@@ -104,6 +104,7 @@ def test_what_an_object_may_say_it_is_of(known_errors: None, text: str, cls: typ
 def test_the_test_may_name_any_class_to_a_candidate(known_errors: None):
     assert classes.stand_in("collections:OrderedDict", is_test=False) is collections.OrderedDict
     assert classes.stand_in("builtins:KeyboardInterrupt", is_test=False) is None
+    assert classes.stand_in("math:pi", is_test=False) is None
     assert classes.stands_for(collections.OrderedDict, is_given=True) == "collections:OrderedDict"
     assert classes.stands_for(type("OrderedDict", (), {"__module__": "collections"}), is_given=True) == ""
 

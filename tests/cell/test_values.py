@@ -208,3 +208,8 @@ def test_large_numbers_have_a_form_of_their_own():
     small = [canon(value)[:1] for value in (0, (1 << 63) - 1, -(1 << 63))]
     assert small == [b"i"] * 3
     assert [canon(value)[:1] for value in (1 << 63, -(1 << 63) - 1, 10**5_000)] == [b"I"] * 3
+
+
+def test_the_name_of_a_type_is_a_text_of_its_own():
+    name = type("Name", (str,), {})("A")
+    assert [canonical.type_name(type(each, (), {})()) for each in ("A" * 201, name)] == ["A" * 200, "?"]

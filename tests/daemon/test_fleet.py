@@ -95,6 +95,7 @@ async def test_of_a_pair_that_failed_both_halves_did():
         pair = job(partner=job(is_partner=True))
         work = asyncio.ensure_future(daemon.scheduler.run_pair(pair))
         await settle()
+        assert pair.partner.on_over is not None, "what the test's half cost is paid for, too"  # type: ignore[union-attr]
         daemon.zygotes[0].end(result)
         if not result.error:
             await settle()
@@ -107,6 +108,19 @@ async def test_of_a_pair_that_failed_both_halves_did():
 # ---- wall time that may be the host's ------------------------------------------------
 
 UNSURE = Result(facts=Exit(9, killed=messages.KILLED_UNSURE))
+
+
+@pytest.mark.parametrize(("charged_ns", "paid_ns"), [(None, 907), (675, 682)])
+async def test_a_tenant_pays_for_its_share_of_a_worker(charged_ns, paid_ns: int, monkeypatch: pytest.MonkeyPatch):
+    daemon, paid = await Daemon().open(), list[int]()
+    monkeypatch.setattr(daemon.scheduler._queue, "done", lambda _job, cpu_ns: paid.append(cpu_ns))
+    daemon.scheduler._over(job(spent_ns=7), Result(facts=Exit(cpu_ns=900), charged_ns=charged_ns))
+    assert paid == [paid_ns]
+
+
+def test_only_what_is_unsure_of_a_pair_is_decided():
+    first, second = starvation.decided([DONE, UNSURE], 1 << 20)
+    assert (first, second.facts.killed) == (DONE, messages.KILLED_WALL)
 
 
 def test_only_such_an_end_of_a_worker_is_unsure():

@@ -6,10 +6,11 @@ import hashlib
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from cruxboxd.settings.config import Config, ConfigError
-from cruxboxd.tenancy.identity import Identity, Shown, Unidentified, WatchedFiles, make_token
+from cruxboxd.tenancy.identity import Identity, Shown, Unidentified, WatchedFiles, make_token, shown_by
 from cruxboxd.tenancy.tenants import EVERYBODY, Tenant, read_tenants
 
 
@@ -111,6 +112,27 @@ def test_a_server_that_asks_nobody_takes_everybody_for_one():
     identity = Identity(Config(workers=1))
     assert not identity.is_required
     assert identity.tenant_of(Shown("Bearer x", ("alice",))) == EVERYBODY
+
+
+def test_a_caller_shows_a_header_and_the_names_of_its_certificate():
+    context = SimpleNamespace(
+        auth_context=lambda: {"x509_common_name": [b"a"], "x509_subject_alternative_name": [b"b"]}
+    )
+    bare = SimpleNamespace(auth_context=dict)
+    assert shown_by(context, [("other", "x"), ("authorization", "Bearer t")]) == Shown("Bearer t", ("a", "b"))  # type: ignore[arg-type]
+    assert shown_by(bare, [("other", "x")]) == Shown(None, ())  # type: ignore[arg-type]
+
+
+def test_a_new_tokens_file_counts(tmp_path, monkeypatch):
+    path = tmp_path / "tokens"
+    path.write_text(f'[tenants.a]\ntokens = ["{hashed("t")}"]')
+    identity = Identity(Config(workers=1, tokens=str(path)))
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 9)
+    assert not identity._files.changed()
+    path.write_text(f'[tenants.other]\ntokens = ["{hashed("t")}"]')
+    now += 9
+    assert identity._files.changed()
 
 
 def test_files_are_looked_at_once_a_second_and_never_half_replaced(tmp_path, monkeypatch):
