@@ -12,15 +12,17 @@ from interpreters import SANDBOX
 
 # One line for each case that is read: the results, or what was raised.
 RUN = """
-import json, os, sys, unittest, doctest, pytest
+import contextlib, json, os, sys, unittest, doctest, pytest
 from cruxcell.jobs import pytest_suite, suites
 
 def results(framework, program, script):
     suite = suites.open_suite(framework, script)
+    code = compile(suite.code, "<check>", "exec")
+    suite.is_beside(code, contextlib.nullcontext())
     exec(program, suite.namespace)
     suite.begin()
     if not suite.is_whole:
-        exec(suite.code, suite.namespace)
+        exec(code, suite.namespace)
     found = suite.run()
     return found and [(letter.decode(), name, text) for letter, name, text in found.all]
 
@@ -51,6 +53,12 @@ def case(body: str, more: str = "") -> str:
 
 
 SUM = "self.assertEqual(add(1, 1), 2)"
+ENDS = (
+    "import functools, unittest\nE = unittest.case._ShouldStop\nclass S(unittest.SkipTest): pass\n"
+    "@unittest.skip('no')\ndef skipped(): pass\n@functools.lru_cache(None)\ndef stop(error):\n    raise error\n"
+    "def add(a, b):\n    if not a:\n        return 0\n    %s\n"
+)
+BIND = "import unittest, sys\n%s\n" + LESS
 PASSES, NO_SUM = ["p", "T.test", ""], [["f", "T.test", "0 != 2"]]
 RUNNER = "unittest.TextTestRunner(stream=open('/dev/null', 'w')).run(unittest.defaultTestLoader.%s(%s))\n"
 OWN = RUNNER % ("loadTestsFromTestCase", "T")
@@ -69,6 +77,44 @@ UNITTEST: dict[str, Any] = {
     "a class of the program's": (LESS + case("pass").replace("T(", "Mine("), case(SUM), NO_SUM),
     "load_tests of the program's": (
         LESS + "import unittest\ndef load_tests(*asked):\n    return unittest.TestSuite()\n", case(SUM), NO_SUM,
+    ),
+    "names anew": (BIND % "unittest.case.SkipTest = unittest.case._ShouldStop = Exception", case(SUM), NO_SUM),
+    "suites anew": (BIND % "unittest.suite.BaseTestSuite.run = lambda self, result: result", case(SUM), NO_SUM),
+    "a name more": (BIND % "unittest.TestCase.__unittest_expecting_failure__ = True", case(SUM), NO_SUM),
+    "code anew": (
+        BIND % "unittest.TestCase.assertEqual.__code__ = (lambda self, a, b, msg=None: None).__code__",
+        case(SUM), NO_SUM,
+    ),
+    "another unittest": (
+        BIND % "sys.modules['unittest'] = type(sys)('u')\nsys.modules['unittest'].TestCase = object", case(SUM), NO_SUM,
+    ),
+    "tests of the program's, run by it": (
+        "import unittest\nclass Mine(unittest.TestCase):\n    def test(self): pass\nunittest.main()\n" + LESS,
+        case(SUM), NO_SUM,
+    ),
+    # A program does not end a test well by what unittest takes for a signal.
+    "skipped by the program": (ENDS % "raise S", case(SUM), [["e", "T.test", "the program raised S"]]),
+    "stopped by the program": (ENDS % "stop(E)", case(SUM), [["e", "T.test", "the program raised _ShouldStop"]]),
+    "skipped by another case": (
+        ENDS % "unittest.TestCase().skipTest('no')", case(SUM), [["e", "T.test", "the program raised SkipTest"]],
+    ),
+    "the skip of another case": (
+        ENDS % "" + "    pass\nadd = unittest.TestCase().skipTest\n", case("add(1)"),
+        [["e", "T.test", "the program raised SkipTest"]],
+    ),
+    "skipped by what the program decorates": (
+        ENDS % "" + "    pass\nadd = skipped\n", case("add()"), [["e", "T.test", "the program raised SkipTest"]],
+    ),
+    "a sub-test that the program stops": (
+        ENDS % "raise E", SUBS % SUM, [["e", f"T.test (n={n})", "the program raised _ShouldStop"] for n in (1, 2)],
+    ),
+    "skipped by the script": (
+        ADD, case("from contextlib import ExitStack\n        with ExitStack():\n            later()",
+                  "def later(): raise unittest.SkipTest('later')\n"), [["s", "T.test", "later"]],
+    ),
+    "sub-tests of what is expected to fail": (
+        LESS, (SUBS % SUM).replace("    def", "    @unittest.expectedFailure\n    def"),
+        [["s", "T.test", "failed, as the suite expects"]],
     ),
     # Which classes there are, each once.
     "what is no case": (ADD, case(SUM, "x = 1\nclass Other:\n    def test(self): pass\n"), [PASSES]),
@@ -92,7 +138,7 @@ UNITTEST: dict[str, Any] = {
         "def load_tests(loader, tests, pattern):\n    return unittest.TestSuite([T('other')])\n",
         [["p", "T.other", ""]],
     ),
-    # A runner of the script's own is watched; what the script runs itself it looks at.
+    # What the script runs by itself is watched; what a test runs, that test looks at.
     "a runner": (ADD, case(SUM, OWN), [PASSES]),
     "a runner, a failure": (LESS, case(SUM, OWN), [["f", "T.test", ""]]),
     "a runner, an error": (RAISES, case(SUM, OWN), [["e", "T.test", ""]]),
@@ -101,8 +147,11 @@ UNITTEST: dict[str, Any] = {
         KEY, case(SUM, "try:\n    " + OWN + "except KeyboardInterrupt: pass\n"), [["e", "T.test", ""]],
     ),
     "a case within a runner": (ADD, INNER + case("assert I('test').run().failures", OWN), [PASSES]),
-    "a case with a result": (
-        LESS, case(SUM, "r = unittest.TestResult()\nT('test').run(r)\nassert r.failures\n"), [],
+    "a case with a result": (LESS, case(SUM, "T('test').run(unittest.TestResult())\n"), [["f", "T.test", ""]]),
+    "a case without one": (LESS, case(SUM, "T('test')()\n"), [["f", "T.test", ""]]),
+    "a suite with a result": (
+        ADD, case(SUM, SET_UP + "unittest.defaultTestLoader.loadTestsFromTestCase(T).run(unittest.TestResult())\n"),
+        [[*BAD_SET_UP, ""], [*BAD_SET_UP, "division by zero"]],
     ),
     # What became of each.
     "a set-up": (ADD, case(SUM, SET_UP), [[*BAD_SET_UP, "division by zero"]]),
@@ -180,6 +229,10 @@ DOCTEST: dict[str, Any] = {
     "what is skipped is not run": (ADD, ">>> x = 1\n>>> x = 2  # doctest: +SKIP\n>>> x\n1\n", [
         ["s", "line 2", ""], ["p", "line 3", ""],
     ]),
+    "the checker anew": (
+        "import doctest\ndoctest.OutputChecker.check_output = lambda *asked: True\n" + LESS, ">>> add(1, 1)\n2\n",
+        [["f", "line 1", "got 0\n"]],
+    ),
     "an end within an example": ("def add(a, b):\n    raise SystemExit(0)", ">>> add(1, 1)\n2\n", "SystemExit: 0"),
 }  # fmt: skip
 
@@ -192,6 +245,13 @@ PYTEST: dict[str, Any] = {
     "failed": (LESS, IS_TWO, [["f", "test", "AssertionError"]]),
     "an error": (RAISES, IS_TWO, [["e", "test", "ValueError: no"]]),
     "none": (ADD, "x = 1", []),
+    "tests of the program's": (IS_TWO + ADD, "assert add(1, 1) == 2\nclass Test:\n    test = staticmethod(test)\n", [
+        ["p", "Test::test", ""],
+    ]),
+    "cases of unittest's": (ADD, case(SUM + "; self.assertRaises(TypeError, add, 1, '')"), [["p", "T::test", ""]]),
+    "logs": (ADD, "import logging\ndef test(caplog):\n    logging.error('no')\n    assert 'no' in caplog.text\n", [
+        ["p", "test", ""],
+    ]),
     "skipped": (ADD, "import pytest\n@pytest.mark.skip\ndef test(): pass\n", [["s", "test", ""]]),
     "skipped within": (ADD, "import pytest\ndef test():\n    pytest.skip()\n", [["s", "test", ""]]),
     "an assertion of a fixture": (ADD, FIXTURE % "assert add(1, 1) == 3", [["e", "test", "AssertionError"]]),

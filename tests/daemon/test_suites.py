@@ -117,6 +117,13 @@ NEVER = {
         "unittest",
         "FAILED",
     ),
+    "a script that has itself skipped": (WRONG, "import unittest\nraise unittest.SkipTest\n", "unittest", "INVALID"),
+    "a result that nobody looks at": (
+        WRONG,
+        CASES + "\nunittest.defaultTestLoader.loadTestsFromTestCase(TestAdd).run(unittest.TestResult())\n",
+        "",
+        "FAILED",
+    ),
     "no examples": (RIGHT, "nothing here", "doctest", "INVALID"),
     "an unknown framework": (RIGHT, "x = 1", "nose", "INVALID"),
 }
@@ -151,6 +158,14 @@ ALWAYS = {
 def test_a_right_program_passes(native: Client, name: str, require: Assurance | None):
     verdict = ask(native, RIGHT, ALWAYS[name], "", require_assurance=require)
     assert verdict.outcome is Outcome.PASSED, verdict
+
+
+def test_an_event_loop_that_only_unittest_names(native: Client):
+    script = (
+        "import unittest\nclass T(unittest.IsolatedAsyncioTestCase):\n    async def test(self):\n"
+        "        self.assertEqual(add(1, 1), 2)\n"
+    )
+    assert ask(native, RIGHT, script).outcome is Outcome.PASSED
 
 
 def test_too_many_tests(native: Client):
@@ -222,7 +237,10 @@ def test_pytest(with_pytest: Client):
     assert right.outcome is Outcome.PASSED, right
     assert [test.name for test in right.tests] == ["test_add[1]", "test_add[2]", "TestMore::test_raises"]
     assert (wrong.outcome, wrong.tests[0].outcome) == (Outcome.FAILED, Ended.FAILED), wrong
-    assert ask(with_pytest, RIGHT, "x = 1", "pytest").outcome is Outcome.INVALID
+    for script in ("x = 1", "import pytest\npytest.importorskip('no_such_module')\n" + PYTEST):
+        assert ask(with_pytest, RIGHT, script, "pytest").outcome is Outcome.INVALID
+    theirs = "def test_zero(n):\n    return add(n, 0) == n\n"  # of the program, no test
+    assert ask(with_pytest, RIGHT + theirs, PYTEST + "test_zero(1)\n", "pytest").outcome is Outcome.PASSED
 
 
 BROKEN_OFF = {

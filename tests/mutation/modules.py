@@ -110,9 +110,11 @@ TESTS = {
     "cruxcell/jobs/separated/test.py": [
         "cell/test_separated_exchange.py", "cell/test_separated_names.py", *_PAIRS,
     ],
+    "cruxcell/jobs/kept.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/jobs/pytest_suite.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/jobs/suite_base.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/jobs/suites.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
+    "cruxcell/jobs/unittest_suite.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/protocol/frames.py": [
         "cell/test_frames.py", "cell/test_link.py", "cell/test_frames_native.py", "mutation/pairs.py",
     ],

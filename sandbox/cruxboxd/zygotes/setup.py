@@ -25,7 +25,7 @@ class ZygoteKey:
 
 
 # A text that imports something and holds one of these words may start threads, or runs an event loop.
-_THREAD_WORDS = (b"thread", b"concurrent", b"asyncio")
+_THREAD_WORDS = (b"thread", b"concurrent", b"asyncio", b"Asyncio")
 
 
 # What a text holds that works with files, beside `open(`, which needs no import.

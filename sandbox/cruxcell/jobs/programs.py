@@ -187,6 +187,7 @@ def run_script(context, fields):
         else:
             _import_what_makes_code(source + script)
             guard.raise_it()
+            suite.is_beside(test, guard)
             _run_both(context, program, test, suite, fields[3].decode())
             steps, results = context.steps(), suite.run()
     except BaseException as error:

@@ -25,10 +25,11 @@ class PytestSuite(Suite):
             raise Invalid("framework is pytest, which this runtime does not have; `cruxbox runtimes` lists what each "
                           "one has, --runtime NAME and --python PATH choose another") from None  # fmt: skip
         self._pytest = pytest
+        self.skips = (pytest.skip.Exception, __import__("unittest").SkipTest)
 
     def run(self):
         # type: () -> Results | None
-        plugin = _plugin(self._pytest, self.module, self.results)
+        notes = _plugin(self._pytest, self.module, self.results, self._not_mine)
         out = sys.stdout
         # Pytest looks for its configuration in folders that a worker may not look at.
         import pathlib
@@ -40,21 +41,33 @@ class PytestSuite(Suite):
             )
         )
         options = [os.__file__, "-s", "--noconftest", "-p", "no:cacheprovider"]
-        for name in ("terminal", "faulthandler", "junitxml", "pastebin", "doctest", "debugging", "stepwise", "logging",
-                     "threadexception", "unraisableexception"):  # fmt: skip
-            options += ["-p", "no:" + name]
+        for name, fixture in _PLUGINS:
+            if not fixture or fixture not in self.code:
+                options += ["-p", "no:" + name]
+        if "caplog" in self.code:
+            from _pytest import logging as plugin
+
+            # Which would be on /dev/null, and that cannot be opened.
+            names = vars(plugin)
+            names["_FileHandler"] = lambda *_file, **_how: names["logging"].NullHandler()
         os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
         vars(os)["chdir"] = leave  # back to where it began, which a worker never left
         try:
-            code = int(self._pytest.main(options, plugins=[plugin]))
+            code = int(self._pytest.main(options, plugins=[notes]))
         finally:
             sys.stdout = out
-        for name in plugin.unfinished:
+        for name in notes.unfinished:
             self.results.add(ERROR, name, "was begun, or was to be, and has no result")
         if code not in _AT_ITS_END:
             self.results.add(ERROR, "", "the run of the suite was broken off (pytest's exit code %d)" % code)
         return self.results
 
+
+# Plugins of pytest's that a suite does without, each unless it names what the plugin offers.
+_PLUGINS = (
+    ("terminal", ""), ("faulthandler", ""), ("junitxml", "record_"), ("pastebin", ""), ("doctest", "doctest_namespace"),
+    ("debugging", ""), ("stepwise", ""), ("logging", "caplog"), ("threadexception", ""), ("unraisableexception", ""),
+)  # fmt: skip
 
 # With which codes pytest comes to its end: all passed, some failed, there were none. Others (it was interrupted, it
 # failed by itself) a candidate can bring about, by an error that pytest takes for a key pressed.
@@ -67,10 +80,10 @@ def _pytest_name(item):
     return item.nodeid.partition("::")[2]  # type: ignore[no-any-return]
 
 
-def _plugin(pytest, module, results):  # noqa: C901 - the methods of classes whose bases are imported late
-    # type: (Any, Any, Results) -> Any
+def _plugin(pytest, module, results, not_mine):  # noqa: C901 - the methods of classes whose bases are imported late
+    # type: (Any, Any, Results, frozenset[int]) -> Any
     """What collects the tests of a module that is no file, and notes what becomes of them; `unfinished` are the names
-    of those of which nothing is known yet."""
+    of those of which nothing is known yet. What is in the module and `not_mine` is the program's, and no test."""
 
     class Module(pytest.Module):  # type: ignore[misc]
         def _getobj(self):
@@ -81,6 +94,19 @@ def _plugin(pytest, module, results):  # noqa: C901 - the methods of classes who
         def __init__(self):
             # type: () -> None
             self.unfinished = {}  # type: dict[str, None]
+
+        @staticmethod
+        def pytest_addoption(parser):
+            # type: (Any) -> None
+            """Of the plugin for debugging, without which pytest runs no case of unittest's."""
+            parser.addoption("--trace", action="store_true")
+            parser.addoption("--pdb", dest="usepdb", action="store_true")
+
+        @staticmethod
+        @pytest.hookimpl(tryfirst=True)  # type: ignore[untyped-decorator]
+        def pytest_pycollect_makeitem(collector, obj):
+            # type: (Any, Any) -> list[Any] | None
+            return [] if type(collector) is Module and id(obj) in not_mine else None
 
         def pytest_collection(self, session):
             # type: (Any) -> bool

@@ -43,6 +43,7 @@ class Suite:
     """
 
     is_whole = False
+    skips = ()  # type: tuple[type[BaseException], ...]  # what a script raises to have itself skipped
 
     def __init__(self, source):
         # type: (str) -> None
@@ -51,12 +52,26 @@ class Suite:
         self.namespace = module_namespace(MAIN)  # so that what it guards by being the main module runs
         self.module = sys.modules[MAIN]
         self._not_mine = frozenset()  # type: frozenset[int]
+        self.codes = []  # type: list[Any]  # of the script, where a program is in the same process
+        self.guard = None  # type: Any  # which is then to be lowered while frames are looked at
 
     def begin(self):
         # type: () -> None
         """The script is about to run; what stands in its namespace by now is the program's."""
         sys.modules[MAIN] = self.module
         self._not_mine = frozenset(map(id, self.namespace.values()))
+
+    def is_beside(self, script, guard):
+        # type: (Any, Any) -> None
+        """A program runs in the same process as `script`, under this guard."""
+        self.codes, self.guard = [script], guard
+        for code in self.codes:
+            self.codes += [each for each in code.co_consts if type(each) is type(script)]
+
+    def skip(self, error):
+        # type: (BaseException) -> None
+        """The script has had itself skipped, before any test."""
+        self.results.add(SKIPPED, "", error)
 
     def _mine(self):
         # type: () -> list[Any]

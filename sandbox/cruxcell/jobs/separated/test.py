@@ -79,15 +79,24 @@ def run_test(context, fields):
     try:
         _TestLink(context, suite.namespace).provide(script, suite.code, fields[1].decode())
         suite.begin()
-        if not suite.is_whole:
-            _run_script(script, suite.namespace)
-        results = suite.run()
+        results = _run_suite(script, suite)
     except BaseException as error:
         context.send_raised(error)
     else:
         if results is not None:
             context.send(results.record())
         context.send(records.ended(context.numbers(), *context.output()))
+
+
+def _run_suite(script, suite):
+    # type: (CodeType, Any) -> Any
+    try:
+        if not suite.is_whole:
+            _run_script(script, suite.namespace)
+    except suite.skips as error:  # which no exception of the candidate's is
+        suite.skip(error)
+        return suite.results
+    return suite.run()
 
 
 def _run_script(script, namespace):
