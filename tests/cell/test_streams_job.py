@@ -128,6 +128,6 @@ def test_streams_look_like_those_of_a_process():
     context = StreamsContext(RULE)
     context.output_limit = 1000
     said = run(seen, "", context=context)[1]
-    names = "(0, 'r', 'utf-8', 'surrogateescape', False) (1, 'w', 'utf-8', 'surrogateescape', False)"
-    assert names + " (2, 'w', 'utf-8', 'backslashreplace', True) False/|" in said
+    names = "('<stdin>', 'r', 'utf-8', 'surrogateescape', False) ('<stdout>', 'w', 'utf-8', 'surrogateescape', False)"
+    assert names + " ('<stderr>', 'w', 'utf-8', 'backslashreplace', True) False/|" in said
     assert (sys.stdin, sys.stdout, sys.stderr) == before

@@ -20,6 +20,11 @@ RUNS = {
     "import sys\nprint(1, flush=True)\ndel sys.stdout": (0, "1\n", None),
     "import atexit, sys\natexit.register(sys.exit, 3)\nprint(1)": (0, "1\n", None),
     "import sys\nclass Odd(int):\n    def __and__(self, other):\n        return 0\nsys.exit(Odd(3))": (3, "", None),
+    # What cannot be written at the end is the interpreter's status 120, whatever the program's own was.
+    "import os, sys\nprint(1)\nos.close(1)\nsys.exit(3)": (120, "", None),
+    "import os\nprint(1)\nos.close(1)\n1 / 0": (120, "", "ZeroDivisionError"),
+    "import os, sys\nsys.stderr.write('x')\nos.close(2)": (120, "", None),
+    "import sys\nprint(sys.stdin.name, sys.stderr.name)\nsys.stdout.close()": (0, "<stdin> <stderr>\n", None),
     "class Odd(SystemExit):\n    def __getattribute__(self, name):\n        1 / 0\nraise Odd(3)": (1, "", None),
 }
 
@@ -33,10 +38,11 @@ def test_a_run_is_executed_and_never_passes(native: Client, runtime: str):
         assert verdict.passed is False
 
 
-def test_a_run_shows_its_traceback(native: Client):
-    (verdict,) = native.check([Task("def f():\n    raise KeyError(3)\nf()", [RunCheck()])])
+@pytest.mark.parametrize("runtime", tested_runtimes())
+def test_a_run_shows_its_traceback(native: Client, runtime: str):
+    (verdict,) = native.check([Task("def f():\n    raise KeyError(3)\nf()", [RunCheck()], runtime=runtime)])
     assert verdict.stderr.splitlines()[0] == "Traceback (most recent call last):"
-    assert 'File "<program>", line 3, in <module>' in verdict.stderr
+    assert 'File "<program>", line 3, in <module>\n    f()\n' in verdict.stderr
     assert verdict.stderr.endswith("KeyError: 3\n")
     assert "cruxcell" not in verdict.stderr
 

@@ -28,7 +28,9 @@ def _open_streams():
     sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", newline="\n", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
     for name in ("stdin", "stdout", "stderr"):
-        setattr(sys, "__%s__" % name, getattr(sys, name))
+        stream = getattr(sys, name)
+        stream.buffer.raw.name = "<%s>" % name
+        setattr(sys, "__%s__" % name, stream)
 
 
 # What is done once a program has come to its end: (module, function).
@@ -40,39 +42,52 @@ def run_stdio(context, fields, at_the_end=_AT_THE_END):
     """fields: flags, program. Input is a pipe; output goes to memory files that the daemon reads afterwards."""
     is_run = STDIO_FLAGS.unpack(fields[0])[0] & RUN_ONLY
     try:
-        program = compile_text(fields[1].decode("utf-8", "surrogatepass"), PROGRAM, "exec")
+        source = fields[1].decode("utf-8", "surrogatepass")
+        program = compile_text(source, PROGRAM, "exec")
     except Invalid as error:
         context.refuse("the program: %s" % error)
         return
-    context.start(messages.DIRECT, 2)
+    context.start(messages.DIRECT, 3)
     _open_streams()
     if b"/dev/std" in fields[1]:
         devices.install()
     if b"RLIMIT_STACK" in fields[1]:
         stack_limit.install()
+    if b"traceback" in fields[1]:
+        _show_lines_of(source)
     sys.argv = ["program.py", *context.arguments]
+    raised, status, steps = _outcome_of(context, program, at_the_end, source if is_run else None)
+    if raised is None or (issubclass(type(raised), SystemExit) and (is_run or not status)):
+        context.send(records.ended(context.numbers(0, steps)))
+    else:
+        context.send_raised(raised, steps)
+    if is_run:
+        context.finish(status)
+
+
+def _outcome_of(context, program, at_the_end, source):
+    # type: (JobContext, CodeType, tuple[tuple[str, str], ...], str | None) -> tuple[BaseException | None, int, int]
+    """Run it; what it raised, its exit status, its steps. That its output cannot be written is an exception. Where the
+    program is run as Python does, its `source` is there: that is the interpreter's status, and a traceback is shown."""
+    is_run = source is not None
+    raised = None  # type: BaseException | None
     steps = status = 0
     try:
         try:
             _run_to_its_end(context, program, at_the_end)
         finally:
             steps = context.steps()
-            flush()
-    except SystemExit as error:
-        status = status_of(error)
-        if is_run or not status:
-            context.send(records.ended(context.numbers(0, steps)))
-        else:
-            context.send_raised(error, steps)
+            if not is_run:
+                flush()
     except BaseException as error:
-        status = 1
-        if is_run:
-            _show(error)
-        context.send_raised(error, steps)
-    else:
-        context.send(records.ended(context.numbers(0, steps)))
-    if is_run:
-        context.finish(status)
+        raised, status = error, 1
+        if issubclass(type(error), SystemExit):
+            status = status_of(error)
+        elif source is not None:
+            _show(error, source)
+    if is_run and not _flush_each():
+        status = _NOT_FLUSHED
+    return raised, status, steps
 
 
 def flush():
@@ -84,8 +99,35 @@ def flush():
             stream.flush()
 
 
+_NOT_FLUSHED = 120  # the interpreter's exit status where what was printed last cannot be written
+
+
+def _flush_each():
+    # type: () -> bool
+    """The same where it is no failure that a stream cannot be flushed: whether the program's own could be."""
+    is_flushed = True
+    for name in ("stdout", "stderr", "__stdout__", "__stderr__"):
+        stream = getattr(sys, name, None)
+        try:
+            if stream is not None and not getattr(stream, "closed", False):
+                stream.flush()
+        except BaseException as error:
+            if name == "stdout":
+                _show_ignored(stream, error)
+            is_flushed = is_flushed and name.startswith("__")
+    return is_flushed
+
+
+def _show_ignored(stream, error):
+    # type: (Any, BaseException) -> None
+    try:
+        print("Exception ignored in: %r\n%s: %s" % (stream, type(error).__name__, error), file=sys.stderr, flush=True)
+    except BaseException:
+        pass
+
+
 def status_of(error):
-    # type: (SystemExit) -> int
+    # type: (Any) -> int
     """The exit status the interpreter makes of what a SystemExit holds: what is no number, it prints."""
     try:
         code = error.code  # type: Any
@@ -103,18 +145,42 @@ def status_of(error):
     return 1
 
 
-def _show(error):
-    # type: (BaseException) -> None
+def _show_lines_of(source):
+    # type: (str) -> None
+    """Tracebacks that Python's own module makes have the program's lines, as those of a file."""
+    try:
+        import linecache
+
+        lines = [line + "\n" for line in source.split("\n")]
+        linecache.cache[PROGRAM] = (len(source), None, lines, PROGRAM)
+    except BaseException:
+        pass
+
+
+def _show(error, source):
+    # type: (BaseException, str) -> None
     """A traceback on standard error, as the interpreter prints it; it begins with the program's own frame."""
     trace = records.traceback_of(error)
     while trace is not None and trace.tb_frame.f_code.co_filename != PROGRAM:
         trace = trace.tb_next
     try:
         records.set_traceback(error, trace)
-        sys.excepthook(type(error), error, trace)
+        if sys.excepthook is not _EXCEPTHOOK or not _show_with_lines(error, trace, source):
+            sys.excepthook(type(error), error, trace)
         sys.stderr.flush()
     except BaseException:
         pass
+
+
+def _show_with_lines(error, trace, source):
+    # type: (BaseException, Any, str) -> bool
+    """Whether Python's own module could show it: the interpreter has no file in which to look for the lines."""
+    try:
+        _show_lines_of(source)
+        __import__("traceback").print_exception(type(error), error, trace)  # only here: it is large
+    except BaseException:
+        return False
+    return True
 
 
 def _run_to_its_end(context, program, at_the_end):
@@ -156,6 +222,7 @@ def _let_go(namespace):
     gc.collect()
 
 
+_EXCEPTHOOK = sys.excepthook
 _HARNESS = __file__.rpartition("/jobs/")[0] + "/"
 _LONGEST_CODEC = 30  # characters of a codec's name
 _FOLDER_OF_A_SCRIPT = os.__file__.rpartition("/")[0] + "/json"

@@ -110,7 +110,7 @@ _PIPE_BLOCK = os.sysconf("SC_PAGESIZE")
 
 
 class _In(_io.BytesIO):
-    name = 0
+    name = "<stdin>"
 
     def seekable(self):
         # type: () -> bool
@@ -118,11 +118,11 @@ class _In(_io.BytesIO):
 
 
 class _Out(_io.BytesIO):
-    name = 1
+    name = "<stdout>"
 
 
 class _Err(_io.BytesIO):
-    name = 2
+    name = "<stderr>"
 
 
 def _reader(data):
