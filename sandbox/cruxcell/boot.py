@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
+    from cruxcell.confinement.settings import Settings  # noqa: F401 - in type comments
     from cruxcell.native import Helper  # noqa: F401 - in type comments
 
 
@@ -69,38 +70,14 @@ def _prepare(setup, control):
     """Confine this process for good; gives the function that serves."""
     from cruxcell import native, seal, zygote
     from cruxcell.analysis import unknown
-    from cruxcell.confinement import confine, rlimits, scratch
-    from cruxcell.confinement.settings import Settings
+    from cruxcell.confinement import confine, rlimits
 
     helper = native.load(setup.pure, setup.native_folder)
-    sys.path[:] = setup.path
-    _quiet()
-    for name in setup.preload:
-        _import(name)
-    if setup.threads:
-        _prepare_for_threads()
-    _give_what_site_gives()
-    _seed_after_fork()
+    _load_what_programs_use(setup)
     _warm_up(helper)
     baseline = rlimits.address_space()
-    settings = Settings(
-        uid=setup.uid,
-        gid=setup.gid,
-        readable=setup.readable,
-        keep_fds=(0, 1, 2, *zygote.KEPT),
-        want_namespaces=setup.namespaces,
-        empty_dir=setup.empty_folder,
-        require=setup.require,
-        allow_degraded=setup.may_lack,
-        parent=os.getppid(),
-        scratch=setup.scratch_bytes > 0,
-    )
-    layers = confine.confine_zygote(helper, settings)
-    if setup.scratch_bytes:
-        os.environ.update(HOME=scratch.FOLDER, TMPDIR=scratch.FOLDER)
-    else:  # the file tree is not known to hold nothing else
-        _read_imports_without_stat()
-        _look_without_stat(setup)
+    layers = confine.confine_zygote(helper, _settings(setup))
+    _fit_the_file_tree(setup)
     watched = seal.entries() if helper.SEALS else []
     unknown.learn([entry[1] for entry in watched])
     _forget_the_harness()
@@ -123,6 +100,50 @@ def _prepare(setup, control):
     gc.disable()
     gc.freeze()
     return lambda: server.serve(frames.pack(ready))
+
+
+def _load_what_programs_use(setup):
+    # type: (_Setup) -> None
+    """Modules, and what a program finds in an interpreter that has been started as usual."""
+    sys.path[:] = setup.path
+    _quiet()
+    for name in setup.preload:
+        _import(name)
+    if setup.threads:
+        _prepare_for_threads()
+    _give_what_site_gives()
+    _seed_after_fork()
+
+
+def _settings(setup):
+    # type: (_Setup) -> Settings
+    from cruxcell.confinement.settings import Settings
+    from cruxcell.zygote import KEPT
+
+    return Settings(
+        uid=setup.uid,
+        gid=setup.gid,
+        readable=setup.readable,
+        keep_fds=(0, 1, 2, *KEPT),
+        want_namespaces=setup.namespaces,
+        empty_dir=setup.empty_folder,
+        require=setup.require,
+        allow_degraded=setup.may_lack,
+        parent=os.getppid(),
+        scratch=setup.scratch_bytes > 0,
+    )
+
+
+def _fit_the_file_tree(setup):
+    # type: (_Setup) -> None
+    """What programs ask about files goes by what this kind of zygote may do."""
+    from cruxcell.confinement import scratch
+
+    if setup.scratch_bytes:
+        os.environ.update(HOME=scratch.FOLDER, TMPDIR=scratch.FOLDER)
+    else:  # the file tree is not known to hold nothing else
+        _read_imports_without_stat()
+        _look_without_stat(setup)
 
 
 def place_descriptors(numbers):
