@@ -18,7 +18,7 @@ from cruxcell.jobs import pytest_suite, suites
 def results(framework, program, script):
     suite = suites.open_suite(framework, script)
     code = compile(suite.code, "<check>", "exec")
-    suite.is_beside(code, contextlib.nullcontext())
+    suite.is_compiled(code, contextlib.nullcontext())
     exec(program, suite.namespace)
     suite.begin()
     if not suite.is_whole:
@@ -104,6 +104,10 @@ UNITTEST: dict[str, Any] = {
     ),
     "skipped by what the program decorates": (
         ENDS % "" + "    pass\nadd = skipped\n", case("add()"), [["e", "T.test", "the program raised SkipTest"]],
+    ),
+    "a set-up that the program skips": (
+        ENDS % "raise S", case("pass", SET_UP.replace("1 / 0", "add(1, 1)")),
+        [["e", "setUpClass (__main__.T)", ""]],
     ),
     "a sub-test that the program stops": (
         ENDS % "raise E", SUBS % SUM, [["e", f"T.test (n={n})", "the program raised _ShouldStop"] for n in (1, 2)],

@@ -313,6 +313,16 @@ LOOKED_FOR = {
         "__name__ = 'no'\ndef add(a, b):\n    return 7\n",
         "def test():\n    assert add(1, 2) == 3\nif __name__ == '__main__':\n    test()\n",
     ),
+    "its own SkipTest": (
+        "def add(case, b):\n    case.skipTest('no')\n",
+        "import unittest\nclass T(unittest.TestCase):\n    def test(self):\n"
+        "        self.assertEqual(add(self, 2), 3)\n    def test_more(self): pass\n",
+    ),
+    "a SkipTest that the program has caught": (
+        "def add(call, b):\n    try:\n        call()\n    except Exception as error:\n        raise error\n",
+        "import unittest\ndef skip(): raise unittest.SkipTest\nclass T(unittest.TestCase):\n    def test(self):\n"
+        "        self.assertEqual(add(skip, 2), 3)\n    def test_more(self): pass\n",
+    ),
     "the set that is expected": (
         "class E:\n    def difference(self, other):\n        E.told = other\n        return set()\n"
         "    def __iter__(self):\n        return iter(getattr(E, 'told', ()))\ndef add(a, b):\n    return E()\n",

@@ -254,7 +254,7 @@ def run_script(context, fields):
         else:
             _import_what_makes_code(source + script)
             guard.raise_it()
-            suite.is_beside(test, guard)
+            suite.is_compiled(test, guard)
             _run_both(context, program, test, suite, fields[3].decode())
             steps, results = context.steps(), suite.run()
     except BaseException as error:

@@ -52,8 +52,8 @@ class Suite:
         self.namespace = module_namespace(MAIN)  # so that what it guards by being the main module runs
         self.module = sys.modules[MAIN]
         self._not_mine = frozenset()  # type: frozenset[int]
-        self.codes = []  # type: list[Any]  # of the script, where a program is in the same process
-        self.guard = None  # type: Any  # which is then to be lowered while frames are looked at
+        self.codes = []  # type: list[Any]  # of the script
+        self.guard = _NoGuard()  # type: Any  # which is to be lowered while frames are looked at
 
     def begin(self):
         # type: () -> None
@@ -61,10 +61,10 @@ class Suite:
         sys.modules[MAIN] = self.module
         self._not_mine = frozenset(map(id, self.namespace.values()))
 
-    def is_beside(self, script, guard):
+    def is_compiled(self, script, guard=None):
         # type: (Any, Any) -> None
-        """A program runs in the same process as `script`, under this guard."""
-        self.codes, self.guard = [script], guard
+        """`script` is the script's code; a program runs in the same process under this guard, if there is one."""
+        self.codes, self.guard = [script], self.guard if guard is None else guard
         for code in self.codes:
             self.codes += [each for each in code.co_consts if type(each) is type(script)]
 
@@ -76,6 +76,16 @@ class Suite:
     def _mine(self):
         # type: () -> list[Any]
         return [value for value in list(self.namespace.values()) if id(value) not in self._not_mine]
+
+
+class _NoGuard:
+    def __enter__(self):
+        # type: () -> None
+        pass
+
+    def __exit__(self, *_raised):
+        # type: (object) -> None
+        pass
 
 
 def leave(where):

@@ -43,10 +43,10 @@ class _Maybe(Suite):
         if self._unittest is not None:
             self._unittest.begin()
 
-    def is_beside(self, script, guard):
+    def is_compiled(self, script, guard=None):
         # type: (Any, Any) -> None
         if self._unittest is not None:
-            self._unittest.is_beside(script, guard)
+            self._unittest.is_compiled(script, guard)
 
     def skip(self, error):
         # type: (BaseException) -> None

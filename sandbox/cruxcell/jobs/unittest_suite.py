@@ -88,11 +88,17 @@ class UnittestSuite(Suite):
 
     def _tell_skips_apart(self, unittest):
         # type: (Any) -> None
-        """A test ends well by what unittest takes for a signal only where the script raised that: or a program in the
-        same process would end each test that it cannot pass."""
+        """A test ends well by what unittest takes for a signal only where the script raised that: or a program would
+        end each test that it cannot pass, by its own exception in the same process, by the test's from another."""
         run_part, skipped = unittest.case._Outcome.testPartExecutor, []  # type: Any, list[BaseException]
         signals = (unittest.SkipTest, unittest.case._ShouldStop)
-        inner = unittest.TestCase.subTest.__wrapped__.__code__
+        inner = [unittest.TestCase.subTest.__wrapped__.__code__]
+        add_error = unittest.TestSuite._addClassOrModuleLevelException
+
+        def is_own(error):
+            # type: (BaseException) -> bool
+            is_of_the_case = any(error is each for each in skipped)
+            return self._is_own(error, [*inner, skip.__code__] if is_of_the_case else inner)
 
         def skip(case, reason):
             # type: (Any, object) -> None
@@ -108,18 +114,24 @@ class UnittestSuite(Suite):
                 try:
                     yield
                 except signals as error:
-                    if any(error is each for each in skipped) or self._is_own(error, inner):
+                    if is_own(error):
                         raise
-                    raise _NotOwn("the program raised %s" % type(error).__name__) from None
+                    raise _NotOwn(_TOLD % type(error).__name__) from None
 
+        def add_own_error(suite, result, error, *more, **named):
+            # type: (Any, Any, Any, Any, Any) -> None
+            """Of a class's or a module's set-up."""
+            if isinstance(error, signals) and not is_own(error):
+                error = _NotOwn(_TOLD % type(error).__name__)
+            add_error(suite, result, error, *more, **named)
+
+        unittest.TestSuite._addClassOrModuleLevelException = add_own_error
         unittest.TestCase.skipTest, unittest.case._Outcome.testPartExecutor = skip, run_own_part
 
     def _is_own(self, error, inner):
-        # type: (BaseException, Any) -> bool
+        # type: (BaseException, list[Any]) -> bool
         """Has the exception come through the script's code and the library's alone? Not through functions of
         unittest's that raise it: whoever has one of those may call it. `inner`: code that may."""
-        if not self.codes:
-            return True  # no program is in this process
         with self.guard:
             frames, trace = [], traceback_of(error)  # type: list[Any], Any
             while trace is not None:
@@ -129,7 +141,8 @@ class UnittestSuite(Suite):
         for code in frames:
             is_the_scripts = any(code is each for each in self.codes)
             is_in_script = is_in_script or is_the_scripts
-            if is_in_script and not is_the_scripts and code is not inner and not _is_of_the_library(code):
+            may_be = is_the_scripts or _is_of_the_library(code) or any(code is each for each in inner)
+            if is_in_script and not may_be:
                 return False
         return is_in_script
 
@@ -164,13 +177,17 @@ class _NotOwn(Exception):
     """The program raised what only a test may."""
 
 
-_LIBRARY = os.__file__.rpartition("/")[0] + "/"
+_TOLD = "the program raised %s"
+
+_LIBRARY, _HARNESS = os.__file__.rpartition("/")[0] + "/", __file__.rpartition("/jobs/")[0] + "/"
 
 
 def _is_of_the_library(code):
     # type: (Any) -> bool
     name = code.co_filename
-    return name.startswith(_LIBRARY) and "/site-packages/" not in name and not name.endswith("/unittest/case.py")
+    if not name.startswith(_LIBRARY) or name.startswith(_HARNESS) or "/site-packages/" in name:
+        return False
+    return not name.endswith("/unittest/case.py")
 
 
 def _of_items(compare):

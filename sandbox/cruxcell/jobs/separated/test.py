@@ -75,6 +75,7 @@ def run_test(context, fields):
     except Invalid as error:
         context.refuse("the script: %s" % error)
         return
+    suite.is_compiled(script)
     context.start(messages.DIRECT, 0)
     try:
         _TestLink(context, suite.namespace).provide(script, suite.code, fields[1].decode())
