@@ -18,7 +18,7 @@ from typing import Any, Optional
 import grpc
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 
-from cruxbox import channel
+from cruxbox import channel, forks
 from cruxbox.endpoint import BaseClient
 from cruxbox.info import ServerInfo, decode_info
 from cruxbox.model import Task, Verdict
@@ -32,8 +32,9 @@ _INFO_TIMEOUT_S = 10.0
 class Client(BaseClient):
     """Sends tasks to a sandbox and returns verdicts. `BaseClient` lists the constructor's arguments.
 
-    Several threads may use one client. After a fork the child reconnects. A client can be pickled; only its arguments
-    are. It connects, or starts the embedded server, when first used.
+    Several threads may use one client. After a fork the child reconnects. A child that is forked while its parent waits
+    for verdicts cannot: every call in it raises InvalidRequest, because gRPC may crash there. A client can be pickled;
+    only its arguments are. It connects, or starts the embedded server, when first used.
     """
 
     def _prepare(self) -> None:
@@ -124,6 +125,7 @@ class Client(BaseClient):
 
     def _connect(self) -> tuple[Any, list[tuple[str, str]]]:
         """A stub and the metadata of a call; connects where this process has not yet."""
+        forks.check()
         if self._pid != os.getpid():
             # After a fork the channel belongs to the parent, and so may the lock.
             self._lock = threading.Lock()
@@ -165,10 +167,13 @@ class Client(BaseClient):
         """Send the work by a single RPC. If that fails and may be retried, a stream is the next try."""
         for number, request in session.requests(time.monotonic()):
             stub, metadata = self._connect()
+            forks.begin(session)
             try:
                 response, failure = stub.Check(request, metadata=metadata, timeout=channel.left(until)), None
             except grpc.RpcError as error:
                 response, failure = None, channel.once_failure(error)
+            finally:
+                forks.end(session)
             session.answered_once(number, response, failure, time.monotonic())
 
 
@@ -191,8 +196,13 @@ class _Stream:
         self.number = number
         self.outbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._inbox = inbox
-        self.call = open_call(iter(self.outbox.get, None))
-        threading.Thread(target=self._read, name="cruxbox-stream", daemon=True).start()
+        forks.begin(self)
+        try:
+            self.call = open_call(iter(self.outbox.get, None))
+            threading.Thread(target=self._read, name="cruxbox-stream", daemon=True).start()
+        except BaseException:
+            forks.end(self)
+            raise
 
     def _read(self) -> None:
         try:
@@ -201,6 +211,8 @@ class _Stream:
             self._inbox.put((self, None, None))
         except grpc.RpcError as error:
             self._inbox.put((self, None, error))
+        finally:
+            forks.end(self)
 
 
 _Inbox = queue.SimpleQueue[tuple[_Stream, Any, Optional[grpc.RpcError]]]
@@ -251,12 +263,15 @@ class _Streams:
     def finish(self) -> None:
         """All is answered: say so, and let the server end the streams."""
         for stream in self._streams.values():
+            forks.ending(stream)
             stream.outbox.put(None)
         self._streams.clear()
 
     def close(self) -> None:
-        """Cancel what is still under way, so that no worker runs for nobody."""
+        """Cancel what is still under way, so that no worker runs for nobody. In a fork it is the parent's."""
         for stream in self._streams.values():
+            forks.ending(stream)
             stream.outbox.put(None)
-            stream.call.cancel()
+            if not forks.is_cut_off():
+                stream.call.cancel()
         self._streams.clear()
