@@ -100,7 +100,7 @@ TESTS = {
     "cruxcell/jobs/expressions.py": ["cell/test_expressions_job.py", "daemon/test_sharing.py", _WORKERS],
     "cruxcell/jobs/separated/awaiting.py": ["cell/test_separated_awaiting.py", *_PAIRS],
     "cruxcell/jobs/separated/candidate.py": ["cell/test_separated_server.py", *_PAIRS],
-    "cruxcell/jobs/separated/classes.py": [_RULES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/classes.py": ["cell/test_separated_classes.py", _RULES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/link.py": ["cell/test_link.py", *_PAIRS],
     "cruxcell/jobs/separated/objects.py": [_OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/operations.py": [_RULES, *_PAIRS],

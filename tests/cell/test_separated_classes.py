@@ -1,0 +1,57 @@
+"""Classes of the other half that stand for abstract ones, and which modules are nobody's making."""
+
+from __future__ import annotations
+
+import ast
+import collections.abc
+import dataclasses
+import json
+import sys
+import types
+
+import pytest
+from cruxcell.jobs.separated import classes
+
+
+def test_a_module_that_a_program_made_was_not_imported(monkeypatch: pytest.MonkeyPatch):
+    made = types.ModuleType("made")
+    monkeypatch.setitem(sys.modules, "made", made)
+    cls = type("Own", (), {"__module__": "made"})
+    vars(made).update(Own=cls)
+    assert (classes.imported("made"), classes.imported("nowhere"), classes.imported("json")) == (None, None, json)
+    assert (classes.is_stdlib(cls), classes.is_stdlib(json.JSONDecoder)) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("base", "names"),
+    [
+        (collections.abc.MutableMapping, ["MutableMapping", "Mapping"]),
+        (collections.abc.Iterator, []),
+        (type("Sequence", (), {"__module__": "collections.abc"}), []),
+        (ast.Set, []),
+    ],
+)
+def test_the_abstract_classes_that_a_class_is_derived_from(base: type, names: list[str]):
+    assert classes.abstract_bases(types.new_class("Own", (base,))) == names
+
+
+def test_a_class_made_here_is_one_of_the_abstract_classes_that_are_asked_for():
+    cls = type("Own", (), {"__hash__": None})
+    classes.register(cls, ["Mapping", "Hashable", "nonsense"])
+    assert issubclass(cls, collections.abc.Mapping)
+    assert not issubclass(cls, (collections.abc.Sequence, collections.abc.Hashable))
+
+
+def test_the_fields_of_a_dataclass_and_of_nothing_else():
+    made = dataclasses.make_dataclass("Made", [("a", int)])
+    assert classes.fields_of(made) == [("a", "_FIELD", True, True, True)]
+    assert [classes.fields_of(each) for each in (type("Odd", (), {"__dataclass_fields__": 8}), int)] == [None, None]
+
+
+def test_an_error_is_made_as_its_class_makes_it():
+    def init(error: BaseException, *_arguments: object) -> None:
+        vars(error)["was_made"] = True
+
+    cls = type("Own", (ValueError,), {"__init__": init})
+    assert vars(classes.make_exception(cls, ["a"], "a")) == {"was_made": True}
+    assert vars(classes.make_exception(ValueError, ["a"], "a")) == {}
