@@ -165,5 +165,5 @@ def _segment(source, node):
     rows[-1] = rows[-1][: node.end_col_offset]
     rows[0] = rows[0][node.col_offset :]
     text = b"\n".join(rows).decode()
-    # A parenthesised expression over several lines loses its brackets here, so they are put back.
-    return "(%s)" % text if len(rows) > 1 else text
+    # An expression over several lines, and one that binds a name, loses its brackets here, so they are put back.
+    return "(%s)" % text if len(rows) > 1 or type(node).__name__ == "NamedExpr" else text
