@@ -101,5 +101,14 @@ def test_what_is_too_much_is_not_told(monkeypatch: pytest.MonkeyPatch):
 def test_other_bytes_are_no_code():
     data = told(compile_text("x = 1", CHECK, "exec"))
     head = compiled._MADE_BY
-    others = [b"", data[1:], b"3.9.1\0" + data[len(head) :], head, data[:-1], head + b"?", head + marshal.dumps(1)]
+    others = [
+        b"",
+        data[1:],
+        b"3.9.1\0" + data[len(head) :],
+        b"?" + data[1:],
+        head,
+        data[:-1],
+        head + b"?",
+        head + marshal.dumps(1),
+    ]
     assert [loaded(each) for each in others] == [None] * len(others)

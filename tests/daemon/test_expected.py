@@ -11,7 +11,7 @@ from cruxcell.analysis.parsing import parse_text
 from cruxcell.analysis.series import split_series
 from cruxcell.protocol import messages
 from cruxcell.protocol.frames import frame
-from cruxcell.protocol.payloads import EXPECTED, SCRIPT
+from cruxcell.protocol.payloads import EXPECTED, LARGE_SCRIPT, SCRIPT
 from told_workers import CLEAN, CONSTANT, EXPRESSION, Told, canonical, read
 
 KEY = ZygoteKey("default", False, "0")
@@ -79,9 +79,30 @@ async def test_texts_that_no_worker_could_read_are_unread():
     assert answers == []
 
 
+async def test_a_large_script_has_limits_of_its_own():
+    told = Told({"a": EXPRESSION})
+    for kind in (SCRIPT, LARGE_SCRIPT):
+        await read_texts(told, (kind, "a"))
+    small, large = [job.limits for job in told.jobs]
+    assert small.cpu_ms < large.cpu_ms
+    assert small.memory_bytes < large.memory_bytes
+
+
+def test_all_that_a_reading_holds_counts_as_its_size():
+    parts = split_series(parse_text("assert f(1) == 2\nassert f(2) == 'two', 'why'", "exec"))
+    assert parts is not None
+    (series,) = readings(frame([messages.READ_SERIES, *parts]), 9)
+    assert series.series is not None
+    empty = Reading(Kind.CONSTANT).size
+    assert [Reading(Kind.CONSTANT, b"1" * 5).size, Reading(Kind.CONSTANT, text="1" * 5).size] == [empty + 5] * 2
+    assert Reading(Kind.EXPRESSION, code=b"1" * 5).size == empty + 5
+    assert series.size > empty + len(series.series.calls) + len("why")
+
+
 @pytest.mark.parametrize(
     ("record", "reading"),
     [
+        (read(messages.READ_EXPRESSION, b"code"), Reading(Kind.EXPRESSION, code=b"code")),
         (read(messages.READ_CONSTANT, b"i1;"), Reading(Kind.CONSTANT, b"i1;")),
         (read(messages.READ_CONSTANT), Reading(Kind.CONSTANT, None)),
         (read(messages.READ_ASSERTION, b"i1;", "f(1)"), Reading(Kind.ASSERTION, b"i1;", "f(1)")),

@@ -73,6 +73,7 @@ async def test_what_may_be_our_failure_is_not_kept():
     told.texts["no"] = read(messages.READ_INVALID, b"why")  # type: ignore[index]
     assert [(await read_one(scripts, "no")).kind for _ in range(2)] == [Kind.INVALID] * 2
     assert texts_of(told.jobs) == [["x"], ["x"], ["no"], ["no"]]
+    assert [reading.kind for reading in scripts._kept._shelves["a"].values()] == [Kind.EXPRESSION]
 
 
 async def test_what_is_kept_is_bounded_and_what_was_asked_for_last_stays():
@@ -95,6 +96,14 @@ async def test_what_is_kept_is_bounded_and_what_was_asked_for_last_stays():
     told.texts["large"] = read(messages.READ_EXPRESSION, b"?" * BOUND)  # type: ignore[index]
     assert len((await read_one(scripts, "large")).code) == BOUND  # and nothing is kept but what came later
     assert (await read_one(scripts, "after")) is (await read_one(scripts, "after"))
+
+
+async def test_nothing_stays_of_a_tenant_of_whom_nothing_is_kept():
+    told = Told({})
+    scripts = known(told)
+    told.texts["large"] = read(messages.READ_EXPRESSION, b"?" * BOUND)  # type: ignore[index]
+    await read_one(scripts, "large", "visitor")
+    assert (scripts._kept._shelves, scripts._kept._bytes) == ({}, {})
 
 
 async def test_a_full_store_takes_from_the_tenant_who_has_most():
@@ -171,8 +180,7 @@ async def test_who_waits_with_another_does_not_hang_on_what_that_one_takes():
 
 
 async def test_hashing_many_texts_lets_others_have_a_turn(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(known_scripts, "_AT_ONCE", 1)
-    scripts, turns = known(Told({})), 0
+    turns = 0
 
     async def count() -> None:
         nonlocal turns
@@ -181,12 +189,15 @@ async def test_hashing_many_texts_lets_others_have_a_turn(monkeypatch: pytest.Mo
             await asyncio.sleep(0)
 
     counting = asyncio.create_task(count())
-    await known_scripts._keys([(SCRIPT, f"text {at}") for at in range(20)], "default", "a")
+    texts = [(SCRIPT, f"text {at}") for at in range(20)]
+    await known_scripts._keys(texts, "default", "a")
+    assert turns == 0
+    monkeypatch.setattr(known_scripts, "_AT_ONCE", 1)
+    await known_scripts._keys(texts, "default", "a")
     assert turns >= 19
     counting.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await counting
-    assert not scripts._under_way
 
 
 # ---- with workers ----------------------------------------------------------------------------------------------------
