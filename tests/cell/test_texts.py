@@ -163,6 +163,8 @@ def test_a_script_that_can_fail_is_not(script):
     [
         ("def check(f):\n    assert f(1)\n\ncheck(f)\n\n", True),
         ("class A:\n    pass\ncheck(f, 1)", True),
+        ("assert f(1)\nassert (f(1), 2)\ncheck(f)", False),
+        ("assert f(1)\nassert\\\n  (f(1), 2)\ncheck(f)", False),
         ("class A:\n    pass\nx = '''\ncheck(f)'''", False),
         ("class A:\n    pass\nx = '''\ncheck(f)\n'''", False),
         ("class A:\n    pass\nx = ('''\ncheck(f)''')", False),

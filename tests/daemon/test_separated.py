@@ -110,6 +110,15 @@ UNREAD = {
 }
 
 
+@pytest.mark.kernel
+def test_a_script_on_which_its_reader_ends_is_looked_at_where_it_runs(native: Client):
+    """Its tree takes longer to make than a reader has: that does not let it pass."""
+    script = "x = [" + "(1, 'two', 3.5), " * 60_000 + "]\nassert (f(1), 2)\nf(1)"
+    task = Task("def f(x):\n    return x", [ScriptCheck(script, "f")])
+    told = native.check([task, replace(task, require_assurance=Assurance.IN_PROCESS)])
+    assert [(each.outcome, "on a tuple" in each.detail) for each in told] == [(Outcome.INVALID, True)] * 2
+
+
 @pytest.mark.parametrize("runtime", tested_runtimes()[:1] + tested_runtimes()[-1:])
 def test_a_large_script_with_a_loop_is_judged_as_if_it_had_been_read(native: Client, runtime: str):
     tasks = [

@@ -62,7 +62,7 @@ async def test_a_series_is_judged_by_its_calls_where_these_say_enough(
     ("check", "reading", "code", "is_read_late"),
     [
         (SHORT, Reading(Kind.EXPRESSION, code=b"code"), b"code", False),
-        (SHORT, Reading(Kind.EXPRESSION), b"", False),
+        (SHORT, Reading(Kind.EXPRESSION), b"", True),
         (LONG, Reading(Kind.EXPRESSION, code=b"code"), b"code", False),
         (LONG, Reading(Kind.EXPRESSION), b"", True),
         (LONG, Reading(Kind.UNREAD, text="no zygote"), b"", True),

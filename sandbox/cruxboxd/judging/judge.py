@@ -274,7 +274,8 @@ class Judge:
         code = b"" if reading is None else reading.code
         if reading is None or code:
             judged = await run_script(self._scheduler, task, check, self._seeds[0], code)
-        elif read_as(task, check) == LARGE_SCRIPT:
+        elif reading.kind is Kind.EXPRESSION or read_as(task, check) == LARGE_SCRIPT:
+            # A worker may have died on it, or not have come to look: so who runs it looks.
             judged = await run_script(self._scheduler, task, check, self._seeds[0], read=self._read_late(task, check))
         elif reading.kind is Kind.INVALID:
             judged = invalid(f"the script: {reading.text}")

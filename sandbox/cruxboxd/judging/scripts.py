@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 
 from cruxcell.protocol import messages
-from cruxcell.protocol.payloads import COUNT_EVENTS, LARGE_SCRIPT, SCRIPT, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
+from cruxcell.protocol.payloads import COUNT_EVENTS, LARGE_SCRIPT, LOOK, SCRIPT, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
 
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.charging import one_answer, read_single
@@ -66,15 +66,19 @@ async def run_script(  # noqa: PLR0917 - a script's parts
     if task.require is Assurance.IN_PROCESS and check.framework == "pytest":
         return invalid("a suite of pytest's can only be checked SEPARATED")
     if counts_events or task.require is Assurance.IN_PROCESS:
-        return (await _run_together(scheduler, task, check, hash_seed)).but(assurance=Assurance.IN_PROCESS)
+        return (await _run_together(scheduler, task, check, hash_seed, read is not None)).but(
+            assurance=Assurance.IN_PROCESS
+        )
     return await _run_separated(scheduler, task, check, hash_seed, code, read)
 
 
-async def _run_together(scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str) -> CheckResult:
+async def _run_together(
+    scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str, is_unread: bool
+) -> CheckResult:
     """Script and program in one namespace."""
     events = task.step_count is StepCount.EVENTS
     fields = [
-        SCRIPT_FLAGS.pack(COUNT_EVENTS if events else 0),
+        SCRIPT_FLAGS.pack(COUNT_EVENTS * events | LOOK * is_unread),
         encoded(task.program),
         encoded(check.script),
         check.entry_point.encode(),

@@ -32,7 +32,9 @@ def surely_tests(source, code):
     # type: (str, Any) -> bool
     """Is the last line of the script a call, as `check(f)` is? Then its tree, which takes as long to make as its code,
     need not be asked. A line with quotes may be the end of a text; one that continues another stands in a call or in
-    code that makes none."""
+    code that makes none. Not where an assertion may be on a tuple, of which the code has no trace."""
+    if any(after.lstrip(" \t\f\r\n\\").startswith("(") for after in source.split("assert")[1:]):
+        return False
     line = source.rstrip().rpartition("\n")[2]
     name, _, rest = line.partition("(")
     is_call = name in code.co_names and rest.endswith(")") and not {"'", '"'}.intersection(rest)

@@ -6,14 +6,15 @@ import sys
 from sys import settrace
 
 from cruxcell.analysis.bytecode import Anatomy
-from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, compile_text
+from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, compile_text, parse_text
+from cruxcell.analysis.vacuous import refuse_vacuous
 from cruxcell.jobs import devices, stack_limit
 from cruxcell.jobs.audit_guard import Guard
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.suites import open_suite
 from cruxcell.namespace import module_namespace, resolve
 from cruxcell.protocol import messages, records
-from cruxcell.protocol.payloads import COUNT_EVENTS, RUN_ONLY, SCRIPT_FLAGS, STDIO_FLAGS
+from cruxcell.protocol.payloads import COUNT_EVENTS, LOOK, RUN_ONLY, SCRIPT_FLAGS, STDIO_FLAGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -240,6 +241,8 @@ def run_script(context, fields):
         program = compile_text(source, PROGRAM, "exec")
         suite = open_suite(fields[4].decode(), script)
         test = compile_text(suite.code, CHECK, "exec")
+        if flags & LOOK:
+            refuse_vacuous(parse_text(script, "exec"))
     except Invalid as error:
         context.refuse(str(error))
         return

@@ -17,6 +17,7 @@ SERIES = 32  # it is a JOB_SERIES
 # Flags of a JOB_SCRIPT.
 SCRIPT_FLAGS = struct.Struct("<B")
 COUNT_EVENTS = 1  # steps are trace events of program and script, spliced into one module (the paper's numsteps)
+LOOK = 2  # nobody has looked yet whether the script can fail at all
 
 # Flags of a JOB_TEST.
 TEST_FLAGS = struct.Struct("<B")
