@@ -5,6 +5,9 @@ from __future__ import annotations
 import enum
 import sys
 from collections import Counter, OrderedDict, defaultdict, namedtuple
+from decimal import Decimal
+from fractions import Fraction
+from types import ModuleType
 
 import pytest
 from cruxcell.values import canonical
@@ -55,6 +58,20 @@ EQUAL = [
     ("a", Words("a")),
     ((1, 2), Point(1, 2)),
     (["a"], Numbers(["a"])),
+    (0.5, Fraction(1, 2)),
+    (2, [Fraction(4, 2)][0]),
+    (-(2.0**-1000), Fraction(-1, 2**1000)),
+    (2, Decimal("2.0")),
+    (0.1, Decimal("0.1000000000000000055511151231257827021181583404541015625")),
+    (0, Decimal("-0E+999999999")),
+    (float("-inf"), Decimal("-Infinity")),
+    ([1, {0.5}], [Decimal(1), {Fraction(1, 2)}]),
+    ({1, "a"}, {1: 2, "a": 3}.keys()),
+    ({1}, OrderedDict({1: 2}).keys()),
+    ({(1, 2)}, {1: 2}.items()),
+    (set(), {}.keys()),
+    (b"ab", memoryview(b"ab")),
+    (b"ac", memoryview(b"abc")[::2]),
 ]
 DIFFERENT = [
     (None, 0),
@@ -124,9 +141,43 @@ class Inherits(EqualList):
     pass
 
 
+def released() -> memoryview:
+    view = memoryview(b"ab")
+    view.release()
+    return view
+
+
+def lying_fraction() -> object:
+    made = type("Fraction", (), {"__slots__": ("_numerator",), "__module__": "fractions", "_denominator": 2})()
+    made._numerator = 1
+    return made
+
+
 @pytest.mark.parametrize(
     "value",
-    [EqualsAll(), EqualList(), EqualInt(3), Inherits(), [EqualInt(3)], {EqualInt(3): 1}, object(), len, range(3), int],
+    [
+        *(
+            EqualsAll(),
+            EqualList(),
+            EqualInt(3),
+            Inherits(),
+            [EqualInt(3)],
+            {EqualInt(3): 1},
+            object(),
+            len,
+            range(3),
+            int,
+        ),
+        *(
+            Fraction(1, 3),
+            Decimal("0.1"),
+            Decimal("1E+999999999"),
+            Decimal("1E-999999999"),
+            Fraction(10**400, 3),
+            {1: 2}.values(),
+        ),
+        *(memoryview(b"abcd").cast("H"), memoryview(b"abcd").cast("B", (2, 2)), released(), lying_fraction()),
+    ],
     ids=lambda value: type(value).__name__,
 )
 def test_what_says_itself_what_it_equals_is_not_plain(value):
@@ -195,6 +246,25 @@ def test_nobody_passes_for_a_dict_of_the_library():
     for made in (type("OrderedDict", (dict,), says_so), EqualsEverything("OrderedDict", (dict,), says_so)):
         with pytest.raises(NotPlain):
             canon(made())
+
+
+def test_no_code_of_python_says_which_number_a_value_equals(monkeypatch: pytest.MonkeyPatch):
+    """Whatever a program puts in the place of a library's module, type or attributes."""
+
+    def fails(*_: object):
+        raise SystemExit("code of the candidate ran")
+
+    module = ModuleType("decimal")
+    module.__getattr__ = fails  # type: ignore[method-assign]
+    says_so = dict.fromkeys(["as_tuple", "as_integer_ratio", "__float__", "__eq__"], fails)
+    monkeypatch.setitem(sys.modules, "decimal", module)
+    lying = type("Decimal", (), {"__module__": "decimal", "__hash__": None, **says_so})
+    for _ in range(2):
+        with pytest.raises(NotPlain):
+            canon(lying())
+        module.Decimal = lying  # type: ignore[attr-defined]
+    monkeypatch.setattr(Fraction, "numerator", property(fails))
+    assert canon(Fraction(1, 2)) == canon(0.5)
 
 
 def test_a_dict_of_the_library_is_one_only_where_it_is_loaded(monkeypatch: pytest.MonkeyPatch):

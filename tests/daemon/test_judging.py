@@ -285,6 +285,12 @@ async def test_an_assertion_that_is_no_call_of_a_name_is_a_script_in_two_process
     assert (outcomes(found), told.jobs[-1].kind) == ({"a": Outcome.PASSED}, messages.JOB_SERVE)
 
 
+async def test_an_assertion_about_an_object_is_a_script_in_two_processes():
+    told = Told({"a": assertion("f(1)"), "f(1)": Said("d", None)})
+    found = await judged(told, script("a"))
+    assert (outcomes(found), told.jobs[-1].kind) == ({"a": Outcome.PASSED}, messages.JOB_SERVE)
+
+
 async def test_beside_its_program_an_assertion_runs_where_that_is_asked_for():
     told = Told({"a": assertion("f(1)[0]"), "f(1)[0]": Said("x")})
     found = await judged(told, script("a"), require=IN_PROCESS)

@@ -256,8 +256,8 @@ class Judge:
             evaluator = self._evaluator(strict)
             values = await evaluator.believed(calls, await evaluator.evaluate(calls))
             for at, value in zip(list(simple), values):
-                if value.detail.endswith(ONLY_BESIDE):
-                    simple.remove(at)  # not a call of a name: two processes, as for any other script
+                if value.detail.endswith(ONLY_BESIDE) or value.detail == outcomes.NOT_PLAIN:
+                    simple.remove(at)  # not a call of a name, or an object: two processes, as for any other script
                 else:
                     await emit(task, checks[at], outcomes.compare(value, kinds[at].canonical), None)
         rest = [at for at in range(len(checks)) if at not in simple]

@@ -179,6 +179,10 @@ Fields = dict[str, Any]  # of a CheckResult
 Reader = Callable[[Answer], Fields]
 
 
+# The detail of a value that equals no plain data.
+NOT_PLAIN = "the value is not plain data"
+
+
 def _read_value(answer: Answer) -> Fields:
     kind, canonical, shown, stdout, stderr = answer.fields
     fields: Fields = {"shown": text(shown.rstrip(b"\0")), "shown_cut": shown.endswith(b"\0")}
@@ -187,7 +191,7 @@ def _read_value(answer: Answer) -> Fields:
     elif kind == messages.HOLDS_NAN:
         fields["detail"] = "the value holds NaN, which equals nothing"
     else:
-        fields["detail"] = "the value is not plain data"
+        fields["detail"] = NOT_PLAIN
     return fields | _printed(stdout, stderr)
 
 

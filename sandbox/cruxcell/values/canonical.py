@@ -9,13 +9,17 @@ the standard library makes dict-like):
   daemon.
 
 Neither calls a method of a candidate's class: a subclass counts as its plain base only if it does not override
-equality, and is then read through the base's own methods. NaN equals nothing, so a value that holds one is marked.
+equality, and is then read through the base's own methods. Fraction, Decimal, views of dicts, memoryview and numpy's
+scalars count as the plain data that they equal; only C code is asked for that. NaN equals nothing, so a value that
+holds one is marked.
 """
 
 import struct
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
 MAX_DEPTH = 200
@@ -25,7 +29,10 @@ _double = struct.Struct(">d")
 _type, _len, _sorted, _str_encode = type, len, sorted, str.encode
 _mro_of = type.__dict__["__mro__"].__get__
 _dict_of = type.__dict__["__dict__"].__get__
+_names_in = type(sys).__dict__["__dict__"].__get__  # type: ignore[index]
+_module_of = type.__dict__["__module__"].__get__
 _INF = float("inf")
+_MOST_DIGITS = 5000  # of a Decimal that is written with an exponent
 
 
 class NotPlain(Exception):
@@ -77,6 +84,22 @@ def _as_base(kind, value):
         names = _dict_of(cls)
         if "__eq__" in names and not _is_dict_like(cls):
             break
+    return _as_equal(kind, value)
+
+
+def _as_equal(kind, value):
+    # type: (type, Any) -> tuple[Any, object]
+    """The encoder and the plain number or text that a value of a library's own type equals."""
+    module, name = _module_of(kind), type_name(value)
+    equal = _EQUALS.get((module, name)) if _type(module) is str else None
+    loaded = sys.modules.get(module) if equal is not None else None
+    if equal is not None and _type(loaded) is _type(sys) and _names_in(loaded).get(name) is kind:
+        try:
+            plain = equal(kind, value)
+        except Exception:  # nothing of the library's
+            plain = None
+        if _type(plain) in _SCALARS:
+            return _CANON[_type(plain)], plain
     raise NotPlain(type_name(value))
 
 
@@ -88,8 +111,6 @@ def _is_dict_like(cls):
 
 def _dict_likes():
     # type: () -> tuple[type, ...]
-    import sys
-
     collections = sys.modules.get("collections")
     if collections is None:
         return ()
@@ -170,7 +191,7 @@ def _canon_tuple(canon, value, depth):
 
 
 def _canon_set(canon, value, depth):
-    # type: (Canon, set[object], int) -> bytes
+    # type: (Canon, Collection[object], int) -> bytes
     one, depth = canon.bytes, depth + 1
     return b"<%d:" % _len(value) + b"".join(_sorted([one(item, depth) for item in value]))
 
@@ -182,6 +203,18 @@ def _canon_dict(canon, value, depth):
     return b"{%d:" % _len(value) + b"".join(_sorted(pairs))
 
 
+def _canon_memory(canon, value, depth):
+    # type: (Canon, memoryview, int) -> bytes
+    try:
+        if value.format != "B" or value.ndim != 1:
+            raise NotPlain("memoryview")
+        return _canon_bytes(canon, bytes(value), depth)
+    except ValueError:  # it was released
+        raise NotPlain("memoryview") from None
+
+
+_SCALARS = frozenset([bool, int, float, complex, str, bytes])
+_NOTHING = {}  # type: dict[object, object]
 _CANON = {
     type(None): _canon_none,
     bool: _canon_int,
@@ -196,7 +229,72 @@ _CANON = {
     set: _canon_set,
     frozenset: _canon_set,
     dict: _canon_dict,
-}
+    type(_NOTHING.keys()): _canon_set,
+    type(_NOTHING.items()): _canon_set,
+    memoryview: _canon_memory,
+}  # type: dict[type, Any]
+
+
+def _native(kind, value, name, what):
+    # type: (type, Any, str, type) -> Any
+    """An attribute of the value, if that is no code of Python's."""
+    for cls in _mro_of(kind):
+        found = _dict_of(cls).get(name)  # type: Any
+        if found is not None:
+            if _type(found) is not what:
+                break
+            return found.__get__(value, kind)
+    raise NotPlain(type_name(value))
+
+
+def _of_ratio(numerator, denominator):
+    # type: (Any, Any) -> object
+    """The int or float that a fraction equals exactly; None if there is none."""
+    if _type(numerator) is not int or _type(denominator) is not int:
+        return None
+    if denominator == 1:
+        return numerator
+    try:
+        near = numerator / denominator
+    except (OverflowError, ZeroDivisionError):
+        return None
+    return near if near.as_integer_ratio() == (numerator, denominator) else None
+
+
+def _of_fraction(kind, value):
+    # type: (type, Any) -> object
+    return _of_ratio(*[_native(kind, value, name, _SLOT) for name in ("_numerator", "_denominator")])
+
+
+def _of_decimal(kind, value):
+    # type: (type, Any) -> object
+    _sign, digits, exponent = _native(kind, value, "as_tuple", _METHOD)()
+    if _type(exponent) is not int:  # NaN or infinity
+        return _native(kind, value, "__float__", _WRAPPER)() if exponent == "F" else float("nan")
+    if not any(digits):
+        return 0
+    if abs(exponent) + _len(digits) > _MOST_DIGITS:
+        return None
+    return _of_ratio(*_native(kind, value, "as_integer_ratio", _METHOD)())
+
+
+def _of_numpy(kind, value):
+    # type: (type, Any) -> object
+    return _native(kind, value, "item", _METHOD)()
+
+
+class _Slotted:
+    __slots__ = ("slot",)
+
+
+_METHOD, _WRAPPER, _SLOT = type(str.upper), type(float.__float__), type(_Slotted.slot)  # type: ignore[attr-defined]
+# Types of libraries whose values equal plain data: (module, name) -> what the value equals, None if that is nothing. A
+# float32 equals the floats that are nearest to it, so no single one.
+_NUMPY = ["bool", "bool_", "float64", "complex128", "str_", "bytes_"]
+_NUMPY += ["%sint%d" % (sign, bits) for sign in ("", "u") for bits in (8, 16, 32, 64)]
+_EQUALS = {("numpy", name): _of_numpy for name in _NUMPY}  # type: dict[tuple[str, str], Any]
+_EQUALS["fractions", "Fraction"] = _of_fraction
+_EQUALS["decimal", "Decimal"] = _of_decimal
 
 
 def canon(value, budget):
