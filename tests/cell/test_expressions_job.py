@@ -6,7 +6,7 @@ import pytest
 from cruxcell.analysis.parsing import Invalid
 from cruxcell.jobs import expressions
 from cruxcell.protocol import frames, messages
-from cruxcell.protocol.payloads import EXPECTED, SCRIPT
+from cruxcell.protocol.payloads import EXPECTED, LARGE_SCRIPT, SCRIPT
 
 
 class Context:
@@ -23,10 +23,14 @@ class Context:
         self.said += record
 
 
-def kind_of(text: str, kind: bytes) -> bytes:
+def read(text: str, kind: bytes) -> list[bytes]:
     context = Context()
     expressions.run_read(context, [kind, text.encode()])  # type: ignore[arg-type]
-    return frames.split(context.said)[0][0][0]
+    return frames.split(context.said)[0][0]
+
+
+def kind_of(text: str, kind: bytes) -> bytes:
+    return read(text, kind)[0]
 
 
 @pytest.mark.parametrize(
@@ -53,6 +57,21 @@ def test_an_expected_value_is_a_constant_or_an_expression(text: str, kind: bytes
 )
 def test_a_script_is_an_assertion_a_series_or_any_other(text: str, kind: bytes):
     assert kind_of(text, SCRIPT) == kind
+
+
+def test_what_holds_nan_equals_nothing():
+    assert [read(text, EXPECTED)[1] for text in ("1", "[1e999 - 1e999]")] == [b"i1;", b""]
+
+
+@pytest.mark.parametrize(("text", "is_told"), [("x = f(1)\nassert x", True), ("pass", False), ("1 +", False)])
+def test_of_a_large_script_the_code_is_told_if_it_can_fail(text: str, is_told: bool):
+    kind, code, _ = read(text, LARGE_SCRIPT)
+    assert (kind, code != b"") == (messages.READ_EXPRESSION, is_told)
+
+
+def test_the_tree_of_a_large_script_that_ends_with_a_call_is_not_made(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(expressions, "parse_text", None)
+    assert read("x = 1\ncheck(f)", LARGE_SCRIPT)[1]
 
 
 ALONE = [

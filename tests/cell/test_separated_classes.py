@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import collections.abc
 import dataclasses
 import json
@@ -55,3 +56,26 @@ def test_an_error_is_made_as_its_class_makes_it():
     cls = type("Own", (ValueError,), {"__init__": init})
     assert vars(classes.make_exception(cls, ["a"], "a")) == {"was_made": True}
     assert vars(classes.make_exception(ValueError, ["a"], "a")) == {}
+
+
+def test_an_error_that_wants_other_arguments_is_made_without_them():
+    class Own(OSError):
+        def __init__(self, first: object, second: object) -> None:
+            raise NotImplementedError
+
+    found = classes.make_exception(Own, ["a"], "a")
+    assert (found.args, found.errno) == (("a",), None)
+    if hasattr(builtins, "ExceptionGroup"):
+        group = classes.make_exception(builtins.ExceptionGroup, ["a"], "a")
+        assert group.args == ("a",)
+
+
+def test_a_class_of_the_program_does_not_say_what_its_errors_are_made_of_nor_show_their_attributes():
+    class Own(OSError):
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            raise NotImplementedError
+
+    own, plain = Own("a"), FileNotFoundError(2, "no", "a")
+    own.code = plain.code = 7  # type: ignore[attr-defined]
+    assert (classes.made_of(own), classes.made_of(plain)) == (None, (2, "no", "a"))
+    assert (classes.more_of(own), classes.more_of(plain)) == (None, (None, [], (("code", 7),)))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import enum
 import gc
+import http
 import math
 import statistics
 import struct
+import subprocess
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from cruxcell.jobs.separated import objects, remote, runs
 from cruxcell.jobs.separated.objects import Objects
+from cruxcell.values import writer
 from cruxcell.values.canonical import TooLarge
 from cruxcell.values.containers import Containers, Garbled
 from cruxcell.values.reader import Reader
@@ -36,10 +39,10 @@ class End:
 
     def sends(self, value: object) -> bytes:
         runs.connection[:] = [self]
-        writer = Writer(self.containers, self.objects)
-        writer.value(value, 0)
+        written = Writer(self.containers, self.objects)
+        written.value(value, 0)
         self.containers.settle()
-        return writer.bytes(1 << 20)
+        return written.bytes(1 << 20)
 
     def reads(self, data: bytes) -> Any:
         runs.connection[:] = [self]
@@ -217,6 +220,7 @@ def test_an_error_of_the_candidate_tells_why(test: End, candidate: End, name: st
 
 def test_an_error_from_none_tells_no_cause_and_one_with_a_cause_nothing_else(test: End, candidate: End):
     raised = ValueError("a")
+    assert test.reads(candidate.sends(raised)).__suppress_context__ is False
     raised.__context__ = KeyError(7)
     assert test.reads(candidate.sends(raised)).__suppress_context__ is False
     raised.__suppress_context__ = True
@@ -226,6 +230,33 @@ def test_an_error_from_none_tells_no_cause_and_one_with_a_cause_nothing_else(tes
     told = candidate.sends(raised)
     raised.__context__ = None
     assert candidate.sends(raised) == told
+
+
+def test_only_a_value_of_the_test_names_any_class_of_the_library(test: End, candidate: End):
+    """Of a candidate's the test believes no such name."""
+    value = http.HTTPStatus.OK
+    assert (b"http:HTTPStatus" in test.sends(value), b"http:HTTPStatus" in candidate.sends(value)) == (True, False)
+
+
+def test_a_program_s_error_is_asked_for_its_attributes(test: End, candidate: End):
+    """Neither a library's own `__init__` sets them here, nor are those believed that come with it."""
+    cls = type("Own", (subprocess.CalledProcessError,), {"__module__": "__main__"})
+    found = test.reads(candidate.sends(cls(1, "a")))
+    assert (found.args, {"returncode", "cmd"}.intersection(vars(found))) == ((1, "a"), set())
+    own = described(70, shared("ValueError")) + text("") + small(0) + b"N" + b"t" + u32(3) + b"N" + b"l" + u32(901, 0)
+    more = b"t" + u32(1) + b"t" + u32(2) + text("code") + small(7) + u32(903, 905, 907)
+    assert "code" not in vars(test.reads(b"X" + u32(90) + own + more + b"NN"))
+
+
+def test_a_list_that_is_nested_too_deep_is_an_object(test: End, candidate: End, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(writer, "MAX_DEPTH", 5)
+    deep: Any = []
+    for _ in range(10):
+        deep = [deep]
+    found = test.reads(candidate.sends(deep))
+    while isinstance(found, list):
+        (found,) = found
+    assert remote.number_of(found)
 
 
 def test_the_name_of_a_class_is_a_text(test: End, candidate: End):

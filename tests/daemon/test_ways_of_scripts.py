@@ -11,7 +11,9 @@ from cruxboxd.judging.expected import Kind, Reading
 from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.judging.tasks import ScriptCheck, StepCount, Task
-from told_workers import EXPRESSION, LIMITS, Told
+from cruxcell.protocol import messages
+from cruxcell.protocol.payloads import EXPECTED, SCRIPT
+from told_workers import CONSTANT, EXPRESSION, LIMITS, Told, read
 
 TASK = Task("t", "def f(x): ...", [], LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS)
 SHORT = ScriptCheck("s", "def check():\n    for x in cases:\n        assert f(x)\n", "")
@@ -88,3 +90,15 @@ async def test_a_script_is_run_by_its_code_or_may_be_read_after(
     monkeypatch.setattr(judging, "run_script", run)
     await Judge(told, "0", None)._judge_script(TASK, check, reading, emit)  # type: ignore[arg-type]
     assert ran == [(code, is_read_late)]
+
+
+async def test_expected_values_and_scripts_are_read_apart_and_scripts_once():
+    told = Told({"a": CONSTANT, "script": EXPRESSION, "b": EXPRESSION})
+    judge = Judge(told, "0", None)  # type: ignore[arg-type]
+    texts = [(EXPECTED, "a"), (SCRIPT, "script"), (EXPECTED, "b")]
+    told.texts["a"] = read(messages.READ_ASSERTION, b"i1;", "a")  # type: ignore[index]
+    for _ in range(2):
+        found = await judge._read(texts, "default", "t", False)
+        assert [each.kind for each in found] == [Kind.ASSERTION, Kind.EXPRESSION, Kind.EXPRESSION]
+    asked = [[text.decode() for text in job.fields[1::2]] for job in told.jobs]
+    assert sorted(asked) == [["a", "b"], ["a", "b"], ["script"]]
