@@ -9,7 +9,7 @@ from cruxboxd.scheduling.fleet import Fleet
 from cruxboxd.settings.config import Config
 from cruxboxd.shared.observer import Observer
 from cruxcell.confinement import clocks
-from cruxcell.confinement.clocks import FAST_MS, SLOW_LOOKS
+from cruxcell.confinement.clocks import FAST_LOOKS, FAST_MS, SLOW_LOOKS
 
 MS = 1_000_000
 
@@ -43,6 +43,17 @@ def test_a_worker_is_slow_when_it_has_used_the_time(monkeypatch, used_ms, dots_a
     monkeypatch.setattr(watched, "_take", lambda _clock: True)
     assert watched.ends_fast() is is_fast
     assert looks <= max(ends_at if is_fast else len(used_ms), 1)
+
+
+@pytest.mark.parametrize(("modest", "ends_at", "is_fast"), [(0, 99, True), (8, FAST_LOOKS, True), (8, 99, False)])
+def test_beside_others_a_worker_is_slow_after_a_time_however_much_it_gets_done(monkeypatch, modest, ends_at, is_fast):
+    looks = iter(range(1, 101))
+    watched = clocks.Clocks(1, 0, [SimpleNamespace(progress=7, used=lambda: 0)])
+    monkeypatch.setattr(clocks, "hangs_up", lambda _progress, _timeout_ms: next(looks) == ends_at)
+    monkeypatch.setattr(clocks, "_has_dots", lambda _progress: True)
+    monkeypatch.setattr(watched, "_take", lambda _clock: True)
+    assert watched.ends_fast(modest) is is_fast
+    assert next(looks) == (ends_at if is_fast else FAST_LOOKS) + 1
 
 
 def _zygote(*tenants: str, slow: bool = False) -> SimpleNamespace:
