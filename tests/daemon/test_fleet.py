@@ -242,13 +242,26 @@ async def test_a_zygote_that_ended_is_counted_once():
 async def test_zygotes_that_hang_are_killed_unless_the_daemon_was_away():
     daemon = await Daemon().open()
     hung, well = daemon.zygotes
-    hung.hung = True
+    hung.silence_s = 11
     daemon.fleet._watched_ns -= 10_000_000_000
     daemon.fleet.watch()
     assert (hung.killed, hung.pings, well.pings) == (None, 1, 1)
     daemon.fleet.watch()
     assert (hung.killed, well.killed, hung.pings, well.pings) == ("it hangs", None, 1, 2)
     assert daemon.observer.said == ["zygote_hung"]
+
+
+@pytest.mark.parametrize(("silence_s", "stopped", "is_slow", "is_killed"), [
+    (2, False, False, False), (2, True, False, False), (3, False, True, False), (3, True, False, True),
+    (10, False, True, False), (11, False, False, True),
+])  # fmt: skip
+async def test_a_zygote_that_is_silent_keeps_no_slot(silence_s, stopped, is_slow, is_killed, monkeypatch):
+    monkeypatch.setattr(fleets.strays, "is_stopped", lambda _pid: stopped)
+    daemon = await Daemon().open()
+    silent = daemon.zygotes[0]
+    silent.silence_s = silence_s
+    daemon.fleet.watch()
+    assert (silent.slow, silent.killed) == (is_slow, "it hangs" if is_killed else None)
 
 
 async def test_the_figures_of_what_runs():

@@ -21,6 +21,7 @@ _FORGED = "daemon/test_forged_reports.py"
 _CALLS, _JUDGING = "daemon/test_calls.py", "daemon/test_judging.py"
 _AGAIN, _FLEET = "daemon/test_calls_again.py", "daemon/test_fleet.py"
 _PLACING, _STALLS = "daemon/test_scheduling.py", "daemon/test_stalls.py"
+_HANDING = "daemon/test_handing_out.py"
 _SCRIPTS = "daemon/test_scripts_judged.py"
 _WORKERS = "daemon/test_workers_used.py"
 _AUDIT = "daemon/test_audit.py -k 'not verdicts and not never_differ'"
@@ -64,13 +65,13 @@ TESTS = {
     "cruxboxd/judging/literals.py": ["fuzz/test_fuzz_literals.py"],
     "cruxboxd/judging/tasks.py": ["daemon/test_checks.py", "daemon/test_requests.py", "daemon/test_programs.py"],
     "cruxboxd/scheduling/bundles.py": [_BUNDLES, "daemon/test_bundles.py -m kernel"],
-    "cruxboxd/scheduling/fair_queue.py": ["daemon/test_fair_queue.py"],
+    "cruxboxd/scheduling/fair_queue.py": ["daemon/test_fair_queue.py", _HANDING],
     "cruxboxd/scheduling/scheduler.py": [
-        _PLACING, _FLEET, _STALLS, "daemon/test_fairness.py", "daemon/test_memory_share.py",
+        _PLACING, _FLEET, _STALLS, _HANDING, "daemon/test_fairness.py", "daemon/test_memory_share.py",
         "daemon/test_accounting_of_workers.py",
     ],
     "cruxboxd/scheduling/fleet.py": [
-        _PLACING, _FLEET, _STALLS, "daemon/test_memory_share.py", "daemon/test_accounting_of_workers.py",
+        _PLACING, _FLEET, _STALLS, _HANDING, "daemon/test_memory_share.py", "daemon/test_accounting_of_workers.py",
     ],
     "cruxboxd/scheduling/slow_share.py": ["daemon/test_fair_queue.py"],
     "cruxboxd/scheduling/starvation.py": [_PLACING, _FLEET, "daemon/test_hang_ups.py"],

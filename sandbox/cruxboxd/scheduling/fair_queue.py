@@ -174,6 +174,15 @@ class FairQueue:
                 taken.append(self.take(job))
         return taken
 
+    def next_of(self, head: Job, keys: Container[ZygoteKey]) -> Job | None:
+        """The first job behind this head, of the same tenant, that needs one of these kinds of zygote."""
+        queue = self._queues[head.tenant]
+        for job in islice(chain(queue.interactive, queue.bulk), _LOOK_AHEAD):
+            is_held = job.outlet is not None and job.outlet.is_full
+            if job.key != head.key and job.key in keys and not is_held:
+                return job
+        return None
+
     def done(self, job: Job, cpu_ns: int = 0) -> None:
         """A job is over, whether it was handed out or not; `cpu_ns` is what it really cost."""
         queue = self._queues.get(job.tenant)

@@ -25,6 +25,8 @@ from cruxboxd.zygotes.zygote_process import ZygoteProcess
 log = logging.getLogger(__name__)
 
 _AWAY_NS = 3_000_000_000
+_SILENT_NS = 2_000_000_000  # a zygote that says nothing for so long keeps no CPU slot
+_HUNG_NS = 10_000_000_000  # and cannot be well
 # Zygotes that may wait for work of their kind, beside all that may have work at once: they hold little memory, and to
 # start another costs as much as a hundred forks.
 _SPARE_A_SLOT = 3
@@ -119,6 +121,11 @@ class Fleet:
         if found is not None:
             self._lacking.pop(key, None)
         return found
+
+    @property
+    def idle_keys(self) -> set[ZygoteKey]:
+        """The kinds of which a zygote has nothing to do."""
+        return {zygote.key for zygote in self._zygotes if zygote.load == 0}
 
     def behind(self, key: ZygoteKey) -> ZygoteProcess | None:
         """A zygote of this kind with a job that is not slow, behind which another may wait.
@@ -222,16 +229,22 @@ class Fleet:
             zygote.cancel(job)
 
     def watch(self) -> None:
-        """Kill zygotes that do not answer; their jobs run elsewhere. To be called every second or so."""
+        """Kill zygotes that do not answer, or are stopped; their jobs run elsewhere. To be called every second or so.
+
+        Those that have been silent for a moment give their CPU slot back: a zygote that cannot run says SLOW of nobody.
+        """
         now = time.monotonic_ns()
         was_away = now - self._watched_ns > _AWAY_NS  # stopped or starved itself: it has heard nobody
         self._watched_ns = now
         for zygote in self:
-            if zygote.is_hung(now) and not was_away:
+            silence_ns = 0 if was_away else zygote.silence_ns(now)
+            if silence_ns > _HUNG_NS or (silence_ns > _SILENT_NS and strays.is_stopped(zygote.pid)):
                 self._observer.sandbox_error("zygote_hung")
                 zygote.kill("it hangs")
-            else:
-                zygote.ping()
+                continue
+            if silence_ns > _SILENT_NS and not zygote.slow:
+                zygote.give_slot_back()
+            zygote.ping()
         strays.reap({zygote.pid for zygote in self._zygotes})
 
     async def close(self) -> None:

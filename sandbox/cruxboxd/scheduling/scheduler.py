@@ -243,6 +243,7 @@ class Scheduler:
             job.finish(Result(error=f"the sandbox failed {job.attempts} times", attempts=job.attempts))
         else:
             self._queue.put_first(job)
+            self._pump_soon()  # it may come after a pause, when nothing else happens
 
     def _give_up(self, key: ZygoteKey, reason: str) -> None:
         """Zygotes of this kind do not start: the jobs that wait for one end as a failure of the sandbox."""
@@ -300,7 +301,18 @@ class Scheduler:
         zygote = self._fleet.idle(job.key)
         if zygote is None:
             self._fleet.start_soon(job.key, self._queue.jobs_of)
+            return self._pass_by(job)
+        zygote.run(self._take(job))
+        return True
+
+    def _pass_by(self, head: Job) -> bool:
+        """While its tenant's next job waits for a zygote, start one of those behind it that need another kind."""
+        idle = self._fleet.idle_keys
+        job = self._queue.next_of(head, idle) if idle else None
+        if job is None or not self._fleet.fits(job):
             return False
+        zygote = self._fleet.idle(job.key)
+        assert zygote is not None
         zygote.run(self._take(job))
         return True
 

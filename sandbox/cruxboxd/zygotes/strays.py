@@ -1,4 +1,4 @@
-"""Reaps orphaned processes, which the daemon inherits when it is process 1 of a container."""
+"""Processes below the daemon: orphans that it inherits as process 1 of a container, and those that somebody stopped."""
 
 from __future__ import annotations
 
@@ -19,10 +19,24 @@ def reap(ours: Collection[int]) -> int:
     return found
 
 
+def is_stopped(pid: int) -> bool:
+    """Has a signal stopped this zygote? In namespaces it is the child of the process that the daemon started."""
+    below = ""
+    with suppress(OSError), open(f"/proc/{pid}/task/{pid}/children") as file:
+        below = file.read()
+    return any(_state(entry)[0] == b"T" for entry in (str(pid), *below.split()))
+
+
 def _is_dead_child(entry: str) -> bool:
+    state, parent = _state(entry)
+    return state == b"Z" and parent == b"1"
+
+
+def _state(entry: str) -> tuple[bytes, bytes]:
+    """The state of a process and its parent; nothing if it is gone."""
     try:
         with open(f"/proc/{entry}/stat", "rb") as file:
             state, parent = file.read(512).rpartition(b")")[2].split()[:2]
     except (OSError, ValueError):
-        return False
-    return state == b"Z" and int(parent) == 1
+        return b"", b""
+    return state, parent

@@ -32,7 +32,6 @@ from cruxboxd.zygotes.streams import Streams
 
 log = logging.getLogger(__name__)
 
-_HANG_GRACE_S = 10.0
 _STUCK_S = 0.05
 LANES = 2  # of a zygote: jobs it has at the same time
 _CHUNK = 1 << 16
@@ -209,12 +208,10 @@ class ZygoteProcess:
         if self._busy:
             self._order(messages.ORDER.pack(messages.PING, 0, 0, 0, 0, 0, 0, 0, 0))
 
-    def is_hung(self, now_ns: int) -> bool:
-        """Has the zygote been silent for so long that it cannot be well?"""
-        if not self._busy or self._busy[0].job is None:
-            return False
-        job = self._busy[0].job
-        return now_ns - max(job.started_at, self._heard_ns) > int(_HANG_GRACE_S * 1e9)
+    def silence_ns(self, now_ns: int) -> int:
+        """For how long the zygote has said nothing though it has something to do."""
+        job = self._busy[0].job if self._busy else None  # None, too, if called back: then it was heard when that began
+        return now_ns - max(job.started_at if job else 0, self._heard_ns) if self._busy else 0
 
     def _order(self, data: bytes, descriptors: Sequence[int] = ()) -> None:
         try:
@@ -272,9 +269,13 @@ class ZygoteProcess:
         for lane in self._busy:
             if lane is self._busy[0] or (lane.job is not None and lane.job.is_partner):
                 self._watch(lane)
-        self.slow = True
         if self._busy:
             self._loop.call_later(_STUCK_S, self._on_stuck, self._busy[0].seq)
+        self.give_slot_back()
+
+    def give_slot_back(self) -> None:
+        """What runs no longer counts, and nobody waits behind it."""
+        self.slow = True
         self.give_up_waiting()
         self._on_change(self)
 
@@ -364,8 +365,7 @@ class ZygoteProcess:
 
     def _finish_first_half(self) -> None:
         if self._first_half is not None:
-            job, result = self._first_half
-            self._first_half = None
+            (job, result), self._first_half = self._first_half, None
             job.finish(result)
 
     # ---- reports -----------------------------------------------------------------------------------------------
