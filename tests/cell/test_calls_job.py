@@ -9,7 +9,17 @@ import pytest
 from cruxcell.jobs import bundles, calls, series
 from cruxcell.jobs.context import RULE
 from cruxcell.protocol import frames, messages
-from cruxcell.protocol.payloads import AS_IT_IS, BUNDLED, CALLS_FLAGS, INSPECT, RUN_EXPRESSIONS, SHARE, TOGETHER, TRUTH
+from cruxcell.protocol.payloads import (
+    AS_IT_IS,
+    BUNDLED,
+    CALLS_FLAGS,
+    INSPECT,
+    RUN_EXPRESSIONS,
+    SERIES,
+    SHARE,
+    TOGETHER,
+    TRUTH,
+)
 from cruxcell.values import transfer
 
 HERMETIC, ODD = "def f(x):\n    return x\n", "import time\ndef f(x):\n    return x\n"
@@ -391,6 +401,40 @@ def test_a_scripts_calls_are_sealed_only_by_what_was_armed(monkeypatch: pytest.M
 
 def test_a_scripts_calls_of_what_may_not_share_are_not_made(monkeypatch: pytest.MonkeyPatch):
     assert series_job(monkeypatch, SHARE | BUNDLED, HERMETIC, Context(), "exec") == ("1u", "s", 0)
+
+
+def test_a_scripts_calls_in_a_bundle_are_those_of_a_script(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(bundles, "setrecursionlimit", int)
+    ran: list[str] = []
+
+    def note(name: str) -> int:
+        ran.append(name)
+        return 0
+
+    monkeypatch.setattr(bundles, "run_series", lambda *_: note("series"))
+    monkeypatch.setattr(bundles, "run_calls", lambda *_: note("calls"))
+    flags = (SHARE, SHARE | SERIES, SHARE)
+    bundles.run_bundle(Context(), [frames.pack(fields(each, HERMETIC)) for each in flags])  # type: ignore[arg-type]
+    assert ran == ["calls", "series", "calls"]
+
+
+def test_only_what_shares_a_worker_has_a_namespace_that_is_no_module(monkeypatch: pytest.MonkeyPatch):
+    made: list[str] = []
+
+    def noting(name: str, make: Any) -> Any:
+        def noted() -> Any:
+            made.append(name)
+            return make()
+
+        return noted
+
+    for module in (calls, series):
+        for name in ("fresh_namespace", "module_namespace"):
+            monkeypatch.setattr(module, name, noting(name, getattr(module, name)))
+    for flags in (SHARE, 0):
+        job(flags, HERMETIC, "f(1)")
+        series_job(monkeypatch, flags, HERMETIC, Context())
+    assert made == ["fresh_namespace"] * 2 + ["module_namespace"] * 2
 
 
 def test_of_a_value_its_truth_is_looked_at_where_that_is_asserted():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import threading
+import types
 
 import pytest
 from cruxcell.protocol import frames
@@ -110,6 +111,7 @@ def test_a_frame_that_does_not_come(read, data, sentence):
 
 def test_what_is_written_in_parts_is_written_whole(monkeypatch):
     written = []
-    monkeypatch.setattr(frames.os, "write", lambda _fd, data: written.append(bytes(data[:2])) or 2)
+    write = types.SimpleNamespace(write=lambda _fd, data: written.append(bytes(data[:2])) or 2)
+    monkeypatch.setattr(frames, "os", write)
     frames.write_all(1, b"abcdef")
     assert written == [b"ab", b"cd", b"ef"]

@@ -269,6 +269,13 @@ def test_notes_that_nobody_asked_for_are_forged():
     assert noted.findings == (messages.FINDING_NAMES[0],)
 
 
+def test_what_ends_its_worker_keeps_its_notes():
+    notes = frame([messages.FINDINGS, b"\0\0\0\0", b"\0"])
+    asked = charging.one_answer(DEFAULT_LIMITS, runs_noted=True)
+    judged = charging.read_single(Result(report=plan("x") + notes, facts=SEGFAULT), asked, DEFAULT_LIMITS)
+    assert (judged.outcome, judged.findings) == (Outcome.CRASHED, (messages.FINDING_NAMES[0],))
+
+
 def test_what_the_daemon_could_not_do_is_our_failure():
     judged = single(plan("x") + value(), error="cancelled", attempts=2)
     assert (judged.outcome, judged.detail, judged.attempts) == (Outcome.SANDBOX_ERROR, "cancelled", 2)
@@ -291,6 +298,7 @@ def test_what_holds_for_all_results_of_a_worker():
     assert [found[at].assurance for at in range(3)] == [Assurance.IN_PROCESS, Assurance.IN_PROCESS, Assurance.LITERAL]
     assert {(one.queue_ns, one.attempts) for one in found.values()} == {(9, 2)}
     assert found[1].outcome is Outcome.TIMED_OUT
+    assert {one.findings for one in found.values()} == {()}
 
 
 def test_a_queue_never_took_less_than_no_time():

@@ -187,6 +187,7 @@ def test_why_nothing_is_equal_is_said():
     judged = outcomes.compare(CheckResult(None, canonical=b"i1;"), None)
     assert (judged.outcome, judged.detail) == (Outcome.FAILED, "")
     assert outcomes.compare(CheckResult(None, canonical=b"i1;"), b"i2;").detail == "the value differs"
+    assert outcomes.compare(CheckResult(None, canonical=b"i1;"), b"i1;").detail == ""
 
 
 @pytest.mark.parametrize("outcome", Outcome)
