@@ -9,7 +9,7 @@ from cruxboxd.scheduling.fleet import Fleet
 from cruxboxd.settings.config import Config
 from cruxboxd.shared.observer import Observer
 from cruxcell.confinement import clocks
-from cruxcell.confinement.clocks import FAST_LOOKS, FAST_MS, SLOW_LOOKS
+from cruxcell.confinement.clocks import FAST_IN_ALL_MS, FAST_MS, SLOW_LOOKS
 
 MS = 1_000_000
 
@@ -45,15 +45,24 @@ def test_a_worker_is_slow_when_it_has_used_the_time(monkeypatch, used_ms, dots_a
     assert looks <= max(ends_at if is_fast else len(used_ms), 1)
 
 
-@pytest.mark.parametrize(("modest", "ends_at", "is_fast"), [(0, 99, True), (8, FAST_LOOKS, True), (8, 99, False)])
+_LAST = FAST_IN_ALL_MS // 2  # the look after 2 ms a look at which it is too late
+
+
+@pytest.mark.parametrize(("modest", "ends_at", "is_fast"), [(0, 99, True), (8, _LAST, True), (8, 99, False)])
 def test_beside_others_a_worker_is_slow_after_a_time_however_much_it_gets_done(monkeypatch, modest, ends_at, is_fast):
-    looks = iter(range(1, 101))
-    watched = clocks.Clocks(1, 0, [SimpleNamespace(progress=7, used=lambda: 0)])
-    monkeypatch.setattr(clocks, "hangs_up", lambda _progress, _timeout_ms: next(looks) == ends_at)
+    looks = 0
+
+    def hangs_up(_progress: int, _timeout_ms: int) -> bool:
+        nonlocal looks
+        looks += 1
+        return looks == ends_at
+
+    watched = clocks.Clocks(1, 0, [SimpleNamespace(progress=7, used=lambda: 0, used_in_all=lambda: looks * 2 * MS)])
+    monkeypatch.setattr(clocks, "hangs_up", hangs_up)
     monkeypatch.setattr(clocks, "_has_dots", lambda _progress: True)
     monkeypatch.setattr(watched, "_take", lambda _clock: True)
     assert watched.ends_fast(modest) is is_fast
-    assert next(looks) == (ends_at if is_fast else FAST_LOOKS) + 1
+    assert looks == (ends_at if is_fast else _LAST)
 
 
 def _zygote(*tenants: str, slow: bool = False) -> SimpleNamespace:

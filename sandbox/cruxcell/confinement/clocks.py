@@ -25,8 +25,8 @@ FAST_MS = 4
 # Where CPUs are few, a worker that has got nothing done may have had no CPU: it is slow only when it has used FAST_MS
 # of CPU time. But it may be asleep, which looks the same from here: so after so many looks it is slow in any case.
 SLOW_LOOKS = 5
-# Where others may wait for a CPU slot, a worker that gets one check after the other done keeps it for so many.
-FAST_LOOKS = 10
+# Where others may wait for a CPU slot, a worker that gets one check after the other done keeps it for so much CPU time.
+FAST_IN_ALL_MS = 40
 LAST_CHECK = b"!"
 _NICE_OF_SLOW_WORKERS = 10
 _MS = 1_000_000
@@ -63,6 +63,11 @@ class Clock:
         # type: () -> int
         """CPU time since its check began."""
         return self._limit - self.left()
+
+    def used_in_all(self):
+        # type: () -> int
+        """CPU time since the worker was forked."""
+        return time.clock_gettime_ns(self._clock)
 
     def take(self, dots):
         # type: (bytes) -> bool
@@ -173,12 +178,12 @@ class Clocks:
     def ends_fast(self, modest=0):
         # type: (int) -> bool
         """Sleep until the one worker hangs up, or gets nothing done with FAST_MS of CPU time, or within SLOW_LOOKS:
-        then it is slow, and False. If it has to be `modest`, it also is after FAST_LOOKS in all."""
+        then it is slow, and False. If it has to be `modest`, it also is after FAST_IN_ALL_MS."""
         [(progress, clock)] = self._clocks.items()
-        looks = in_all = 0
+        looks = 0
         while not hangs_up(progress, FAST_MS):
-            looks, in_all = looks + 1, in_all + 1
-            if modest and in_all >= FAST_LOOKS:
+            looks += 1
+            if modest and clock.used_in_all() >= FAST_IN_ALL_MS * _MS:
                 return False
             if _has_dots(progress) and self._take(clock):
                 looks = 0
