@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import struct
 import sys
 from collections import Counter, OrderedDict, defaultdict, deque
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from fractions import Fraction
 from uuid import UUID
@@ -71,6 +72,24 @@ def test_aliasing_is_kept():
     circle.append({"me": circle})
     again = transfer.decode(transfer.encode(circle, ROOM))
     assert again[0]["me"] is again
+
+
+# A file of one time zone without offset, which has no name.
+NAMELESS = b"TZif" + bytes(16) + struct.pack(">6l", 0, 0, 0, 0, 1, 4) + bytes(6) + b"UTC\0"
+
+
+def test_a_time_zone_crosses_by_its_name():
+    zoneinfo = pytest.importorskip("zoneinfo")
+    zone, nameless = zoneinfo.ZoneInfo("UTC"), zoneinfo.ZoneInfo.from_file(io.BytesIO(NAMELESS))
+    other = type("Zone", (tzinfo,), {"utcoffset": lambda *_: None, "key": "UTC"})()
+    assert transfer.decode(transfer.encode(zone, ROOM)) is zone
+    for each in (datetime(2020, 1, 2, tzinfo=zone), time(1, tzinfo=zone)):
+        assert transfer.decode(transfer.encode(each, ROOM)).tzinfo is zone
+        for bad in (nameless, other):
+            with pytest.raises(NotPlain, match=type(each).__name__):
+                transfer.encode(each.replace(tzinfo=bad), ROOM)
+    with pytest.raises(NotPlain):
+        transfer.encode(nameless, ROOM)
 
 
 def test_values_that_do_not_show_what_they_are():
