@@ -105,6 +105,15 @@ UNITTEST: dict[str, Any] = {
     "skipped by what the program decorates": (
         ENDS % "" + "    pass\nadd = skipped\n", case("add()"), [["e", "T.test", "the program raised SkipTest"]],
     ),
+    "a skip that the library hands on": (
+        ENDS % "" + "    pass\nimport concurrent.futures\nq = concurrent.futures.Future()\n"
+        "q.set_exception(unittest.SkipTest())\nadd = q.result\n", case("add(1)"),
+        [["e", "T.test", "the program raised SkipTest"]],
+    ),
+    "a skip of code that has the library's name": (
+        "import os\nexec(compile('import unittest\\ndef add(a):\\n    raise unittest.SkipTest', os.__file__, 'exec'))",
+        case("add(1)"), [["e", "T.test", "the program raised SkipTest"]],
+    ),
     "a set-up that the program skips": (
         ENDS % "raise S", case("pass", SET_UP.replace("1 / 0", "add(1, 1)")),
         [["e", "setUpClass (__main__.T)", ""]],

@@ -106,6 +106,13 @@ async def test_nothing_stays_of_a_tenant_of_whom_nothing_is_kept():
     assert (scripts._kept._shelves, scripts._kept._bytes) == ({}, {})
 
 
+def test_a_reading_is_as_large_as_it_is():
+    """Texts beyond Latin take more bytes than they have characters, and what is small has its key."""
+    small, wide = Reading(Kind.ASSERTION, b"i1;", "f(1)"), Reading(Kind.ASSERTION, b"i1;", "f('\U0001f600')" * 1000)
+    assert small.size > 600
+    assert wide.size > small.size + 4 * 6000
+
+
 async def test_a_full_store_takes_from_the_tenant_who_has_most():
     told = Told({})
     scripts = known(told, BOUND // 2, BOUND // 2)

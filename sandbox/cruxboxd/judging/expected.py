@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
+from sys import getsizeof
 
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import EXPECTED, LARGE_SCRIPT
@@ -31,7 +32,7 @@ _BYTES_A_JOB = MIB
 _LIMITS = Limits(cpu_ms=250, wall_ms=10_000, memory_bytes=256 * MIB, steps=1_000_000, output_bytes=16 * MIB)
 # A megabyte of script takes 0.2 s to compile.
 _LIMITS_OF_LARGE = replace(_LIMITS, cpu_ms=1_000, memory_bytes=DEFAULT_LIMITS.memory_bytes)
-_OBJECT = 300  # bytes
+_OBJECT, _SHELVED = 300, 600  # bytes; the second with the key under which a reading is kept
 
 
 class Kind(Enum):
@@ -60,10 +61,12 @@ class Reading:
     @cached_property
     def size(self) -> int:
         """About how many bytes it holds."""
-        size = _OBJECT + len(self.canonical or b"") + len(self.text) + len(self.code)
+        size = _SHELVED + len(self.canonical or b"") + getsizeof(self.text) + len(self.code)
         if self.series is not None:
             steps = self.series.steps
-            size += len(self.series.calls) + sum(_OBJECT + len(step.canonical) + len(step.message) for step in steps)
+            size += len(self.series.calls) + sum(
+                _OBJECT + len(step.canonical) + getsizeof(step.message) for step in steps
+            )
         return size
 
 

@@ -1,5 +1,6 @@
 """Suites that unittest runs: the test cases that a script defines, whoever runs them."""
 
+import opcode
 import os
 
 from cruxcell.jobs.kept import Kept
@@ -133,10 +134,12 @@ class UnittestSuite(Suite):
         """Has the exception come through the script's code and the library's alone? Not through functions of
         unittest's that raise it: whoever has one of those may call it. `inner`: code that may."""
         with self.guard:
-            frames, trace = [], traceback_of(error)  # type: list[Any], Any
+            frames, at, trace = [], 0, traceback_of(error)  # type: list[Any], int, Any
             while trace is not None:
                 frames.append(trace.tb_frame.f_code)
-                trace = trace.tb_next
+                at, trace = trace.tb_lasti, trace.tb_next
+        if not any(frames and frames[-1] is code for code in inner) and not self._raises(frames, at):
+            return False
         is_in_script = False
         for code in frames:
             is_the_scripts = any(code is each for each in self.codes)
@@ -145,6 +148,12 @@ class UnittestSuite(Suite):
             if is_in_script and not may_be:
                 return False
         return is_in_script
+
+    def _raises(self, frames, at):
+        # type: (list[Any], int) -> bool
+        """Is there a `raise` at this place of the last frame, and the script's? What the library raises may be what it
+        was given, as a Future and a Mock do."""
+        return any(frames and frames[-1] is code for code in self.codes) and frames[-1].co_code[at] == _RAISE
 
     def _main(self, *arguments, **keywords):  # noqa: ARG002 - what unittest hands over
         # type: (object, object) -> Any
@@ -177,6 +186,7 @@ class _NotOwn(Exception):
     """The program raised what only a test may."""
 
 
+_RAISE = opcode.opmap["RAISE_VARARGS"]
 _TOLD = "the program raised %s"
 
 _LIBRARY, _HARNESS = os.__file__.rpartition("/")[0] + "/", __file__.rpartition("/jobs/")[0] + "/"
