@@ -196,6 +196,8 @@ def test_what_is_done_to_a_container_while_it_is_written_is_one_more_change():
     """By another thread, say."""
 
     class Objects:
+        class_of_proxies = None
+
         def write(self, writer: Writer, _value: object, depth: int) -> None:
             change(each)
             writer.value(None, depth)
@@ -358,6 +360,8 @@ def test_a_time_zone_is_one_of_fixed_offset():
 
 class Objects:
     """Writes an object as a letter."""
+
+    class_of_proxies = None
 
     def write(self, writer: Writer, _value: object, _depth: int) -> None:
         writer.parts.append(b"o")

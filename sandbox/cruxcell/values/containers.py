@@ -83,13 +83,25 @@ class Containers:
         self._written[number] = entry[1]
         entry[1] = _snapshot(value)
 
+    def begin(self, value, items):
+        # type: (list[Any], tuple[Any, ...] | None) -> int
+        """`add` and `write` of a list, whose items at this time are known; None where changes do not matter."""
+        number = self.add(value)
+        if items is not None:
+            self.entries[number][1] = items
+            self._written[number] = None
+        return number
+
     def settle(self):
         # type: () -> None
         """The message is whole: what its containers hold is what the other end has."""
+        if not self._new and not self._touched:  # nor `_written`, then
+            return
         for number in self._new + self._touched:
             entry = self.entries.get(number)
             if entry is not None and number not in self._written:
-                entry[1] = _snapshot(entry[0])
+                value = entry[0]
+                entry[1] = tuple(value) if type(value) is list else _snapshot(value)
         self._new, self._touched, self._written = [], [], {}
 
     def undo(self):

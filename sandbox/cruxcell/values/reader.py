@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _double = struct.Struct(">d")
 _complex = struct.Struct(">dd")
+_smalls_in = struct.Struct("<xi").iter_unpack
+_doubles_in = struct.Struct(">xd").iter_unpack
 _small_at = struct.Struct("<i").unpack_from
 _u32_at = struct.Struct("<I").unpack_from
 _LARGE = 1 << 14
@@ -87,6 +89,27 @@ class Reader:
             raise Garbled("an unknown tag")
         return self._objects.read(self, tag, depth)
 
+    def items(self, count, depth):
+        # type: (int, int) -> list[Any]
+        """So many values, one behind the other."""
+        data, at = self.data, self.at
+        if count > _FEW:  # ints or floats alone, whose tags then stand at equal distances
+            tag = data[at : at + 1]
+            size, read_all = _OF_ONE_SIZE.get(tag, _OF_NO_SIZE)
+            stop = at + size * count
+            if size and stop <= len(data) and data[at:stop:size] == tag * count:
+                self.at = stop
+                return [item for (item,) in read_all(data[at:stop])]
+        items, readers = [], _READERS.get  # type: list[Any], Any
+        for _ in range(count):
+            read = readers(data[self.at])
+            if read is not None:
+                self.at += 1
+                items.append(read(self))
+            else:
+                items.append(self.value(depth))
+        return items
+
     def known(self):
         # type: () -> Any
         return self.containers.entries[self.u32()][0]
@@ -107,8 +130,7 @@ class Reader:
         elif kind is bytearray:
             value[:] = self.take(count)
         else:
-            read, depth = self.value, depth + 1
-            items = [read(depth) for _ in range(count)]
+            items = self.items(count, depth + 1)
             if kind is list:
                 list.__setitem__(value, slice(None), items)
             elif kind is set:
@@ -128,8 +150,8 @@ class Reader:
     def frozen(self, make, depth):
         # type: (Callable[[list[Any]], Any], int) -> Any
         """A tuple or frozenset: what cannot change has its number behind it."""
-        read, inner, count = self.value, depth + 1, self.count()
-        value = make([read(inner) for _ in range(count)])
+        count = self.count()
+        value = make(self.items(count, depth + 1))
         if count:
             self.containers.adopt(self.u32(), value)
         return value
@@ -170,6 +192,10 @@ def _read_long_text(reader, size):
     return str(memoryview(reader.data)[start : reader.at], "utf-8", "surrogatepass")
 
 
+_FEW = 3
+_OF_ONE_SIZE = {b"j": (5, _smalls_in), b"f": (9, _doubles_in)}  # type: dict[bytes, tuple[int, Any]]
+_OF_NO_SIZE = 0, None
+
 _READERS = {
     ord("N"): lambda _reader: None,
     ord("E"): lambda _reader: Ellipsis,
@@ -185,6 +211,15 @@ _READERS = {
     ord("r"): _read_range,
     ord("@"): Reader.known,
 }  # type: dict[int, Callable[[Reader], Any]]
+
+
+def _read_list(reader, depth):
+    # type: (Reader, int) -> list[Any]
+    """As `new`, for what is a list and nothing else."""
+    value = []  # type: list[Any]
+    reader.containers.adopt(reader.u32(), value)
+    value += reader.items(reader.count(), depth + 1)
+    return value
 
 
 def _read_ordered(reader, depth):
@@ -210,7 +245,7 @@ def _read_defaultdict(reader, depth):
 
 
 _NESTED = {
-    ord("l"): lambda reader, depth: reader.new([], depth),
+    ord("l"): _read_list,
     ord("t"): lambda reader, depth: reader.frozen(tuple, depth),
     ord("S"): lambda reader, depth: reader.new(set(), depth),
     ord("Z"): lambda reader, depth: reader.frozen(frozenset, depth),

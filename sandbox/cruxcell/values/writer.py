@@ -1,6 +1,7 @@
 """Encodes values as bytes for a `Reader`."""
 
 import struct
+from itertools import repeat as _repeat
 
 from cruxcell.values import stdlib
 from cruxcell.values.canonical import NotPlain, TooLarge, type_name
@@ -17,11 +18,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-_double = struct.Struct(">d")
 _complex = struct.Struct(">dd")
 _u32 = struct.Struct("<I")
 _small = struct.Struct("<ci").pack
 _sized = struct.Struct("<cI").pack
+_tagged_double = struct.Struct(">cd").pack
+_new_list = struct.Struct("<cII").pack
 
 
 class Writer:
@@ -31,6 +33,7 @@ class Writer:
         # type: (Containers, Any) -> None
         self._containers, self._objects = containers, objects
         self._numbers = containers.numbers
+        self._class_of_proxies = objects.class_of_proxies if objects is not None else None
         self.parts = []  # type: list[bytes]
 
     def bytes(self, budget):
@@ -50,8 +53,15 @@ class Writer:
         number = self._numbers.get(id(value))
         if number is not None:
             self.parts.append(_sized(b"@", number))
+        elif type(kind) is self._class_of_proxies:
+            self._objects.write(self, value, depth)
         elif depth > MAX_DEPTH:
             self._other(value, "a value nested more than %d deep" % MAX_DEPTH, depth)
+        elif kind is list:  # as `sequence` and `content`, in one pass
+            items = tuple(value)
+            number = self._containers.begin(value, items if self._objects is not None else None)
+            self.parts.append(_new_list(b"l", number, len(items)))
+            self.items(items, depth)
         elif kind in _SEQUENCES:
             self.sequence(value, depth)
         elif kind is dict or (kind.__module__ == "collections" and kind in dict_tags()):
@@ -79,7 +89,7 @@ class Writer:
         if kind in (tuple, frozenset):  # what cannot change is whole before it has a number
             self.parts.append(_sized(tag, kind.__len__(value)))
             if kind.__len__(value):  # of the empty one there is but one
-                self.items(kind.__iter__(value), depth)
+                self.items(value if type(value) is tuple else tuple(kind.__iter__(value)), depth)
                 self.parts.append(_u32.pack(self.number(value)))
             return
         self.parts.append(_sized(tag, self.number(value)))
@@ -126,7 +136,24 @@ class Writer:
             self.items(items, depth)
 
     def items(self, items, depth):
-        # type: (Any, int) -> None
+        # type: (list[Any] | tuple[Any, ...], int) -> None
+        parts = self.parts
+        kinds = set(map(type, items))
+        if len(kinds) == 1:  # most lists are of one kind
+            begun = len(parts)
+            try:
+                if int in kinds:
+                    parts.extend(map(_small, _repeat(b"j"), items))
+                    return
+                if float in kinds:
+                    parts.extend(map(_tagged_double, _repeat(b"f"), items))
+                    return
+            except struct.error:  # ints that are not small
+                del parts[begun:]
+        self.mixed(items, depth)
+
+    def mixed(self, items, depth):
+        # type: (list[Any] | tuple[Any, ...], int) -> None
         append, atoms, depth = self.parts.append, _ATOMS.get, depth + 1
         for item in items:
             atom = atoms(type(item))
@@ -143,6 +170,12 @@ def _write_int(value):
     return _written(b"i", value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
 
 
+def _write_text(value):
+    # type: (str) -> bytes
+    data = value.encode("utf-8", "surrogatepass")
+    return _sized(b"s", len(data)) + data
+
+
 def _written(tag, data):
     # type: (bytes, bytes) -> bytes
     return _sized(tag, len(data)) + data
@@ -154,9 +187,9 @@ _ATOMS = {
     type(NotImplemented): lambda _value: b"n",
     bool: lambda value: b"T" if value else b"F",
     int: _write_int,
-    float: lambda value: b"f" + _double.pack(value),
+    float: lambda value: _tagged_double(b"f", value),
     complex: lambda value: b"c" + _complex.pack(value.real, value.imag),
-    str: lambda value: _written(b"s", value.encode("utf-8", "surrogatepass")),
+    str: _write_text,
     bytes: lambda value: _written(b"b", value),
     range: lambda value: _written(b"r", b",".join(b"%d" % n for n in (value.start, value.stop, value.step))),
 }  # type: dict[type, Any]

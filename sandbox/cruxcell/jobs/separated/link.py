@@ -32,7 +32,7 @@ from cruxcell.values.writer import Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable  # noqa: F401 - in type comments
+    from typing import Any, Callable, Sequence  # noqa: F401 - in type comments
 
 CHANNEL = 5
 MAX_MESSAGE = 16 << 20
@@ -75,7 +75,8 @@ class Link:
         # type: (str, list[Any]) -> tuple[bytes, Any]
         """(kind of the answer, value). Raises Broken, or Unsent where nothing was sent."""
         with self._line:
-            self.take_turn()
+            if self._inside:
+                self.take_turn()
             if self._open >= MAX_NESTED:
                 raise RecursionError("more than %d calls between candidate and test at a time" % MAX_NESTED)
             self._open += 1
@@ -115,7 +116,7 @@ class Link:
     def ends(self):
         # type: () -> Any
         """Those, which hold for one question."""
-        return self._ends.pop(_get_ident(), ())
+        return self._ends.pop(_get_ident(), ()) if self._ends else ()
 
     def _exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
@@ -224,22 +225,26 @@ class Link:
         del values[:]
         dropped = [] if self.is_test else self.containers.sweep()
         dead, self.objects.dead = self.objects.dead, []
-        head = struct.pack("<%dI" % (2 + len(dropped) + len(dead)), number, len(dropped), *dropped, *dead)
+        gone = [*dropped, *dead]
+        head = _HEAD.pack(number, len(dropped))
+        if gone:
+            head += struct.pack("<%dI" % len(gone), *gone)
+        size = _FIELDS + len(head) + len(body)
         try:
-            frames.write_all(CHANNEL, frames.frame([kind, head, body]))
+            frames.write_all(CHANNEL, b"".join((_BEGIN(size, 1, kind, len(head)), head, _U32.pack(len(body)), body)))
         except OSError as error:
             raise Broken(str(error)) from None
 
     def _written(self, values):
         # type: (list[Any]) -> bytes
         writer = Writer(self.containers, self.objects)
-        changed = self.containers.changed()
+        changed = self.containers.changed() if self.containers.entries else ()  # type: Sequence[int]
         writer.parts.append(_U32.pack(len(changed)))
         for number in changed:
             writer.parts.append(_U32.pack(number))
             writer.content(self.containers.touch(number), 0)
         writer.parts.append(_U32.pack(len(values)))
-        writer.items(values, 0)
+        writer.mixed(values, 0)
         return writer.bytes(MAX_MESSAGE)
 
     def _receive(self):
@@ -252,7 +257,6 @@ class Link:
         if len(fields) != 3 or len(fields[1]) < _HEAD.size or len(fields[1]) % 4:
             raise Broken("not a message")
         number, count = _HEAD.unpack_from(fields[1])
-        gone = struct.unpack_from("<%dI" % (len(fields[1]) // 4 - 2), fields[1], _HEAD.size)
         reader = Reader(fields[2], self.containers, self.objects)
         try:
             values = reader.checked(self._values, reader)
@@ -260,15 +264,17 @@ class Link:
         except (Garbled, MemoryError, AttributeError, ImportError, AssertionError) as error:
             raise Broken("what was sent is no value: %s" % error) from None
         self.containers.settle()
-        self.containers.forget(list(gone[:count]))
-        self.objects.release(list(gone[count:]))
+        if len(fields[1]) > _HEAD.size:
+            gone = struct.unpack_from("<%dI" % (len(fields[1]) // 4 - 2), fields[1], _HEAD.size)
+            self.containers.forget(list(gone[:count]))
+            self.objects.release(list(gone[count:]))
         return fields[0], number, values
 
     def _values(self, reader):
         # type: (Reader) -> list[Any]
         for _ in range(reader.count()):
             reader.fill(self.containers.touch(reader.u32()), 0)
-        return [reader.value(1) for _ in range(reader.count())]
+        return reader.items(reader.count(), 1)
 
     # ---- for proxies -----------------------------------------------------------------------------------------------
 
@@ -299,6 +305,8 @@ def _waits(thread):
 
 
 _U32 = struct.Struct("<I")
+_BEGIN = struct.Struct("<IIcI").pack  # of a frame of three fields: its size, the first one, the length of the second
+_FIELDS = 13  # bytes of such a frame besides its own size and what the second and third field hold
 _ATTRIBUTES = {"get": getattr, "set": setattr, "del": delattr}
 
 

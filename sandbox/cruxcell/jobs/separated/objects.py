@@ -60,6 +60,8 @@ class Objects:
         self._kept = {}  # type: dict[int, Any]
         self.dead = []  # type: list[int]
 
+    class_of_proxies = remote.RemoteType
+
     # ---- writing ---------------------------------------------------------------------------------------------------
 
     def write(self, writer, value, depth):

@@ -155,7 +155,8 @@ class _TestLink(Link):
         # type: (str, list[Any]) -> tuple[bytes, Any]
         may_stop = self.ends()
         with self._line:  # what comes with a question is no other thread's
-            self.take_turn()
+            if self._inside:
+                self.take_turn()
             return self._asked_for(operation, fields, may_stop)
 
     def _asked_for(self, operation, fields, may_stop):
@@ -215,6 +216,8 @@ class _TestLink(Link):
     def _listens(self):
         # type: () -> list[str]
         """In the place of which streams the script has put something else, as `redirect_stdout` does."""
+        if sys.stdout is self._context.stdout and sys.stderr is self._context.stderr:
+            return []
         own = {"stdout": self._context.stdout, "stderr": self._context.stderr}
         return [name for name in own if getattr(sys, name) is not own[name]]
 
