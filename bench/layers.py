@@ -42,8 +42,7 @@ WAYS: dict[str, tuple[str, tuple[str, ...]]] = {
     "audit": ("rule,seal", ()),
     "all": ("", ()),
 }
-ALWAYS = ("none", "all")
-IN_TURN = tuple(name for name in WAYS if name not in ALWAYS)  # each in its share of the blocks
+ALWAYS = ("none", "all")  # the others take turns, a block each
 
 
 @dataclass(frozen=True)
@@ -106,9 +105,10 @@ def figures(rounds: int, given: Sequence[Work], say: Callable[[str], None]) -> I
             for name in WAYS:  # to get warm
                 served[name][0].check(work.part(0))
             found: dict[str, list[tuple[Spent, Spent]]] = {name: [] for name in WAYS}
+            in_turn = [name for name in WAYS if name not in ALWAYS]
             for number in range(BLOCKS * rounds):
                 say(f"layers: {work.title}, block {number + 1}/{BLOCKS * rounds}")
-                sides = (*ALWAYS, IN_TURN[number % len(IN_TURN)])
+                sides = [*ALWAYS, *in_turn[number % BLOCKS :][:1]]
                 block = _block({name: served[name] for name in sides}, work, number * BATCHES)
                 for name in sides:
                     found[name].append((block[name], block["none"]))
