@@ -1,7 +1,6 @@
 """Encodes values as bytes for a `Reader`."""
 
 import struct
-from itertools import repeat as _repeat
 
 from cruxcell.values import stdlib
 from cruxcell.values.canonical import NotPlain, TooLarge, type_name
@@ -143,10 +142,10 @@ class Writer:
             begun = len(parts)
             try:
                 if int in kinds:
-                    parts.extend(map(_small, _repeat(b"j"), items))
+                    parts.extend(map(_small, [b"j"] * len(items), items))
                     return
                 if float in kinds:
-                    parts.extend(map(_tagged_double, _repeat(b"f"), items))
+                    parts.extend(map(_tagged_double, [b"f"] * len(items), items))
                     return
             except struct.error:  # ints that are not small
                 del parts[begun:]
