@@ -14,7 +14,7 @@ _NUMPY_KINDS = frozenset("biufcSUmM")
 # What numpy's own names for them consist of. A comma or a parenthesis would have it read a list of fields.
 _DTYPE_LETTERS = frozenset("<>|0123456789[]DMOSUWYabcfhimnpsu")
 _NOTHING = {}  # type: dict[object, object]
-_VIEWS = {
+VIEWS = {
     type(_NOTHING.keys()): b"k",
     type(_NOTHING.values()): b"v",
     type(_NOTHING.items()): b"w",
@@ -57,8 +57,8 @@ def _of_builtins(kind, value):
         return b"s", (value.start, value.stop, value.step)
     if kind is memoryview:
         return (b"m", (bytes(value),)) if value.c_contiguous and value.format == "B" and value.ndim == 1 else None
-    if kind in _VIEWS:
-        return _VIEWS[kind], list(value)
+    if kind in VIEWS:
+        return VIEWS[kind], list(value)
     return None
 
 

@@ -6,6 +6,7 @@ import sys
 from cruxcell.jobs.separated import remote
 from cruxcell.jobs.separated.operations import offered
 from cruxcell.protocol import records
+from cruxcell.values import stdlib
 from cruxcell.values.containers import Garbled
 
 TYPE_CHECKING = False
@@ -68,6 +69,8 @@ _SHARED = frozenset(
     ]
     + [name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)]
 )
+# Types of plain values that builtins does not name.
+_UNNAMED = {cls.__name__: cls for cls in (type(None), type(Ellipsis), type(NotImplemented), *stdlib.VIEWS)}  # type: dict[str, type]
 _SHARED_MODULES = frozenset(["math", "_operator", "collections", "fractions", "decimal", "datetime"])
 _FUNCTION_TYPE = type(offered)
 BUILTIN_TYPE = type(len)
@@ -238,7 +241,7 @@ def plain_base(cls):
 def may_be_named(module, name):
     # type: (str, str) -> bool
     if module == "builtins":
-        return name in _SHARED
+        return name in _SHARED or name in _UNNAMED
     return module in _SHARED_MODULES and name.isidentifier() and name[:1] != "_"
 
 
@@ -292,12 +295,13 @@ def register(cls, names):
             getattr(sys.modules["collections.abc"], name).register(cls)
 
 
-def found_at(value, path):
+def found_at(module, path):
     # type: (Any, str) -> Any
-    """What a dotted path leads to; None if it leads nowhere."""
+    """What a dotted path leads to in a module; None if it leads nowhere."""
+    value = module
     for part in path.split("."):
         value = getattr(value, part, None)
-    return value
+    return _UNNAMED.get(path) if value is None and module is builtins else value
 
 
 def overridden(cls, base):
