@@ -109,9 +109,11 @@ class Client(BaseClient):
         stub, metadata = self._connect()
         timeout = self._settings.deadline or _INFO_TIMEOUT_S
         try:
-            return decode_info(stub.GetServerInfo(pb.GetServerInfoRequest(), metadata=metadata, timeout=timeout))
+            said = stub.GetServerInfo(pb.GetServerInfoRequest(), metadata=metadata, timeout=timeout)
         except grpc.RpcError as error:
-            raise channel.failure_of(error).error(self._endpoint.name) from None
+            raise channel.failure_of(error).error(self._endpoint.server.name) from None
+        self._endpoint.server.has_answered = True
+        return decode_info(said)
 
     def close(self) -> None:
         """Close the connection and stop the embedded server. A later call opens them again."""

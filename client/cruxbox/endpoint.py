@@ -12,7 +12,7 @@ from cruxbox.channel import Address, Tls
 from cruxbox.embedded import EmbeddedServer
 from cruxbox.errors import InvalidRequest
 from cruxbox.retry import Backoff
-from cruxbox.session import Event, Policy, Session
+from cruxbox.session import Event, Policy, Server, Session
 
 _MAX_TARGET = 4096  # characters; many addresses may stand in one target
 
@@ -88,11 +88,7 @@ class Endpoint:
         self.embedded: EmbeddedServer | None = None
         if settings.target is None:
             self.embedded = EmbeddedServer(workers=settings.workers, arguments=settings.server_args)
-
-    @property
-    def name(self) -> str:
-        """The server's name in error messages."""
-        return "the embedded server" if self.embedded is not None else f"the server at {self._settings.target}"
+        self.server = Server("the embedded server" if settings.target is None else f"the server at {settings.target}")
 
     def resolve(self) -> Address:
         """The address to connect to. Starts the embedded server if needed, which takes about a second."""
@@ -121,7 +117,7 @@ class Endpoint:
             streams=min(asked.streams or address.streams, asked.window),
             backoff=Backoff(retries=asked.retries),
         )
-        return Session(self.name, policy, whole=whole, ordered=ordered, on_event=asked.on_event)
+        return Session(self.server, policy, whole=whole, ordered=ordered, on_event=asked.on_event)
 
     def close(self) -> None:
         """Stop the embedded server, if there is one."""
@@ -143,7 +139,7 @@ class BaseClient:
         server_args: more arguments of the embedded server's `cruxboxd serve`.
         deadline: seconds that a `check` or `stream` may take; None sets no limit (the server limits each check).
         retries: how many attempts in a row may fail without a verdict in between; four times as many while the server
-            is full, and after it has given a verdict in this call (it may be restarting).
+            is full, and where it has answered this client before (it may be restarting).
         window: distinct checks in flight.
         streams: concurrent gRPC streams; None is one, or four if the target has several addresses.
         on_event: called with each `Event` in the caller's thread or loop, for metrics.

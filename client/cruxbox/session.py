@@ -24,7 +24,7 @@ _DUPLICATES = 8
 _OPEN_BYTES = 64 << 20
 # Checks that go by a single call: a stream takes threads, and a round trip more.
 _SMALL = 4
-# How many times as often a call is repeated while the server is full, or after it has answered.
+# How many times as often a call is repeated while the server is full, or where it has answered before.
 _PATIENCE = 4
 
 
@@ -62,6 +62,19 @@ class Policy:
     sizes: Sizes = field(default_factory=Sizes)
 
 
+@dataclass
+class Server:
+    """What a client knows of its server, from one call to the next.
+
+    Args:
+        name: what sentences call the server.
+        has_answered: whether it has ever answered.
+    """
+
+    name: str
+    has_answered: bool = False
+
+
 class _StreamState:
     """What is known of the stream of one number, whether it is open or not."""
 
@@ -77,7 +90,7 @@ class Session:
     """The state of one `check` or `stream` call.
 
     Args:
-        server: what sentences call the server.
+        server: the server; the session notes in it that the server has answered.
         whole: the work is small enough to be kept whole and somebody waits for it: later duplicates of an answered
             check are answered from memory, and the server takes it before bulk work.
         ordered: whether answers are held back until all earlier positions are answered.
@@ -86,7 +99,7 @@ class Session:
 
     def __init__(
         self,
-        server: str,
+        server: Server,
         policy: Policy,
         *,
         whole: bool,
@@ -103,7 +116,6 @@ class Session:
         self._next = 0
         self._warm_at: float | None = None
         self._looked_at = 0.0
-        self._has_answered = False
         self._notify = on_event or _ignore
 
     # ---- in and out for the caller ----------------------------------------
@@ -197,7 +209,7 @@ class Session:
         """Take in a pb.CheckResponse that came over the stream `number`."""
         settled = self._batch.accept(response)
         if settled:
-            self._has_answered = True
+            self._server.has_answered = True
             self._notify(Event("answered", settled))
             for each in self._streams:
                 each.failures = 0
@@ -226,7 +238,8 @@ class Session:
         # A full server is alive and says so, and one that has answered may be restarting: both get more patience than
         # one that was never there.
         overloaded = failure.code == "RESOURCE_EXHAUSTED"
-        if stream.failures >= self._policy.backoff.retries * (_PATIENCE if overloaded or self._has_answered else 1):
+        patient = overloaded or self._server.has_answered
+        if stream.failures >= self._policy.backoff.retries * (_PATIENCE if patient else 1):
             raise self._error(failure)
         delay_s = self._policy.backoff.delay_s(stream.failures, failure.retry_after_s)
         stream.failures += 1
@@ -236,13 +249,13 @@ class Session:
         self._notify(Event("retry", carried, delay_s, f"{failure.code}: {printable(failure.details)}"))
 
     def _error(self, failure: Failure) -> CruxboxError:
-        return self.late() if failure.code == "DEADLINE_EXCEEDED" else failure.error(self._server)
+        return self.late() if failure.code == "DEADLINE_EXCEEDED" else failure.error(self._server.name)
 
     def late(self) -> DeadlineExceeded:
         """The exception for a deadline that passed."""
         return DeadlineExceeded(
             f"The deadline passed while {self._batch.unanswered} of {self._batch.distinct} distinct checks had no "
-            f"verdict from {self._server}."
+            f"verdict from {self._server.name}."
         )
 
 

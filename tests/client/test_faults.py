@@ -39,6 +39,18 @@ def test_a_daemon_that_is_killed_is_a_clear_error(daemons):
     assert set(outcomes) == {Outcome.PASSED}
 
 
+@pytest.mark.parametrize("ask", [Client.info, lambda client: client.check(sums()[:1])], ids=["info", "check"])
+def test_a_daemon_that_has_answered_is_waited_for_in_the_next_call_too(daemons, ask):
+    daemon = daemons()
+    events = []
+    with Client(daemon.target, retries=1, on_event=events.append) as client:
+        ask(client)
+        daemon.kill()
+        with pytest.raises(Unavailable, match=daemon.target):
+            client.check(sums()[:1])
+    assert [event.kind for event in events].count("retry") == 4
+
+
 def test_a_daemon_that_drains_answers_what_it_took_or_says_it_is_away(daemons):
     daemon = daemons()
     outcomes = []

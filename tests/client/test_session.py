@@ -7,16 +7,17 @@ from cruxbox.batch import Sizes
 from cruxbox.errors import DeadlineExceeded, InvalidRequest, Overloaded, ServerError, Unavailable
 from cruxbox.model import CallCheck, Task
 from cruxbox.retry import Backoff, Failure
-from cruxbox.session import Policy, Session
+from cruxbox.session import Policy, Server, Session
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 
 GONE = Failure("UNAVAILABLE", "gone")
 
 
-def make(events=None, *, ordered=True, **policy) -> Session:
+def make(events=None, *, server=None, ordered=True, **policy) -> Session:
     policy.setdefault("backoff", Backoff(retries=2, base_s=1.0))
     on_event = None if events is None else events.append
-    return Session("the server at here:1", Policy(**policy), whole=False, ordered=ordered, on_event=on_event)
+    server = server or Server("the server at here:1")
+    return Session(server, Policy(**policy), whole=False, ordered=ordered, on_event=on_event)
 
 
 def fill(session: Session, count: int) -> None:
@@ -165,6 +166,19 @@ def test_a_verdict_forgives_failures_and_a_server_that_has_answered_may_be_away_
         session.ended(0, GONE, 1200)
 
 
+def test_a_server_that_has_answered_may_be_away_longer_in_the_next_call_too():
+    server = Server("the server at here:1")
+    session = make(server=server)
+    fill(session, 1)
+    ((_, request),) = session.requests(0)
+    session.response(0, response(request), 0)
+    session = make(server=server)
+    fill(session, 1)
+    fail(session, *range(400, 1200, 100))
+    with pytest.raises(Unavailable, match="Cannot reach the server at here:1: gone"):
+        session.ended(0, GONE, 1200)
+
+
 def test_a_full_server_halves_the_window_and_gets_more_patience():
     session = make(window=8)
     fill(session, 8)
@@ -232,7 +246,7 @@ def test_a_passed_deadline_says_how_much_is_missing():
 
 @pytest.mark.parametrize(("whole", "priority"), [(True, pb.PRIORITY_INTERACTIVE), (False, pb.PRIORITY_UNSPECIFIED)])
 def test_work_somebody_waits_for_goes_first(whole, priority):
-    session = Session("here", Policy(), whole=whole, ordered=True)
+    session = Session(Server("here"), Policy(), whole=whole, ordered=True)
     fill(session, 1)
     ((_, request),) = session.requests(0.0)
     assert request.options.priority == priority
