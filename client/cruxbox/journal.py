@@ -9,7 +9,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -17,6 +17,24 @@ from typing import IO, Any
 from cruxbox.errors import DataError
 from cruxbox.files import complaining
 from cruxbox.reading import NotJson, parse_json
+
+
+def check_same(what: str, there: Mapping[str, Any], now: Mapping[str, Any], outer: str = "") -> None:
+    """Raises DataError, naming the first difference, if a run that is to go on is another one than that of now.
+
+    Args:
+        what: what sentences call the run that is there.
+        there: its identity.
+        now: the identity of the run that is to go on with it.
+        outer: for an identity within another, the name of that one and a dot.
+    """
+    for name in {**now, **there}:
+        old, new = there.get(name), now.get(name)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            check_same(what, old, new, f"{outer}{name}.")
+        elif old != new:
+            difference = f"{old!r:.200} there, {new!r:.200} now"
+            raise DataError(f"{what} differs in {outer}{name}: {difference}; --restart begins anew")
 
 
 def open_alone(path: Path, *, buffering: int = -1) -> IO[bytes]:

@@ -64,7 +64,9 @@ def test_results_stand_in_the_released_harness_format(server, folder, capsys):
         "50",
     ]
     assert main(["humaneval", *arguments, "--cpu-limit", "0.5", "--json"]) == 0
-    summary = json.loads(capsys.readouterr().out)
+    out, err = capsys.readouterr()
+    assert err == "cruxbox: pass@50: not every task has so many samples that count.\n"
+    summary = json.loads(out)
     assert summary["out"] == "samples.jsonl_results.jsonl"
     lines = lines_of(summary["out"])
     assert [line["completion"] for line in lines] == list(ANSWERS)
@@ -74,6 +76,19 @@ def test_results_stand_in_the_released_harness_format(server, folder, capsys):
     assert {line["assurance"] for line in lines} == {"SEPARATED"}
     assert summary["pass_at_k"] == {"1": pytest.approx(100 / 5), "2": pytest.approx(40)}
     assert (summary["samples"], summary["tasks"], summary["problems"], summary["masked"]) == (5, 1, 2, 0)
+
+
+def test_fences_that_nobody_asked_to_take_off_are_noted(server, folder, capsys):
+    text = "Here you are:\n```python\ndef double(x):\n    return x + x\n```\n"
+    write("fenced.jsonl", [{"task_id": "Mine/0", "completion": text}, {"task_id": "Mine/0", "completion": "    +"}])
+    arguments = ["fenced.jsonl", "--problems", "problems.jsonl", "--server", server, "--json"]
+    assert main(["humaneval", *arguments]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["outcomes"] == {"INVALID": 2}
+    assert err == "cruxbox: Markdown fences in 1 INVALID sample; --sanitize takes the code out of them.\n"
+    assert main(["humaneval", *arguments, "--sanitize", "--restart"]) == 0
+    out, err = capsys.readouterr()
+    assert (json.loads(out)["outcomes"]["PASSED"], err) == (1, "")
 
 
 def test_solutions_are_whole_programs(server, folder, capsys):

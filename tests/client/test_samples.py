@@ -106,7 +106,7 @@ def test_a_killed_run_loses_nothing_and_repeats_nothing(server, tmp_path, capsys
     assert main(words) == 2
     assert "--resume goes on with it" in capsys.readouterr().err
     assert main([*words, "--resume", "--cpu-limit", "3"]) == 2
-    assert "differs in limits" in capsys.readouterr().err
+    assert "differs in limits.cpu_ms: 10000 there, 3000 now; --restart" in capsys.readouterr().err
     assert main([*words, "--resume"]) == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["resumed"] == len(before)
@@ -119,7 +119,7 @@ def test_a_killed_run_loses_nothing_and_repeats_nothing(server, tmp_path, capsys
     assert json.loads(capsys.readouterr().out) == {**summary, "resumed": 40, "elapsed_s": ANY}
     assert lines_of(tmp_path / "r.jsonl") == lines
     assert main([*words, "--resume", "--cpu-limit", "3"]) == 2
-    assert "r.jsonl: the finished run differs in limits" in capsys.readouterr().err
+    assert "r.jsonl: the finished run differs in limits.cpu_ms: 10000 there" in capsys.readouterr().err
     (tmp_path / "r.jsonl").write_text("")  # changed since: everything runs again
     assert main([*words, "--resume"]) == 0
     assert json.loads(capsys.readouterr().out)["resumed"] == 0

@@ -26,7 +26,7 @@ from cruxbox.cli.show import note, print_json, print_table, progress_bar, resuma
 from cruxbox.cli.whereabouts import Whereabouts
 from cruxbox.errors import DataError, InvalidRequest
 from cruxbox.files import check_output, complaining
-from cruxbox.journal import Journal
+from cruxbox.journal import Journal, check_same
 from cruxbox.printable import counted
 from cruxbox.problems.reading import ReadProblem, read_problems, read_samples
 from cruxbox.problems.records import programs_in
@@ -105,8 +105,7 @@ def _request(
         if each < 1:
             raise InvalidRequest(f"--k must be at least 1, not {each}.")
     target = out or samples.with_name(os.path.basename(samples) + "_results.jsonl")
-    ks = sorted(set(k or _KS))
-    return Request(samples, problems, target, ks, sanitize, runtime_column, resume, restart, as_json)
+    return Request(samples, problems, target, sorted(set(k or ())), sanitize, runtime_column, resume, restart, as_json)
 
 
 def judge(request: Request, running: Running, read: ReadProblem, **options: Any) -> None:
@@ -129,9 +128,10 @@ def judge(request: Request, running: Running, read: ReadProblem, **options: Any)
         write_records(request.out, [{**sample.record, **own} for sample, own in zip(samples, fields)])
         done.note_whole(request.out)
     _say_faults(problems, fields)
+    _say_fences(request, samples, fields)
     summary = {
         "out": str(request.out),
-        **_figures(samples, fields, request.ks, problems),
+        **_figures(samples, fields, request.ks or _KS, problems),
         "samples": len(samples),
         "tasks": len({sample.task_id for sample in samples if sample.task_id}),
         "problems": sum(not isinstance(each, NoProblem) for each in problems.values()),
@@ -142,6 +142,7 @@ def judge(request: Request, running: Running, read: ReadProblem, **options: Any)
         "resumed": before,
         "elapsed_s": round(time.monotonic() - started, 3),
     }
+    _say_too_few(request, summary["pass_at_k"])
     if request.as_json:
         print_json(summary)
     else:
@@ -191,7 +192,7 @@ class _Done:
             if not request.resume:
                 path = self._path
                 raise DataError(f"{path}: an unfinished run is here; --resume goes on with it, --restart begins anew")
-            self._check(self._found, f"{self._path}: the unfinished run")
+            check_same(f"{self._path}: the unfinished run", self._found, self._identity)
             return
         self.fields.clear()
         if self._journal is None or self._whole is None:
@@ -205,12 +206,6 @@ class _Done:
         with complaining(self._whole):
             self._whole.unlink(missing_ok=True)
 
-    def _check(self, found: Mapping[str, Any], what: str) -> None:
-        for name, value in self._identity.items():
-            if found.get(name) != value:
-                there = f"{found.get(name)!r:.200} there, {value!r:.200} now"
-                raise DataError(f"{what} differs in {name}: {there}; --restart begins anew")
-
     def _take_whole(self, path: Path, results: Path) -> None:
         """What became of the samples of a finished run; nothing if its results were changed since."""
         try:
@@ -222,7 +217,7 @@ class _Done:
             identity = dict(first["identity"])
         except (KeyError, TypeError, ValueError, AttributeError):
             return
-        self._check(identity, f"{results}: the finished run")
+        check_same(f"{results}: the finished run", identity, self._identity)
         self.fields.update(fields)
 
     def note_whole(self, results: Path) -> None:
@@ -307,6 +302,19 @@ def _say_faults(problems: Problems, fields: Sequence[Fields]) -> None:
         note(fault)
     if len(faults) > _NOTES:
         note(f"and {len(faults) - _NOTES:,} more faults of rows; the results name them.")
+
+
+def _say_fences(request: Request, samples: Sequence[Sample], fields: Sequence[Fields]) -> None:
+    invalid = (sample.program for sample, own in zip(samples, fields) if own["outcome"] == "INVALID")
+    fenced = 0 if request.sanitize else sum("```" in program for program in invalid)
+    if fenced:
+        note(f"Markdown fences in {counted(fenced, 'INVALID sample')}; --sanitize takes the code out of them.")
+
+
+def _say_too_few(request: Request, figures: Mapping[str, float]) -> None:
+    unknown = [f"pass@{k}" for k in request.ks if str(k) not in figures]
+    if unknown:
+        note(f"{', '.join(unknown)}: not every task has so many samples that count.")
 
 
 def _figures(

@@ -19,7 +19,7 @@ from cruxbox.building.rows import write_records_in_parts
 from cruxbox.errors import DataError
 from cruxbox.filtering.reasons import SENTENCES
 from cruxbox.filtering.summary import Summary
-from cruxbox.journal import open_alone
+from cruxbox.journal import check_same, open_alone
 from cruxbox.reading import NotJson, parse_json, read_bytes
 
 _BUFFER_BYTES = 1 << 18
@@ -69,12 +69,7 @@ class Outputs:
     def go_on(self) -> None:
         """Go on where the journal says. Raises DataError if that was another run."""
         state = read_journal(self.journal, len(self._paths))
-        for name, value in self._identity.items():
-            if state["identity"].get(name) != value:
-                raise DataError(
-                    f"{self.journal}: the unfinished run differs in {name}: "
-                    f"{state['identity'].get(name)!r:.200} there, {value!r:.200} now; use --restart to begin anew"
-                )
+        check_same(f"{self.journal}: the unfinished run", state["identity"], self._identity)
         self.rows_done, self.summary = state["rows"], Summary.of_dict(state["summary"])
         with self._complaining():
             for path, file, size in zip(self._partials, self._files, state["sizes"]):

@@ -8,6 +8,7 @@ import json
 import signal
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from cruxboxd import __version__
 from cruxboxd.server.daemon import serve
@@ -61,8 +62,14 @@ def settle_signals() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (*told, signal.SIGCHLD))
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """End with one sentence, without the usage in front of it."""
+        self.exit(USAGE, f"cruxboxd: {message}\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="cruxboxd", description="The cruxbox sandbox daemon.")
+    parser = _Parser(prog="cruxboxd", description="The cruxbox sandbox daemon.")
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True)
     serving = commands.add_parser("serve", help="serve checks over gRPC")
