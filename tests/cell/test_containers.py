@@ -83,6 +83,8 @@ CHANGES: dict[str, tuple[Any, Any]] = {
     "a bytearray": (bytearray(b"ab"), lambda value: value.__setitem__(0, 0)),
     "a deque grows": (deque([1]), lambda value: value.append(2)),
     "an item of a deque": (deque([1, 2]), lambda value: value.__setitem__(0, "a")),
+    "a number of numbers alone": (array("d", [1, 2]), lambda value: value.__setitem__(0, 0.5)),
+    "numbers alone grow": (array("d", [1, 2]), lambda value: value.append(0.5)),
     "an order": (OrderedDict(a=1, b=2), lambda value: value.move_to_end("a")),
     "a number of an array": (numpy.arange(6).reshape(2, 3), lambda value: value.__setitem__((0, 0), 7)),
     "an object of an array": (numpy.array([1, None], dtype=object), lambda value: value.__setitem__(0, "a")),
@@ -128,8 +130,8 @@ class Plain(dict):  # type: ignore[type-arg]
 
 
 def test_of_a_subclass_only_the_base_is_asked():
-    assert [base_of(kind) for kind in (Rows, Kept, Plain, deque, numpy.ndarray)] == [
-        list, dict, dict, "deque", "ndarray",
+    assert [base_of(kind) for kind in (Rows, Kept, Plain, deque, array, numpy.ndarray)] == [
+        list, dict, dict, "deque", "array", "ndarray",
     ]  # fmt: skip
     assert (base_of(tuple), base_of(frozenset), base_of(int)) == (None, None, None)
     assert (dict_base(Kept), dict_base(Plain), dict_base(dict)) == (OrderedDict, dict, dict)
@@ -146,7 +148,7 @@ def test_of_a_subclass_only_the_base_is_asked():
 
 def test_names_alone_make_no_container_of_another_module():
     assert stdlib.base_name(UserDict) == stdlib.base_name(numpy.float64) == ""
-    for name in ("deque", "ndarray"):
+    for name in ("deque", "array", "ndarray"):
         assert stdlib.base_name(type(name, (), {"__module__": "elsewhere"})) == ""
         assert base_of(type(name, (list,), {"__module__": "collections"})) is list
 
@@ -268,6 +270,7 @@ def forged(name: str, module: str, *bases: type, **attributes: object) -> Any:
 ODD: dict[str, Any] = {
     "a decimal by name": forged("Decimal", "decimal"),
     "a deque by name": forged("deque", "collections", deque),
+    "numbers alone by name": forged("array", "array", typecode="d"),
     "a dict by name": forged("OrderedDict", "collections", OrderedDict),
     "an array by name": forged("ndarray", "numpy", dtype=numpy.dtype(int), tobytes=lambda _self: b""),
     "a number of a class of its own": forged("float64", "__main__", numpy.float64),
@@ -308,6 +311,10 @@ ONE, EIGHT = b"b" + u32(4) + bytes(4), b"b" + u32(8) + bytes(8)
 SHAPE = b"t" + u32(1) + b"j" + u32(1) + u32(2)
 GARBLED = {
     "a deque as long as True": b"Vq" + u32(0) + b"T" + u32(0),
+    "numbers alone of an unknown kind": b"Vy" + u32(0) + plain("?") + u32(0),
+    "numbers alone of a kind that is a number": b"Vy" + u32(0) + plain(5) + u32(0),
+    "numbers alone of a text": b"Vy" + u32(0) + plain("d") + u32(1) + plain("a"),
+    "numbers alone that are too large": b"Vy" + u32(0) + plain("b") + u32(1) + plain(300),
     "a fraction of one number": b"Vf" + u32(1) + plain(1),
     "an interval of floats": b"Ve" + u32(3) + plain(1.0) * 3,
     "memory that is a list": b"Vm" + u32(1) + b"l" + u32(0) + u32(0),

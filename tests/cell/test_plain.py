@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import struct
 import sys
+from array import array
 from collections import Counter, OrderedDict, defaultdict, deque
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
@@ -26,6 +27,7 @@ VALUES = [
     Decimal("1.50"), Fraction(1, 3), date(2020, 1, 2), time(1, 2, 3, fold=1), timedelta(1, 2, 3), UUID(int=7),
     datetime(2020, 1, 2, tzinfo=timezone.utc), timezone(timedelta(hours=2), "there"), {1: 2}.keys(), {1: 2}.items(),
     -(2**31), 2**31, 2**31 - 1, frozenset(), [()], ["é\ud800" * 8192, "a" * 16384, 1],
+    array("d", [1, -0.0, float("inf")]), array("f", [0.1]), array("b"), array("Q", [2**64 - 1]), array("u", "é😀"),
 ]  # fmt: skip
 _NAMES = [f"{place}-{type(value).__name__}" for place, value in enumerate(VALUES)]  # a set's text changes with each run
 

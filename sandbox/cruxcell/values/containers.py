@@ -157,14 +157,14 @@ def _snapshot(value):
         return list(base.keys(value)), list(base.values(value))
     if kind is bytearray:
         return bytes(value)
-    if kind == "ndarray":
+    if kind in ("array", "ndarray"):
         return stdlib.array_state(value)
     return None
 
 
 def items_of(kind, value):
     # type: (object, Any) -> tuple[Any, ...]
-    """The items of a list, deque or set at one time, whatever another thread does to it."""
+    """The items of a list, deque, array or set at one time, whatever another thread does to it."""
     for _ in range(_TRIES):
         try:
             return tuple(list.__iter__(value) if kind is list else set.__iter__(value) if kind is set else iter(value))
@@ -210,7 +210,7 @@ def _same(items, others):
 
 def base_of(kind):
     # type: (type) -> Any
-    """What a container is at bottom: list, dict, set, bytearray, "deque" or "ndarray"; None if it cannot change."""
+    """What a container is at bottom: one of _BASES, "deque", "array" or "ndarray"; None if it cannot change."""
     base = _BASES.get(kind)
     if base is None:
         for cls in kind.__mro__:

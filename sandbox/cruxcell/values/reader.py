@@ -136,6 +136,8 @@ class Reader:
             elif kind is set:
                 set.clear(value)
                 set.update(value, items)
+            elif kind == "array":
+                value[:] = type(value)(value.typecode, items)
             else:
                 value.clear()
                 value.extend(items)

@@ -28,7 +28,7 @@ def write(writer, value, depth):
     module = kind.__module__
     if module == "builtins":
         found = _of_builtins(kind, value)
-    elif module in ("collections", "decimal", "fractions", "datetime", "uuid", "zoneinfo"):
+    elif module in ("collections", "decimal", "fractions", "datetime", "uuid", "zoneinfo", "array"):
         loaded = sys.modules.get(module)
         if getattr(loaded, kind.__name__, None) is not kind:
             return False
@@ -41,9 +41,9 @@ def write(writer, value, depth):
     if found is None:
         return False
     letter, parts = found
-    if letter == b"q":  # a container that can change, with a number of its own
-        writer.parts.append(b"Vq" + writer.number(value).to_bytes(4, "little"))
-        writer.value(value.maxlen, depth + 1)
+    if letter in _CONTAINERS:  # it can change, and has a number of its own
+        writer.parts.append(b"V" + letter + writer.number(value).to_bytes(4, "little"))
+        writer.value(parts, depth + 1)
         writer.content(value, depth)
         return True
     writer.parts.append(b"V" + letter + len(parts).to_bytes(4, "little"))
@@ -105,16 +105,18 @@ _PARTS = {
     "timezone": lambda value: (b"z", (value.utcoffset(None), value.tzname(None))),
     "ZoneInfo": lambda value: (b"Z", (value.key,)) if value.key is not None else None,
     "UUID": lambda value: (b"u", (value.int,)),
-    "deque": lambda _value: (b"q", ()),
+    "deque": lambda value: (b"q", value.maxlen),
+    "array": lambda value: (b"y", value.typecode),
 }  # type: dict[str, Any]
 
 
 def base_name(kind):
     # type: (type) -> str
-    """ "deque" or "ndarray" for the two containers of other modules; else ""."""
-    if kind.__module__ == "collections" and kind.__name__ == "deque":
-        return "deque"
-    return "ndarray" if kind.__module__ == "numpy" and kind.__name__ == "ndarray" else ""
+    """ "deque", "array" or "ndarray" for the containers of other modules; else ""."""
+    return kind.__name__ if (kind.__module__, kind.__name__) in _NAMES else ""
+
+
+_NAMES = frozenset([("collections", "deque"), ("array", "array"), ("numpy", "ndarray")])
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -123,11 +125,8 @@ def base_name(kind):
 def read(reader, depth):
     # type: (Any, int) -> Any
     letter = reader.take(1)
-    if letter == b"q":
-        number, maxlen = reader.u32(), reader.value(depth + 1)
-        if maxlen is not None and type(maxlen) is not int:
-            raise ValueError("a length that is no number")
-        made = __import__("collections").deque(maxlen=maxlen)
+    if letter in _CONTAINERS:
+        number, made = reader.u32(), _CONTAINERS[letter](reader.value(depth + 1))
         reader.containers.adopt(number, made)
         return reader.fill(made, depth)
     make = _MAKERS[letter]
@@ -195,6 +194,19 @@ def _named_zone(values):
         raise ValueError("a time zone that there is not") from None
 
 
+def _deque(maxlen):
+    # type: (Any) -> Any
+    if maxlen is not None and type(maxlen) is not int:
+        raise ValueError("a length that is no number")
+    return __import__("collections").deque(maxlen=maxlen)
+
+
+def _array_of(typecode):
+    # type: (Any) -> Any
+    return __import__("array").array(typecode)
+
+
+_CONTAINERS = {b"q": _deque, b"y": _array_of}  # type: dict[bytes, Any]
 _MAKERS = {
     b"s": lambda values: slice(*_typed(values, type(None), type(None), type(None))),
     b"m": lambda values: memoryview(*_typed(values, bytes)),
@@ -245,6 +257,9 @@ def write_array(writer, value, depth):
 
 def array_state(value):
     # type: (Any) -> Any
+    """What an array of `array` or of numpy holds, to be compared."""
+    if type(value).__module__ == "array":
+        return value.tobytes()
     if value.dtype.kind == "O":
         return value.shape, "O", [id(item) for item in value.ravel()]
     return value.shape, value.dtype.str, value.tobytes()
