@@ -97,6 +97,9 @@ def test_a_time_zone_crosses_by_its_name():
 def test_values_that_do_not_show_what_they_are():
     view = transfer.decode(transfer.encode(memoryview(b"ab"), ROOM))
     assert (type(view), bytes(view)) == (memoryview, b"ab")
+    view.release()
+    with pytest.raises(NotPlain, match="memoryview"):
+        transfer.encode(view, ROOM)
     assert list(transfer.decode(transfer.encode({1: [2]}.values(), ROOM))) == [[2]]
     assert repr(transfer.decode(transfer.encode(Decimal("NaN"), ROOM))) == "Decimal('NaN')"
 

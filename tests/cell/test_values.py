@@ -141,6 +141,43 @@ class Inherits(EqualList):
     pass
 
 
+class HashedText(str):
+    __slots__ = ()
+
+    def __hash__(self):
+        return 1
+
+
+class HashedPair(tuple):
+    __slots__ = ()
+
+    def __hash__(self):
+        return 1
+
+
+class LikeAll(type):
+    """The class of classes that say they are equal to any other."""
+
+    def __eq__(cls, other):
+        return True
+
+    def __hash__(cls):
+        return hash(list)
+
+
+class LikeList(metaclass=LikeAll):
+    def __iter__(self):
+        return iter([])
+
+    def __len__(self):
+        return 0
+
+
+def of_no_module() -> object:
+    made: object = eval('type("OfNoModule", (tuple,), {"__eq__": lambda self, other: True, "__hash__": None})()', {})
+    return made
+
+
 def released() -> memoryview:
     view = memoryview(b"ab")
     view.release()
@@ -163,6 +200,10 @@ def lying_fraction() -> object:
             Inherits(),
             [EqualInt(3)],
             {EqualInt(3): 1},
+            {HashedText("a"): 1},
+            {HashedPair((1, 2))},
+            LikeList(),
+            of_no_module(),
             object(),
             len,
             range(3),
@@ -194,6 +235,79 @@ def test_a_class_cannot_lie_about_its_type():
 
     with pytest.raises(NotPlain, match="Liar"):
         canonical.canon(Liar(), BUDGET)
+
+
+class Plane(complex):
+    @property
+    def real(self):
+        return 5.0
+
+
+class Octets(bytearray):
+    def __bytes__(self):
+        return b"evil"
+
+    def __len__(self):
+        return 4
+
+
+class Text(bytes):
+    def __bytes__(self):
+        return b"evil"
+
+    def __buffer__(self, flags):
+        return memoryview(b"evil")
+
+
+class Hidden(dict):
+    """A dict that hides its items behind methods of its own."""
+
+
+for name in ("__iter__", "__len__", "__getitem__", "keys", "values", "items"):
+    setattr(Hidden, name, lambda *_: pytest.fail("it was asked"))
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [(Plane(1, 2), 1 + 2j), (Octets(b"good"), b"good"), (Text(b"good"), b"good"), (Hidden({1: 2}), {1: 2})],
+)
+def test_no_method_of_a_subclass_says_what_its_value_is(value, plain):
+    assert canon(value) == canon(plain)
+
+
+def test_no_member_is_asked_for_its_hash_again():
+    class Once:
+        asked = 0
+
+        def __hash__(self):
+            type(self).asked += 1
+            return 0
+
+    class Few(set):
+        pass
+
+    class Pairs(dict):
+        pass
+
+    for value in (Few([Once()]), Pairs({Once(): 1})):
+        Once.asked = 0
+        with pytest.raises(NotPlain):
+            canonical.canon(value, BUDGET)
+        assert Once.asked == 0
+
+
+@pytest.mark.parametrize("value", [OrderedDict([(1, 2), (3, 4)]), [{0: OrderedDict({1: 2, 3: 4})}]], ids=repr)
+def test_an_order_that_counts_beside_another_is_marked(value):
+    run = canonical.Canon(BUDGET)
+    run.bytes(value)
+    assert run.has_order
+
+
+@pytest.mark.parametrize("value", [OrderedDict({1: 2}), {1: 2, 3: 4}, Counter("ab"), ["ab"]], ids=repr)
+def test_no_other_order_is_marked(value):
+    run = canonical.Canon(BUDGET)
+    run.bytes(value)
+    assert not run.has_order
 
 
 def test_the_budget_holds():

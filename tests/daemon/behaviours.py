@@ -52,6 +52,7 @@ def call(expression: str, expected: str, entry_point: str = "") -> CallCheck:
 
 ADD = "def f(x):\n    return x + 1\n"
 ECHO = "def f(x):\n    return x\n"
+ORDERED = "from collections import OrderedDict\ndef f():\n    return OrderedDict([(3, 4), (1, 2)])\n"
 EQUAL = "class E:\n    def __eq__(self, other):\n        return True\ndef f(x):\n    return E()\n"
 TEST = "def check(candidate):\n    assert candidate(1) == 2\n    assert candidate(candidate(1)) == 3\ncheck(f)\n"
 
@@ -62,6 +63,9 @@ BEHAVIOURS = {
     "another value": does(ADD, call("f(1)", "3"), "FAILED", assurance=SEPARATED, value="2"),
     "a number is a number": does(ECHO, call("f([True, 2.0])", "[1, 2]"), "PASSED"),
     "order of a dict": does(ECHO, call("f({1: 2, 3: 4})", "{3: 4, 1: 2}"), "PASSED"),
+    "an order that counts": does(ORDERED, call("f()", "__import__('collections').OrderedDict(((1, 2), (3, 4)))"),
+                                 "INVALID"),
+    "an order that does not": does(ORDERED, call("f()", "{1: 2, 3: 4}"), "PASSED"),
     "a tuple is no list": does(ECHO, call("f((1, 2))", "[1, 2]"), "FAILED"),
     "NaN equals nothing": does("def f(x): return float(x)", call("f('nan')", "float('nan')"), "INVALID"),
     "NaN is no number": does("def f(x): return float(x)", call("f('nan')", "1.0"), "FAILED"),

@@ -8,8 +8,8 @@ the standard library makes dict-like):
 * `encode(value)` / `decode(data)`: keeps types, for handing values from one worker to another. Never decoded in the
   daemon.
 
-Neither calls a method of a candidate's class: a subclass counts as its plain base only if it does not override
-equality, and is then read through the base's own methods. Fraction, Decimal, views of dicts, memoryview and numpy's
+Neither calls a method of a candidate's class: a subclass counts as its plain base only if it overrides neither equality
+nor hash, and is then read through the base's own methods. Fraction, Decimal, views of dicts, memoryview and numpy's
 scalars count as the plain data that they equal; only C code is asked for that. NaN equals nothing, so a value that
 holds one is marked.
 """
@@ -27,10 +27,11 @@ _double = struct.Struct(">d")
 
 # Kept here so that a program that rebinds builtins does not change how its value is read.
 _type, _len, _sorted, _str_encode = type, len, sorted, str.encode
+_whole = slice(None)
 _mro_of = type.__dict__["__mro__"].__get__
 _dict_of = type.__dict__["__dict__"].__get__
 _names_in = type(sys).__dict__["__dict__"].__get__  # type: ignore[index]
-_module_of = type.__dict__["__module__"].__get__
+_module_in = type.__dict__["__module__"].__get__
 _INF = float("inf")
 _MOST_DIGITS = 5000  # of a Decimal that is written with an exponent
 
@@ -51,21 +52,23 @@ def type_name(value):
 
 
 class Canon:
-    """One run of the canonical encoder: `canon.bytes(value)`; afterwards `has_nan` tells whether NaN was met."""
+    """One run of the canonical encoder: `canon.bytes(value)`; afterwards `has_nan` tells whether NaN was met, and
+    `has_order` whether an OrderedDict was whose order counts, but only beside another one."""
 
-    __slots__ = ("budget", "has_nan")
+    __slots__ = ("budget", "has_nan", "has_order")
 
     def __init__(self, budget):
         # type: (int) -> None
         self.budget = budget
-        self.has_nan = False
+        self.has_nan = self.has_order = False
 
     def bytes(self, value, depth=0):
         # type: (object, int) -> bytes
         kind = _type(value)
-        encoder = _CANON.get(kind)  # type: Any
+        encoder = _CANON.get(kind) if _type(kind) is type else None  # type: Any
         if encoder is None:
             encoder, value = _as_base(kind, value)
+            self.has_order = self.has_order or (encoder is _canon_dict and _is_ordered(kind, value))
         if depth > MAX_DEPTH:
             raise NotPlain("a value nested more than %d deep" % MAX_DEPTH)
         data = encoder(self, value, depth)  # type: bytes
@@ -77,12 +80,12 @@ class Canon:
 
 def _as_base(kind, value):
     # type: (type, object) -> tuple[Any, object]
-    """The encoder and plain form of a subclass instance that inherits equality from a plain type."""
+    """The encoder and plain form of a subclass instance that inherits equality and hash from a plain type."""
     for cls in _mro_of(kind):
-        if cls in _CANON:
+        if _type(cls) is type and cls in _CANON:  # the class of another may say that it is equal to one of these
             return _CANON[cls], _BASE_COPY.get(cls, _same)(value)
         names = _dict_of(cls)
-        if "__eq__" in names and not _is_dict_like(cls):
+        if ("__eq__" in names or "__hash__" in names) and not _is_dict_like(cls):
             break
     return _as_equal(kind, value)
 
@@ -91,7 +94,7 @@ def _as_equal(kind, value):
     # type: (type, Any) -> tuple[Any, object]
     """The encoder and the plain number or text that a value of a library's own type equals."""
     module, name = _module_of(kind), type_name(value)
-    equal = _EQUALS.get((module, name)) if _type(module) is str else None
+    equal = _EQUALS.get((module, name))
     loaded = sys.modules.get(module) if equal is not None else None
     if equal is not None and _type(loaded) is _type(sys) and _names_in(loaded).get(name) is kind:
         try:
@@ -103,10 +106,20 @@ def _as_equal(kind, value):
     raise NotPlain(type_name(value))
 
 
+def _module_of(kind):
+    # type: (type) -> str
+    """The name of the module that a type says it is of; "" where it says none."""
+    try:
+        module = _module_in(kind)
+    except AttributeError:
+        return ""
+    return module if _type(module) is str else ""
+
+
 def _is_dict_like(cls):
     # type: (type) -> bool
     """The dict subclasses of collections that define __eq__ and still equal a dict with the same items."""
-    return _type(cls) is type and cls.__module__ == "collections" and cls in _dict_likes()
+    return _type(cls) is type and _module_of(cls) == "collections" and cls in _dict_likes()
 
 
 def _dict_likes():
@@ -115,6 +128,14 @@ def _dict_likes():
     if collections is None:
         return ()
     return (collections.OrderedDict, collections.Counter, collections.defaultdict)
+
+
+def _is_ordered(kind, value):
+    # type: (type, Any) -> bool
+    """Is it an OrderedDict of more than one item? It equals any dict of these items, but no OrderedDict in which they
+    stand otherwise."""
+    ordered = _dict_likes()[:1]
+    return dict.__len__(value) > 1 and any(cls is each for cls in _mro_of(kind) for each in ordered)
 
 
 def _same(value):
@@ -126,13 +147,14 @@ _BASE_COPY = {
     bool: _same,
     int: int.__int__,
     float: float.__float__,
+    complex: complex.__pos__,
     str: str.__str__,
-    bytes: lambda value: bytes(memoryview(value)),
-    list: lambda value: list.__getitem__(value, slice(None)),
-    tuple: lambda value: tuple(tuple.__iter__(value)),
-    dict: lambda value: dict(zip(dict.keys(value), dict.values(value))),
-    set: lambda value: set(set.__iter__(value)),
-    frozenset: lambda value: frozenset(frozenset.__iter__(value)),
+    bytes: lambda value: bytes.__getitem__(value, _whole),
+    bytearray: lambda value: bytearray.__getitem__(value, _whole),
+    list: lambda value: list.__getitem__(value, _whole),
+    tuple: lambda value: tuple.__getitem__(value, _whole),
+    set: lambda value: tuple(set.__iter__(value)),
+    frozenset: lambda value: tuple(frozenset.__iter__(value)),
 }  # type: dict[type, Any]
 
 
@@ -199,8 +221,8 @@ def _canon_set(canon, value, depth):
 def _canon_dict(canon, value, depth):
     # type: (Canon, dict[object, object], int) -> bytes
     one, depth = canon.bytes, depth + 1
-    pairs = [one(key, depth) + one(item, depth) for key, item in value.items()]
-    return b"{%d:" % _len(value) + b"".join(_sorted(pairs))
+    pairs = [one(key, depth) + one(item, depth) for key, item in dict.items(value)]
+    return b"{%d:" % _len(pairs) + b"".join(_sorted(pairs))
 
 
 def _canon_memory(canon, value, depth):

@@ -56,10 +56,18 @@ def _of_builtins(kind, value):
     if kind is slice:
         return b"s", (value.start, value.stop, value.step)
     if kind is memoryview:
-        return (b"m", (bytes(value),)) if value.c_contiguous and value.format == "B" and value.ndim == 1 else None
+        return _of_memory(value)
     if kind in VIEWS:
         return VIEWS[kind], list(value)
     return None
+
+
+def _of_memory(value):
+    # type: (memoryview) -> Any
+    try:
+        return (b"m", (bytes(value),)) if value.c_contiguous and value.format == "B" and value.ndim == 1 else None
+    except ValueError:  # it was released
+        return None
 
 
 def _zone(value):
