@@ -27,20 +27,20 @@ class _Setup:
 
     def __init__(self, fields):
         # type: (list[bytes]) -> None
-        self.compute_bpf, self.stdlib_bpf = fields[0], fields[1]
-        self.path = _list(fields[2])
-        self.readable = _list(fields[3])
-        self.preload = _list(fields[4])
-        self.uid, self.gid = int(fields[5]), int(fields[6])
-        self.namespaces = fields[7] == b"1"
-        self.pure = fields[8] == b"1"
-        self.native_folder = os.fsdecode(fields[9])
-        self.require = _list(fields[10])
-        self.may_lack = _list(fields[11])
-        self.opened = frozenset(_list(fields[12]))  # by a test
-        self.threads = fields[13] == b"1"
-        self.scratch_bytes = int(fields[14])  # of a scratch folder for each worker; 0 for none
-        self.empty_folder = os.fsdecode(fields[15])
+        self.compute_bpf, self.shared_bpf, self.stdlib_bpf = fields[:3]
+        self.path = _list(fields[3])
+        self.readable = _list(fields[4])
+        self.preload = _list(fields[5])
+        self.uid, self.gid = int(fields[6]), int(fields[7])
+        self.namespaces = fields[8] == b"1"
+        self.pure = fields[9] == b"1"
+        self.native_folder = os.fsdecode(fields[10])
+        self.require = _list(fields[11])
+        self.may_lack = _list(fields[12])
+        self.opened = frozenset(_list(fields[13]))  # by a test
+        self.threads = fields[14] == b"1"
+        self.scratch_bytes = int(fields[15])  # of a scratch folder for each worker; 0 for none
+        self.empty_folder = os.fsdecode(fields[16])
 
 
 def _list(field):
@@ -87,7 +87,11 @@ def _prepare(setup, control):
         file_size = max(file_size, setup.scratch_bytes)
         return rlimits.pack(baseline + memory, file_size, cpu_seconds * 1_000_000_000, threads)
 
-    filters = {messages.COMPUTE_PROFILE: setup.compute_bpf, 0: setup.stdlib_bpf}
+    filters = {
+        0: setup.stdlib_bpf,
+        messages.COMPUTE_PROFILE: setup.compute_bpf,
+        messages.SHARED_PROFILE: setup.shared_bpf,
+    }
     ready = []
     for layer, active, detail in layers:
         ready += [layer.encode(), b"1" if active else b"0", detail.encode()]

@@ -116,6 +116,57 @@ async def test_each_kind_of_change_breaks_the_seal(python: Path, preloaded: bool
         assert wrong == {}
 
 
+# By which calls code could reach a descriptor or a signal: where only hermetic programs run, each ends the worker.
+REACHES = {
+    "os": (
+        "dup(1)", "dup2(1, 31)", "dup2(4, 0)", "dup2(0, 0)", "close(0)", "close(3)", "close(7)", "closerange(5, 9)",
+        "open('.', 0)", "open('/dev/null', 1)", "open('nothing', 0)", "listdir()", "scandir()",
+        "lseek(0, 0, 0)", "read(0, 1)", "pread(0, 1, 0)", "fstat(0)", "ftruncate(0, 0)", "pipe()", "memfd_create('x')",
+        "get_inheritable(1)", "set_inheritable(1, True)", "set_blocking(3, False)", "isatty(0)", "getcwd()",
+        "chdir('/')", "umask(0)", "fork()", "kill(0, 0)", "abort()", "sendfile(3, 0, 0, 1)",
+        "openpty()", "writev(3, [b''])", "fdopen(0)", "fchdir(0)", "access('/', 0)", "sched_getaffinity(0)",
+    ),
+    "_signal": (
+        "signal(14, lambda *a: None)", "signal(24, SIG_IGN)", "pthread_sigmask(0, [10])", "siginterrupt(2, False)",
+        "raise_signal(10)", "alarm(1)", "setitimer(0, 60)", "set_wakeup_fd(1)", "sigtimedwait([10], 0)", "sigpending()",
+    ),
+    "_thread": ("start_new_thread(print, ())",),
+    "_socket": ("socket()", "socketpair()", "dup(1)"),
+    "mmap": ("mmap(0, 1)",),
+    "fcntl": ("fcntl(1, 0, 9)", "fcntl(1, 2, 1)", "ioctl(1, 0x5450)", "flock(0, 2)"),
+    "select": ("epoll()", "select([0], [], [], 0)", "poll().poll(0)"),
+    "faulthandler": ("register(10, 1)", "enable(1)"),
+    "builtins": ("open('nothing')", "open(0)", "__import__('cmd')", "'x'.encode('cp1140')"),
+    "_io": ("FileIO(0)", "open_code('/nothing')"),
+}  # fmt: skip
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("python", [python for _, python in found_interpreters()][::5], ids=str)
+async def test_where_only_hermetic_programs_run_nothing_reaches_a_descriptor_or_a_signal(python: Path):
+    async with started(python, preloaded=True) as worker:
+        for module, texts in REACHES.items():
+            for text in texts:
+                program = f"import {module}\ndef f(x): return eval({text!r}, vars({module}))"
+                job = bundle_of(worker, ["def f(x): return x", program, "def f(x): return x"])
+                job.flags = messages.SHARED_PROFILE
+                worker.zygote.run(job)
+                result = await asyncio.wait_for(job.future, 30)
+                assert result.unsealed == ("system_call",), (module, text)
+                assert [record[0] for record in frames.split(result.report)[0]].count(messages.VALUE) == 1
+
+
+@pytest.mark.kernel
+async def test_elsewhere_the_seal_itself_looks_at_descriptors_and_signals():
+    """A bundle whose worker has the wider filter: the seal knows by asking the filter."""
+    async with started() as worker:
+        for name in ("a descriptor", "another input", "a blocked signal", "a signal handler"):
+            leaves = PROGRAMS[name]
+            job = bundle_of(worker, [f"def f(x): exec({leaves.program!r})", "def f(x): return x"])
+            worker.zygote.run(job)
+            assert leaves.kind in (await asyncio.wait_for(job.future, 30)).unsealed, name
+
+
 # What the kernel keeps for a process and no seal compares: the filter refuses the system calls that change it.
 REFUSED = (
     "umask(0)", "chdir('/')", "nice(1)", "setpriority(0, 0, 5)", "sched_setaffinity(0, [0])", "fork()", "setsid()",

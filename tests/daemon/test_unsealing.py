@@ -31,6 +31,7 @@ def sealed(*parts: bytes) -> bytes:
 
 BROKEN = frames.frame([messages.UNSEALED, (1 << messages.SEAL_NAMES.index("gc")).to_bytes(8, "little")])
 LIMIT = records.limit(messages.STEP_LIMIT, 1, 7)
+VIOLATED = frames.frame([messages.VIOLATED, b"\x3b\0\0\0"])
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,9 @@ LIMIT = records.limit(messages.STEP_LIMIT, 1, 7)
         (PLAN + answer(0), b"", (seals.UNFINISHED,)),
         (records.section(1), records.section(1), ()),
         (records.section(1) + PLAN, records.section(1), ()),
+        (records.section(1) + VIOLATED, records.section(1), ()),
+        (VIOLATED, b"", (seals.SYSTEM_CALL,)),
+        (answer(1) + VIOLATED, b"", (seals.SYSTEM_CALL,)),
         (records.section(1) + b"\0\0", records.section(1), ()),
         (records.section(1) + answer(0), b"", (seals.UNFINISHED,)),
         (frames.frame([messages.UNSEALED]), b"", (seals.UNFINISHED,)),

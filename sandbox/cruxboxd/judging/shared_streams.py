@@ -125,7 +125,7 @@ class Runs:
         task = self._task
         fields = [self._program, *[encoded(check.stdin) for check in checks]]
         job = job_for(self._scheduler, task, messages.JOB_STREAMS, fields, self._hash_seed, [self._program])
-        job.setting = b""  # those with one are alone
+        job.setting, job.flags = b"", messages.SHARED_PROFILE  # those with a setting are alone
         job.checks, job.rpc_id, job.seals = len(checks), task.rpc_id, len(checks) + 1
         job.asked = Asked(count=len(checks), kinds=ENDS, output=task.limits.output_bytes)
         return job

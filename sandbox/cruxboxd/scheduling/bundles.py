@@ -119,7 +119,7 @@ def bundle(jobs: Sequence[Job], again: Callable[[Job], None], draw: Callable[[in
         interactive=head.interactive,
         checks=sum(job.checks for job in jobs),
         seals=sum(job.checks + 1 for job in jobs),
-        flags=head.flags,
+        flags=head.flags | messages.SHARED_PROFILE,
         queued_at=head.queued_at,
         members=jobs,
         asked_at_first=[job.asked for job in jobs],

@@ -33,6 +33,7 @@ class Profile(enum.Enum):
     THREADS = "threads"
     SCRATCH = "scratch"
     SCRATCH_THREADS = "scratch-threads"
+    SHARED = "shared"
 
 
 class PolicyError(Exception):
@@ -49,9 +50,11 @@ class Program:
 
 @dataclass(frozen=True)
 class _Build:
-    """One compilation: the binding, its filter, and the architecture by name and by libseccomp's number."""
+    """One compilation: the binding, its filter and what that answers by default, and the architecture by name and by
+    libseccomp's number."""
 
     binding: ModuleType
+    default: Action
     filter: Any
     arch: str
     target: int
@@ -66,7 +69,8 @@ def compile(profile: Profile, arch: str = "") -> Program:
     binding = _binding()
     arch = arch or platform.machine()
     target = _architecture(binding, arch)
-    build = _Build(binding, _new_filter(binding, target), arch, target)
+    default = Action.KILL if profile is Profile.SHARED else Action.EPERM
+    build = _Build(binding, default, _new_filter(binding, target, default), arch, target)
     for row in TABLE:
         _add_row(build, row, decision(row, profile))
     bpf = _export(build.filter)
@@ -85,6 +89,8 @@ def syscall_name(number: int) -> str:
 
 def decision(row: Row, profile: Profile) -> Decision:
     """The row's decision in the column of this profile, or in the two columns: no row has something in both."""
+    if profile is Profile.SHARED:
+        return row.shared
     if profile is Profile.COMPUTE:
         return row.compute
     if profile in (Profile.THREADS, Profile.SCRATCH_THREADS) and row.threads is not None:
@@ -117,8 +123,8 @@ def _architecture(binding: ModuleType, arch: str) -> int:
     return int(known[arch])
 
 
-def _new_filter(binding: ModuleType, target: int) -> Any:
-    compiled = binding.SyscallFilter(defaction=_verb(binding, Action.EPERM))
+def _new_filter(binding: ModuleType, target: int, default: Action) -> Any:
+    compiled = binding.SyscallFilter(defaction=_verb(binding, default))
     compiled.set_attr(binding.Attr.ACT_BADARCH, binding.KILL_PROCESS)
     compiled.set_attr(binding.Attr.CTL_OPTIMIZE, _BINARY_TREE)
     if target != binding.system_arch():
@@ -139,7 +145,7 @@ def _verb(binding: ModuleType, action: Action) -> int:
 
 
 def _add_row(build: _Build, row: Row, wanted: Decision) -> None:
-    if wanted is Action.EPERM:
+    if wanted is build.default:
         return  # what the filter answers anyway: a rule would only make it longer
     number = build.binding.resolve_syscall(build.target, row.name)
     if number < 0:

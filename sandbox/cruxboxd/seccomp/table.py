@@ -7,6 +7,11 @@ and writing, for candidates with a scratch folder: their file tree holds nothing
 nothing else that can be written. A row that says nothing about one of them answers as in `stdlib`; a worker may be
 under both. Another profile is another column.
 
+`shared` is for workers that only ever run hermetic programs, one after the other: what it takes to compute and to
+report, and nothing that touches a descriptor or a signal. Whatever else is called ends the worker, also where it has no
+row, and the check runs again alone. So no value depends on an answer that it would not get there, and the seal between
+checks need not look at what no system call can have changed.
+
 Conditions compare integer arguments after masking them to the bits the kernel looks at, so garbage in the high half of
 a register changes no decision. Pointers are never compared: a filter cannot follow them.
 """
@@ -14,7 +19,7 @@ a register changes no decision. Pointers are never compared: a filter cannot fol
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Union
 
 
@@ -57,6 +62,7 @@ class Row:
     reason: str
     threads: Decision | None = None  # None: as stdlib
     scratch: Decision | None = None  # None: as stdlib
+    shared: Decision = Action.KILL
 
 
 INT = 0xFFFFFFFF  # an `int` argument: the kernel ignores the high half of the register
@@ -138,14 +144,9 @@ CALLER_ONLY = one_of(0, 0)
 # CHILD_CLEARTID; musl adds DETACHED, which does nothing. No process, VFORK, PTRACE, namespace or signal.
 THREAD_ONLY = one_of(0, 0x3D0F00, 0x7D0F00)
 
-COMPUTING = (
-    Row("read", A, A, "open descriptors only: the job's pipe, stdin, and what openat gave"),
+# What every worker needs. `shared` answers as `compute`.
+NEEDED = (
     Row("write", A, A, "open descriptors only: the report's pipe and the captured output"),
-    Row(
-        "close", not_its_lines(0), not_its_lines(0), "gives up what the worker has, but not what ties it to the sandbox"
-    ),
-    Row("lseek", A, A, "position of an own descriptor; every buffered open asks for it"),
-    Row("fstat", A, A, "facts of an open descriptor"),
     Row("mmap", NOT_EXECUTABLE, MAP_LIKE_DLOPEN, "memory; code only from a file that cannot be written"),
     Row("mprotect", NOT_EXECUTABLE, NOT_EXECUTABLE, "malloc arenas, RELRO; never makes code of data"),
     Row("munmap", A, A, "memory"),
@@ -154,25 +155,34 @@ COMPUTING = (
     Row("madvise", PLAIN_ADVICE, PLAIN_ADVICE, "free gives pages back; numpy asks for huge pages"),
     Row("futex", PLAIN_FUTEX, PLAIN_FUTEX, "locks; no priority inheritance, where the kernel's futex bugs were"),
     Row("clock_gettime", OWN_CLOCK, OWN_CLOCK, "time, should the vDSO fall back; not another process's CPU clock"),
+    Row("gettimeofday", A, A, "time, should the vDSO fall back"),
+    Row("time", A, A, "time, should the vDSO fall back"),
+    Row("restart_syscall", A, A, "the kernel resumes an interrupted sleep with it"),
+    Row("sched_yield", A, A, "the interpreter's lock"),
+    Row("exit", A, A, "ends the worker"),
+    Row("exit_group", A, A, "ends the worker"),
+)
+
+COMPUTING = (
+    Row("read", A, A, "open descriptors only: the job's pipe, stdin, and what openat gave"),
+    Row(
+        "close", not_its_lines(0), not_its_lines(0), "gives up what the worker has, but not what ties it to the sandbox"
+    ),
+    Row("lseek", A, A, "position of an own descriptor; every buffered open asks for it"),
+    Row("fstat", A, A, "facts of an open descriptor"),
     Row("clock_getres", OWN_CLOCK, OWN_CLOCK, "time.get_clock_info"),
     Row("clock_nanosleep", OWN_CLOCK, OWN_CLOCK, "sleep; the wall clock ends it"),
     Row("nanosleep", A, A, "sleep"),
     Row("select", A, A, "time.sleep before Python 3.11"),
     Row("pselect6", A, A, "time.sleep before Python 3.11, newer glibc and aarch64"),
-    Row("gettimeofday", A, A, "time, should the vDSO fall back"),
-    Row("time", A, A, "time, should the vDSO fall back"),
     Row("getrandom", A, A, "hash seeds and random"),
     Row("rt_sigaction", NOT_SIGSYS, NOT_SIGSYS, "signal handlers of the worker itself, but not the one that traps"),
     Row("rt_sigprocmask", A, A, "blocking signals stops nothing of ours"),
     Row("rt_sigreturn", A, A, "every handler ends with it"),
     Row("rt_sigtimedwait", A, A, "waiting for a signal is waiting; the wall clock ends it"),
     Row("sigaltstack", A, A, "faulthandler"),
-    Row("restart_syscall", A, A, "the kernel resumes an interrupted sleep with it"),
-    Row("sched_yield", A, A, "the interpreter's lock"),
     Row("getpid", A, A, "own number; seeds and names use it"),
     Row("gettid", A, A, "own number; abort and threading use it"),
-    Row("exit", A, A, "ends the worker"),
-    Row("exit_group", A, A, "ends the worker"),
 )
 
 READING = (
@@ -213,7 +223,7 @@ PROBED = (
     Row("openat2", N, N, "flags hide behind a pointer; callers fall back to openat"),
     Row("statx", N, N, "would tell which paths exist; callers fall back to stat, which is refused"),
     Row("faccessat2", N, N, "would tell which paths exist; libc falls back to faccessat, which is refused"),
-    Row("close_range", N, N, "callers fall back to close"),
+    Row("close_range", N, N, "callers fall back to close; by this answer the seal knows `shared`", shared=U),
     Row("rseq", N, N, "registered before the filter, but for threads: glibc ends the process if theirs cannot be", A),
     Row("set_robust_list", N, N, "registered before the filter"),
     Row("membarrier", N, N, "runtimes probe it; it interrupts every CPU"),
@@ -357,4 +367,5 @@ FORBIDDEN = (
     Row("modify_ldt", K, K, "segment games; kernel bugs lived there"),
 )
 
-TABLE: tuple[Row, ...] = COMPUTING + READING + WRITING + PROBED + REFUSED + FORBIDDEN
+TABLE: tuple[Row, ...] = tuple(replace(row, shared=row.compute) for row in NEEDED)
+TABLE += COMPUTING + READING + WRITING + PROBED + REFUSED + FORBIDDEN

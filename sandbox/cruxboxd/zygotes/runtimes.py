@@ -199,7 +199,7 @@ class ZygoteSetups:
 
     def __init__(self, config: Config, runtimes: dict[str, Runtime]) -> None:
         self._config, self._runtimes = config, runtimes
-        self.compute = compile_policy(Profile.COMPUTE)
+        self.compute, self.shared = compile_policy(Profile.COMPUTE), compile_policy(Profile.SHARED)
         # By whether workers may start threads, and whether they have a scratch folder.
         self._filters = {
             (False, False): compile_policy(Profile.STDLIB),
@@ -211,7 +211,7 @@ class ZygoteSetups:
     @property
     def profile_digest(self) -> str:
         """Names the filters; every verdict carries it."""
-        digests = [program.digest for program in (self.compute, *self._filters.values())]
+        digests = [program.digest for program in (self.compute, self.shared, *self._filters.values())]
         return hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
 
     def __call__(self, key: ZygoteKey) -> ZygoteSetup:
@@ -220,6 +220,7 @@ class ZygoteSetups:
         names = [*(_PRELOADED if key.preloaded else _ALWAYS), *key.packages, *(_FOR_THREADS if key.threads else ())]
         fields = [
             self.compute.bpf,
+            self.shared.bpf,
             self._filters[key.threads, key.scratch].bpf,
             _join(runtime.sys_path),
             _join(runtime.readable),

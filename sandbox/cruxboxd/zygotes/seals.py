@@ -6,7 +6,8 @@ and which only C memory of the worker holds, and the number of bytes that the ha
 
 * the harness wrote what stands before a seal, one answer for each check, and no check left changed state behind;
 * what stands after the last seal was written while the next check ran. Only the record of a limit that ended this check
-  counts there. Otherwise the check runs again alone.
+  counts there. Otherwise the check runs again alone, also where it made a system call that the filter answers with the
+  worker's end: in shared workers most of them are (`seccomp/table.py`).
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from cruxcell.protocol import frames, messages
 _SIZE = messages.TOKEN_BYTES
 _HEAD = frames.frame([messages.SEAL, bytes(_SIZE + messages.SEAL_TAIL.size)])[: -_SIZE - messages.SEAL_TAIL.size]
 RECORD_BYTES = len(_HEAD) + _SIZE + messages.SEAL_TAIL.size
-# What ends the last check, as records of few bytes: a limit, or the forbidden call that the trap names.
-_ENDS = frozenset([messages.STEP_LIMIT, messages.OUTPUT_LIMIT, messages.MEMORY_LIMIT, messages.VIOLATED])
+# What ends the last check, as records of few bytes: a limit.
+_ENDS = frozenset([messages.STEP_LIMIT, messages.OUTPUT_LIMIT, messages.MEMORY_LIMIT])
 _HERMETIC_PLAN = [messages.PLAN, b"1"]
 _MOST_RECORDS, _MOST_FIELDS = 8, 1 << 10
 # For a worker that ended between an answer and its seal, whatever it was that ended it.
 UNFINISHED = "unfinished"
+# For a system call that the filter answers with the worker's end.
+SYSTEM_CALL = "system_call"
 UNKNOWN = "unknown"
 
 
@@ -73,7 +76,7 @@ def unseal(report: bytes, tokens: bytes, is_whole: bool = True) -> Unsealed:
     kinds = [record[0] if record else b"" for record in records]
     if len(kinds) == 1 and kinds[0] in _ENDS and _is_whole(tail, records):
         return Unsealed(body + tail)
-    if kinds[:1] == [messages.SECTION] and kinds[1:2] in ([], [messages.PLAN]):
+    if kinds[:1] == [messages.SECTION] and kinds[1:2] in ([], [messages.PLAN], [messages.VIOLATED]):
         # It ended between the mark of a job and its first check: while it read the texts, say.
         return Unsealed(body + frames.frame(records[0]))
     return Unsealed(body, _names(records))
@@ -109,4 +112,4 @@ def _names(records: list[list[bytes]]) -> tuple[str, ...]:
             bits = int.from_bytes(record[1], "little")
             named = tuple(name for place, name in enumerate(messages.SEAL_NAMES) if bits >> place & 1)
             return named or (UNKNOWN,)
-    return (UNFINISHED,)
+    return (SYSTEM_CALL,) if [messages.VIOLATED] in [record[:1] for record in records] else (UNFINISHED,)

@@ -20,6 +20,7 @@ COMPUTE_PROFILE = 1  # the job only reads constants: not even opening files is a
 STDIO = 2  # standard input, output and error come with the order as descriptors
 MODEST = 8  # others have work here: once it is slow, the worker leaves some CPUs to them
 READ_BACK = 16  # the scratch folder is handed to the daemon when the worker has ended
+SHARED_PROFILE = 32  # only hermetic programs run here, one after the other: see the filter's column `shared`
 PAIR = 4  # two workers joined by a socket: the candidate on lane 0 and the test on lane 1
 
 # ---- control: events from the zygote ----------------------------------------------------------------------------

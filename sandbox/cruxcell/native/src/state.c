@@ -3,13 +3,15 @@
  *
  * Of the latter most cannot be another, because the filter refuses the system calls that change it
  * (`cruxboxd/seccomp/table.py`): working folder, umask, limits, priority, CPUs, timers, credentials, and which pipes the
- * report and the progress go to. What a worker can change is compared: its other descriptors, and which signals are
- * blocked. Handlers of signals are listed in seal.py.
+ * report and the progress go to. Where only hermetic programs run, the filter's column `shared` ends a worker that does
+ * anything with a descriptor or a signal. Elsewhere what a worker can change is compared: its other descriptors, and which
+ * signals are blocked. Handlers of signals are listed in seal.py.
  */
 #include "watch.h"
 
 #include <frameobject.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
 #include <poll.h>
@@ -20,10 +22,14 @@
 #include <unistd.h>
 
 #define MOST_FRAMES 32
+#ifndef SYS_close_range
+#define SYS_close_range 436 /* on all architectures */
+#endif
 
 static PyObject *frames[MOST_FRAMES]; /* the code of each frame below the loop; borrowed, they never end */
 static int frame_count;
 static int recursion_limit;
+static int is_held; /* by the filter: descriptors and signals */
 static uint64_t locale_hash, context_hash, descriptors_hash, blocked_hash;
 
 /* The code of the frames on the stack, the innermost first. */
@@ -135,15 +141,47 @@ hash_blocked(void)
     return bits;
 }
 
+/* Does the filter end a worker that does anything with a descriptor or a signal? Only that one answers so here; a kernel
+ * never does. */
+static int
+ask_filter(void)
+{
+    return syscall(SYS_close_range, ~0U, 0U, 0U) == -1 && errno == EOPNOTSUPP;
+}
+
+int
+state_is_held(void)
+{
+    return is_held;
+}
+
+/* What the kernel keeps and the filter does not hold. */
+static uint64_t
+kept_differs(void)
+{
+    uint64_t descriptors = hash_descriptors(), found = 0;
+
+    if (descriptors == 0 || descriptors != descriptors_hash) {
+        found |= 1ULL << PLACE_DESCRIPTORS;
+    }
+    if (hash_blocked() != blocked_hash) {
+        found |= 1ULL << PLACE_SIGNALS;
+    }
+    return found;
+}
+
 void
 state_arm(void)
 {
+    is_held = ask_filter();
     frame_count = walk_frames(frames);
     recursion_limit = Py_GetRecursionLimit();
     locale_hash = hash_locale();
     context_hash = hash_context();
-    descriptors_hash = hash_descriptors();
-    blocked_hash = hash_blocked();
+    if (!is_held) {
+        descriptors_hash = hash_descriptors();
+        blocked_hash = hash_blocked();
+    }
 }
 
 uint64_t
@@ -151,7 +189,7 @@ state_differs(void)
 {
     PyObject *now[MOST_FRAMES];
     PyThreadState *thread = PyThreadState_Get();
-    uint64_t descriptors, found = 0;
+    uint64_t found = is_held ? 0 : kept_differs();
 
     if (walk_frames(now) != frame_count || memcmp(now, frames, sizeof now[0] * (size_t)frame_count) != 0) {
         found |= 1ULL << PLACE_FRAMES;
@@ -167,13 +205,6 @@ state_differs(void)
     }
     if (hash_context() != context_hash) {
         found |= 1ULL << PLACE_CONTEXT;
-    }
-    descriptors = hash_descriptors();
-    if (descriptors == 0 || descriptors != descriptors_hash) {
-        found |= 1ULL << PLACE_DESCRIPTORS;
-    }
-    if (hash_blocked() != blocked_hash) {
-        found |= 1ULL << PLACE_SIGNALS;
     }
     if (has_company()) {
         found |= 1ULL << PLACE_THREADS;

@@ -39,6 +39,7 @@ TABLE(object_watch, objects);
 TABLE(pointer_watch, pointers);
 TABLE(probe, probes);
 static size_t own_dicts, own_objects; /* those of the harness stand first */
+static size_t held_probes;            /* and those about signals */
 
 /* ---- the list of what is watched --------------------------------------------------------------------------- */
 
@@ -111,7 +112,12 @@ add_probe(PyObject *function, PyObject *arguments, long place)
     Py_INCREF(arguments);
     probes[probes_count].function = function;
     probes[probes_count].place = (unsigned char)place;
-    probes[probes_count++].arguments = arguments;
+    probes[probes_count].arguments = arguments;
+    if (place == PLACE_SIGNALS) {
+        SWAP(struct probe, probes[probes_count], probes[held_probes]);
+        held_probes++;
+    }
+    probes_count++;
     return 0;
 }
 
@@ -283,7 +289,7 @@ watch_differs(int heard)
     if (found != 0) {
         return found; /* what is asked next may be somebody else's */
     }
-    for (i = 0; i < probes_count; i++) {
+    for (i = state_is_held() ? held_probes : 0; i < probes_count; i++) {
         found |= (uint64_t)probe_differs(&probes[i]) << probes[i].place;
     }
     return found;
@@ -339,7 +345,8 @@ watch_arm(void)
         fetch_pointer(i);
         pointer_arm(&pointers[i]);
     }
-    for (i = 0; i < probes_count; i++) {
+    state_arm();
+    for (i = state_is_held() ? held_probes : 0; i < probes_count; i++) {
         Py_XDECREF(probes[i].expected);
         probes[i].expected = ask(&probes[i]);
         if (probes[i].expected == NULL) {
@@ -347,6 +354,5 @@ watch_arm(void)
         }
     }
     classes_arm();
-    state_arm();
     return 0;
 }

@@ -100,6 +100,8 @@ uint64_t classes_differ(int heard);
 /* What is no object: take the snapshot; a bit for each place that differs. */
 void state_arm(void);
 uint64_t state_differs(void);
+/* Since the last snapshot: does the filter keep all descriptors and signals as they are? */
+int state_is_held(void);
 
 static inline uint64_t
 tag_of(PyObject *dict)
