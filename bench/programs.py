@@ -47,7 +47,9 @@ class _Pair:
             ratio([getattr(one, name) for one in first], [getattr(one, name) for one in second])
             for name, first, second in (("rate", self.ours, self.theirs), ("cpu_micros", self.theirs, self.ours))
         ]
-        detail = f"{_rate(self.ours):,.0f} to {_rate(self.theirs):,.0f} a second; by CPU time {cpu:.3g} ×"
+        first = self.theirs[0].cpu_micros / self.ours[0].cpu_micros
+        speeds = f"{_rate(self.ours):,.0f} to {_rate(self.theirs):,.0f} a second"
+        detail = f"{speeds}; by CPU time {cpu:.3g} ×, in the first round {first:.3g} ×"
         return Figure(key, title, rates, "×", detail)
 
 
