@@ -12,22 +12,32 @@ from interpreters import SANDBOX
 
 # One line for each case that is read: the results, or what was raised.
 RUN = """
-import contextlib, json, os, sys, unittest, doctest, pytest
+import asyncio, json, os, sys, unittest, doctest, pytest
 from cruxcell.jobs import pytest_suite, suites
+from cruxcell.jobs.audit_guard import Guard
+
+os.devnull = "/nowhere/null"  # a worker cannot open it
 
 def results(framework, program, script):
     suite = suites.open_suite(framework, script)
     code = compile(suite.code, "<check>", "exec")
-    suite.is_compiled(code, contextlib.nullcontext())
+    guard = None if framework else Guard()
+    if guard:
+        guard.raise_it()
+    suite.is_compiled(code, guard)
     exec(program, suite.namespace)
     suite.begin()
-    if not suite.is_whole:
-        exec(code, suite.namespace)
-    found = suite.run()
+    try:
+        if not suite.is_whole:
+            exec(code, suite.namespace)
+        found = suite.run()
+    except suite.skips as error:
+        suite.skip(error)
+        found = suite.results
     return found and [(letter.decode(), name, text) for letter, name, text in found.all]
 
 told = os.dup(1)
-os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+os.dup2(os.open("/dev/null", os.O_WRONLY), 1)
 for line in sys.stdin:
     child = os.fork()
     if not child:
@@ -53,6 +63,8 @@ def case(body: str, more: str = "") -> str:
 
 
 SUM = "self.assertEqual(add(1, 1), 2)"
+CALLS, LATER = "def add(a):\n    a()\n", "def later():\n    raise unittest.SkipTest('later')\n"
+NOT_OWN = ["e", "T.test", "the program raised SkipTest"]
 ENDS = (
     "import functools, unittest\nE = unittest.case._ShouldStop\nclass S(unittest.SkipTest): pass\n"
     "@unittest.skip('no')\ndef skipped(): pass\n@functools.lru_cache(None)\ndef stop(error):\n    raise error\n"
@@ -92,6 +104,13 @@ UNITTEST: dict[str, Any] = {
         "import unittest\nclass Mine(unittest.TestCase):\n    def test(self): pass\nunittest.main()\n" + LESS,
         case(SUM), NO_SUM,
     ),
+    "what is not of unittest": (
+        ADD + "import collections, json\njson.loads, collections.Counter.mine = len, 5\n",
+        case("import collections, json; self.assertEqual(json.loads('12345'), collections.Counter.mine)"), [PASSES],
+    ),
+    "a module of unittest's that the program loads": (
+        ADD + "import unittest.mock\n", case("import unittest.mock; unittest.mock.Mock(); " + SUM), [PASSES],
+    ),
     # A program does not end a test well by what unittest takes for a signal.
     "skipped by the program": (ENDS % "raise S", case(SUM), [["e", "T.test", "the program raised S"]]),
     "stopped by the program": (ENDS % "stop(E)", case(SUM), [["e", "T.test", "the program raised _ShouldStop"]]),
@@ -113,6 +132,38 @@ UNITTEST: dict[str, Any] = {
     "a skip of code that has the library's name": (
         "import os\nexec(compile('import unittest\\ndef add(a):\\n    raise unittest.SkipTest', os.__file__, 'exec'))",
         case("add(1)"), [["e", "T.test", "the program raised SkipTest"]],
+    ),
+    "a skip that C hands on": (
+        "import asyncio, unittest\nq = asyncio.Future(loop=asyncio.new_event_loop())\n"
+        "q.set_exception(unittest.SkipTest())\nadd = q.result\n", case("add()"),
+        [["e", "T.test", "the program raised SkipTest"]],
+    ),
+    "a skip of the script's that comes through the program": (CALLS, case("add(later)", LATER), [NOT_OWN]),
+    "the same, in a folder beside the library": (
+        "import os\nname = os.path.dirname(os.__file__) + '/site-packages/x.py'\n"
+        f"exec(compile({CALLS!r}, name, 'exec'))",
+        case("add(later)", LATER), [NOT_OWN],
+    ),
+    "the same, by a function of unittest's": (
+        "import functools, unittest\nadd = functools.partial(unittest.TestCase().assertRaises, ValueError)\n",
+        case("add(later)", LATER), [NOT_OWN],
+    ),
+    "the same, by the library": (
+        ADD,
+        case("later()", "import contextlib\n@contextlib.contextmanager\ndef one():\n    yield\n@one()\n" + LATER),
+        [["s", "T.test", "later"]],
+    ),
+    "a skip that the program forgets the way of": (
+        "import unittest\nerror = unittest.SkipTest()\ndef add(a, b):\n    if a:\n        raise error\n"
+        "    error.__traceback__ = None\n",
+        case("pass", "    @classmethod\n    def setUpClass(cls):\n        cls.addClassCleanup(add, 0, 0)\n"
+                     "        cls.addClassCleanup(add, 1, 1)\n"),
+        [PASSES, ["e", "tearDownClass (__main__.T)", ""]],
+    ),
+    "a skip outside of all tests": (ADD, case("pass", "T('test').skipTest('later')\n"), [["s", "", "later"]]),
+    "a set-up that the script skips": (
+        ADD, case("pass", SET_UP.replace("1 / 0", "raise unittest.SkipTest('later')")),
+        [["s", "setUpClass (__main__.T)", "later"]],
     ),
     "a set-up that the program skips": (
         ENDS % "raise S", case("pass", SET_UP.replace("1 / 0", "add(1, 1)")),
@@ -166,6 +217,18 @@ UNITTEST: dict[str, Any] = {
         ADD, case(SUM, SET_UP + "unittest.defaultTestLoader.loadTestsFromTestCase(T).run(unittest.TestResult())\n"),
         [[*BAD_SET_UP, ""], [*BAD_SET_UP, "division by zero"]],
     ),
+    "suites within suites": (
+        ADD,
+        case(SUM, SET_UP + "unittest.TestSuite([unittest.defaultTestLoader.loadTestsFromTestCase(T)])"
+                           ".run(unittest.TestResult())\n"),
+        [[*BAD_SET_UP, ""], [*BAD_SET_UP, "division by zero"]],
+    ),
+    "a suite within a case": (
+        ADD,
+        INNER.replace("I.__mod", SET_UP + "I.__mod")
+        + case("assert unittest.TestSuite([I('test')]).run(unittest.TestResult()).errors", "T('test')()\n"),
+        [PASSES],
+    ),
     # What became of each.
     "a set-up": (ADD, case(SUM, SET_UP), [[*BAD_SET_UP, "division by zero"]]),
     "an error": (RAISES, case(SUM), [["e", "T.test", "no"]]),
@@ -201,6 +264,8 @@ MAYBE: dict[str, Any] = {
     "a plain script": (ADD, "assert add(1, 1) == 2", None),
     "a plain script that imports unittest": (ADD, "import unittest", None),
     "a class that nobody runs": (LESS, case(SUM), NO_SUM),
+    "a script that is skipped": (ADD, case(SUM, LATER + "later()\n"), [["s", "", "later"]]),
+    "a test that is skipped": (ADD, case("later()", LATER), [["s", "T.test", "later"]]),
     "main": (LESS, case(SUM, "unittest.main()\n"), NO_SUM),
     "assertEqual anew": (LESS + "import unittest\nunittest.TestCase.assertEqual = print\n", case(SUM), NO_SUM),
 }
@@ -261,6 +326,9 @@ PYTEST: dict[str, Any] = {
     "tests of the program's": (IS_TWO + ADD, "assert add(1, 1) == 2\nclass Test:\n    test = staticmethod(test)\n", [
         ["p", "Test::test", ""],
     ]),
+    "a function of the program's in a class": (
+        IS_TWO.replace("()", "(self)", 1) + ADD, "class Test:\n    test = test\n", [["p", "Test::test", ""]],
+    ),
     "cases of unittest's": (ADD, case(SUM + "; self.assertRaises(TypeError, add, 1, '')"), [["p", "T::test", ""]]),
     "logs": (ADD, "import logging\ndef test(caplog):\n    logging.error('no')\n    assert 'no' in caplog.text\n", [
         ["p", "test", ""],
@@ -294,7 +362,7 @@ def told() -> dict[tuple[str, str], Any]:
     asked = [json.dumps([framework, *TABLES[framework][name][:2]]) for framework, name in ALL]
     done = subprocess.run(
         [sys.executable, "-c", f"import sys\nsys.path.insert(0, {str(SANDBOX)!r})\n{RUN}"],
-        input="\n".join(asked), capture_output=True, text=True, timeout=60,
+        input="\n".join(asked), capture_output=True, text=True, timeout=100,
         env={},  # options for the pytest that runs these tests are not for the one within
     )  # fmt: skip
     assert not done.returncode, done.stderr

@@ -23,40 +23,24 @@ if TYPE_CHECKING:
 def open_suite(framework, source):
     # type: (str, str) -> Any
     """The suite that `source` is; for "" what finds out whether it is one. Raises Invalid."""
-    return {"": _Maybe, "unittest": UnittestSuite, "pytest": PytestSuite, "doctest": _Doctest}[framework](source)
+    unnamed = _Maybe if "unittest" in source else _None
+    return {"": unnamed, "unittest": UnittestSuite, "pytest": PytestSuite, "doctest": _Doctest}[framework](source)
 
 
-class _Maybe(Suite):
+class _Maybe(UnittestSuite):
     """A script that names no framework: what defines unittest's test cases, or calls `unittest.main`, is a suite."""
-
-    def __init__(self, source):
-        # type: (str) -> None
-        Suite.__init__(self, source)
-        self._unittest = UnittestSuite(source) if "unittest" in source else None
-        if self._unittest is not None:
-            self.module, self.namespace = self._unittest.module, self._unittest.namespace
-
-            self.skips = self._unittest.skips
-
-    def begin(self):
-        # type: () -> None
-        if self._unittest is not None:
-            self._unittest.begin()
-
-    def is_compiled(self, script, guard=None):
-        # type: (Any, Any) -> None
-        if self._unittest is not None:
-            self._unittest.is_compiled(script, guard)
-
-    def skip(self, error):
-        # type: (BaseException) -> None
-        if self._unittest is not None:
-            self._unittest.skip(error)
 
     def run(self):
         # type: () -> Results | None
-        suite = self._unittest
-        return suite.run() if suite is not None and suite.is_one() else None
+        return UnittestSuite.run(self) if self.is_one() else None
+
+
+class _None(Suite):
+    """A script that names no framework, nor unittest."""
+
+    def run(self):
+        # type: () -> Results | None
+        return None
 
 
 class _Doctest(Suite):

@@ -121,10 +121,8 @@ class UnittestSuite(Suite):
 
         def add_own_error(suite, result, error, *more, **named):
             # type: (Any, Any, Any, Any, Any) -> None
-            """Of a class's or a module's set-up."""
-            if isinstance(error, signals) and not is_own(error):
-                error = _NotOwn(_TOLD % type(error).__name__)
-            add_error(suite, result, error, *more, **named)
+            """Of a class's or a module's set-up; unittest asks of the exception only whether it is a skip."""
+            add_error(suite, result, error if is_own(error) else _NotOwn(), *more, **named)
 
         unittest.TestSuite._addClassOrModuleLevelException = add_own_error
         unittest.TestCase.skipTest, unittest.case._Outcome.testPartExecutor = skip, run_own_part
@@ -189,15 +187,14 @@ class _NotOwn(Exception):
 _RAISE = opcode.opmap["RAISE_VARARGS"]
 _TOLD = "the program raised %s"
 
-_LIBRARY, _HARNESS = os.__file__.rpartition("/")[0] + "/", __file__.rpartition("/jobs/")[0] + "/"
+_LIBRARY = os.__file__.rpartition("/")[0] + "/"
 
 
 def _is_of_the_library(code):
     # type: (Any) -> bool
     name = code.co_filename
-    if not name.startswith(_LIBRARY) or name.startswith(_HARNESS) or "/site-packages/" in name:
-        return False
-    return not name.endswith("/unittest/case.py")
+    is_beside = "/site-packages/" in name or name.endswith("/unittest/case.py")
+    return name.startswith(_LIBRARY) and not is_beside
 
 
 def _of_items(compare):
