@@ -1,4 +1,4 @@
-"""The engine without gRPC: the daemon's judge and pool driven directly, in a process of its own.
+"""The engine without gRPC: the daemon's judge and scheduler driven directly, in a process of its own.
 
 `python -m bench.engine` reads one marshalled `{"works": [(program, [(call, expected), ...]), ...], "cores": int,
 "isolation": "AUTO" | "PROCESS"}` on stdin and answers like the programs of `bench.peers`. Work is handed over as the

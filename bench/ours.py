@@ -70,7 +70,7 @@ def grpc_methods(client: Client, server: Daemon) -> list[Method]:
 
 
 def engine_methods() -> list[Method]:
-    """Ours without gRPC: the daemon's pool driven directly, in a process of its own (`bench.engine`)."""
+    """Ours without gRPC: the daemon's engine driven directly, in a process of its own (`bench.engine`)."""
 
     def runner(isolation: Isolation) -> Callable[[Sequence[Work]], Result]:
         def run(works: Sequence[Work]) -> Result:

@@ -1,4 +1,4 @@
-"""A zygote and its zygote, without a pool: starting, working, ending, and what becomes of the jobs."""
+"""The handle of one zygote, without a scheduler: starting, working, ending, and what becomes of the jobs."""
 
 from __future__ import annotations
 
