@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import enum
+import re
 import sys
-from collections import Counter, OrderedDict, defaultdict, namedtuple
+from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
+from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from fractions import Fraction
 from types import ModuleType
+from uuid import UUID
 
 import pytest
 from cruxcell.values import canonical
@@ -178,6 +181,15 @@ def of_no_module() -> object:
     return made
 
 
+class OwnZone(tzinfo):
+    def utcoffset(self, when):
+        raise SystemExit("code of the candidate ran")
+
+
+class OwnDate(date):
+    pass
+
+
 def released() -> memoryview:
     view = memoryview(b"ab")
     view.release()
@@ -206,16 +218,18 @@ def lying_fraction() -> object:
             of_no_module(),
             object(),
             len,
-            range(3),
             int,
         ),
         *(
-            Fraction(1, 3),
-            Decimal("0.1"),
             Decimal("1E+999999999"),
             Decimal("1E-999999999"),
-            Fraction(10**400, 3),
             {1: 2}.values(),
+            deque([EqualInt(3)]),
+            slice(EqualsAll()),
+            time(1, tzinfo=timezone.utc),
+            datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1))),
+            datetime(2020, 1, 1, tzinfo=OwnZone()),
+            OwnDate(2020, 1, 1),
         ),
         *(memoryview(b"abcd").cast("H"), memoryview(b"abcd").cast("B", (2, 2)), released(), lying_fraction()),
     ],
@@ -224,6 +238,29 @@ def lying_fraction() -> object:
 def test_what_says_itself_what_it_equals_is_not_plain(value):
     with pytest.raises(NotPlain):
         canonical.canon(value, BUDGET)
+
+
+NOON = datetime(2020, 1, 1, 12)
+# What equals only its like, the same in another form, and what might be taken for it.
+LIKES = [
+    *(range(0), range(5, 5), range(1), range(0, 1, 9), range(3), range(0, 3, 1), range(0, 6, 2), range(0, 5, 2)),
+    *(range(-(2**70), 2**70, 2**69), (0, 3), [0, 1, 2], slice(3), slice(None, 3, None), slice(1, 3), ("slice", 1, 3)),
+    *(deque([1, 2]), deque([1, 2], 2), deque([1.0, True + 1]), deque([2, 1]), deque([deque([1])]), deque()),
+    *(date(2020, 1, 1), datetime(2020, 1, 1), NOON, NOON.replace(fold=1), NOON.replace(microsecond=1), "2020-01-01"),
+    *(NOON.replace(tzinfo=timezone.utc), NOON.replace(hour=14, tzinfo=timezone(timedelta(hours=2), "own"))),
+    *(NOON.replace(tzinfo=timezone(timedelta(hours=2))), NOON.replace(fold=1, tzinfo=timezone.utc)),
+    *(time(1, 2), time(1, 2, fold=1), time(1, 2, 3), timedelta(1), timedelta(hours=24), timedelta(0), timedelta(0, 1)),
+    *(timezone.utc, timezone(timedelta(0), "own"), timezone(timedelta(hours=1)), timedelta(hours=1)),
+    *(Fraction(1, 3), Fraction(2, 6), Fraction(1, 10), Decimal("0.1"), Decimal("0.10"), 0.1, Fraction(10**400, 3)),
+    *(UUID(int=1), UUID("00000000-0000-0000-0000-000000000001"), UUID(int=2), 1, 3, 1 / 3, ("ratio", 1, 3)),
+    *(re.compile("a"), re.compile("a", re.UNICODE), re.compile("a", re.DOTALL), re.compile(b"a"), re.compile("b"), "a"),
+    *(..., None, "Ellipsis", [...], [range(3)], [range(0, 3, 1)], {"a": deque([range(3)])}, {"a": deque([range(3)])}),
+]
+
+
+@pytest.mark.parametrize("one", LIKES, ids=repr)
+def test_what_equals_only_its_like_is_equal_to_nothing_else(one):
+    assert [canon(one) == canon(other) for other in LIKES] == [one == other for other in LIKES]
 
 
 def test_a_class_cannot_lie_about_its_type():

@@ -147,7 +147,7 @@ EXPECTED: dict[str, tuple[str, dict[str, Any], Outcome, Assurance | None, str]] 
     "an expression of another value": ("g(1)", {"g(1)": EXPRESSION, "its": TWO}, Outcome.FAILED, SEPARATED, "differs"),
     "an expression of no plain value": (
         "g(1)", {"g(1)": EXPRESSION, "its": Said("d", None)}, Outcome.INVALID, None,
-        "the expected value: the value is not plain data",
+        "the expected value: the value is not plain data; a script may compare it",
     ),
     "an expression that raises": (
         "g(1)", {"g(1)": EXPRESSION, "its": Said("d", "KeyError")}, Outcome.RAISED, SEPARATED,

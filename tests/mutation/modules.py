@@ -121,6 +121,7 @@ TESTS = {
     ],
     "cruxcell/protocol/records.py": ["cell/test_records.py", "daemon/test_report.py", "daemon/test_used.py"],
     "cruxcell/values/canonical.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
+    "cruxcell/values/equals.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
     "cruxcell/values/containers.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
     "cruxcell/values/reader.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
     "cruxcell/values/stdlib.py": [*_PLAIN, *_PAIRS],

@@ -344,7 +344,8 @@ def settle_expression(value: CheckResult, expected: CheckResult) -> CheckResult:
     if expected.outcome is not None:
         return expected.but(detail=f"the expected value: {expected.detail or expected.outcome.name}")
     if expected.canonical is None:
-        return invalid(f"the expected value: {expected.detail}")
+        other = "; a script may compare it" if expected.detail == outcomes.NOT_PLAIN else ""
+        return invalid(f"the expected value: {expected.detail}{other}")
     settled = outcomes.compare(value, expected.canonical)
     sides = [side.assurance for side in (value, expected) if side.assurance is not None]
     return settled.but(assurance=min(sides, key=lambda assurance: assurance.value, default=Assurance.SEPARATED))

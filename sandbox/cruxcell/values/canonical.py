@@ -10,12 +10,14 @@ the standard library makes dict-like):
 
 Neither calls a method of a candidate's class: a subclass counts as its plain base only if it overrides neither equality
 nor hash, and is then read through the base's own methods. Fraction, Decimal, views of dicts, memoryview and numpy's
-scalars count as the plain data that they equal; only C code is asked for that. NaN equals nothing, so a value that
-holds one is marked.
+scalars count as the plain data that they equal; ranges, slices, dates, deques and the like equal only their like. Only
+C code is asked for that. NaN equals nothing, so a value that holds one is marked.
 """
 
 import struct
 import sys
+
+from cruxcell.values.equals import equal_of, module_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,10 +32,7 @@ _type, _len, _sorted, _str_encode = type, len, sorted, str.encode
 _whole = slice(None)
 _mro_of = type.__dict__["__mro__"].__get__
 _dict_of = type.__dict__["__dict__"].__get__
-_names_in = type(sys).__dict__["__dict__"].__get__  # type: ignore[index]
-_module_in = type.__dict__["__module__"].__get__
 _INF = float("inf")
-_MOST_DIGITS = 5000  # of a Decimal that is written with an exponent
 
 
 class NotPlain(Exception):
@@ -91,35 +90,20 @@ def _as_base(kind, value):
 
 
 def _as_equal(kind, value):
-    # type: (type, Any) -> tuple[Any, object]
-    """The encoder and the plain number or text that a value of a library's own type equals."""
-    module, name = _module_of(kind), type_name(value)
-    equal = _EQUALS.get((module, name))
-    loaded = sys.modules.get(module) if equal is not None else None
-    if equal is not None and _type(loaded) is _type(sys) and _names_in(loaded).get(name) is kind:
-        try:
-            plain = equal(kind, value)
-        except Exception:  # nothing of the library's
-            plain = None
-        if _type(plain) in _SCALARS:
-            return _CANON[_type(plain)], plain
+    # type: (type, object) -> tuple[Any, object]
+    """The encoder of what a value of a library's own type equals: a number or text, or its like of the same parts."""
+    plain = equal_of(kind, type_name(value), value)
+    if _type(plain) is tuple:
+        return _canon_parts, plain
+    if _type(plain) in _SCALARS:
+        return _CANON[_type(plain)], plain
     raise NotPlain(type_name(value))
-
-
-def _module_of(kind):
-    # type: (type) -> str
-    """The name of the module that a type says it is of; "" where it says none."""
-    try:
-        module = _module_in(kind)
-    except AttributeError:
-        return ""
-    return module if _type(module) is str else ""
 
 
 def _is_dict_like(cls):
     # type: (type) -> bool
     """The dict subclasses of collections that define __eq__ and still equal a dict with the same items."""
-    return _type(cls) is type and _module_of(cls) == "collections" and cls in _dict_likes()
+    return _type(cls) is type and module_of(cls) == "collections" and cls in _dict_likes()
 
 
 def _dict_likes():
@@ -225,6 +209,17 @@ def _canon_dict(canon, value, depth):
     return b"{%d:" % _len(pairs) + b"".join(_sorted(pairs))
 
 
+def _canon_ellipsis(_canon, _value, _depth):
+    # type: (Canon, object, int) -> bytes
+    return b"e"
+
+
+def _canon_parts(canon, value, depth):
+    # type: (Canon, tuple[object, ...], int) -> bytes
+    """A value that only its like equals: what it is, and what it consists of."""
+    return b"v" + _canon_tuple(canon, value, depth)
+
+
 def _canon_memory(canon, value, depth):
     # type: (Canon, memoryview, int) -> bytes
     try:
@@ -239,6 +234,7 @@ _SCALARS = frozenset([bool, int, float, complex, str, bytes])
 _NOTHING = {}  # type: dict[object, object]
 _CANON = {
     type(None): _canon_none,
+    type(...): _canon_ellipsis,
     bool: _canon_int,
     int: _canon_int,
     float: _canon_float,
@@ -255,68 +251,6 @@ _CANON = {
     type(_NOTHING.items()): _canon_set,
     memoryview: _canon_memory,
 }  # type: dict[type, Any]
-
-
-def _native(kind, value, name, what):
-    # type: (type, Any, str, type) -> Any
-    """An attribute of the value, if that is no code of Python's."""
-    for cls in _mro_of(kind):
-        found = _dict_of(cls).get(name)  # type: Any
-        if found is not None:
-            if _type(found) is not what:
-                break
-            return found.__get__(value, kind)
-    raise NotPlain(type_name(value))
-
-
-def _of_ratio(numerator, denominator):
-    # type: (Any, Any) -> object
-    """The int or float that a fraction equals exactly; None if there is none."""
-    if _type(numerator) is not int or _type(denominator) is not int:
-        return None
-    if denominator == 1:
-        return numerator
-    try:
-        near = numerator / denominator
-    except (OverflowError, ZeroDivisionError):
-        return None
-    return near if near.as_integer_ratio() == (numerator, denominator) else None
-
-
-def _of_fraction(kind, value):
-    # type: (type, Any) -> object
-    return _of_ratio(*[_native(kind, value, name, _SLOT) for name in ("_numerator", "_denominator")])
-
-
-def _of_decimal(kind, value):
-    # type: (type, Any) -> object
-    _sign, digits, exponent = _native(kind, value, "as_tuple", _METHOD)()
-    if _type(exponent) is not int:  # NaN or infinity
-        return _native(kind, value, "__float__", _WRAPPER)() if exponent == "F" else float("nan")
-    if not any(digits):
-        return 0
-    if abs(exponent) + _len(digits) > _MOST_DIGITS:
-        return None
-    return _of_ratio(*_native(kind, value, "as_integer_ratio", _METHOD)())
-
-
-def _of_numpy(kind, value):
-    # type: (type, Any) -> object
-    return _native(kind, value, "item", _METHOD)()
-
-
-class _Slotted:
-    __slots__ = ("slot",)
-
-
-_METHOD, _WRAPPER, _SLOT = type(str.upper), type(float.__float__), type(_Slotted.slot)  # type: ignore[attr-defined]
-# Types of libraries whose values equal plain data: (module, name) -> what the value equals, None if that is nothing. A
-# float32 equals the floats that are nearest to it, so no single one.
-_NUMPY = ["bool", "bool_", "float64", "complex128", "str_", "bytes_"]
-_NUMPY += ["%sint%d" % (sign, bits) for sign in ("", "u") for bits in (8, 16, 32, 64)]
-_EQUALS = {("numpy", name): _of_numpy for name in _NUMPY}  # type: dict[tuple[str, str], Any]
-_EQUALS["fractions", "Fraction"] = _of_fraction
-_EQUALS["decimal", "Decimal"] = _of_decimal
 
 
 def canon(value, budget):
