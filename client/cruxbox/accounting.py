@@ -1,8 +1,9 @@
 """The check for a CRUXEval generation, and how verdicts are counted: strict, or as either released scorer does.
 
 *Strict*: a generation is one expression. In input mode it calls `f`, and its arguments call nothing of the program; in
-output mode it uses no name of the program, since a prediction that runs `f` predicts nothing. Whatever is not that, or
-raises, or runs out of something, has not passed and stays in n. A fault of the sandbox is masked: it leaves n.
+output mode it uses no name of the program, since a prediction that runs `f` predicts nothing. Where the row's output
+itself uses names that the program imports (`Counter({'a': 1})`), both know these imports. Whatever is not
+that, or raises, or runs out of something, has not passed and stays in n. A fault of the sandbox is masked: it leaves n.
 
 The release has two scorers. Both splice text (`assert <output> == <generation>` after the program), do not run a
 generation by looking for a piece of text in it, and count pass@k with `reference_pass_at_k`. *Published* is the first
@@ -12,9 +13,12 @@ nothing of the task is right; then all of it is there, and all of it is wrong.
 
 from __future__ import annotations
 
+import ast
+import builtins
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Optional
 
 from cruxbox.building.rows import Row
@@ -78,11 +82,40 @@ class Accounting:
 
 
 def _strict_task(row: Row, generation: str, mode: str, limits: Limits) -> Task:
+    imports = _imports_for(row.output, row.code)
+    expected = _with_imports(imports, row.output)
     if mode == "input":
-        check = CallCheck(call=generation, expected=row.output, entry_point=row.function)
+        check = CallCheck(call=generation, expected=expected, entry_point=row.function)
         return Task(row.code, [check], limits=limits, require_assurance=Assurance.SEPARATED)
-    # No program: a prediction may use none of its names.
-    return Task("", [CallCheck(generation, row.output)], limits=limits, require_assurance=Assurance.SEPARATED)
+    # No program: a prediction may use none of its names, but for those that the row's own output needs.
+    check = CallCheck(_with_imports(imports, generation), expected)
+    return Task("", [check], limits=limits, require_assurance=Assurance.SEPARATED)
+
+
+@lru_cache(maxsize=64)
+def _imports_for(output: str, code: str) -> str:
+    """The program's own imports of the names that `output` uses, as in `Counter({'a': 1})`; "" if it uses none."""
+    try:
+        names = {node.id for node in ast.walk(ast.parse(output.strip(), mode="eval")) if isinstance(node, ast.Name)}
+        names.difference_update(dir(builtins))
+        lines = [node for node in ast.parse(code).body if _binds(node, names)] if names else []
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""  # which the server will say
+    return "\n".join(map(ast.unparse, lines))
+
+
+def _binds(node: ast.stmt, names: set[str]) -> bool:
+    """Is it an import that binds one of the names, or may?"""
+    aliases = node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else []
+    bound = {alias.asname or alias.name.partition(".")[0] for alias in aliases}
+    return bool(bound & (names | {"*"}))
+
+
+def _with_imports(imports: str, text: str) -> str:
+    """An expression of the value of `text`, one expression, where these imports are all that it knows."""
+    if not imports:
+        return text
+    return f"(lambda names: exec({imports!r}, names) or eval({text.strip()!r}, names))({{}})"
 
 
 def _all_marks(verdicts: Sequence[Verdict | None]) -> list[Mark]:

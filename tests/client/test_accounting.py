@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from cruxbox.accounting import ACCOUNTINGS, PUBLISHED, RELEASED, STRICT, released_skips
 from cruxbox.building.rows import Row
@@ -33,6 +35,33 @@ def test_strict_output_mode_knows_no_name_of_the_program():
     assert task.program == ""
     assert task.checks == [CallCheck("1 + 2", "3")]
     assert task.require_assurance is Assurance.SEPARATED
+
+
+IMPORTED = {
+    "Counter({'a': 1})": "from collections import Counter",
+    "[c.Counter()]": "import collections as c",
+    "os.sep": "import os.path",
+    "D()": "from collections import *",
+    "Counter": "",
+    "len('a')": "",
+    "f(2)": "",
+    "1 +": "",
+}
+
+
+@pytest.mark.parametrize("output", IMPORTED)
+def test_strictly_what_the_output_is_written_with_is_known_to_both_sides(output):
+    used = IMPORTED[output]
+    row = replace(ROW, code=f"import re, math\n{used}\n{ROW.code}", output=output)
+    checks = [
+        STRICT.task(row, "f(2)", "input", LIMITS).checks[0],
+        STRICT.task(row, " 'a' ", "output", LIMITS).checks[0],
+    ]
+    known = {text for text in (checks[0].expected, checks[1].expected, checks[1].call) if repr(used) in text}
+    assert len(known) == (2 if used else 0)
+    assert checks[0].call == "f(2)"
+    if not used:
+        assert [check.expected for check in checks] == [output] * 2
 
 
 @pytest.mark.parametrize("mode", ["input", "output"])

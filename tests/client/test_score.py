@@ -341,3 +341,35 @@ def test_evil_generations_of_one_file_change_no_other(server, tmp_path):
     assert code == 0
     shares = [scored["pass_at_k"]["1"] for scored in json.loads(said.getvalue())["files"]]
     assert shares == [0.0, 100.0, 0.0]
+
+
+# Outputs that are written with what their code imports; a generation that is right, and one that is wrong.
+IMPORTED = {
+    "Counter({'a': 2})": ("from collections import Counter", "Counter('aa')", "Counter('a')"),
+    "deque([range(3)], maxlen=2)": ("from collections import deque", "deque([range(0, 3)])", "[range(3)]"),
+    "datetime.date(2020, 1, 2)": ("import datetime", "datetime.date(2020, 1, 2)", "datetime.datetime(2020, 1, 2)"),
+    "{'a': F(1, 3)}": ("from fractions import Fraction as F", "{'a': F(2, 6)}", "{'a': 1 / 3}"),
+}
+
+
+def test_an_output_may_use_what_its_code_imports(server, capsys, tmp_path):
+    rows = [
+        {
+            "id": f"r{at}",
+            "code": f"{imports}\ndef f(x):\n    return {output if at else right}",
+            "input": "0",
+            "output": output,
+        }
+        for at, (output, (imports, right, _)) in enumerate(IMPORTED.items())
+    ]
+    data, texts = tmp_path / "data.jsonl", {mode: tmp_path / f"{mode}.json" for mode in ("input", "output")}
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    texts["input"].write_text(json.dumps({row["id"]: ["f(5)", "f()"] for row in rows}))
+    said = {f"r{at}": [right, wrong, "f(0)"] for at, (_, right, wrong) in enumerate(IMPORTED.values())}
+    texts["output"].write_text(json.dumps(said))
+    for mode, marks in (("input", [True, False]), ("output", [True, False, False])):
+        words = ["--dataset", data, "--mode", mode, "--server", server, "--out", tmp_path / "o.json"]
+        summary = score(capsys, texts[mode], *words, "--k", "1")
+        found = json.loads((tmp_path / "o.json").read_text())
+        assert found["raw_scored_generations"] == {row["id"]: marks for row in rows}
+        assert set(summary["files"][0]["assurances"]) == {"SEPARATED"}
