@@ -25,6 +25,8 @@ RUNS = {
     "import os\nprint(1)\nos.close(1)\n1 / 0": (120, "", "ZeroDivisionError"),
     "import os, sys\nsys.stderr.write('x')\nos.close(2)": (120, "", None),
     "import sys\nprint(sys.stdin.name, sys.stderr.name)\nsys.stdout.close()": (0, "<stdin> <stderr>\n", None),
+    "import sys\nsys.excepthook = lambda *raised: sys.exit(7)\n1 / 0": (7, "", "ZeroDivisionError"),
+    "import sys\nsys.excepthook = None\n1 / 0": (1, "", "ZeroDivisionError"),
     "class Odd(SystemExit):\n    def __getattribute__(self, name):\n        1 / 0\nraise Odd(3)": (1, "", None),
 }
 

@@ -85,7 +85,7 @@ def _outcome_of(context, program, at_the_end, source):
         if issubclass(type(error), SystemExit):
             status = status_of(error)
         elif source is not None:
-            _show(error, source)
+            status = _show(error, source)
     if is_run and not _flush_each():
         status = _NOT_FLUSHED
     return raised, status, steps
@@ -159,8 +159,9 @@ def _show_lines_of(source):
 
 
 def _show(error, source):
-    # type: (BaseException, str) -> None
-    """A traceback on standard error, as the interpreter prints it; it begins with the program's own frame."""
+    # type: (BaseException, str) -> int
+    """A traceback on standard error, as the interpreter prints it; it begins with the program's own frame. The exit
+    status: a hook of the program's may leave with another."""
     trace = records.traceback_of(error)
     while trace is not None and trace.tb_frame.f_code.co_filename != PROGRAM:
         trace = trace.tb_next
@@ -169,8 +170,11 @@ def _show(error, source):
         if sys.excepthook is not _EXCEPTHOOK or not _show_with_lines(error, trace, source):
             sys.excepthook(type(error), error, trace)
         sys.stderr.flush()
+    except SystemExit as left:
+        return status_of(left)
     except BaseException:
         pass
+    return 1
 
 
 def _show_with_lines(error, trace, source):
