@@ -139,6 +139,15 @@ ORACLES = [
 ]  # fmt: skip
 
 
+def test_a_native_problem_may_be_about_a_function_called_check():
+    record = {"task_id": "Mbpp/56", "entry_point": "check", "prompt": "",
+              "canonical_solution": "def check(n): return n", "base_input": [[1]], "plus_input": []}  # fmt: skip
+    script = compile(scripts_of(record)["base"], "<script>", "exec")
+    exec(script, {"check": lambda n: n})
+    with pytest.raises(AssertionError):
+        exec(script, {"check": lambda n: n + 1})
+
+
 @pytest.mark.kernel
 def test_answers_are_right_by_evalplus_s_own_rules(server, tmp_path, capsys):
     """Every own solution passes, too: some return what has no value, such as a match of a regular expression."""

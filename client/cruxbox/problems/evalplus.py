@@ -50,7 +50,7 @@ def _reference():
     return namespace[{entry_point!r}]
 
 {oracle}
-def check(candidate):
+def _judge(candidate):
     reference, atol = _reference(), {atol!r}
     for number, inputs in enumerate({inputs}):
         wanted = reference(*_copy.deepcopy(inputs))
@@ -63,7 +63,7 @@ def check(candidate):
         assert same, "input %d: %.100r is not %.100r" % (number, got, wanted)
 
 
-check({entry_point})
+_judge({entry_point})
 """
 _SCRIPT_OF_ROOTS = """
 import copy as _copy
@@ -71,7 +71,7 @@ import math as _math
 from math import inf, nan
 
 
-def check(candidate):
+def _judge(candidate):
     for number, inputs in enumerate({inputs}):
         got = candidate(*_copy.deepcopy(inputs))  # of an emptied list any number is a root
         root = _math.pow(got, 1)  # asked once what number it is
@@ -79,7 +79,7 @@ def check(candidate):
         assert abs(value) <= {atol!r}, "input %d: %r is no root" % (number, got)
 
 
-check({entry_point})
+_judge({entry_point})
 """
 _PLAIN = ("got == wanted", "")
 _AS_SET = ("set(got) == set(wanted)", "")
