@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+import psutil
 import pytest
 from cruxbox import (
     Assurance,
@@ -20,6 +24,7 @@ from cruxbox import (
     StdioCheck,
     Task,
 )
+from cruxboxd.settings.host import usable_cpus
 from support.daemons import Served
 from support.tasks import HARMLESS, NAP
 
@@ -29,6 +34,7 @@ pytestmark = pytest.mark.kernel
 # What ties it to the sandbox (4, its line, and 3, its report) cannot be closed or replaced: the same program would come
 # to another outcome each time, as it or the sandbox is faster.
 LONG, SHORT = 60_000, 1_500
+CAP_SYS_NICE = 23
 CRASHED, LATE, RAISED = {Outcome.CRASHED}, {Outcome.TIMED_OUT}, {Outcome.RAISED}
 DEEDS = {
     "cuts its line": ("os.close(4); return 2", RAISED, LONG),
@@ -123,6 +129,18 @@ def test_low_priority_changes_nothing(tmp_path):
         verdicts = client.check(naps)
         assert {(verdict.outcome, verdict.attempts) for verdict in verdicts} == {(Outcome.PASSED, 1)}
         assert daemon.metric("cruxbox_zygote_restarts_total") == 0
+
+
+def test_the_daemon_comes_before_its_zygotes(tmp_path):
+    """Where it may, on more than one CPU; its session, too, if it leads one. They have the priority it began with."""
+    [capabilities] = re.findall(r"CapEff:\s*(\w+)", Path("/proc/self/status").read_text())
+    step = -10 if int(capabilities, 16) >> CAP_SYS_NICE & 1 and usable_cpus() > 1 else 0
+    with Served(tmp_path, prefix=("setsid", "nice", "-n", "3")) as daemon:
+        began_with = os.getpriority(os.PRIO_PROCESS, 0) + 3
+        assert psutil.Process(daemon.process.pid).nice() == began_with + step
+        assert {process.nice() for process in daemon.children()} == {began_with}
+        session = Path(f"/proc/{daemon.process.pid}/autogroup")
+        assert not session.exists() or session.read_text().endswith(f" nice {step}\n")
 
 
 def test_a_sleeper_is_late_by_its_own_clock(native: Client):

@@ -147,7 +147,7 @@ class Served:
         found = []
         for child in self.children():
             with contextlib.suppress(psutil.NoSuchProcess):
-                if child.nice() > psutil.Process(self.process.pid).nice():
+                if child.nice() > min(zygote.nice() for zygote in self.zygotes()):
                     found.append(child)
         return found
 

@@ -11,7 +11,13 @@ from cruxboxd import __version__
 from cruxboxd.selftest.canary import Canaries
 from cruxboxd.server.engine import Engine
 from cruxboxd.server.network import Server
-from cruxboxd.server.process import check_surroundings, give_memory_back, protect_process, spare_the_collector
+from cruxboxd.server.process import (
+    check_surroundings,
+    give_memory_back,
+    protect_process,
+    spare_the_collector,
+    step_forward,
+)
 from cruxboxd.settings.config import Config, check_config, metrics_address
 from cruxboxd.telemetry.exporter import Exporter
 
@@ -27,6 +33,7 @@ async def serve(config: Config) -> None:
     config = check_config(config)
     check_surroundings(config.zygotes)
     give_memory_back()
+    step_forward()
     engine = Engine(config)
     await engine.open()
     async with contextlib.AsyncExitStack() as at_end:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,9 @@ from cruxcell.protocol import frames, messages
 from cruxboxd.zygotes import scratch
 
 TIMEOUT_S = 30.0
+# Of every zygote: that with which the daemon was started, also where it gives itself a higher one afterwards. A lower
+# one that somebody gives the daemon is handed down.
+PRIORITY = os.getpriority(os.PRIO_PROCESS, 0)
 _BOOT = """import sys
 sys.path[:] = [p for p in sys.path if p] + [sys.argv.pop(1)]
 from cruxcell import own_names
@@ -33,7 +37,7 @@ class Started:
 def execute(python: str, environment: dict[str, str], numbers: list[int]) -> subprocess.Popen[bytes]:
     """Execute a zygote that gets the descriptors of these numbers. Raises OSError."""
     root = str(Path(__file__).resolve().parents[2])
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [python, "-S", "-s", "-c", _BOOT, root, *map(str, numbers)],
         env=environment,
         cwd=scratch.empty_folder(),
@@ -42,6 +46,8 @@ def execute(python: str, environment: dict[str, str], numbers: list[int]) -> sub
         stderr=subprocess.DEVNULL,
         pass_fds=numbers,
     )
+    os.setpriority(os.PRIO_PROCESS, process.pid, max(PRIORITY, os.getpriority(os.PRIO_PROCESS, 0)))
+    return process
 
 
 def read_ready(answer: bytes, python: str) -> Started:
