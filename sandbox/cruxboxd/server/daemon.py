@@ -33,7 +33,8 @@ async def serve(config: Config) -> None:
     config = check_config(config)
     check_surroundings(config.zygotes)
     give_memory_back()
-    step_forward()
+    if not config.parent_pid:  # not embedded
+        step_forward()
     engine = Engine(config)
     await engine.open()
     async with contextlib.AsyncExitStack() as at_end:

@@ -77,7 +77,8 @@ def step_forward() -> None:
 
     One event loop serves all tenants: while it waits for a CPU, every check waits. It takes about one CPU at the most.
     So on a single CPU it does not step forward: a flood of requests would leave the workers a tenth. Where Linux shares
-    the CPUs between sessions first, the priority of the session counts.
+    the CPUs between sessions first, the priority of the session counts. A daemon that a program embeds does without: it
+    serves that program alone, and should not take its CPU.
     """
     if usable_cpus() < 2:
         return
