@@ -8,8 +8,9 @@ and beside others its times tell its share. `light` is as honest and needs less 
 token try the same throughout. Quiet phases before and after show what `quick` and `light` feel of it, each alone. Two
 more tell what is not the attack's doing. In `shared`, the other tenants are there and honest, and send as much as they
 get answers to: the machine is shared by three, and `light`. Who measures, who attacks and who sends bulk work are
-processes of their own. Those two take CPU time from the daemons, as they would not in a lab; so in the last phase,
-`crowded`, `quick` is alone again beside processes that take as much. Exit code 1 if anything was lost or wrong.
+processes of their own; who measures comes before others, where it may. The other two take CPU time from the daemons, as
+they would not in a lab; so in the last phase, `crowded`, `quick` is alone again beside processes that take as much.
+Exit code 1 if anything was lost or wrong.
 """
 
 from __future__ import annotations
@@ -121,14 +122,14 @@ async def run(places: list[Place], options: argparse.Namespace) -> dict[str, obj
         await place.ready()
     both = Both("ipv4:" + ",".join(place.target for place in places), places[0].tokens)
     samples, done, seconds = [sample(places[0], 0.0)], Counter[str](), options.minutes * 60
-    with processes(8) as pool:
+    with processes(6) as pool, processes(2, first=True) as measuring:
         loop = asyncio.get_running_loop()
 
         async def measured(length: float) -> Tally:
-            return (await loop.run_in_executor(pool, honest, both, "quick", length))[0]
+            return (await loop.run_in_executor(measuring, honest, both, "quick", length))[0]
 
         def paced(length: float) -> asyncio.Future[Tally]:
-            return loop.run_in_executor(pool, light, both.target, both.tokens, length)
+            return loop.run_in_executor(measuring, light, both.target, both.tokens, length)
 
         phases = {"quiet": await measured(QUIET_S), "light_quiet": await paced(2 * QUIET_S)}
         others = [loop.run_in_executor(pool, honest, both, name, QUIET_S + 1) for name in ("bulk", "hog")]
