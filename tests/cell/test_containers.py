@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import sys
 from array import array
@@ -281,6 +282,9 @@ ODD: dict[str, Any] = {
     "records": numpy.zeros(2, dtype="i4,i4"),
     "a record": numpy.zeros(2, dtype="i4,i4")[0],
     "a function of numpy": numpy.add,
+    "a long pattern": re.compile("a" * 1025),
+    "a pattern of a class of its own": re.compile(type("Text", (str,), {})("a")),
+    "a pattern by name": forged("Pattern", "re", pattern="a", flags=32),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import struct
 import sys
 from array import array
@@ -28,6 +29,7 @@ VALUES = [
     datetime(2020, 1, 2, tzinfo=timezone.utc), timezone(timedelta(hours=2), "there"), {1: 2}.keys(), {1: 2}.items(),
     -(2**31), 2**31, 2**31 - 1, frozenset(), [()], ["é\ud800" * 8192, "a" * 16384, 1],
     array("d", [1, -0.0, float("inf")]), array("f", [0.1]), array("b"), array("Q", [2**64 - 1]), array("u", "é😀"),
+    re.compile("a", re.I), re.compile(b"(?s)a."), re.compile("a b", re.A | re.X), re.compile(b"", re.L),
 ]  # fmt: skip
 _NAMES = [f"{place}-{type(value).__name__}" for place, value in enumerate(VALUES)]  # a set's text changes with each run
 
@@ -132,6 +134,10 @@ def u32(number: int) -> bytes:
     return struct.pack("<I", number)
 
 
+def text(value: str) -> bytes:
+    return b"s" + u32(len(value)) + value.encode()
+
+
 def new(tag: bytes, *counts: int) -> bytes:
     """The head of a container of the other side, with number 0 and so many items."""
     return tag + u32(0) + b"".join(map(u32, counts))
@@ -168,6 +174,12 @@ GARBLED = {
     "a decimal that is none": b"Vd" + u32(1) + b"s" + u32(1) + b"?",
     "a date that cannot be": b"VD" + u32(3) + b"j\0\1\0\0" * 3,
     "values nobody knows": b"V?" + u32(0),
+    "a pattern that is none": b"Vp" + u32(2) + text("(") + b"j" + u32(32),
+    "a pattern of a number": b"Vp" + u32(2) + b"j" + u32(32) * 2,
+    "a pattern with flags of another": b"Vp" + u32(2) + text("a") + b"j" + u32(0),
+    "a pattern with flags that cannot be": b"Vp" + u32(2) + text("a") + b"j" + u32(32 | 256),
+    "a pattern that says what it is": b"Vp" + u32(2) + text("a") + b"j" + u32(32 | 128),
+    "a long pattern": b"Vp" + u32(2) + text("a" * 1025) + b"j" + u32(32),
     "an array of objects in bytes": b"A" + u32(0) + b"s" + u32(2) + b"|O" + b"t" + u32(0) + b"b" + u32(0),
     "an array of another size": b"A" + u32(0) + b"s" + u32(3) + b"<i8" + b"t" + u32(0) + b"b" + u32(3) + b"abc",
     "an array of what numpy does not know": b"A" + u32(0) + b"s" + u32(3) + b"<i9" + b"t" + u32(0) + b"b" + u32(0),

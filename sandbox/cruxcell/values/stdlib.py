@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 _NUMPY_KINDS = frozenset("biufcSUmM")
 # What numpy's own names for them consist of. A comma or a parenthesis would have it read a list of fields.
 _DTYPE_LETTERS = frozenset("<>|0123456789[]DMOSUWYabcfhimnpsu")
+_LONGEST_PATTERN = 1 << 10  # compiling takes 3 ms a character at worst
+_DEBUG = 128  # of re
 _NOTHING = {}  # type: dict[object, object]
 VIEWS = {
     type(_NOTHING.keys()): b"k",
@@ -28,7 +30,7 @@ def write(writer, value, depth):
     module = kind.__module__
     if module == "builtins":
         found = _of_builtins(kind, value)
-    elif module in ("collections", "decimal", "fractions", "datetime", "uuid", "zoneinfo", "array"):
+    elif module in ("collections", "decimal", "fractions", "datetime", "uuid", "zoneinfo", "array", "re"):
         loaded = sys.modules.get(module)
         if getattr(loaded, kind.__name__, None) is not kind:
             return False
@@ -77,6 +79,12 @@ def _zone(value):
     return zone is None or type(zone) is sys.modules["datetime"].timezone or (_is_named(zone) and zone.key is not None)
 
 
+def _is_small(text, flags):
+    # type: (Any, int) -> bool
+    """Does a regular expression take little to compile, and is nothing printed about it?"""
+    return type(text) in (str, bytes) and len(text) <= _LONGEST_PATTERN and not flags & _DEBUG
+
+
 def _is_named(zone):
     # type: (Any) -> bool
     return type(zone) is getattr(sys.modules.get("zoneinfo"), "ZoneInfo", None)
@@ -115,6 +123,7 @@ _PARTS = {
     "UUID": lambda value: (b"u", (value.int,)),
     "deque": lambda value: (b"q", value.maxlen),
     "array": lambda value: (b"y", value.typecode),
+    "Pattern": lambda value: (b"p", (value.pattern, value.flags)) if _is_small(value.pattern, value.flags) else None,
 }  # type: dict[str, Any]
 
 
@@ -209,6 +218,23 @@ def _deque(maxlen):
     return __import__("collections").deque(maxlen=maxlen)
 
 
+def _pattern(values):
+    # type: (list[Any]) -> Any
+    text, flags = _typed(values, type(None), int)
+    if not _is_small(text, flags):
+        raise ValueError("a regular expression that cannot be")
+    re, warnings = __import__("re"), __import__("warnings")
+    try:
+        with warnings.catch_warnings():  # which the other end had
+            warnings.simplefilter("ignore")
+            made = re.compile(text, flags)
+    except Exception as error:  # re.error, and whatever else compiling may raise
+        raise ValueError(str(error)) from None
+    if made.flags != flags:
+        raise ValueError("flags that cannot be")
+    return made
+
+
 def _array_of(typecode):
     # type: (Any) -> Any
     return __import__("array").array(typecode)
@@ -231,6 +257,7 @@ _MAKERS = {
     b"Z": _named_zone,
     b"u": lambda values: __import__("uuid").UUID(int=_typed(values, int)[0]),
     b"a": lambda values: _array(values)[()],
+    b"p": _pattern,
 }  # type: dict[bytes, Any]
 
 
