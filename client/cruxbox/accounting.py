@@ -94,14 +94,24 @@ def _strict_task(row: Row, generation: str, mode: str, limits: Limits) -> Task:
 
 @lru_cache(maxsize=64)
 def _imports_for(output: str, code: str) -> str:
-    """The program's own imports of the names that `output` uses, as in `Counter({'a': 1})`; "" if it uses none."""
+    """The program's own imports of the names that `output` uses, as in `Counter({'a': 1})`; "" if it uses none, or the
+    program defines them anew."""
     try:
         names = {node.id for node in ast.walk(ast.parse(output.strip(), mode="eval")) if isinstance(node, ast.Name)}
         names.difference_update(dir(builtins))
-        lines = [node for node in ast.parse(code).body if _binds(node, names)] if names else []
+        program = ast.parse(code).body if names else []
+        names.difference_update(*map(_defined, program))
+        lines = [node for node in program if names and _binds(node, names)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""  # which the server will say
     return "\n".join(map(ast.unparse, lines))
+
+
+def _defined(node: ast.stmt) -> set[str]:
+    """The names that a statement of a program defines, other than by an import."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {node.name}
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
 
 
 def _binds(node: ast.stmt, names: set[str]) -> bool:

@@ -144,3 +144,14 @@ def test_an_empty_generation_is_wrong_and_leaves_n_only_where_skipping_does():
 def test_reference_is_the_released_scorer():
     assert ACCOUNTINGS["reference"] is RELEASED
     assert list(ACCOUNTINGS) == ["strict", "published", "released", "reference"]
+
+
+@pytest.mark.parametrize("text", ["class Counter(dict): pass", "def Counter(x): pass", "if 1:\n    Counter = dict"])
+def test_what_a_program_defines_anew_is_no_import_of_its_output(text):
+    imported = "from collections import Counter"
+    for mode in ("input", "output"):
+        row = Row(code=f"{imported}\n{text}\ndef f(x): return 1", input="1", output="Counter(a=1)")
+        (check,) = STRICT.task(row, "f(1)", mode, LIMITS).checks
+        assert check.expected == row.output
+        (check,) = STRICT.task(replace(row, code=imported), "f(1)", mode, LIMITS).checks
+        assert imported in check.expected
