@@ -188,6 +188,19 @@ class OwnZone(tzinfo):
     dst = tzname = utcoffset  # type: ignore[assignment]
 
 
+class Exits:
+    def __eq__(self, other):
+        raise SystemExit("code of the candidate ran")
+
+    __lt__ = __eq__
+    __hash__ = None  # type: ignore[assignment]
+
+
+class BorrowedZone(tzinfo, list):  # type: ignore[misc, type-arg]
+    __slots__ = ()
+    utcoffset = dst = tzname = list.count  # type: ignore[assignment]
+
+
 class OwnDate(date):
     pass
 
@@ -228,9 +241,9 @@ def lying_fraction() -> object:
             {1: 2}.values(),
             deque([EqualInt(3)]),
             slice(EqualsAll()),
-            time(1, tzinfo=timezone.utc),
-            datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1))),
+            time(1, tzinfo=OwnZone()),
             datetime(2020, 1, 1, tzinfo=OwnZone()),
+            datetime(2020, 1, 1, tzinfo=BorrowedZone([Exits()])),
             OwnDate(2020, 1, 1),
         ),
         *(memoryview(b"abcd").cast("H"), memoryview(b"abcd").cast("B", (2, 2)), released(), lying_fraction()),
@@ -246,16 +259,27 @@ NOON = datetime(2020, 1, 1, 12)
 # What equals only its like, the same in another form, and what might be taken for it.
 LIKES = [
     *(range(0), range(5, 5), range(1), range(0, 1, 9), range(3), range(0, 3, 1), range(0, 6, 2), range(0, 5, 2)),
+    *(range(10**40), range(0, 10**40, 3), range(0, 10**40 + 1, 3), range(0, 10**40 + 2, 3)),
+    *(range(9, 0, -3), range(9, 1, -3), range(9, -1, -3)),
     *(range(-(2**70), 2**70, 2**69), (0, 3), [0, 1, 2], slice(3), slice(None, 3, None), slice(1, 3), ("slice", 1, 3)),
     *(deque([1, 2]), deque([1, 2], 2), deque([1.0, True + 1]), deque([2, 1]), deque([deque([1])]), deque()),
     *(date(2020, 1, 1), datetime(2020, 1, 1), NOON, NOON.replace(fold=1), NOON.replace(microsecond=1), "2020-01-01"),
     *(NOON.replace(tzinfo=timezone.utc), NOON.replace(hour=14, tzinfo=timezone(timedelta(hours=2), "own"))),
     *(NOON.replace(tzinfo=timezone(timedelta(hours=2))), NOON.replace(fold=1, tzinfo=timezone.utc)),
     *(time(1, 2), time(1, 2, fold=1), time(1, 2, 3), timedelta(1), timedelta(hours=24), timedelta(0), timedelta(0, 1)),
+    *(
+        datetime.min.replace(tzinfo=timezone(timedelta(1) / 2)),
+        datetime.max.replace(tzinfo=timezone(-timedelta(1) / 2)),
+    ),
+    *(datetime(1, 1, 1, 1, tzinfo=timezone(timedelta(hours=2))), time(1, tzinfo=timezone.utc), time(1)),
+    *(time(3, tzinfo=timezone(timedelta(hours=2))), time(3, tzinfo=timezone.utc), time(1, fold=1, tzinfo=timezone.utc)),
+    *(time(23, tzinfo=timezone(timedelta(hours=-2))), time(1, 0, 0, 5, tzinfo=timezone.utc)),
+    *(time(1, tzinfo=timezone(timedelta(microseconds=1))), NOON.replace(tzinfo=timezone(timedelta(microseconds=1)))),
     *(timezone.utc, timezone(timedelta(0), "own"), timezone(timedelta(hours=1)), timedelta(hours=1)),
     *(Fraction(1, 3), Fraction(2, 6), Fraction(1, 10), Decimal("0.1"), Decimal("0.10"), 0.1, Fraction(10**400, 3)),
     *(UUID(int=1), UUID("00000000-0000-0000-0000-000000000001"), UUID(int=2), 1, 3, 1 / 3, ("ratio", 1, 3)),
     *(re.compile("a"), re.compile("a", re.UNICODE), re.compile("a", re.DOTALL), re.compile(b"a"), re.compile("b"), "a"),
+    *(NotImplemented, [NotImplemented], "NotImplemented"),
     *(..., None, "Ellipsis", [...], [range(3)], [range(0, 3, 1)], {"a": deque([range(3)])}, {"a": deque([range(3)])}),
 ]
 
@@ -263,6 +287,14 @@ LIKES = [
 @pytest.mark.parametrize("one", LIKES, ids=repr)
 def test_what_equals_only_its_like_is_equal_to_nothing_else(one):
     assert [canon(one) == canon(other) for other in LIKES] == [one == other for other in LIKES]
+
+
+def test_a_class_in_place_of_a_librarys_has_no_code_of_another(monkeypatch):
+    own = type("date", (list,), {"__module__": "datetime", "__eq__": object.__eq__, "__hash__": object.__hash__})
+    own.toordinal = list.sort
+    monkeypatch.setattr("datetime.date", own)
+    with pytest.raises(NotPlain):
+        canonical.canon(own([Exits(), Exits()]), BUDGET)
 
 
 def test_a_class_cannot_lie_about_its_type():

@@ -214,6 +214,11 @@ def _canon_ellipsis(_canon, _value, _depth):
     return b"e"
 
 
+def _canon_not_implemented(_canon, _value, _depth):
+    # type: (Canon, object, int) -> bytes
+    return b"o"
+
+
 def _canon_parts(canon, value, depth):
     # type: (Canon, tuple[object, ...], int) -> bytes
     """A value that only its like equals: what it is, and what it consists of."""
@@ -235,6 +240,7 @@ _NOTHING = {}  # type: dict[object, object]
 _CANON = {
     type(None): _canon_none,
     type(...): _canon_ellipsis,
+    type(NotImplemented): _canon_not_implemented,
     bool: _canon_int,
     int: _canon_int,
     float: _canon_float,

@@ -43,12 +43,12 @@ def module_of(kind):
 
 
 def _native(kind, value, name, what):
-    # type: (type, Any, str, type) -> Any
-    """An attribute of the value, if that is no code of Python's."""
+    # type: (type, Any, str, Any) -> Any
+    """An attribute of the value, if it is C code of the very class that holds it: another's may ask the candidate."""
     for cls in _mro_of(kind):
         found = _dict_of(cls).get(name)  # type: Any
         if found is not None:
-            is_native = type(found) is what
+            is_native = type(found) is what and found.__objclass__ is cls
             if not is_native:
                 break
             return found.__get__(value, kind)
@@ -95,8 +95,9 @@ def _of_numpy(kind, value):
 def _of_range(kind, value):
     # type: (type, Any) -> object
     """Two are equal if they are the same sequence."""
-    size = _native(kind, value, "__len__", _WRAPPER)()
-    start, step = _native(kind, value, "start", _SLOT), _native(kind, value, "step", _SLOT)
+    # What `__index__` gave may be of a class of its own.
+    start, stop, step = [int.__int__(_native(kind, value, name, _SLOT)) for name in ("start", "stop", "step")]
+    size = max(0, -((start - stop) // step))  # `len` has no number for a long one
     return ("range", size, *(start, step)[:size])
 
 
@@ -111,14 +112,32 @@ def _of_datetime(kind, value):
     zone = _native(kind, value, "tzinfo", _GETSET)
     if zone is None:
         return "datetime", _native(kind, value, "isoformat", _METHOD)()
-    moment = _native(kind, value, "replace", _METHOD)(tzinfo=None) - _offset(type(zone), zone)
-    return "moment", moment.isoformat()
+    days, seconds, microseconds = _seconds_in_utc(kind, value, zone)
+    days += _native(kind, value, "toordinal", _METHOD)()
+    return "moment", (days * 86400 + seconds) * 1000000 + microseconds
 
 
 def _of_time(kind, value):
     # type: (type, Any) -> object
-    is_plain = _native(kind, value, "tzinfo", _GETSET) is None
-    return ("time", _native(kind, value, "isoformat", _METHOD)()) if is_plain else None
+    """With an offset it is that time of another's day, to the second of the offset."""
+    zone = _native(kind, value, "tzinfo", _GETSET)
+    if zone is None:
+        return "time", _native(kind, value, "isoformat", _METHOD)()
+    days, seconds, _microseconds = _seconds_in_utc(kind, value, zone)
+    return "time of a zone", days * 86400 + seconds, _native(kind, value, "microsecond", _GETSET)
+
+
+def _seconds_in_utc(kind, value, zone):
+    # type: (type, Any, object) -> tuple[int, int, int]
+    """(days, seconds, microseconds) of a time of day without its zone's offset."""
+    hour, minute, second, micro = [
+        _native(kind, value, name, _GETSET) for name in ("hour", "minute", "second", "microsecond")
+    ]
+    offset = _offset(type(zone), zone)
+    days, seconds, microseconds = [
+        _native(type(offset), offset, name, _SLOT) for name in ("days", "seconds", "microseconds")
+    ]
+    return -days, hour * 3600 + minute * 60 + second - seconds, micro - microseconds
 
 
 def _of_timezone(kind, value):
