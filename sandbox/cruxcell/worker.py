@@ -98,8 +98,6 @@ def main(context, payload, has_channel, confine):
         os.closerange(CHANNEL + 1 if has_channel else CHANNEL, 64)
         step = "confine"
         confine()
-        if has_channel:  # nobody comes after it, whose room would depend on what it has freed
-            context.helper.keep_freed()
         step = "job"
         context.set_limits(steps, output)
         job = _JOBS[fields[0]]

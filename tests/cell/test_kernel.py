@@ -330,26 +330,3 @@ def test_without_a_helper_the_twin_serves(twin: Twin, tmp_path: Path) -> None:
             [str(twin.python), "-I", "-S", "-c", program + asked], capture_output=True, text=True, timeout=60
         )
         assert (done.stdout, done.stderr) == ("pure\n", "")
-
-
-# ---- memory ----------------------------------------------------------------------------------------------------------
-
-
-@every_twin
-def test_what_is_freed_is_used_again_where_it_may_be_kept(twin: Twin):
-    """100 times three blocks of 6 MiB, which are more than is kept otherwise: 460,800 pages."""
-    faults = ask(
-        twin,
-        """
-        def faults():
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-            for _ in range(100):
-                [b"x" * size for size in [6 << 20] * 3]
-            return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-
-        k.keep_freed()
-        print(json.dumps(faults()))
-        """,
-    )
-    assert isinstance(faults, int)
-    assert twin.name == "pure" or faults < 20_000

@@ -127,20 +127,3 @@ def test_a_large_script_with_a_loop_is_judged_as_if_it_had_been_read(native: Cli
     ]
     for verdict, (name, (_, _, outcome, detail)) in zip(native.check(tasks), UNREAD.items()):
         assert (verdict.outcome, detail in verdict.detail) == (outcome, True), f"{name}: {verdict}"
-
-
-PAGES = """
-def pages():
-    import resource
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(20):
-        [b"x" * size for size in [6 << 20] * 3]
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-"""
-
-
-def test_both_halves_use_what_they_have_freed_again(native: Client):
-    """Of 92,160 pages in all, most are asked of the kernel once."""
-    script = f"{PAGES.replace('pages', 'own_pages')}\nassert own_pages() < 20_000\nassert pages() < 20_000{LAST}"
-    [verdict] = native.check([Task(PAGES, [ScriptCheck(script, "pages")])])
-    assert (verdict.outcome, verdict.assurance) == (Outcome.PASSED, Assurance.SEPARATED), verdict

@@ -253,7 +253,6 @@ def environment_for_zygotes(hash_seed: str) -> dict[str, str]:
         "TZ": "UTC",
         "PATH": os.defpath,
         # Else a large block that was freed moves these, and what later checks can allocate depends on earlier ones.
-        # A worker of one script has none after it, and sets them anew (the helper's `keep_freed`).
         "MALLOC_MMAP_THRESHOLD_": "131072",
         "MALLOC_TRIM_THRESHOLD_": "131072",
         "MALLOC_ARENA_MAX": "1",  # else each thread reserves 64 MiB of the address space that memory is limited by

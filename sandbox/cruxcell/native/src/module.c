@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -240,32 +239,11 @@ cell_enter(PyObject *Py_UNUSED(module), PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------ */
-
-/* Below these bytes a block comes from the heap, and so much of the heap's end may be free. The heap leaves holes, so
- * that what a list can grow to within its limit is less by a block's size: no more than this is worth. */
-#define LARGEST_OF_HEAP (8 << 20)
-#define MOST_KEPT (64 << 20)
-
-PyDoc_STRVAR(keep_freed_doc, "keep_freed() -> None\n\n"
-"From now on most of the memory that is freed stays with this process, for what it allocates next.");
-
-static PyObject *
-cell_keep_freed(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
-{
-#ifdef __GLIBC__
-    mallopt(M_MMAP_THRESHOLD, LARGEST_OF_HEAP);
-    mallopt(M_TRIM_THRESHOLD, MOST_KEPT);
-#endif
-    Py_RETURN_NONE;
-}
-
 /* ---- the module -------------------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
     {"syscall", (PyCFunction)(void (*)(void))cell_syscall, METH_FASTCALL, syscall_doc},
     {"enter", cell_enter, METH_VARARGS, enter_doc},
-    {"keep_freed", cell_keep_freed, METH_NOARGS, keep_freed_doc},
     {"run", cell_run, METH_VARARGS, cell_run_doc},
     {"evaluate", cell_evaluate, METH_VARARGS, cell_evaluate_doc},
     {"steps", cell_steps, METH_NOARGS, cell_steps_doc},
