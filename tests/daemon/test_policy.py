@@ -220,6 +220,18 @@ def test_an_unknown_name_that_would_be_allowed_is_an_error_that_names_it(monkeyp
     compiler.compile.cache_clear()
 
 
+def test_where_the_default_ends_the_worker_an_unknown_name_with_a_milder_answer_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    row = Row("frobnicate", Action.ENOSYS, Action.ENOSYS, "no such call", shared=Action.ENOTSUP)
+    monkeypatch.setattr(compiler, "TABLE", (*table.TABLE, row))
+    compiler.compile.cache_clear()
+    compiler.compile(Profile.STDLIB)
+    with pytest.raises(PolicyError, match="frobnicate"):
+        compiler.compile(Profile.SHARED)
+    compiler.compile.cache_clear()
+
+
 def test_an_unknown_name_that_is_refused_anyway_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     row = Row("frobnicate", Action.KILL, Action.KILL, "an older libseccomp does not know it")
     monkeypatch.setattr(compiler, "TABLE", (*table.TABLE, row))

@@ -149,7 +149,7 @@ def _add_row(build: _Build, row: Row, wanted: Decision) -> None:
         return  # what the filter answers anyway: a rule would only make it longer
     number = build.binding.resolve_syscall(build.target, row.name)
     if number < 0:
-        _check_skip(row, wanted, number)
+        _check_skip(build, row, wanted, number)
         return
     try:
         if isinstance(wanted, Action):
@@ -162,10 +162,11 @@ def _add_row(build: _Build, row: Row, wanted: Decision) -> None:
         raise PolicyError(f"policy row {row.name!r}: libseccomp refuses its rule ({error})") from error
 
 
-def _check_skip(row: Row, wanted: Decision, number: int) -> None:
-    """A call without a number may be skipped when the architecture lacks it, or when the default refuses it too."""
-    allows = isinstance(wanted, Where) or wanted is Action.ALLOW
-    if number == _UNKNOWN_NAME and allows:
+def _check_skip(build: _Build, row: Row, wanted: Decision, number: int) -> None:
+    """A call without a number may be skipped when the architecture lacks it, or when the default refuses it too and
+    lets the worker live."""
+    is_refused = not isinstance(wanted, Where) and wanted is not Action.ALLOW and build.default is not Action.KILL
+    if number == _UNKNOWN_NAME and not is_refused:
         raise PolicyError(f"policy row {row.name!r}: this libseccomp does not know such a system call")
 
 
