@@ -46,7 +46,7 @@ OTHERS = [
     "assert f(a=1, a=2) == 3", "assert sorted([1]) == [1]", "assert __name__(1) == 2", "assert F(1) == 2",
     "assert False\nassert f(1)", "assert 0\nassert f(1)", "for x in [1]:\n    assert f(1)", "import math\nassert f(1)",
     "from math import *\nassert f(1)", "f = 1\nassert f(1) == 2", "assert f(1) == 2; f = 1", "del f\nassert f(1)",
-    "assert f(1) == 2\nf(2)", "assert await_(1) == f(1)", "assert f(1) == ...",
+    "assert f(1) == 2\nf(2)", "assert await_(1) == f(1)", "assert f(1) == {[]}",
     "assert f({[]: 1}) == 1", "A.b = 1\nassert f(1)", "A = B = f\nassert f(1)", "A += 1\nassert f(1)",
     "def check(candidate):\n    assert candidate(1) == 2\n",
     "def check(candidate):\n    assert candidate(1) == 2\ncheck(1)", "def check(c):\n    assert c(1)\ng(f)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -120,8 +121,20 @@ def test_a_mistake_is_one_sentence(tmp_path: Path, line: str, sentence: str):
     (tmp_path / "unknown.toml").write_text("wokers = 1\n")
     (tmp_path / "wrong.toml").write_text("workers = \n")
     (tmp_path / "value.toml").write_text('workers = "x"\n')
-    command = [sys.executable, "-m", "cruxboxd", *line.split()]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    refused_by_one_sentence(tmp_path, line, sentence)
+
+
+def test_an_address_is_refused_before_anything_is_done(tmp_path: Path):
+    left = tmp_path / "cruxboxd-dead"
+    left.mkdir()
+    (left / "lock").touch()
+    refused_by_one_sentence(tmp_path, "serve --listen nonsense", "--listen nonsense: must be HOST:PORT or unix:PATH")
+    assert left.exists()
+
+
+def refused_by_one_sentence(folder: Path, line: str, sentence: str) -> None:
+    command, environment = [sys.executable, "-m", "cruxboxd", *line.split()], {**os.environ, "TMPDIR": str(folder)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     assert done.stderr.startswith("cruxboxd: ")

@@ -87,7 +87,7 @@ async def test_what_does_not_start_is_named(python: str, sentence: str):
 async def test_a_step_that_fails_is_named():
     made = Kept()
     fields = list(SETUPS(KEY).fields)
-    fields[7], fields[10] = b"0", b"namespaces"  # not wanted, and required
+    fields[8], fields[11] = b"0", b"namespaces"  # not wanted, and required
     with pytest.raises(StartError, match="confinement step namespaces"):
         await made.zygote.start(sys.executable, environment_for_zygotes("0"), fields)
     made.zygote.kill("")

@@ -27,20 +27,27 @@ _LONGEST_PATH = 107  # bytes of a unix socket's path: what the kernel has room f
 
 def listen(server: grpc.aio.Server, config: Config) -> None:
     """Bind every address of the config. Raises ConfigError for one that cannot or must not be listened on."""
+    check_addresses(config)
     for address in config.listen:
-        _refuse_abstract(address)
-        _refuse_wrong_port(address)
         is_tls = bool(config.tls_cert) and not is_unix(address)
         if is_tls:
             # Each address watches the files by itself: what one was told of a change, another would not hear.
             credentials = Certificates(config).credentials()
             port = _bind(address, partial(server.add_secure_port, server_credentials=credentials))
         else:
-            _refuse_open_plain_text(address, config)
             port = _bind(address, server.add_insecure_port)
         if is_unix(address):
             _path_of(address).chmod(0o600)
         log.info("listening", extra={"address": address, "port": port, "tls": is_tls})
+
+
+def check_addresses(config: Config) -> None:
+    """Refuse an address that must not be listened on; whether it can be shows when it is. Raises ConfigError."""
+    for address in config.listen:
+        _refuse_abstract(address)
+        _refuse_wrong_port(address)
+        if is_unix(address) or not config.tls_cert:
+            _refuse_open_plain_text(address, config)
 
 
 def _refuse_abstract(address: str) -> None:

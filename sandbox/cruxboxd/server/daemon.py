@@ -8,6 +8,7 @@ import logging
 import signal
 
 from cruxboxd import __version__
+from cruxboxd.rpc.listeners import check_addresses
 from cruxboxd.selftest.canary import Canaries
 from cruxboxd.server.engine import Engine
 from cruxboxd.server.network import Server
@@ -31,6 +32,7 @@ async def serve(config: Config) -> None:
     """Run the daemon until SIGTERM, SIGINT or SIGHUP. Raises ConfigError or RefusedToServe before it serves."""
     protect_process(config.exit_with_parent, config.parent_pid)
     config = check_config(config)
+    check_addresses(config)
     check_surroundings(config.zygotes)
     give_memory_back()
     if not config.parent_pid:  # not embedded
