@@ -63,7 +63,7 @@ def sweep(root: Path) -> None:
             about = folder.lstat()
             if stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid() and _is_left(folder, about.st_mtime):
                 shutil.rmtree(folder, ignore_errors=True)
-                log.info("a dead daemon's folder was removed", extra={"folder": str(folder)})
+                log.debug("a dead daemon's folder was removed", extra={"folder": str(folder)})
 
 
 def _make(root: Path) -> _Held:
