@@ -21,6 +21,7 @@ pytestmark = [
 ]
 HERE = Path(__file__).parent
 PYTHON = os.environ.get("CRUXBOX_PACKAGES", "python")
+SECONDS = "5"  # of CPU time: the slowest right program takes two on a slow host
 INPUTS, MUTANTS = 20, int(os.environ.get("CRUXBOX_MUTANTS_OF_MORE", "1"))
 # Where the test's reference has the names of the program's own helpers, one process makes wrong helpers right.
 _MENDED_BY_ITS_TEST = ("get_coordinates",)
@@ -39,7 +40,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def plain_verdicts(cases: list[dict]) -> list[bool]:
     text = "".join(json.dumps(case) + "\n" for case in cases)
     command = [PYTHON, str(HERE / "plain_judge.py")]
-    done = subprocess.run(command, input=text, env={"PLAIN_SECONDS": "2"}, text=True, capture_output=True, check=True)
+    done = subprocess.run(
+        command, input=text, env={"PLAIN_SECONDS": SECONDS}, text=True, capture_output=True, check=True
+    )
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -60,7 +63,7 @@ def test_each_sample_comes_to_what_plain_python_says(made: Path, tmp_path: Path,
     rows = [(record, at, text) for record in records for at, text in enumerate(samples_of(record))]
     lines = [{"task_id": record["task_id"], "solution": text, "mutant": at} for record, at, text in rows]
     samples.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    words = ["--python", PYTHON, "--out", str(out), "--cpu-limit", "2", "--json"]
+    words = ["--python", PYTHON, "--out", str(out), "--cpu-limit", SECONDS, "--json"]
     assert main([command, str(samples), "--problems", str(problems), *words]) == 0
     capsys.readouterr()
     told = [json.loads(line) for line in out.read_text().splitlines()]
