@@ -46,7 +46,7 @@ def check_addresses(config: Config) -> None:
     for address in config.listen:
         _refuse_abstract(address)
         _refuse_wrong_port(address)
-        if is_unix(address) or not config.tls_cert:
+        if not config.tls_cert:
             _refuse_open_plain_text(address, config)
 
 
