@@ -8,7 +8,7 @@ import struct
 import pytest
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.comparing import PLAINLY, Compare, Comparison, is_same
-from cruxboxd.judging.outcomes import ENDED, CheckResult, Clock, Outcome, of_answer, of_exit
+from cruxboxd.judging.outcomes import ENDED, CheckResult, Clock, Outcome, compare_runs, of_answer, of_exit
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.report import Answer
 from cruxcell.protocol import messages
@@ -245,3 +245,33 @@ def test_ways_to_compare(printed: bytes, expected: bytes, comparison: Comparison
     found = list(is_same(printed, expected, comparison))
     assert found[-1] is same
     assert all(found[:-1])
+
+
+ONCE = CheckResult(Outcome.PASSED, canonical=b"c", shown="[1, 2]")
+STEPS = CheckResult(Outcome.STEP_LIMIT, "out of steps")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "differs"),
+    [
+        (ONCE, None, False),
+        (ONCE, ONCE.but(steps=7), False),
+        (ONCE, ONCE.but(shown="[2, 1]"), True),
+        (ONCE, ONCE.but(outcome=Outcome.FAILED, canonical=b"d"), True),
+        (ONCE, CheckResult(Outcome.RAISED), True),
+        (ONCE, CheckResult(None, canonical=b"d"), True),
+        (ONCE, STEPS, True),
+        (STEPS, ONCE, True),
+        (STEPS, CheckResult(Outcome.RAISED), True),
+        *((STEPS, CheckResult(limit, "its sentence"), False)
+          for limit in (Outcome.TIMED_OUT, Outcome.STEP_LIMIT, Outcome.MEMORY_LIMIT, Outcome.OUTPUT_LIMIT)),
+    ],
+)  # fmt: skip
+def test_two_runs_differ_by_what_the_program_gives(first: CheckResult, second: CheckResult | None, differs: bool):
+    assert compare_runs(first, second) == (first, second if differs else None)
+
+
+@pytest.mark.parametrize("first", [ONCE, STEPS])
+def test_a_run_that_was_our_failure_is_no_difference(first: CheckResult):
+    ours = CheckResult(Outcome.SANDBOX_ERROR, "the worker was killed from outside")
+    assert compare_runs(first, ours) == compare_runs(ours, first) == (ours, None)

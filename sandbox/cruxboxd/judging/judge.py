@@ -183,11 +183,11 @@ class Judge:
         others = await self._evaluator(task, 1).believed(checks, others)
         for check, value, other in zip(checks, values, others):
             if check.expected is None:
-                await emit(task, check, _evaluated(value), other and _evaluated(other))
+                await emit(task, check, *outcomes.compare_runs(_evaluated(value), other and _evaluated(other)))
                 continue
             judged = await self._settle(evaluator, check, value, read[check])
             second = other and await self._settle(evaluator, check, other, read[check])
-            await emit(task, check, judged, second)
+            await emit(task, check, *outcomes.compare_runs(judged, second))
 
     async def _evaluate(
         self, task: Task, checks: list[CallCheck]

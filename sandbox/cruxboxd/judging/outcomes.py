@@ -289,3 +289,23 @@ def compare(value: CheckResult, expected: bytes | None) -> CheckResult:
         return value.but(outcome=Outcome.FAILED)
     same = value.canonical == expected
     return value.but(outcome=Outcome.PASSED if same else Outcome.FAILED, detail="" if same else "the value differs")
+
+
+# Which of these a run meets first depends on how fast the machine is.
+_LIMITS = frozenset({Outcome.TIMED_OUT, Outcome.STEP_LIMIT, Outcome.MEMORY_LIMIT, Outcome.OUTPUT_LIMIT})
+
+
+def compare_runs(first: CheckResult, second: CheckResult | None) -> tuple[CheckResult, CheckResult | None]:
+    """How a check ended that was run under two hash seeds, and the second run if it differs.
+
+    Values are compared as people see them: order included. Two runs that a limit ended are alike, whichever limit it
+    was. A run that was our failure says nothing about the program, so the check is our failure.
+    """
+    if second is None or first.outcome is Outcome.SANDBOX_ERROR:
+        return first, None
+    if second.outcome is Outcome.SANDBOX_ERROR:
+        return second, None
+    if first.outcome in _LIMITS and second.outcome in _LIMITS:
+        return first, None
+    same = (first.outcome, first.canonical, first.shown) == (second.outcome, second.canonical, second.shown)
+    return first, None if same else second
