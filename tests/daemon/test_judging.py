@@ -244,6 +244,7 @@ async def test_of_what_a_filter_asks_only_values_that_a_seed_could_change_are_re
     texts = {"f(1)": ONE, "f(2)": Said("d", findings=(messages.SEEDLESS,)), "f(3)": Said("d", "KeyError")}
     checks = [call(text, None, inspect=True) for text in texts]
     told = Told(texts)
+    told.before = lambda job: Told({"f(1)": TWO})._honest(job) if job.key.hash_seed == "1" else None
     found = await judged(told, *checks, repeat=2)
     assert [second is not None for _, second in found.values()] == [True, False, False]
     first, again = told.of(messages.JOB_CALLS)
