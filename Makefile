@@ -19,12 +19,15 @@ demo: setup  ## score the example generations on an embedded sandbox
 	$(BIN)/cruxbox score examples/generations_output.json --dataset examples/tasks.jsonl --mode output
 
 PYTEST = $(BIN)/python -m pytest
+# The tests mostly wait, so two files run at a time, on any machine. The tests of a file share its daemons.
+AT_ONCE ?= 2
+TESTS = $(PYTEST) -n $(AT_ONCE) --dist loadfile
 
 test: setup  ## every test, against real daemons and real workers
-	$(PYTEST)
+	$(TESTS)
 
 test-interpreters: setup  ## the core on every interpreter of this host; `make test` takes the oldest, the default and the newest
-	CRUXBOX_INTERPRETERS=all $(PYTEST) tests/daemon tests/cell
+	CRUXBOX_INTERPRETERS=all $(TESTS) tests/daemon tests/cell
 
 quick: setup  ## lint, and beside it every test that starts no process: the loop while writing code
 	@$(MAKE) --no-print-directory lint & lint=$$!; \

@@ -105,6 +105,8 @@ def test_a_quota_of_concurrent_checks_is_kept(lab):
         watcher = threading.Thread(target=watch)
         watcher.start()
         verdicts = client.check(naps[1:])
+        while not any(seen):  # a busy host looks seldom
+            verdicts += client.check(naps[1:])
         done.set()
         watcher.join()
     assert {verdict.outcome for verdict in verdicts} == {Outcome.PASSED}

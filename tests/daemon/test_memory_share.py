@@ -60,9 +60,11 @@ def test_the_reserved_memory_never_exceeds_what_there_is(served: Served):
         watching.start()
         try:
             verdicts = client.check(tasks)
+            while not any(seen):  # a busy host looks seldom
+                verdicts += client.check(tasks)
         finally:
             done.set()
             watching.join()
     assert {verdict.outcome for verdict in verdicts} == {Outcome.PASSED}
-    assert 0 < max(seen) <= 2  # half of the memory each
+    assert max(seen) <= 2  # half of the memory each
     until(lambda: not served.workers())
