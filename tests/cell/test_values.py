@@ -367,18 +367,30 @@ def test_no_member_is_asked_for_its_hash_again():
         assert Once.asked == 0
 
 
-@pytest.mark.parametrize("value", [OrderedDict([(1, 2), (3, 4)]), [{0: OrderedDict({1: 2, 3: 4})}]], ids=repr)
-def test_an_order_that_counts_beside_another_is_marked(value):
-    run = canonical.Canon(BUDGET)
-    run.bytes(value)
-    assert run.has_order
+def test_a_dict_that_equals_its_like_in_another_way_is_noted():
+    for value in (OrderedDict([(1, 2), (3, 4)]), [{0: OrderedDict({1: 2})}], {1: Counter("ab")}.items()):
+        run = canonical.Canon(BUDGET)
+        run.bytes(value)
+        assert run.has_likes
+    for value in ({1: 2, 3: 4}, defaultdict(int, {1: 2}), ["ab"]):
+        run = canonical.Canon(BUDGET)
+        run.bytes(value)
+        assert not run.has_likes
 
 
-@pytest.mark.parametrize("value", [OrderedDict({1: 2}), {1: 2, 3: 4}, Counter("ab"), ["ab"]], ids=repr)
-def test_no_other_order_is_marked(value):
-    run = canonical.Canon(BUDGET)
-    run.bytes(value)
-    assert not run.has_order
+def test_what_counts_beside_its_like():
+    first, second = OrderedDict([("a", 1), ("b", 2)]), OrderedDict([("b", 2), ("a", 1)])
+    assert canonical.relation(first, BUDGET) == (canon({"a": 1, "b": 2}), b"o0,1:")
+    assert canonical.relation([{}, second], BUDGET) == (canon([{}, {"a": 1, "b": 2}]), b";o1,0:")
+    # In the order in which they are written, whatever order they are in.
+    for value in ({2: {}, 1: second}, {1: second, 2: {}}, {2: {}, 1: second}.items()):
+        assert canonical.relation(value, BUDGET)[1].endswith(b"o1,0:;")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="there two Counters are equal as dicts are")
+def test_zeros_of_a_counter_count_for_nothing_beside_another():
+    assert canonical.relation(Counter(a=1, b=0), BUDGET) == (canon({"a": 1}), b"c:" + canon("b").hex().encode())
+    assert canonical.relation(Counter(a=1), BUDGET) == (canon({"a": 1}), b"c:")
 
 
 def test_the_budget_holds():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import struct
+import sys
+from collections import Counter, OrderedDict, defaultdict
 
 import pytest
 from cruxboxd.judging import outcomes
@@ -11,7 +13,8 @@ from cruxboxd.judging.comparing import PLAINLY, Compare, Comparison, is_same
 from cruxboxd.judging.outcomes import ENDED, CheckResult, Clock, Outcome, compare_runs, of_answer, of_exit
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.report import Answer
-from cruxcell.protocol import messages
+from cruxcell.jobs.context import value_record
+from cruxcell.protocol import frames, messages, records
 
 S = 1_000_000_000
 MIB = 1 << 20
@@ -188,6 +191,40 @@ def test_why_nothing_is_equal_is_said():
     assert (judged.outcome, judged.detail) == (Outcome.FAILED, "")
     assert outcomes.compare(CheckResult(None, canonical=b"i1;"), b"i2;").detail == "the value differs"
     assert outcomes.compare(CheckResult(None, canonical=b"i1;"), b"i1;").detail == ""
+
+
+COUNTERS = [Counter(), Counter(a=0), Counter(a=1), Counter(a=1, b=0), Counter(b=1)]
+ORDERS = [OrderedDict([("a", 1), ("b", 0)]), OrderedDict([("b", 0), ("a", 1)])]
+DICTS: list[object] = [*COUNTERS, *ORDERS, {}, {"a": 1}, {"a": 1, "b": 0}, defaultdict(int, a=1)]
+NESTED = [[one, {1: other}] for one in DICTS for other in DICTS[2:9]]
+
+
+def reported(value: object) -> CheckResult:
+    """What comes of a value that a worker reports."""
+    found: list[list[bytes]] = []
+    frames.split(value_record(records.NUMBERS.pack(0, 0, 0, 0, 0), value, MIB, b"", b""), found, 1, 8)
+    return read(*found[0][2:])
+
+
+def read(*fields: bytes) -> CheckResult:
+    return of_answer(Answer(messages.VALUE, 0, 0, 0, 0, False, fields), Exit(0))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="there two Counters are equal as dicts are")
+@pytest.mark.parametrize("values", [DICTS, NESTED], ids=["alone", "nested"])
+def test_dicts_equal_their_like_as_in_python(values: list[object]):
+    results = [reported(value) for value in values]
+    for value, one in zip(values, results):
+        for expected, other in zip(values, results):
+            judged = outcomes.compare(one, other.canonical, other.relation)
+            assert (judged.outcome is Outcome.PASSED) == (value == expected), (value, expected)
+
+
+@pytest.mark.parametrize("packed", [b"", b"12345", frames.pack([b"i1;"] * 2), frames.pack([b"i1;"] * 4)], ids=repr)
+def test_what_no_honest_worker_packs_equals_nothing(packed: bytes):
+    result = read(messages.HAS_LIKES, packed, b"", b"", b"")
+    assert result.canonical is None
+    assert outcomes.compare(result, b"i1;").outcome is Outcome.FAILED
 
 
 @pytest.mark.parametrize("outcome", Outcome)

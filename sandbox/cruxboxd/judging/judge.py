@@ -346,7 +346,7 @@ def settle_expression(value: CheckResult, expected: CheckResult) -> CheckResult:
     if expected.canonical is None:
         other = "; a script may compare it" if expected.detail == outcomes.NOT_PLAIN else ""
         return invalid(f"the expected value: {expected.detail}{other}")
-    settled = outcomes.compare(value, expected.canonical)
+    settled = outcomes.compare(value, expected.canonical, expected.relation)
     sides = [side.assurance for side in (value, expected) if side.assurance is not None]
     return settled.but(assurance=min(sides, key=lambda assurance: assurance.value, default=Assurance.SEPARATED))
 

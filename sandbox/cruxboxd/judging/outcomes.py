@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from cruxcell.protocol import messages
+from cruxcell.protocol import frames, messages
 
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.report import Answer, text
@@ -69,6 +69,7 @@ class CheckResult:
     detail: str = ""
     clock: Clock | None = None
     canonical: bytes | None = None  # None: not plain data, or holds NaN; such a value equals nothing
+    relation: tuple[bytes, bytes] | None = None  # what counts beside its like only: `canonical.relation`
     shown: str = ""
     shown_cut: bool = False
     steps: int = 0
@@ -188,11 +189,21 @@ def _read_value(answer: Answer) -> Fields:
     fields: Fields = {"shown": text(shown.rstrip(b"\0")), "shown_cut": shown.endswith(b"\0")}
     if kind == messages.PLAIN:
         fields["canonical"] = canonical
+    elif kind == messages.HAS_LIKES:
+        fields.update(_read_likes(canonical))
     elif kind == messages.HOLDS_NAN:
         fields["detail"] = "the value holds NaN, which equals nothing"
     else:
         fields["detail"] = NOT_PLAIN
     return fields | _printed(stdout, stderr)
+
+
+def _read_likes(packed: bytes) -> Fields:
+    try:
+        canonical, counted, marks = frames.unpack(packed, 3)
+    except (frames.FrameError, ValueError):
+        return {"detail": NOT_PLAIN}  # no honest worker's
+    return {"canonical": canonical, "relation": (counted, marks)}
 
 
 # What a worker is refused looks like this to its program. Fixed texts: nothing of the program's own is in them.
@@ -281,14 +292,31 @@ _READERS: dict[bytes, Reader] = {
 }
 
 
-def compare(value: CheckResult, expected: bytes | None) -> CheckResult:
-    """PASSED or FAILED for a value that was computed; any other result as it is."""
+def compare(value: CheckResult, expected: bytes | None, relation: tuple[bytes, bytes] | None = None) -> CheckResult:
+    """PASSED or FAILED for a value that was computed; any other result as it is. `relation`: of what is expected."""
     if value.outcome is not None:
         return value
     if value.canonical is None or expected is None:
         return value.but(outcome=Outcome.FAILED)
-    same = value.canonical == expected
+    if value.relation is None or relation is None:
+        same = value.canonical == expected
+    else:
+        same = value.relation[0] == relation[0] and _agree(value.relation[1], relation[1])
     return value.but(outcome=Outcome.PASSED if same else Outcome.FAILED, detail="" if same else "the value differs")
+
+
+def _agree(marks: bytes, others: bytes) -> bool:
+    """Do the marks of two values' dicts agree? See `cruxcell.values.canonical.relation`."""
+    ours, theirs = marks.split(b";"), others.split(b";")
+    return len(ours) == len(theirs) and all(one == other or _are_alike(one, other) for one, other in zip(ours, theirs))
+
+
+def _are_alike(mark: bytes, other: bytes) -> bool:
+    """May two dicts with different marks be equal? Two Counters; and others with the same zeros, but no two orders."""
+    (kind, _, zeros), (wanted, _, wanted_zeros) = mark.partition(b":"), other.partition(b":")
+    if kind == wanted == b"c":
+        return True
+    return zeros == wanted_zeros and not (kind[:1] == wanted[:1] == b"o")
 
 
 # Which of these a run meets first depends on how fast the machine is.

@@ -283,7 +283,7 @@ def _is_well_formed(kind: bytes, record: list[bytes]) -> bool:
     return flags in (0, OUT_OF_MEMORY) if kind == messages.ENDED else not flags
 
 
-_ENCODINGS = frozenset([messages.PLAIN, messages.HOLDS_NAN, messages.OPAQUE])
+_ENCODINGS = frozenset([messages.PLAIN, messages.HOLDS_NAN, messages.OPAQUE, messages.HAS_LIKES])
 
 
 @lru_cache(maxsize=256)

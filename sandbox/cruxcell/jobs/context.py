@@ -7,8 +7,8 @@ import time
 
 from cruxcell.jobs.capture import Capture
 from cruxcell.namespace import set_recursion_depth
-from cruxcell.protocol import messages, records
-from cruxcell.values.canonical import NotPlain, TooLarge, canon, short_repr, type_name
+from cruxcell.protocol import frames, messages, records
+from cruxcell.values.canonical import Canon, NotPlain, TooLarge, relation, short_repr, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -214,13 +214,31 @@ def value_record(numbers, value, budget, stdout, stderr):
     # type: (bytes, object, int, bytes, bytes) -> bytes
     """The record of any value: the definition of what `report_value` of the helper writes. b"" if it is too large."""
     try:
-        canonical, has_nan = canon(value, budget)
+        kind, data = _encoded(value, budget)
     except NotPlain as error:
         shown = "<%s object>" % type_name(value)
         return records.value(numbers, messages.OPAQUE, str(error).encode(), shown.encode(), stdout, stderr)
     except TooLarge:
         return b""
     text, cut = short_repr(value, messages.MAX_TEXT)
-    kind = messages.HOLDS_NAN if has_nan else messages.PLAIN
     shown_bytes = records.text_bytes(text) + (b"\0" if cut else b"")
-    return records.value(numbers, kind, canonical, shown_bytes, stdout, stderr)
+    return records.value(numbers, kind, data, shown_bytes, stdout, stderr)
+
+
+def _encoded(value, budget):
+    # type: (object, int) -> tuple[bytes, bytes]
+    """(how it is encoded, the canonical form and what belongs to it)."""
+    run = Canon(budget)
+    try:
+        canonical = run.bytes(value)
+        if run.has_nan:
+            return messages.HOLDS_NAN, canonical
+        if not run.has_likes:
+            return messages.PLAIN, canonical
+        counted, marks = relation(value, budget)
+    except RecursionError:
+        raise NotPlain("a value nested too deep") from None
+    packed = frames.pack([canonical, counted, marks])
+    if len(packed) > budget:
+        raise TooLarge("the value")
+    return messages.HAS_LIKES, packed

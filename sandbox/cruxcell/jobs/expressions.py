@@ -27,7 +27,7 @@ from cruxcell.protocol import messages, records
 from cruxcell.protocol.frames import frame
 from cruxcell.protocol.payloads import EXPECTED, LARGE_SCRIPT, SCRIPT
 from cruxcell.values import transfer
-from cruxcell.values.canonical import Canon, NotPlain, TooLarge, canon
+from cruxcell.values.canonical import NotPlain, TooLarge, canon
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,21 +128,7 @@ def run_expression(context, fields):
     except BaseException as error:
         context.send_raised(error)
     else:
-        if _has_order(value, context.budget):
-            context.send(records.value(context.numbers(), messages.OPAQUE, b"OrderedDict", b"<OrderedDict object>"))
-        else:
-            context.send_value(value)
-
-
-def _has_order(value, budget):
-    # type: (object, int) -> bool
-    """Does what is expected hold an OrderedDict whose order may count? The canonical form does not tell it."""
-    run = Canon(budget)
-    try:
-        run.bytes(value)
-    except (NotPlain, TooLarge, RecursionError):
-        pass
-    return run.has_order
+        context.send_value(value)
 
 
 def run_arguments(context, fields):

@@ -109,8 +109,8 @@ TEST_PASSED, TEST_FAILED, TEST_ERROR, TEST_SKIPPED = b"p", b"f", b"e", b"s"
 MAX_TESTS = 1000
 MAX_TESTS_BYTES = 1 << 18  # of the record
 
-# How a VALUE was encoded.
-PLAIN, HOLDS_NAN, OPAQUE = b"p", b"n", b"o"
+# How a VALUE was encoded. HAS_LIKES: canonical, and packed with it what counts beside its like (`canonical.relation`).
+PLAIN, HOLDS_NAN, OPAQUE, HAS_LIKES = b"p", b"n", b"o", b"l"
 
 # What a call is (PLAN, one letter a check). ALONE: one that must not follow or precede others in a worker.
 CONSTANT, DIRECT, ARGUED, EXPRESSION, INVALID, ALONE = "c", "d", "a", "x", "i", "u"

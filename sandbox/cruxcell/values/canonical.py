@@ -52,14 +52,14 @@ def type_name(value):
 
 class Canon:
     """One run of the canonical encoder: `canon.bytes(value)`; afterwards `has_nan` tells whether NaN was met, and
-    `has_order` whether an OrderedDict was whose order counts, but only beside another one."""
+    `has_likes` whether a dict was that equals its like in another way than a dict (see `relation`)."""
 
-    __slots__ = ("budget", "has_nan", "has_order")
+    __slots__ = ("budget", "has_likes", "has_nan", "marks")
 
-    def __init__(self, budget):
-        # type: (int) -> None
-        self.budget = budget
-        self.has_nan = self.has_order = False
+    def __init__(self, budget, marks=None):
+        # type: (int, list[bytes] | None) -> None
+        self.budget, self.marks = budget, marks
+        self.has_nan = self.has_likes = False
 
     def bytes(self, value, depth=0):
         # type: (object, int) -> bytes
@@ -67,7 +67,7 @@ class Canon:
         encoder = _CANON.get(kind) if _type(kind) is type else None  # type: Any
         if encoder is None:
             encoder, value = _as_base(kind, value)
-            self.has_order = self.has_order or (encoder is _canon_dict and _is_ordered(kind, value))
+            self.has_likes = self.has_likes or (encoder is _canon_dict and bool(_like_of(kind)))
         if depth > MAX_DEPTH:
             raise NotPlain("a value nested more than %d deep" % MAX_DEPTH)
         data = encoder(self, value, depth)  # type: bytes
@@ -107,19 +107,20 @@ def _is_dict_like(cls):
 
 
 def _dict_likes():
-    # type: () -> tuple[type, ...]
+    # type: () -> dict[type, bytes]
+    """Each of them, and how it is marked where it equals its like in another way."""
     collections = sys.modules.get("collections")
     if collections is None:
-        return ()
-    return (collections.OrderedDict, collections.Counter, collections.defaultdict)
+        return {}
+    counter = _COUNTER if sys.version_info >= (3, 10) else b""
+    return {collections.OrderedDict: _ORDERED, collections.Counter: counter, collections.defaultdict: b""}
 
 
-def _is_ordered(kind, value):
-    # type: (type, Any) -> bool
-    """Is it an OrderedDict of more than one item? It equals any dict of these items, but no OrderedDict in which they
-    stand otherwise."""
-    ordered = _dict_likes()[:1]
-    return dict.__len__(value) > 1 and any(cls is each for cls in _mro_of(kind) for each in ordered)
+def _like_of(kind):
+    # type: (type) -> bytes
+    """The mark of the first class, of these, that a type is derived from."""
+    likes = _dict_likes()
+    return next((likes[cls] for cls in _mro_of(kind) if _type(cls) is type and cls in likes), b"")
 
 
 def _same(value):
@@ -199,14 +200,36 @@ def _canon_tuple(canon, value, depth):
 def _canon_set(canon, value, depth):
     # type: (Canon, Collection[object], int) -> bytes
     one, depth = canon.bytes, depth + 1
+    if canon.marks is not None:
+        value = _sorted(value, key=lambda item: Canon(canon.budget).bytes(item, depth))
     return b"<%d:" % _len(value) + b"".join(_sorted([one(item, depth) for item in value]))
 
 
 def _canon_dict(canon, value, depth):
     # type: (Canon, dict[object, object], int) -> bytes
     one, depth = canon.bytes, depth + 1
+    if canon.marks is not None:
+        return _canon_marked(canon, canon.marks, value, depth)
     pairs = [one(key, depth) + one(item, depth) for key, item in dict.items(value)]
     return b"{%d:" % _len(pairs) + b"".join(_sorted(pairs))
+
+
+def _canon_marked(canon, marks, value, depth):
+    # type: (Canon, list[bytes], dict[object, object], int) -> bytes
+    """A dict without the items that are 0, and its mark. Items are met in the order in which they are written, so that
+    the marks of two values stand in the same order, whatever order their items are in."""
+    like, at = _like_of(_type(value)), _len(marks)
+    marks.append(like)
+    pairs = [(canon.bytes(key, depth), item) for key, item in dict.items(value)]
+    places = _sorted(range(_len(pairs)), key=lambda place: pairs[place][0])
+    written = [(pairs[place][0], canon.bytes(pairs[place][1], depth)) for place in places]
+    order = b",".join([b"%d" % place for place in places]) if like == _ORDERED else b""
+    zeros = b"".join([key for key, item in written if item == _ZERO])
+    if like or zeros:
+        marks[at] += order + b":" + zeros.hex().encode()
+        canon.budget -= _len(marks[at])
+    kept = [key + item for key, item in written if item != _ZERO]
+    return b"{%d:" % _len(kept) + b"".join(kept)
 
 
 def _canon_ellipsis(_canon, _value, _depth):
@@ -235,6 +258,8 @@ def _canon_memory(canon, value, depth):
         raise NotPlain("memoryview") from None
 
 
+_ORDERED, _COUNTER = b"o", b"c"
+_ZERO = b"i0;"
 _SCALARS = frozenset([bool, int, float, complex, str, bytes])
 _NOTHING = {}  # type: dict[object, object]
 _CANON = {
@@ -267,6 +292,23 @@ def canon(value, budget):
         return run.bytes(value), run.has_nan
     except RecursionError:
         raise NotPlain("a value nested too deep") from None
+
+
+def relation(value, budget):
+    # type: (object, int) -> tuple[bytes, bytes]
+    """What of a value counts beside its like only, where `Canon.has_likes` says that there is such a thing.
+
+    Two OrderedDicts are equal if their items are in the same order, too. Two Counters are (from Python 3.10 on) if they
+    differ only in what they count 0 of. Beside anything else both are dicts. So this gives the canonical bytes without
+    the items of dicts that are 0, and a mark for each dict in it, in the order in which they are written:
+
+        LETTER PLACES ":" ZEROS
+
+    "o" and the places of its items for an OrderedDict, "c" for a Counter, no letter for others; and the keys of what is
+    0. A dict that is neither and holds no 0 has an empty mark.
+    """
+    marks = []  # type: list[bytes]
+    return Canon(budget, marks).bytes(value), b";".join(marks)
 
 
 def short_repr(value, limit):
