@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from cruxcell.values import transfer
+from cruxcell.values.canonical import NotPlain
 from cruxcell.values.containers import Containers, Garbled
 from cruxcell.values.reader import Reader
 from cruxcell.values.writer import Writer
@@ -50,3 +51,30 @@ def test_the_types_of_arrays_are_read_by_the_names_that_numpy_gives(name: str):
     assert value.dtype.str == name
     again: Any = transfer.decode(plain(value))
     assert again.dtype == value.dtype
+
+
+STRUCTURED = [("a", "<i4"), ("b", ">f8"), ("c", [("d", "<U2"), ("e", "|S0")])]
+WITH_GAPS = numpy.dtype({"names": ["a", "b"], "formats": ["u1", "<f8"], "offsets": [0, 8]})
+UNREAD = [numpy.dtype([("a", "O")]), numpy.dtype([("a", "u1", (2,))]), WITH_GAPS, numpy.dtype("V3")]
+
+
+@pytest.mark.parametrize("value", [numpy.zeros(2, STRUCTURED), numpy.ones((1, 2), STRUCTURED[:1])[0, 0]], ids=repr)
+def test_structured_arrays_cross(value: Any):
+    found: Any = transfer.decode(transfer.encode(value, ROOM))
+    assert type(found) is type(value)
+    assert found.dtype == value.dtype
+    assert found.tobytes() == value.tobytes()
+
+
+@pytest.mark.parametrize("dtype", UNREAD, ids=repr)
+def test_what_would_be_read_as_another_type_does_not_cross(dtype: Any):
+    with pytest.raises(NotPlain):
+        transfer.encode(numpy.zeros(2, dtype), ROOM)
+
+
+@pytest.mark.parametrize(
+    "fields", [(("a", "|O"),), (("a", "<i4"), ("a", "<i4")), (("a",),), ((1, "<i4"),), (("a", "|V3"),)]
+)
+def test_fields_that_cannot_be_are_not_read(fields: object):
+    with pytest.raises(Garbled):
+        transfer.decode(b"A" + u32(0) + plain(fields) + SHAPE + EIGHT)

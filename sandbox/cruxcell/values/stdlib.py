@@ -270,16 +270,45 @@ def _write_numpy(writer, value, kind, depth):
     if numpy is None:
         return False
     if kind is numpy.ndarray:
-        if value.dtype.kind not in _NUMPY_KINDS and value.dtype.kind != "O":
+        if value.dtype.kind != "O" and _written_type(value.dtype) is None:
             return False
         writer.parts.append(b"A" + writer.number(value).to_bytes(4, "little"))
         writer.content(value, depth)
         return True
-    if not isinstance(value, numpy.generic) or value.dtype.kind not in _NUMPY_KINDS:
+    if not isinstance(value, numpy.generic):
+        return False
+    name = _written_type(value.dtype)
+    if name is None:
         return False
     writer.parts.append(b"Va" + (3).to_bytes(4, "little"))
-    writer.items((value.dtype.str, (), value.tobytes()), depth)
+    writer.items((name, (), value.tobytes()), depth)
     return True
+
+
+def _written_type(dtype):
+    # type: (Any) -> Any
+    """What a dtype is written as: by numpy's name, or that of a structured one as a tuple of pairs (field, dtype). None
+    for one that would not be read as the same: of objects, with fields that overlap or have gaps between them."""
+    if dtype.names is None:
+        return dtype.str if dtype.kind in _NUMPY_KINDS else None
+    fields = tuple([(name, _written_type(dtype.fields[name][0])) for name in dtype.names])
+    if any(written is None for _, written in fields):
+        return None
+    return fields if _read_type(fields) == dtype else None
+
+
+def _read_type(written):
+    # type: (Any) -> Any
+    numpy = __import__("numpy")
+    if type(written) is tuple:
+        fields = [_typed(list(field), str, type(None)) for field in written]
+        return numpy.dtype([(name, _read_type(each)) for name, each in fields])
+    if type(written) is not str or not _DTYPE_LETTERS.issuperset(written):
+        raise ValueError("an array of what cannot be")
+    dtype = numpy.dtype(written)
+    if dtype.str != written:
+        raise ValueError("an array of what cannot be")
+    return dtype
 
 
 def write_array(writer, value, depth):
@@ -287,7 +316,8 @@ def write_array(writer, value, depth):
     """The content of an array: dtype, shape, and its bytes, or its items where they are objects."""
     is_of_objects = value.dtype.kind == "O"
     data = list(value.ravel()) if is_of_objects else value.tobytes()
-    writer.items((value.dtype.str, tuple(value.shape), data), depth)
+    name = value.dtype.str if is_of_objects else _written_type(value.dtype)
+    writer.items((name, tuple(value.shape), data), depth)
 
 
 def array_state(value):
@@ -297,29 +327,25 @@ def array_state(value):
         return value.tobytes()
     if value.dtype.kind == "O":
         return value.shape, "O", [id(item) for item in value.ravel()]
-    return value.shape, value.dtype.str, value.tobytes()
+    return value.shape, _written_type(value.dtype), value.tobytes()
 
 
 def _array(parts):
     # type: (list[Any]) -> Any
     """A new array of (dtype, shape, data)."""
     numpy = __import__("numpy")
-    text, shape, data = parts
-    if type(text) is not str or not _DTYPE_LETTERS.issuperset(text):
-        raise ValueError("an array of what cannot be")
-    dtype = numpy.dtype(text)
-    if dtype.str != text:
-        raise ValueError("an array of what cannot be")
+    name, shape, data = parts
+    dtype = _read_type(name)
     if type(shape) is not tuple or len(shape) > 32 or any(type(size) is not int or size < 0 for size in shape):
         raise ValueError("a shape that cannot be")
-    if text[1] == "O":
+    if dtype.kind == "O":
         if type(data) is not list:
             raise ValueError("an array of what cannot be")
         made = numpy.empty(len(data), dtype=object)
         for place, item in enumerate(data):
             made[place] = item
         return made.reshape(shape)
-    if type(data) is not bytes:
+    if type(data) is not bytes or dtype.hasobject:
         raise ValueError("an array of what cannot be")
     if not dtype.itemsize:  # of empty texts
         return numpy.zeros(shape, dtype)

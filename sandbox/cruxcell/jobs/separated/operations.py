@@ -6,6 +6,7 @@ there is none, and arithmetic is only between two objects of the candidate and o
 """
 
 import _operator
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 def _by_name(name):
     # type: (str) -> Any
     return lambda value, *arguments: getattr(type(value), name)(value, *arguments)
+
+
+def _of_array(value):
+    # type: (Any) -> object
+    return value.__array__()
 
 
 def _hash(value):
@@ -41,6 +47,7 @@ ASKED = {
     "__float__": float,
     "__index__": _operator.index,
     "__fspath__": _by_name("__fspath__"),
+    "__array__": _of_array,
     "__enter__": _by_name("__enter__"),
     "__exit__": _by_name("__exit__"),
     "__await__": _by_name("__await__"),
@@ -104,7 +111,16 @@ def offered(cls):
     has = {}  # type: dict[str, Any]
     for each in reversed(type.__dict__["__mro__"].__get__(cls)):
         has.update(each.__dict__)
-    return [name for name in _NAMES if has.get(name) is not None and has[name] is not object.__dict__.get(name)]
+    found = [name for name in _NAMES if has.get(name) is not None and has[name] is not object.__dict__.get(name)]
+    return found if _is_array(cls) else [name for name in found if name != "__array__"]
+
+
+def _is_array(cls):
+    # type: (type) -> bool
+    """Is it a class of numpy's arrays? What numpy makes of one it asks the array, not its items."""
+    numpy = sys.modules.get("numpy")
+    array = type(sys).__dict__["__dict__"].__get__(numpy).get("ndarray") if type(numpy) is type(sys) else None  # type: ignore[index]
+    return any(each is array for each in type.__dict__["__mro__"].__get__(cls))
 
 
 _NAMES = [*SPECIAL, *METHODS]
