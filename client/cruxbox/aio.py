@@ -14,6 +14,7 @@ import grpc.aio
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 
 from cruxbox import channel
+from cruxbox.batch import iterator_of
 from cruxbox.channel import left, make_stub, once_failure
 from cruxbox.endpoint import BaseClient
 from cruxbox.info import ServerInfo, decode_info
@@ -210,7 +211,7 @@ class _Feed:
         if isinstance(tasks, AsyncIterable):
             self._reader = asyncio.ensure_future(self._read_ahead(tasks))
         else:
-            self._iterator = iter(tasks)
+            self._iterator = iterator_of(tasks)
 
     @property
     def is_ready(self) -> bool:

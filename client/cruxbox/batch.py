@@ -12,7 +12,7 @@ Pure: no socket, no clock, no thread.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,6 +106,14 @@ class _OptionSets:
         return self._found
 
 
+def iterator_of(tasks: Iterable[Task]) -> Iterator[Task]:
+    """An iterator of the caller's tasks. InvalidRequest for what has none, such as a single task."""
+    try:
+        return iter(tasks)
+    except TypeError:
+        raise InvalidRequest(f"tasks must be a list or the like of Task objects, not {tasks!r:.60}.") from None
+
+
 class Batch:
     """Everything that was asked and is not yet answered.
 
@@ -154,6 +162,8 @@ class Batch:
             raise InvalidRequest(f"tasks must be Task objects; the one at index {self._tasks - 1} is {task!r:.60}.")
         if not task.checks:
             raise self._malformed(task, "has no checks; silence is not a pass, so there is nothing to answer.")
+        if not isinstance(task.checks, Iterable):
+            raise self._malformed(task, f"checks must be a list or the like, not {task.checks!r:.60}.")
         try:
             group = self._group(task)
         except UnicodeEncodeError as error:

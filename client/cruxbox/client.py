@@ -19,6 +19,7 @@ import grpc
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 
 from cruxbox import channel, forks
+from cruxbox.batch import iterator_of
 from cruxbox.endpoint import BaseClient
 from cruxbox.info import ServerInfo, decode_info
 from cruxbox.model import Task, Verdict
@@ -141,10 +142,10 @@ class Client(BaseClient):
             return channel.make_stub(self._channel), address.metadata
 
     def _run(self, tasks: Iterable[Task], deadline: float | None, *, whole: bool, ordered: bool) -> Iterator[Verdict]:
+        feed = iterator_of(tasks)
         deadline = deadline if deadline is not None else self._settings.deadline
         until = None if deadline is None else time.monotonic() + deadline
         session = self._endpoint.session(self._endpoint.resolve(), whole=whole, ordered=ordered)
-        feed = iter(tasks)
         more = _take_in(session, feed)
         if whole and not more and session.is_small:
             self._ask_once(session, until)

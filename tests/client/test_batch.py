@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from cruxbox import AsyncClient, Client
 from cruxbox.batch import Batch, Sizes
 from cruxbox.errors import InvalidRequest, ServerError
 from cruxbox.model import Assurance, CallCheck, EvaluateCheck, Limits, Outcome, ScriptCheck, StdioCheck, Task
@@ -250,3 +251,17 @@ def test_what_is_no_task_is_named_by_its_index():
         batch.add(None)
     with pytest.raises(InvalidRequest, match="The task at index 2: program must be a string, not 5"):
         batch.add(Task(5, [CallCheck("x", "1")]))
+    with pytest.raises(InvalidRequest, match="The task at index 3: checks must be a list or the like, not CallCheck"):
+        batch.add(Task("x = 1", CallCheck("x", "1")))
+
+
+@pytest.mark.parametrize("tasks", [Task("x = 1", [CallCheck("x", "1")]), None, 3], ids=["Task", "None", "int"])
+def test_what_is_no_list_of_tasks_is_one_sentence(tasks):
+    with pytest.raises(InvalidRequest, match="tasks must be a list or the like of Task objects, not "):
+        Client("127.0.0.1:1").check(tasks)
+
+
+async def test_what_is_no_list_of_tasks_is_one_sentence_in_a_loop():
+    async with AsyncClient("127.0.0.1:1") as client:
+        with pytest.raises(InvalidRequest, match="tasks must be a list or the like of Task objects, not Task"):
+            await client.check(Task("x = 1", [CallCheck("x", "1")]))

@@ -56,6 +56,8 @@ MISTAKES = [
     ("score good.json good.json --dataset data.jsonl --mode input --out data.jsonl", "must be a folder"),
     ("check --program nope.py --call f(1) --expected 1", "nope.py: cannot be read"),
     ("check --program program.py --call f(1)", "--expected"),
+    ("check --program program.py --call= --expected 1", "--call is empty"),
+    ("check --program program.py --call f(1) --expected=", "--expected is empty"),
     (f"check --program program.py --call f(1) --expected 1 --server {NOBODY}", "Cannot reach the server"),
     (f"info --server {NOBODY}", "Cannot reach the server"),
     ("info --nonsense", "--nonsense"),

@@ -33,6 +33,9 @@ def command(
 
     The exit code is 0 for PASSED, 1 for any other outcome, and 2 for a usage or server error.
     """
+    for option, text in (("--call", call), ("--expected", expected)):
+        if not text.strip():
+            raise DataError(f"{option} is empty")
     task = Task(_read(program), [CallCheck(call, expected)], id="check")
     with running.connect() as client:
         verdict = client.check([task])[0]
