@@ -129,6 +129,10 @@ def test_any_other_script_runs_as_it_stands(script):
         ("x = [1, 2]\nif x:\n    x == 3", "tests nothing"),
         ("assert True\nassert 1, 'f(1)'", "tests nothing"),
         ("def check(f):\n    assert f(1) == 2\nasync def g():\n    check(f)\nh = lambda: check(f)", "tests nothing"),
+        ("def run(g):\n    return g\n@run\ndef _():\n    assert f(1) == 2", "tests nothing"),
+        ("def run(g):\n    return lambda: g()\n@run\ndef _():\n    assert f(1) == 2", "tests nothing"),
+        ("def run(g):\n    g()\n@run\nasync def _():\n    assert f(1) == 2", "tests nothing"),
+        ("import pytest\n@pytest.mark.parametrize('x', [1])\ndef test(x):\n    assert f(x) == 2", "tests nothing"),
         ("def check(f):\n\n    assert (f(1) == 2, 'no')\ncheck(f)", "line 3 is on a tuple"),
         ("try:\n    f(1)\nfinally:\n    assert (f(1), 2)", "line 4 is on a tuple"),
     ],
@@ -153,6 +157,9 @@ def test_a_script_that_cannot_fail_is_refused(script, sentence):
         "class A(object, MyTestCase):\n    pass",
         "def check():\n    pass\ncheck()",
         "global x, y\nassert f(1)",
+        "def run(g):\n    g()\n@run\ndef _():\n    assert f(1) == 2",
+        "class run:\n    def __init__(self, g):\n        g()\n@run\ndef _():\n    assert f(1) == 2",
+        "def run(g):\n    g()\n@run\nclass _:\n    def __init__(self):\n        assert f(1) == 2",
     ],
 )
 def test_a_script_that_can_fail_is_not(script):

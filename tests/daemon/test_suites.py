@@ -65,6 +65,14 @@ def test_a_wrong_program_fails(native: Client, require: Assurance | None):
     assert failed[0].message == "0 != 2"
 
 
+@BOTH_WAYS
+def test_a_wrong_program_fails_under_a_runner_of_the_script(native: Client, require: Assurance | None):
+    script = CASES + "\nr = unittest.TextTestRunner().run(unittest.defaultTestLoader.loadTestsFromTestCase(TestAdd))\n"
+    for end in ("", "assert r.wasSuccessful()\n"):
+        verdict = ask(native, WRONG, script + end, require_assurance=require)
+        assert verdict.outcome is Outcome.FAILED, verdict
+
+
 MAIN = CASES + "\nunittest.main(exit=False)\n"
 NEVER = {
     "main that does not exit": (WRONG, MAIN, "", "FAILED"),

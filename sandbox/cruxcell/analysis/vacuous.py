@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
+_DEFINITIONS = (_ast.FunctionDef, _ast.ClassDef)
 _RUN_LATER = (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.Lambda)
 
 
@@ -24,7 +25,7 @@ def refuse_vacuous(tree):
             raise Invalid(
                 "the assertion on line %d is on a tuple, which always holds; leave out its parentheses" % node.lineno
             )
-    if not any(map(_can_fail, _below(tree, _RUN_LATER))):
+    if not any(map(_can_fail, _below(tree, _RUN_LATER))) and not _decorates_with_a_run(tree):
         raise Invalid("the script tests nothing: outside of the functions it defines it has no assertion and no call")
 
 
@@ -49,6 +50,28 @@ def _can_fail(node):
     if isinstance(node, _ast.ClassDef):
         return any((getattr(base, "attr", "") or getattr(base, "id", "")).endswith("TestCase") for base in node.bases)
     return isinstance(node, (_ast.Raise, _ast.Call))
+
+
+def _decorates_with_a_run(tree):
+    # type: (Any) -> bool
+    """Is a function of the script decorated with one of its own that calls what it is given? `@run` above a test runs
+    it. Others (pytest's marks, a registry) only note it."""
+    defined = {node.name: node for node in tree.body if isinstance(node, _DEFINITIONS)}
+    found = [each for node in defined.values() for each in node.decorator_list]
+    return any(isinstance(each, _ast.Name) and _calls_what_it_is_given(defined.get(each.id)) for each in found)
+
+
+def _calls_what_it_is_given(node):
+    # type: (Any) -> bool
+    """A function, or a class whose `__init__` does."""
+    if isinstance(node, _ast.ClassDef):
+        methods = [each for each in node.body if isinstance(each, _ast.FunctionDef) and each.name == "__init__"]
+        return any(map(_calls_what_it_is_given, methods))
+    if not isinstance(node, _ast.FunctionDef):
+        return False
+    given = {each.arg for each in node.args.args}
+    calls = [each.func for part in node.body for each in _below(part, _RUN_LATER) if isinstance(each, _ast.Call)]
+    return any(isinstance(each, _ast.Name) and each.id in given for each in calls)
 
 
 def _below(tree, closed):

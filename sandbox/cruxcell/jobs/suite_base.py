@@ -53,7 +53,7 @@ class Suite:
         self.module = sys.modules[MAIN]
         self._not_mine = frozenset()  # type: frozenset[int]
         self.codes = []  # type: list[Any]  # of the script
-        self.guard = _NoGuard()  # type: Any  # which is to be lowered while frames are looked at
+        self.guard = NoGuard()  # type: Any  # which is to be lowered while frames are looked at
 
     def begin(self):
         # type: () -> None
@@ -78,7 +78,7 @@ class Suite:
         return [value for value in list(self.namespace.values()) if id(value) not in self._not_mine]
 
 
-class _NoGuard:
+class NoGuard:
     def __enter__(self):
         # type: () -> None
         pass

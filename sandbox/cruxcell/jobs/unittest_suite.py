@@ -4,8 +4,8 @@ import opcode
 import os
 
 from cruxcell.jobs.kept import Kept
-from cruxcell.jobs.suite_base import ERROR, FAILED, MAIN, PASSED, SKIPPED, Suite, leave
-from cruxcell.protocol.records import traceback_of
+from cruxcell.jobs.suite_base import ERROR, FAILED, MAIN, PASSED, SKIPPED, NoGuard, Suite, leave
+from cruxcell.protocol.records import message_of, traceback_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class UnittestSuite(Suite):
         self._running = []  # type: list[Any]
         self._watch(unittest)
         unittest.case.traceback.clear_frames = leave
+        self._tell_without_frames(unittest.TestResult)
         unittest.main = self._main
         self._kept = Kept("unittest")
 
@@ -86,6 +87,18 @@ class UnittestSuite(Suite):
         unittest.TestCase.run, unittest.TestSuite.run = run_case, run_suite
         unittest.TestCase.assertSetEqual = _of_items(unittest.TestCase.assertSetEqual)
         self._tell_skips_apart(unittest)
+
+    def _tell_without_frames(self, results):
+        # type: (Any) -> None
+        """What a runner of the script's shows of a failure: its message where a guard refuses to look at frames."""
+        told = results._exc_info_to_string
+
+        def tell(result, error, test):
+            # type: (Any, Any, Any) -> Any
+            is_guarded = type(self.guard) is not NoGuard
+            return message_of(error[1]) if is_guarded else told(result, error, test)
+
+        results._exc_info_to_string = tell
 
     def _tell_skips_apart(self, unittest):
         # type: (Any) -> None
