@@ -73,6 +73,35 @@ def test_a_wrong_program_fails_under_a_runner_of_the_script(native: Client, requ
         assert verdict.outcome is Outcome.FAILED, verdict
 
 
+LEAVES = [
+    "import sys\nassert add(1, 1) == 2\nsys.exit(0)  # well",
+    "def end():\n    raise SystemExit\nassert add(1, 1) == 2\nend()",
+]
+FOR_THE_SCRIPT = {
+    "raised": ("def add(a, b): raise SystemExit(0)", LEAVES[0]),
+    "raised on the line": ("import sys\nadd = sys.exit", "import sys\nadd(0); sys.exit(0)"),
+    "raised by C": ("import sys\nadd = sys.exit", "assert add(0) == 2"),
+    "raised again": (
+        "def add(a, b): raise SystemExit",
+        "try:\n    assert add(1, 1) == 2\nexcept SystemExit:\n    raise",
+    ),
+}
+
+
+@BOTH_WAYS
+def test_a_script_may_leave_with_status_0(native: Client, require: Assurance | None):
+    for script in LEAVES:
+        assert ask(native, RIGHT, script, "", require_assurance=require).outcome is Outcome.PASSED
+        assert ask(native, WRONG, script, "", require_assurance=require).outcome is Outcome.FAILED
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("name", FOR_THE_SCRIPT)
+def test_no_program_leaves_for_it(native: Client, name: str, require: Assurance | None):
+    verdict = ask(native, *FOR_THE_SCRIPT[name], "", require_assurance=require)
+    assert verdict.outcome in (Outcome.RAISED, Outcome.FAILED), verdict
+
+
 MAIN = CASES + "\nunittest.main(exit=False)\n"
 NEVER = {
     "main that does not exit": (WRONG, MAIN, "", "FAILED"),

@@ -291,8 +291,12 @@ def _run_both(context, program, test, suite, entry_point):
     suite.begin()
     if entry_point:
         namespace["candidate"] = resolve(namespace, entry_point)
-    if not suite.is_whole:
-        context.run(test, namespace)
+    try:
+        if not suite.is_whole:
+            context.run(test, namespace)
+    except SystemExit as error:
+        if not suite.has_left(error):
+            raise
 
 
 def _load_codecs(code):

@@ -4,6 +4,7 @@ import sys
 
 from cruxcell.namespace import module_namespace
 from cruxcell.protocol import messages, records
+from cruxcell.protocol.records import traceback_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,9 +74,33 @@ class Suite:
         """The script has had itself skipped, before any test."""
         self.results.add(SKIPPED, "", error)
 
+    def has_left(self, error):
+        # type: (Any) -> bool
+        """Has the script left with status 0 by a line of its own that says no more (`sys.exit(0)`)? Where another line
+        raises this, it may be what a program in the same process gave the script that does."""
+        trace = traceback_of(error)  # type: Any
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        if trace is None or type(error) is not SystemExit:
+            return False
+        with self.guard:
+            code, line = trace.tb_frame.f_code, trace.tb_lineno
+        if not any(code is each for each in self.codes):
+            return False
+        own = {"sys", "SystemExit"}.intersection(code.co_varnames, code.co_cellvars, code.co_freevars)
+        leaves = self.code.split("\n")[line - 1].partition("#")[0].strip() in _LEAVES
+        is_meant = self.namespace.get("sys", sys) is sys and sys.exit is _EXIT and "SystemExit" not in self.namespace
+        return leaves and is_meant and not own
+
     def _mine(self):
         # type: () -> list[Any]
         return [value for value in list(self.namespace.values()) if id(value) not in self._not_mine]
+
+
+_EXIT = sys.exit
+_LEAVES = frozenset(
+    ["sys.exit()", "sys.exit(0)", "sys.exit(None)", "raise SystemExit", "raise SystemExit()", "raise SystemExit(0)"]
+)
 
 
 class NoGuard:
