@@ -54,12 +54,21 @@ class Canon:
     """One run of the canonical encoder: `canon.bytes(value)`; afterwards `has_nan` tells whether NaN was met, and
     `has_likes` whether a dict was that equals its like in another way than a dict (see `relation`)."""
 
-    __slots__ = ("budget", "has_likes", "has_nan", "marks")
+    __slots__ = ("_likes", "budget", "has_likes", "has_nan", "marks")
 
     def __init__(self, budget, marks=None):
         # type: (int, list[bytes] | None) -> None
         self.budget, self.marks = budget, marks
         self.has_nan = self.has_likes = False
+        self._likes = None  # type: dict[type, bytes] | None
+
+    def like_of(self, kind):
+        # type: (type) -> bytes
+        """How a dict of this type is marked: by the first class, of those with a mark, that it is derived from."""
+        if kind is dict:
+            return b""
+        likes = self._likes = _dict_likes() if self._likes is None else self._likes
+        return next((likes[cls] for cls in _mro_of(kind) if _type(cls) is type and cls in likes), b"")
 
     def bytes(self, value, depth=0):
         # type: (object, int) -> bytes
@@ -67,7 +76,7 @@ class Canon:
         encoder = _CANON.get(kind) if _type(kind) is type else None  # type: Any
         if encoder is None:
             encoder, value = _as_base(kind, value)
-            self.has_likes = self.has_likes or (encoder is _canon_dict and bool(_like_of(kind)))
+            self.has_likes = self.has_likes or (encoder is _canon_dict and bool(self.like_of(kind)))
         if depth > MAX_DEPTH:
             raise NotPlain("a value nested more than %d deep" % MAX_DEPTH)
         data = encoder(self, value, depth)  # type: bytes
@@ -114,13 +123,6 @@ def _dict_likes():
         return {}
     counter = _COUNTER if sys.version_info >= (3, 10) else b""
     return {collections.OrderedDict: _ORDERED, collections.Counter: counter, collections.defaultdict: b""}
-
-
-def _like_of(kind):
-    # type: (type) -> bytes
-    """The mark of the first class, of these, that a type is derived from."""
-    likes = _dict_likes()
-    return next((likes[cls] for cls in _mro_of(kind) if _type(cls) is type and cls in likes), b"")
 
 
 def _same(value):
@@ -218,7 +220,7 @@ def _canon_marked(canon, marks, value, depth):
     # type: (Canon, list[bytes], dict[object, object], int) -> bytes
     """A dict without the items that are 0, and its mark. Items are met in the order in which they are written, so that
     the marks of two values stand in the same order, whatever order their items are in."""
-    like, at = _like_of(_type(value)), _len(marks)
+    like, at = canon.like_of(_type(value)), _len(marks)
     marks.append(like)
     pairs = [(canon.bytes(key, depth), item) for key, item in dict.items(value)]
     places = _sorted(range(_len(pairs)), key=lambda place: pairs[place][0])
