@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from cruxcell.analysis.parsing import Invalid
 from cruxcell.jobs import expressions
@@ -79,6 +81,8 @@ ALONE = [
     ("y = 1", "f(len('ab'))", ((2,), {})),
     ("from math import sin", "f(pow(2, 3))", ((8,), {})),
     ("from math import *", "f(len('ab'))", ((2,), {})),
+    ("from math import pow", "f(pow(2, 3))", ((8.0,), {})),
+    ("from collections import Counter as C\ndef f(x): return x", "f(C('ab'), *C('a'))", ((Counter("ab"), "a"), {})),
     ("", "f(__name__)", (("here",), {})),
     ("", "f(__builtins__ is None)", ((False,), {})),
 ]
@@ -86,8 +90,8 @@ ALONE = [
 
 @pytest.mark.parametrize(("program", "call", "given"), ALONE)
 def test_arguments_are_computed_without_the_program(program: str, call: str, given: object):
-    code, callee = expressions._take_apart(program, call)
-    assert (eval(code, {"__name__": "here"}), callee) == (given, "f")
+    code, callee, names = expressions._take_apart(program, call)
+    assert (eval(code, {"__name__": "here", **names}), callee) == (given, "f")
 
 
 @pytest.mark.parametrize(
@@ -97,6 +101,19 @@ def test_arguments_are_computed_without_the_program(program: str, call: str, giv
         ("", "f(y)"),  # which an `exec` may bind
         ("from math import *", "f(pow(2, 3))"),
         ("from nowhere import *", "f(len('ab'))"),
+        ("from nowhere import pow", "f(pow(2, 3))"),
+        ("from random import random", "f(random())"),
+        ("from decimal import *\ngetcontext().prec = 3", "f(Decimal(1) / 3)"),
+        ("from decimal import Decimal, getcontext\ngetcontext().prec = 3", "f(Decimal(1) / 3)"),
+        ("from math import nowhere", "f(nowhere)"),
+        ("from math import pow\nfor pow in (): pass", "f(pow(2, 3))"),
+        ("from math import pow\ndef pow(x, y): pass", "f(pow(2, 3))"),
+        ("from math import pow\ndef f():\n    global pow\n    import pow", "f(pow(2, 3))"),
+        ("from math import pow\nexec('pow = 1')", "f(pow(2, 3))"),
+        ("import math\nmath.pow = abs\nfrom math import pow", "f(pow(2, 3))"),
+        ("if f:\n    from math import pow", "f(pow(2, 3))"),
+        ("from .math import pow", "f(pow(2, 3))"),
+        ("import math", "f(math.pow(2, 3))"),
         ("def g():\n    global len\n    len = 1", "f(len('ab'))"),
     ],
 )

@@ -138,13 +138,13 @@ def run_arguments(context, fields):
     The plan says INVALID when an argument uses a name the program binds: such a call cannot be taken apart.
     """
     try:
-        code, callee = _take_apart(*[field.decode("utf-8", "surrogatepass") for field in fields])
+        code, callee, names = _take_apart(*[field.decode("utf-8", "surrogatepass") for field in fields])
     except Invalid as error:
         context.refuse(str(error))
         return
     context.start(messages.ARGUED, 1, [callee])
     try:
-        pair = context.run(code, fresh_namespace())
+        pair = context.run(code, dict(fresh_namespace(), **names))
         encoded = transfer.encode(pair, messages.MAX_ARGUMENTS)
     except (NotPlain, TooLarge) as error:
         context.send(records.value(context.numbers(), messages.OPAQUE, b"", records.text_bytes(str(error))))
@@ -155,21 +155,24 @@ def run_arguments(context, fields):
 
 
 def _take_apart(program, text):
-    # type: (str, str) -> tuple[CodeType, str]
-    """(code of the call's arguments, name that is called). Invalid where the arguments need the program."""
+    # type: (str, str) -> tuple[CodeType, str, dict[str, object]]
+    """(code of the call's arguments, name that is called, what names in the code stand for that the program imports).
+    Invalid where the arguments need the program."""
     call = parse_text(text.strip(" \t\f\r\n"), "eval").body
     code = compile_tree(_arguments_of(call))
-    shared = sorted(_names_elsewhere(code, program))
+    source = parse_text(program, "exec")
+    elsewhere = _names_elsewhere(code, program, source)
+    imported = _imported(source, program) if elsewhere else {}
+    shared = sorted(elsewhere.difference(imported))
     if shared:
         raise Invalid("the arguments use %r of the program" % shared[0])
-    return code, call.func.id
+    return code, call.func.id, {name: imported[name] for name in elsewhere}
 
 
-def _names_elsewhere(code, program):
-    # type: (CodeType, str) -> set[str]
+def _names_elsewhere(code, program, source):
+    # type: (CodeType, str, Any) -> set[str]
     """The names in the arguments' code that the program binds, or may: by `import *`, `exec` and the like it binds
-    names that its text does not tell, so a name that is nobody's else is its own."""
-    source = parse_text(program, "exec")
+    names that its text does not tell, so a name that is nobody's else is its own. `source`: its tree."""
     found = set(Anatomy(code).all_names & _bound_names(program, source))
     loaded = loaded_names(code)
     found.update(name for name in loaded if not hasattr(builtins, name) and name not in fresh_namespace())
@@ -177,6 +180,55 @@ def _names_elsewhere(code, program):
         known = sys.modules.get(module)
         found.update(loaded if known is None else loaded.intersection(getattr(known, "__all__", dir(known))))
     return found
+
+
+def _imported(source, program):
+    # type: (Any, str) -> dict[str, object]
+    """What the names stand for that the program binds once, by importing them at its top from a module without a state
+    (`from collections import Counter`), and nowhere else, as far as its text tells."""
+    if any(word in program for word in _BINDS_OTHERWISE):
+        return {}
+    nodes = list(walk(source))
+    bound = [name for node in nodes for name in _bound_by(node)]
+    if any(_changes_one(node, bound) for node in nodes):
+        return {}
+    found = {}  # type: dict[str, object]
+    for node in source.body:
+        is_pure = isinstance(node, _ast.ImportFrom) and not node.level and node.module in _PURE
+        module = sys.modules.get(node.module) if is_pure else None
+        for alias in node.names if module is not None else ():
+            name = alias.asname or alias.name
+            if bound.count(name) == 1 and hasattr(module, alias.name):
+                found[name] = getattr(module, alias.name)
+    return found
+
+
+_PURE = frozenset(
+    ["collections", "datetime", "decimal", "fractions", "functools", "itertools", "math", "operator", "string"]
+)
+# Words of programs that bind names, or change what they stand for, in ways that no tree tells.
+_BINDS_OTHERWISE = ("import *", "exec", "eval", "globals", "locals", "vars", "__", "setattr", "sys.", "context")
+
+
+def _changes_one(node, names):
+    # type: (Any, list[str]) -> bool
+    """Is an attribute set of what one of these names stands for? A module or a class is another one then."""
+    if not isinstance(node, _ast.Attribute) or isinstance(node.ctx, _ast.Load):
+        return False
+    while isinstance(node, _ast.Attribute):
+        node = node.value
+    return isinstance(node, _ast.Name) and node.id in names
+
+
+def _bound_by(node):
+    # type: (Any) -> list[str]
+    """The names that a statement or expression binds or unbinds, in whatever scope."""
+    if isinstance(node, _ast.Name):
+        return [] if isinstance(node.ctx, _ast.Load) else [node.id]
+    if isinstance(node, _ast.alias):
+        return [node.asname or node.name]
+    found = [getattr(node, "name", None), getattr(node, "rest", None), *getattr(node, "names", ())]
+    return [each for each in found if isinstance(each, str)]
 
 
 def _starred(source):
