@@ -279,7 +279,7 @@ ODD: dict[str, Any] = {
     "numbers in memory": memoryview(array("i", [1])),
     "a table of bytes": memoryview(b"abcd").cast("B", (2, 2)),
     "a matrix": numpy.zeros((1, 1)).view(numpy.matrix),
-    "records": numpy.zeros(2, dtype="i4,i4"),
+    "records of objects": numpy.zeros(2, dtype="i4,O"),
     "a record": numpy.zeros(2, dtype="i4,i4")[0],
     "a function of numpy": numpy.add,
     "a long pattern": re.compile("a" * 1025),

@@ -275,13 +275,10 @@ def _write_numpy(writer, value, kind, depth):
         writer.parts.append(b"A" + writer.number(value).to_bytes(4, "little"))
         writer.content(value, depth)
         return True
-    if not isinstance(value, numpy.generic):
-        return False
-    name = _written_type(value.dtype)
-    if name is None:
+    if not isinstance(value, numpy.generic) or value.dtype.kind not in _NUMPY_KINDS:  # a record can change
         return False
     writer.parts.append(b"Va" + (3).to_bytes(4, "little"))
-    writer.items((name, (), value.tobytes()), depth)
+    writer.items((value.dtype.str, (), value.tobytes()), depth)
     return True
 
 
