@@ -73,6 +73,18 @@ def test_a_wrong_program_fails_under_a_runner_of_the_script(native: Client, requ
         assert verdict.outcome is Outcome.FAILED, verdict
 
 
+ASYNC = (
+    "import unittest\nclass T(unittest.IsolatedAsyncioTestCase):\n    async def test(self):\n"
+    "        self.assertEqual(add(1, 1), 2)\n"
+)
+
+
+@BOTH_WAYS
+def test_cases_with_a_loop_of_their_own(native: Client, require: Assurance | None):
+    assert ask(native, RIGHT, ASYNC, require_assurance=require).outcome is Outcome.PASSED
+    assert ask(native, WRONG, ASYNC, require_assurance=require).outcome is Outcome.FAILED
+
+
 LEAVES = [
     "import sys\nassert add(1, 1) == 2\nsys.exit(0)  # well",
     "def end():\n    raise SystemExit\nassert add(1, 1) == 2\nend()",

@@ -276,10 +276,13 @@ def run_script(context, fields):
 
 def _import_what_makes_code(texts):
     # type: (str) -> None
-    """asyncio, and unittest.mock by it, makes code objects as it is imported, which the guard refuses to everybody."""
-    if "mock" in texts or "asyncio" in texts:
+    """asyncio, and unittest.mock by it, makes code objects as it is imported, which the guard refuses to everybody. It
+    refuses frames, too, at which a loop in debug mode looks; unittest's IsolatedAsyncioTestCase would have one."""
+    if "mock" in texts or "asyncio" in texts.lower():
         try:
-            __import__("asyncio")
+            loop = __import__("asyncio").base_events.BaseEventLoop
+            set_debug = loop.set_debug
+            loop.set_debug = lambda self, _is_on: set_debug(self, False)
         except ImportError:
             pass  # the program will be told
 
