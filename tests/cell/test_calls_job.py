@@ -23,6 +23,7 @@ from cruxcell.protocol.payloads import (
 from cruxcell.values import transfer
 
 HERMETIC, ODD = "def f(x):\n    return x\n", "import time\ndef f(x):\n    return x\n"
+FORMATS = "def f(t):\n    return t.format(1)\n"
 
 
 class Helper:
@@ -158,6 +159,17 @@ JOBS = {
     "bundled, may not": (SHARE | BUNDLED, HERMETIC, ("exec('')",), "1u", "s"),
     "expressions elsewhere": (SHARE, HERMETIC, ("f(1)", "f(1) + 1", "f(f(1))"), "1dxa", "s 0=1 . s0"),
     "expressions here": (RUN_EXPRESSIONS, HERMETIC, ("f(1) + 1", "f(2)"), "0xd", "! 0=2 ."),
+    "formats that calls give": (
+        SHARE,
+        FORMATS,
+        ("f('{}')", "'{0.real}'", "f('a')"),
+        "1dcd",
+        "s 1='{0.real}' . s1 0='1' . s0 2='a' . s2",
+    ),
+    "a format that reaches for something": (SHARE, FORMATS, ("f('{}')", "f('{0.real}')"), "0dd", "! 0='1' ."),
+    "bundled, a format that reaches for something": (SHARE | BUNDLED, FORMATS, ("f('{0.real}')",), "0d", "s"),
+    "formats beside an expression": (SHARE, FORMATS, ("f('{}')", "f('{' + f('}'))"), "0da", "! 0='1' ."),
+    "formats, and nobody asked": (0, FORMATS, ("f('{}')", "f('{}')"), "0dd", "! 0='1' ."),
     "no program": (SHARE, "", ("len('ab')", "3"), "1dc", "s 1=3 . s1 0=2 . s0"),
     "an invalid call": (SHARE, HERMETIC, ("f(", "f(2)"), "1id", "s 1=2 . s1"),
     "an invalid program": (SHARE, "def f(", ("f(1)", "3"), "1ii", "s"),
@@ -283,6 +295,7 @@ def test_only_a_call_of_what_is_blind_to_the_seed_is_blind(looks: list[str]):
     for program, call, is_blind in (
         (HERMETIC, "f(1)", True), (HERMETIC, "f({1})", False), (HERMETIC, "f({1: 2})", True),
         (HERMETIC, "len('a')", False), ("def f(x):\n    return {x}\n", "f(1)", False), (ODD, "f(1)", False),
+        (FORMATS, "f('{}')", False),
     ):  # fmt: skip
         (found, *_) = inspected(program, call)
         assert (messages.SEEDLESS in found[0]) is is_blind, call
@@ -362,6 +375,7 @@ SERIES_JOBS = {
     "no plain value": (SHARE, "def f(x):\n    return f\n", True, "1d", "s b0 . s0", True),
     "its truth is its own": (SHARE, "def f(x):\n    return x if x == 1 else f\n", True, "1d", "s b2 . s0", True),
     "not a number": (SHARE, "def f(x):\n    return float('nan')\n", True, "1d", "s b0 . s0", True),
+    "formats": (SHARE, FORMATS, True, "0d", "! b2 .", False),  # nobody looks at what they are given
     "memory": (SHARE, "def f(x):\n    return 'a' * (1 << 62)\n", True, "1d", "s 0:MemoryError . s0", True),
 }
 

@@ -28,12 +28,11 @@ company, and so may what a program makes of the last of its memory if it catches
 """
 
 import _ast
-import _string
 import builtins
 import opcode
 import sys
 
-from cruxcell.analysis import annotations
+from cruxcell.analysis import annotations, formats
 from cruxcell.analysis.bytecode import dissect
 from cruxcell.analysis.operations import CALL_OPERATIONS, OPERATIONS, numbers
 from cruxcell.analysis.syntax import tree_of, walk
@@ -41,7 +40,7 @@ from cruxcell.analysis.unknown import is_unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator  # noqa: F401 - in type comments
+    from collections.abc import Iterator, Sequence  # noqa: F401 - in type comments
     from types import CodeType  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
@@ -80,10 +79,10 @@ _TEXTS = frozenset(
     ]
 )  # fmt: skip
 _PLAIN_TYPES = (str, bytes, bytearray, int, float, complex, list, tuple, dict, set, frozenset, range, slice)
-# `format` has a rule of its own; `format_map` reads any attribute of what it is given. What only later versions have
-# does no harm in earlier ones: there it is an AttributeError.
+# `format` and `format_map` have a rule of their own. What only later versions have does no harm in earlier ones: there
+# it is an AttributeError.
 SAFE_ATTRIBUTES = frozenset(
-    [name for kind in _PLAIN_TYPES for name in dir(kind) if name[0] != "_" and name != "format_map"]
+    [name for kind in _PLAIN_TYPES for name in dir(kind) if name[0] != "_"]
     + ["removeprefix", "removesuffix", "bit_count", "is_integer", "args", "value", "send", "throw", "close"]
     + sorted(_TEXTS)
 )
@@ -132,10 +131,10 @@ HANDLERS = numbers("SETUP_FINALLY PUSH_EXC_INFO")
 # ---- the rule ------------------------------------------------------------------------------------------------------
 
 
-def bound_names(source, code, allowed=FOR_CALLS):
-    # type: (str, object, Allowed) -> frozenset[str] | None
+def bound_names(source, code, allowed=FOR_CALLS, of_calls=False):
+    # type: (str, object, Allowed, bool) -> frozenset[str] | None
     """The names that a hermetic program binds for its calls; None if `code` (compiled from `source`) is not hermetic,
-    and executing it again in a new namespace is not as good as a new process."""
+    and executing it again in a new namespace is not as good as a new process. of_calls: as in `formats.are_plain`."""
     parts = dissect(code)
     if (
         not _TRIED
@@ -151,9 +150,17 @@ def bound_names(source, code, allowed=FOR_CALLS):
     if offered is None or not _names_are_safe(parts, offered, allowed):
         return None
     bound = _bound(parts)
-    if not bound.isdisjoint(allowed.own) or not _text_is_plain(source, parts.all_names, bound):
+    if not bound.isdisjoint(allowed.own) or not _text_is_plain(source, parts.all_names, bound, of_calls):
         return None
     return bound
+
+
+def names_bound_for(source, code, calls):
+    # type: (str, CodeType, Sequence[CodeType]) -> frozenset[str] | None
+    """As `bound_names`, if nothing but these calls is applied to the program: it may format what they give it."""
+    if formats.METHODS.isdisjoint(dissect(code).all_names) or not all(map(formats.gives_plain_texts, calls)):
+        return None
+    return bound_names(source, code, of_calls=True)
 
 
 def names_bound_by(helper, source, code):
@@ -177,15 +184,15 @@ def _kinds():
 
 
 # These have a rule of their own.
-_SPECIAL = frozenset(["format", "type", "typing"])
+_SPECIAL = formats.METHODS | {"type", "typing"}
 _PLAINLY = (_kinds(), _FLAGS, FOR_CALLS.anywhere, FOR_CALLS.attributes, _BUILTINS, _SPECIAL)
 
 
-def _text_is_plain(source, names, bound):
-    # type: (str, frozenset[str], frozenset[str]) -> bool
+def _text_is_plain(source, names, bound, of_calls):
+    # type: (str, frozenset[str], frozenset[str], bool) -> bool
     """What the code does not show: the fields of formats, what names of `typing` are used for, and what becomes of a
     class."""
-    if "format" in names and not _formats_are_plain(source):
+    if not formats.METHODS.isdisjoint(names) and not formats.are_plain(source, of_calls):
         return False
     if "type" in names and ("type" in bound or not _types_are_compared(source)):
         return False
@@ -320,33 +327,3 @@ def _asks_for_type(node):
     if not isinstance(node, _ast.Call) or not isinstance(node.func, _ast.Name) or node.func.id != "type":
         return False
     return len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], _ast.Starred)
-
-
-# ---- format strings ------------------------------------------------------------------------------------------------
-
-
-def _formats_are_plain(source):
-    # type: (str) -> bool
-    """Is every `format` the method of a constant whose fields are numbers and names alone, or the builtin?"""
-    try:
-        nodes = walk(tree_of(source))
-        return all(
-            _is_plain_format(node) for node in nodes if isinstance(node, _ast.Attribute) and node.attr == "format"
-        )
-    except (RecursionError, MemoryError, ValueError):
-        return False
-
-
-def _is_plain_format(node):
-    # type: (Any) -> bool
-    text = getattr(node.value, "value", None)
-    return isinstance(node.value, _ast.Constant) and type(text) is str and _is_plain(text)
-
-
-def _is_plain(text):
-    # type: (str) -> bool
-    """Do the replacement fields of a format string, those in its specifications too, reach for nothing?"""
-    for _, field, spec, _ in _string.formatter_parser(text):
-        if field is not None and ("." in field or "[" in field or not _is_plain(spec or "")):
-            return False
-    return True

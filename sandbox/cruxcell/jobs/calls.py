@@ -5,7 +5,7 @@ import sys
 
 from cruxcell.analysis import bytecode
 from cruxcell.analysis.determinism import has_sets, is_seedless
-from cruxcell.analysis.hermetic import may_share, names_bound_by
+from cruxcell.analysis.hermetic import may_share, names_bound_by, names_bound_for
 from cruxcell.analysis.operands import Inspector, call_findings, is_literal
 from cruxcell.analysis.parsing import PROGRAM, Invalid, classify_call, compile_text
 from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
@@ -50,7 +50,8 @@ def run_calls(context, fields, more_flags=0):  # noqa: C901 - who arms the seal 
     program, planned = _parse(source, checks)
     is_asked = flags & INSPECT or (flags & SHARE and RULE not in context.opened)
     bound = _bound(helper, source, program) if program is not None and is_asked else None
-    sharing, planned = share(context, flags, frozenset() if program is None else bound, planned)
+    names = frozenset() if program is None else _bound_here(context, flags, source, program, planned, bound)
+    sharing, planned = share(context, flags, names, planned)
     plan = records.plan(sharing, "".join([item[0] for item in planned]), [item[1] for item in planned if item[1]])
     inspector = None
     if flags & INSPECT:
@@ -190,6 +191,15 @@ def _bound(helper, source, program):
         _last[2] = names_bound_by(helper, source, program)
     bound = _last[2]  # type: frozenset[str] | None
     return bound
+
+
+def _bound_here(context, flags, source, program, planned, bound):  # noqa: PLR0917 - all that parsing found
+    # type: (JobContext, int, str, CodeType, Plan, frozenset[str] | None) -> frozenset[str] | None
+    """`bound`; where that is None, the names of a program that is hermetic for these calls alone."""
+    if bound is not None or not flags & SHARE or RULE in context.opened:
+        return bound
+    calls = [code for kind, _, code in planned if kind != messages.CONSTANT and code is not None]
+    return names_bound_for(source, program, calls)
 
 
 def _inspect_texts(context, source, program, checks, planned, bound):  # noqa: PLR0917 - all that parsing found
