@@ -39,9 +39,12 @@ def are_plain(source, of_calls=False):
     of_calls: is every text plain that a call gives to a function of the program (see `gives_plain_texts`)?"""
     try:
         nodes = list(walk(tree_of(source)))
+        formatted = [node.value for node in nodes if isinstance(node, _ast.Attribute) and node.attr in METHODS]
+        other = [text for text in formatted if not _is_plain_text(text, frozenset())]
+        if not other:  # as most: then nothing is to be known of names
+            return True
         plain = _plain_names(nodes, of_calls)
-        methods = [node for node in nodes if isinstance(node, _ast.Attribute) and node.attr in METHODS]
-        return all(_is_plain_text(node.value, plain) for node in methods)
+        return all(_is_plain_text(text, plain) for text in other)
     except (RecursionError, MemoryError, ValueError):
         return False
 
