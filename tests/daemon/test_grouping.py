@@ -47,6 +47,24 @@ def test_nothing_is_left_for_the_next_check(native: Client, name: str):
     assert differing(native, [task(LEAKS[name], *calls)]) == []
 
 
+FORMATTING = [
+    "def f(t, x):\n return t.format(x, *[x], a=x)",
+    "def f(t, x):\n return t.format_map({'a': x, '0': 1})",
+    "def f(t, x):\n return [t.format(t, each, a=each) for each in (x, t, [t])]",
+    "seen = []\ndef f(t, x):\n seen.append(t.format(seen, seen, a=seen))\n return seen",
+    "def f(t, x):\n try:\n  1 / x\n except Exception as e:\n  return t.format(e, e, a=e)",
+    "def f(t, x):\n s = '{a}'\n return ['{}', s][x].format(t, a=[x]) + t.format(s, s, a=s)",
+    "def g(x):\n return '{0.real}'\ndef f(t, x):\n return (g(x) if x else t).format(x, 2, a=x)",
+]
+
+
+@pytest.mark.parametrize("program", FORMATTING)
+def test_what_is_formatted_is_the_same_in_company(native: Client, program: str):
+    texts = ["{}", "{a}", "{:{}}", "{0!r:>9}", "{", "{0.real}", "{a.__class__.__name__}", "{0[0]}", "{0.x} }"]
+    plain, every = ([f"f({text!r}, {x})" for text in given for x in (0, 1)] for given in (texts[:4], texts))
+    assert differing(native, [task(program, *plain), task(program, *every), task(program, *plain)]) == []
+
+
 # ---- any program ------------------------------------------------------------------
 
 # Pieces of the module, and pieces of f's body that use them.
