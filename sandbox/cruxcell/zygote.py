@@ -293,6 +293,8 @@ class Zygote:
         # type: (_Order, int, list[int], bytes) -> None
         """The child's side of the fork: put the descriptors where a worker has them, and never come back."""
         try:
+            if order.flags & messages.BEHIND:
+                os.nice(messages.ZYGOTE_AHEAD)
             bpf = self._filters[order.flags & (messages.COMPUTE_PROFILE | messages.SHARED_PROFILE)]
             helper, parent = self._helper, self._pid
             payload = FIRST_LANE + 2 * lane

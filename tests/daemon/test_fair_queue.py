@@ -124,6 +124,59 @@ def test_a_tenant_is_present_for_a_while():
     assert queue.present == 1
 
 
+def test_who_has_used_less_than_its_share_is_ahead(monkeypatch: pytest.MonkeyPatch):
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    queue = FairQueue(lambda name: Tenant(name, weight=4 if name == "heavy" else 1))
+
+    def use(tenant: str, checks: int) -> Job:
+        queue.put(one := job(tenant, checks=checks))
+        queue.take(one)
+        return one
+
+    def ahead() -> str:
+        waiting = [job(tenant) for tenant in ("a", "b", "c", "heavy")]
+        for one in waiting:
+            queue.put(one)
+        names = "".join(one.tenant[0] for one in waiting if queue.is_ahead(one))
+        for one in waiting:
+            queue.remove(one)
+        return names
+
+    use("a", 100)
+    assert ahead() == "bch"  # who has used nothing
+    for tenant, checks in [("b", 40), ("c", 100), ("heavy", 160)]:
+        use(tenant, checks)
+    assert ahead() == "bh"  # by weight
+    queue.charge("b", 0.1)  # what the daemon does for it counts
+    assert ahead() == "h"
+    use(HOUSE, 10_000)  # canaries are nobody's measure
+    assert ahead() == "h"
+    now += 3  # half of it is forgotten each second, of all
+    assert ahead() == "h"
+    use("a", 20)
+    assert ahead() == "ch"
+
+
+def test_who_is_alone_is_not_ahead():
+    queue = FairQueue()
+    queue.put(one := job())
+    queue.put(job())
+    assert not queue.is_ahead(one)
+    queue.take(one)
+    assert not queue.is_ahead(one)
+
+
+def test_what_comes_back_has_not_been_used():
+    queue = FairQueue()
+    for tenant in "ab":
+        queue.put(one := job(tenant, checks=100))
+        queue.take(one)
+    assert not queue.is_ahead(one)
+    queue.put_first(one)
+    assert queue.is_ahead(one)
+
+
 def test_quotas_hold_a_tenant_back_until_something_ends():
     queue = FairQueue(lambda name: Tenant(name, concurrent_checks=2 if name == "a" else 0))
     for tenant in "aaab":

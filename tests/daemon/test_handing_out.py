@@ -157,7 +157,7 @@ class World:
         fleet, zygotes = self.fleet, self.daemon.zygotes
         fast = [zygote for zygote in zygotes if zygote.load and not zygote.slow]
         with_job = [zygote for zygote in fast if zygote._busy[0].job is not None]
-        assert len(with_job) <= 2 * fleet.slots
+        assert len(with_job) <= 3 * fleet.slots
         silent = [zygote for zygote in fast if zygote.is_stopped and self.now - zygote.stopped_at > 4 * _SECOND]
         assert not silent, "a slot is held by who says nothing"
         if sum(1 for zygote in zygotes if zygote.load) >= fleet.most_busy:

@@ -8,6 +8,7 @@ import pytest
 from cruxboxd.scheduling.fleet import Fleet
 from cruxboxd.settings.config import Config
 from cruxboxd.shared.observer import Observer
+from cruxboxd.zygotes.setup import ZygoteSetup
 from cruxcell.confinement import clocks
 from cruxcell.confinement.clocks import FAST_IN_ALL_MS, FAST_MS, SLOW_LOOKS
 
@@ -65,6 +66,15 @@ def test_beside_others_a_worker_is_slow_after_a_time_however_much_it_gets_done(m
     assert looks == (ends_at if is_fast else _LAST)
 
 
+def _fleet(zygotes: list[SimpleNamespace]) -> Fleet:
+    fleet = Fleet(
+        Config(workers=2, zygotes=8), lambda _: ZygoteSetup("", {}, []), Observer(),
+        on_change=lambda: None, requeue=lambda _: None, give_up=lambda *_: None,
+    )  # fmt: skip
+    fleet._zygotes = zygotes  # type: ignore[assignment]
+    return fleet
+
+
 def _zygote(*tenants: str, slow: bool = False) -> SimpleNamespace:
     return SimpleNamespace(load=len(tenants), slow=slow, jobs=[SimpleNamespace(tenant=name) for name in tenants])
 
@@ -82,9 +92,25 @@ def _zygote(*tenants: str, slow: bool = False) -> SimpleNamespace:
     ],
 )
 def test_who_has_no_worker_gets_one_where_all_slots_are_taken(zygotes, may_start):
-    fleet = Fleet(
-        Config(workers=2, zygotes=8), lambda _: None, Observer(),
-        on_change=lambda: None, requeue=lambda _: None, give_up=lambda *_: None,
-    )  # fmt: skip
-    fleet._zygotes = zygotes
+    fleet = _fleet(zygotes)
     assert {name for name in "abc" if fleet.has_room_for(name)} == may_start
+
+
+_TAKEN = [_zygote("b"), _zygote("b"), _zygote("c"), _zygote("d")]  # all that those may have who are not ahead
+
+
+@pytest.mark.parametrize(
+    ("zygotes", "may_start"),
+    [
+        (_TAKEN, True),
+        ([*_TAKEN, _zygote("a")], True),
+        ([*_TAKEN, _zygote("b", "a")], True),
+        ([*_TAKEN, _zygote("a", slow=True), _zygote("a")], True),
+        ([*_TAKEN, _zygote("a"), _zygote("b", "a")], False),  # as many as there are slots
+        ([*_TAKEN, _zygote("e"), _zygote("e")], False),  # that others have who are ahead
+        ([*_TAKEN, *[_zygote("b", slow=True)] * 4], False),  # as many as may be busy
+    ],
+)
+def test_who_is_ahead_waits_for_nobody_who_is_not(zygotes, may_start):
+    assert _fleet(zygotes).has_room_for("a", is_ahead=True) is may_start
+    assert not _fleet(zygotes).has_room_for("a")

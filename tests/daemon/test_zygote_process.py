@@ -16,6 +16,7 @@ import pytest
 import pytest_asyncio
 from cruxboxd.judging.outcomes import Outcome, of_answer, of_exit
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config, Limits, environment_for_zygotes
+from cruxboxd.zygotes import launch
 from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.report import Asked
@@ -194,6 +195,34 @@ async def test_a_zygote_that_watches_for_long_gives_signs_of_life(kept: Kept):
     kept.zygote.ping()
     await asyncio.sleep(0.3)
     assert kept.zygote._heard_ns == heard
+
+
+@pytest.mark.parametrize("is_ahead", [False, True])
+async def test_the_worker_of_who_is_ahead_comes_before_others(kept: Kept, is_ahead: bool, monkeypatch):
+    """Until it is slow; and nobody's where the host does not let the daemon raise its own priority."""
+    raised = messages.ZYGOTE_AHEAD
+    monkeypatch.setattr(launch, "PRIORITY", launch.PRIORITY + raised)  # as if this process had stepped forward
+    plain = launch.PRIORITY
+    zygote = ZygoteProcess(KEY, lambda _: None, kept.requeued.append)
+    setup = SETUPS(KEY)
+    await zygote.start(setup.python, setup.environment, setup.fields)
+    session = Path(f"/proc/{zygote.pid}/autogroup")
+    sleeping = job("import time\ndef f():\n    time.sleep(1000)", "f()")
+    sleeping.is_ahead = is_ahead
+    [forking] = psutil.Process(zygote.pid).children() or [psutil.Process(zygote.pid)]
+    below = Path(f"/proc/{forking.pid}/task/{forking.pid}/children")
+    zygote.run(sleeping)
+    if session.exists() and os.geteuid() == 0:
+        assert session.read_text().endswith(f" nice {-raised if is_ahead else 0}\n")
+    seen = set[int]()
+    while not zygote.slow:
+        await asyncio.sleep(0)
+        seen |= {os.getpriority(os.PRIO_PROCESS, int(pid)) for pid in below.read_text().split()}
+    assert (plain - raised if is_ahead else plain) in seen
+    assert not (is_ahead and plain in seen)
+    assert not session.exists() or session.read_text().endswith(" nice 0\n")
+    await _until(lambda: forking.children()[0].nice() > plain)
+    zygote.kill("")
 
 
 async def test_a_killed_zygote_gives_its_jobs_back(kept: Kept):

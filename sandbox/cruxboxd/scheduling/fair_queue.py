@@ -11,6 +11,7 @@ priority. A tenant at its quota is passed over; what it holds back is handed out
 
 from __future__ import annotations
 
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterator
@@ -23,12 +24,29 @@ from cruxboxd.zygotes.setup import ZygoteKey
 
 # What a check is taken to cost when it is handed out; the rest of its CPU time is charged when it is over.
 _CHECK_S = 0.001
+# A tenant is ahead if it has lately used less than this part of what tenants use on average. What one used counts half
+# after so many seconds.
+_LESS, _HALF_LIFE_S = 0.75, 1.0
 # How long a tenant that has nothing to do still counts as present.
 _PRESENT_S = 10.0
 # The tenant of the daemon's own checks: canaries, and the probes before it serves.
 _NOBODY = (HOUSE, "")
 # How many of a tenant's jobs are examined: for one that may share a worker, and for the zygotes they need.
 _LOOK_AHEAD = 64
+
+
+@dataclass
+class Lately:
+    """A sum in which what was added counts less and less."""
+
+    _sum: float = 0.0
+    _at: float = 0.0
+
+    def add(self, amount: float, now: float) -> None:
+        self._sum, self._at = self.at(now) + amount, now
+
+    def at(self, now: float) -> float:
+        return self._sum * math.pow(0.5, (now - self._at) / _HALF_LIFE_S)
 
 
 @dataclass
@@ -41,6 +59,7 @@ class TenantQueue:
     out: set[Job] = field(default_factory=set)
     held: OrderedDict[Job, None] = field(default_factory=OrderedDict)  # their verdicts have nowhere to go
     tag: float = 0.0
+    used: Lately = field(default_factory=Lately)  # in checks by its weight
     cpu_left_s: float = 0.0
     refilled_at: float = field(default_factory=time.monotonic)
     left_at: float = 0.0
@@ -87,6 +106,7 @@ class FairQueue:
         self._queues: dict[str, TenantQueue] = {}
         self._waiting: dict[str, TenantQueue] = {}
         self._clock = 0.0  # the tag of the queue served last
+        self._used = Lately()  # by all
         self.checks = 0
 
     # ---- in ----------------------------------------------------------------------------------------------------
@@ -102,7 +122,7 @@ class FairQueue:
         queue = self._join(job)
         if job in queue.out:
             queue.out.discard(job)
-            queue.tag -= job.checks / queue.tenant.weight
+            self._pay(queue, -job.checks)
         queue.of(job)[job] = None
         queue.of(job).move_to_end(job, last=False)
         self._count(job, 1)
@@ -158,10 +178,16 @@ class FairQueue:
         queue = self._queues[job.tenant]
         queue.tenant = self._tenant_of(job.tenant)
         self._clock = max(self._clock, queue.tag)
-        queue.tag += job.checks / queue.tenant.weight
+        self._pay(queue, job.checks)
         queue.out.add(job)
         self._drop(queue, job)
         return job
+
+    def is_ahead(self, job: Job) -> bool:
+        """Has its tenant lately used less than its share, beside others that have used more? It then waits for nobody
+        who has used more: see `Fleet.has_room_for` and the priority of its workers."""
+        now, present = time.monotonic(), self.present
+        return present > 1 and self._queues[job.tenant].used.at(now) * present < _LESS * self._used.at(now)
 
     def take_more(self, head: Job, goes_along: Callable[[Job], bool]) -> list[Job]:
         """Hand out jobs that are to go with `head`, which was taken: of its tenant and priority, in their order."""
@@ -190,19 +216,27 @@ class FairQueue:
             return
         queue.cpu_left_s -= cpu_ns / 1e9
         if job not in queue.out:
-            queue.tag += (
-                cpu_ns / 1e9 / _CHECK_S / queue.tenant.weight
-            )  # of a pair the half that was not handed out itself
+            self._pay(queue, cpu_ns / 1e9 / _CHECK_S)  # of a pair the half that was not handed out itself
             return
         queue.out.discard(job)
         queue.left_at = time.monotonic()
-        queue.tag += max(0.0, cpu_ns / 1e9 / _CHECK_S - job.checks) / queue.tenant.weight
+        self._pay(queue, max(0.0, cpu_ns / 1e9 / _CHECK_S - job.checks))
+
+    def _pay(self, queue: TenantQueue, checks: float) -> None:
+        """A tenant's share of work of so many checks."""
+        cost = checks / queue.tenant.weight
+        queue.tag += cost
+        if queue.tenant.name not in _NOBODY:
+            now = time.monotonic()
+            queue.used.add(cost, now)
+            self._used.add(cost, now)
 
     def charge(self, name: str, cpu_s: float) -> None:
         """CPU time that was spent for a tenant outside of its jobs: by the daemon, on its requests."""
         queue = self._queue_of(name)
         queue.refill(time.monotonic())
-        queue.tag = max(queue.tag, self._clock) + cpu_s / _CHECK_S / queue.tenant.weight
+        queue.tag = max(queue.tag, self._clock)
+        self._pay(queue, cpu_s / _CHECK_S)
         queue.cpu_left_s -= cpu_s
 
     def remove(self, job: Job) -> bool:

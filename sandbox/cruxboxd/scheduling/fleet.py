@@ -31,6 +31,8 @@ _HUNG_NS = 10_000_000_000  # and cannot be well
 # start another costs as much as a hundred forks.
 _SPARE_A_SLOT = 3
 _WORTH_A_WAIT_NS = 100_000_000  # what a start takes
+# Fast workers a slot at the most, and where the next is one of a tenant that has used less than its share.
+_MOST_FAST, _MOST_FAST_AHEAD = 2, 3
 
 
 class Fleet:
@@ -97,18 +99,23 @@ class Fleet:
         """Those whose worker takes a CPU slot."""
         return [zygote for zygote in self._zygotes if zygote.load and not zygote.slow]
 
-    def has_room_for(self, tenant: str) -> bool:
+    def has_room_for(self, tenant: str, is_ahead: bool = False) -> bool:
         """Is there room, or, though all slots are taken, none of them by this tenant?
 
         Then it gets one more than there are: its worker shares a CPU with those of the others from the start, rather
-        than wait until one of them ends. So what the others have started delays nobody's first job.
+        than wait until one of them ends. So what the others have started delays nobody's first job. Nor any job of a
+        tenant that has used less than its share (`is_ahead`): it may have as many workers as there are slots, and a
+        part of those beyond the slots is for such tenants alone.
         """
         if self.has_room:
             return True
         fast = self._fast
-        if len(fast) >= 2 * self.slots or self.busy >= self.most_busy:
+        own = sum(any(job.tenant == tenant for job in zygote.jobs) for zygote in fast)
+        if self.busy >= self.most_busy:
             return False
-        return all(job.tenant != tenant for zygote in fast for job in zygote.jobs)
+        if is_ahead:
+            return own < self.slots and len(fast) < _MOST_FAST_AHEAD * self.slots
+        return not own and len(fast) < _MOST_FAST * self.slots
 
     def fits(self, job: Job) -> bool:
         """Would all workers fit into memory together with this job's, each at its limit? Alone it always may."""
@@ -161,7 +168,7 @@ class Fleet:
         self._zygotes.append(zygote)
         return zygote
 
-    def start_soon(self, key: ZygoteKey, jobs_of: Callable[[ZygoteKey], int]) -> None:
+    def start_soon(self, key: ZygoteKey, jobs_of: Callable[[ZygoteKey], int], is_ahead: bool = False) -> None:
         """Start one zygote more for `key`, unless there will be one for each job that waits (`jobs_of`) or for
         each free slot, or too many in all.
 
@@ -173,7 +180,7 @@ class Fleet:
             return
         now = time.monotonic_ns()
         # Where all slots are taken it is for a tenant that gets one more (`has_room_for`). That needs a zygote, too.
-        enough = self.slots if self.has_room else 2 * self.slots
+        enough = self.slots if self.has_room else (_MOST_FAST_AHEAD if is_ahead else _MOST_FAST) * self.slots
         if starting + sum(zygote.key == key for zygote in self._zygotes) >= enough:
             if key not in self._lacking:
                 self._lacking[key] = now

@@ -296,11 +296,12 @@ class Scheduler:
 
     def _fill_slot(self, job: Job) -> bool:
         """Start the job on an idle zygote, if a CPU slot is free; start such a zygote if there is none."""
-        if not self._fleet.has_room_for(job.tenant):
+        is_ahead = self._queue.is_ahead(job)
+        if not self._fleet.has_room_for(job.tenant, is_ahead):
             return False
         zygote = self._fleet.idle(job.key)
         if zygote is None:
-            self._fleet.start_soon(job.key, self._queue.jobs_of)
+            self._fleet.start_soon(job.key, self._queue.jobs_of, is_ahead)
             return self._pass_by(job)
         zygote.run(self._take(job))
         return True
@@ -332,10 +333,12 @@ class Scheduler:
         share = max(_WORTH_A_FORK, self._queue.checks // (LANES * self._fleet.slots))
         if self._queue.present > 1:
             job.flags |= messages.MODEST
+        is_ahead = self._queue.is_ahead(job)  # before it pays for this one
         jobs = [self._queue.take(job)]
         if job.may_share and share > job.checks:
             jobs += self._queue.take_more(job, companions(job, share))
         carrier = bundle(jobs, self._run_again, self._draw)
+        carrier.is_ahead = is_ahead
         if self._is_unsealed:
             carrier.seals = 0
         return carrier

@@ -93,6 +93,7 @@ class Job:
     queued_at: int = field(default_factory=time.monotonic_ns)
     started_at: int = 0
     is_cancelled: bool = False
+    is_ahead: bool = False  # its tenant has used less than its share: its worker comes before those of others
     was_called_back: bool = False  # from behind a slow worker; it waits behind no other
     # May other jobs of the same RPC (its id) share its worker? The job that carries it now, if one does.
     may_share: bool = False
@@ -138,13 +139,13 @@ class Job:
             return frames.frame([messages.JOB_SET, limits, self.tokens, self.setting, self.kind, *self.fields])
         return frames.frame([self.kind, limits, self.tokens, *self.fields])
 
-    def order(self, seq: int, lane: int) -> bytes:
-        """The datagram the zygote reads."""
+    def order(self, seq: int, lane: int, flags: int = 0) -> bytes:
+        """The datagram the zygote reads; `flags` beside the job's own."""
         limits = self.limits
         return messages.ORDER.pack(
             messages.RUN,
             lane,
-            self.flags,
+            self.flags | flags,
             seq,
             limits.cpu_ms * _MS,
             limits.wall_ms * _MS,

@@ -12,8 +12,8 @@ from cruxcell.protocol import frames, messages
 from cruxboxd.zygotes import scratch
 
 TIMEOUT_S = 30.0
-# Of every zygote: that with which the daemon was started, also where it gives itself a higher one afterwards. A lower
-# one that somebody gives the daemon is handed down.
+# Of workers, and of zygotes where the daemon has no higher one: that with which the daemon was started. A lower one
+# that somebody gives it is handed down.
 PRIORITY = os.getpriority(os.PRIO_PROCESS, 0)
 _BOOT = """import sys
 sys.path[:] = [p for p in sys.path if p] + [sys.argv.pop(1)]
@@ -46,8 +46,15 @@ def execute(python: str, environment: dict[str, str], numbers: list[int]) -> sub
         stderr=subprocess.DEVNULL,
         pass_fds=numbers,
     )
-    os.setpriority(os.PRIO_PROCESS, process.pid, max(PRIORITY, os.getpriority(os.PRIO_PROCESS, 0)))
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    priority = PRIORITY - messages.ZYGOTE_AHEAD if raises_zygotes() else max(PRIORITY, own)
+    os.setpriority(os.PRIO_PROCESS, process.pid, priority)
     return process
+
+
+def raises_zygotes() -> bool:
+    """Do zygotes have a higher priority than this process began with? Only if it has raised its own further."""
+    return os.getpriority(os.PRIO_PROCESS, 0) <= PRIORITY - messages.ZYGOTE_AHEAD
 
 
 def read_ready(answer: bytes, python: str) -> Started:

@@ -25,6 +25,7 @@ from cruxboxd.zygotes.figures import figures_of
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.lane import Lane
 from cruxboxd.zygotes.launch import Started, StartError
+from cruxboxd.zygotes.priority import Priority
 from cruxboxd.zygotes.read_back import NO_FILES, read_files
 from cruxboxd.zygotes.retry import RETRY
 from cruxboxd.zygotes.setup import ZygoteKey
@@ -57,6 +58,7 @@ class ZygoteProcess:
         self._heard_ns = 0  # when the zygote last said something
         self._first_half: tuple[Job, Result] | None = None  # of a pair whose test's end is still to come
         self._process: subprocess.Popen[bytes] | None = None
+        self._priority = Priority()
         self._control: socket.socket | None = None
         self._loop = asyncio.get_running_loop()
 
@@ -80,6 +82,7 @@ class ZygoteProcess:
             answer = b""
         self.started = launch.read_ready(answer, python)
         self.alive = True
+        self._priority.begin(self.pid)
         self._loop.add_reader(self._control.fileno(), self._on_control)
         return self.started
 
@@ -123,6 +126,7 @@ class ZygoteProcess:
             lane.close()
         self._lanes, self._busy = [], []
         if self._process is not None:
+            self._priority.end()
             self._process.kill()
             self._process.wait()
             self._process = None
@@ -170,7 +174,8 @@ class ZygoteProcess:
         self._load(lane, job)
         if job.partner is not None:
             self._load(self._lanes[1], job.partner)
-        self._order(job.order(lane.seq, self._lanes.index(lane)), lane.streams.theirs if lane.streams else ())
+        flags = self._priority.flags(job.is_ahead)
+        self._order(job.order(lane.seq, self._lanes.index(lane), flags), lane.streams.theirs if lane.streams else ())
         if lane.streams is not None:
             lane.streams.handed_over()
 
@@ -181,6 +186,8 @@ class ZygoteProcess:
         self._busy.append(lane)
         if len(self._busy) == 1 or job.is_partner:
             job.started_at = time.monotonic_ns()
+            if not job.is_partner:
+                self._priority.put(job.is_ahead)
         self._send(lane, job.payload())
 
     def cancel(self, job: Job) -> None:
@@ -276,6 +283,7 @@ class ZygoteProcess:
     def give_slot_back(self) -> None:
         """What runs no longer counts, and nobody waits behind it."""
         self.slow = True
+        self._priority.put(is_ahead=False)
         self.give_up_waiting()
         self._on_change(self)
 
@@ -354,6 +362,7 @@ class ZygoteProcess:
         self.slow = False
         if self._busy and self._busy[0].job is not None:
             self._busy[0].job.started_at = time.monotonic_ns()
+            self._priority.put(self._busy[0].job.is_ahead)
 
     def _finish(self, job: Job, result: Result) -> None:
         """Of a pair the candidate's end comes first. It is over, and no longer counts, when both workers are gone."""

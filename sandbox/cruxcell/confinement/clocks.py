@@ -258,7 +258,7 @@ def step_back(pid, modest):
     does without.
     """
     try:
-        lowest = max(_NICE_OF_SLOW_WORKERS, os.getpriority(os.PRIO_PROCESS, 0) + 1)
+        lowest = max(_NICE_OF_SLOW_WORKERS, os.getpriority(os.PRIO_PROCESS, pid) + 1)
         os.setpriority(os.PRIO_PROCESS, pid, min(lowest, 19))
         cpus = sorted(os.sched_getaffinity(0))
         if modest and len(cpus) > 1:

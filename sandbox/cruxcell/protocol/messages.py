@@ -21,6 +21,7 @@ STDIO = 2  # standard input, output and error come with the order as descriptors
 MODEST = 8  # others have work here: once it is slow, the worker leaves some CPUs to them
 READ_BACK = 16  # the scratch folder is handed to the daemon when the worker has ended
 SHARED_PROFILE = 32  # only hermetic programs run here, one after the other: see the filter's column `shared`
+BEHIND = 64  # the worker gives up by how much its zygote's priority is above that of all (ZYGOTE_AHEAD)
 PAIR = 4  # two workers joined by a socket: the candidate on lane 0 and the test on lane 1
 
 # ---- control: events from the zygote ----------------------------------------------------------------------------
@@ -40,6 +41,8 @@ KILLED_UNSURE = 6  # out of wall time, but how much of that it waited for a CPU 
 KILLED_PARTNER = 7  # the other half of its pair had ended before it
 
 WIDEST = 4  # at so many times its wall limit a worker ends, however long it waited for a CPU
+
+ZYGOTE_AHEAD = 5  # in units of nice; as a share of a CPU about three times
 
 MOST_THREADS = 32  # that a worker may have beside its first, if it may have any
 
