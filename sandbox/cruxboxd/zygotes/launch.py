@@ -46,9 +46,7 @@ def execute(python: str, environment: dict[str, str], numbers: list[int]) -> sub
         stderr=subprocess.DEVNULL,
         pass_fds=numbers,
     )
-    own = os.getpriority(os.PRIO_PROCESS, 0)
-    priority = PRIORITY - messages.ZYGOTE_AHEAD if raises_zygotes() else max(PRIORITY, own)
-    os.setpriority(os.PRIO_PROCESS, process.pid, priority)
+    os.setpriority(os.PRIO_PROCESS, process.pid, max(PRIORITY, os.getpriority(os.PRIO_PROCESS, 0)))
     return process
 
 

@@ -1,9 +1,9 @@
 """The priority of a zygote and its workers: a step above that of all, for zygotes and for who is ahead in its share.
 
-A zygote has the higher priority from its start, and its worker gives it up at once unless its job is ahead. That counts
-where all processes compete with each other, as in a container. Where Linux shares the CPUs between sessions first
-(`sched_autogroup`), the priority of the session counts, and only the daemon may raise that: it does so while the job in
-front is ahead and its worker fast.
+A zygote has the higher priority once it has started, as a start takes as much CPU time as a hundred checks. Its worker
+gives it up at once unless its job is ahead. That counts where all processes compete with each other, as in a container.
+Where Linux shares the CPUs between sessions first (`sched_autogroup`), the priority of the session counts, and only the
+daemon may raise that: it does so while the job in front is ahead and its worker fast.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ class Priority:
         """Once it has started, in a session of its own."""
         self._is_raised = launch.raises_zygotes()
         if self._is_raised:
+            # All of its session, as it may be the child of the process that was started. It has no worker yet.
+            os.setpriority(os.PRIO_PGRP, pid, launch.PRIORITY - messages.ZYGOTE_AHEAD)
             try:
                 self._session = os.open(f"/proc/{pid}/autogroup", os.O_RDWR)
             except OSError:
