@@ -19,6 +19,7 @@ from cruxboxd.settings.config import DEFAULT_LIMITS, Config, Limits, environment
 from cruxboxd.zygotes import launch
 from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.launch import StartError
+from cruxboxd.zygotes.priority import Priority
 from cruxboxd.zygotes.report import Asked
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
@@ -223,6 +224,17 @@ async def test_the_worker_of_who_is_ahead_comes_before_others(kept: Kept, is_ahe
     assert not session.exists() or session.read_text().endswith(" nice 0\n")
     await _until(lambda: forking.children()[0].nice() > plain)
     zygote.kill("")
+
+
+def test_the_priority_of_a_zygote_that_is_gone_is_no_failure(monkeypatch):
+    monkeypatch.setattr(launch, "PRIORITY", launch.PRIORITY + messages.ZYGOTE_AHEAD)
+    ended = os.posix_spawn(sys.executable, [sys.executable, "-c", ""], {})
+    os.waitpid(ended, 0)
+    priority = Priority()
+    priority.begin(ended)
+    priority.put(is_ahead=True)
+    assert priority.flags(is_ahead=False) == 0
+    priority.end()
 
 
 async def test_a_killed_zygote_gives_its_jobs_back(kept: Kept):

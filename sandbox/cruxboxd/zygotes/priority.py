@@ -8,6 +8,7 @@ daemon may raise that: it does so while the job in front is ahead and its worker
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from cruxcell.protocol import messages
@@ -24,17 +25,16 @@ class Priority:
 
     def begin(self, pid: int) -> None:
         """Once it has started, in a session of its own."""
-        self._is_raised = launch.raises_zygotes()
-        if self._is_raised:
+        if not launch.raises_zygotes():
+            return
+        with contextlib.suppress(OSError):  # it has just ended, the host refuses, or there are no such sessions
             # All of its session, as it may be the child of the process that was started. It has no worker yet.
             os.setpriority(os.PRIO_PGRP, pid, launch.PRIORITY - messages.ZYGOTE_AHEAD)
-            try:
-                self._session = os.open(f"/proc/{pid}/autogroup", os.O_RDWR)
-            except OSError:
-                return
-            # Who is no administrator may change it ten times a second, and could not lower it in time: then it stays.
-            for _ in range(2):
-                self._write(0)
+            self._is_raised = True
+            self._session = os.open(f"/proc/{pid}/autogroup", os.O_RDWR)
+        # Who is no administrator may change it ten times a second, and could not lower it in time: then it stays.
+        for _ in range(2):
+            self._write(0)
 
     def end(self) -> None:
         if self._session >= 0:
