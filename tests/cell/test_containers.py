@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import struct
 import sys
@@ -387,3 +388,37 @@ def test_where_objects_cross_so_do_factories():
     reader = Reader(writer.bytes(ROOM), Containers(1), Objects())
     first, own, plain = reader.checked(reader.value, 0)
     assert (first, own.default_factory, plain.default_factory) == ("o", "o", int)
+
+
+@pytest.mark.parametrize("step", ["write", "settle"])
+def test_a_list_that_a_finalizer_changes_while_it_is_taken_down(step: str):
+    """Up to 3.11 a finalizer may run while memory for a tuple is being made."""
+    before = gc.get_threshold()
+    texts = [f"{place}x" for place in range(1000)]
+
+    class Last:
+        def __init__(self) -> None:
+            self.circle = self
+
+        def __del__(self) -> None:
+            changing.clear()
+            rest.extend([f"{place}y"] for place in range(1500))
+
+    try:
+        for threshold in range(1, 30):
+            rest: list[list[str]] = []
+            changing = list(texts)
+            table = Containers(0)
+            if step == "settle":
+                table.add(changing)
+            gc.collect()
+            gc.disable()
+            Last()
+            gc.set_threshold(threshold, 0, 0)
+            gc.enable()
+            Writer(table, Objects()).value(changing, 0) if step == "write" else table.settle()
+            gc.disable()
+            assert [*table.entries[0][1]] in ([], texts)
+    finally:
+        gc.set_threshold(*before)
+        gc.enable()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import struct
@@ -174,6 +175,33 @@ def test_what_memory_does_not_hold_is_not_sent_either(other: Other, monkeypatch:
     monkeypatch.setattr(link, "_written", fails)
     with pytest.raises(Unsent, match="MemoryError"):
         link.ask("names", None)
+
+
+def test_a_finalizer_asks_before_or_after_a_question_never_within(other: Other):
+    class Last:
+        def __init__(self, link: Link) -> None:
+            self.link, self.circle = link, self
+
+        def __del__(self) -> None:
+            self.link.ask("call", len)
+
+    before = gc.get_threshold()
+    try:
+        for threshold in range(1, 60):
+            link = end()
+            gc.collect()
+            gc.disable()
+            other.send(message(VALUE, 1, EIGHT), message(VALUE, 2, EIGHT), last=False)
+            Last(link)
+            gc.set_threshold(threshold, 0, 0)
+            gc.enable()
+            assert link.ask("call", len, "", [[], [[]]]) == 8
+            assert gc.isenabled()
+            gc.collect()
+            assert [u32(n) for n in (1, 2)] == [head[:4] for _, head, _ in other.got()]
+    finally:
+        gc.enable()
+        gc.set_threshold(*before)
 
 
 def test_a_thread_that_has_ended_waits_for_nobody():

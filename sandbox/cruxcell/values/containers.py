@@ -101,7 +101,7 @@ class Containers:
             entry = self.entries.get(number)
             if entry is not None and number not in self._written:
                 value = entry[0]
-                entry[1] = tuple(value) if type(value) is list else _snapshot(value)
+                entry[1] = items_of_list(value) if type(value) is list else _snapshot(value)
         self._new, self._touched, self._written = [], [], {}
 
     def undo(self):
@@ -160,6 +160,13 @@ def _snapshot(value):
     if kind in ("array", "ndarray"):
         return stdlib.array_state(value)
     return None
+
+
+def items_of_list(value):
+    # type: (list[Any]) -> tuple[Any, ...]
+    """The items of an exact list. Not by `tuple(value)`: up to 3.11 that may run a finalizer when it has looked where
+    they are, and reads what is no longer there if the list is changed."""
+    return (*value,)
 
 
 def items_of(kind, value):

@@ -11,6 +11,7 @@ from cruxcell.values.containers import (
     dict_base,
     dict_tags,
     items_of,
+    items_of_list,
 )
 
 TYPE_CHECKING = False
@@ -57,7 +58,7 @@ class Writer:
         elif depth > MAX_DEPTH:
             self._other(value, "a value nested more than %d deep" % MAX_DEPTH, depth)
         elif kind is list:  # as `sequence` and `content`, in one pass
-            items = tuple(value)
+            items = items_of_list(value)
             number = self._containers.begin(value, items if self._objects is not None else None)
             self.parts.append(_new_list(b"l", number, len(items)))
             self.items(items, depth)

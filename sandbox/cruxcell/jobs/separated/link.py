@@ -11,6 +11,7 @@ is served by the thread of the other end that waits: where that is in the midst 
 threads wait until what it has called back is done; not where that waits for a thread, and not for ever.
 """
 
+import gc
 import struct
 from _thread import RLock as _RLock
 from _thread import get_ident as _get_ident
@@ -120,8 +121,7 @@ class Link:
 
     def _exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
-        number = self._asked = self._asked + 1
-        self._send(QUESTION, number, [operation, *fields])
+        number = _undisturbed(self._put, operation, fields)  # type: int
         while True:
             kind, answered, values = self._receive()
             if kind == QUESTION:
@@ -132,6 +132,12 @@ class Link:
             if len(values) != 1 or (kind == RAISED and not isinstance(values[0], BaseException)):
                 raise Broken("an answer that is none")
             return kind, values[0]
+
+    def _put(self, operation, fields):
+        # type: (str, list[Any]) -> int
+        number = self._asked = self._asked + 1
+        self._send(QUESTION, number, [operation, *fields])
+        return number
 
     # ---- serving ---------------------------------------------------------------------------------------------------
 
@@ -165,7 +171,9 @@ class Link:
                     set_traceback(error, None)
                 kind, values = RAISED, [error]
             del fields[:]
-            self._say(kind, number, values)
+            if self.before_answer is not None:
+                self.before_answer()
+            _undisturbed(self._say, kind, number, values)
         finally:
             self._nested -= 1
 
@@ -187,8 +195,6 @@ class Link:
 
     def _say(self, kind, number, values):
         # type: (bytes, int, list[Any]) -> None
-        if self.before_answer is not None:
-            self.before_answer()
         try:
             self._send(kind, number, values)
         except Unsent as error:
@@ -290,6 +296,19 @@ class Link:
         return value
 
 
+def _undisturbed(function, *arguments):
+    # type: (Callable[..., Any], object) -> Any
+    """`function(*arguments)` without a collection of garbage. A finalizer that asks the other end would put its
+    question in front of the message that is being written, whose number and containers are taken already."""
+    collects = _collects()
+    _collect_not()
+    try:
+        return function(*arguments)
+    finally:
+        if collects:
+            _collect_again()
+
+
 def copied(target, is_deep):
     # type: (Any, object) -> Any
     import copy
@@ -304,6 +323,8 @@ def _waits(thread):
     return frame is not None and frame.f_globals.get("__name__") == "threading"
 
 
+# Taken now: what a program puts in their place later changes nothing.
+_collects, _collect_not, _collect_again = gc.isenabled, gc.disable, gc.enable
 _U32 = struct.Struct("<I")
 _BEGIN = struct.Struct("<IIcI").pack  # of a frame of three fields: its size, the first one, the length of the second
 _FIELDS = 13  # bytes of such a frame besides its own size and what the second and third field hold
