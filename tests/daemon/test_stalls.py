@@ -38,7 +38,7 @@ async def test_a_stall_lasts_until_something_is_handed_out(monkeypatch: pytest.M
     waiting = job()
     await daemon.put(waiting)
     assert [daemon.look() for _ in range(3)] == [0, 2, 4]
-    daemon.scheduler._take(waiting)
+    daemon.scheduler._take(waiting, is_ahead=False)
     assert daemon.look() == 0
 
 

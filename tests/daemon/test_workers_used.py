@@ -32,8 +32,8 @@ class CountingPool(Scheduler):
     asked_for: list[str]
     seen: list[weakref.ref[object]]
 
-    def _take(self, job: Job) -> Job:
-        carrier = super()._take(job)
+    def _take(self, job: Job, is_ahead: bool) -> Job:
+        carrier = super()._take(job, is_ahead)
         self.seen.append(weakref.ref(carrier))
         return carrier
 

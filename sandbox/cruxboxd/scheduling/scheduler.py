@@ -279,7 +279,8 @@ class Scheduler:
                 continue
             # Only the first may wait behind a running one: else the work of later tenants would follow upon itself for
             # ever, and no slot become free for the kind of zygote that the first one needs.
-            if self._fill_slot(job) or (is_first and self._fill_second_lane(job)):
+            is_ahead = self._queue.is_ahead(job)
+            if self._fill_slot(job, is_ahead) or (is_first and self._fill_second_lane(job, is_ahead)):
                 return True
             is_first = False
         return False
@@ -294,19 +295,18 @@ class Scheduler:
         slow = self._fleet.slow
         return self._slow_share.crowders(slow, self._queue.present) if slow else frozenset()
 
-    def _fill_slot(self, job: Job) -> bool:
+    def _fill_slot(self, job: Job, is_ahead: bool) -> bool:
         """Start the job on an idle zygote, if a CPU slot is free; start such a zygote if there is none."""
-        is_ahead = self._queue.is_ahead(job)
         if not self._fleet.has_room_for(job.tenant, is_ahead):
             return False
         zygote = self._fleet.idle(job.key)
         if zygote is None:
             self._fleet.start_soon(job.key, self._queue.jobs_of, is_ahead)
-            return self._pass_by(job)
-        zygote.run(self._take(job))
+            return self._pass_by(job, is_ahead)
+        zygote.run(self._take(job, is_ahead))
         return True
 
-    def _pass_by(self, head: Job) -> bool:
+    def _pass_by(self, head: Job, is_ahead: bool) -> bool:
         """While its tenant's next job waits for a zygote, start one of those behind it that need another kind."""
         idle = self._fleet.idle_keys
         job = self._queue.next_of(head, idle) if idle else None
@@ -314,26 +314,25 @@ class Scheduler:
             return False
         zygote = self._fleet.idle(job.key)
         assert zygote is not None
-        zygote.run(self._take(job))
+        zygote.run(self._take(job, is_ahead))
         return True
 
-    def _fill_second_lane(self, job: Job) -> bool:
+    def _fill_second_lane(self, job: Job, is_ahead: bool) -> bool:
         """If all slots are taken, put the job into the second lane of a busy zygote of its kind. A job that was called
         back from there is not put there again: if workers take slightly longer than the fast phase, that could repeat
         for ever."""
         zygote = None if job.was_called_back or job.partner is not None else self._fleet.behind(job.key)
         if zygote is None:
             return False
-        zygote.run(self._take(job))
+        zygote.run(self._take(job, is_ahead))
         return True
 
-    def _take(self, job: Job) -> Job:
+    def _take(self, job: Job, is_ahead: bool) -> Job:
         """Take the job out of the queue; if it may share a worker, with as many others as leave work for all slots."""
         self._handed_out += 1
         share = max(_WORTH_A_FORK, self._queue.checks // (LANES * self._fleet.slots))
         if self._queue.present > 1:
             job.flags |= messages.MODEST
-        is_ahead = self._queue.is_ahead(job)  # before it pays for this one
         jobs = [self._queue.take(job)]
         if job.may_share and share > job.checks:
             jobs += self._queue.take_more(job, companions(job, share))
