@@ -50,11 +50,6 @@ def execute(python: str, environment: dict[str, str], numbers: list[int]) -> sub
     return process
 
 
-def raises_zygotes() -> bool:
-    """Do zygotes have a higher priority than this process began with? Only if it has raised its own further."""
-    return os.getpriority(os.PRIO_PROCESS, 0) <= PRIORITY - messages.ZYGOTE_AHEAD
-
-
 def read_ready(answer: bytes, python: str) -> Started:
     """What the zygote's first datagram says. Raises StartError with the step that failed."""
     if answer[:1] == bytes([messages.READY]):

@@ -25,11 +25,12 @@ class Priority:
 
     def begin(self, pid: int) -> None:
         """Once it has started, in a session of its own."""
-        if not launch.raises_zygotes():
+        raised = launch.PRIORITY - messages.ZYGOTE_AHEAD
+        if os.getpriority(os.PRIO_PROCESS, 0) > raised:  # no zygote comes before the daemon
             return
         with contextlib.suppress(OSError):  # it has just ended, the host refuses, or there are no such sessions
             # All of its session, as it may be the child of the process that was started. It has no worker yet.
-            os.setpriority(os.PRIO_PGRP, pid, launch.PRIORITY - messages.ZYGOTE_AHEAD)
+            os.setpriority(os.PRIO_PGRP, pid, raised)
             self._is_raised = True
             self._session = os.open(f"/proc/{pid}/autogroup", os.O_RDWR)
         # Who is no administrator may change it ten times a second, and could not lower it in time: then it stays.

@@ -18,11 +18,6 @@ def _by_name(name):
     return lambda value, *arguments: getattr(type(value), name)(value, *arguments)
 
 
-def _of_array(value):
-    # type: (Any) -> object
-    return value.__array__()
-
-
 def _hash(value):
     # type: (object) -> int
     return hash(value)
@@ -47,7 +42,7 @@ ASKED = {
     "__float__": float,
     "__index__": _operator.index,
     "__fspath__": _by_name("__fspath__"),
-    "__array__": _of_array,
+    "__array__": _by_name("__array__"),
     "__enter__": _by_name("__enter__"),
     "__exit__": _by_name("__exit__"),
     "__await__": _by_name("__await__"),
