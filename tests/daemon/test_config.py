@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -116,30 +117,61 @@ MISTAKES = [
 ]  # fmt: skip
 
 
+# A fork for each line: an interpreter that imports all that a daemon needs takes half a second of CPU time.
+IN_TURN = """
+import json, os, sys
+from cruxboxd.__main__ import main
+import cruxboxd.server.command
+for line in json.load(sys.stdin):
+    sys.stdout.flush()
+    if not os.fork():
+        for number, name in ((1, "out"), (2, "err")):
+            os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        main(line.split())
+    code = os.waitstatus_to_exitcode(os.wait()[1])
+    print(json.dumps([code, open("out").read(), open("err").read()]))
+"""
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str, str]]:
+    """Exit code, standard output and standard error of each line."""
+    folder = tmp_path_factory.mktemp("mistakes")
+    (folder / "unknown.toml").write_text("wokers = 1\n")
+    (folder / "wrong.toml").write_text("workers = \n")
+    (folder / "value.toml").write_text('workers = "x"\n')
+    lines = [line for line, _ in MISTAKES]
+    done = run([sys.executable, "-c", IN_TURN], folder, json.dumps(lines))
+    return {line: tuple(json.loads(answer)) for line, answer in zip(lines, done.stdout.splitlines(), strict=True)}
+
+
 @pytest.mark.parametrize(("line", "sentence"), MISTAKES)
-def test_a_mistake_is_one_sentence(tmp_path: Path, line: str, sentence: str):
-    (tmp_path / "unknown.toml").write_text("wokers = 1\n")
-    (tmp_path / "wrong.toml").write_text("workers = \n")
-    (tmp_path / "value.toml").write_text('workers = "x"\n')
-    refused_by_one_sentence(tmp_path, line, sentence)
+def test_a_mistake_is_one_sentence(answers: dict[str, tuple[int, str, str]], line: str, sentence: str):
+    refused_by_one_sentence(*answers[line], sentence)
 
 
 def test_an_address_is_refused_before_anything_is_done(tmp_path: Path):
     left = tmp_path / "cruxboxd-dead"
     left.mkdir()
     (left / "lock").touch()
-    refused_by_one_sentence(tmp_path, "serve --listen nonsense", "--listen nonsense: must be HOST:PORT or unix:PATH")
+    done = run([sys.executable, "-m", "cruxboxd", "serve", "--listen", "nonsense"], tmp_path)
+    refused_by_one_sentence(
+        done.returncode, done.stdout, done.stderr, "--listen nonsense: must be HOST:PORT or unix:PATH"
+    )
     assert left.exists()
 
 
-def refused_by_one_sentence(folder: Path, line: str, sentence: str) -> None:
-    command, environment = [sys.executable, "-m", "cruxboxd", *line.split()], {**os.environ, "TMPDIR": str(folder)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2, done.stderr
-    assert done.stdout == ""
-    assert done.stderr.startswith("cruxboxd: ")
-    assert done.stderr.count("\n") == 1
-    assert sentence in done.stderr
+def run(command: list[str], folder: Path, told: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    return subprocess.run(command, cwd=folder, env=environment, input=told, capture_output=True, text=True, timeout=60)
+
+
+def refused_by_one_sentence(code: int, out: str, err: str, sentence: str) -> None:
+    assert code == 2, err
+    assert out == ""
+    assert err.startswith("cruxboxd: ")
+    assert err.count("\n") == 1
+    assert sentence in err
 
 
 # ---- limits -----------------------------------------------------------------------
