@@ -123,12 +123,16 @@ class Daemon:
 
     def workers(self) -> list[psutil.Process]:
         """The descendants that run a task: they carry a system-call filter more than the daemon does."""
+        return self._confined(self.descendants())
+
+    def _confined(self, processes: list[psutil.Process]) -> list[psutil.Process]:
         own = filters_of(self.pid)
-        return [process for process in self.descendants() if filters_of(process.pid) > own]
+        return [process for process in processes if filters_of(process.pid) > own]
 
     def footprint(self) -> Footprint:
         """What it holds at this moment."""
-        below, workers = self.descendants(), len(self.workers())
+        below = self.descendants()  # one look at all processes of the host
+        workers = len(self._confined(below))
         zombies = 0
         for process in below:
             with contextlib.suppress(psutil.NoSuchProcess):

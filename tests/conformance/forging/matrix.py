@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from cruxbox.model import CallCheck, Task
 
@@ -25,10 +26,11 @@ class Cell:
     reason: str = ""
 
 
-def cells() -> list[Cell]:
+@cache
+def cells() -> tuple[Cell, ...]:
     """All cells in the order of the tables; the generations of CRUXEval's input mode last, under aliased-expected."""
     made = [_cell(attack, kind) for attack in ATTACKS for kind in KINDS]
-    return made + [_generation(text) for text in texts.GENERATIONS]
+    return (*made, *(_generation(text) for text in texts.GENERATIONS))
 
 
 def _cell(attack: Attack, kind: str) -> Cell:
