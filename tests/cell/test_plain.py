@@ -11,6 +11,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -80,6 +81,23 @@ def test_aliasing_is_kept():
 
 # A file of one time zone without offset, which has no name.
 NAMELESS = b"TZif" + bytes(16) + struct.pack(">6l", 0, 0, 0, 0, 1, 4) + bytes(6) + b"UTC\0"
+
+
+@pytest.mark.parametrize("nan", [float("nan"), -float("nan"), complex(0, float("nan")), complex(float("nan"), 1)])
+def test_a_nan_is_the_same_object_or_another(nan: complex):
+    """So it is in a list, as a key, and beside itself: what is no number equals nothing else."""
+    other = nan + 0
+    again: Any = transfer.decode(transfer.encode([nan, [nan] * 5, (1, nan), {nan: 1}, other, [0.0, other]], ROOM))
+    first, second = again[0], again[4]
+    assert repr(first) == repr(nan)
+    assert again == [first, [first] * 5, (1, first), {first: 1}, second, [0.0, second]]
+    assert first is not second
+    assert type(first) is type(nan)
+
+
+def test_infinities_alone_are_no_nan():
+    again = transfer.decode(transfer.encode([float("inf"), -float("inf"), 1.0, 2.0], ROOM))
+    assert again == [float("inf"), -float("inf"), 1.0, 2.0]
 
 
 def test_a_time_zone_crosses_by_its_name():
@@ -156,6 +174,9 @@ GARBLED = {
     "bytes behind": NONE + b"x",
     "not UTF-8": b"s" + u32(1) + b"\xff",
     "a short float": b"fabc",
+    "a NaN that is none": b"u" + struct.pack(">dd", 1.0, 0.0) + u32(0),
+    "a short NaN": b"u" + struct.pack(">d", float("nan")),
+    "a NaN with a number of this side": b"u" + struct.pack(">dd", float("nan"), 0.0) + u32(1),
     "a range of nothing": b"r" + u32(0),
     "a range without a step": b"r" + u32(5) + b"0,9,0",
     "a set of a list": new(b"S", 1) + b"l" + u32(2) + u32(0),

@@ -198,6 +198,26 @@ _FEW = 3
 _OF_ONE_SIZE = {b"j": (5, _smalls_in), b"f": (9, _doubles_in)}  # type: dict[bytes, tuple[int, Any]]
 _OF_NO_SIZE = 0, None
 
+
+def _read_unequal(reader):
+    # type: (Reader) -> complex
+    return _unequal(reader, _complex.unpack(reader.take(16))[0])
+
+
+def _read_unequal_complex(reader):
+    # type: (Reader) -> complex
+    return _unequal(reader, complex(*_complex.unpack(reader.take(16))))
+
+
+def _unequal(reader, value):
+    # type: (Reader, complex) -> complex
+    """A NaN, with its number behind it."""
+    if value == value:  # noqa: PLR0124 - what NaN is known by
+        raise Garbled("a NaN that is none")
+    reader.containers.adopt(reader.u32(), value)
+    return value
+
+
 _READERS = {
     ord("N"): lambda _reader: None,
     ord("E"): lambda _reader: Ellipsis,
@@ -208,6 +228,8 @@ _READERS = {
     ord("i"): lambda reader: int.from_bytes(reader.take(reader.u32()), "big", signed=True),
     ord("f"): lambda reader: _double.unpack(reader.take(8))[0],
     ord("c"): lambda reader: complex(*_complex.unpack(reader.take(16))),
+    ord("u"): _read_unequal,
+    ord("U"): _read_unequal_complex,
     ord("s"): _read_text,
     ord("b"): lambda reader: reader.take(reader.u32()),
     ord("r"): _read_range,

@@ -47,14 +47,17 @@ class Writer:
         # type: (Any, int) -> None
         kind = type(value)
         atom = _ATOMS.get(kind)
-        if atom is not None:
-            self.parts.append(atom(value))
+        data = None if atom is None else atom(value)
+        if data is not None:
+            self.parts.append(data)
             return
         number = self._numbers.get(id(value))
         if number is not None:
             self.parts.append(_sized(b"@", number))
         elif type(kind) is self._class_of_proxies:
             self._objects.write(self, value, depth)
+        elif atom is not None:
+            self._unequal(value)
         elif depth > MAX_DEPTH:
             self._other(value, "a value nested more than %d deep" % MAX_DEPTH, depth)
         elif kind is list:  # as `sequence` and `content`, in one pass
@@ -68,6 +71,12 @@ class Writer:
             self.mapping(value, depth)
         elif not stdlib.write(self, value, depth):
             self._other(value, type_name(value), depth)
+
+    def _unequal(self, value):
+        # type: (complex) -> None
+        """A NaN: two are alike only if they are the same object, so it has a number, too."""
+        self.parts.append(b"u" if type(value) is float else b"U")
+        self.parts.append(_complex.pack(value.real, value.imag) + _u32.pack(self.number(value)))
 
     def _other(self, value, why, depth):
         # type: (Any, str, int) -> None
@@ -145,7 +154,7 @@ class Writer:
                 if int in kinds:
                     parts.extend(map(_small, [b"j"] * len(items), items))
                     return
-                if float in kinds:
+                if float in kinds and not _may_hold_nan(items):
                     parts.extend(map(_tagged_double, [b"f"] * len(items), items))
                     return
             except struct.error:  # ints that are not small
@@ -157,8 +166,9 @@ class Writer:
         append, atoms, depth = self.parts.append, _ATOMS.get, depth + 1
         for item in items:
             atom = atoms(type(item))
-            if atom is not None:
-                append(atom(item))
+            data = None if atom is None else atom(item)
+            if data is not None:
+                append(data)
             else:
                 self.value(item, depth)
 
@@ -168,6 +178,22 @@ def _write_int(value):
     if -0x80000000 <= value <= 0x7FFFFFFF:
         return _small(b"j", value)
     return _written(b"i", value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
+
+
+def _write_float(value):
+    # type: (float) -> bytes | None
+    return _tagged_double(b"f", value) if value == value else None  # noqa: PLR0124 - what NaN is known by
+
+
+def _write_complex(value):
+    # type: (complex) -> bytes | None
+    return b"c" + _complex.pack(value.real, value.imag) if value == value else None  # noqa: PLR0124
+
+
+def _may_hold_nan(numbers):
+    # type: (list[float] | tuple[float, ...]) -> bool
+    total = sum(numbers)
+    return total != total  # noqa: PLR0124
 
 
 def _write_text(value):
@@ -181,14 +207,15 @@ def _written(tag, data):
     return _sized(tag, len(data)) + data
 
 
+# None of a value that is not written as an atom.
 _ATOMS = {
     type(None): lambda _value: b"N",
     type(Ellipsis): lambda _value: b"E",
     type(NotImplemented): lambda _value: b"n",
     bool: lambda value: b"T" if value else b"F",
     int: _write_int,
-    float: lambda value: _tagged_double(b"f", value),
-    complex: lambda value: b"c" + _complex.pack(value.real, value.imag),
+    float: _write_float,
+    complex: _write_complex,
     str: _write_text,
     bytes: lambda value: _written(b"b", value),
     range: lambda value: _written(b"r", b",".join(b"%d" % n for n in (value.start, value.stop, value.step))),
