@@ -218,13 +218,13 @@ async def test_too_many_zygotes_make_room_the_commonest_first():
     for key in keys:
         await daemon.fleet.start(key)
     first = daemon.zygotes[0]
-    daemon.fleet.start_soon(OTHER, 1)
+    daemon.fleet.start_soon(OTHER, 1, is_ahead=False)
     await settle()
     assert (len(daemon.zygotes), first.killed, daemon.observer.said) == (8, "", [])
     assert [zygote.key for zygote in daemon.zygotes] == [KEY, *keys, OTHER]
     for zygote in daemon.zygotes:
         zygote.jobs, zygote.slow = [job()], True
-    daemon.fleet.start_soon(ZygoteKey("late", False, "0"), 1)
+    daemon.fleet.start_soon(ZygoteKey("late", False, "0"), 1, is_ahead=False)
     assert daemon.fleet.starting == 0  # none is idle
 
 

@@ -89,9 +89,29 @@ LEAVES = [
     "import sys\nassert add(1, 1) == 2\nsys.exit(0)  # well",
     "def end():\n    raise SystemExit\nassert add(1, 1) == 2\nend()",
 ]
+RUNS = (
+    CASES
+    + "\nimport sys\nr = unittest.TextTestRunner().run(unittest.defaultTestLoader.loadTestsFromTestCase(TestAdd))\n"
+)
+TELLS = [
+    RUNS + "sys.exit(not r.wasSuccessful())",
+    RUNS + "if __name__ == '__main__':\n    raise SystemExit(0 if r.wasSuccessful() else 1)",
+    CASES + "\nimport sys\nsys.exit(not unittest.main(exit=False).result.wasSuccessful())",
+]
+
+
+@BOTH_WAYS
+def test_a_script_may_leave_with_what_came_of_its_tests(native: Client, require: Assurance | None):
+    for script in TELLS:
+        assert ask(native, RIGHT, script, "", require_assurance=require).outcome is Outcome.PASSED
+        assert ask(native, WRONG, script, "", require_assurance=require).outcome in (Outcome.RAISED, Outcome.FAILED)
+    assert ask(native, WRONG, RUNS + "sys.exit(0)", "", require_assurance=require).outcome is Outcome.FAILED
+
+
 FOR_THE_SCRIPT = {
     "raised": ("def add(a, b): raise SystemExit(0)", LEAVES[0]),
     "raised on the line": ("import sys\nadd = sys.exit", "import sys\nadd(0); sys.exit(0)"),
+    "raised by what says the status": ("import sys\nadd = sys.exit", "import sys\nsys.exit(add(0))"),
     "raised by C": ("import sys\nadd = sys.exit", "assert add(0) == 2"),
     "raised again": (
         "def add(a, b): raise SystemExit",

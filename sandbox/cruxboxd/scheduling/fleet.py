@@ -99,7 +99,7 @@ class Fleet:
         """Those whose worker takes a CPU slot."""
         return [zygote for zygote in self._zygotes if zygote.load and not zygote.slow]
 
-    def has_room_for(self, tenant: str, is_ahead: bool = False) -> bool:
+    def has_room_for(self, tenant: str, *, is_ahead: bool) -> bool:
         """Is there room, or, though all slots are taken, none of them by this tenant?
 
         Then it gets one more than there are: its worker shares a CPU with those of the others from the start, rather
@@ -168,7 +168,7 @@ class Fleet:
         self._zygotes.append(zygote)
         return zygote
 
-    def start_soon(self, key: ZygoteKey, jobs_of: Callable[[ZygoteKey], int], is_ahead: bool = False) -> None:
+    def start_soon(self, key: ZygoteKey, jobs_of: Callable[[ZygoteKey], int], *, is_ahead: bool) -> None:
         """Start one zygote more for `key`, unless there will be one for each job that waits (`jobs_of`) or for
         each free slot, or too many in all.
 

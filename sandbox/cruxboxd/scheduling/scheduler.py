@@ -297,11 +297,11 @@ class Scheduler:
 
     def _fill_slot(self, job: Job, is_ahead: bool) -> bool:
         """Start the job on an idle zygote, if a CPU slot is free; start such a zygote if there is none."""
-        if not self._fleet.has_room_for(job.tenant, is_ahead):
+        if not self._fleet.has_room_for(job.tenant, is_ahead=is_ahead):
             return False
         zygote = self._fleet.idle(job.key)
         if zygote is None:
-            self._fleet.start_soon(job.key, self._queue.jobs_of, is_ahead)
+            self._fleet.start_soon(job.key, self._queue.jobs_of, is_ahead=is_ahead)
             return self._pass_by(job, is_ahead)
         zygote.run(self._take(job, is_ahead))
         return True

@@ -29,6 +29,8 @@ _ATTRIBUTES = frozenset(["tb_frame", "gi_frame", "cr_frame", "ag_frame", "gi_cod
 class Guard:
     """`raise_it()` closes the ways for good; `lower_it()` opens them again for the harness, once the script is over."""
 
+    shows_frames = False
+
     def __init__(self):
         # type: () -> None
         self._is_up = False

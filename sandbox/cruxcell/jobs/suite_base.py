@@ -44,6 +44,7 @@ class Suite:
     """
 
     is_whole = False
+    has_run = False  # has the script run tests by itself, whose results count?
     skips = ()  # type: tuple[type[BaseException], ...]  # what a script raises to have itself skipped
 
     def __init__(self, source):
@@ -76,19 +77,21 @@ class Suite:
 
     def has_left(self, error):
         # type: (Any) -> bool
-        """Has the script left with status 0 by a line of its own that says no more (`sys.exit(0)`)? Where another line
-        raises this, it may be what a program in the same process gave the script that does."""
+        """Has the script left with status 0 by a line of its own that says no more (`sys.exit(0)`), or that says what
+        came of tests that it has run (`sys.exit(not result.wasSuccessful())`), whose results count anyhow? Where any
+        other line raises this, it may be what a program in the same process gave the script that does."""
         trace = traceback_of(error)  # type: Any
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
-        if trace is None or type(error) is not SystemExit:
+        if trace is None or not is_well(error):
             return False
         with self.guard:
             code, line = trace.tb_frame.f_code, trace.tb_lineno
         if not any(code is each for each in self.codes):
             return False
         own = {"sys", "SystemExit"}.intersection(code.co_varnames, code.co_cellvars, code.co_freevars)
-        leaves = self.code.split("\n")[line - 1].partition("#")[0].strip() in _LEAVES
+        said = self.code.split("\n")[line - 1].partition("#")[0].strip()
+        leaves = said in _LEAVES or (self.has_run and said.startswith(_LEAVES_WITH))
         is_meant = self.namespace.get("sys", sys) is sys and sys.exit is _EXIT and "SystemExit" not in self.namespace
         return leaves and is_meant and not own
 
@@ -101,9 +104,20 @@ _EXIT = sys.exit
 _LEAVES = frozenset(
     ["sys.exit()", "sys.exit(0)", "sys.exit(None)", "raise SystemExit", "raise SystemExit()", "raise SystemExit(0)"]
 )
+_LEAVES_WITH = ("sys.exit(", "raise SystemExit(")
+
+
+def is_well(error):
+    # type: (Any) -> bool
+    """Is this `sys.exit` with status 0, and no class of anybody's own?"""
+    return type(error) is SystemExit and (error.code is None or (type(error.code) in (int, bool) and not error.code))
 
 
 class NoGuard:
+    """That of a process in which there is nothing to guard."""
+
+    shows_frames = True
+
     def __enter__(self):
         # type: () -> None
         pass

@@ -4,7 +4,7 @@ import opcode
 import os
 
 from cruxcell.jobs.kept import Kept
-from cruxcell.jobs.suite_base import ERROR, FAILED, MAIN, PASSED, SKIPPED, NoGuard, Suite, leave
+from cruxcell.jobs.suite_base import ERROR, FAILED, MAIN, PASSED, SKIPPED, Suite, leave
 from cruxcell.protocol.records import message_of, traceback_of
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ class UnittestSuite(Suite):
         self.skips = (unittest.SkipTest,)
         self._result = _result_class(unittest)(self.results)
         self._ran = set()  # type: set[Any]
-        self._has_run = False
+        self.has_run = False
         self._running = []  # type: list[Any]
         self._watch(unittest)
         unittest.case.traceback.clear_frames = leave
@@ -39,7 +39,7 @@ class UnittestSuite(Suite):
         self._kept.put_back()  # a program beside its test may have changed it
         self.results.all.clear()  # what the program ran by itself is no test of the script's
         self._ran.clear()
-        self._has_run = False
+        self.has_run = False
 
     def _cases(self):
         # type: () -> list[Any]
@@ -66,7 +66,7 @@ class UnittestSuite(Suite):
             finally:
                 running.pop()
                 if is_noted:
-                    self._has_run = True
+                    self.has_run = True
                     results.add(_letter_of(before, after), _name_of(case))
 
         def run_suite(suite, result, *debug, **named):
@@ -79,7 +79,7 @@ class UnittestSuite(Suite):
             finally:
                 suites.pop()
                 if is_noted:
-                    self._has_run = True
+                    self.has_run = True
                     for failed, _ in getattr(result, "errors", ())[known:]:
                         if not isinstance(failed, self._base):  # the set-up of a class or a module
                             results.add(ERROR, failed.id())
@@ -95,8 +95,7 @@ class UnittestSuite(Suite):
 
         def tell(result, error, test):
             # type: (Any, Any, Any) -> Any
-            is_guarded = type(self.guard) is not NoGuard
-            return message_of(error[1]) if is_guarded else told(result, error, test)
+            return told(result, error, test) if self.guard.shows_frames else message_of(error[1])
 
         results._exc_info_to_string = tell
 
@@ -168,7 +167,7 @@ class UnittestSuite(Suite):
 
     def _main(self, *arguments, **keywords):  # noqa: ARG002 - what unittest hands over
         # type: (object, object) -> Any
-        self._has_run = True
+        self.has_run = True
         suite = self._suite([self._loader.loadTestsFromTestCase(each) for each in self.left()])
         load = self.namespace.get("load_tests")  # which tests there are, the script may say itself
         if callable(load) and id(load) not in self._not_mine:
@@ -190,7 +189,7 @@ class UnittestSuite(Suite):
     def is_one(self):
         # type: () -> bool
         """Is there anything of the script's that is unittest's to run, or was?"""
-        return self._has_run or bool(self.left())
+        return self.has_run or bool(self.left())
 
 
 class _NotOwn(Exception):

@@ -19,6 +19,7 @@ from cruxcell.jobs.separated.script import (
     raises_by_itself,
     used_as_modules,
 )
+from cruxcell.jobs.suite_base import is_well
 from cruxcell.jobs.suites import open_suite
 from cruxcell.namespace import resolve, root_of
 from cruxcell.protocol import frames, messages, records
@@ -106,8 +107,7 @@ def _run_script(script, namespace):
     try:
         exec(script, namespace)
     except SystemExit as error:
-        is_well = error.code is None or (type(error.code) in (int, bool) and not error.code)
-        if type(error) is not SystemExit or _ANSWERED in error.__dict__ or not is_well:
+        if not is_well(error) or _ANSWERED in error.__dict__:
             raise
 
 
