@@ -10,7 +10,7 @@ from cruxcell.values.canonical import NotPlain
 from cruxcell.values.containers import Containers, Garbled
 from cruxcell.values.reader import Reader
 from cruxcell.values.writer import Writer
-from test_containers import EIGHT, ROOM, SHAPE, numpy, plain, u32
+from test_containers import EIGHT, ROOM, SHAPE, Ends, numpy, plain, u32
 
 
 @pytest.mark.parametrize("now", [numpy.arange(7), numpy.arange(1), numpy.arange(6.0), numpy.array([None] * 6)])
@@ -66,10 +66,41 @@ def test_structured_arrays_cross(value: Any):
     assert found.tobytes() == value.tobytes()
 
 
+@pytest.mark.parametrize("kind", [numpy.void, numpy.record])
+def test_a_record_crosses_and_what_changes_in_it(kind: Any):
+    values = numpy.zeros(2, numpy.dtype((kind, STRUCTURED)))
+    ends = Ends()
+    again = ends.send([values[0]])[0]
+    assert type(again) is kind
+    assert again == values[0]
+    again["a"], again["c"]["d"] = 7, "x"
+    assert again != values[0]
+    assert ends.other.changed() != []
+    ends.turned().refresh()
+    assert again == values[0]
+    assert values.tolist() == [(7, 0.0, ("x", b"")), (0, 0.0, ("", b""))]
+
+
+RECORD = (("a", "<i4"),)
+
+
+@pytest.mark.parametrize("data", [b"", b"abc", b"abcde", "abcd", None])
+def test_a_record_of_another_size_is_none(data: object):
+    with pytest.raises(Garbled):
+        transfer.decode(b"A" + u32(0) + plain(RECORD) + plain("void") + plain(data))
+
+
+def test_a_record_has_fields():
+    with pytest.raises(Garbled):
+        transfer.decode(b"A" + u32(0) + plain("<i4") + plain("void") + plain(b"abcd"))
+
+
 @pytest.mark.parametrize("dtype", UNREAD, ids=repr)
 def test_what_would_be_read_as_another_type_does_not_cross(dtype: Any):
     with pytest.raises(NotPlain):
         transfer.encode(numpy.zeros(2, dtype), ROOM)
+    with pytest.raises(NotPlain):
+        transfer.encode(numpy.zeros(2, dtype)[0], ROOM)
 
 
 @pytest.mark.parametrize(

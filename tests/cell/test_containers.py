@@ -47,6 +47,12 @@ class Ends:
             reader.end()
         self.settle()
 
+    def turned(self) -> Ends:
+        """The same connection, seen from the other end."""
+        ends = Ends()
+        ends.one, ends.other = self.other, self.one
+        return ends
+
     def settle(self) -> None:
         self.one.settle()
         self.other.settle()
@@ -281,7 +287,7 @@ ODD: dict[str, Any] = {
     "a table of bytes": memoryview(b"abcd").cast("B", (2, 2)),
     "a matrix": numpy.zeros((1, 1)).view(numpy.matrix),
     "records of objects": numpy.zeros(2, dtype="i4,O"),
-    "a record": numpy.zeros(2, dtype="i4,i4")[0],
+    "a record of objects": numpy.zeros(2, dtype="i4,O")[0],
     "a function of numpy": numpy.add,
     "a long pattern": re.compile("a" * 1025),
     "a pattern of a class of its own": re.compile(type("Text", (str,), {})("a")),

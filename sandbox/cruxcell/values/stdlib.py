@@ -130,10 +130,13 @@ _PARTS = {
 def base_name(kind):
     # type: (type) -> str
     """ "deque", "array" or "ndarray" for the containers of other modules; else ""."""
-    return kind.__name__ if (kind.__module__, kind.__name__) in _NAMES else ""
+    return _NAMES.get((kind.__module__, kind.__name__), "")
 
 
-_NAMES = frozenset([("collections", "deque"), ("array", "array"), ("numpy", "ndarray")])
+# A record is an array of no dimension, part of which can change.
+_RECORDS = ("void", "record")
+_NAMES = {("numpy", name): "ndarray" for name in ("ndarray", *_RECORDS)}
+_NAMES["collections", "deque"], _NAMES["array", "array"] = "deque", "array"
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -269,13 +272,13 @@ def _write_numpy(writer, value, kind, depth):
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return False
-    if kind is numpy.ndarray:
+    if kind is numpy.ndarray or (kind in (numpy.void, numpy.record) and value.dtype.names is not None):
         if value.dtype.kind != "O" and _written_type(value.dtype) is None:
             return False
         writer.parts.append(b"A" + writer.number(value).to_bytes(4, "little"))
         writer.content(value, depth)
         return True
-    if not isinstance(value, numpy.generic) or value.dtype.kind not in _NUMPY_KINDS:  # a record can change
+    if not isinstance(value, numpy.generic) or value.dtype.kind not in _NUMPY_KINDS:
         return False
     writer.parts.append(b"Va" + (3).to_bytes(4, "little"))
     writer.items((value.dtype.str, (), value.tobytes()), depth)
@@ -310,11 +313,13 @@ def _read_type(written):
 
 def write_array(writer, value, depth):
     # type: (Any, Any, int) -> None
-    """The content of an array: dtype, shape, and its bytes, or its items where they are objects."""
+    """The content of an array: dtype, shape (of a record its class), and its bytes, or its items where they are
+    objects."""
     is_of_objects = value.dtype.kind == "O"
     data = list(value.ravel()) if is_of_objects else value.tobytes()
     name = value.dtype.str if is_of_objects else _written_type(value.dtype)
-    writer.items((name, tuple(value.shape), data), depth)
+    kind = type(value).__name__
+    writer.items((name, kind if kind in _RECORDS else tuple(value.shape), data), depth)
 
 
 def array_state(value):
@@ -333,6 +338,8 @@ def _array(parts):
     numpy = __import__("numpy")
     name, shape, data = parts
     dtype = _read_type(name)
+    if type(shape) is str and shape in _RECORDS:
+        return _record(dtype, shape, data)
     if type(shape) is not tuple or len(shape) > 32 or any(type(size) is not int or size < 0 for size in shape):
         raise ValueError("a shape that cannot be")
     if dtype.kind == "O":
@@ -347,6 +354,14 @@ def _array(parts):
     if not dtype.itemsize:  # of empty texts
         return numpy.zeros(shape, dtype)
     return numpy.frombuffer(bytearray(data), dtype=dtype).reshape(shape)
+
+
+def _record(dtype, kind, data):
+    # type: (Any, str, Any) -> Any
+    numpy = __import__("numpy")
+    if dtype.names is None or type(data) is not bytes or len(data) != dtype.itemsize or not data:
+        raise ValueError("a record that cannot be")
+    return numpy.frombuffer(bytearray(data), dtype=numpy.dtype((getattr(numpy, kind), dtype)))[0]
 
 
 def read_array(reader, depth):
@@ -364,6 +379,10 @@ def refill_array(reader, value):
     made = _array([reader.value(1) for _ in range(3)])
     if made.size != value.size or made.dtype != value.dtype:
         raise ValueError("an array of another size or type than before")
+    if type(value).__name__ in _RECORDS:
+        for name in made.dtype.names:
+            value[name] = made[name]
+        return value
     if made.shape != value.shape:
         value.shape = made.shape
     value[...] = made
