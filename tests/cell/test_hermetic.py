@@ -36,6 +36,8 @@ HERMETIC = {
     "format_map": "def f(x): return '{a}'.format_map({'a': x})",
     "format of one of two texts": "def f(x): return ('{}' if x else '{0}').format(f)",
     "format of one of many texts": "def f(x): return ['{}', ('{0:{1}}', '')[x]][len(x)].format(f, x)",
+    "format of a variable whose name says more": "count = '{count}'\ncount.format(count=[].count('count'))",
+    "format of a global variable": "def f(x):\n global t\n t = u = '{}'\n x[0] = '{}'\n return t.format(x)",
     "format of variables": "u = '{}'\ndef f(x):\n t = '{0}{1}'\n if x: t = '{}'\n return t.format(x) + u.format(t)",
     "comprehensions": "def f(x): return {a: [b for b in range(a)] for a in range(x)}, {c for c in 'abc'}",
     "pure modules": "import math\nfrom string import digits as d\ndef f(x):\n import bisect, itertools as i\n"
@@ -288,7 +290,7 @@ GIVEN = [  # a program that formats what it is given, and calls on it
     ("def f(t): return t.format(1)\ndel f", ["f('{}')"], False),
     ("def f(t): return t.format(1)\ndef f(u): return u", ["f('{}')"], False),
     ("def f(t): return t.format(1)\nf = 1", ["f('{}')"], False),
-    ("def g(f): return f\n@g\ndef f(t): return t.format(1)", ["f('{}')"], False),
+    ("def g(h): return h\n@g\ndef f(t): return t.format(1)", ["f('{}')"], False),
     ("def f(t):\n t += x\n return t.format(1)", ["f('{}')"], False),
     ("def f(t, x):\n for t in x: t.format(1)", ["f('{}', [1])"], False),
     ("def f(t, x):\n t = x[0]\n return t.format(1)", ["f('{}', [1])"], False),

@@ -86,7 +86,7 @@ TESTS = {
     "cruxcell/analysis/annotations.py": ["cell/test_hermetic.py", "cell/test_hermetic_streams.py"],
     "cruxcell/analysis/compiled.py": ["cell/test_compiled.py"],
     "cruxcell/analysis/series.py": ["cell/test_series_split.py", "daemon/test_series.py"],
-    "cruxcell/analysis/formats.py": ["cell/test_hermetic.py"],
+    "cruxcell/analysis/formats.py": ["cell/test_hermetic.py -k 'not interpreter and not helper'"],
     "cruxcell/analysis/hermetic.py": [
         "cell/test_hermetic.py", "cell/test_unknown.py", "cell/test_hermetic_streams.py", "cell/test_rules_of_code.py",
     ],

@@ -111,9 +111,9 @@ def _plain_names(nodes, of_calls):
 
 def _assigned(node):
     # type: (Any) -> str
-    """The variable that this assigns a plain text to; "" if it is anything else."""
-    is_one = len(node.targets) == 1 and isinstance(node.targets[0], _ast.Name)
-    return node.targets[0].id if is_one and _is_plain_text(node.value, frozenset()) else ""
+    """The first variable that this assigns a plain text to; "" if it is anything else."""
+    target = node.targets[0]
+    return target.id if isinstance(target, _ast.Name) and _is_plain_text(node.value, frozenset()) else ""
 
 
 def _given(function):
@@ -127,8 +127,8 @@ def _given(function):
 
 def _loaded_and_bound(nodes):
     # type: (Sequence[Any]) -> tuple[set[str], dict[str, int]]
-    """(variables that are looked up, how often each name stands anywhere else). All that a node says in words counts,
-    unless it is known to bind nothing, so that no way to bind a name is missed."""
+    """(variables that are looked up, how often each name stands anywhere else). The word that a node says counts unless
+    it is known to bind nothing, so that no way to bind a name is missed. To be global binds nothing."""
     loaded = set()  # type: set[str]
     bound = {}  # type: dict[str, int]
     for node in nodes:
@@ -136,8 +136,7 @@ def _loaded_and_bound(nodes):
             loaded.add(node.id)
         elif not isinstance(node, (_ast.Attribute, _ast.Constant, _ast.keyword)):
             for field in node._fields:
-                value = getattr(node, field, None)
-                for word in value if type(value) is list else [value]:
-                    if type(word) is str:
-                        bound[word] = bound.get(word, 0) + 1
+                word = getattr(node, field, None)
+                if type(word) is str:
+                    bound[word] = bound.get(word, 0) + 1
     return loaded, bound
