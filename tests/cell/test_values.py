@@ -9,7 +9,7 @@ from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from fractions import Fraction
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from uuid import UUID
 
 import pytest
@@ -368,7 +368,8 @@ def test_no_member_is_asked_for_its_hash_again():
 
 
 def test_a_dict_that_equals_its_like_in_another_way_is_noted():
-    for value in (OrderedDict([(1, 2), (3, 4)]), [{0: OrderedDict({1: 2})}], {1: Counter("ab")}.items()):
+    beside = [OrderedDict(a=1), Fraction(1, 2)]
+    for value in (OrderedDict([(1, 2), (3, 4)]), [{0: OrderedDict({1: 2})}], {1: Counter("ab")}.items(), beside):
         run = canonical.Canon(BUDGET)
         run.bytes(value)
         assert run.has_likes
@@ -385,6 +386,43 @@ def test_what_counts_beside_its_like():
     # In the order in which they are written, whatever order they are in.
     for value in ({2: {}, 1: second}, {1: second, 2: {}}, {2: {}, 1: second}.items()):
         assert canonical.relation(value, BUDGET)[1].endswith(b"o1,0:;")
+    # What is 0 in another dict counts.
+    zero = canon("a").hex().encode()
+    assert canonical.relation(OrderedDict(x={"a": 0}), BUDGET) == (canon({"x": {}}), b"o0:;:" + zero)
+
+
+def test_up_to_python_3_9_two_counters_are_equal_as_dicts_are(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(canonical, "sys", SimpleNamespace(modules=sys.modules, version_info=(3, 9)))
+    run = canonical.Canon(BUDGET)
+    run.bytes([Counter("a"), OrderedDict()])
+    assert (run.like_of(Counter), run.like_of(OrderedDict)) == (b"", b"o")
+
+
+class LikeOrdered(type):
+    """The class of classes that say they are OrderedDict."""
+
+    def __eq__(cls, other):
+        raise SystemExit("code of the candidate ran")
+
+    def __hash__(cls):
+        return hash(OrderedDict)
+
+
+def test_no_class_of_its_own_kind_says_which_dict_it_is_like():
+    says_so = {"__module__": "collections"}
+    run = canonical.Canon(BUDGET)
+    assert run.bytes(LikeOrdered("OrderedDict", (dict,), says_so)(a=1)) == canon({"a": 1})
+    assert not run.has_likes
+    with pytest.raises(NotPlain):
+        canon(LikeOrdered("OrderedDict", (dict,), {**says_so, "__eq__": dict.__eq__, "__hash__": None})(a=1))
+
+
+def test_a_class_that_is_given_an_equality_later_is_not_plain():
+    kind = type("Number", (int,), {})
+    assert canon(kind(1)) == canon(1)
+    kind.__eq__ = lambda self, other: True  # type: ignore[assignment,method-assign]
+    with pytest.raises(NotPlain):
+        canon(kind(1))
 
 
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="there two Counters are equal as dicts are")

@@ -289,6 +289,18 @@ def test_work_whose_verdicts_nobody_reads_is_put_aside_until_somebody_does():
     assert queue.checks == 0
 
 
+def test_who_passes_by_needs_another_zygote_and_has_room_for_its_verdicts():
+    queue, other, third = FairQueue(), ZygoteKey("other", False, "0"), ZygoteKey("third", False, "0")
+    jobs = [job() for _ in range(5)]
+    for one, key in zip(jobs, [KEY, KEY, other, third, other]):
+        one.key = key
+        queue.put(one)
+    jobs[2].outlet, jobs[4].outlet = Full(), Outlet()
+    assert queue.next_of(jobs[0], {KEY, other}) is jobs[4]
+    assert queue.next_of(jobs[0], {KEY, third}) is jobs[3]
+    assert queue.next_of(jobs[0], {KEY}) is None
+
+
 def test_work_that_was_put_aside_can_be_called_off():
     queue = FairQueue()
     jobs = [job(), job()]

@@ -186,8 +186,8 @@ class FairQueue:
     def is_ahead(self, job: Job) -> bool:
         """Has its tenant lately used less than its share, beside others that have used more? It then waits for nobody
         who has used more: see `Fleet.has_room_for` and the priority of its workers."""
-        now, present = time.monotonic(), self.present
-        return present > 1 and self._queues[job.tenant].used.at(now) * present < _LESS * self._used.at(now)
+        now = time.monotonic()
+        return self._queues[job.tenant].used.at(now) * self.present < _LESS * self._used.at(now)
 
     def take_more(self, head: Job, goes_along: Callable[[Job], bool]) -> list[Job]:
         """Hand out jobs that are to go with `head`, which was taken: of its tenant and priority, in their order."""
