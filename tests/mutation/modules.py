@@ -22,6 +22,7 @@ _CALLS, _JUDGING = "daemon/test_calls.py", "daemon/test_judging.py"
 _AGAIN, _FLEET = "daemon/test_calls_again.py", "daemon/test_fleet.py"
 _PLACING, _STALLS = "daemon/test_scheduling.py", "daemon/test_stalls.py"
 _HANDING = "daemon/test_handing_out.py"
+_SLOTS = "daemon/test_slots.py -k 'gets_one or ahead'"
 _SCRIPTS = "daemon/test_scripts_judged.py"
 _WORKERS = "daemon/test_workers_used.py"
 _AUDIT = "daemon/test_audit.py -k 'not verdicts and not never_differ'"
@@ -71,7 +72,8 @@ TESTS = {
         "daemon/test_accounting_of_workers.py",
     ],
     "cruxboxd/scheduling/fleet.py": [
-        _PLACING, _FLEET, _STALLS, _HANDING, "daemon/test_memory_share.py", "daemon/test_accounting_of_workers.py",
+        _SLOTS, _PLACING, _FLEET, _STALLS, _HANDING, "daemon/test_memory_share.py",
+        "daemon/test_accounting_of_workers.py",
     ],
     "cruxboxd/scheduling/slow_share.py": ["daemon/test_fair_queue.py"],
     "cruxboxd/scheduling/starvation.py": [_PLACING, _FLEET, "daemon/test_hang_ups.py"],
