@@ -29,11 +29,10 @@ _CONTAINERS = (dict, list, set, tuple)
 _OURS = ("cruxcell", "encodings", "codecs")
 _SIGNALS = (2, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27)
 # Functions of the interpreter's modules that answer with a setting: (place, module, names). What state.c can read by
-# itself (the recursion limit, trace and profile functions) is not asked for.
+# itself (the recursion limit; functions that trace, profile, or are told of generators) is not asked for.
 _SETTINGS = (
     ("limits", "sys", ("get_int_max_str_digits",)),
-    ("sys", "sys", ("getswitchinterval", "getdlopenflags", "get_coroutine_origin_tracking_depth")),
-    ("hooks", "sys", ("get_asyncgen_hooks",)),
+    ("sys", "sys", ("getswitchinterval", "getdlopenflags")),
     ("gc", "gc", ("isenabled", "get_threshold", "get_debug")),
     ("hooks", "atexit", ("_ncallbacks",)),
     ("module", "_abc", ("get_cache_token",)),  # grows with each registration; the first makes a set that is not listed
@@ -66,9 +65,9 @@ def entries():
     for kind in _types():
         place = "harness" if str(getattr(kind, "__module__", "")).startswith("cruxcell") else "type"
         found.add(place, kind)
-        space = type.__dict__["__dict__"].__get__(kind)
+        space = _space_of(kind)
         found.add_contents(place, space)
-        found.leave_out(*gc.get_referents(space))  # the dict behind it is compared with its class
+        found.leave_out(_dict_behind(space))  # the dict behind it is compared with its class
         registrations = space.get("_abc_impl")  # their sets are made when they are first needed
         if type(registrations).__name__ == "_abc_data":
             found.entries.append((_PLACE["module"], registrations, type(registrations).__basicsize__))
@@ -87,9 +86,8 @@ def of_context(context):
     for name in names:
         found.append((harness, getattr, (context, name)))
     for stream in (context.stdout, context.stderr):
-        found.append((harness, getattr, (stream, "__dict__")))
-        found += [(harness, getattr, (stream, name)) for name in ("_overflow", "_limit")]
-        found.append((harness, len, (vars(stream),)))
+        found += [(harness, getattr, (stream, name)) for name in ("__dict__", "_overflow", "_limit")]
+        found.append((harness, vars(stream)))  # what a program gives it
     return found
 
 
@@ -98,13 +96,28 @@ def in_order(entries):
     """The harness's own first, and each by its address: to look at neighbours one after the other takes half the time
     where nothing is in the processor's caches, as in a worker that has just begun."""
     harness = _PLACE["harness"]
-    return sorted(entries, key=lambda entry: (entry[0] != harness, id(entry[2][0] if _is_of(entry) else entry[1])))
+    return sorted(entries, key=lambda entry: (entry[0] != harness, id(_looked_at(entry))))
 
 
-def _is_of(entry):
-    # type: (tuple[Any, ...]) -> bool
-    """Is this a question about an object?"""
-    return entry[1] is getattr
+def _looked_at(entry):
+    # type: (tuple[Any, ...]) -> object
+    """The object whose memory is compared: where a question is about one, that; of a class, its dict."""
+    if entry[1] is getattr:
+        return entry[2][0]
+    if isinstance(entry[1], type):
+        return _dict_behind(_space_of(entry[1]))
+    return entry[1]
+
+
+def _space_of(kind):
+    # type: (type) -> Any
+    """A view of the dict of a class."""
+    return type.__dict__["__dict__"].__get__(kind)
+
+
+def _dict_behind(space):
+    # type: (object) -> object
+    return gc.get_referents(space)[0]
 
 
 def _freeze_path_caches():

@@ -43,7 +43,7 @@ PROGRAMS = {
     "flags": Leaves("sys", "import sys; sys.flags = None"),
     "bytecode": Leaves("sys", "import sys; sys.dont_write_bytecode = not sys.dont_write_bytecode"),
     "the switch interval": Leaves("sys", "import sys; sys.setswitchinterval(1.0)"),
-    "coroutine origins": Leaves("sys", "import sys; sys.set_coroutine_origin_tracking_depth(3)"),
+    "coroutine origins": Leaves("hooks", "import sys; sys.set_coroutine_origin_tracking_depth(3)"),
     "the recursion limit": Leaves("limits", "import sys; sys.setrecursionlimit(5000)"),
     "the digits of a number": Leaves(
         "limits", "import sys; sys.set_int_max_str_digits(0)", "hasattr(sys, 'set_int_max_str_digits')"
@@ -162,6 +162,14 @@ PROGRAMS = {
     "a blocked signal": Leaves("signals", "import _signal; _signal.pthread_sigmask(0, [10])"),
     "a table of a library": Leaves("module", "import copy; copy._deepcopy_dispatch.clear()", "'copy' in sys.modules"),
     "a class registered where none was": Leaves("module", "import os; os._Environ.register(dict)"),
+    "the flags of a class that is registered": Leaves(
+        "module", "import os, _collections_abc as c; c.Sequence.register(os._Environ)"
+    ),
+    "the flags of a class by its own mark, and all else back": Leaves(
+        "type",
+        "import os, _abc; C = os._Environ; x = C._abc_impl; C.__abc_tpflags__ = 1 << 5; _abc._abc_init(C)\n"
+        "C._abc_impl = x",
+    ),
     "what a class without registrations answers": Leaves(
         "module",
         "import os\nclass M(type(os.PathLike)):\n    def __subclasscheck__(self, other): return True\n"

@@ -11,6 +11,9 @@ class Capture:
     It stands in for sys.stdout and sys.stderr while a call is evaluated; file descriptors 1 and 2 are /dev/null.
     """
 
+    # Where the seal looks at them; the rest is what programs may give a stream.
+    __slots__ = ("__dict__", "__weakref__", "_limit", "_overflow", "_parts", "_room")
+
     encoding, errors, newlines, closed, mode, name = "utf-8", "surrogateescape", None, False, "w", "<captured>"
 
     def __init__(self, overflow):

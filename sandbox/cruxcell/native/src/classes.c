@@ -1,27 +1,22 @@
-/* What the seal between checks compares of classes, and of objects of which only the class is compared.
+/* What the seal between checks compares of classes beside their dicts, and of objects of which only the class is compared.
  *
  * Most of a class changes only by an assignment of which the audit hook hears (`C.__bases__ = ...`, `x.__class__ = C`): on
- * all versions, and not to be undone, as nothing that was heard is forgotten. So after each check only the version tag of
- * its dict and its flags are looked at, which takes two cache lines for each class and not five.
+ * all versions, and not to be undone, as nothing that was heard is forgotten. Its dict stands in the list of dicts
+ * (watch.c). Its flags change in three ways. Assigned bases are heard. `C.__abstractmethods__ = ...` and `_abc._abc_init`
+ * write to its dict, and the version tag of a class's dict may not change at all. `Sequence.register` makes the number
+ * greater that `_abc.get_cache_token` gives, which is asked after each check. So flags are looked at only where dicts have
+ * no tags.
  */
 #include "watch.h"
 
 #include <string.h>
 
-/* A class: what is looked at after every check. */
+/* A class. All but its flags is looked at where the audit hook heard something, to name what it was. */
 struct type_watch {
-    PyTypeObject *type;
-    PyObject *dict;
-    uint64_t tag;
+    PyTypeObject *type, *metatype;
+    PyObject *dict, *mro, *bases, *name, *qualname;
     unsigned long flags;
     unsigned char place;
-};
-
-/* The rest of it, at the same place: looked at where the audit hook heard something, to name what it was. */
-struct type_facts {
-    PyTypeObject *metatype;
-    PyObject *mro, *bases, *name, *qualname;
-    uint64_t hash;
 };
 
 /* An object of which only the class is compared, as a module: where something was heard, too. */
@@ -32,48 +27,31 @@ struct bare_watch {
 };
 
 TABLE(type_watch, types);
-TABLE(type_facts, facts);
 TABLE(bare_watch, bare);
 
 static void
 arm(size_t at)
 {
     struct type_watch *watch = &types[at];
-    struct type_facts *class = &facts[at];
     PyHeapTypeObject *heap = (PyHeapTypeObject *)watch->type;
 
-    watch->dict = watch->type->tp_dict;
     watch->flags = flags_of(watch->type);
-    watch->tag = tag_of(watch->dict);
-    class->mro = watch->type->tp_mro;
-    class->bases = watch->type->tp_bases;
-    class->metatype = Py_TYPE(watch->type);
-    class->name = heap->ht_name;
-    class->qualname = heap->ht_qualname;
-    Py_XINCREF(class->mro);
-    Py_XINCREF(class->bases);
-    Py_INCREF(class->name);
-    Py_INCREF(class->qualname);
-#if !HAS_TAGS
-    class->hash = hash_dict(watch->dict, 1);
-#endif
-}
-
-static int
-add_facts(void)
-{
-    ADD(facts);
-    facts_count++;
-    return 0;
+    watch->dict = watch->type->tp_dict;
+    watch->mro = watch->type->tp_mro;
+    watch->bases = watch->type->tp_bases;
+    watch->metatype = Py_TYPE(watch->type);
+    watch->name = heap->ht_name;
+    watch->qualname = heap->ht_qualname;
+    Py_XINCREF(watch->mro);
+    Py_XINCREF(watch->bases);
+    Py_INCREF(watch->name);
+    Py_INCREF(watch->qualname);
 }
 
 int
 classes_add(PyTypeObject *type, long place)
 {
     ADD(types);
-    if (add_facts() < 0) {
-        return -1;
-    }
     Py_INCREF(type);
     types[types_count].type = type;
     types[types_count].place = (unsigned char)place;
@@ -92,26 +70,14 @@ classes_add_bare(PyObject *object, long place)
     return 0;
 }
 
-/* As for fixed types: one that was changed and changed back differs. */
-static inline int
+static int
 type_differs(const struct type_watch *watch)
 {
-#if HAS_TAGS
-    return flags_of(watch->type) != watch->flags || tag_of(watch->dict) != watch->tag;
-#else
-    return flags_of(watch->type) != watch->flags || hash_dict(watch->dict, 0) != facts[watch - types].hash;
-#endif
-}
-
-static int
-rest_differs(size_t at)
-{
-    PyTypeObject *type = types[at].type;
+    PyTypeObject *type = watch->type;
     PyHeapTypeObject *heap = (PyHeapTypeObject *)type;
-    const struct type_facts *class = &facts[at];
 
-    return type->tp_dict != types[at].dict || type->tp_mro != class->mro || type->tp_bases != class->bases ||
-           Py_TYPE(type) != class->metatype || heap->ht_name != class->name || heap->ht_qualname != class->qualname;
+    return type->tp_dict != watch->dict || type->tp_mro != watch->mro || type->tp_bases != watch->bases ||
+           Py_TYPE(type) != watch->metatype || heap->ht_name != watch->name || heap->ht_qualname != watch->qualname;
 }
 
 /* What the audit hook hears of, too: a bit for each place that differs. */
@@ -122,7 +88,7 @@ heard_differs(void)
     size_t i;
 
     for (i = 0; i < types_count; i++) {
-        found |= (uint64_t)rest_differs(i) << types[i].place;
+        found |= (uint64_t)type_differs(&types[i]) << types[i].place;
     }
     for (i = 0; i < bare_count; i++) {
         found |= (uint64_t)(Py_TYPE(bare[i].object) != bare[i].type) << bare[i].place;
@@ -130,26 +96,17 @@ heard_differs(void)
     return found;
 }
 
-/* As in watch.c: ahead of what is looked at. */
-static inline void
-fetch_type(size_t at)
-{
-    if (at + AHEAD < types_count) {
-        FETCH(types[at + AHEAD].type->tp_flags);
-        FETCH(((PyDictObject *)types[at + AHEAD].dict)->ma_used);
-    }
-}
-
 uint64_t
 classes_differ(int heard)
 {
     uint64_t found = heard ? heard_differs() : 0;
+#if !HAS_TAGS
     size_t i;
 
     for (i = 0; i < types_count; i++) {
-        fetch_type(i);
-        found |= (uint64_t)type_differs(&types[i]) << types[i].place;
+        found |= (uint64_t)(flags_of(types[i].type) != types[i].flags) << types[i].place;
     }
+#endif
     return found;
 }
 
@@ -158,12 +115,11 @@ classes_differ(int heard)
 void
 classes_arm(void)
 {
+#if !HAS_TAGS
     size_t i;
 
     for (i = 0; i < types_count; i++) {
-        fetch_type(i);
-        if (type_differs(&types[i])) {
-            arm(i);
-        }
+        types[i].flags = flags_of(types[i].type);
     }
+#endif
 }

@@ -10,18 +10,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST, SET, MEMORY }; /* what is compared of an object beside its type */
+enum { LIST, SET, MEMORY }; /* what is compared of an object; its type changes only where the audit hook hears of it */
 
-static void
-look_at_type(struct object_watch *watch)
+/* Copies stand one behind the other, in the order in which they are compared. */
+#define MOST_AT_ONCE ((size_t)1 << 14)
+static char *free_room;
+static size_t free_bytes;
+
+/* Room for a copy, which is never given back; NULL without memory. */
+static char *
+claim(size_t size)
 {
-    PyObject *object = watch->object;
+    char *room;
 
-    watch->type = Py_TYPE(object);
-    watch->kind = watch->own > 0 ? MEMORY : PyList_Check(object) ? LIST : SET;
+    if (size > free_bytes) {
+        free_bytes = size > MOST_AT_ONCE ? size : MOST_AT_ONCE;
+        free_room = free_bytes > UINT32_MAX ? NULL : malloc(free_bytes);
+        if (free_room == NULL) {
+            free_bytes = 0;
+            PyErr_NoMemory();
+            return NULL;
+        }
+    }
+    room = free_room;
+    free_room += size;
+    free_bytes -= size;
+    return room;
 }
 
-/* The memory that is compared now; its type is the one that was looked at. */
+/* The memory that is compared now. */
 static inline const char *
 memory_of(const struct object_watch *watch, size_t *size)
 {
@@ -35,7 +52,7 @@ memory_of(const struct object_watch *watch, size_t *size)
         *size = (size_t)(((PySetObject *)object)->mask + 1) * sizeof(setentry);
         return (const char *)((PySetObject *)object)->table;
     default:
-        *size = watch->own - sizeof(PyObject);
+        *size = watch->size;
         return (const char *)object + sizeof(PyObject);
     }
 }
@@ -64,41 +81,50 @@ object_differs(const struct object_watch *watch)
     const char *memory;
     size_t size;
 
-    if (Py_TYPE(watch->object) != watch->type) {
-        return 1;
-    }
     memory = memory_of(watch, &size);
     return size != watch->size || (size > 0 && memcmp(memory, watch->copy, size) != 0);
+}
+
+/* Copy the memory, and keep alive what is in it. What was kept before stays: letting go of it could run code. */
+static int
+take(struct object_watch *watch)
+{
+    size_t size;
+    const char *memory = memory_of(watch, &size);
+
+    if (size > watch->room) {
+        size_t room = watch->room == 0 ? size : 2 * size; /* it grows */
+        char *copy = claim(room);
+        if (copy == NULL) {
+            return -1;
+        }
+        watch->copy = copy;
+        watch->room = (uint32_t)room;
+    }
+    if (size > 0) {
+        memcpy(watch->copy, memory, size);
+    }
+    watch->size = (uint32_t)size;
+    if (watch->kind != MEMORY) {
+        keep(watch->object);
+    }
+    return 0;
+}
+
+int
+object_begin(struct object_watch *watch, PyObject *object, size_t size)
+{
+    Py_INCREF(object);
+    watch->object = object;
+    watch->kind = size > 0 ? MEMORY : PyList_Check(object) ? LIST : SET;
+    watch->size = size > 0 ? (uint32_t)(size - sizeof(PyObject)) : 0;
+    return take(watch);
 }
 
 int
 object_arm(struct object_watch *watch)
 {
-    const char *memory;
-    char *before = watch->copy;
-    size_t size;
-
-    if (watch->type == NULL) {
-        look_at_type(watch);
-    }
-    if (!object_differs(watch)) {
-        return 0; /* and writes nothing: each page it writes to has to be copied */
-    }
-    look_at_type(watch);
-    memory = memory_of(watch, &size);
-    watch->copy = malloc(size + 1);
-    if (watch->copy == NULL) {
-        watch->copy = before;
-        PyErr_NoMemory();
-        return -1;
-    }
-    watch->size = size;
-    memcpy(watch->copy, size > 0 ? memory : "", size);
-    if (watch->own == 0) {
-        keep(watch->object); /* and what was kept before stays: letting go of it could run code */
-    }
-    free(before);
-    return 0;
+    return object_differs(watch) ? take(watch) : 0; /* each page that is written to has to be copied */
 }
 
 /* Only what compares without anybody's code is looked into. */

@@ -30,7 +30,7 @@ static PyObject *frames[MOST_FRAMES]; /* the code of each frame below the loop; 
 static int frame_count;
 static int recursion_limit;
 static int is_held; /* by the filter: descriptors and signals */
-static uint64_t locale_hash, context_hash, descriptors_hash, blocked_hash;
+static uint64_t locale_hash, context_hash, hooks_hash, descriptors_hash, blocked_hash;
 
 /* The code of the frames on the stack, the innermost first. */
 static int
@@ -119,6 +119,15 @@ hash_context(void)
     return hash;
 }
 
+/* What is told of generators and coroutines that begin. */
+static uint64_t
+hash_hooks(const PyThreadState *thread)
+{
+    uint64_t hooks = mix((uintptr_t)thread->async_gen_firstiter, (uintptr_t)thread->async_gen_finalizer);
+
+    return mix(hooks, (uint64_t)thread->coroutine_origin_tracking_depth);
+}
+
 static int
 has_company(void)
 {
@@ -178,6 +187,7 @@ state_arm(void)
     recursion_limit = Py_GetRecursionLimit();
     locale_hash = hash_locale();
     context_hash = hash_context();
+    hooks_hash = hash_hooks(PyThreadState_Get());
     if (!is_held) {
         descriptors_hash = hash_descriptors();
         blocked_hash = hash_blocked();
@@ -194,7 +204,7 @@ state_differs(void)
     if (walk_frames(now) != frame_count || memcmp(now, frames, sizeof now[0] * (size_t)frame_count) != 0) {
         found |= 1ULL << PLACE_FRAMES;
     }
-    if (thread->c_tracefunc != NULL || thread->c_profilefunc != NULL) {
+    if (thread->c_tracefunc != NULL || thread->c_profilefunc != NULL || hash_hooks(thread) != hooks_hash) {
         found |= 1ULL << PLACE_HOOKS;
     }
     if (Py_GetRecursionLimit() != recursion_limit) {

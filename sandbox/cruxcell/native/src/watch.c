@@ -20,8 +20,8 @@ struct dict_watch {
     uint64_t tag;
 };
 
-/* `is_fixed`: the dict of a type that Python code cannot change. It must not even have been changed back: the interpreter
- * may remember what it found meanwhile. */
+/* `is_fixed`: the dict of a class. It must not even have been changed back: the interpreter may remember what it found
+ * meanwhile, and the flags of the class may be others (classes.c). */
 struct dict_facts {
     uint64_t hash;
     unsigned char place, is_fixed;
@@ -66,7 +66,7 @@ add_dict(PyObject *dict, int fixed, long place)
     Py_INCREF(dict);
     dicts[at].dict = dict;
     arm_dict(at);
-    if (place == PLACE_HARNESS) {
+    if (place == PLACE_HARNESS && !fixed) {
         SWAP(struct dict_watch, dicts[at], dicts[own_dicts]);
         SWAP(struct dict_facts, facts[at], facts[own_dicts]);
         own_dicts++;
@@ -78,13 +78,10 @@ static int
 add_object(PyObject *object, Py_ssize_t size, long place)
 {
     ADD(objects);
-    objects[objects_count].object = object;
-    objects[objects_count].own = (size_t)size;
     objects[objects_count].place = (unsigned char)place;
-    if (object_arm(&objects[objects_count]) < 0) {
+    if (object_begin(&objects[objects_count], object, (size_t)size) < 0 || classes_add_bare(object, place) < 0) {
         return -1;
     }
-    Py_INCREF(object);
     if (place == PLACE_HARNESS) {
         SWAP(struct object_watch, objects[objects_count], objects[own_objects]);
         own_objects++;
@@ -157,8 +154,8 @@ add(PyObject *entry)
     }
     if (PyType_Check(object)) {
         PyObject *dict = dict_of((PyTypeObject *)object);
-        if (!is_fixed((PyTypeObject *)object)) {
-            return classes_add((PyTypeObject *)object, place);
+        if (!is_fixed((PyTypeObject *)object) && classes_add((PyTypeObject *)object, place) < 0) {
+            return -1;
         }
         return dict == NULL ? 0 : add_dict(dict, 1, place);
     }

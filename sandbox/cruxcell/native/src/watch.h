@@ -64,13 +64,11 @@ mix(uint64_t hash, uint64_t word)
 uint64_t hash_bytes(const char *data, size_t size);
 uint64_t hash_dict(PyObject *dict, int keep);
 
-/* The type of an object, and a copy of its memory: of a list or a set its table, of others the `own` bytes that they were
- * said to have (0: none). */
+/* A copy of an object's memory: of a list or a set its table, of others the bytes that they were said to have. */
 struct object_watch {
     PyObject *object;
-    PyTypeObject *type;
     char *copy;
-    size_t size, own;
+    uint32_t size, room;
     unsigned char place, kind;
 };
 
@@ -80,7 +78,9 @@ struct pointer_watch {
     unsigned char place;
 };
 
-/* Take the snapshot anew; -1 without memory. What it points to is kept alive, as above. */
+/* Watch an object; `size`: the bytes of its memory that are compared, 0 for a list or a set. Take the snapshot anew. -1
+ * without memory. What it points to is kept alive, as above. */
+int object_begin(struct object_watch *watch, PyObject *object, size_t size);
 int object_arm(struct object_watch *watch);
 int object_differs(const struct object_watch *watch);
 void pointer_arm(struct pointer_watch *watch);
