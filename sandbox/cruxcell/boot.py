@@ -78,6 +78,7 @@ def _prepare(setup, control):
     baseline = rlimits.address_space()
     layers = confine.confine_zygote(helper, _settings(setup))
     _fit_the_file_tree(setup)
+    _forget_its_folders()
     watched = seal.entries() if helper.SEALS else []
     unknown.learn([entry[1] for entry in watched])
     _forget_the_harness()
@@ -277,15 +278,20 @@ def _read_imports_without_stat():
     external._os = posix
 
 
+def _forget_its_folders():
+    # type: () -> None
+    """Where the harness was found. Nothing of it is imported from now on."""
+    folder = os.path.dirname(__file__)
+    for name in [name for name in sys.path_importer_cache if name.startswith(folder)]:
+        del sys.path_importer_cache[name]
+
+
 def _forget_the_harness():
     # type: () -> None
     """Nothing of the harness can be found through the module table, an import, or what the import system remembers."""
     own_names.are_given()
     for name in [name for name in sys.modules if name.partition(".")[0] == "cruxcell"]:
         del sys.modules[name]
-    folder = os.path.dirname(__file__)
-    for name in [name for name in sys.path_importer_cache if name.startswith(folder)]:
-        del sys.path_importer_cache[name]
     sys.argv[:] = [""]
     main = vars(sys.modules["__main__"])
     main.clear()

@@ -10,6 +10,7 @@ import fcntl
 import os
 import sys
 
+from cruxcell.analysis import bytecode
 from cruxcell.analysis.compiled import told
 from cruxcell.analysis.parsing import CHECK, compile_text
 from cruxcell.jobs import programs
@@ -78,6 +79,7 @@ def rehearse(helper):
         sys.__stdin__, sys.__stdout__, sys.__stderr__ = own  # type: ignore[misc]
         sys.modules["__main__"] = main  # a script's module took its place
         sys.modules.pop("__candidate__", None)
+        bytecode.forget()
         stage.close()
 
 

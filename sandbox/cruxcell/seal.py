@@ -122,8 +122,10 @@ def _dict_behind(space):
 
 def _freeze_path_caches():
     # type: () -> None
-    """What the import system knows of folders, as sets that cannot change: those need not be compared."""
+    """What the import system knows of folders, as sets and tuples that cannot change: those need not be compared."""
     for finder in list(sys.path_importer_cache.values()):
+        if type(getattr(finder, "_loaders", None)) is list:
+            finder._loaders = tuple(finder._loaders)  # type: ignore[union-attr]
         for name in ("_path_cache", "_relaxed_path_cache"):
             cache = getattr(finder, name, None)
             if type(cache) is set:
@@ -185,7 +187,11 @@ class _Found:
 
     def add_namespace(self, place, thing):
         # type: (str, object) -> None
-        """The dict that an object of a Python class keeps its attributes in, and that it is this one."""
+        """The dict that an object of a Python class keeps its attributes in, and that it is this one; or that it has
+        none yet, as most that have no attributes."""
+        if type(thing).__dictoffset__ > 0 and not any(type(held) is dict for held in gc.get_referents(thing)):
+            self.ask(place, getattr, thing, "__dict__")
+            return
         try:
             space = object.__getattribute__(thing, "__dict__")  # from 3.11 on not there before
         except AttributeError:

@@ -118,7 +118,7 @@ def _is_array(cls):
     return any(each is array for each in type.__dict__["__mro__"].__get__(cls))
 
 
-_NAMES = [*SPECIAL, *METHODS]
+_NAMES = (*SPECIAL, *METHODS)
 
 
 # ---- what the candidate may do to the test's objects -----------------------------------------------------------------
