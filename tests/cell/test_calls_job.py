@@ -43,6 +43,9 @@ class Helper:
     def plain_names(self, *_program: object) -> None:
         return None
 
+    def plain_call(self, *_call: object) -> bool:
+        return False
+
     def steps(self) -> int:
         return 1
 

@@ -324,6 +324,9 @@ class Sees:
     def plain_names(self, *_program: object) -> frozenset[str] | None:
         return self.found
 
+    def plain_call(self, *_call: object) -> bool:
+        return self.found is not None
+
 
 def _program(source: str) -> CodeType:
     return compile(source, "<program>", "exec", dont_inherit=True)
@@ -337,6 +340,16 @@ def test_what_the_helper_sees_to_be_harmless_nobody_else_is_asked_about():
         for seen in (frozenset("y"), None)
     ]
     assert found == [frozenset("y"), frozenset("x"), frozenset("y"), None]
+
+
+def test_of_calls_nobody_is_asked_about_what_the_helper_sees_to_be_harmless():
+    codes = [compile(call, "<call>", "eval", dont_inherit=True) for call in ("len([])", "exec('')")]
+    shares = [
+        hermetic_rule.may_share_by(Sees(seen), code, frozenset())  # type: ignore[arg-type]
+        for code in codes
+        for seen in (frozenset("y"), None)
+    ]
+    assert shares == [True, True, True, False]
 
 
 def test_the_helper_knows_no_operation_that_the_rule_does_not(monkeypatch: pytest.MonkeyPatch):
@@ -361,7 +374,9 @@ def test_an_interpreter_that_nobody_looked_at_shares_nothing(monkeypatch: pytest
     assert not hermetic("x = 1")
     program = _program("x = 1")
     assert hermetic_rule.names_bound_by(Sees(frozenset()), "x = 1", program) is None  # type: ignore[arg-type]
-    assert not may_share(compile("len('')", "<call>", "eval"), frozenset())
+    call = compile("len('')", "<call>", "eval")
+    assert not may_share(call, frozenset())
+    assert not hermetic_rule.may_share_by(Sees(frozenset()), call, frozenset())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -471,6 +486,34 @@ def test_what_the_helper_lets_pass_the_rule_lets_pass(python: Twin, tmp_path: Pa
     counts = python.ask(asked, str(path))
     assert sum(wrong for _, _, wrong in counts) == 0
     assert sum(passed for _, passed, _ in counts) > 100 < sum(asked - passed for asked, passed, _ in counts)
+
+
+ASK_ABOUT_CALLS = """
+NAMES = ["f", "exec", "open", "type", "len", "_", "__x", "g"]
+
+def ask(call):
+    try:
+        plain = compile(call, "<call>", "eval")
+    except SyntaxError:
+        return [0, 0, 0]
+    passed = []
+    for code in changed(plain):
+        for bound in frozenset(["f", "exec"]), frozenset():
+            found = k.plain_call(code, hermetic._PLAIN_CALLS, hermetic.SAFE_BUILTINS, hermetic._BUILTINS, bound)
+            passed.append((found, hermetic.may_share(code, bound)))
+    return [len(passed), sum(found for found, _ in passed), sum(found and not shares for found, shares in passed)]
+"""
+
+
+@pytest.mark.parametrize("python", [one for one, _ in pairs() if one.version in ((3, 8), (3, 11), (3, 13))], ids=str)
+def test_what_calls_the_helper_lets_pass_the_rule_lets_pass(python: Twin, tmp_path: Path):
+    path = tmp_path / "calls.json"
+    more = ["f()", "f", "f.x", "f(x)", "f(x for x in ())", "f(f'{1}')", "+f(1)", "len(f(1))", "f(1, *{2: (3,)}, k={4})"]
+    path.write_text(json.dumps([*[call for call, _ in CALLS], *more]))
+    asked = ASK.partition("def ask(")[0] + CHANGE.partition("NAMES =")[0] + ASK_ABOUT_CALLS
+    counts = python.ask(asked + ASK[ASK.index("with open(") :], str(path))
+    assert sum(wrong for _, _, wrong in counts) == 0
+    assert sum(passed for _, passed, _ in counts) > 20 < sum(asked - passed for asked, passed, _ in counts)
 
 
 @pytest.mark.data

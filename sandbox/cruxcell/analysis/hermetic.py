@@ -228,6 +228,16 @@ def may_share(call, bound):
     return name in SAFE_BUILTINS or (name in bound and name not in _BUILTINS)
 
 
+def may_share_by(helper, call, bound):
+    # type: (Helper, Any, frozenset[str]) -> bool
+    """As `may_share`, which decides whatever the helper does not see at once to be harmless."""
+    if _TRIED and helper.plain_call(call, _PLAIN_CALLS, SAFE_BUILTINS, _BUILTINS, bound):
+        return True
+    return may_share(call, bound)
+
+
+# For each operation: 1 if it is harmless in a call, 0 if the rule has to look at more than that.
+_PLAIN_CALLS = bytes([number in CALL_OPERATIONS and number != _INTRINSIC for number in range(256)])
 _CONSTANTS = (str, bytes, int, float, complex, tuple, frozenset, type(None), type(...))
 
 

@@ -5,7 +5,7 @@ import sys
 
 from cruxcell.analysis import bytecode
 from cruxcell.analysis.determinism import has_sets, is_seedless
-from cruxcell.analysis.hermetic import may_share, names_bound_by, names_bound_for
+from cruxcell.analysis.hermetic import may_share_by, names_bound_by, names_bound_for
 from cruxcell.analysis.operands import Inspector, call_findings, is_literal
 from cruxcell.analysis.parsing import PROGRAM, Invalid, classify_call, compile_text
 from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
@@ -121,7 +121,8 @@ def share(context, flags, bound, planned):
         return bool(flags & SHARE), planned
     if not flags & SHARE or bound is None:
         return False, planned
-    apart = [kind == messages.DIRECT and not may_share(code, bound) for kind, _, code in planned]
+    helper = context.helper
+    apart = [kind == messages.DIRECT and not may_share_by(helper, code, bound) for kind, _, code in planned]
     if True not in apart:
         return True, planned
     calls = sum(kind == messages.DIRECT for kind, _, _ in planned)

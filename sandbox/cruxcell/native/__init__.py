@@ -43,6 +43,15 @@ if TYPE_CHECKING:
             special: "frozenset[str]",
             /,
         ) -> "frozenset[str] | None": ...
+        def plain_call(
+            self,
+            code: "CodeType",
+            kinds: bytes,
+            safe: "frozenset[str]",
+            builtins: "dict[str, Any]",
+            bound: "frozenset[str]",
+            /,
+        ) -> bool: ...
         def report_value(  # noqa: PLR0917 - a wide call is a single one
             self,
             fd: int,

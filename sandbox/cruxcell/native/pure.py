@@ -168,6 +168,12 @@ def plain_names(code, kinds, flags, anywhere, attributes, builtins, special):  #
     """None: the rule looks at each program itself."""
 
 
+def plain_call(code, kinds, safe, builtins, bound):
+    # type: (CodeType, bytes, frozenset[str], dict[str, object], frozenset[str]) -> bool
+    """False: the rule looks at each call itself."""
+    return False
+
+
 def report_value(fd, index, steps, cpu_ns, wall_ns, value, budget, text_limit, stdout, stderr):  # noqa: PLR0917
     # type: (int, int, int, int, int, object, int, int, bytes, bytes) -> bool
     """False, and nothing written: the job's context does it."""

@@ -254,6 +254,7 @@ static PyMethodDef methods[] = {
     {"arm", cell_arm, METH_NOARGS, cell_arm_doc},
     {"seal", cell_seal, METH_VARARGS, cell_seal_doc},
     {"plain_names", cell_plain_names, METH_VARARGS, cell_plain_names_doc},
+    {"plain_call", cell_plain_call, METH_VARARGS, cell_plain_call_doc},
     {"report_value", cell_report_value, METH_VARARGS, cell_report_value_doc},
     {"end_as", cell_end_as, METH_O, cell_end_as_doc},
     {NULL, NULL, 0, NULL},

@@ -52,6 +52,7 @@ uint64_t watch_differs(int heard);
 int watch_rebase(void); /* as watch_arm, for what is the harness's own */
 
 PyObject *cell_plain_names(PyObject *module, PyObject *args);
+PyObject *cell_plain_call(PyObject *module, PyObject *args);
 PyObject *cell_run(PyObject *module, PyObject *args);
 PyObject *cell_evaluate(PyObject *module, PyObject *args);
 PyObject *cell_steps(PyObject *module, PyObject *none);
@@ -64,6 +65,7 @@ PyObject *cell_seal(PyObject *module, PyObject *args);
 PyObject *cell_report_value(PyObject *module, PyObject *args);
 PyObject *cell_end_as(PyObject *module, PyObject *child);
 extern const char cell_plain_names_doc[];
+extern const char cell_plain_call_doc[];
 extern const char cell_run_doc[];
 extern const char cell_evaluate_doc[];
 extern const char cell_steps_doc[];

@@ -1,7 +1,7 @@
-/* The rule over programs (analysis/hermetic.py), for programs of the plainest kind: no import, no `format`, no `type`, no
- * name that is harmless only at some places. Most are, and one pass here takes a tenth of the rule's time and writes to
- * none of the pages that the rule's own code is on. What this lets pass the rule lets pass, and says the same of it;
- * whatever is not plain is left to the rule.
+/* The rule over programs and calls (analysis/hermetic.py), for those of the plainest kind: no import, no `format`, no
+ * `type`, no name that is harmless only at some places. Most are, and one pass here takes a tenth of the rule's time and
+ * writes to none of the pages that the rule's own code is on. What this lets pass the rule lets pass, and says the same of
+ * it; whatever is not plain is left to the rule.
  */
 #include "native.h"
 
@@ -164,18 +164,44 @@ make_part_names(void)
     return 0;
 }
 
+static void
+drop_parts(PyObject **parts)
+{
+    int i;
+
+    for (i = 0; i < PARTS; i++) {
+        Py_XDECREF(parts[i]);
+    }
+}
+
+/* 1, or -1 with an exception set; both to be dropped. */
+static int
+take_parts(PyObject *code, PyObject **parts)
+{
+    int i;
+
+    memset(parts, 0, PARTS * sizeof *parts);
+    for (i = 0; i < PARTS; i++) {
+        parts[i] = PyObject_GetAttr(code, part_names[i]);
+        if (parts[i] == NULL) {
+            return -1;
+        }
+    }
+    return 1;
+}
+
 /* One code object and all that are nested in it. */
 static int
 look_through(const struct rule *rule, PyObject *code, PyObject *bound, int depth)
 {
     unsigned long flags = (unsigned long)((PyCodeObject *)code)->co_flags;
-    PyObject *parts[PARTS] = {NULL};
-    int i, plain = depth < MOST_NESTED && !(flags & ~rule->flags);
+    PyObject *parts[PARTS];
+    int plain;
 
-    for (i = 0; plain == 1 && i < PARTS; i++) {
-        parts[i] = PyObject_GetAttr(code, part_names[i]);
-        plain = parts[i] == NULL ? -1 : 1;
+    if (depth >= MOST_NESTED || flags & ~rule->flags) {
+        return 0;
     }
+    plain = take_parts(code, parts);
     if (plain == 1) {
         plain = names_are_plain(rule, parts[NAMES]);
     }
@@ -188,9 +214,7 @@ look_through(const struct rule *rule, PyObject *code, PyObject *bound, int depth
     if (plain == 1) {
         plain = constants_are_plain(rule, parts[CONSTANTS], bound, depth);
     }
-    for (i = 0; i < PARTS; i++) {
-        Py_XDECREF(parts[i]);
-    }
+    drop_parts(parts);
     return plain;
 }
 
@@ -231,4 +255,102 @@ cell_plain_names(PyObject *Py_UNUSED(module), PyObject *args)
     }
     Py_DECREF(bound);
     return names;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------- */
+
+static int
+is_empty(PyObject *names)
+{
+    return PyTuple_CheckExact(names) && PyTuple_GET_SIZE(names) == 0;
+}
+
+static int
+is_constant(PyObject *object)
+{
+    return object == Py_None || object == Py_Ellipsis || PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) ||
+           PyLong_CheckExact(object) || PyBool_Check(object) || PyFloat_CheckExact(object) ||
+           PyComplex_CheckExact(object) || PyTuple_CheckExact(object) || PyFrozenSet_CheckExact(object);
+}
+
+static int
+are_constants(PyObject *constants)
+{
+    Py_ssize_t i;
+    int all = PyTuple_CheckExact(constants);
+
+    for (i = 0; all && i < PyTuple_GET_SIZE(constants); i++) {
+        all = is_constant(PyTuple_GET_ITEM(constants, i));
+    }
+    return all;
+}
+
+static int
+are_harmless(PyObject *bytecode, const unsigned char *kinds)
+{
+    Py_ssize_t at;
+    int all = PyBytes_CheckExact(bytecode);
+
+    for (at = 0; all && at < PyBytes_GET_SIZE(bytecode); at += 2) {
+        all = kinds[(unsigned char)PyBytes_AS_STRING(bytecode)[at]] == PLAIN;
+    }
+    return all;
+}
+
+/* 1 or 0; -1 with an exception set. */
+static int
+is_callable_here(PyObject *names, PyObject *safe, PyObject *builtins, PyObject *bound)
+{
+    PyObject *name;
+    int is_there;
+
+    if (!PyTuple_CheckExact(names) || PyTuple_GET_SIZE(names) != 1) {
+        return 0;
+    }
+    name = PyTuple_GET_ITEM(names, 0);
+    is_there = PySet_Contains(safe, name);
+    if (is_there != 0) {
+        return is_there;
+    }
+    is_there = PySet_Contains(bound, name);
+    if (is_there != 1) {
+        return is_there;
+    }
+    is_there = PyDict_Contains(builtins, name);
+    return is_there < 0 ? -1 : !is_there;
+}
+
+const char cell_plain_call_doc[] = PyDoc_STR(
+"plain_call(code, kinds, safe, builtins, bound) -> bool\n\n"
+"Is this a call of the plainest kind that may share a worker? If not, the rule has to look.");
+
+PyObject *
+cell_plain_call(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *code, *safe, *builtins, *bound, *parts[PARTS];
+    const char *kinds;
+    Py_ssize_t size;
+    int plain;
+
+    if (!PyArg_ParseTuple(args, "O!y#O!O!O!:plain_call", &PyCode_Type, &code, &kinds, &size, &PyFrozenSet_Type, &safe,
+                          &PyDict_Type, &builtins, &PyFrozenSet_Type, &bound)) {
+        return NULL;
+    }
+    if (size != 256) {
+        PyErr_SetString(PyExc_ValueError, "there are 256 operations");
+        return NULL;
+    }
+    if (make_part_names() < 0) {
+        return NULL;
+    }
+    plain = take_parts(code, parts);
+    if (plain == 1) {
+        plain = is_empty(parts[VARIABLES]) && is_empty(parts[CELLS]) && are_constants(parts[CONSTANTS]) &&
+                are_harmless(parts[BYTECODE], (const unsigned char *)kinds);
+    }
+    if (plain == 1) {
+        plain = is_callable_here(parts[NAMES], safe, builtins, bound);
+    }
+    drop_parts(parts);
+    return plain < 0 ? NULL : PyBool_FromLong(plain);
 }
