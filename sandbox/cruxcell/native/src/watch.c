@@ -27,9 +27,11 @@ struct dict_facts {
     unsigned char place, is_fixed;
 };
 
-/* A function of the interpreter that is asked again and must answer the same. */
+/* A function of the interpreter that is asked again and must answer the same. `bare`: what is behind it, if that takes no
+ * arguments; what leads there need not be read. */
 struct probe {
-    PyObject *function, *arguments, *expected;
+    PyCFunction bare;
+    PyObject *self, *function, *arguments, *expected;
     unsigned char place;
 };
 
@@ -110,6 +112,10 @@ add_probe(PyObject *function, PyObject *arguments, long place)
     probes[probes_count].function = function;
     probes[probes_count].place = (unsigned char)place;
     probes[probes_count].arguments = arguments;
+    if (PyCFunction_Check(function) && PyCFunction_GET_FLAGS(function) == METH_NOARGS) {
+        probes[probes_count].bare = PyCFunction_GET_FUNCTION(function);
+        probes[probes_count].self = PyCFunction_GET_SELF(function);
+    }
     if (place == PLACE_SIGNALS) {
         SWAP(struct probe, probes[probes_count], probes[held_probes]);
         held_probes++;
@@ -243,6 +249,9 @@ dict_differs(size_t at)
 static PyObject *
 ask(const struct probe *probe)
 {
+    if (probe->bare != NULL) {
+        return probe->bare(probe->self, NULL);
+    }
 #if PY_VERSION_HEX >= 0x03090000
     PyObject *const *arguments = &PyTuple_GET_ITEM(probe->arguments, 0);
 
