@@ -56,6 +56,45 @@ def ask(twin: Twin, program: str) -> object:
     return twin.ask(TOOLS + textwrap.dedent(program))
 
 
+# ---- fork_beside -----------------------------------------------------------------------------------------------------
+
+
+@every_twin
+def test_a_process_that_is_forked_beside_is_a_child_of_the_parent(twin: Twin):
+    """Functions that are registered for a fork are called, threads can be started, and it can fork as well."""
+    found = ask(
+        twin,
+        """
+        import threading
+        called = []
+        os.register_at_fork(before=lambda: called.append("before"), after_in_child=lambda: called.append("child"),
+                            after_in_parent=lambda: called.append("parent"))
+        first = os.getpid()
+
+        def beside():
+            del called[:]
+            reading, writing = os.pipe()
+            pid = k.fork_beside()
+            if pid == 0:
+                thread = threading.Thread(target=called.append, args=["thread"])
+                thread.start()
+                thread.join()
+                heard = list(called)
+                below = in_child(os.getppid) == os.getpid()
+                facts = [os.getppid() == first, heard, below, threading.main_thread().is_alive()]
+                os.write(writing, json.dumps(facts).encode())
+                os._exit(7)
+            os.close(writing)
+            with open(reading, "rb") as pipe:
+                return [pid, json.loads(pipe.read()), called]
+
+        pid, in_it, in_parent = in_child(beside)
+        print(json.dumps([in_it, in_parent, os.WEXITSTATUS(os.waitpid(pid, 0)[1])]))
+        """,
+    )
+    assert found == [[True, ["before", "child", "thread"], True, True], ["before", "parent"], 7]
+
+
 # ---- syscall ---------------------------------------------------------------------------------------------------------
 
 

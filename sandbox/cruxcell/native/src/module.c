@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -80,6 +81,28 @@ cell_syscall(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t coun
     }
     result = syscall(words[0], words[1], words[2], words[3], words[4], words[5], words[6]);
     return result == -1 ? PyErr_SetFromErrno(PyExc_OSError) : PyLong_FromLong(result);
+}
+
+PyDoc_STRVAR(fork_beside_doc, "fork_beside() -> int\n\n"
+"As os.fork, but the new process is a child of this one's parent. Raises OSError(errno, text).");
+
+static PyObject *
+cell_fork_beside(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
+{
+    long pid;
+    int error;
+
+    PyOS_BeforeFork();
+    pid = syscall(SYS_clone, CLONE_PARENT, 0, 0, 0, 0); /* libc has no function for it; there is one thread */
+    error = errno;
+    if (pid == 0) {
+        PyOS_AfterFork_Child();
+    }
+    else {
+        PyOS_AfterFork_Parent();
+    }
+    errno = error;
+    return pid == -1 ? PyErr_SetFromErrno(PyExc_OSError) : PyLong_FromLong(pid);
 }
 
 /* ---- confinement of a worker ------------------------------------------------------------------------------- */
@@ -243,6 +266,7 @@ cell_enter(PyObject *Py_UNUSED(module), PyObject *args)
 
 static PyMethodDef methods[] = {
     {"syscall", (PyCFunction)(void (*)(void))cell_syscall, METH_FASTCALL, syscall_doc},
+    {"fork_beside", cell_fork_beside, METH_NOARGS, fork_beside_doc},
     {"enter", cell_enter, METH_VARARGS, enter_doc},
     {"run", cell_run, METH_VARARGS, cell_run_doc},
     {"evaluate", cell_evaluate, METH_VARARGS, cell_evaluate_doc},
