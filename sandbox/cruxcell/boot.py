@@ -1,7 +1,6 @@
-"""Start of a zygote: `python -S -c "…; main()"`, executed by the daemon with pipes in place.
+"""Start of a template: `python -S -c "…; main()"`, executed by the daemon with a channel to it.
 
-The first datagram on the control socket is the setup: settings as fields, see `_Setup`. The answer is READY with what
-was confined, or FAILED_TO_START with the step that failed.
+The first datagram on the channel is the setup: settings as fields, see `_Setup`. Then `template` forks zygotes.
 """
 
 import _socket
@@ -9,8 +8,9 @@ import gc
 import os
 import sys
 
-from cruxcell import own_names
+from cruxcell import own_names, worker
 from cruxcell.confinement import stat_by_opening
+from cruxcell.jobs.context import JobContext
 from cruxcell.protocol import frames, messages
 
 TYPE_CHECKING = False
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from cruxcell.confinement.settings import Settings  # noqa: F401 - in type comments
     from cruxcell.native import Helper  # noqa: F401 - in type comments
+    from cruxcell.template import Kind  # noqa: F401 - in type comments
 
 
 class _Setup:
@@ -50,61 +51,56 @@ def _list(field):
 
 def main():
     # type: () -> None
-    """argv: control, then payload and report of each of two lanes, all as file descriptor numbers."""
-    from cruxcell.zygote import CONTROL
+    """argv: the number of the channel to the daemon."""
+    from cruxcell import template
 
-    place_descriptors([int(argument) for argument in sys.argv[1:6]])
-    control = _socket.socket(fileno=CONTROL)
-    setup = _Setup(frames.unpack(control.recv(1 << 20)))
+    channel = _socket.socket(fileno=template.moved_away(int(sys.argv[1])))
+    os.close(int(sys.argv[1]))
+    parent = os.getppid()
+    setup = _Setup(frames.unpack(channel.recv(1 << 20)))
     try:
-        serve = _prepare(setup, control)
+        kind = _prepare(setup, parent)
     except Exception as error:
-        text = str(error) if hasattr(error, "step") else "%s: %s" % (type(error).__name__, error)
-        control.send(bytes([messages.FAILED_TO_START]) + text.encode("utf-8", "backslashreplace"))
+        channel.send(template.what_failed(error))
         os._exit(1)
-    serve()
+    template.serve(kind, channel)
 
 
-def _prepare(setup, control):
-    # type: (_Setup, _socket.socket) -> Callable[[], None]
-    """Confine this process for good; gives the function that serves."""
-    from cruxcell import native, seal, zygote
+def _prepare(setup, parent):
+    # type: (_Setup, int) -> Kind
+    """All that zygotes of a kind have in common, done once. No module of the harness can be imported after it."""
+    from cruxcell import native, seal, template
     from cruxcell.analysis import unknown
-    from cruxcell.confinement import confine, rlimits
 
     helper = native.load(setup.pure, setup.native_folder)
+    template.die_with(helper, parent)
     _load_what_programs_use(setup)
     _warm_up(helper)
-    baseline = rlimits.address_space()
-    layers = confine.confine_zygote(helper, _settings(setup))
-    _fit_the_file_tree(setup)
+    settings, ways_to_files = _settings(setup, parent), _ways_to_files(setup)
     _forget_its_folders()
     watched = seal.entries() if helper.SEALS else []
     unknown.learn([entry[1] for entry in watched])
     _forget_the_harness()
-
-    def pack(memory, file_size, cpu_seconds, threads=0):
-        # type: (int, int, int, int) -> bytes
-        file_size = max(file_size, setup.scratch_bytes)
-        return rlimits.pack(baseline + memory, file_size, cpu_seconds * 1_000_000_000, threads)
-
-    filters = {
-        0: setup.stdlib_bpf,
-        messages.COMPUTE_PROFILE: setup.compute_bpf,
-        messages.SHARED_PROFILE: setup.shared_bpf,
-    }
-    ready = []
-    for layer, active, detail in layers:
-        ready += [layer.encode(), b"1" if active else b"0", detail.encode()]
-    server = zygote.Zygote(helper, filters, pack, control, setup.opened, setup.threads, setup.scratch_bytes)
+    context = JobContext(helper, worker.REPORT, worker.PROGRESS, setup.opened)
     # As a check has them: no worker writes them down.
-    sys.stdout, sys.stderr = server.context.stdout, server.context.stderr
-    helper.watch(seal.in_order(watched + seal.of_context(server.context)))
+    sys.stdout, sys.stderr = context.stdout, context.stderr
+    helper.watch(seal.in_order(watched + seal.of_context(context)))
     del watched
     gc.collect()
     gc.disable()
     gc.freeze()
-    return lambda: server.serve(frames.pack(ready))
+    return template.Kind(
+        helper, context, settings, _filters(setup), ways_to_files, setup.threads, setup.scratch_bytes
+    )  # fmt: skip
+
+
+def _filters(setup):
+    # type: (_Setup) -> dict[int, bytes]
+    return {
+        0: setup.stdlib_bpf,
+        messages.COMPUTE_PROFILE: setup.compute_bpf,
+        messages.SHARED_PROFILE: setup.shared_bpf,
+    }
 
 
 def _load_what_programs_use(setup):
@@ -120,8 +116,8 @@ def _load_what_programs_use(setup):
     _seed_after_fork()
 
 
-def _settings(setup):
-    # type: (_Setup) -> Settings
+def _settings(setup, parent):
+    # type: (_Setup, int) -> Settings
     from cruxcell.confinement.settings import Settings
     from cruxcell.zygote import KEPT
 
@@ -134,41 +130,27 @@ def _settings(setup):
         empty_dir=setup.empty_folder,
         require=setup.require,
         allow_degraded=setup.may_lack,
-        parent=os.getppid(),
+        parent=parent,
         scratch=setup.scratch_bytes > 0,
     )
 
 
-def _fit_the_file_tree(setup):
-    # type: (_Setup) -> None
-    """What programs ask about files goes by what this kind of zygote may do."""
+def _ways_to_files(setup):
+    # type: (_Setup) -> Callable[[], None]
+    """Puts in place how programs may ask about files. For a zygote that is confined: what confines it asks, too."""
     from cruxcell.confinement import scratch
 
     if setup.scratch_bytes:
-        os.environ.update(HOME=scratch.FOLDER, TMPDIR=scratch.FOLDER)
-    else:  # the file tree is not known to hold nothing else
-        _read_imports_without_stat()
-        _look_without_stat(setup)
+        return lambda: os.environ.update(HOME=scratch.FOLDER, TMPDIR=scratch.FOLDER)
+    # Else the file tree is not known to hold nothing but what may be read, and stat by path is refused to workers.
+    import_without_stat, look_without_stat = _imports_without_stat(), _looks_without_stat(setup)
 
+    def put_in_place():
+        # type: () -> None
+        import_without_stat()
+        look_without_stat()
 
-def place_descriptors(numbers):
-    # type: (list[int]) -> None
-    """Move control and lanes to the numbers zygote.py keeps them at, out of the way of a worker's own."""
-    from cruxcell import zygote
-
-    safe = [fcntl_dup(number) for number in numbers]
-    for number, place in zip(safe, zygote.KEPT):
-        os.dup2(number, place, inheritable=False)
-    for number in safe:
-        os.close(number)
-
-
-def fcntl_dup(number):
-    # type: (int) -> int
-    """A duplicate numbered 32 or more."""
-    import fcntl
-
-    return fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 32)
+    return put_in_place
 
 
 def _quiet():
@@ -255,17 +237,17 @@ def _warm_up(helper):
     rehearsal.rehearse(helper)
 
 
-def _look_without_stat(setup):
-    # type: (_Setup) -> None
-    """Let programs look at files of the runtime, and only there, although stat by path is refused."""
+def _looks_without_stat(setup):
+    # type: (_Setup) -> Callable[[], None]
+    """Lets programs look at files of the runtime, and only there, although stat by path is refused."""
     stat_by_opening.allow([folder.rstrip("/") for folder in setup.readable + setup.path])
     shared = sys.modules["os"]  # type: Any
-    shared.stat, shared.lstat = stat_by_opening.stat, stat_by_opening.lstat
+    return lambda: vars(shared).update(stat=stat_by_opening.stat, lstat=stat_by_opening.lstat)
 
 
-def _read_imports_without_stat():
-    # type: () -> None
-    """Let the import system learn about files by opening them: stat by path is refused to workers, because it would
+def _imports_without_stat():
+    # type: () -> Callable[[], None]
+    """Lets the import system learn about files by opening them: stat by path is refused to workers, because it would
     tell which files exist outside of what they may open."""
     import _frozen_importlib_external
 
@@ -275,7 +257,7 @@ def _read_imports_without_stat():
     posix = type(sys)("posix")  # type: Any
     posix.__dict__.update(external._os.__dict__)
     posix.stat = stat_by_opening.any_file
-    external._os = posix
+    return lambda: vars(external).update(_os=posix)
 
 
 def _forget_its_folders():

@@ -18,7 +18,6 @@ from cruxcell import worker
 from cruxcell.confinement import linux, namespaces, scratch
 from cruxcell.confinement.clocks import FAST_MS, Clock, Clocks, hangs_up, step_back
 from cruxcell.confinement.confine import confine_worker
-from cruxcell.jobs.context import JobContext
 from cruxcell.jobs.separated import CHANNEL
 from cruxcell.protocol import messages
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     import resource  # noqa: F401 - in type comments
     from collections.abc import Callable  # noqa: F401 - in type comments
 
+    from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
     from cruxcell.native import Helper  # noqa: F401 - in type comments
 
 _PAIR_FAST_MS = 3 * FAST_MS  # two workers begin, and talk
@@ -69,15 +69,13 @@ class _Child:
 class Zygote:
     """`filters` maps a profile's flag to its BPF; `pack_limits(memory, file size, cpu seconds)` gives rlimits."""
 
-    def __init__(self, helper, filters, pack_limits, control, opened=frozenset(), threads=False, scratch_bytes=0):  # noqa: PLR0917
-        # type: (Helper, dict[int, bytes], Callable[..., bytes], _socket.socket, frozenset[str], bool, int) -> None
+    def __init__(self, helper, filters, pack_limits, control, context, threads=False, scratch_bytes=0):  # noqa: PLR0917
+        # type: (Helper, dict[int, bytes], Callable[..., bytes], _socket.socket, JobContext, bool, int) -> None
         self._scratch_bytes = scratch_bytes
         self._threads = messages.MOST_THREADS if threads else 0
         self._cpus = min(len(os.sched_getaffinity(0)), 1 + self._threads)  # that a worker can use at once
         self._helper, self._filters, self._pack_limits = helper, filters, pack_limits
-        self.context = JobContext(
-            helper, worker.REPORT, worker.PROGRESS, opened
-        )  # of the workers, each of which has a copy
+        self.context = context  # of the workers, each of which has a copy
         self._control = control
         self._pid = os.getpid()
         self._waiting = []  # type: list[_Order]

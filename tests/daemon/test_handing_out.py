@@ -49,9 +49,9 @@ class Played(ZygoteProcess):
         lane = self._busy[0]
         event = (kind, self._lanes.index(lane), 0, 0, lane.seq, 0, 10**6, 10**6, 0)
         if kind == messages.SLOW:
-            self._on_slow()
+            self._on_slow((), [])
         elif kind == messages.FORK_FAILED:
-            self._on_fork_failed(event)
+            self._on_fork_failed(event, [])
         else:
             self._end_job(event, [])
             if self._busy and self._busy[0].job is not None and self._busy[0].job.is_partner:

@@ -21,6 +21,7 @@ from cruxboxd.zygotes import launch, scratch
 from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
+from cruxboxd.zygotes.template import Template
 from cruxboxd.zygotes.zygote_process import ZygoteProcess
 from support.daemons import Served
 from support.tasks import sums
@@ -50,7 +51,8 @@ async def test_whichever_call_fails_no_descriptor_is_left(monkeypatch, name):
     real = getattr(module, attribute)
     setup = SETUPS(KEY)
     for place in range(4):
-        made, count = ZygoteProcess(KEY, lambda zygote: None, lambda job: None), [0]
+        made, template = ZygoteProcess(KEY, lambda zygote: None, lambda job: None), Template(setup)
+        count = [0]
 
         def fails(*arguments, place=place, count=count, **options):
             count[0] += 1
@@ -62,8 +64,9 @@ async def test_whichever_call_fails_no_descriptor_is_left(monkeypatch, name):
         with monkeypatch.context() as patch:
             patch.setattr(module, attribute, fails)
             with contextlib.suppress(StartError, OSError):
-                await made.start(setup.python, setup.environment, setup.fields)
+                await made.start(template)
             made.kill("")
+            template.close()
         assert descriptors() <= before, (name, place)  # what other tests had open may be closed meanwhile
 
 
@@ -125,9 +128,10 @@ def test_as_process_one_it_leaves_no_zombie(tmp_path):
     with Served(Path(tmp_path), prefix=prefix) as daemon, daemon.client() as client:
         for turn in range(4):
             assert client.check(sums(1, salt=turn))[0].outcome.name == "PASSED"
-            for one in daemon.zygotes()[0].children():
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    one.kill()
+            for zygote in daemon.zygotes():
+                for one in zygote.children():
+                    with contextlib.suppress(psutil.NoSuchProcess):
+                        one.kill()
         until(lambda: not any(map(is_zombie, daemon.children())))
         assert client.check(sums(1, salt=99))[0].outcome.name == "PASSED"
 

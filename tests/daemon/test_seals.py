@@ -21,6 +21,7 @@ from cruxboxd.telemetry.metrics import Metrics
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
+from cruxboxd.zygotes.template import Template
 from cruxboxd.zygotes.zygote_process import ZygoteProcess
 from cruxcell.protocol import frames, messages, payloads, records
 from left_behind import NUMBERS_OF_THE_HARNESS, PROGRAMS, SLOTS, Leaves
@@ -55,8 +56,8 @@ class Worker:
         self.zygote = ZygoteProcess(self.key, lambda zygote: None, lambda job: None)
 
     async def start(self) -> None:
-        setup = ZygoteSetups(self.config, find_runtimes(self.config))(self.key)
-        await self.zygote.start(setup.python, setup.environment, setup.fields)
+        self.template = Template(ZygoteSetups(self.config, find_runtimes(self.config))(self.key))
+        await self.zygote.start(self.template)
 
     async def run(self, texts: list[str], is_sealed: bool = True, limits: Limits = DEFAULT_LIMITS) -> Result:
         fields = [payloads.CALLS_FLAGS.pack(payloads.SHARE), b""]
@@ -95,6 +96,7 @@ async def started(
         yield worker
     finally:
         worker.zygote.kill("")
+        worker.template.close()
 
 
 # ---- what is seen ------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import psutil
 import pytest
 import pytest_asyncio
 from cruxboxd.judging.outcomes import Outcome, of_answer, of_exit
-from cruxboxd.settings.config import DEFAULT_LIMITS, Config, Limits, environment_for_zygotes
+from cruxboxd.settings.config import DEFAULT_LIMITS, Config, Limits
 from cruxboxd.zygotes import launch
 from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.launch import StartError
@@ -23,6 +23,7 @@ from cruxboxd.zygotes.priority import Priority
 from cruxboxd.zygotes.report import Asked
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
+from cruxboxd.zygotes.template import Template
 from cruxboxd.zygotes.zygote_process import ZygoteProcess
 from cruxcell.protocol import messages, payloads
 
@@ -64,11 +65,11 @@ class Kept:
 
 @pytest_asyncio.fixture
 async def kept() -> AsyncIterator[Kept]:
-    made = Kept()
-    setup = SETUPS(KEY)
-    await made.zygote.start(setup.python, setup.environment, setup.fields)
+    made, template = Kept(), Template(SETUPS(KEY))
+    await made.zygote.start(template)
     yield made
     made.zygote.kill("")
+    template.close()
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ async def kept() -> AsyncIterator[Kept]:
 async def test_what_does_not_start_is_named(python: str, sentence: str):
     made = Kept()
     with pytest.raises(StartError, match=sentence):
-        await made.zygote.start(python, environment_for_zygotes("0"), SETUPS(KEY).fields)
+        await made.zygote.start(Template(replace(SETUPS(KEY), python=python)))
     made.zygote.kill("")
     assert made.zygote.pid == 0
 
@@ -90,9 +91,11 @@ async def test_a_step_that_fails_is_named():
     made = Kept()
     fields = list(SETUPS(KEY).fields)
     fields[8], fields[11] = b"0", b"namespaces"  # not wanted, and required
+    template = Template(replace(SETUPS(KEY), fields=fields))
     with pytest.raises(StartError, match="confinement step namespaces"):
-        await made.zygote.start(sys.executable, environment_for_zygotes("0"), fields)
+        await made.zygote.start(template)
     made.zygote.kill("")
+    template.close()
 
 
 async def test_it_says_which_layers_hold(kept: Kept):
@@ -205,8 +208,8 @@ async def test_the_worker_of_who_is_ahead_comes_before_others(kept: Kept, is_ahe
     monkeypatch.setattr(launch, "PRIORITY", launch.PRIORITY + raised)  # as if this process had stepped forward
     plain = launch.PRIORITY
     zygote = ZygoteProcess(KEY, lambda _: None, kept.requeued.append)
-    setup = SETUPS(KEY)
-    await zygote.start(setup.python, setup.environment, setup.fields)
+    template = Template(SETUPS(KEY))
+    await zygote.start(template)
     session = Path(f"/proc/{zygote.pid}/autogroup")
     [forking] = psutil.Process(zygote.pid).children() or [psutil.Process(zygote.pid)]
     below = Path(f"/proc/{forking.pid}/task/{forking.pid}/children")
@@ -226,6 +229,7 @@ async def test_the_worker_of_who_is_ahead_comes_before_others(kept: Kept, is_ahe
         zygote.cancel(sleeping)
         await _until(lambda: not zygote.load)
     zygote.kill("")
+    template.close()
 
 
 def test_the_priority_of_a_zygote_that_is_gone_is_no_failure(monkeypatch):

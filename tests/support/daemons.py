@@ -137,7 +137,7 @@ class Served:
         return 0.0
 
     def children(self) -> list[psutil.Process]:
-        """Its zygotes and their workers."""
+        """Its templates, its zygotes and their workers."""
         with contextlib.suppress(psutil.NoSuchProcess):
             return psutil.Process(self.process.pid).children(recursive=True)
         return []
@@ -145,14 +145,24 @@ class Served:
     def workers(self) -> list[psutil.Process]:
         """Its slow workers: the zygotes have lowered their priority."""
         found = []
+        started = self._started()
         for child in self.children():
+            if child in started:  # of these, those that are just starting have no priority yet
+                continue
             with contextlib.suppress(psutil.NoSuchProcess):
                 if child.nice() > min(zygote.nice() for zygote in self.zygotes()):
                     found.append(child)
         return found
 
     def zygotes(self) -> list[psutil.Process]:
-        """The processes it started; each has a zygote in it or is one."""
+        """Of its processes, those that have a zygote in them or are one."""
+        return [process for process in self._started() if not _is_template(process)]
+
+    def templates(self) -> list[psutil.Process]:
+        """The processes that its zygotes are forked from."""
+        return [process for process in self._started() if _is_template(process)]
+
+    def _started(self) -> list[psutil.Process]:
         with contextlib.suppress(psutil.NoSuchProcess):
             return psutil.Process(self.process.pid).children()
         return []
@@ -177,3 +187,9 @@ class Served:
 
     def __exit__(self, *_: object) -> None:
         self.kill()
+
+
+def _is_template(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return process.name() == "zygote-template"
+    return False

@@ -20,6 +20,7 @@ from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.retry import RETRY
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteSetup
+from cruxboxd.zygotes.template import Template
 from cruxboxd.zygotes.zygote_process import ZygoteProcess
 
 log = logging.getLogger(__name__)
@@ -28,9 +29,9 @@ _AWAY_NS = 3_000_000_000
 _SILENT_NS = 2_000_000_000  # a zygote that says nothing for so long keeps no CPU slot
 _HUNG_NS = 10_000_000_000  # and cannot be well
 # Zygotes that may wait for work of their kind, beside all that may have work at once: they hold little memory, and to
-# start another costs as much as a hundred forks.
+# start another costs as much as twenty forks.
 _SPARE_A_SLOT = 3
-_WORTH_A_WAIT_NS = 100_000_000  # what a start takes
+_WORTH_A_WAIT_NS = 100_000_000  # most slow workers are done by then
 # Fast workers a slot at the most, and where the next is one of a tenant that has used less than its share.
 _MOST_FAST, _MOST_FAST_AHEAD = 2, 3
 
@@ -55,6 +56,7 @@ class Fleet:
         self._setup_of, self._observer = setup_of, observer
         self._on_change, self._requeue, self._give_up = on_change, requeue, give_up
         self._zygotes: list[ZygoteProcess] = []
+        self._templates: dict[ZygoteKey, Template] = {}
         self._starting: dict[ZygoteKey, int] = {}
         self._start_failures: dict[ZygoteKey, int] = {}
         self._lacking: dict[ZygoteKey, int] = {}  # since when all of a kind have been busy while a slot was free
@@ -159,9 +161,10 @@ class Fleet:
     async def start(self, key: ZygoteKey) -> ZygoteProcess:
         """Start one zygote for `key`; raises StartError if it cannot be confined."""
         zygote = ZygoteProcess(key, self._on_zygote, self._requeue)
-        setup = self._setup_of(key)
+        if key not in self._templates:
+            self._templates[key] = Template(self._setup_of(key))
         try:
-            await zygote.start(setup.python, setup.environment, setup.fields)
+            await zygote.start(self._templates[key])
         except BaseException:
             zygote.kill("")
             raise
@@ -172,8 +175,8 @@ class Fleet:
         """Start one zygote more for `key`, unless there will be one for each job that waits (`jobs_of`) or for
         each free slot, or too many in all.
 
-        Where there is one for each slot, and their workers are slow, this waits for them a moment first: most are a
-        little slow, and a start takes longer than they do.
+        Where there is one for each slot, and their workers are slow, this waits for them a moment first: most are
+        only a little slow, and each zygote more is kept.
         """
         starting = self._starting.get(key, 0)
         if starting >= max(1, self.slots - len(self._fast)) or (starting and starting >= jobs_of(key)):
@@ -223,6 +226,13 @@ class Fleet:
             victim = max(idle, key=lambda zygote: count[zygote.key])
             self._zygotes.remove(victim)  # asked for, so it does not count as a restart
             victim.kill("")
+            self._let_templates_go()
+
+    def _let_templates_go(self) -> None:
+        """Those of kinds of which there is no zygote."""
+        needed = {zygote.key for zygote in self._zygotes} | {key for key, count in self._starting.items() if count}
+        for key in self._templates.keys() - needed:
+            self._templates.pop(key).close()
 
     def _on_zygote(self, zygote: ZygoteProcess) -> None:
         if not zygote.alive and zygote in self._zygotes:
@@ -252,7 +262,10 @@ class Fleet:
             if silence_ns > _SILENT_NS and not zygote.slow:
                 zygote.give_slot_back()
             zygote.ping()
-        strays.reap({zygote.pid for zygote in self._zygotes})
+        for template in () if was_away else self._templates.values():
+            template.watch(now)
+        templates = {template.pid for template in self._templates.values()}
+        strays.reap(templates | {zygote.pid for zygote in self._zygotes})
 
     async def close(self) -> None:
         """Kill every zygote and what it runs."""
@@ -260,4 +273,6 @@ class Fleet:
             start.cancel()
         for zygote in self:
             zygote.kill("")
+        for template in self._templates.values():
+            template.close()
         await asyncio.gather(*self._starts, return_exceptions=True)

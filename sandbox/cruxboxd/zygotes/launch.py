@@ -1,9 +1,11 @@
-"""Starts a zygote: its command line and its ready message."""
+"""Processes of zygotes: how a template is executed, a zygote's ready message, and how one is ended."""
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,28 +36,50 @@ class Started:
     layers: tuple[tuple[str, bool, str], ...]
 
 
-def execute(python: str, environment: dict[str, str], numbers: list[int]) -> subprocess.Popen[bytes]:
-    """Execute a zygote that gets the descriptors of these numbers. Raises OSError."""
+def execute(python: str, environment: dict[str, str], number: int) -> subprocess.Popen[bytes]:
+    """Execute a template, in a session of its own; it gets the descriptor of this number. Raises OSError."""
     root = str(Path(__file__).resolve().parents[2])
     process = subprocess.Popen(
-        [python, "-S", "-s", "-c", _BOOT, root, *map(str, numbers)],
+        [python, "-S", "-s", "-c", _BOOT, root, str(number)],
         env=environment,
         cwd=scratch.empty_folder(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        pass_fds=numbers,
+        pass_fds=[number],
+        start_new_session=True,
     )
     os.setpriority(os.PRIO_PROCESS, process.pid, max(PRIORITY, os.getpriority(os.PRIO_PROCESS, 0)))
     return process
 
 
+def end(pid: int) -> None:
+    """Kill a child and take its exit status. Nothing happens if somebody has taken that: the number is nobody's."""
+    with suppress(ChildProcessError):
+        if os.waitpid(pid, os.WNOHANG)[0] == 0:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def end_group(pid: int) -> None:
+    """The same for a child that leads a process group, and all children in it."""
+    with suppress(ProcessLookupError, ChildProcessError):
+        os.killpg(pid, signal.SIGKILL)
+        while True:
+            os.waitpid(-pid, 0)
+
+
 def read_ready(answer: bytes, python: str) -> Started:
     """What the zygote's first datagram says. Raises StartError with the step that failed."""
-    if answer[:1] == bytes([messages.READY]):
-        fields = [field.decode("utf-8", "replace") for field in frames.unpack(answer[1:])]
-        triples = zip(fields[::3], fields[1::3], fields[2::3])
-        return Started(tuple((name, active == "1", detail) for name, active, detail in triples))
+    if answer[:1] != bytes([messages.READY]):
+        raise why_not_ready(answer, python)
+    fields = [field.decode("utf-8", "replace") for field in frames.unpack(answer[1:])]
+    triples = zip(fields[::3], fields[1::3], fields[2::3])
+    return Started(tuple((name, active == "1", detail) for name, active, detail in triples))
+
+
+def why_not_ready(answer: bytes, python: str) -> StartError:
+    """By the last datagram of a process that does not get ready; nothing if it said nothing."""
     if answer[:1] == bytes([messages.FAILED_TO_START]):
-        raise StartError(answer[1:].decode("utf-8", "replace"))
-    raise StartError(f"{python} ended before it was ready; is it a CPython from 3.8 on?")
+        return StartError(answer[1:].decode("utf-8", "replace"))
+    return StartError(f"{python} ended before it was ready; is it a CPython from 3.8 on?")

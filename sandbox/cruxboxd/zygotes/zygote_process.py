@@ -1,4 +1,4 @@
-"""The handle of one zygote process: starts it, hands it jobs, takes reports and exit facts, kills and forgets it.
+"""The handle of one zygote process: has it forked, hands it jobs, takes reports and exit facts, kills and forgets it.
 
 A zygote has two lanes, each a payload pipe and a report pipe, so that the next job waits ready in the second while the
 first runs. A lane is free again when its DONE has come and its report pipe has been drained: everything in the pipe by
@@ -11,15 +11,14 @@ import asyncio
 import logging
 import os
 import socket
-import subprocess
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from cruxcell.protocol import frames, messages
+from cruxcell.protocol import messages
 
 from cruxboxd.shared.waiting import within
-from cruxboxd.zygotes import launch, scratch
+from cruxboxd.zygotes import launch
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.figures import figures_of
 from cruxboxd.zygotes.jobs import Job, Result
@@ -30,12 +29,14 @@ from cruxboxd.zygotes.read_back import NO_FILES, read_files
 from cruxboxd.zygotes.retry import RETRY
 from cruxboxd.zygotes.setup import ZygoteKey
 from cruxboxd.zygotes.streams import Streams
+from cruxboxd.zygotes.template import Template
 
 log = logging.getLogger(__name__)
 
 _STUCK_S = 0.05
 LANES = 2  # of a zygote: jobs it has at the same time
 _CHUNK = 1 << 16
+Event = tuple[int, ...]  # messages.EVENT
 
 
 class ZygoteProcess:
@@ -57,30 +58,33 @@ class ZygoteProcess:
         self._seq = 0
         self._heard_ns = 0  # when the zygote last said something
         self._first_half: tuple[Job, Result] | None = None  # of a pair whose test's end is still to come
-        self._process: subprocess.Popen[bytes] | None = None
+        self.pid = 0
         self._priority = Priority()
         self._control: socket.socket | None = None
         self._loop = asyncio.get_running_loop()
+        self._on_event = {
+            messages.SLOW: self._on_slow, messages.DONE: self._on_done, messages.ASK_FIGURES: self._hand_figures,
+            messages.FORK_FAILED: self._on_fork_failed,
+        }  # fmt: skip
 
     # ---- starting and ending -----------------------------------------------------------------------------------
 
-    async def start(self, python: str, environment: dict[str, str], setup: list[bytes]) -> Started:
-        """Execute the zygote and wait until it is confined. Raises StartError with the step that failed."""
+    async def start(self, template: Template) -> Started:
+        """Have the zygote forked and wait until it is confined. Raises StartError with the step that failed."""
         try:
             with ExitStack() as lent:
-                numbers = self._acquire(lent)
-                self._process = launch.execute(python, environment, numbers)
+                self.pid = await template.fork(self._acquire(lent))
         except OSError as error:
-            raise StartError(f"cannot execute {python}: {error.strerror}") from None
+            raise StartError(f"no zygote can be forked: {error.strerror}") from None
         assert self._control is not None
         try:
-            self._control.send(frames.pack([*setup, os.fsencode(scratch.empty_folder())]))
+            self._control.send(b".")  # its number is known
             answer = await within(launch.TIMEOUT_S, self._loop.sock_recv(self._control, 1 << 16))
         except asyncio.TimeoutError:
-            raise StartError(f"{python}: the zygote was not ready within {launch.TIMEOUT_S:.0f} s") from None
+            raise StartError(f"the zygote was not ready within {launch.TIMEOUT_S:.0f} s") from None
         except OSError:  # it ended
             answer = b""
-        self.started = launch.read_ready(answer, python)
+        self.started = launch.read_ready(answer, template.python)
         self.alive = True
         self._priority.begin(self.pid)
         self._loop.add_reader(self._control.fileno(), self._on_control)
@@ -125,15 +129,10 @@ class ZygoteProcess:
             self._loop.remove_writer(lane.payload)
             lane.close()
         self._lanes, self._busy = [], []
-        if self._process is not None:
+        if self.pid:
             self._priority.end()
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid if self._process else 0
+            launch.end(self.pid)
+            self.pid = 0
 
     # ---- jobs --------------------------------------------------------------------------------------------------
 
@@ -261,18 +260,10 @@ class ZygoteProcess:
             return
         event = messages.EVENT.unpack(data)
         self._heard_ns = time.monotonic_ns()
-        if event[0] == messages.PONG:
-            return
-        if event[0] == messages.SLOW:
-            self._on_slow()
-        elif event[0] == messages.DONE:
-            self._on_done(event, handles)
-        elif event[0] == messages.ASK_FIGURES:
-            self._hand_figures(event, handles)
-        else:
-            self._on_fork_failed(event)
+        if event[0] != messages.PONG:
+            self._on_event[event[0]](event, handles)
 
-    def _on_slow(self) -> None:
+    def _on_slow(self, _event: Event, _handles: list[int]) -> None:
         for lane in self._busy:
             if lane is self._busy[0] or (lane.job is not None and lane.job.is_partner):
                 self._watch(lane)
@@ -293,14 +284,14 @@ class ZygoteProcess:
         if lane is not None and lane.seq == seq and lane.job is not None:
             lane.job.stuck(b"".join(lane.received))
 
-    def _hand_figures(self, event: tuple[int, ...], handles: list[int]) -> None:
+    def _hand_figures(self, event: Event, handles: list[int]) -> None:
         """A worker has used up half of its wall time: how long did it wait for a CPU?"""
         for handle in handles:
             with figures_of(handle) as files:
                 self._order(messages.ORDER.pack(messages.FIGURES, event[1], 0, event[4], 0, 0, 0, 0, 0), files)
             os.close(handle)
 
-    def _on_fork_failed(self, event: tuple[int, ...]) -> None:
+    def _on_fork_failed(self, event: Event, _handles: list[int]) -> None:
         """The host had no process for the job in front: it is tried again, not at once."""
         lanes = [lane for lane in self._busy if lane.seq == event[4]]
         if not lanes or lanes[0] is not self._busy[0]:
@@ -316,14 +307,14 @@ class ZygoteProcess:
             self._loop.call_later(RETRY.pause_s, self._requeue, job)
         self._on_change(self)
 
-    def _on_done(self, event: tuple[int, ...], folders: list[int]) -> None:
+    def _on_done(self, event: Event, folders: list[int]) -> None:
         try:
             self._end_job(event, folders)
         finally:
             for folder in folders:
                 os.close(folder)
 
-    def _end_job(self, event: tuple[int, ...], folders: list[int]) -> None:
+    def _end_job(self, event: Event, folders: list[int]) -> None:
         _, number, killed, _, seq, status, cpu_ns, wall_ns, peak_bytes = event
         lane = self._lanes[number]
         if not self._busy or self._busy[0] is not lane or lane.seq != seq:

@@ -6,10 +6,11 @@ If a step fails, the zygote ends with the step's name, unless the step's layer m
 
 import os
 
+from cruxcell.confinement.steps import STEPS, State
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cruxcell.confinement.settings import Settings  # noqa: F401 - in type comments
-    from cruxcell.confinement.steps import State  # noqa: F401
     from cruxcell.native import Helper  # noqa: F401
 
 # Layers the zygote gives; a worker adds rlimits and seccomp.
@@ -49,8 +50,6 @@ def confine_zygote(helper, settings):
     Returns:
         A list of (layer, active, detail), in the order of ZYGOTE_LAYERS. Raises ConfineError.
     """
-    from cruxcell.confinement.steps import STEPS, State  # here: workers need none of it in their memory
-
     state = State(helper, settings)
     for step, layer, function in STEPS:
         try:

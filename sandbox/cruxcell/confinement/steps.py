@@ -104,8 +104,8 @@ def _fixed_limits(_state):
 
 def _oom_score(_state):
     # type: (State) -> None
-    with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
-        file.write("1000")
+    with open("/proc/self/oom_score_adj", "wb") as file:  # no codec is loaded for it, in each zygote
+        file.write(b"1000")
 
 
 def _empty_directory(state):

@@ -6,8 +6,16 @@ enters the zygote's memory. Payload (daemon -> worker): one frame a job. Report 
 
 import struct
 
+# ---- daemon <-> template: one datagram each ---------------------------------------------------------------------
+
+# Each datagram to a template but the first, its setup, carries the descriptors of a zygote: control, then payload and
+# report of each lane. The template answers in their order, or with FAILED_TO_START and why.
+FORKED = 8
+ANSWER = struct.Struct("<Bii")  # FORKED, the zygote's process number, 0; or FORKED, 0, an error number
+
 # ---- control: orders to the zygote ------------------------------------------------------------------------------
 
+# The first datagram says that the daemon knows the zygote's process number: until then it waits.
 # A PING is answered with a PONG as soon as orders are looked at. FIGURES answers ASK_FIGURES and carries two open
 # files of /proc about the worker: schedstat and stat, in this order; none where the daemon cannot have them.
 RUN, CANCEL, PING, FIGURES = 1, 2, 3, 4

@@ -1,7 +1,8 @@
 /* What the seal between checks compares: the objects of the interpreter that a check could leave changed.
  *
- * seal.py says what is watched, once, in the zygote, where the snapshot is taken, too. watch_arm() brings it up to date in
- * a worker before its first check, and writes only what has changed since: each page it writes to has to be copied.
+ * seal.py says what is watched, once, before zygotes are forked, where the snapshot is taken, too. watch_arm() brings it
+ * up to date in a worker before its first check, and writes only what has changed since: each page it writes to has to
+ * be copied.
  * watch_differs() compares. A dict is compared by its version tag; only where that has changed (or there is none, from
  * 3.14 on) by what it holds. Whatever the snapshot points to is kept alive, so that no other object can take its address.
  * Lists, sets and memory are compared with copies (copies.c), classes in classes.c. Everything here is in C memory, which no Python code can
@@ -46,6 +47,7 @@ static size_t held_probes;            /* and those about signals */
 /* ---- the list of what is watched --------------------------------------------------------------------------- */
 
 static void arm_dict(size_t at);
+static int bring_up_to_date(void);
 
 static int
 add_facts(int fixed, long place)
@@ -174,7 +176,7 @@ add(PyObject *entry)
 const char cell_watch_doc[] = PyDoc_STR(
 "watch(entries) -> None\n\n"
 "Compare these between checks, too: tuples of a place in messages.SEAL_NAMES and an object; or a function and its\n"
-"arguments, to be asked; or an object and the number of bytes it has.");
+"arguments, to be asked; or an object and the number of bytes it has. What is compared already is taken as it is now.");
 
 PyObject *
 cell_watch(PyObject *Py_UNUSED(module), PyObject *entries)
@@ -183,6 +185,9 @@ cell_watch(PyObject *Py_UNUSED(module), PyObject *entries)
 
     if (!PyList_Check(entries)) {
         PyErr_SetString(PyExc_TypeError, "watch takes a list of tuples");
+        return NULL;
+    }
+    if (bring_up_to_date() < 0) {
         return NULL;
     }
     for (i = 0; i < PyList_GET_SIZE(entries); i++) {
@@ -329,9 +334,9 @@ watch_rebase(void)
     return 0;
 }
 
-/* -1 with an exception set when a probe does not answer, or there is no memory. */
-int
-watch_arm(void)
+/* The snapshot of what is compared without asking anybody. -1 with an exception set when there is no memory. */
+static int
+bring_up_to_date(void)
 {
     size_t i;
 
@@ -350,6 +355,18 @@ watch_arm(void)
     for (i = 0; i < pointers_count; i++) {
         fetch_pointer(i);
         pointer_arm(&pointers[i]);
+    }
+    return 0;
+}
+
+/* -1 with an exception set when a probe does not answer, or there is no memory. */
+int
+watch_arm(void)
+{
+    size_t i;
+
+    if (bring_up_to_date() < 0) {
+        return -1;
     }
     state_arm();
     for (i = state_is_held() ? held_probes : 0; i < probes_count; i++) {

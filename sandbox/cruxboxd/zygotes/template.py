@@ -1,0 +1,172 @@
+"""The daemon's handle of a template: the process that zygotes of one kind are forked from (`cruxcell/template.py`).
+
+It is executed when the first zygote is asked for, and again when it was killed, stopped or hangs: its zygotes live on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import subprocess
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+
+from cruxcell.protocol import frames, messages
+
+from cruxboxd.shared.waiting import within
+from cruxboxd.zygotes import launch, priority, scratch, strays
+from cruxboxd.zygotes.launch import StartError
+from cruxboxd.zygotes.setup import ZygoteSetup
+
+log = logging.getLogger(__name__)
+
+_HUNG_NS = 5_000_000_000  # a fork takes milliseconds
+
+
+class _Gone(Exception):
+    """The template is gone, and another one may do what it was asked for."""
+
+
+class Template:
+    """That of one kind."""
+
+    def __init__(self, setup: ZygoteSetup) -> None:
+        self._setup, self.python = setup, setup.python
+        self._process: subprocess.Popen[bytes] | None = None
+        self._channel: socket.socket | None = None
+        self._asked: deque[asyncio.Future[int]] = deque()  # in the order in which it answers
+        self._heard_ns = 0  # when it answered, or was asked for something after that
+        self._is_warm = False  # it has answered
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid if self._process else 0
+
+    # ---- forking -----------------------------------------------------------------------------------------------
+
+    async def fork(self, descriptors: Sequence[int]) -> int:
+        """Have a zygote forked that gets these: control, and the ends of its lanes.
+
+        Returns:
+            Its process number; it is a child of this process. Raises StartError.
+        """
+        while True:
+            answer = self._ask(descriptors)
+            try:
+                return await within(launch.TIMEOUT_S, answer)
+            except _Gone:
+                continue
+            except asyncio.TimeoutError:
+                raise self._end("it hangs") from None
+            except asyncio.CancelledError:
+                if not answer.cancelled() and answer.exception() is None:  # both at once
+                    launch.end(answer.result())
+                raise
+
+    def _ask(self, descriptors: Sequence[int]) -> asyncio.Future[int]:
+        if self._channel is None:
+            self._execute()
+        assert self._channel is not None
+        try:
+            socket.send_fds(self._channel, [b"."], list(descriptors))
+        except ConnectionError:
+            pass  # what it said last is still to be read
+        except OSError as error:
+            raise StartError(f"no zygote can be asked for: {error.strerror}") from None
+        if not self._asked:
+            self._heard_ns = time.monotonic_ns()
+        self._asked.append(self._loop.create_future())
+        return self._asked[-1]
+
+    def _on_answer(self) -> None:
+        assert self._channel is not None
+        try:
+            data = self._channel.recv(1 << 16)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if len(data) != messages.ANSWER.size or not self._asked:
+            self._end("it died", data)
+            return
+        _, pid, error = messages.ANSWER.unpack(data)
+        if not self._is_warm:
+            priority.step_forward(self.pid)
+        self._heard_ns, self._is_warm = time.monotonic_ns(), True
+        answer = self._asked.popleft()
+        if error:
+            _fail(answer, StartError(f"no zygote could be forked: {os.strerror(error)}"))
+        elif answer.done():  # whoever asked has given up
+            launch.end(pid)
+        else:
+            answer.set_result(pid)
+
+    # ---- beginning and end -------------------------------------------------------------------------------------
+
+    def _execute(self) -> None:
+        """Raises StartError."""
+        try:
+            self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            with theirs:
+                self._channel.setblocking(False)
+                self._channel.send(frames.pack([*self._setup.fields, os.fsencode(scratch.empty_folder())]))
+                self._process = launch.execute(self.python, self._setup.environment, theirs.fileno())
+        except OSError as error:
+            self.close()
+            raise StartError(f"cannot execute {self.python}: {error.strerror}") from None
+        self._loop.add_reader(self._channel.fileno(), self._on_answer)
+
+    def watch(self, now_ns: int) -> None:
+        """Replace it if it is stopped, or does not answer. To be called every second or so."""
+        if self.pid and strays.is_stopped(self.pid):
+            self._end("it is stopped")
+        elif self._is_warm and self._asked and now_ns - self._heard_ns > _HUNG_NS:
+            self._end("it hangs")
+
+    def _end(self, reason: str, last: bytes = b"") -> StartError:
+        """End the process. If it was well before, another one takes its place.
+
+        One that was not well is one failure, and the first who asked it hears of it. The others ask again, unless it
+        has said at `last` why it cannot serve.
+
+        Returns:
+            What the first hears.
+        """
+        was_warm, pid = self._is_warm, self.pid
+        why = launch.why_not_ready(last, self.python)
+        if self._asked and not was_warm:
+            _fail(self._asked.popleft(), why)
+        self._close(why if last else _Gone())
+        if was_warm:
+            log.warning("template ended", extra={"reason": reason, "pid": pid})
+            with suppress(StartError):  # as whoever asks next will hear
+                self._execute()
+        return why
+
+    def close(self) -> None:
+        """End the process, and what it has forked that nobody knows of."""
+        self._close(StartError("it is closed"))
+
+    def _close(self, why: Exception) -> None:
+        if self._channel is not None:
+            self._loop.remove_reader(self._channel.fileno())
+            self._channel.close()
+            self._channel = None
+        if self._process is not None:
+            launch.end_group(self._process.pid)
+            self._process.wait()
+            self._process = None
+        self._is_warm = False
+        asked, self._asked = self._asked, deque()
+        for answer in asked:
+            _fail(answer, why)
+
+
+def _fail(answer: asyncio.Future[int], why: Exception) -> None:
+    if not answer.done():
+        answer.set_exception(why)

@@ -1,0 +1,307 @@
+"""The process that zygotes are forked from: killed, stopped or closed, and what becomes of those that it forks."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+import pytest_asyncio
+from cruxboxd.scheduling import fleet as fleets
+from cruxboxd.settings.config import Config, check_config
+from cruxboxd.shared.observer import Observer
+from cruxboxd.zygotes import launch
+from cruxboxd.zygotes.launch import StartError
+from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
+from cruxboxd.zygotes.setup import ZygoteKey
+from cruxboxd.zygotes.template import Template
+from cruxcell.protocol import messages
+from support.daemons import Served
+from support.tasks import sums
+from support.waiting import until
+from test_zygote_process import KEY, SETUPS, Kept, job
+
+pytestmark = pytest.mark.kernel
+
+
+@pytest_asyncio.fixture
+async def template() -> AsyncIterator[Template]:
+    before = children()
+    made = Template(SETUPS(KEY))
+    yield made
+    made.close()
+    assert children() <= before  # none of them is left, not even dead
+
+
+def children() -> set[int]:
+    """Of this process, the dead ones, too."""
+    return {child.pid for child in psutil.Process().children()}
+
+
+class Lent:
+    """Descriptors as a zygote gets them. Nobody tells it that its number is known."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        stack.enter_context(self.control)
+        stack.enter_context(theirs)
+        ends = [end for _ in range(2) for end in os.pipe()]
+        for end in ends:
+            stack.callback(os.close, end)
+        self.numbers = [theirs.fileno(), *ends]
+
+
+async def works(kept: Kept) -> bool:
+    return await kept.values(job("", "1 + 1")) == [["2"]]
+
+
+async def test_what_it_forks_is_a_child_of_the_daemon(template: Template):
+    kept = [Kept() for _ in range(3)]
+    await asyncio.gather(*[one.zygote.start(template) for one in kept])
+    assert {one.zygote.pid for one in kept} | {template.pid} <= children()
+    assert len({os.getsid(one.zygote.pid) for one in kept} | {os.getsid(template.pid)}) == 4
+    assert psutil.Process(template.pid).children() == []
+    for one in kept:
+        assert await works(one)
+        one.zygote.kill("")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+async def test_one_that_is_killed_or_stopped_is_replaced_and_its_zygotes_live_on(template: Template, number, caplog):
+    old, new = Kept(), Kept()
+    await old.zygote.start(template)
+    first = template.pid
+    os.kill(first, number)
+    while template.pid in (0, first):
+        template.watch(time.monotonic_ns())
+        await asyncio.sleep(0.01)
+    assert [record.message for record in caplog.records if record.levelname == "WARNING"] == ["template ended"]
+    assert await works(old)
+    await new.zygote.start(template)
+    assert await works(new)
+    for kept in (old, new):
+        kept.zygote.kill("")
+
+
+async def test_who_asks_one_that_hangs_is_answered_by_the_next(template: Template):
+    kept = [Kept(), Kept()]
+    await kept[0].zygote.start(template)
+    first = template.pid
+    os.kill(first, signal.SIGSTOP)
+    asking = asyncio.ensure_future(kept[1].zygote.start(template))
+    await _until(lambda: bool(template._asked))
+    template.watch(time.monotonic_ns())
+    await asking
+    assert template.pid != first
+    assert await works(kept[1])
+    for one in kept:
+        one.zygote.kill("")
+
+
+async def test_who_asks_one_that_is_killed_before_it_is_ready_hears_so(template: Template):
+    kept = Kept()
+    starting = asyncio.ensure_future(kept.zygote.start(template))
+    await _until(lambda: template.pid > 0)
+    os.kill(template.pid, signal.SIGKILL)
+    with pytest.raises(StartError, match="ended before it was ready"):
+        await starting
+    kept.zygote.kill("")
+
+
+async def test_one_that_is_killed_before_it_is_ready_is_one_failure(template: Template):
+    """Of several who ask it, so that it does not use up what the jobs that wait may fail."""
+    kept = [Kept() for _ in range(3)]
+    starting = [asyncio.ensure_future(one.zygote.start(template)) for one in kept]
+    await _until(lambda: template.pid > 0)
+    os.kill(template.pid, signal.SIGKILL)
+    came = await asyncio.gather(*starting, return_exceptions=True)
+    assert [isinstance(one, StartError) for one in came] == [True, False, False]
+    for one in kept[1:]:
+        assert await works(one)
+    for one in kept:
+        one.zygote.kill("")
+
+
+async def test_one_that_says_why_it_cannot_serve_is_not_asked_again(tmp_path: Path):
+    (tmp_path / "strange.py").write_text("raise ValueError('no')")
+    fields = list(SETUPS(KEY).fields)
+    fields[3], fields[5] = fields[3] + b"\0" + os.fsencode(tmp_path), b"strange"
+    template, kept = Template(replace(SETUPS(KEY), fields=fields)), [Kept(), Kept()]
+    came = await asyncio.gather(*[one.zygote.start(template) for one in kept], return_exceptions=True)
+    assert [(type(one), str(one)) for one in came] == [(StartError, "ValueError: no")] * 2
+    for one in kept:
+        one.zygote.kill("")
+    template.close()
+
+
+async def test_one_that_never_gets_ready_is_given_up(template: Template, monkeypatch):
+    monkeypatch.setattr(launch, "TIMEOUT_S", 0.3)
+    kept = Kept()
+    starting = asyncio.ensure_future(kept.zygote.start(template))
+    await _until(lambda: template.pid > 0)
+    os.kill(template.pid, signal.SIGSTOP)
+    with pytest.raises(StartError, match="ended before it was ready"):
+        await starting
+    assert template.pid == 0
+    kept.zygote.kill("")
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 5, 200])
+async def test_a_start_that_is_given_up_leaves_nothing(template: Template, turns: int):
+    """Whenever that is: the fixture looks for processes, and this for descriptors."""
+    kept = Kept()
+    await kept.zygote.start(template)
+    before = set(os.listdir("/proc/self/fd"))
+    given_up = Kept()
+    starting = asyncio.ensure_future(given_up.zygote.start(template))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    starting.cancel()
+    await asyncio.gather(starting, return_exceptions=True)
+    given_up.zygote.kill("")
+    await _until(lambda: not template._asked)
+    assert set(os.listdir("/proc/self/fd")) <= before
+    kept.zygote.kill("")
+    assert children() == {template.pid}
+
+
+async def test_one_that_nobody_knows_of_ends_with_it(template: Template):
+    """A zygote waits until its number is known, in the template's group; it is not confined before."""
+    with ExitStack() as stack:
+        pid = await template.fork(Lent(stack).numbers)
+        assert os.getpgid(pid) == template.pid
+        template.close()
+        assert pid not in children()
+
+
+async def test_one_whose_daemon_hangs_up_ends(template: Template):
+    with ExitStack() as stack:
+        pid = await template.fork(Lent(stack).numbers)
+    await _until(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    launch.end(pid)
+
+
+async def test_a_fork_that_fails_is_said(template: Template, monkeypatch):
+    kept = Kept()
+    await kept.zygote.start(template)
+    template._asked.append(asyncio.get_running_loop().create_future())
+    monkeypatch.setattr(template, "_channel", Said(messages.ANSWER.pack(messages.FORKED, 0, 11)))
+    asked = template._asked[0]
+    template._on_answer()
+    monkeypatch.undo()
+    with pytest.raises(StartError, match="Resource temporarily unavailable"):
+        await asked
+    kept.zygote.kill("")
+
+
+class Said:
+    """A channel on which one datagram has come."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def recv(self, _size: int) -> bytes:
+        return self._data
+
+
+async def test_it_holds_no_lane_and_cannot_be_looked_into(template: Template):
+    kept = Kept()
+    await kept.zygote.start(template)
+    kept.zygote.kill("")
+    open_files = Path(f"/proc/{template.pid}/fd")
+    if os.geteuid() != 0:
+        with pytest.raises(PermissionError):
+            os.listdir(open_files)
+        return
+    links = [str(path.readlink()) for path in open_files.iterdir()]
+    assert len([link for link in links if link.startswith("socket:")]) == 1
+    assert [link for link in links if link != "/dev/null" and not link.startswith("socket:")] == []
+
+
+@pytest.mark.parametrize("name", [(), ("threads",), ("scratch",)])
+async def test_a_zygote_has_no_module_that_its_seal_does_not_know(name: tuple[str, ...], monkeypatch):
+    """The list is made before the fork. Nothing that confines a zygote imports anything."""
+    hook = (
+        "from cruxcell import template\nfrom cruxcell.protocol import frames\nimport sys\n"
+        "serve, confined = template.serve, template._confined\n"
+        "def look(kind, channel):\n    kind.before = set(sys.modules)\n    serve(kind, channel)\n"
+        "def both(kind, control):\n    server, ready = confined(kind, control)\n"
+        "    new = ' '.join(sorted(set(sys.modules) - kind.before)).encode()\n"
+        "    return server, ready + frames.pack([b'new', b'1', new])\n"
+        "template.serve, template._confined = look, both\n"
+    )
+    monkeypatch.setattr(
+        launch, "_BOOT", launch._BOOT.replace("from cruxcell.boot", f"exec({hook!r}, {{}})\nfrom cruxcell.boot")
+    )
+    key = replace(KEY, preloaded=bool(name), **dict.fromkeys(name, True))
+    template, kept = Template(SETUPS(key)), Kept()
+    try:
+        started = await kept.zygote.start(template)
+        assert [detail for layer, _, detail in started.layers if layer == "new"] == [""]
+    except StartError as error:
+        if "step scratch" not in str(error):
+            raise
+        pytest.skip(f"no scratch folder here: {error}")
+    finally:
+        kept.zygote.kill("")
+        template.close()
+
+
+async def test_the_fleet_lets_a_template_go_with_the_last_zygote_of_its_kind():
+    config = check_config(Config(workers=1, zygotes=1))
+    setups = ZygoteSetups(config, find_runtimes(config))
+    fleet = fleets.Fleet(
+        config, setups, Observer(), on_change=lambda: None, requeue=lambda _: None, give_up=lambda _key, _why: None
+    )
+    keys = [ZygoteKey("default", False, str(seed)) for seed in range(fleet._most_zygotes + 1)]
+    try:
+        for key in keys[:-1]:
+            await fleet.start(key)
+        assert len(fleet._templates) == fleet._most_zygotes
+        fleet.start_soon(keys[-1], lambda _: 1)
+        await _until(lambda: not fleet.starting)
+        assert fleet._templates.keys() == {zygote.key for zygote in fleet}
+        assert len(fleet) == fleet._most_zygotes
+    finally:
+        await fleet.close()
+
+
+def test_checks_go_on_while_templates_are_killed_and_stopped(tmp_path: Path):
+    with Served(tmp_path) as daemon, daemon.client(retries=20) as client:
+        for turn, number in enumerate([signal.SIGKILL, signal.SIGSTOP, signal.SIGKILL]):
+            old = daemon.templates()
+            for process in (*old, *daemon.zygotes()[:1]):
+                process.send_signal(number if process in old else signal.SIGKILL)
+            assert {verdict.outcome.name for verdict in client.check(sums(8, salt=turn))} == {"PASSED"}
+            until(lambda old=old: set(daemon.templates()).isdisjoint(old) and daemon.templates())  # type: ignore[misc]
+
+
+def test_no_process_outlives_a_daemon_that_is_killed_while_it_starts(tmp_path: Path):
+    """Whenever that is: a template that loads, a zygote that waits, one that confines itself."""
+    for turn in range(6):
+        daemon = Served(tmp_path / str(turn))
+        with daemon.client() as client:
+            client.check(sums(1))
+        for zygote in daemon.zygotes():
+            zygote.kill()
+        time.sleep(turn * 0.01)
+        below = daemon.children()
+        daemon.process.kill()
+        daemon.process.wait()
+        assert psutil.wait_procs(below, timeout=20)[1] == []
+
+
+async def _until(fact: Callable[[], object]) -> None:
+    for _ in range(2000):
+        if fact():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not come true")
