@@ -436,6 +436,16 @@ def test_what_a_problem_needs_is_measured_by_its_own_solution(server, tmp_path, 
     assert lines[0]["outcome"] in ("MEMORY_LIMIT", "RAISED")
 
 
+@pytest.mark.kernel
+def test_what_a_function_prints_is_no_part_of_its_tests(server, tmp_path, capsys):
+    """More than the usual limit, but no more than the server's."""
+    loud = {**HEAVY, "canonical_solution": "", "test": "def check(candidate):\n    assert candidate(1) == 2\n"}
+    bodies = [f"    print('x' * ({mib} << 20))\n    return n + {more}\n" for mib, more in [(2, 1), (2, 2), (20, 1)]]
+    samples = [{"task_id": "Heavy/0", "completion": body} for body in bodies]
+    _, lines = judged(tmp_path, capsys, server, "humaneval", [loud], samples)
+    assert [line["outcome"] for line in lines] == ["PASSED", "FAILED", "OUTPUT_LIMIT"]
+
+
 @pytest.mark.parametrize(("clock", "needed_ms", "runs"), [("CPU", 200, 1), ("CPU", 3_000, 2), ("WALL", 200, 2)])
 def test_what_ran_out_of_cpu_time_runs_again_only_with_more_of_it(tmp_path, clock, needed_ms, runs):
     problems = read_problems(write(tmp_path / "p.jsonl", HEAVY), problem_of)

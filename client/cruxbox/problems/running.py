@@ -2,7 +2,8 @@
 known.
 
 In a window the first stage of all samples is run, then the next one of those that passed. Who ran out of time or memory
-is measured against the problem's own solution, where there is one and the limits are the command's.
+is measured against the problem's own solution, where there is one and the limits are the command's. Who printed
+too much runs again with all the room that the server allows: what a function prints is no part of its tests.
 """
 
 from __future__ import annotations
@@ -37,11 +38,13 @@ class Way:
         dressed: puts the command's runtime, limits and assurance over a task.
         limits: of a check, those of the command.
         most: the server's largest, for samples of problems whose own solution needs more than usual; None never.
+        most_output: the server's largest output in bytes, for samples that print more than usual; 0 never.
     """
 
     dressed: Callable[[Task], Task] = lambda task: task
     limits: Limits = field(default_factory=Limits)
     most: Limits | None = None
+    most_output: int = 0
 
 
 @dataclass
@@ -88,6 +91,10 @@ class _Course:
     def anew(self, stages: Sequence[Stage], limits: Limits | None = None, is_apart: bool = False) -> _Course:
         return _Course(self.at, self.sample, self.problem, self.program, stages, limits, is_apart)
 
+    def with_more(self, limits: Limits) -> _Course:
+        """It again, with these limits over those that it has."""
+        return self.anew(self.stages, replace(self.limits or Limits(), **_set(limits)))
+
     def in_one_process(self) -> _Course:
         return replace(self.anew(self.stages, self.limits), together=True)
 
@@ -133,12 +140,22 @@ class Runner:
     def _within_limits(self, courses: Sequence[_Course]) -> Iterator[_Course]:
         """The courses as they end; those that exceeded a limit after a second run with enough, if there is more."""
         heavy = []
-        for course in self._passed_through(courses):
+        for course in self._heard_out(courses):
             if self._is_out(course):
                 heavy.append(course)
             else:
                 yield course
         yield from self._with_enough(heavy)
+
+    def _heard_out(self, courses: Sequence[_Course]) -> Iterator[_Course]:
+        """The courses as they end; those that printed too much after a second run with more room."""
+        loud = []
+        for course in self._passed_through(courses):
+            if self._way.most_output and any(one.outcome is Outcome.OUTPUT_LIMIT for one in course.verdicts):
+                loud.append(course.with_more(Limits(output_bytes=self._way.most_output)))
+            else:
+                yield course
+        yield from self._passed_through(loud)
 
     def _passed_through(self, courses: Sequence[_Course]) -> Iterator[_Course]:
         """The courses as they end."""
@@ -165,7 +182,8 @@ class Runner:
     # ---- who ran out ------------------------------------------------------------------------------------------------
 
     def _is_out(self, course: _Course) -> bool:
-        may_have_more = self._way.most is not None and course.limits is None and course.problem.canonical
+        had_more = course.limits is not None and course.limits.cpu_ms > 0
+        may_have_more = self._way.most is not None and not had_more and course.problem.canonical
         return bool(may_have_more) and any(verdict.outcome in _OUT for verdict in course.verdicts)
 
     def _with_enough(self, courses: Sequence[_Course]) -> Iterator[_Course]:
@@ -177,8 +195,8 @@ class Runner:
             if enough is None or not self._has_more(course, enough):
                 yield course
             else:
-                again.append(course.anew(course.stages, enough))
-        yield from self._passed_through(again)
+                again.append(course.with_more(enough))
+        yield from self._heard_out(again)
 
     def _has_more(self, course: _Course, enough: Limits) -> bool:
         """Is there more of what the course ran out of? CPU time is bounded by the problem's own solution, not by the
