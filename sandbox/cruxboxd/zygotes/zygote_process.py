@@ -62,9 +62,8 @@ class ZygoteProcess:
         self._priority = Priority()
         self._control: socket.socket | None = None
         self._loop = asyncio.get_running_loop()
-        self._on_event = {
+        self._on_event = {  # all others are FORK_FAILED, or end the zygote
             messages.SLOW: self._on_slow, messages.DONE: self._on_done, messages.ASK_FIGURES: self._hand_figures,
-            messages.FORK_FAILED: self._on_fork_failed,
         }  # fmt: skip
 
     # ---- starting and ending -----------------------------------------------------------------------------------
@@ -261,7 +260,7 @@ class ZygoteProcess:
         event = messages.EVENT.unpack(data)
         self._heard_ns = time.monotonic_ns()
         if event[0] != messages.PONG:
-            self._on_event[event[0]](event, handles)
+            self._on_event.get(event[0], self._on_fork_failed)(event, handles)
 
     def _on_slow(self, _event: Event, _handles: list[int]) -> None:
         for lane in self._busy:
