@@ -29,7 +29,7 @@ class Zygote:
 
     def __init__(self, key: ZygoteKey, on_change: Callable[[Any], None], requeue: Callable[[Job], None]) -> None:
         self.key, self.on_change, self.requeue = key, on_change, requeue
-        self.slow, self.silence_s = False, 0
+        self.slow, self.silence_s = False, 0.0
         self.alive = True
         self.jobs: list[Job] = []
         self.cancelled: list[Job] = []
@@ -64,7 +64,7 @@ class Zygote:
         self.killed, self.alive = reason, False
 
     def silence_ns(self, _now_ns: int) -> int:
-        return self.silence_s * 10**9
+        return int(self.silence_s * 10**9)
 
     def give_slot_back(self) -> None:
         self.slow = True

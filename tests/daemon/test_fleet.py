@@ -252,8 +252,8 @@ async def test_zygotes_that_hang_are_killed_unless_the_daemon_was_away():
 
 
 @pytest.mark.parametrize(("silence_s", "stopped", "is_slow", "is_killed"), [
-    (2, False, False, False), (2, True, False, False), (3, False, True, False), (3, True, False, True),
-    (10, False, True, False), (11, False, False, True),
+    (0.25, True, False, False), (0.3, True, False, True), (2, False, False, False), (3, False, True, False),
+    (3, True, False, True), (10, False, True, False), (11, False, False, True),
 ])  # fmt: skip
 async def test_a_zygote_that_is_silent_keeps_no_slot(silence_s, stopped, is_slow, is_killed, monkeypatch):
     monkeypatch.setattr(fleets.strays, "is_stopped", lambda _pid: stopped)

@@ -26,6 +26,7 @@ from cruxboxd.zygotes.zygote_process import ZygoteProcess
 log = logging.getLogger(__name__)
 
 _AWAY_NS = 3_000_000_000
+_STOPPED_NS = 250_000_000  # after which a zygote that says nothing may have been stopped
 _SILENT_NS = 2_000_000_000  # a zygote that says nothing for so long keeps no CPU slot
 _HUNG_NS = 10_000_000_000  # and cannot be well
 # Zygotes that may wait for work of their kind, beside all that may have work at once: they hold little memory, and to
@@ -246,7 +247,7 @@ class Fleet:
             zygote.cancel(job)
 
     def watch(self) -> None:
-        """Kill zygotes that do not answer, or are stopped; their jobs run elsewhere. To be called every second or so.
+        """Kill zygotes that do not answer or are stopped; their jobs run elsewhere. To be called a few times a second.
 
         Those that have been silent for a moment give their CPU slot back: a zygote that cannot run says SLOW of nobody.
         """
@@ -255,7 +256,7 @@ class Fleet:
         self._watched_ns = now
         for zygote in self:
             silence_ns = 0 if was_away else zygote.silence_ns(now)
-            if silence_ns > _HUNG_NS or (silence_ns > _SILENT_NS and strays.is_stopped(zygote.pid)):
+            if silence_ns > _HUNG_NS or (silence_ns > _STOPPED_NS and strays.is_stopped(zygote.pid)):
                 self._observer.sandbox_error("zygote_hung")
                 zygote.kill("it hangs")
                 continue

@@ -31,7 +31,7 @@ from cruxboxd.zygotes.zygote_process import LANES, ZygoteProcess
 
 log = logging.getLogger(__name__)
 
-_SWEEP_S = 1.0
+_SWEEP_S = 0.25
 _WORTH_A_FORK = 16  # checks; fewer are not worth a worker of their own, even if one could start at once
 
 

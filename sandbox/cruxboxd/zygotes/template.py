@@ -122,7 +122,7 @@ class Template:
         self._loop.add_reader(self._channel.fileno(), self._on_answer)
 
     def watch(self, now_ns: int) -> None:
-        """Replace it if it is stopped, or does not answer. To be called every second or so."""
+        """Replace it if it is stopped, or does not answer. To be called several times a second."""
         if self.pid and strays.is_stopped(self.pid):
             self._end("it is stopped")
         elif self._is_warm and self._asked and now_ns - self._heard_ns > _HUNG_NS:
