@@ -13,13 +13,14 @@ from pathlib import Path
 import grpc
 import psutil
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from support.daemons import serve
+from support.daemons import is_template, serve
 from support.waiting import comes_true, free_port
 
 START_S = 60.0
 STOP_S = 20.0
 # Four zygotes at work and three that wait, a worker, of two processes each; and one that is just being replaced.
 ZYGOTES_A_WORKER = 16
+KINDS = 8  # of zygotes that the cases need, each with a template
 SERVICE = "cruxbox.v1.Sandbox"
 
 
@@ -48,11 +49,13 @@ def health_of(channel: grpc.Channel, timeout_s: float = 2.0) -> str:
 class Footprint:
     """What the daemon holds. `descriptors` is None where the kernel does not let us look.
 
-    `zygotes` are the processes below the daemon that are no workers: their number grows with slow work, to a bound.
+    `zygotes` are the processes below the daemon that are neither workers nor templates: their number grows with slow
+    work, to a bound.
     """
 
     workers: int
     zygotes: int
+    templates: int
     zombies: int
     descriptors: int | None
     threads: int
@@ -132,14 +135,15 @@ class Daemon:
     def footprint(self) -> Footprint:
         """What it holds at this moment."""
         below = self.descendants()  # one look at all processes of the host
-        workers = len(self._confined(below))
+        workers, templates = len(self._confined(below)), sum(map(is_template, below))
         zombies = 0
         for process in below:
             with contextlib.suppress(psutil.NoSuchProcess):
                 zombies += process.status() == psutil.STATUS_ZOMBIE
         return Footprint(
             workers=workers,
-            zygotes=max(0, len(below) - workers),
+            zygotes=max(0, len(below) - workers - templates),
+            templates=templates,
             zombies=zombies,
             descriptors=self._descriptors(),
             threads=self.watched.num_threads(),

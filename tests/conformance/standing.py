@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from support.waiting import comes_true
 
 from conformance.case import BREACHED, Case
+from conformance.daemon import KINDS
 from conformance.lab import Lab
 from conformance.wire import Reply
 
@@ -37,14 +38,15 @@ def benign_after(lab: Lab, case: Case, replies: Sequence[Reply]) -> str | None:
 
 
 def nothing_left_running(lab: Lab, case: Case, replies: Sequence[Reply]) -> str | None:
-    """No worker, no zombie, not more zygotes than there may be."""
+    """No worker, no zombie, not more zygotes and templates than there may be."""
     daemon = lab.daemon
     if daemon is None:
         return None
 
     def back() -> bool:
         now = daemon.footprint()
-        return now.zombies == 0 and now.workers == 0 and now.zygotes <= daemon.most_zygotes
+        is_bounded = now.zygotes <= daemon.most_zygotes and now.templates <= KINDS
+        return now.zombies == 0 and now.workers == 0 and is_bounded
 
     return None if comes_true(back, SETTLE_S) else f"processes: {daemon.footprint()}"
 

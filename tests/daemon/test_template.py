@@ -270,6 +270,11 @@ async def test_the_fleet_lets_a_template_go_with_the_last_zygote_of_its_kind():
         await _until(lambda: not fleet.starting)
         assert fleet._templates.keys() == {zygote.key for zygote in fleet}
         assert len(fleet) == fleet._most_zygotes
+        for zygote in fleet:  # those that die by themselves leave theirs, to be started again soon
+            zygote.kill("it died")
+        assert len(fleet._templates) == fleet._most_zygotes
+        await fleet.start(keys[0])
+        assert fleet._templates.keys() == {keys[0]}
     finally:
         await fleet.close()
 

@@ -156,11 +156,11 @@ class Served:
 
     def zygotes(self) -> list[psutil.Process]:
         """Of its processes, those that have a zygote in them or are one."""
-        return [process for process in self._started() if not _is_template(process)]
+        return [process for process in self._started() if not is_template(process)]
 
     def templates(self) -> list[psutil.Process]:
         """The processes that its zygotes are forked from."""
-        return [process for process in self._started() if _is_template(process)]
+        return [process for process in self._started() if is_template(process)]
 
     def _started(self) -> list[psutil.Process]:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -189,7 +189,8 @@ class Served:
         self.kill()
 
 
-def _is_template(process: psutil.Process) -> bool:
+def is_template(process: psutil.Process) -> bool:
+    """Is this what zygotes are forked from, by its name?"""
     with contextlib.suppress(psutil.NoSuchProcess):
         return process.name() == "zygote-template"
     return False

@@ -162,10 +162,8 @@ class Fleet:
     async def start(self, key: ZygoteKey) -> ZygoteProcess:
         """Start one zygote for `key`; raises StartError if it cannot be confined."""
         zygote = ZygoteProcess(key, self._on_zygote, self._requeue)
-        if key not in self._templates:
-            self._templates[key] = Template(self._setup_of(key))
         try:
-            await zygote.start(self._templates[key])
+            await zygote.start(self._template_of(key))
         except BaseException:
             zygote.kill("")
             raise
@@ -228,6 +226,13 @@ class Fleet:
             self._zygotes.remove(victim)  # asked for, so it does not count as a restart
             victim.kill("")
             self._let_templates_go()
+
+    def _template_of(self, key: ZygoteKey) -> Template:
+        if key not in self._templates:
+            if len(self._templates) >= self._most_zygotes:  # some of which have lost all that they forked
+                self._let_templates_go()
+            self._templates[key] = Template(self._setup_of(key))
+        return self._templates[key]
 
     def _let_templates_go(self) -> None:
         """Those of kinds of which there is no zygote."""
