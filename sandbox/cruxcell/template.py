@@ -55,7 +55,7 @@ def serve(kind, channel):
         numbers = _next_order(channel)
         pid, error = _fork(kind.helper)
         if pid == 0:
-            channel.detach()  # it is closed with all that a zygote does not keep
+            channel.close()  # at once: while anybody holds it, the daemon does not hear that the template has died
             _become_zygote(kind, numbers)
         for number in numbers:
             os.close(number)

@@ -59,6 +59,13 @@ class Lent:
         self.numbers = [theirs.fileno(), *ends]
 
 
+def hook(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Have templates run it before they begin."""
+    monkeypatch.setattr(
+        launch, "_BOOT", launch._BOOT.replace("from cruxcell.boot", f"exec({text!r}, {{}})\nfrom cruxcell.boot")
+    )
+
+
 async def works(kept: Kept) -> bool:
     return await kept.values(job("", "1 + 1")) == [["2"]]
 
@@ -128,6 +135,64 @@ async def test_one_that_is_killed_before_it_is_ready_is_one_failure(template: Te
         assert await works(one)
     for one in kept:
         one.zygote.kill("")
+
+
+@pytest.mark.parametrize("is_warm", [True, False])
+async def test_one_that_is_killed_while_what_it_forked_waits_is_noticed_at_once(
+    template: Template, monkeypatch, is_warm
+):
+    """What waits for its number to be known holds nothing by which the template would seem to live."""
+    hook(
+        monkeypatch,
+        "import os\nfrom cruxcell import template\nfork, left = template._fork, "
+        f"[{is_warm:d}]\n"
+        "def and_die(helper):\n    came = fork(helper)\n    left[0] -= 1\n"
+        "    if came[0] and left[0] < 0:\n        os.kill(os.getpid(), 9)\n    return came\n"
+        "template._fork = and_die\n",
+    )
+    kept = Kept(), Kept()
+    if is_warm:
+        await kept[0].zygote.start(template)
+    starting = asyncio.ensure_future(kept[1].zygote.start(template))
+    await _until(lambda: bool(template._asked))
+    asked = template._asked[0]
+    await asyncio.wait_for(asyncio.wait({asked}), 4)
+    assert asked.done()
+    monkeypatch.undo()
+    await asyncio.gather(starting, return_exceptions=True)
+    for one in kept:
+        one.zygote.kill("")
+
+
+async def test_many_may_ask_at_once(template: Template, monkeypatch):
+    """A host may have hundreds of slots, and one socket does not take as many orders."""
+    monkeypatch.setattr(template, "_execute", lambda: None)
+    template._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    template._channel.setblocking(False)
+    with ExitStack() as stack:
+        numbers = Lent(stack).numbers
+        asking = [asyncio.ensure_future(template.fork(numbers)) for _ in range(400)]
+        await asyncio.sleep(0.1)
+        assert not any(one.done() for one in asking)
+        for one in asking:
+            one.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+        template._channel.close()
+        template._channel = None
+        theirs.close()
+
+
+async def test_a_number_that_is_nobodys_is_not_signalled(template: Template, monkeypatch):
+    """Somebody took the exit status of the template: then its number may be a stranger's."""
+    kept, signalled = Kept(), []
+    await kept.zygote.start(template)
+    os.kill(template.pid, signal.SIGKILL)
+    os.waitpid(template.pid, 0)
+    monkeypatch.setattr(os, "killpg", lambda *which: signalled.append(which))
+    template.close()
+    assert signalled == []
+    monkeypatch.undo()
+    kept.zygote.kill("")
 
 
 async def test_one_that_says_why_it_cannot_serve_is_not_asked_again(tmp_path: Path):
@@ -229,7 +294,7 @@ async def test_it_holds_no_lane_and_cannot_be_looked_into(template: Template):
 @pytest.mark.parametrize("name", [(), ("threads",), ("scratch",)])
 async def test_a_zygote_has_no_module_that_its_seal_does_not_know(name: tuple[str, ...], monkeypatch):
     """The list is made before the fork. Nothing that confines a zygote imports anything."""
-    hook = (
+    looking = (
         "from cruxcell import template\nfrom cruxcell.protocol import frames\nimport sys\n"
         "serve, confined = template.serve, template._confined\n"
         "def look(kind, channel):\n    kind.before = set(sys.modules)\n    serve(kind, channel)\n"
@@ -238,9 +303,7 @@ async def test_a_zygote_has_no_module_that_its_seal_does_not_know(name: tuple[st
         "    return server, ready + frames.pack([b'new', b'1', new])\n"
         "template.serve, template._confined = look, both\n"
     )
-    monkeypatch.setattr(
-        launch, "_BOOT", launch._BOOT.replace("from cruxcell.boot", f"exec({hook!r}, {{}})\nfrom cruxcell.boot")
-    )
+    hook(monkeypatch, looking)
     key = replace(KEY, preloaded=bool(name), **dict.fromkeys(name, True))
     template, kept = Template(SETUPS(key)), Kept()
     try:

@@ -64,6 +64,7 @@ def end(pid: int) -> None:
 def end_group(pid: int) -> None:
     """The same for a child that leads a process group, and all children in it."""
     with suppress(ProcessLookupError, ChildProcessError):
+        os.waitid(os.P_PGID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)  # is any of it still ours?
         os.killpg(pid, signal.SIGKILL)
         while True:
             os.waitpid(-pid, 0)

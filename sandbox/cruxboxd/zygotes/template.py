@@ -25,6 +25,8 @@ from cruxboxd.zygotes.setup import ZygoteSetup
 log = logging.getLogger(__name__)
 
 _HUNG_NS = 5_000_000_000  # a fork takes milliseconds
+# What it may be asked for at once. A socket takes some 250 datagrams with descriptors, and a large host has more slots.
+_MOST_ASKED = 64
 
 
 class _Gone(Exception):
@@ -38,6 +40,7 @@ class Template:
         self._setup, self.python = setup, setup.python
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: socket.socket | None = None
+        self._room = asyncio.Semaphore(_MOST_ASKED)
         self._asked: deque[asyncio.Future[int]] = deque()  # in the order in which it answers
         self._heard_ns = 0  # when it answered, or was asked for something after that
         self._is_warm = False  # it has answered
@@ -55,6 +58,10 @@ class Template:
         Returns:
             Its process number; it is a child of this process. Raises StartError.
         """
+        async with self._room:
+            return await self._forked(descriptors)
+
+    async def _forked(self, descriptors: Sequence[int]) -> int:
         while True:
             answer = self._ask(descriptors)
             try:
