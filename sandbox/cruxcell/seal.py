@@ -42,6 +42,9 @@ _ERROR_HANDLERS = ("strict", "ignore", "replace", "xmlcharrefreplace", "backslas
 _PLACES_OF_MODULES = {"builtins": "builtins", "sys": "sys", "gc": "gc", "_warnings": "warnings", "warnings": "warnings",
                       "_codecs": "codecs", "codecs": "codecs", "encodings": "codecs", "os": "environment",
                       "posix": "environment", "random": "random"}  # fmt: skip
+# What a class holds in place of a function. `x.__init__(other)` has it call another one, and the class's dict stays.
+_MADE_ANEW = (staticmethod, classmethod, property)
+_WHAT_THEY_CALL = ("__func__", "fget", "fset", "fdel")
 _IS_HEAP_TYPE = 1 << 9
 _ITEMS_AT_ONCE = 1000
 # From 3.13 on an object keeps the values of its attributes itself, and an assignment does not show in its dict's tag.
@@ -279,6 +282,10 @@ def _add_containers(found):
     for item in items:
         if type(item).__flags__ & _IS_HEAP_TYPE and type(item).__dictoffset__:
             found.add_namespace("module", item)
+        elif issubclass(type(item), _MADE_ANEW):
+            for name in _WHAT_THEY_CALL:
+                if hasattr(type(item), name):
+                    found.ask("type", getattr, item, name)
         elif type(item).__name__ == "cell":  # a closure's variable
             found.ask("module", getattr, item, "cell_contents")
         found.add_container("module", item)

@@ -185,6 +185,15 @@ PROGRAMS = {
     "the variable of a closure": Leaves(
         "module", "import os; os.environ.encodekey.__closure__[0].cell_contents = 5", "sys.version_info >= (3, 9)"
     ),
+    "what a static method calls": Leaves(
+        "type", "staticmethod.__init__(str.__dict__['maketrans'], lambda *a: {97: 'b'})"
+    ),
+    "what a class method calls": Leaves(
+        "type", "import os, abc; classmethod.__init__(os.PathLike.__dict__['__subclasshook__'], lambda *a: True)"
+    ),
+    "what a property calls": Leaves(
+        "type", "import _frozen_importlib as f; f.ModuleSpec.parent.__init__(lambda self: 'other')"
+    ),
     # Of these the audit hook alone hears where they are changed back.
     "the name of a class, and back": Leaves(
         "audit", "import os; C = os._Environ; C.__name__ = 'E'; C.__name__ = '_Environ'"

@@ -198,7 +198,7 @@ find_pointer(PyObject *object, PyObject *name)
     found = PyObject_GetAttr((PyObject *)Py_TYPE(object), name);
     if (found != NULL && Py_TYPE(found) == &PyMemberDescr_Type) {
         const PyMemberDef *member = ((PyMemberDescrObject *)found)->d_member;
-        if (member->type == T_OBJECT_EX) {
+        if (member->type == T_OBJECT_EX || member->type == T_OBJECT) {
             at = (PyObject **)((char *)object + member->offset);
         }
     }
