@@ -334,6 +334,8 @@ GARBLED = {
     "an array of records": dtype("<i4,<i4", SHAPE, EIGHT),
     "an array of a list of fields": dtype("<i4,(1,)i4", SHAPE, EIGHT),
     "another name of numbers": dtype("<i04", SHAPE, ONE),
+    "another name of days": dtype("<08[D]", SHAPE, EIGHT),
+    "a number that is none": dtype("08", SHAPE, EIGHT),
     "the order of this machine": dtype("=i4", SHAPE, ONE),
     "an array of a number": b"A" + u32(0) + plain(4) + SHAPE + ONE,
     "an array of bytes": b"A" + u32(0) + b"b" + u32(3) + b"<i4" + SHAPE + ONE,

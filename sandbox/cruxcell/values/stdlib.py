@@ -303,7 +303,8 @@ def _read_type(written):
     if type(written) is tuple:
         fields = [_typed(list(field), str, type(None)) for field in written]
         return numpy.dtype([(name, _read_type(each)) for name, each in fields])
-    if type(written) is not str or not _DTYPE_LETTERS.issuperset(written):
+    # A letter behind the order of bytes: a number there is a count, which numpy has the compiler read.
+    if type(written) is not str or not _DTYPE_LETTERS.issuperset(written) or not written[1:2].isalpha():
         raise ValueError("an array of what cannot be")
     dtype = numpy.dtype(written)
     if dtype.str != written:
