@@ -168,6 +168,26 @@ def test_a_limit_is_each_tests(server, tmp_path, capsys):
 
 
 @pytest.mark.kernel
+def test_what_a_test_expects_can_be_printed(server, tmp_path, capsys, monkeypatch):
+    """More than the server's default of 1 MiB; what prints without end still exceeds a limit."""
+    wanted = "\n".join(map(str, range(200_000)))
+    large = {"problem_id": 10, "input_output": json.dumps({"inputs": ["200000"], "outputs": [wanted]})}
+    monkeypatch.setitem(PROBLEMS, "large", large)
+    right = "for i in range(int(input())): print(i)"
+    programs = [right, right + "\nprint(1)", "while True: print('x' * 1000)"]
+    _, lines, _ = run(tmp_path, capsys, server, [{"problem_id": 10, "code": each} for each in programs])
+    assert [line["outcome"] for line in lines] == ["PASSED", "FAILED", "OUTPUT_LIMIT"]
+
+
+@pytest.mark.kernel
+def test_a_limit_of_output_is_each_tests(server, tmp_path, capsys):
+    """Both tests together print more than one may."""
+    loud = SOLVE.replace("        seen = {}", "        print('x' * 700_000)\n        seen = {}")
+    _, lines, _ = run(tmp_path, capsys, server, [{"question_id": "3001", "code": loud}])
+    assert lines[0]["outcome"] == "PASSED"
+
+
+@pytest.mark.kernel
 def test_what_is_wrong_with_one_row_is_that_rows(server, tmp_path, capsys):
     tests = json.dumps([{"input": "", "output": "1", "testtype": "stdin"}])
     bad = {"question_id": "packed", "public_test_cases": tests, "private_test_cases": packed(len)}

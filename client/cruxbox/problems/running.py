@@ -12,15 +12,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from cruxbox.model import Assurance, Clock, Limits, Outcome, Task, Verdict
+from cruxbox.model import Assurance, Clock, Limits, Outcome, StdioCheck, Task, Verdict
 from cruxbox.problems.records import BadRow
 from cruxbox.problems.results import Fields, fields_of, fields_of_fault
 from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample, Stage
 
 WINDOW = 1024
 _OUT = (Outcome.TIMED_OUT, Outcome.MEMORY_LIMIT)
+# What applies to one test: a check with many that exceeds it says nothing of each.
+_TOO_MUCH = (*_OUT, Outcome.OUTPUT_LIMIT)
 # If the problem's own solution needs this share of a limit, the limit is too tight for other programs.
 _TIGHT = 4
+# A program may print so many times what is expected of it, where that is more than the server's default.
+_ROOMY = 2
 
 
 class Streams(Protocol):
@@ -38,13 +42,21 @@ class Way:
         dressed: puts the command's runtime, limits and assurance over a task.
         limits: of a check, those of the command.
         most: the server's largest, for samples of problems whose own solution needs more than usual; None never.
-        most_output: the server's largest output in bytes, for samples that print more than usual; 0 never.
+        printed: bytes that a check may print, by the server's default and at most.
     """
 
     dressed: Callable[[Task], Task] = lambda task: task
     limits: Limits = field(default_factory=Limits)
     most: Limits | None = None
-    most_output: int = 0
+    printed: tuple[int, int] = (0, 0)
+
+    def limits_of(self, checks: Stage) -> Limits:
+        """Those of a stage: what its tests expect can be printed, or right programs would exceed a limit that nobody
+        has asked for."""
+        usual, most = self.printed
+        texts = (check.expected_stdout for check in checks if isinstance(check, StdioCheck))
+        needed = _ROOMY * max((len(text.encode(errors="surrogatepass")) for text in texts), default=0)
+        return replace(self.limits, output_bytes=min(needed, most)) if needed > usual else self.limits
 
 
 @dataclass
@@ -66,7 +78,7 @@ class _Course:
     def task(self, way: Way) -> Task:
         """The stage that comes next."""
         checks = self.stages[self.stage]
-        task = Task(self.program, checks, str(self.at), way.limits, self.sample.runtime)
+        task = Task(self.program, checks, str(self.at), way.limits_of(checks), self.sample.runtime)
         require = Assurance.IN_PROCESS if self.together else self.problem.require
         if require is not None:
             task = replace(task, require_assurance=require)
@@ -93,7 +105,7 @@ class _Course:
 
     def with_more(self, limits: Limits) -> _Course:
         """It again, with these limits over those that it has."""
-        return self.anew(self.stages, replace(self.limits or Limits(), **_set(limits)))
+        return self.anew(self.stages, replace(self.limits or Limits(), **_set(limits)), self.is_apart)
 
     def in_one_process(self) -> _Course:
         return replace(self.anew(self.stages, self.limits), together=True)
@@ -151,8 +163,8 @@ class Runner:
         """The courses as they end; those that printed too much after a second run with more room."""
         loud = []
         for course in self._passed_through(courses):
-            if self._way.most_output and any(one.outcome is Outcome.OUTPUT_LIMIT for one in course.verdicts):
-                loud.append(course.with_more(Limits(output_bytes=self._way.most_output)))
+            if self._way.printed[1] and any(one.outcome is Outcome.OUTPUT_LIMIT for one in course.verdicts):
+                loud.append(course.with_more(Limits(output_bytes=self._way.printed[1])))
             else:
                 yield course
         yield from self._passed_through(loud)
@@ -169,7 +181,7 @@ class Runner:
                     continue
                 if course.goes_on:
                     courses.append(course)
-                elif verdict.outcome in _OUT and not course.is_apart and (apart := self._apart(course)):
+                elif verdict.outcome in _TOO_MUCH and not course.is_apart and (apart := self._apart(course)):
                     courses.append(course.anew(apart, course.limits, True))
                 else:
                     yield course
@@ -213,12 +225,12 @@ class Runner:
             if all(verdict.passed for verdict in course.verdicts):
                 needed_ms = max(verdict.cpu_ns for verdict in course.verdicts) // 1_000_000
                 cpu_ms = min(most.cpu_ms, max(self._way.limits.cpu_ms, _TIGHT * needed_ms))
-                self._enough[_key(course)] = Limits(cpu_ms=cpu_ms, wall_ms=most.wall_ms, memory_bytes=most.memory_bytes)
+                self._enough[_key(course)] = replace(_all_but_steps(most), cpu_ms=cpu_ms)
 
     def _own_solutions(self, courses: Sequence[_Course]) -> list[_Course]:
         """The problems' own solutions, with all that the server allows where the limits are the command's."""
         most = self._way.most
-        limits = most and Limits(cpu_ms=most.cpu_ms, wall_ms=most.wall_ms, memory_bytes=most.memory_bytes)
+        limits = most and _all_but_steps(most)
         solutions = []
         for at, course in enumerate(courses):
             program = course.problem.whole(course.problem.canonical)
@@ -279,6 +291,11 @@ _NONE = NoProblem("")
 
 def _key(course: _Course) -> tuple[str, str]:
     return course.problem.task_id, course.sample.runtime
+
+
+def _all_but_steps(limits: Limits) -> Limits:
+    """A limit on steps has them counted, which is slow."""
+    return replace(limits, steps=0)
 
 
 def _set(limits: Limits) -> dict[str, int]:
