@@ -446,6 +446,26 @@ def test_what_a_function_prints_is_no_part_of_its_tests(server, tmp_path, capsys
     assert [line["outcome"] for line in lines] == ["PASSED", "FAILED", "OUTPUT_LIMIT"]
 
 
+POINT = "from dataclasses import dataclass\n\n@dataclass\nclass Point:\n    x: int\n\ndef size(n):\n"
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [("    return Point(n)\n", [None, None, True]), ("    pass\n", [False, False, True]), ("", [False, False, True])],
+)
+def test_a_test_that_needs_one_process_says_nothing_of_who_fails_it(server, tmp_path, capsys, body, wanted):
+    """An object of the program equals only itself, as the test must not ask it. A placeholder passes in no process: it
+    proves nothing."""
+    test = "def check(candidate):\n    assert candidate(1) == candidate(1)\n"
+    problem = {**HEAVY, "prompt": POINT, "canonical_solution": body, "test": test}
+    bodies = ["    return Point(n)\n", "    return object()\n", "    return n\n"]
+    samples = [{"task_id": "Heavy/0", "completion": each} for each in bodies]
+    summary, lines = judged(tmp_path, capsys, server, "humaneval", [problem], samples)
+    assert [line["passed"] for line in lines] == wanted
+    assert summary["masked"] == wanted.count(None)
+
+
 @pytest.mark.parametrize(("clock", "needed_ms", "runs"), [("CPU", 200, 1), ("CPU", 3_000, 2), ("WALL", 200, 2)])
 def test_what_ran_out_of_cpu_time_runs_again_only_with_more_of_it(tmp_path, clock, needed_ms, runs):
     problems = read_problems(write(tmp_path / "p.jsonl", HEAVY), problem_of)

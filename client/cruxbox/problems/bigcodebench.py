@@ -57,6 +57,10 @@ class LibraryTask(Problem):
         return True
 
     @property
+    def trusts_solution(self) -> bool:
+        return True
+
+    @property
     def may_share(self) -> bool:
         return self.together
 

@@ -34,6 +34,10 @@ class TestedFunction(Problem):
         return [name for name in self.tests if name]
 
     @property
+    def needs_proof(self) -> bool:
+        return True
+
+    @property
     def needs(self) -> frozenset[str]:
         return frozenset(name for script in self.tests.values() for name in _IMPORTS.findall(script))
 

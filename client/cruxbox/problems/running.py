@@ -143,7 +143,7 @@ class Runner:
                 yield at, fields_of_fault(sample, f"{problem.where}: {error}", False)
         doubtful = []
         for course in self._within_limits(courses):
-            if _is_doubtful(course):
+            if _is_doubtful(course) and not self._proven.get(_key(course)):
                 doubtful.append(course)
             else:
                 yield course.at, course.fields()
@@ -242,18 +242,18 @@ class Runner:
     # ---- whose tests may need one process ----------------------------------------------------------------------------
 
     def _cleared(self, courses: Sequence[_Course]) -> Iterator[tuple[int, Fields]]:
-        """What courses that failed come to: that, if the problem's own solution passes the same way; what they come to
-        in one process, if that is allowed and it passes there; else nothing is known."""
+        """What courses that failed come to: that, if the problem's own solution passes the same way, or is none; what
+        they come to in one process, if that is allowed and it passes there; else nothing is known."""
         self._prove(courses)
         again = []
         for course in courses:
-            proven = self._proven[_key(course)]
-            if proven:
+            proven, problem = self._proven[_key(course)], course.problem
+            if proven or (proven is None and not problem.trusts_solution):
                 yield course.at, course.fields()
-            elif proven is False:
+            elif proven is False and problem.may_share:
                 again.append(course.in_one_process())
             else:
-                yield course.at, fields_of_fault(course.sample, _unproven(course.problem), False)
+                yield course.at, fields_of_fault(course.sample, _unproven(problem), False)
         for course in self._passed_through(again):
             yield course.at, course.fields()
 
@@ -264,7 +264,7 @@ class Runner:
         for course in self._passed_through(self._own_solutions(list(unknown.values()))):
             if all(verdict.passed for verdict in course.verdicts):
                 self._proven[_key(course)] = True
-            elif course.problem.may_share:
+            elif course.problem.may_share or not course.problem.trusts_solution:
                 failed.append(course.in_one_process())
         for course in self._passed_through(failed):
             if all(verdict.passed for verdict in course.verdicts):
@@ -282,6 +282,9 @@ def _is_doubtful(course: _Course) -> bool:
 
 
 def _unproven(problem: Problem) -> str:
+    if not problem.trusts_solution:
+        where = "passes its tests in one process with them only"
+        return f"{problem.where}: the problem's own solution {where}, so nothing is known"
     way_out = "" if problem.may_share else "; --in-process runs such tests in the program's process"
     return f"{problem.where}: the problem's own solution does not pass its tests here, so nothing is known{way_out}"
 

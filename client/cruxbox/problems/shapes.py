@@ -76,6 +76,12 @@ class Problem(ABC):
         return False
 
     @property
+    def trusts_solution(self) -> bool:
+        """Is its own solution one? Else, where that passes neither apart from its tests nor together with them, it
+        proves nothing, and what fails has failed."""
+        return False
+
+    @property
     def may_share(self) -> bool:
         """May the tests of such a problem run in the program's process?"""
         return False
