@@ -29,6 +29,7 @@ _HEAD = """\
 This table shows which idioms of ordinary Python programs run in the sandbox. `python -m idioms` in `tests` writes it.
 Each program is checked as a call, as a script and as a program with standard input, once with the right answer and
 once with a wrong one. *passes*: the right one is PASSED with assurance SEPARATED, and the wrong one does not pass.
+What is compared is plain data; [samples](samples.md#what-needs-one-process) says what a script cannot compare.
 *refused*: the sandbox's policy forbids it. The verdict is RAISED with this exception, and its `detail` states the
 policy.
 
