@@ -86,12 +86,20 @@ def _prepare(setup, parent):
     sys.stdout, sys.stderr = context.stdout, context.stderr
     helper.watch(seal.in_order(watched + seal.of_context(context)))
     del watched
+    _have_one_thread(setup)
     gc.collect()
     gc.disable()
     gc.freeze()
     return template.Kind(
         helper, context, settings, _filters(setup), ways_to_files, setup.threads, setup.scratch_bytes
     )  # fmt: skip
+
+
+def _have_one_thread(setup):
+    # type: (_Setup) -> None
+    """A fork copies the calling thread alone, and what another one has locked stays locked in the copy."""
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise RuntimeError("importing one of %s starts threads" % ", ".join(setup.preload))
 
 
 def _filters(setup):

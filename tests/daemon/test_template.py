@@ -207,6 +207,18 @@ async def test_one_that_says_why_it_cannot_serve_is_not_asked_again(tmp_path: Pa
     template.close()
 
 
+async def test_one_with_a_thread_does_not_serve(tmp_path: Path):
+    """A fork without libc takes nobody's locks, and none of another thread's would ever be given back."""
+    (tmp_path / "strange.py").write_text("import _thread, time\n_thread.start_new_thread(time.sleep, (100,))")
+    fields = list(SETUPS(KEY).fields)
+    fields[3], fields[5] = fields[3] + b"\0" + os.fsencode(tmp_path), b"strange"
+    template, kept = Template(replace(SETUPS(KEY), fields=fields)), Kept()
+    with pytest.raises(StartError, match="strange starts threads"):
+        await kept.zygote.start(template)
+    kept.zygote.kill("")
+    template.close()
+
+
 async def test_one_that_never_gets_ready_is_given_up(template: Template, monkeypatch):
     monkeypatch.setattr(launch, "TIMEOUT_S", 0.3)
     kept = Kept()
