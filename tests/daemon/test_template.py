@@ -207,6 +207,26 @@ async def test_one_that_says_why_it_cannot_serve_is_not_asked_again(tmp_path: Pa
     template.close()
 
 
+async def test_what_one_said_last_is_heard_though_it_left_orders_unread(template: Template, monkeypatch):
+    """Then the kernel says first that the connection was reset."""
+    ends = []
+
+    def execute() -> None:
+        template._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        template._channel.setblocking(False)
+        ends.append(theirs)
+
+    monkeypatch.setattr(template, "_execute", execute)
+    with ExitStack() as stack:
+        asking = asyncio.ensure_future(template.fork(Lent(stack).numbers))
+        await _until(lambda: bool(template._asked))
+        ends[0].send(bytes([messages.FAILED_TO_START]) + b"the reason")
+        ends[0].close()
+        template._on_answer()
+        with pytest.raises(StartError, match="the reason"):
+            await asking
+
+
 async def test_one_with_a_thread_does_not_serve(tmp_path: Path):
     """A fork without libc takes nobody's locks, and none of another thread's would ever be given back."""
     (tmp_path / "strange.py").write_text("import _thread, time\n_thread.start_new_thread(time.sleep, (100,))")

@@ -91,13 +91,10 @@ class Template:
         return self._asked[-1]
 
     def _on_answer(self) -> None:
-        assert self._channel is not None
         try:
-            data = self._channel.recv(1 << 16)
+            data = self._received()
         except BlockingIOError:
             return
-        except OSError:
-            data = b""
         if len(data) != messages.ANSWER.size or not self._asked:
             self._end("it died", data)
             return
@@ -112,6 +109,15 @@ class Template:
             launch.end(pid)
         else:
             answer.set_result(pid)
+
+    def _received(self) -> bytes:
+        """A datagram, or nothing if it is gone. One that ends with orders unread is said to have reset the connection,
+        and what it said last comes behind that."""
+        assert self._channel is not None
+        for _ in range(2):
+            with suppress(ConnectionError):
+                return self._channel.recv(1 << 16)
+        return b""
 
     # ---- beginning and end -------------------------------------------------------------------------------------
 
