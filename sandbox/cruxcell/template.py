@@ -51,12 +51,14 @@ def serve(kind, channel):
     """Fork a zygote for each datagram, until the daemon is gone."""
     _rename(kind.helper, b"zygote-template")
     linux.prctl(kind.helper, linux.PR_SET_DUMPABLE, 0)
+    template = os.getpid()
     while True:
         numbers = _next_order(channel)
+        _reap()
         pid, error = _fork(kind.helper)
         if pid == 0:
             channel.close()  # at once: while anybody holds it, the daemon does not hear that the template has died
-            _become_zygote(kind, numbers)
+            _become_zygote(kind, numbers, template)
         for number in numbers:
             os.close(number)
         channel.send(messages.ANSWER.pack(messages.FORKED, max(pid, 0), error))
@@ -83,9 +85,25 @@ def _fork(helper):
         return -1, error.errno or 0
 
 
-def _become_zygote(kind, numbers):
-    # type: (Kind, list[int]) -> None
-    """Confine this process for good, and serve. Never comes back."""
+def _reap():
+    # type: () -> None
+    """Take the exit status of each zygote that has ended, where they are this process's own: see `_become_zygote`."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def _become_zygote(kind, numbers, template):
+    # type: (Kind, list[int], int) -> None
+    """Confine this process for good, and serve. Never comes back.
+
+    gVisor takes CLONE_PARENT and ignores it (`Task.Clone`). There a zygote is a child of its template and ends with it,
+    and the daemon ends it by hanging up.
+    """
+    if os.getppid() == template:
+        kind.settings.parent = template
     place_descriptors(numbers)
     control = _socket.socket(fileno=zygote.CONTROL)
     try:

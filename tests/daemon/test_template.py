@@ -270,6 +270,38 @@ async def test_a_start_that_is_given_up_leaves_nothing(template: Template, turns
     assert children() - others == {template.pid}
 
 
+# As gVisor does it: the flag that makes a zygote the daemon's child is taken and ignored.
+IGNORING = """
+import os
+from cruxcell import native
+load = native.load
+def ignoring(*arguments):
+    helper = load(*arguments)
+    helper.fork_beside = os.fork
+    return helper
+native.load = ignoring
+main()"""
+
+
+async def test_where_the_flag_is_ignored_a_zygote_is_its_template_s_and_ends_with_it(monkeypatch):
+    monkeypatch.setattr(launch, "_BOOT", launch._BOOT.replace("\nmain()", IGNORING))
+    template, kept = Template(SETUPS(KEY)), [Kept(), Kept(), Kept()]
+    await asyncio.gather(*[one.zygote.start(template) for one in kept[:2]])
+    [first, second] = [psutil.Process(one.zygote.pid) for one in kept[:2]]
+    assert {first.ppid(), second.ppid()} == {template.pid}
+    for one in kept[:2]:
+        assert await works(one)
+    kept[0].zygote.kill("")
+    await _until(lambda: not first.is_running() or first.status() == psutil.STATUS_ZOMBIE)
+    await kept[2].zygote.start(template)
+    assert not first.is_running()
+    third = psutil.Process(kept[2].zygote.pid)
+    template.close()
+    await _until(lambda: all(not one.is_running() or one.status() == psutil.STATUS_ZOMBIE for one in (second, third)))
+    for one in kept[1:]:
+        one.zygote.kill("")
+
+
 async def test_one_that_nobody_knows_of_ends_with_it(template: Template):
     """A zygote waits until its number is known, in the template's group; it is not confined before."""
     with ExitStack() as stack:

@@ -39,7 +39,7 @@ _RECORD = struct.Struct("<IIQQ")  # resource, padding, soft, hard
 _INSTRUCTION_BYTES, _MOST_INSTRUCTIONS = 8, 4096
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _SECCOMP_SET_MODE_FILTER = 1
-_CLONE_PARENT = 0x8000
+_CLONE_PARENT, _SIGCHLD = 0x8000, 17
 _SIGKILL, _ESRCH = 9, 3
 _MOST_ARGUMENTS = 6
 _WORD = (1 << 64) - 1
@@ -98,7 +98,9 @@ def fork_beside():
     import ctypes
 
     python = ctypes.PyDLL(None, use_errno=True)  # whose functions are called with the interpreter's lock held
-    words = [ctypes.c_long(word) for word in (_NUMBERS[os.uname().machine]["clone"], _CLONE_PARENT, 0, 0, 0, 0)]
+    words = [
+        ctypes.c_long(word) for word in (_NUMBERS[os.uname().machine]["clone"], _CLONE_PARENT | _SIGCHLD, 0, 0, 0, 0)
+    ]
     before, clone, in_child, in_parent = (
         python.PyOS_BeforeFork, python.syscall, python.PyOS_AfterFork_Child, python.PyOS_AfterFork_Parent
     )  # fmt: skip

@@ -93,7 +93,7 @@ cell_fork_beside(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
     int error;
 
     PyOS_BeforeFork();
-    pid = syscall(SYS_clone, CLONE_PARENT, 0, 0, 0, 0); /* libc has no function for it; there is one thread */
+    pid = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0); /* libc has no function for it; there is one thread */
     error = errno;
     if (pid == 0) {
         PyOS_AfterFork_Child();
