@@ -113,13 +113,17 @@ async def test_who_asks_one_that_hangs_is_answered_by_the_next(template: Templat
         one.zygote.kill("")
 
 
-async def test_who_asks_one_that_is_killed_before_it_is_ready_hears_so(template: Template):
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+async def test_who_asks_one_that_does_not_get_ready_hears_so(template: Template, number: int, monkeypatch):
+    """It is killed, or never gets ready in time."""
+    monkeypatch.setattr(launch, "TIMEOUT_S", launch.TIMEOUT_S if number == signal.SIGKILL else 0.3)
     kept = Kept()
     starting = asyncio.ensure_future(kept.zygote.start(template))
     await _until(lambda: template.pid > 0)
-    os.kill(template.pid, signal.SIGKILL)
+    os.kill(template.pid, number)
     with pytest.raises(StartError, match="ended before it was ready"):
         await starting
+    assert template.pid == 0
     kept.zygote.kill("")
 
 
@@ -237,18 +241,6 @@ async def test_one_with_a_thread_does_not_serve(tmp_path: Path):
         await kept.zygote.start(template)
     kept.zygote.kill("")
     template.close()
-
-
-async def test_one_that_never_gets_ready_is_given_up(template: Template, monkeypatch):
-    monkeypatch.setattr(launch, "TIMEOUT_S", 0.3)
-    kept = Kept()
-    starting = asyncio.ensure_future(kept.zygote.start(template))
-    await _until(lambda: template.pid > 0)
-    os.kill(template.pid, signal.SIGSTOP)
-    with pytest.raises(StartError, match="ended before it was ready"):
-        await starting
-    assert template.pid == 0
-    kept.zygote.kill("")
 
 
 @pytest.mark.parametrize("turns", [0, 1, 2, 5, 200])

@@ -270,6 +270,9 @@ class Fleet:
             zygote.ping()
         for template in () if was_away else self._templates.values():
             template.watch(now)
+
+    def reap(self) -> None:
+        """Take the exit statuses of orphans: a look at all processes of a container, so not as often as `watch`."""
         templates = {template.pid for template in self._templates.values()}
         strays.reap(templates | {zygote.pid for zygote in self._zygotes})
 

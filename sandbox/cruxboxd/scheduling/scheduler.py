@@ -31,7 +31,8 @@ from cruxboxd.zygotes.zygote_process import LANES, ZygoteProcess
 
 log = logging.getLogger(__name__)
 
-_SWEEP_S = 0.25
+_SWEEP_S = 1.0
+_WATCHES = 4  # in that time: zygotes that are stopped are found so soon
 _WORTH_A_FORK = 16  # checks; fewer are not worth a worker of their own, even if one could start at once
 
 
@@ -212,8 +213,10 @@ class Scheduler:
     async def _sweep(self) -> None:
         """Check periodically that zygotes answer and that work is handed out."""
         while not self._is_closed:
-            await asyncio.sleep(_SWEEP_S)
-            self._fleet.watch()
+            for _ in range(_WATCHES):
+                await asyncio.sleep(_SWEEP_S / _WATCHES)
+                self._fleet.watch()
+            self._fleet.reap()
             self._pump()
             self._look_for_a_stall()
 
