@@ -46,12 +46,12 @@ _ROOM = _socket.CMSG_SPACE(3 * 4)  # for the descriptors of one order
 class _Order:
     """A RUN order, taken apart, and the descriptors that came with it: standard streams for the worker, or none."""
 
-    __slots__ = ("cpu_ns", "flags", "lane", "rlimits_key", "seq", "streams", "wall_ns")
+    __slots__ = ("cpu_ns", "flags", "lane", "rlimits_key", "seat", "seq", "streams", "wall_ns")
 
     def __init__(self, fields, streams):
         # type: (tuple[int, ...], tuple[int, ...]) -> None
         _, self.lane, self.flags, self.seq, self.cpu_ns, self.wall_ns = fields[:6]
-        self.rlimits_key, self.streams = fields[6:], streams
+        self.rlimits_key, self.seat, self.streams = fields[6:9], fields[9], streams
 
 
 class _Child:
@@ -212,8 +212,9 @@ class Zygote:
     def _slow_down(self, order, children):
         # type: (_Order, list[_Child]) -> None
         self._say(messages.SLOW, children[0].lane, order.seq, 0)
+        seat = order.seat if order.flags & messages.PAIR else None
         for child in children:
-            step_back(child.pid, order.flags & messages.MODEST)
+            step_back(child.pid, order.flags & messages.MODEST, seat)
 
     def _fork_pair(self, order):
         # type: (_Order) -> list[_Child]

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.kernel
 CONFIG = check_config(Config(workers=2))
 SETUPS = ZygoteSetups(CONFIG, find_runtimes(CONFIG))
 KEY = ZygoteKey("default", False, "0")
+SPIN_ON = "def f(x):\n    while True: pass"
 SPIN, NAP = "def f():\n    while True: pass", "import time\ndef f():\n    time.sleep(1000)"
 
 
@@ -85,7 +86,7 @@ def out(pool: Scheduler) -> int:
     return len(line.out) if line else 0
 
 
-@pytest.mark.parametrize("what", [lambda: job(SPIN), lambda: pair("def f(x):\n    while True: pass", "candidate(1)")])
+@pytest.mark.parametrize("what", [lambda: job(SPIN), lambda: pair(SPIN_ON, "candidate(1)")])
 async def test_what_is_cancelled_is_charged_and_counts_until_it_is_gone(what):
     opened = Opened(concurrent_checks=1)
     async with opened as pool:
@@ -107,6 +108,23 @@ async def test_both_halves_of_a_pair_are_charged():
     async with opened as pool:
         results = await pool.run_pair(pair(burn + "def f(x): return x", burn + "assert candidate(1) == 1"))
         assert opened.charged == sum(result.facts.cpu_ns for result in results) > 0
+
+
+async def test_the_halves_of_a_pair_that_is_slow_share_a_cpu():
+    """Two pairs do not where there are two."""
+
+    def seats() -> list[set[int]]:
+        below = [psutil.Process(zygote.pid).children(recursive=True) for zygote in pool.zygotes if zygote.slow]
+        halves = [[each for each in some if not each.children()] for some in below]
+        return [set.union(*[os.sched_getaffinity(each.pid) for each in pair]) for pair in halves if len(pair) == 2]
+
+    async with Opened(concurrent_checks=4) as pool:
+        work = [asyncio.ensure_future(pool.run_pair(pair(SPIN_ON, "candidate(1)"))) for _ in range(2)]
+        await until(lambda: [len(each) for each in seats()] == [1, 1])
+        assert len(set.union(*seats())) == min(2, len(os.sched_getaffinity(0)))
+        for each in work:
+            each.cancel()
+        await asyncio.wait(work)
 
 
 async def test_workers_that_are_a_little_slow_are_handed_out_twice_at_the_most(monkeypatch):
@@ -176,7 +194,7 @@ async def test_a_wider_run_waits_for_no_slot_of_its_own(monkeypatch, what):
         assert result.facts.killed == messages.KILLED_WALL
 
 
-@pytest.mark.parametrize("what", [lambda: job(SPIN), lambda: pair("def f(x):\n    while True: pass", "candidate(1)")])
+@pytest.mark.parametrize("what", [lambda: job(SPIN), lambda: pair(SPIN_ON, "candidate(1)")])
 async def test_a_worker_that_somebody_stopped_is_nobodys_failure(what):
     async with Opened() as pool:
         held = what()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -114,3 +115,28 @@ _TAKEN = [_zygote("b"), _zygote("b"), _zygote("c"), _zygote("d")]  # all that th
 def test_who_is_ahead_waits_for_nobody_who_is_not(zygotes, may_start):
     assert _fleet(zygotes).has_room_for("a", is_ahead=True) is may_start
     assert not _fleet(zygotes).has_room_for("a", is_ahead=False)
+
+
+@pytest.mark.parametrize(("taken", "left"), [([], {0, 1, 2}), ([0, 2], {1}), ([0, 1, 1, 2], {0, 2})])
+def test_a_pair_gets_a_cpu_that_the_fewest_have(monkeypatch, taken, left):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {4, 5, 7})
+    halves = [[SimpleNamespace(partner=True, seat=seat), SimpleNamespace(partner=None, seat=0)] for seat in taken]
+    alone = [SimpleNamespace(partner=None, seat=0)]  # it has no CPU of its own
+    fleet = _fleet([SimpleNamespace(jobs=jobs) for jobs in [*halves, alone, []]])
+    assert {fleet.seat() for _ in range(100)} == left
+
+
+@pytest.mark.parametrize(
+    ("modest", "seat", "left"),
+    [
+        (0, None, None), (1, None, {5, 7, 9}), (0, 2, {7}), (0, 5, {5}), (1, 2, {9}), (1, 3, {5}),
+    ],
+)  # fmt: skip
+def test_a_slow_worker_leaves_cpus_to_others_and_a_pair_has_one(monkeypatch, modest, seat, left):
+    given = {}
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {4, 5, 7, 9})
+    monkeypatch.setattr(os, "sched_setaffinity", lambda pid, cpus: given.update({pid: set(cpus)}))
+    monkeypatch.setattr(os, "setpriority", lambda *_: None)
+    monkeypatch.setattr(os, "getpriority", lambda *_: 0)
+    clocks.step_back(1234, modest, seat)
+    assert given.get(1234) == left

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -54,6 +56,7 @@ class Fleet:
         self.most_busy = max(config.zygotes, config.workers)
         self._most_zygotes = self.most_busy + _SPARE_A_SLOT * config.workers
         self._memory_bytes = config.worker_memory_bytes
+        self._cpus = len(os.sched_getaffinity(0))
         self._setup_of, self._observer = setup_of, observer
         self._on_change, self._requeue, self._give_up = on_change, requeue, give_up
         self._zygotes: list[ZygoteProcess] = []
@@ -147,6 +150,14 @@ class Fleet:
             return None
         fast = (zygote for zygote in self._zygotes if zygote.load == 1 and not zygote.slow)
         return next((zygote for zygote in fast if zygote.key == key), None)
+
+    def seat(self) -> int:
+        """The CPU for the next pair, by its place among those the daemon may use: any of those that have the fewest.
+
+        At random, as other daemons on this host choose, too.
+        """
+        taken = Counter(job.seat for zygote in self._zygotes for job in zygote.jobs if job.partner is not None)
+        return min(random.sample(range(self._cpus), self._cpus), key=taken.__getitem__)
 
     # ---- starting and ending -----------------------------------------------------------------------------------
 

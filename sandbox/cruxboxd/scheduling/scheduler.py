@@ -341,6 +341,8 @@ class Scheduler:
             jobs += self._queue.take_more(job, companions(job, share))
         carrier = bundle(jobs, self._run_again, self._draw)
         carrier.is_ahead = is_ahead
+        if carrier.partner is not None:
+            carrier.seat = self._fleet.seat()
         if self._is_unsealed:
             carrier.seals = 0
         return carrier

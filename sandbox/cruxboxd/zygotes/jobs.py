@@ -109,6 +109,7 @@ class Job:
     # The other half of a pair: the candidate's job carries the test's, which is never queued by itself.
     partner: Job | None = None
     is_partner: bool = False
+    seat: int = 0  # of a pair: the place of its CPU among those that the daemon may use
     stdin: bytes = b""  # of a STDIO job
     read_files: tuple[str, ...] = ()  # to be read back from its scratch folder
     scratch_bytes: int = 0  # that its scratch folder may hold
@@ -152,6 +153,7 @@ class Job:
             limits.memory_bytes,
             limits.output_bytes if self.flags & messages.STDIO else 0,
             min((limits.cpu_ms // 1000 + 2) * self.checks, 1 << 31),
+            self.seat,
         )
 
     @cached_property

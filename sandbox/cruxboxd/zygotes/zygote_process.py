@@ -195,7 +195,7 @@ class ZygoteProcess:
                 self._cancel_lane(lane)
 
     def _cancel_lane(self, lane: Lane) -> None:
-        self._order(messages.ORDER.pack(messages.CANCEL, 0, 0, lane.seq, 0, 0, 0, 0, 0))
+        self._order(messages.ORDER.pack(messages.CANCEL, 0, 0, lane.seq, 0, 0, 0, 0, 0, 0))
 
     def give_up_waiting(self) -> None:
         """Call back the job that waits behind a slow one, so that another zygote can have it."""
@@ -211,7 +211,7 @@ class ZygoteProcess:
     def ping(self) -> None:
         """Check for a sign of life, if the zygote has something to do: it answers between two looks at its worker."""
         if self._busy:
-            self._order(messages.ORDER.pack(messages.PING, 0, 0, 0, 0, 0, 0, 0, 0))
+            self._order(messages.ORDER.pack(messages.PING, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 
     def silence_ns(self, now_ns: int) -> int:
         """For how long the zygote has said nothing though it has something to do."""
@@ -287,7 +287,7 @@ class ZygoteProcess:
         """A worker has used up half of its wall time: how long did it wait for a CPU?"""
         for handle in handles:
             with figures_of(handle) as files:
-                self._order(messages.ORDER.pack(messages.FIGURES, event[1], 0, event[4], 0, 0, 0, 0, 0), files)
+                self._order(messages.ORDER.pack(messages.FIGURES, event[1], 0, event[4], 0, 0, 0, 0, 0, 0), files)
             os.close(handle)
 
     def _on_fork_failed(self, event: Event, _handles: list[int]) -> None:

@@ -249,20 +249,24 @@ def hangs_up(progress, timeout_ms):
     return bool(poll.poll(timeout_ms))
 
 
-def step_back(pid, modest):
-    # type: (int, int) -> None
-    """Give a slow worker a lower priority and, if others have work, keep it off some CPUs.
+def step_back(pid, modest, seat=None):
+    # type: (int, int, int | None) -> None
+    """Give a slow worker a lower priority and, if others have work, keep it off some CPUs; one of a pair gets one CPU.
 
     Without the second, another check has to wait for the end of the worker's time slice. On a kernel without preemption
-    that is up to a tick, whatever the priorities. A host that refuses either, or where the priority is as low already,
-    does without.
+    that is up to a tick, whatever the priorities. Of a pair only one half works at a time: on a CPU of its own each
+    would wake the other from its sleep, which takes longer than most calls do. A host that refuses any of this, or
+    where the priority is as low already, does without.
     """
     try:
         lowest = max(_NICE_OF_SLOW_WORKERS, os.getpriority(os.PRIO_PROCESS, pid) + 1)
         os.setpriority(os.PRIO_PROCESS, pid, min(lowest, 19))
         cpus = sorted(os.sched_getaffinity(0))
-        if modest and len(cpus) > 1:
-            os.sched_setaffinity(pid, cpus[(len(cpus) + 3) // 4 :])
+        left = cpus[(len(cpus) + 3) // 4 :] if modest and len(cpus) > 1 else cpus
+        if seat is not None:
+            left = [left[seat % len(left)]]
+        if left != cpus:
+            os.sched_setaffinity(pid, left)
     except OSError:
         pass
 

@@ -20,8 +20,9 @@ ANSWER = struct.Struct("<Bii")  # FORKED, the zygote's process number, 0; or FOR
 # files of /proc about the worker: schedstat and stat, in this order; none where the daemon cannot have them.
 RUN, CANCEL, PING, FIGURES = 1, 2, 3, 4
 
-# op, lane, flags, seq, cpu ns a check, wall ns a check, memory bytes, file bytes, CPU seconds in all (backstop)
-ORDER = struct.Struct("<BBHIQQQQI")
+# op, lane, flags, seq, cpu ns a check, wall ns a check, memory bytes, file bytes, CPU seconds in all (backstop), and
+# for a pair its seat: the place of its CPU among those that the daemon may use
+ORDER = struct.Struct("<BBHIQQQQIH")
 
 # Flags of a RUN order.
 COMPUTE_PROFILE = 1  # the job only reads constants: not even opening files is allowed
