@@ -87,6 +87,10 @@ NO_ANSWERS = {
     "a change of what nobody knows": message(VALUE, 1, EIGHT, changed=u32(1, 100, 0)),
     "too long": u32((17 << 20) + 1),
     "cut off": message(VALUE, 1, EIGHT)[:-1],
+    "a kind of two letters": frames.frame([VALUE * 2, u32(1, 0), u32(0, 1) + EIGHT]),
+    "a body longer than it says": u32(13 + 8 + 14, 1) + VALUE + u32(8, 1, 0, 13) + u32(0, 1) + EIGHT + b"N",
+    "a head longer than its frame": u32(13 + 8 + 13, 1) + VALUE + u32(4000, 1, 0, 13) + u32(0, 1) + EIGHT,
+    "an empty frame": u32(0),
     "a question out of turn": message(QUESTION, 2, text("names"), b"N"),
     "a question before it, out of turn": message(QUESTION, 0, text("names"), b"N"),
 }
@@ -165,6 +169,26 @@ def test_it_serves_until_the_other_end_hangs_up_or_says_nonsense(other: Other):
 def test_half_a_head_is_nonsense(other: Other):
     other.send(frames.frame([QUESTION, u32(1), u32(0, 2) + text("names") + b"N"]))
     end(is_test=False).serve()
+
+
+@pytest.mark.parametrize("size", [links._LARGE - 14, links._LARGE - 13, 1 << 20])
+def test_what_is_large_crosses_as_what_is_small(size: int, other: Other):
+    """`size`: of a text whose message is one byte below what is written apart, at that, and far above."""
+    long = text("a" * size)
+    asked = message(QUESTION, 1, long)
+    got = bytearray()
+
+    def answer() -> None:
+        while len(got) < len(asked):
+            got.extend(other.line.recv(len(asked) - len(got)))
+        other.send(message(VALUE, 1, long), message(VALUE, 2, EIGHT), last=False)
+
+    answering = threading.Thread(target=answer)
+    answering.start()
+    link = end()
+    assert link.ask("a" * size) == "a" * size
+    answering.join()
+    assert (got, link.ask("names")) == (asked, 8)
 
 
 def test_what_memory_does_not_hold_is_not_sent_either(other: Other, monkeypatch: pytest.MonkeyPatch):

@@ -133,7 +133,8 @@ class Incoming:
         self._ahead = b""
 
     def frame(self):
-        # type: () -> list[bytes]
+        # type: () -> bytes
+        """The next one whole, its size in front. What it holds may be megabytes, and is not copied."""
         data = self._ahead
         while len(data) < 4:
             more = os.read(self._fd, _AT_ONCE)
@@ -144,7 +145,7 @@ class Incoming:
         if len(data) < end:
             data = _read_exactly(self._fd, end, [data])
         self._ahead = data[end:]
-        return _fields(data, 4, end, MAX_FIELDS)
+        return data[:end]
 
 
 def _read_exactly(fd, size, parts=()):

@@ -28,11 +28,12 @@ _LARGE = 1 << 14
 
 
 class Reader:
-    """Reads what a Writer wrote. What is wrong is Garbled, where reading was begun by `checked`."""
+    """Reads what a Writer wrote, from `at` on to the end. What is wrong is Garbled, where reading was begun by
+    `checked`."""
 
-    def __init__(self, data, containers, objects=None):
-        # type: (bytes, Containers, Any) -> None
-        self.data, self.at = data, 0
+    def __init__(self, data, containers, objects=None, at=0):
+        # type: (bytes, Containers, Any, int) -> None
+        self.data, self.at = data, at
         self.containers, self._objects = containers, objects
 
     def checked(self, read, *arguments):

@@ -24,6 +24,7 @@ _small = struct.Struct("<ci").pack
 _sized = struct.Struct("<cI").pack
 _tagged_double = struct.Struct(">cd").pack
 _new_list = struct.Struct("<cII").pack
+_LONG = 1 << 16
 
 
 class Writer:
@@ -57,7 +58,7 @@ class Writer:
         elif type(kind) is self._class_of_proxies:
             self._objects.write(self, value, depth)
         elif atom is not None:
-            self._unequal(value)
+            (self._long if kind in (str, bytes) else self._unequal)(value)
         elif depth > MAX_DEPTH:
             self._other(value, "a value nested more than %d deep" % MAX_DEPTH, depth)
         elif kind is list:  # as `sequence` and `content`, in one pass
@@ -71,6 +72,12 @@ class Writer:
             self.mapping(value, depth)
         elif not stdlib.write(self, value, depth):
             self._other(value, type_name(value), depth)
+
+    def _long(self, value):
+        # type: (Any) -> None
+        """As an atom is written, but in two parts: what is long is copied as seldom as may be."""
+        tag, data = (b"b", value) if type(value) is bytes else (b"s", value.encode("utf-8", "surrogatepass"))
+        self.parts += [_sized(tag, len(data)), data]
 
     def _unequal(self, value):
         # type: (complex) -> None
@@ -197,7 +204,9 @@ def _may_hold_nan(numbers):
 
 
 def _write_text(value):
-    # type: (str) -> bytes
+    # type: (str) -> bytes | None
+    if len(value) >= _LONG:
+        return None
     data = value.encode("utf-8", "surrogatepass")
     return _sized(b"s", len(data)) + data
 
@@ -217,7 +226,7 @@ _ATOMS = {
     float: _write_float,
     complex: _write_complex,
     str: _write_text,
-    bytes: lambda value: _written(b"b", value),
+    bytes: lambda value: _written(b"b", value) if len(value) < _LONG else None,
     range: lambda value: _written(b"r", b",".join(b"%d" % n for n in (value.start, value.stop, value.step))),
 }  # type: dict[type, Any]
 _SEQUENCES = {list: b"l", tuple: b"t", set: b"S", frozenset: b"Z", bytearray: b"B"}  # type: dict[Any, bytes]

@@ -235,9 +235,14 @@ class Link:
         head = _HEAD.pack(number, len(dropped))
         if gone:
             head += struct.pack("<%dI" % len(gone), *gone)
-        size = _FIELDS + len(head) + len(body)
+        size = _BEGIN.size + len(head) + len(body)  # not its own field, but that of the body's
+        front = _BEGIN.pack(size, 1, kind, len(head)) + head + _U32.pack(len(body))
         try:
-            frames.write_all(CHANNEL, b"".join((_BEGIN(size, 1, kind, len(head)), head, _U32.pack(len(body)), body)))
+            if len(body) < _LARGE:
+                frames.write_all(CHANNEL, front + body)
+            else:  # not copied once more
+                frames.write_all(CHANNEL, front)
+                frames.write_all(CHANNEL, body)
         except OSError as error:
             raise Broken(str(error)) from None
 
@@ -257,24 +262,24 @@ class Link:
         # type: () -> tuple[bytes, int, list[Any]]
         """(kind, number of the question, values). What the other side has forgotten since is forgotten after them."""
         try:
-            fields = self._incoming.frame()
+            data = self._incoming.frame()
         except (frames.FrameError, OSError, MemoryError) as error:
             raise Broken(str(error)) from None
-        if len(fields) != 3 or len(fields[1]) < _HEAD.size or len(fields[1]) % 4:
-            raise Broken("not a message")
-        number, count = _HEAD.unpack_from(fields[1])
-        reader = Reader(fields[2], self.containers, self.objects)
+        kind, head, body = _places(data)
+        number, count = _HEAD.unpack_from(data, head)
+        reader = Reader(data, self.containers, self.objects, body)
         try:
             values = reader.checked(self._values, reader)
             reader.end()
         except (Garbled, MemoryError, AttributeError, ImportError, AssertionError) as error:
             raise Broken("what was sent is no value: %s" % error) from None
         self.containers.settle()
-        if len(fields[1]) > _HEAD.size:
-            gone = struct.unpack_from("<%dI" % (len(fields[1]) // 4 - 2), fields[1], _HEAD.size)
-            self.containers.forget(list(gone[:count]))
-            self.objects.release(list(gone[count:]))
-        return fields[0], number, values
+        gone = head + _HEAD.size
+        if body - _U32.size > gone:
+            numbers = list(struct.unpack_from("<%dI" % ((body - gone) // 4 - 1), data, gone))
+            self.containers.forget(numbers[:count])
+            self.objects.release(numbers[count:])
+        return kind, number, values
 
     def _values(self, reader):
         # type: (Reader) -> list[Any]
@@ -294,6 +299,20 @@ class Link:
         if kind == RAISED:
             raise value
         return value
+
+
+def _places(data):
+    # type: (bytes) -> tuple[bytes, int, int]
+    """(kind of the message, where its head begins, where its body does) in its frame. Raises Broken."""
+    if len(data) < _BEGIN.size + _HEAD.size + _U32.size:
+        raise Broken("not a message")
+    _, first, kind, size = _BEGIN.unpack_from(data)
+    body = _BEGIN.size + size + _U32.size
+    if first != 1 or size < _HEAD.size or size % 4 or body > len(data):
+        raise Broken("not a message")
+    if _U32.unpack_from(data, body - _U32.size)[0] != len(data) - body:
+        raise Broken("not a message")
+    return kind, _BEGIN.size, body
 
 
 def _undisturbed(function, *arguments):
@@ -326,8 +345,8 @@ def _waits(thread):
 # Taken now: what a program puts in their place later changes nothing.
 _collects, _collect_not, _collect_again = gc.isenabled, gc.disable, gc.enable
 _U32 = struct.Struct("<I")
-_BEGIN = struct.Struct("<IIcI").pack  # of a frame of three fields: its size, the first one, the length of the second
-_FIELDS = 13  # bytes of such a frame besides its own size and what the second and third field hold
+_BEGIN = struct.Struct("<IIcI")  # of a frame of three fields: its size, the first one, the length of the second
+_LARGE = 1 << 16
 _ATTRIBUTES = {"get": getattr, "set": setattr, "del": delattr}
 
 
