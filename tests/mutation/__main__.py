@@ -29,10 +29,11 @@ from pathlib import Path
 from typing import Any
 
 from mutation.changes import KINDS, Mutant, mutants
-from mutation.modules import ROOT, TESTS
+from mutation.modules import ROOT, TESTS, harmless
 
-HARMLESS = Path(__file__).with_name("harmless.txt")
-TIMEOUT_S = 100
+TIMEOUT_S = 100  # for a file of tests
+# For some of its tests, by how long they take without a change; what they start has to start first.
+_AT_LEAST_S, _WITH_PROCESSES_S, _TIMES = 10, 40, 10
 NOT_TAKEN = 70  # a process could not take a change into what it has imported
 
 
@@ -82,7 +83,10 @@ class Copy:
     def _failing(self, test: str, mutant: Mutant, source: str, known: Coverage) -> str:
         if mutant.is_inside:
             tests = known.asked_about(mutant)
-            answer = self.warm(test).ask(module=mutant.module, source=source, tests=tests) if tests else {"status": 0}
+            answer = {"status": 0}
+            if tests:
+                most_s = known.most_s(tests)
+                answer = self.warm(test).ask(module=mutant.module, source=source, tests=tests, most_s=most_s)
             for each in answer.get("failed", []):  # it may notice what is changed beside this, too: it is asked first
                 known.lines = {each: known.lines[each], **known.lines} if each in known.lines else known.lines
             if answer["status"] != NOT_TAKEN:
@@ -132,7 +136,13 @@ class Coverage:
 
     lines: dict[str, set[int]]
     elsewhere: list[str]  # tests that start zygotes, whose lines nobody sees
+    seconds: dict[str, float]  # how long each takes
     failing: str
+
+    def most_s(self, tests: list[str]) -> float:
+        """How long these may take with a change: some wait for what never comes then."""
+        at_least_s = _AT_LEAST_S if set(tests).isdisjoint(self.elsewhere) else _WITH_PROCESSES_S
+        return min(TIMEOUT_S, at_least_s + _TIMES * sum(self.seconds[test] for test in tests))
 
     def asked_about(self, mutant: Mutant) -> list[str]:
         """The tests that can notice a change, the quickest first."""
@@ -159,7 +169,7 @@ def coverage(copy: Copy, module: str, test: str) -> Coverage:
     if failing:
         answer = warm.ask(module=module, source=source, tests=failing)
     elsewhere = [name for name in lines if warm.tests[name]]
-    return Coverage(lines, elsewhere, test if answer["status"] else "")
+    return Coverage(lines, elsewhere, seconds, test if answer["status"] else "")
 
 
 @contextlib.contextmanager
@@ -172,12 +182,6 @@ def copies(options: argparse.Namespace) -> Iterator[list[Copy]]:
         finally:
             for each in made:
                 each.close()
-
-
-def harmless() -> set[str]:
-    """The changes that `harmless.txt` names: `module: change`, each followed by the reason on an indented line."""
-    lines = HARMLESS.read_text().splitlines() if HARMLESS.exists() else []
-    return {line for line in lines if line and not line.startswith((" ", "#"))}
 
 
 class Kept:

@@ -1,4 +1,4 @@
-"""Which tests pin which trusted module, the cheapest first."""
+"""Which tests pin which trusted module, the cheapest first, and which changes need none."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ TESTS = {
     "cruxboxd/zygotes/report.py": ["daemon/test_report.py", _SCRIPTS, "daemon/test_charging.py", _BUNDLES],
     "cruxboxd/zygotes/seals.py": ["daemon/test_unsealing.py", _SEALS],
     "cruxboxd/zygotes/jobs.py": ["daemon/test_jobs.py", _CALLS, _AGAIN, _BUNDLES, _SEALS, _WORKERS],
+    "cruxboxd/zygotes/template.py": ["daemon/test_template.py -k 'not _while_'"],
     "cruxboxd/zygotes/company.py": ["daemon/test_company.py", "daemon/test_jobs.py", _CALLS, _AGAIN, _BUNDLES, _AUDIT],
     "cruxboxd/judging/charging.py": ["daemon/test_charging.py", _SEALS],
     "cruxboxd/judging/outcomes.py": ["daemon/test_verdict.py", "daemon/test_charging.py"],
@@ -84,6 +85,7 @@ TESTS = {
     "cruxboxd/rpc/codec.py": ["daemon/test_requests.py", "fuzz/test_fuzz_requests.py"],
     "cruxboxd/rpc/checks.py": ["daemon/test_checks.py", "daemon/test_requests.py"],
     "cruxboxd/rpc/outline.py": ["daemon/test_outline.py", "fuzz/test_fuzz_requests.py"],
+    "cruxcell/template.py": ["daemon/test_template.py -k 'not _while_'", "cell/test_confine.py"],
     "cruxcell/own_names.py": ["cell/test_own_names.py", "daemon/test_behaviour.py"],
     "cruxcell/analysis/annotations.py": ["cell/test_hermetic.py", "cell/test_hermetic_streams.py"],
     "cruxcell/analysis/compiled.py": ["cell/test_compiled.py"],
@@ -152,3 +154,9 @@ LEFT_OUT = {
     "cruxcell/protocol/messages.py": "constants",
     "cruxcell/protocol/payloads.py": "constants",
 }
+
+
+def harmless() -> set[str]:
+    """The changes that `harmless.txt` names: `module: change`, each followed by the reason on an indented line."""
+    lines = Path(__file__).with_name("harmless.txt").read_text().splitlines()
+    return {line for line in lines if line and not line.startswith((" ", "#"))}

@@ -50,7 +50,9 @@ def forked(request: dict[str, Any], run: Callable[[dict[str, Any]], dict[str, An
     if not child:
         os.setpgid(0, 0)
         os.close(reads)
-        most_s = max(request["most_s"] // 4, 1)  # a change may make a loop endless, and who waits for it may be killed
+        most_s = max(
+            int(request["most_s"] / 4), 1
+        )  # a change may make a loop endless, and who waits for it may be killed
         resource.setrlimit(resource.RLIMIT_CPU, (most_s, most_s))
         atexit._clear()  # what this process leaves behind, it tidies up itself
         try:
