@@ -34,7 +34,7 @@ class Zygote:
         self.jobs: list[Job] = []
         self.cancelled: list[Job] = []
         self.killed: str | None = None
-        self.pings, self.pid = 0, 0
+        self.pings, self.given_back, self.pid = 0, 0, 0
 
     async def start(self, *_setup: object) -> None:
         await asyncio.sleep(0)
@@ -68,6 +68,7 @@ class Zygote:
 
     def give_slot_back(self) -> None:
         self.slow = True
+        self.given_back += 1
 
     def ping(self) -> None:
         self.pings += 1

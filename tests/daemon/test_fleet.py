@@ -228,6 +228,60 @@ async def test_too_many_zygotes_make_room_the_commonest_first():
     assert daemon.fleet.starting == 0  # none is idle
 
 
+@pytest.mark.parametrize(("is_ahead", "busy", "starting"), [(False, 3, 1), (False, 4, 0), (True, 4, 1), (True, 6, 0)])
+async def test_though_all_slots_are_taken_so_many_zygotes_are_enough(is_ahead, busy, starting):
+    daemon = await Daemon(zygotes=8).open()
+    for _ in range(busy - 2):
+        await daemon.fleet.start(KEY)
+    for zygote in daemon.zygotes:
+        zygote.jobs = [job()]
+    daemon.fleet.start_soon(KEY, lambda _: 9, is_ahead=is_ahead)
+    assert daemon.fleet.starting == starting
+    await settle()
+
+
+class Template:
+    """A template that forks nothing."""
+
+    def __init__(self, _setup: object) -> None:
+        self.looks, self.is_open = 0, True
+
+    def watch(self, _now_ns: int) -> None:
+        self.looks += 1
+
+    def close(self) -> None:
+        self.is_open = False
+
+
+async def test_a_kind_has_one_template_until_there_are_too_many(monkeypatch: pytest.MonkeyPatch):
+    """Then those go that have no zygote, and will have none soon."""
+    monkeypatch.setattr(fleets, "Template", Template)
+    daemon = await Daemon(zygotes=2).open()
+    keys = [ZygoteKey(str(at), False, "0") for at in range(7)]
+    for key in keys:
+        zygote = await daemon.fleet.start(key)
+        zygote.kill("it died")
+        daemon.fleet._on_zygote(zygote)
+    made = dict(daemon.fleet._templates)
+    assert [*made] == [KEY, *keys]  # as many as there may be zygotes
+    daemon.fleet._starting = {keys[0]: 1, keys[2]: 0}
+    for key in (keys[1], OTHER):
+        await daemon.fleet.start(key)
+    assert {*daemon.fleet._templates} == {KEY, keys[0], keys[1], OTHER}
+    assert {key for key, one in made.items() if one.is_open} == {KEY, keys[0], keys[1]}  # type: ignore[attr-defined]
+    assert daemon.fleet._templates[keys[1]] is made[keys[1]]
+
+
+async def test_templates_are_watched_unless_the_daemon_was_away(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(fleets, "Template", Template)
+    daemon = await Daemon().open()
+    [template] = daemon.fleet._templates.values()
+    daemon.fleet._watched_ns -= 10_000_000_000
+    for looks in (0, 1):
+        daemon.fleet.watch()
+        assert template.looks == looks  # type: ignore[attr-defined]
+
+
 async def test_a_zygote_that_ended_is_counted_once():
     daemon = await Daemon().open()
     zygote = daemon.zygotes[0]
@@ -260,8 +314,9 @@ async def test_a_zygote_that_is_silent_keeps_no_slot(silence_s, stopped, is_slow
     daemon = await Daemon().open()
     silent = daemon.zygotes[0]
     silent.silence_s = silence_s
-    daemon.fleet.watch()
-    assert (silent.slow, silent.killed) == (is_slow, "it hangs" if is_killed else None)
+    for _ in range(2):
+        daemon.fleet.watch()
+        assert (silent.given_back, silent.killed) == (is_slow, "it hangs" if is_killed else None)
 
 
 async def test_the_figures_of_what_runs():

@@ -107,7 +107,8 @@ _TAKEN = [_zygote("b"), _zygote("b"), _zygote("c"), _zygote("d")]  # all that th
         ([*_TAKEN, _zygote("a")], True),
         ([*_TAKEN, _zygote("b", "a")], True),
         ([*_TAKEN, _zygote("a", slow=True), _zygote("a")], True),
-        ([*_TAKEN, _zygote("a"), _zygote("b", "a")], False),  # as many as there are slots
+        ([*_TAKEN, _zygote("a"), _zygote("b", "a")], False),
+        ([_zygote("a"), _zygote("b", "a"), _zygote("b")], False),  # as many as there are slots
         ([*_TAKEN, _zygote("e"), _zygote("e")], False),  # that others have who are ahead
         ([*_TAKEN, *[_zygote("b", slow=True)] * 4], False),  # as many as may be busy
     ],

@@ -102,6 +102,19 @@ async def test_behind_what_does_not_fit_nobody_looks_for_what_does():
         assert (heads[0] is large, daemon.running()[1] == [small]) == (not starts, starts)
 
 
+async def test_what_passes_by_fits_into_memory_too():
+    daemon = await Daemon().open()
+    await daemon.put(job())
+    waiting, large, small = job(key=OTHER), job(), job()
+    large.limits = replace(LIMITS, memory_bytes=95 * MIB)
+    daemon.fleet._starting[OTHER] = 9
+    await daemon.put(waiting, large)
+    assert (daemon.running()[1], daemon.scheduler.depth) == ([], 2)
+    large.limits = LIMITS
+    await daemon.put(small)
+    assert large in daemon.running()[1]
+
+
 async def test_only_the_first_waits_behind_a_running_one():
     daemon = await Daemon().open()
     daemon.fleet._most_zygotes = 2  # so none of another kind starts
@@ -167,5 +180,6 @@ async def test_every_second_zygotes_are_asked_until_the_end(monkeypatch: pytest.
 
 
 def test_it_knows_the_kinds_of_zygotes_that_it_is_given():
-    kinds = ZygoteKinds()
-    assert Scheduler(check_config(Config()), lambda _key: None, Told(), kinds=kinds).kinds is kinds  # type: ignore[arg-type, return-value]
+    kinds, config = ZygoteKinds(), check_config(Config())
+    assert Scheduler(config, lambda _key: None, Told(), kinds=kinds).kinds is kinds  # type: ignore[arg-type, return-value]
+    assert isinstance(Scheduler(config, lambda _key: None, Told()).kinds, ZygoteKinds)  # type: ignore[arg-type, return-value]
