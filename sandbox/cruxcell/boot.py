@@ -61,8 +61,10 @@ def main():
     try:
         kind = _prepare(setup, parent)
     except Exception as error:
-        channel.send(template.what_failed(error))
-        os._exit(1)
+        try:
+            channel.send(template.what_failed(error))
+        finally:
+            os._exit(1)  # whether or not anybody hears it
     template.serve(kind, channel)
 
 
@@ -71,9 +73,10 @@ def _prepare(setup, parent):
     """All that zygotes of a kind have in common, done once. No module of the harness can be imported after it."""
     from cruxcell import native, seal, template
     from cruxcell.analysis import unknown
+    from cruxcell.confinement import linux
 
     helper = native.load(setup.pure, setup.native_folder)
-    template.die_with(helper, parent)
+    linux.die_with(helper, parent)
     _load_what_programs_use(setup)
     _warm_up(helper)
     settings, ways_to_files = _settings(setup, parent), _ways_to_files(setup)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
     from cruxcell.native import Helper  # noqa: F401 - in type comments
 
-_SIGKILL = 9
 _ROOM = _socket.CMSG_SPACE(len(zygote.KEPT) * 4)
 
 
@@ -36,14 +35,6 @@ class Kind:
         # type: (Helper, JobContext, Settings, dict[int, bytes], Callable[[], None], bool, int) -> None
         self.helper, self.context, self.settings, self.filters = helper, context, settings, filters
         self.put_in_place, self.threads, self.scratch_bytes = put_in_place, threads, scratch_bytes
-
-
-def die_with(helper, parent):
-    # type: (Helper, int) -> None
-    """End when the daemon ends, whose process number was `parent` when this process began."""
-    linux.prctl(helper, linux.PR_SET_PDEATHSIG, _SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 def serve(kind, channel):

@@ -86,6 +86,15 @@ def prctl(helper, option, *arguments):
     return call(helper, "prctl", option, *(arguments + (0,) * (4 - len(arguments))))
 
 
+def die_with(helper, parent):
+    # type: (Helper, int) -> None
+    """Have this process killed when its parent ends. Raises OSError if the parent, whose number was `parent`, has ended
+    before; 0 does not look."""
+    prctl(helper, PR_SET_PDEATHSIG, 9)
+    if parent and os.getppid() != parent:
+        raise OSError(errno.ESRCH, "the parent is gone")
+
+
 def has_memory(helper, pid):
     # type: (Helper, int) -> bool
     """Does a child of ours still have its memory, so that it can run on? A process that ends gives its memory back

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 # when they cannot; this tells them not to.
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1"}
 
-_SIGKILL = 9
 # NOROOT, NOROOT_LOCKED, KEEP_CAPS_LOCKED, NO_CAP_AMBIENT_RAISE and its lock: being root gives no capability any more.
 _SECUREBITS = 0x01 | 0x02 | 0x20 | 0x40 | 0x80
 _HIGHEST_CAPABILITY = 63
@@ -57,10 +56,7 @@ def _session(_state):
 
 def _pdeathsig(state):
     # type: (State) -> str
-    linux.prctl(state.helper, linux.PR_SET_PDEATHSIG, _SIGKILL)
-    parent = state.settings.parent
-    if parent and os.getppid() != parent:
-        raise OSError(3, "the parent is gone")
+    linux.die_with(state.helper, state.settings.parent)
     return "killed when the daemon dies"
 
 
