@@ -83,6 +83,7 @@ ALONE = [
     ("from math import *", "f(len('ab'))", ((2,), {})),
     ("from math import pow", "f(pow(2, 3))", ((8.0,), {})),
     ("from collections import Counter as C\ndef f(x): return x", "f(C('ab'), *C('a'))", ((Counter("ab"), "a"), {})),
+    ("from collections import Counter\nclass A:\n    def g(self): self.x = 1", "f(Counter('a'))", ((Counter("a"),), {})),
     ("", "f(__name__)", (("here",), {})),
     ("", "f(__builtins__ is None)", ((False,), {})),
 ]
@@ -111,6 +112,10 @@ def test_arguments_are_computed_without_the_program(program: str, call: str, giv
         ("from math import pow\ndef f():\n    global pow\n    import pow", "f(pow(2, 3))"),
         ("from math import pow\nexec('pow = 1')", "f(pow(2, 3))"),
         ("import math\nmath.pow = abs\nfrom math import pow", "f(pow(2, 3))"),
+        ("from collections import Counter\ndef g(c): c.total = 1\ng(Counter)", "f(Counter('ab').total)"),
+        ("from collections import Counter\ndef g(c): c.sum = 1\ng(Counter)", "f(Counter.sum)"),
+        ("import math\ndef g(m): m.pow = abs\ng(math)\nfrom math import pow", "f(pow(2, 3))"),
+        ("from collections import Counter\ndef g(c): del c.update\ng(Counter)", "f(Counter('ab'))"),
         ("if f:\n    from math import pow", "f(pow(2, 3))"),
         ("from .math import pow", "f(pow(2, 3))"),
         ("import math", "f(math.pow(2, 3))"),

@@ -162,7 +162,7 @@ def _take_apart(program, text):
     code = compile_tree(_arguments_of(call))
     source = parse_text(program, "exec")
     elsewhere = _names_elsewhere(code, program, source)
-    imported = _imported(source, program) if elsewhere else {}
+    imported = _imported(source, program, code) if elsewhere else {}
     shared = sorted(elsewhere.difference(imported))
     if shared:
         raise Invalid("the arguments use %r of the program" % shared[0])
@@ -182,24 +182,26 @@ def _names_elsewhere(code, program, source):
     return found
 
 
-def _imported(source, program):
-    # type: (Any, str) -> dict[str, object]
+def _imported(source, program, code):
+    # type: (Any, str, CodeType) -> dict[str, object]
     """What the names stand for that the program binds once, by importing them at its top from a module without a state
-    (`from collections import Counter`), and nowhere else, as far as its text tells."""
+    (`from collections import Counter`), and nowhere else, as far as its text tells. `code`: that of the arguments."""
     if any(word in program for word in _BINDS_OTHERWISE):
         return {}
     nodes = list(walk(source))
     bound = [name for node in nodes for name in _bound_by(node)]
-    if any(_changes_one(node, bound) for node in nodes):
+    changed = [node for node in nodes if isinstance(node, _ast.Attribute) and not isinstance(node.ctx, _ast.Load)]
+    attributes = {node.attr for node in changed}  # of whatever: a function may be given a class, and set one of its
+    if any(_root(node) in bound for node in changed) or not attributes.isdisjoint(Anatomy(code).all_names):
         return {}
     found = {}  # type: dict[str, object]
     for node in source.body:
         is_pure = isinstance(node, _ast.ImportFrom) and not node.level and node.module in _PURE
         module = sys.modules.get(node.module) if is_pure else None
         for alias in node.names if module is not None else ():
-            name = alias.asname or alias.name
-            if bound.count(name) == 1 and hasattr(module, alias.name):
-                found[name] = getattr(module, alias.name)
+            name, value = alias.asname or alias.name, getattr(module, alias.name, None)
+            if bound.count(name) == 1 and value is not None and attributes.isdisjoint([alias.name, *dir(value)]):
+                found[name] = value
     return found
 
 
@@ -210,14 +212,12 @@ _PURE = frozenset(
 _BINDS_OTHERWISE = ("import *", "exec", "eval", "globals", "locals", "vars", "__", "setattr", "sys.", "context")
 
 
-def _changes_one(node, names):
-    # type: (Any, list[str]) -> bool
-    """Is an attribute set of what one of these names stands for? A module or a class is another one then."""
-    if not isinstance(node, _ast.Attribute) or isinstance(node.ctx, _ast.Load):
-        return False
+def _root(node):
+    # type: (Any) -> str
+    """The name whose attribute, or an attribute of that, this is; "" if it is anything else's."""
     while isinstance(node, _ast.Attribute):
         node = node.value
-    return isinstance(node, _ast.Name) and node.id in names
+    return node.id if isinstance(node, _ast.Name) else ""
 
 
 def _bound_by(node):
