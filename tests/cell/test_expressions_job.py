@@ -83,7 +83,11 @@ ALONE = [
     ("from math import *", "f(len('ab'))", ((2,), {})),
     ("from math import pow", "f(pow(2, 3))", ((8.0,), {})),
     ("from collections import Counter as C\ndef f(x): return x", "f(C('ab'), *C('a'))", ((Counter("ab"), "a"), {})),
-    ("from collections import Counter\nclass A:\n    def g(self): self.x = 1", "f(Counter('a'))", ((Counter("a"),), {})),
+    (
+        "from collections import Counter\nclass A:\n    def g(self): self.x = 1",
+        "f(Counter('a'))",
+        ((Counter("a"),), {}),
+    ),
     ("", "f(__name__)", (("here",), {})),
     ("", "f(__builtins__ is None)", ((False,), {})),
 ]

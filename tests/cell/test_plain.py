@@ -83,8 +83,18 @@ def test_aliasing_is_kept():
 NAMELESS = b"TZif" + bytes(16) + struct.pack(">6l", 0, 0, 0, 0, 1, 4) + bytes(6) + b"UTC\0"
 
 
-@pytest.mark.parametrize("nan", [float("nan"), -float("nan"), complex(0, float("nan")), complex(float("nan"), 1)])
-def test_a_nan_is_the_same_object_or_another(nan: complex):
+NANS = [
+    float("nan"),
+    -float("nan"),
+    complex(0, float("nan")),
+    complex(float("nan"), 1),
+    Decimal("nan"),
+    Decimal("-nan7"),
+]
+
+
+@pytest.mark.parametrize("nan", NANS)
+def test_a_nan_is_the_same_object_or_another(nan: Any):
     """So it is in a list, as a key, and beside itself: what is no number equals nothing else."""
     other = nan + 0
     again: Any = transfer.decode(transfer.encode([nan, [nan] * 5, (1, nan), {nan: 1}, other, [0.0, other]], ROOM))
@@ -93,6 +103,12 @@ def test_a_nan_is_the_same_object_or_another(nan: complex):
     assert again == [first, [first] * 5, (1, first), {first: 1}, second, [0.0, second]]
     assert first is not second
     assert type(first) is type(nan)
+
+
+def test_a_nan_that_may_not_be_compared_is_the_same_object():
+    nan = Decimal("snan")
+    first, second, other = transfer.decode(transfer.encode([nan, nan, Decimal("snan")], ROOM))
+    assert (repr(first), first is second, first is other) == (repr(nan), True, False)
 
 
 def test_infinities_alone_are_no_nan():
@@ -137,6 +153,14 @@ def test_arrays_keep_shape_and_type(value):
     assert again.shape == value.shape
 
 
+@pytest.mark.parametrize("nan", [
+    numpy.float64("nan"), numpy.float32("nan"), numpy.complex128(complex(0, float("nan"))), numpy.datetime64("NaT"),
+], ids=repr)  # fmt: skip
+def test_a_nan_of_numpy_s_is_the_same_object_or_another(nan: Any):
+    first, second, other = transfer.decode(transfer.encode([nan, nan, nan.copy()], ROOM))
+    assert (repr(first), first is second, first is other) == (repr(nan), True, False)
+
+
 def test_size_and_depth_are_bounded():
     with pytest.raises(TooLarge):
         transfer.encode("x" * 100, 50)
@@ -177,6 +201,10 @@ GARBLED = {
     "a NaN that is none": b"u" + struct.pack(">dd", 1.0, 0.0) + u32(0),
     "a short NaN": b"u" + struct.pack(">d", float("nan")),
     "a NaN with a number of this side": b"u" + struct.pack(">dd", float("nan"), 0.0) + u32(1),
+    "a decimal NaN that is none": b"Wd" + u32(1) + b"s" + u32(1) + b"1" + u32(0),
+    "a decimal NaN without a number": b"Wd" + u32(1) + b"s" + u32(3) + b"nan",
+    "a NaN of a fraction": b"Wf" + u32(2) + b"j\1\0\0\0" * 2 + u32(0),
+    "a NaN of a deque": b"Wq" + u32(0) + NONE + u32(0) + u32(2),
     "a range of nothing": b"r" + u32(0),
     "a range without a step": b"r" + u32(5) + b"0,9,0",
     "a set of a list": new(b"S", 1) + b"l" + u32(2) + u32(0),

@@ -154,7 +154,7 @@ class Coverage:
 
 def coverage(copy: Copy, module: str, test: str) -> Coverage:
     warm = copy.warm(test)
-    source = (ROOT / "sandbox" / module).read_text()
+    source = (copy.folder / "sandbox" / module).read_text()  # the working tree may be another by now
     with tempfile.TemporaryDirectory(prefix="cruxbox-lines-") as folder:
         Path(folder).chmod(0o777)
         notes = Path(folder) / "lines"

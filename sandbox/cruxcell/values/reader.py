@@ -280,5 +280,6 @@ _NESTED = {
     ord("C"): _read_counter,
     ord("D"): _read_defaultdict,
     ord("V"): stdlib.read,
+    ord("W"): stdlib.read_nan,
     ord("A"): stdlib.read_array,
 }  # type: dict[int, Callable[[Reader, int], Any]]

@@ -48,9 +48,24 @@ def write(writer, value, depth):
         writer.value(parts, depth + 1)
         writer.content(value, depth)
         return True
-    writer.parts.append(b"V" + letter + len(parts).to_bytes(4, "little"))
-    writer.items(parts, depth)
+    _write_parts(writer, value, letter, parts, depth)
     return True
+
+
+def _write_parts(writer, value, letter, parts, depth):
+    # type: (Any, Any, bytes, tuple[Any, ...], int) -> None
+    """What cannot change. A NaN has a number behind it: two are alike only if they are the same object."""
+    has_number = _is_nan(letter, value)
+    writer.parts.append((b"W" if has_number else b"V") + letter + len(parts).to_bytes(4, "little"))
+    writer.items(parts, depth)
+    if has_number:
+        writer.parts.append(writer.number(value).to_bytes(4, "little"))
+
+
+def _is_nan(letter, value):
+    # type: (bytes, Any) -> bool
+    """Some decimal NaNs may not be compared."""
+    return value.is_nan() if letter == b"d" else letter == b"a" and bool(value != value)  # noqa: PLR0124
 
 
 def _of_builtins(kind, value):
@@ -152,6 +167,17 @@ def read(reader, depth):
     make = _MAKERS[letter]
     count = reader.count()
     return make([reader.value(depth + 1) for _ in range(count)])
+
+
+def read_nan(reader, depth):
+    # type: (Any, int) -> Any
+    """A NaN, with its number behind it."""
+    letter = reader.data[reader.at : reader.at + 1]
+    value = read(reader, depth)
+    if not _is_nan(letter, value):
+        raise ValueError("a NaN that is none")
+    reader.containers.adopt(reader.u32(), value)
+    return value
 
 
 def _typed(values, *kinds):
@@ -280,8 +306,7 @@ def _write_numpy(writer, value, kind, depth):
         return True
     if not isinstance(value, numpy.generic) or value.dtype.kind not in _NUMPY_KINDS:
         return False
-    writer.parts.append(b"Va" + (3).to_bytes(4, "little"))
-    writer.items((value.dtype.str, (), value.tobytes()), depth)
+    _write_parts(writer, value, b"a", (value.dtype.str, (), value.tobytes()), depth)
     return True
 
 
