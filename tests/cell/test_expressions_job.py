@@ -88,6 +88,7 @@ ALONE = [
         "f(Counter('a'))",
         ((Counter("a"),), {}),
     ),
+    ("from collections import Counter\ndef g(x): x().y = x.update", "f(Counter('a'))", ((Counter("a"),), {})),
     ("", "f(__name__)", (("here",), {})),
     ("", "f(__builtins__ is None)", ((False,), {})),
 ]
@@ -120,6 +121,8 @@ def test_arguments_are_computed_without_the_program(program: str, call: str, giv
         ("from collections import Counter\ndef g(c): c.sum = 1\ng(Counter)", "f(Counter.sum)"),
         ("import math\ndef g(m): m.pow = abs\ng(math)\nfrom math import pow", "f(pow(2, 3))"),
         ("from collections import Counter\ndef g(c): del c.update\ng(Counter)", "f(Counter('ab'))"),
+        ("import math\nmath.gcd = abs\nfrom fractions import Fraction", "f(Fraction(1, 2))"),
+        ("import os\nos.path.gcd = abs\nfrom fractions import Fraction", "f(Fraction(1, 2))"),
         ("if f:\n    from math import pow", "f(pow(2, 3))"),
         ("from .math import pow", "f(pow(2, 3))"),
         ("import math", "f(math.pow(2, 3))"),
