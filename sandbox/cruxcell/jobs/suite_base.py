@@ -89,7 +89,7 @@ class Suite:
             code, line = trace.tb_frame.f_code, trace.tb_lineno
         if not any(code is each for each in self.codes):
             return False
-        own = {"sys", "SystemExit"}.intersection(code.co_varnames, code.co_cellvars, code.co_freevars)
+        own = {"sys", "SystemExit"}.intersection(code.co_varnames + code.co_cellvars + code.co_freevars)
         said = self.code.split("\n")[line - 1].partition("#")[0].strip()
         leaves = said in _LEAVES or (self.has_run and said.startswith(_LEAVES_WITH))
         is_meant = self.namespace.get("sys", sys) is sys and sys.exit is _EXIT and "SystemExit" not in self.namespace

@@ -1,0 +1,75 @@
+"""Whether a script has left by a line of its own, or by what a program beside it did."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from cruxcell.jobs.suite_base import Suite
+
+ELSEWHERE = SimpleNamespace(exit=sys.exit)
+FUNCTION = "import sys\ndef main(%s):\n    %s\nmain(%s)"
+
+# (script, has it run tests?, what the program has bound), and whether it has left well.
+LEFT: list[tuple[str, bool, dict[str, Any], bool]] = [
+    ("import sys\nsys.exit()", False, {}, True),
+    ("import sys\nsys.exit(0)  # well", False, {}, True),
+    ("raise SystemExit", False, {}, True),
+    (FUNCTION % ("", "sys.exit(None)", ""), False, {}, True),
+    ("import sys\nsys.exit(bool(0))", False, {}, False),  # a line that may say anything
+    ("import sys\nsys.exit(bool(0))", True, {}, True),  # of tests whose results count anyhow
+    ("import sys\nsys.exit(1)", True, {}, False),
+    ("import sys\nsys.exit('')", True, {}, False),
+    ("raise SystemExit(0) if 0 else type('E', (SystemExit,), {})()", True, {}, False),
+    ("leave(0)", True, {"leave": sys.exit}, False),
+    ("leave(0)", False, {"leave": sys.exit}, False),
+    # What the program raises in a line of its own is not the script's, whatever stands in that line there.
+    ("leave()\nraise SystemExit", False, {"leave": "def leave():\n    raise SystemExit"}, False),
+    # Nor is what its names stand for.
+    ("sys.exit(0)", False, {"sys": ELSEWHERE}, False),
+    ("raise SystemExit", False, {"SystemExit": SystemExit}, False),
+    (FUNCTION % ("sys", "sys.exit(0)", "elsewhere"), False, {"elsewhere": ELSEWHERE}, False),
+    (
+        FUNCTION % ("sys", "def inner():\n        sys.exit(0)\n    inner()", "elsewhere"),
+        False,
+        {"elsewhere": ELSEWHERE},
+        False,
+    ),
+    (FUNCTION % ("sys", "(lambda: sys)()\n    sys.exit(0)", "elsewhere"), False, {"elsewhere": ELSEWHERE}, False),
+]
+
+
+def has_left(script: str, *, has_run: bool, bound: dict[str, Any]) -> bool:
+    suite = Suite(script)
+    suite.has_run = has_run
+    code = compile(script, "<check>", "exec")
+    suite.is_compiled(code)
+    for name, value in bound.items():
+        suite.namespace[name] = value
+        if isinstance(value, str):
+            exec(value, suite.namespace)
+    with pytest.raises(SystemExit) as raised:
+        exec(code, suite.namespace)
+    return suite.has_left(raised.value)
+
+
+@pytest.fixture(autouse=True)
+def main(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+
+
+@pytest.mark.parametrize(("script", "has_run", "bound", "is_well"), LEFT)
+def test_a_script_has_left_by_a_line_of_its_own(script, has_run, bound, is_well):
+    assert has_left(script, has_run=has_run, bound=bound) is is_well
+
+
+def test_whom_the_program_makes_leave_has_not_left(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "exit", functools.partial(sys.exit, 0))
+    assert not has_left("import sys\nsys.exit()", has_run=True, bound={})
+
+
+def test_what_nobody_raised_is_no_end():
+    assert not Suite("raise SystemExit").has_left(SystemExit())
