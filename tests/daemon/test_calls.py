@@ -177,19 +177,20 @@ async def test_without_a_program_an_expression_runs_by_itself():
     assert [(one.outcome, one.assurance) for one in found] == [(None, SEPARATED)] * 2
 
 
-async def test_a_constant_that_was_not_reached_runs_alone():
+@pytest.mark.parametrize(("answered", "alone"), [(1, [["f(1)"]]), (0, [["1"], ["f(1)"]])])
+async def test_a_constant_that_was_not_reached_runs_alone(answered: int, alone: list[list[str]]):
     """A worker that is alone may not be asked to evaluate it elsewhere: there is no other way for a constant."""
     told = Told({"1": Said("c"), "f(1)": ONE})
-    report = records.plan(True, "cd", []) + ONE.record(0)
+    report = records.plan(True, "cd", []) + ONE.record(0) * answered
     broken = [Result(report=report, facts=CLEAN, unsealed=("sys",))]
 
     def answer(job: Job) -> Result | None:
         return broken.pop() if broken else None
 
     told.before = answer
-    found = await evaluated(told, "1", "f(1)")
-    assert [one.outcome for one in found] == [None, None]
-    assert [texts(job) for job in told.jobs] == [["1", "f(1)"], ["f(1)"]]
+    found = await evaluated(told, "1", "f(1)", require=SEPARATED)
+    assert [(one.outcome, one.assurance) for one in found] == [(None, LITERAL), (None, SEPARATED)]
+    assert [texts(job) for job in told.jobs] == [["1", "f(1)"], *alone]
 
 
 @pytest.mark.parametrize(
@@ -201,6 +202,24 @@ async def test_beside_its_program_a_call_runs_unless_better_is_required(require,
     (found,) = await evaluated(told, "f(1)[0]", require=require)
     assert (found.outcome, found.assurance) == (outcome, assurance)
     assert found.detail.endswith(calls.ONLY_BESIDE if outcome else "")
+
+
+async def test_alone_a_call_is_not_evaluated_beside_its_program_either():
+    """What is evaluated there, the program may have made: that is said of it."""
+    (found,) = await evaluated(Told({"f(1)[0]": Said("x")}), "f(1)[0]", share=False)
+    assert (found.outcome, found.assurance) == (None, IN_PROCESS)
+
+
+async def test_what_runs_the_program_has_its_setting_and_its_folder():
+    setting = Setting(arguments=("x",))
+    for program, size in (("open('x')", 5), ("def f(x): ...", 0)):
+        told = Told({"f(g(1))": Said("a"), "arguments of f(g(1))": ("f", b"args"), "f applied to args": ONE, "y": ONE},
+                    ZygoteKinds(has_scratch=True), scratch_bytes=5)  # fmt: skip
+        asking = caller(told, program=program, setting=setting)
+        await asking.evaluate([call("f(g(1))")])
+        await asking.evaluate_expected("y")
+        assert [(job.setting, job.scratch_bytes) for job in told.of(messages.JOB_APPLY)] == [(setting.packed(), size)]
+        assert [job.setting for job in told.of(messages.JOB_EXPRESSION)] == [b""]
 
 
 async def test_beside_its_program_no_entry_point_is_named():

@@ -66,6 +66,12 @@ async def test_every_check_of_every_task_has_one_result():
     assert sorted(seen) == sorted((task.id, check.id) for task in tasks for check in task.checks)
 
 
+def test_it_asks_the_audit_that_it_is_given():
+    audit = Audit(0)
+    audit._suspects[7] = None
+    assert [Judge(Told({}), "0", each).is_suspect(7) for each in (audit, None)] == [True, False]  # type: ignore[arg-type]
+
+
 async def test_tasks_begin_a_few_at_a_time():
     judge, running = Judge(Told({}), "0"), []  # type: ignore[arg-type,var-annotated]
     tasks = [TASK] * 20
@@ -158,6 +164,11 @@ EXPECTED: dict[str, tuple[str, dict[str, Any], Outcome, Assurance | None, str]] 
         "the expected value: the sandbox's policy refuses",
     ),
 }  # fmt: skip
+
+
+def test_a_script_may_compare_an_object_but_not_what_is_too_large():
+    value, large = CheckResult(None, canonical=b"i1;"), CheckResult(None, detail="it is too large")
+    assert judging.settle_expression(value, large).detail == "the expected value: it is too large"
 
 
 @pytest.mark.parametrize("name", EXPECTED)

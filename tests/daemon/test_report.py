@@ -400,4 +400,7 @@ def test_sections_in_their_order():
     cut = records.section(1)[:-1]
     assert split_sections(records.section(0) + parts[0] + cut, 3) == [parts[0] + cut]
     assert split_sections(b"x" + said, 3) == []
+    assert split_sections(plan() + said, 4) == []
+    for places in ([1], [0, 2], [0, 0], [1, 0]):
+        assert split_sections(b"".join(map(records.section, places)), 3) == []
     assert split_sections(b"", 3) == []
