@@ -7,6 +7,7 @@ import builtins
 import collections.abc
 import dataclasses
 import json
+import math
 import sys
 import types
 
@@ -21,6 +22,10 @@ def test_a_module_that_a_program_made_was_not_imported(monkeypatch: pytest.Monke
     vars(made).update(Own=cls)
     assert (classes.imported("made"), classes.imported("nowhere"), classes.imported("json")) == (None, None, json)
     assert (classes.is_stdlib(cls), classes.is_stdlib(json.JSONDecoder)) == (False, True)
+
+
+def test_only_builtins_has_types_without_a_name():
+    assert [classes.found_at(each, "ellipsis") for each in (builtins, math)] == [type(Ellipsis), None]
 
 
 @pytest.mark.parametrize(
@@ -65,6 +70,12 @@ def test_an_error_that_wants_other_arguments_is_made_without_them():
 
     found = classes.make_exception(Own, ["a"], "a")
     assert (found.args, found.errno) == (("a",), None)
+
+    class Bare(Exception):
+        def __new__(cls) -> Bare:
+            return super().__new__(cls)
+
+    assert classes.make_exception(Bare, ["a"], "a").args == ("a",)
     if hasattr(builtins, "ExceptionGroup"):
         group = classes.make_exception(builtins.ExceptionGroup, ["a"], "a")
         assert group.args == ("a",)

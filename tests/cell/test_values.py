@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import fractions
 import re
 import sys
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
@@ -211,6 +212,20 @@ def released() -> memoryview:
     return view
 
 
+def fraction_of(numerator: object, denominator: object) -> Fraction:
+    """As a program may leave it."""
+    made = Fraction(1, 2)
+    made._numerator, made._denominator = numerator, denominator  # type: ignore[attr-defined]
+    return made
+
+
+def other_fraction() -> object:
+    """Of a class that has all of a Fraction but its place in the library."""
+    made = type("Fraction", (), {"__slots__": ("_numerator", "_denominator"), "__module__": "fractions"})()
+    made._numerator, made._denominator = 1, 2
+    return made
+
+
 def lying_fraction() -> object:
     made = type("Fraction", (), {"__slots__": ("_numerator",), "__module__": "fractions", "_denominator": 2})()
     made._numerator = 1
@@ -247,6 +262,8 @@ def lying_fraction() -> object:
             OwnDate(2020, 1, 1),
         ),
         *(memoryview(b"abcd").cast("H"), memoryview(b"abcd").cast("B", (2, 2)), released(), lying_fraction()),
+        *(other_fraction(), fraction_of(EqualInt(1), 2), fraction_of(1, EqualInt(2)), fraction_of(1, 0)),
+        type("Fraction", (), {"__module__": EqualsAll()})(),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -500,6 +517,29 @@ def test_no_code_of_python_says_which_number_a_value_equals(monkeypatch: pytest.
         module.Decimal = lying  # type: ignore[attr-defined]
     monkeypatch.setattr(Fraction, "numerator", property(fails))
     assert canon(Fraction(1, 2)) == canon(0.5)
+
+
+def test_what_only_looks_native_says_nothing(monkeypatch: pytest.MonkeyPatch):
+    class Looks:
+        def __get__(self, *_: object) -> int:
+            raise SystemExit("code of the candidate ran")
+
+    looks = Looks()
+    lying = type("Fraction", (), {"__module__": "fractions", "_numerator": looks})
+    looks.__objclass__ = lying  # type: ignore[attr-defined]
+    value, fraction = lying(), Fraction(1, 2)
+    monkeypatch.setattr(fractions, "Fraction", lying)
+    with pytest.raises(NotPlain):
+        canon(value)
+    monkeypatch.setitem(sys.modules, "fractions", "no module")  # type: ignore[arg-type]
+    with pytest.raises(NotPlain):
+        canon(fraction)
+
+
+def test_a_number_that_no_float_is_equals_what_it_is():
+    assert canon(Fraction(10**400)) == canon(10**400)
+    assert canon(Decimal("inf")) == canon(float("inf"))
+    assert canonical.canon(Decimal("snan"), BUDGET) == canonical.canon(float("nan"), BUDGET)
 
 
 def test_a_dict_of_the_library_is_one_only_where_it_is_loaded(monkeypatch: pytest.MonkeyPatch):

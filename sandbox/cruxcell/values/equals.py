@@ -58,7 +58,7 @@ def _native(kind, value, name, what):
 def _of_ratio(numerator, denominator):
     # type: (Any, Any) -> object
     """The int or float that a fraction equals exactly; where there is none, its parts."""
-    if type(numerator) is not int or type(denominator) is not int or not denominator:
+    if type(numerator) is not int or type(denominator) is not int:
         return None
     if denominator == 1:
         return numerator
