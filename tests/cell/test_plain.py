@@ -136,6 +136,8 @@ def test_values_that_do_not_show_what_they_are():
     view.release()
     with pytest.raises(NotPlain, match="memoryview"):
         transfer.encode(view, ROOM)
+    with pytest.raises(NotPlain, match="Pattern"):
+        transfer.encode(re.compile(type("Own", (str,), {})("ab")), ROOM)
     assert list(transfer.decode(transfer.encode({1: [2]}.values(), ROOM))) == [[2]]
     assert repr(transfer.decode(transfer.encode(Decimal("NaN"), ROOM))) == "Decimal('NaN')"
 

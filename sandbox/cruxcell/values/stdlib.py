@@ -298,7 +298,7 @@ def _write_numpy(writer, value, kind, depth):
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return False
-    if kind is numpy.ndarray or (kind in (numpy.void, numpy.record) and value.dtype.names is not None):
+    if kind in (numpy.ndarray, numpy.void, numpy.record):
         if value.dtype.kind != "O" and _written_type(value.dtype) is None:
             return False
         writer.parts.append(b"A" + writer.number(value).to_bytes(4, "little"))
