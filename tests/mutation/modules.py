@@ -42,7 +42,9 @@ TESTS = {
     "cruxboxd/zygotes/report.py": ["daemon/test_report.py", _SCRIPTS, "daemon/test_charging.py", _BUNDLES],
     "cruxboxd/zygotes/seals.py": ["daemon/test_unsealing.py", _SEALS],
     "cruxboxd/zygotes/jobs.py": ["daemon/test_jobs.py", _CALLS, _AGAIN, _BUNDLES, _SEALS, _WORKERS],
-    "cruxboxd/zygotes/template.py": ["daemon/test_template.py -k 'not outlives and not go_on'"],
+    "cruxboxd/zygotes/template.py": [
+        "daemon/test_templates_played.py", "daemon/test_template.py -k 'not outlives and not go_on'",
+    ],
     "cruxboxd/zygotes/company.py": ["daemon/test_company.py", "daemon/test_jobs.py", _CALLS, _AGAIN, _BUNDLES, _AUDIT],
     "cruxboxd/judging/charging.py": ["daemon/test_charging.py", _SEALS],
     "cruxboxd/judging/outcomes.py": ["daemon/test_verdict.py", "daemon/test_charging.py"],

@@ -1,0 +1,229 @@
+"""The daemon's handle of a template, whose process a test plays: who is answered, and when it is replaced."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from cruxboxd.zygotes import launch, priority, strays
+from cruxboxd.zygotes import template as templates
+from cruxboxd.zygotes.launch import StartError
+from cruxboxd.zygotes.setup import ZygoteSetup
+from cruxboxd.zygotes.template import Template
+from cruxcell.protocol import messages
+from made_up_zygotes import settle
+
+_SECOND = 10**9
+
+
+class Played(Template):
+    """Each process that is executed is a socket, at which the test says what it would."""
+
+    def __init__(self) -> None:
+        super().__init__(ZygoteSetup("python", {}, []))
+        self.processes: list[Any] = []
+        self.fails = False
+
+    def _execute(self) -> None:
+        if self.fails:
+            raise StartError("it cannot be executed")
+        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._channel.setblocking(False)
+        process = SimpleNamespace(pid=101 + len(self.processes), socket=theirs, wait=lambda: None)
+        self.processes.append(process)
+        self._process = process  # type: ignore[assignment]
+        self._loop.add_reader(self._channel.fileno(), self._on_answer)
+
+    async def ask(self) -> asyncio.Future[int]:
+        asking = asyncio.ensure_future(self.fork([]))
+        await settle()
+        return asking
+
+    async def say(self, data: bytes) -> None:
+        self.processes[-1].socket.send(data)
+        await settle()
+
+    async def answer(self, pid: int, error: int = 0) -> None:
+        await self.say(messages.ANSWER.pack(messages.FORKED, pid, error))
+
+    async def die(self) -> None:
+        self.processes[-1].socket.close()
+        await settle()
+
+    async def warm(self) -> Played:
+        asking = await self.ask()
+        await self.answer(7)
+        assert await asking == 7
+        return self
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """What is done to processes, and a clock."""
+    made = SimpleNamespace(now=1_000 * _SECOND, ended=[], groups=[], forward=[], looked_at=[], stopped=set())
+    monkeypatch.setattr(templates, "time", SimpleNamespace(monotonic_ns=lambda: made.now))
+    monkeypatch.setattr(launch, "end", made.ended.append)
+    monkeypatch.setattr(launch, "end_group", made.groups.append)
+    monkeypatch.setattr(priority, "step_forward", made.forward.append)
+    monkeypatch.setattr(strays, "is_stopped", lambda pid: made.looked_at.append(pid) or pid in made.stopped)
+    return made
+
+
+async def failed(asking: asyncio.Future[int]) -> str:
+    with pytest.raises(StartError) as raised:
+        await asking
+    return str(raised.value)
+
+
+# ---- answers -------------------------------------------------------------------------
+
+
+async def test_answers_come_in_the_order_of_the_questions(host: SimpleNamespace):
+    template = Played()
+    asked = [await template.ask() for _ in range(3)]
+    await template.answer(11)
+    await template.answer(0, errno.EAGAIN)
+    await template.answer(13)
+    assert (await asked[0], await asked[2]) == (11, 13)
+    assert "Resource temporarily unavailable" in await failed(asked[1])
+    assert (host.forward, host.ended, len(template.processes)) == ([101], [], 1)  # its priority is raised once
+    template.close()
+
+
+async def test_what_was_forked_for_who_has_given_up_is_ended(host: SimpleNamespace):
+    template = Played()
+    given_up, other = await template.ask(), await template.ask()
+    given_up.cancel()
+    await settle()
+    await template.answer(11)
+    await template.answer(12)
+    assert (host.ended, await other) == ([11], 12)
+    template.close()
+
+
+async def test_who_gives_up_as_the_answer_comes_leaves_nothing(host: SimpleNamespace):
+    template = await Played().warm()
+    for error, ended in ((0, [11]), (errno.EAGAIN, [11])):
+        asking = await template.ask()
+        template.processes[0].socket.send(messages.ANSWER.pack(messages.FORKED, 0 if error else 11, error))
+        template._on_answer()
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        assert host.ended == ended
+    template.close()
+
+
+@pytest.mark.parametrize("is_asked", [True, False])
+async def test_what_no_template_says_ends_it(host: SimpleNamespace, is_asked: bool):
+    template = await Played().warm()
+    asking = await template.ask() if is_asked else None
+    await template.say(b"what" if is_asked else messages.ANSWER.pack(messages.FORKED, 11, 0))
+    assert (host.groups, template.pid) == ([101], 102)
+    if asking is not None:
+        assert "ended before it was ready" in await failed(asking)
+    template.close()
+
+
+# ---- when another takes its place ----------------------------------------------------
+
+
+async def test_one_that_was_well_is_replaced_and_asked_again(host: SimpleNamespace):
+    template = await Played().warm()
+    asking = await template.ask()
+    await template.die()
+    assert (host.groups, template.pid) == ([101], 102)
+    await template.answer(12)
+    assert await asking == 12
+    await template.die()  # while nobody asks
+    assert template.pid == 103
+    template.fails = True
+    await template.die()
+    assert template.pid == 0
+    template.close()
+
+
+async def test_one_that_never_was_well_is_one_failure(host: SimpleNamespace):
+    template = Played()
+    first, second = await template.ask(), await template.ask()
+    await template.die()
+    assert "ended before it was ready" in await failed(first)
+    assert template.pid == 102  # for the second
+    await template.answer(12)
+    assert await second == 12
+    template.close()
+
+
+async def test_why_one_cannot_serve_all_hear_and_nobody_asks_again(host: SimpleNamespace):
+    template = Played()
+    asked = [await template.ask() for _ in range(2)]
+    await template.say(bytes([messages.FAILED_TO_START]) + b"the reason")
+    assert [await failed(one) for one in asked] == ["the reason"] * 2
+    assert (len(template.processes), template.pid) == (1, 0)
+
+
+async def test_one_that_dies_before_it_is_asked_for_is_nobodys_failure(host: SimpleNamespace):
+    template = Played()
+    template._execute()
+    await template.die()
+    assert (host.groups, template.pid) == ([101], 0)
+
+
+# ---- being watched -------------------------------------------------------------------
+
+
+async def test_one_that_is_stopped_is_replaced(host: SimpleNamespace):
+    template = Played()
+    template.watch(host.now)
+    assert host.looked_at == []
+    await template.warm()
+    template.watch(host.now)
+    assert (host.looked_at, template.pid) == ([101], 101)
+    host.stopped.add(101)
+    template.watch(host.now)
+    assert template.pid == 102
+    template.close()
+
+
+async def test_one_that_hangs_is_replaced_however_often_it_is_asked(host: SimpleNamespace):
+    template = await Played().warm()
+    host.now += 100 * _SECOND
+    template.watch(host.now)  # nobody asks
+    first = await template.ask()
+    host.now += 3 * _SECOND
+    second = await template.ask()
+    template.watch(host.now)
+    assert template.pid == 101
+    host.now += 3 * _SECOND
+    template.watch(host.now)
+    assert template.pid == 102
+    await settle()
+    host.now += 100 * _SECOND
+    template.watch(host.now)  # it takes its time to begin
+    assert template.pid == 102
+    await template.answer(11)
+    await template.answer(12)
+    assert [await first, await second] == [11, 12]
+    template.close()
+
+
+# ---- the end -------------------------------------------------------------------------
+
+
+async def test_closed_it_hangs_up_and_answers_all_who_wait(host: SimpleNamespace):
+    template = Played()
+    template.close()
+    given_up, waiting = await template.ask(), await template.ask()
+    given_up.cancel()
+    await settle()
+    process = template.processes[0]
+    for _ in range(2):
+        template.close()
+    assert await failed(waiting) == "it is closed"
+    while process.socket.recv(8):
+        pass
+    assert (host.groups, template.pid) == ([101], 0)
