@@ -37,4 +37,7 @@ async def test_an_audit_drawn_later_is_waited_for_too():
 async def test_without_an_audit_nobody_waits():
     company = Company(lambda checks: ())
     assert company.draw(5) == ()
-    await asyncio.wait([asyncio.ensure_future(company.settled())], timeout=5)
+    waiting = asyncio.ensure_future(company.settled())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert waiting.done()

@@ -312,3 +312,9 @@ def test_two_runs_differ_by_what_the_program_gives(first: CheckResult, second: C
 def test_a_run_that_was_our_failure_is_no_difference(first: CheckResult):
     ours = CheckResult(Outcome.SANDBOX_ERROR, "the worker was killed from outside")
     assert compare_runs(first, ours) == compare_runs(ours, first) == (ours, None)
+
+
+def test_marks_agree_only_if_they_are_as_many():
+    for ours, theirs, agree in ((b"a", b"a", True), (b"a", b"a;b", False), (b"a;b", b"a", False)):
+        value = CheckResult(None, canonical=b"i1;", relation=(b"i1;", ours))
+        assert (outcomes.compare(value, b"i1;", (b"i1;", theirs)).outcome is Outcome.PASSED) is agree
