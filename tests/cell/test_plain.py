@@ -107,7 +107,8 @@ def test_a_nan_is_the_same_object_or_another(nan: Any):
 
 def test_a_nan_that_may_not_be_compared_is_the_same_object():
     nan = Decimal("snan")
-    first, second, other = transfer.decode(transfer.encode([nan, nan, Decimal("snan")], ROOM))
+    again: Any = transfer.decode(transfer.encode([nan, nan, Decimal("snan")], ROOM))
+    first, second, other = again
     assert (repr(first), first is second, first is other) == (repr(nan), True, False)
 
 
@@ -159,7 +160,8 @@ def test_arrays_keep_shape_and_type(value):
     numpy.float64("nan"), numpy.float32("nan"), numpy.complex128(complex(0, float("nan"))), numpy.datetime64("NaT"),
 ], ids=repr)  # fmt: skip
 def test_a_nan_of_numpy_s_is_the_same_object_or_another(nan: Any):
-    first, second, other = transfer.decode(transfer.encode([nan, nan, nan.copy()], ROOM))
+    again: Any = transfer.decode(transfer.encode([nan, nan, nan.copy()], ROOM))
+    first, second, other = again
     assert (repr(first), first is second, first is other) == (repr(nan), True, False)
 
 
