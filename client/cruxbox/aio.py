@@ -98,16 +98,21 @@ class AsyncClient(BaseClient):
 
         Raises:
             Unavailable, Overloaded, EmbeddedServerError, Unauthenticated, DeadlineExceeded, ServerError: as for
-                `check`, after the client's deadline or 10 seconds. It is tried once.
+                `check`, after the client's deadline or 10 seconds.
         """
-        stub, metadata = await self._connect()
-        timeout = self._settings.deadline or _INFO_TIMEOUT_S
-        try:
-            said = await stub.GetServerInfo(pb.GetServerInfoRequest(), metadata=metadata, timeout=timeout)
-        except grpc.RpcError as error:
-            raise channel.failure_of(error).error(self._endpoint.server.name) from None
-        self._endpoint.server.has_answered = True
-        return decode_info(said)
+        until = time.monotonic() + (self._settings.deadline or _INFO_TIMEOUT_S)
+        endpoint, tries = self._endpoint, self._endpoint.tries()
+        while True:
+            stub, metadata = await self._connect()
+            try:
+                said = await stub.GetServerInfo(
+                    pb.GetServerInfoRequest(), metadata=metadata, timeout=channel.left(until)
+                )
+            except grpc.RpcError as error:
+                await asyncio.sleep(endpoint.wait_s(tries, channel.failure_of(error), until))
+                continue
+            endpoint.server.has_answered = True
+            return decode_info(said)
 
     async def close(self) -> None:
         """Close the connection and stop the embedded server. A later call opens them again."""

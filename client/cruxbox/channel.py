@@ -32,9 +32,10 @@ _OPTIONS: list[tuple[str, Any]] = [
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.http2.max_pings_without_data", 0),
-    # A daemon that restarts is back in a second; the default would look for it much later.
+    # A daemon that starts or restarts is there in a second or two; the default would look for it much later. Two
+    # attempts a second are also the most that a server which is gone costs.
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 2_000),
+    ("grpc.max_reconnect_backoff_ms", 500),
     # How long a connection may take to be made, whatever the name says: a busy server, or a far one, needs a while.
     ("grpc.min_reconnect_backoff_ms", 3_000),
     # Verdicts carry output; requests are bounded by `batch.Sizes`.

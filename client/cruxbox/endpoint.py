@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from typing import Any
 from cruxbox.channel import Address, Tls
 from cruxbox.embedded import EmbeddedServer
 from cruxbox.errors import InvalidRequest
-from cruxbox.retry import Backoff
+from cruxbox.retry import Backoff, Failure, Tries
 from cruxbox.session import Event, Policy, Server, Session
 
 _MAX_TARGET = 4096  # characters; many addresses may stand in one target
@@ -119,6 +120,18 @@ class Endpoint:
         )
         return Session(self.server, policy, whole=whole, ordered=ordered, on_event=asked.on_event)
 
+    def tries(self) -> Tries:
+        """Of a call that carries no checks."""
+        return Tries(Backoff(retries=self._settings.retries))
+
+    def wait_s(self, tries: Tries, failure: Failure, until: float) -> float:
+        """Seconds until such a call that met `failure` is tried again; raises when it is time to stop."""
+        now = time.monotonic()
+        again = tries.wait_s(failure, now, has_answered=self.server.has_answered) if failure.retryable else None
+        if again is None or now + again >= until:
+            raise failure.error(self.server.name)
+        return again
+
     def close(self) -> None:
         """Stop the embedded server, if there is one."""
         if self.embedded is not None:
@@ -139,7 +152,8 @@ class BaseClient:
         server_args: more arguments of the embedded server's `cruxboxd serve`.
         deadline: seconds that a `check` or `stream` may take; None sets no limit (the server limits each check).
         retries: how many attempts in a row may fail without a verdict in between; four times as many while the server
-            is full, and where it has answered this client before (it may be restarting).
+            is full, and where it has answered this client before (it may be restarting). One that has not answered yet
+            (it may be starting) is tried several times a second, for as long as so many waits may take.
         window: distinct checks in flight.
         streams: concurrent gRPC streams; None is one, or four if the target has several addresses.
         on_event: called with each `Event` in the caller's thread or loop, for metrics.

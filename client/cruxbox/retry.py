@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cruxbox.errors import (
     CruxboxError,
@@ -99,12 +99,55 @@ class Backoff:
     base_s: float = 0.1
     cap_s: float = 5.0
 
+    @property
+    def patience_s(self) -> float:
+        """Seconds that the longest waits before `retries` repeats come to."""
+        growing = range(min(self.retries, 32))
+        return sum(min(self.cap_s, self.base_s * 2.0**n) for n in growing) + self.cap_s * max(0, self.retries - 32)
+
     def delay_s(
         self, attempt: int, retry_after_s: float | None = None, rand: Callable[[], float] = random.random
     ) -> float:
         """Seconds to wait before try number `attempt` (0 is the first repeat); never less than the server asked for."""
         jitter = rand() * min(self.cap_s, self.base_s * 2.0 ** min(attempt, 32))
         return jitter if retry_after_s is None else retry_after_s + jitter
+
+
+# How many times as often work is repeated while the server is full, or where it has answered before.
+_PATIENCE = 4
+# The longest wait for a server that has never answered: it may be starting, as this client is.
+_SOON_S = 0.25
+
+
+class Tries:
+    """How often something has failed in a row, and whether and when it is tried again."""
+
+    __slots__ = ("_backoff", "_failures", "_since")
+
+    def __init__(self, backoff: Backoff) -> None:
+        self._backoff = backoff
+        self._failures = 0
+        self._since = 0.0
+
+    def forgive(self) -> None:
+        """It has not failed."""
+        self._failures = 0
+
+    def wait_s(self, failure: Failure, now: float, *, has_answered: bool) -> float | None:
+        """Seconds between `failure`, at `now`, and the next try; None when it is time to stop.
+
+        A full server is alive and says so, and one that has answered may be restarting: both are asked more often, at
+        growing intervals. One that was never there is soon asked again, over the time that all retries would take.
+        """
+        backoff, failures = self._backoff, self._failures
+        self._since = self._since if failures else now
+        self._failures += 1
+        if has_answered or failure.code == "RESOURCE_EXHAUSTED":
+            is_over, soon = failures >= _PATIENCE * backoff.retries, backoff
+        else:
+            is_over = failures >= backoff.retries and now - self._since >= backoff.patience_s
+            soon = replace(backoff, cap_s=min(backoff.cap_s, _SOON_S))
+        return None if is_over else soon.delay_s(failures, failure.retry_after_s)
 
 
 def parse_retry_info(data: bytes) -> float | None:

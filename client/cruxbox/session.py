@@ -17,15 +17,13 @@ from cruxbox.batch import Batch, Sizes
 from cruxbox.errors import CruxboxError, DeadlineExceeded
 from cruxbox.model import Task, Verdict
 from cruxbox.printable import counted, printable
-from cruxbox.retry import Backoff, Failure
+from cruxbox.retry import Backoff, Failure, Tries
 
 # Positions that may be open for each distinct check that may be: duplicates are cheap, not free.
 _DUPLICATES = 8
 _OPEN_BYTES = 64 << 20
 # Checks that go by a single call: a stream takes threads, and a round trip more.
 _SMALL = 4
-# How many times as often a call is repeated while the server is full, or where it has answered before.
-_PATIENCE = 4
 
 
 @dataclass(frozen=True)
@@ -78,11 +76,11 @@ class Server:
 class _StreamState:
     """What is known of the stream of one number, whether it is open or not."""
 
-    __slots__ = ("failures", "rests_until", "window")
+    __slots__ = ("rests_until", "tries", "window")
 
-    def __init__(self, window: int) -> None:
+    def __init__(self, window: int, backoff: Backoff) -> None:
         self.window = window
-        self.failures = 0
+        self.tries = Tries(backoff)
         self.rests_until = 0.0
 
 
@@ -110,7 +108,7 @@ class Session:
         self._policy = policy
         self._batch = Batch(policy.sizes, sandbox_retries=policy.sandbox_retries, remember=whole, interactive=whole)
         self._stream_window = max(1, policy.window // policy.streams)
-        self._streams = [_StreamState(self._stream_window) for _ in range(policy.streams)]
+        self._streams = [_StreamState(self._stream_window, policy.backoff) for _ in range(policy.streams)]
         self._ordered = ordered
         self._held: dict[int, Verdict] = {}
         self._next = 0
@@ -212,7 +210,7 @@ class Session:
             self._server.has_answered = True
             self._notify(Event("answered", settled))
             for each in self._streams:
-                each.failures = 0
+                each.tries.forgive()
             self._streams[number].window = min(self._stream_window, self._streams[number].window + settled)
         if self._batch.cooling and self._warm_at is None:
             self._warm_at = now + self._policy.backoff.delay_s(0)
@@ -235,16 +233,11 @@ class Session:
         self._rest(self._streams[number], carried, failure, now)
 
     def _rest(self, stream: _StreamState, carried: int, failure: Failure, now: float) -> None:
-        # A full server is alive and says so, and one that has answered may be restarting: both get more patience than
-        # one that was never there.
-        overloaded = failure.code == "RESOURCE_EXHAUSTED"
-        patient = overloaded or self._server.has_answered
-        if stream.failures >= self._policy.backoff.retries * (_PATIENCE if patient else 1):
+        delay_s = stream.tries.wait_s(failure, now, has_answered=self._server.has_answered)
+        if delay_s is None:
             raise self._error(failure)
-        delay_s = self._policy.backoff.delay_s(stream.failures, failure.retry_after_s)
-        stream.failures += 1
         stream.rests_until = now + delay_s
-        if overloaded:
+        if failure.code == "RESOURCE_EXHAUSTED":
             stream.window = max(1, stream.window // 2)
         self._notify(Event("retry", carried, delay_s, f"{failure.code}: {printable(failure.details)}"))
 

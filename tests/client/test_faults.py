@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from cruxbox import CallCheck, Client, Outcome, Task, Unavailable
@@ -81,6 +83,18 @@ def test_a_daemon_that_comes_back_gets_the_rest(daemons, tmp_path):
         for daemon in (first, *second):
             daemon.kill()
     assert sum(event.count for event in events if event.kind == "retry") > 0
+
+
+@pytest.mark.parametrize("ask", [lambda client: run(client, lambda: None), Client.info])
+def test_a_daemon_that_starts_after_its_client_is_waited_for(tmp_path, ask):
+    with Client(f"unix:{tmp_path}/s", retries=8) as client, ThreadPoolExecutor() as threads:
+        asked = threads.submit(ask, client)
+        time.sleep(1)
+        daemon = Daemon(f"unix:{tmp_path}/s")
+        try:
+            assert asked.result()
+        finally:
+            daemon.kill()
 
 
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cruxbox import errors
-from cruxbox.retry import Backoff, Failure, parse_retry_info
+from cruxbox.retry import Backoff, Failure, Tries, parse_retry_info
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +18,18 @@ def test_jitter_is_full_and_capped(attempt, rand):
 @given(st.floats(0, 100))
 def test_the_servers_wish_is_the_least(wish):
     assert Backoff().delay_s(3, wish, rand=lambda: 0.0) == wish
+
+
+def test_a_server_that_was_never_there_is_asked_soon_and_for_as_long_as_all_waits_may_take():
+    tries, now, waits = Tries(Backoff()), 100.0, []
+    while (wait := tries.wait_s(Failure("UNAVAILABLE"), now, has_answered=False)) is not None:
+        waits.append(wait)
+        now += wait
+    assert Backoff().patience_s == pytest.approx(6.3)
+    assert 6.3 <= now - 100.0 < 6.6
+    assert max(waits) < 0.25
+    assert len(waits) < 100  # on average one in an eighth of a second
+    assert Tries(Backoff(retries=0)).wait_s(Failure("UNAVAILABLE"), 0.0, has_answered=False) is None
 
 
 def varint(value: int) -> bytes:
