@@ -35,7 +35,7 @@ class Context:
         self.said += frames.split(record)[0]
         self.sent.append(self.said[-1][0])
 
-    def send_raised(self, error: BaseException) -> None:
+    def send_raised(self, error: BaseException, flags: int = 0) -> None:
         self.sent.append(type(error).__name__.encode())
 
     def refuse(self, sentence: str) -> None:
@@ -44,8 +44,8 @@ class Context:
     def start(self, kind: bytes, between: int) -> None:
         pass
 
-    def numbers(self) -> bytes:
-        return records.NUMBERS.pack(0, 0, 0, 0, 0)
+    def numbers(self, flags: int = 0) -> bytes:
+        return records.NUMBERS.pack(0, 0, 0, 0, flags)
 
     def output(self) -> tuple[bytes, bytes]:
         return b"", b""

@@ -127,3 +127,42 @@ def test_a_large_script_with_a_loop_is_judged_as_if_it_had_been_read(native: Cli
     ]
     for verdict, (name, (_, _, outcome, detail)) in zip(native.check(tasks), UNREAD.items()):
         assert (verdict.outcome, detail in verdict.detail) == (outcome, True), f"{name}: {verdict}"
+
+
+MONEY = """class Money:
+    def __init__(self, x): self.x = x
+    def __eq__(self, other): return True
+    def __hash__(self): return 1
+class Plain:
+    def __init__(self, x): self.x = x
+def f(x): return Money(x)
+def g(x): return Plain(x)
+"""
+SUITE = """import unittest
+class T(unittest.TestCase):
+    def test_it(self): self.assertEqual(f(1), f(1))
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "framework", "outcome", "is_told"),
+    [
+        ("assert f(1) == f(1)", "", Outcome.FAILED, True),
+        ("assert [f(1)] == [f(1)]", "", Outcome.FAILED, True),
+        ("assert 1 in [f(1)]", "", Outcome.FAILED, True),
+        ("assert f(1) == 1", "", Outcome.FAILED, True),
+        (SUITE, "unittest", Outcome.FAILED, True),
+        # It did not happen.
+        ("x = f(1)\nassert x == x and x.x == 2", "", Outcome.FAILED, False),
+        ("assert g(1) == g(1)", "", Outcome.FAILED, False),
+        ("assert f(1).x == 2", "", Outcome.FAILED, False),
+        ("assert not f(1)", "", Outcome.FAILED, False),
+        ("assert f(1) != f(1) and len({f(1), f(1)}) == 2", "", Outcome.PASSED, False),
+        ("f(1) == f(1)\nraise ValueError", "", Outcome.RAISED, False),
+    ],
+)  # fmt: skip
+def test_a_test_that_fails_says_so_where_it_compared_objects(native: Client, script, framework, outcome, is_told):
+    (verdict,) = native.check([Task(MONEY, [ScriptCheck(f"{script}\n", framework=framework)])])
+    assert verdict.outcome is outcome
+    assert ("by identity" in verdict.detail) is is_told
+    assert verdict.assurance is Assurance.SEPARATED

@@ -22,6 +22,10 @@ from cruxboxd.zygotes.retry import RETRY
 
 ReadLate = Callable[[], Awaitable[Reading]]
 NO_ASSERTION = "an assertion of the script does not hold"
+BY_IDENTITY = (
+    "it compared objects of the program, which is by identity where test and program are two processes: compare their "
+    "attributes, or require IN_PROCESS"
+)
 
 
 # What a script that is taken apart into calls, or that may be vacuous by its form, does not have or has.
@@ -141,6 +145,8 @@ def _of_pair(candidate: Result, test: Result, task: Task, framework: str) -> Che
             return _gone(served, candidate, judged.detail)
         return served.but(outcome=judged.outcome, detail=judged.detail)
     judged = of_suite(_of_script(judged), said.tests, framework)
+    if judged.outcome is Outcome.FAILED and any(answer.by_identity for answer in said.answers):
+        judged = judged.but(detail=f"{judged.detail}; {BY_IDENTITY}")
     if _ran_out(judged) and any(answer.is_out_of_memory for answer in candidate.read(served_by).answers):
         judged = judged.but(outcome=Outcome.MEMORY_LIMIT, detail="out of memory")
     return judged.but(

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from cruxcell.protocol import frames, messages
-from cruxcell.protocol.records import NUMBERS, OUT_OF_MEMORY
+from cruxcell.protocol.records import BY_IDENTITY, NUMBERS, OUT_OF_MEMORY
 
 _CLASSES = frozenset(
     [messages.CONSTANT, messages.DIRECT, messages.ARGUED, messages.EXPRESSION, messages.INVALID, messages.ALONE],
@@ -93,6 +93,7 @@ class Answer:
     wall_ns: int
     is_out_of_memory: bool
     fields: tuple[bytes, ...]
+    by_identity: bool = False
 
 
 @dataclass
@@ -264,7 +265,7 @@ def _wrong_with(record: list[bytes], asked: Asked) -> str:
     if kind not in asked.kinds:
         return _NO_RECORD
     sizes = _sizes(kind, asked.output, asked.value_bytes)
-    if len(record) != len(sizes) or len(record[1]) != NUMBERS.size or not _is_well_formed(kind, record):
+    if len(record) != len(sizes) or len(record[1]) != NUMBERS.size or not _is_well_formed(kind, record, asked):
         return _NO_RECORD
     if any(map(int.__gt__, map(len, record), sizes)):
         return "its report holds a record larger than any worker writes"
@@ -273,8 +274,10 @@ def _wrong_with(record: list[bytes], asked: Asked) -> str:
     return ""
 
 
-def _is_well_formed(kind: bytes, record: list[bytes]) -> bool:
+def _is_well_formed(kind: bytes, record: list[bytes], asked: Asked) -> bool:
     flags = record[1][-1]
+    if asked.kinds == TEST_ENDS and kind in (messages.RAISED, messages.ENDED):
+        flags &= ~BY_IDENTITY
     if kind == messages.VALUE:
         return not flags and record[2] in _ENCODINGS
     if kind == messages.RAISED:
@@ -309,7 +312,8 @@ def _answer(record: list[bytes], most_steps: int) -> Answer:
     """A well-formed answer; what it claims to have used is cut to what can be."""
     index, steps, cpu_ns, wall_ns, flags = NUMBERS.unpack(record[1])
     steps, cpu_ns, wall_ns = min(steps, most_steps), min(cpu_ns, _MOST_COUNT), min(wall_ns, _MOST_COUNT)
-    return Answer(record[0], index, steps, cpu_ns, wall_ns, flags == OUT_OF_MEMORY, tuple(record[2:]))
+    is_out_of_memory, by_identity = bool(flags & OUT_OF_MEMORY), bool(flags & BY_IDENTITY)
+    return Answer(record[0], index, steps, cpu_ns, wall_ns, is_out_of_memory, tuple(record[2:]), by_identity)
 
 
 # ---- notes, for filters of data sets -----------------------------------------------------------------------------

@@ -173,10 +173,10 @@ class JobContext:
             numbers = records.NUMBERS.pack(self.index, steps, cpu, wall, 0)
             self.send(value_record(numbers, value, self.budget, stdout, stderr) or self._output_limit())
 
-    def send_raised(self, error, steps=None, printed=None):
-        # type: (BaseException, int | None, tuple[bytes, bytes] | None) -> None
+    def send_raised(self, error, steps=None, printed=None, flags=0):
+        # type: (BaseException, int | None, tuple[bytes, bytes] | None, int) -> None
         """Report an exception; `printed` is on its streams, where these are not the context's."""
-        flags = records.OUT_OF_MEMORY if records.is_out_of_memory(error) else 0
+        flags |= records.OUT_OF_MEMORY if records.is_out_of_memory(error) else 0
         numbers = self.numbers(flags, steps)
         stdout, stderr = self.output() if printed is None else printed
         self.send(records.raised(numbers, error, stdout, stderr, self.text_of))

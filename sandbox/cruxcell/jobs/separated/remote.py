@@ -226,6 +226,8 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
         method = _special(each, is_test, is_run)
         if method is not None:
             namespace[each] = method
+    if namespace.get("__eq__") is _is_same:
+        namespace["__hash__"] = object.__hash__
     if stands_for is not None:
         namespace.update(_of_known_class(stands_for, offers))
     return type.__new__(RemoteType, name, family, namespace)
@@ -275,6 +277,8 @@ def _special(name, is_test, is_run):
         return _method(name)
     if name == "__contains__" and is_test:
         return _contains
+    if name == "__eq__" and is_test:
+        return _is_same
     if name in ARITHMETIC and is_test:
         return _arithmetic(name)
     return _forward(name) if not is_test and (name in OF_THE_TEST or name in ARITHMETIC) else None
@@ -325,6 +329,17 @@ def _contains(self, item):
     # type: (Any, object) -> bool
     """The candidate gives its items and is not told which is looked for."""
     return any(one is item or one == item for one in self)
+
+
+def _is_same(self, other):
+    # type: (object, object) -> Any
+    """Identity, as for any object. A script that fails may have expected the answer of the object's class."""
+    if self is other:
+        return True
+    is_plain = type(other).__module__ == "builtins" and other is not None
+    if is_plain or type(type(other)) is RemoteType:  # no other would have an answer of its own
+        connection[0].compared_by_identity = True
+    return NotImplemented
 
 
 def _told(self):

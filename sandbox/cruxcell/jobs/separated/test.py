@@ -78,16 +78,17 @@ def run_test(context, fields):
         return
     suite.is_compiled(script)
     context.start(messages.DIRECT, 0)
+    link = _TestLink(context, suite.namespace)
     try:
-        _TestLink(context, suite.namespace).provide(script, suite.code, fields[1].decode())
+        link.provide(script, suite.code, fields[1].decode())
         suite.begin()
         results = _run_suite(script, suite)
     except BaseException as error:
-        context.send_raised(error)
+        context.send_raised(error, flags=link.flags)
     else:
         if results is not None:
             context.send(results.record())
-        context.send(records.ended(context.numbers(), *context.output()))
+        context.send(records.ended(context.numbers(link.flags), *context.output()))
 
 
 def _run_suite(script, suite):
@@ -146,10 +147,17 @@ class _TestLink(Link):
         self._view = {}  # type: dict[str, Any]
         self._given = {}  # type: dict[str, Any]
         self._has_answered = False
+        self.compared_by_identity = False
         self._steady = {}  # type: dict[tuple[int, str], Any]
         self.more["copy"] = copied
         self._heard = {}  # type: dict[str, Any]  # where what the candidate prints to a stream goes instead
         connect(self)
+
+    @property
+    def flags(self):
+        # type: () -> int
+        """What a report on the script says besides."""
+        return records.BY_IDENTITY if self.compared_by_identity else 0
 
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
