@@ -83,7 +83,8 @@ class Limits:
         wall_ms: wall time in milliseconds, without the time that the worker waits for a CPU.
         memory_bytes: address space in bytes, beyond that of the preloaded interpreter.
         steps: steps as `Task.step_count` defines them.
-        output_bytes: bytes of standard output, of standard error, and of a value.
+        output_bytes: bytes of standard output, and of a value. Standard error of a whole program is cut there. By
+            default a StdioCheck may print twice what it expects where that is more.
     """
 
     cpu_ms: int = 0

@@ -15,6 +15,7 @@ SHARED = [
     "--cpu-limit",
     "--wall-limit",
     "--memory-limit",
+    "--output-limit",
     "--max-steps",
     "--runtime",
     "--python",
@@ -53,6 +54,7 @@ def test_limits_reach_the_server(ask):
     assert ask("len(f(3)) and sum(range(9**9))", "1", "--cpu-limit", "0.05")[1]["outcome"] == "TIMED_OUT"
     assert ask("f(30_000_000)", "1", "--memory-limit", "64M")[1]["outcome"] == "MEMORY_LIMIT"
     assert ask("f(3)", "[3, 3, 3]", "--max-steps", "2")[1]["outcome"] == "STEP_LIMIT"
+    assert ask("print('x' * 2000) or f(1)", "[1]", "--output-limit", "1k")[1]["outcome"] == "OUTPUT_LIMIT"
 
 
 def test_what_must_be_separated_is_refused_otherwise(ask):

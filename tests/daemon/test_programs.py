@@ -257,3 +257,43 @@ def test_a_checker_meets_no_code_of_the_candidate(native: Client):
     (verdict,) = native.check([Task(program, [StdioCheck("7", checker=CHECKER)])])
     assert verdict.outcome is Outcome.FAILED, verdict  # int() of what was printed raises in the checker
     assert "ValueError" in verdict.detail
+
+
+# ---- how much may be printed -----------------------------------------------------------------------------------------
+
+LONG = "x" * (3 << 19)  # 1.5 MiB: more than the default
+
+
+def test_what_is_expected_may_be_printed(native: Client):
+    prints = f"print('x' * {len(LONG)})"
+    tasks = [
+        Task(prints, [StdioCheck("", LONG), StdioCheck("", "no")]),
+        Task(prints, [StdioCheck("", LONG)], limits=Limits(output_bytes=1 << 20)),
+        Task("print('a')", [StdioCheck("", "a" + "\n" * 2000)], limits=Limits(output_bytes=1000)),
+    ]
+    verdicts = native.check(tasks)
+    assert [each.outcome.name for each in verdicts] == ["PASSED", "OUTPUT_LIMIT", "INVALID", "PASSED"]
+    assert f"is {3 << 19} bytes, which no program may print: limits.output_bytes is {1 << 20}" in verdicts[2].detail
+
+
+FLOOD = "import sys\nfor _ in range(30):\n    sys.stderr.write('e' * 50)\n{}print(1)\n"
+
+
+@pytest.mark.parametrize(
+    ("behind", "outcome"),
+    [
+        ("", Outcome.PASSED),
+        ("sys.stderr.buffer.write(b'e' * 5000)\n", Outcome.PASSED),
+        ("sys.stdout.write('o' * 2000)\n", Outcome.OUTPUT_LIMIT),
+        ("1 / 0\n", Outcome.OUTPUT_LIMIT),
+        ("while True: sys.stderr.write('e' * 50)\n", Outcome.TIMED_OUT),
+    ],
+)
+@pytest.mark.parametrize("kind", [lambda: StdioCheck("", "1"), RunCheck])
+def test_standard_error_is_cut(native: Client, behind: str, outcome: Outcome, kind):
+    limits = Limits(output_bytes=1000, cpu_ms=500)
+    (verdict,) = native.check([Task(FLOOD.format(behind), [kind()], limits=limits)])
+    assert verdict.outcome is (Outcome.EXECUTED if outcome is Outcome.PASSED and kind is RunCheck else outcome)
+    assert len(verdict.stderr) <= 1000
+    if outcome is Outcome.PASSED:
+        assert (verdict.output_truncated, verdict.stdout, verdict.stderr) == (True, "1\n", "e" * 1000)

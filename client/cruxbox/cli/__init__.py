@@ -62,6 +62,7 @@ _OPTION_OF = {
     "limits.cpu_ms": "--cpu-limit in milliseconds",
     "limits.wall_ms": "--wall-limit in milliseconds",
     "limits.memory_bytes": "--memory-limit in bytes",
+    "limits.output_bytes": "--output-limit in bytes",
     "limits.steps": "--max-steps",
     "runtime": "--runtime",
 }

@@ -91,6 +91,9 @@ class _Client(Client):
 _CPU = typer.Option("--cpu-limit", metavar="SECONDS", help="CPU time limit of one check.")
 _WALL = typer.Option("--wall-limit", metavar="SECONDS", help="Wall time limit of one check.")
 _MEMORY = typer.Option("--memory-limit", metavar="SIZE", help="Memory limit of one check, such as 512M or 2G.")
+_OUTPUT = typer.Option(
+    "--output-limit", metavar="SIZE", help="Limit of standard output of one check, such as 4M; of standard error, too."
+)
 _STEPS = typer.Option("--max-steps", metavar="N", help="Step limit of one check. A step is a bytecode instruction.")
 _RUNTIME = typer.Option(
     "--runtime", metavar="NAME", help="Runtime of the server to run on; `cruxbox runtimes` lists them."
@@ -113,6 +116,7 @@ def runs_programs(
         parameter("cpu_limit", Annotated[Optional[float], _CPU], cpu_limit_s),
         parameter("wall_limit", Annotated[Optional[float], _WALL], None),
         parameter("memory_limit", Annotated[Optional[str], _MEMORY], None),
+        parameter("output_limit", Annotated[Optional[str], _OUTPUT], None),
         parameter("max_steps", Annotated[Optional[int], _STEPS], max_steps),
         parameter("runtime", Annotated[str, _RUNTIME], ""),
         parameter("python", Annotated[Optional[str], PYTHON], None),
@@ -154,6 +158,7 @@ def _running(
     cpu_limit: float | None,
     wall_limit: float | None,
     memory_limit: str | None,
+    output_limit: str | None,
     max_steps: int | None,
     runtime: str,
     python: str | None,
@@ -164,7 +169,8 @@ def _running(
     limits = Limits(
         cpu_ms=_milliseconds("--cpu-limit", cpu_limit),
         wall_ms=_milliseconds("--wall-limit", wall_limit),
-        memory_bytes=_bytes(memory_limit),
+        memory_bytes=_bytes("--memory-limit", memory_limit),
+        output_bytes=_bytes("--output-limit", output_limit),
         steps=max_steps or 0,
     )
     needed = None if require is None else Assurance.SEPARATED
@@ -192,13 +198,13 @@ def _milliseconds(option: str, seconds: float | None) -> int:
     return round(seconds * 1000)
 
 
-def _bytes(size: str | None) -> int:
+def _bytes(option: str, size: str | None) -> int:
     if size is None:
         return 0
     match = _SIZE.fullmatch(size.strip())
     count = 0 if match is None else int(float(match[1]) * (1 << _UNITS[match[2].lower()]))
     if not 1 <= count < 1 << 63:
-        raise InvalidRequest(f"--memory-limit must be a size such as 512M or 2G, not {size[:40]!r}.")
+        raise InvalidRequest(f"{option} must be a size such as 512M or 2G, not {size[:40]!r}.")
     return count
 
 

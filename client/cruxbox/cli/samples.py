@@ -158,9 +158,8 @@ def _run(request: Request, running: Running, problems: Problems, samples: Sequen
     with running.connect(dressed=False, server_args=whereabouts.server_args) as client, progress_bar("samples") as bar:
         todo = list(zip([at for at, _ in todo], whereabouts.checked(client)))
         usual = running.limits.cpu_ms == CPU_LIMIT_S * 1000 and not running.limits.memory_bytes
-        info = client.info()
-        most = info.maximum_limits
-        printed = (info.default_limits.output_bytes, most.output_bytes)
+        most = client.info().maximum_limits
+        printed = 0 if running.limits.output_bytes else most.output_bytes
         way = Way(running.task, running.limits, most if usual else None, printed)
         for at, own in Runner(client, problems, way).run(todo):
             done.add(at, own)

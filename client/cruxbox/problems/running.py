@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from cruxbox.model import Assurance, Clock, Limits, Outcome, StdioCheck, Task, Verdict
+from cruxbox.model import Assurance, Clock, Limits, Outcome, Task, Verdict
 from cruxbox.problems.records import BadRow
 from cruxbox.problems.results import Fields, fields_of, fields_of_fault
 from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample, Stage
@@ -23,8 +23,6 @@ _OUT = (Outcome.TIMED_OUT, Outcome.MEMORY_LIMIT)
 _TOO_MUCH = (*_OUT, Outcome.OUTPUT_LIMIT)
 # If the problem's own solution needs this share of a limit, the limit is too tight for other programs.
 _TIGHT = 4
-# A program may print so many times what is expected of it, where that is more than the server's default.
-_ROOMY = 2
 
 
 class Streams(Protocol):
@@ -42,21 +40,13 @@ class Way:
         dressed: puts the command's runtime, limits and assurance over a task.
         limits: of a check, those of the command.
         most: the server's largest, for samples of problems whose own solution needs more than usual; None never.
-        printed: bytes that a check may print, by the server's default and at most.
+        printed: bytes that a check which printed too much may print in a second run; 0: it has none.
     """
 
     dressed: Callable[[Task], Task] = lambda task: task
     limits: Limits = field(default_factory=Limits)
     most: Limits | None = None
-    printed: tuple[int, int] = (0, 0)
-
-    def limits_of(self, checks: Stage) -> Limits:
-        """Those of a stage: what its tests expect can be printed, or right programs would exceed a limit that nobody
-        has asked for."""
-        usual, most = self.printed
-        texts = (check.expected_stdout for check in checks if isinstance(check, StdioCheck))
-        needed = _ROOMY * max((len(text.encode(errors="surrogatepass")) for text in texts), default=0)
-        return replace(self.limits, output_bytes=min(needed, most)) if needed > usual else self.limits
+    printed: int = 0
 
 
 @dataclass
@@ -78,7 +68,7 @@ class _Course:
     def task(self, way: Way) -> Task:
         """The stage that comes next."""
         checks = self.stages[self.stage]
-        task = Task(self.program, checks, str(self.at), way.limits_of(checks), self.sample.runtime)
+        task = Task(self.program, checks, str(self.at), way.limits, self.sample.runtime)
         require = Assurance.IN_PROCESS if self.together else self.problem.require
         if require is not None:
             task = replace(task, require_assurance=require)
@@ -163,8 +153,8 @@ class Runner:
         """The courses as they end; those that printed too much after a second run with more room."""
         loud = []
         for course in self._passed_through(courses):
-            if self._way.printed[1] and any(one.outcome is Outcome.OUTPUT_LIMIT for one in course.verdicts):
-                loud.append(course.with_more(Limits(output_bytes=self._way.printed[1])))
+            if self._way.printed and any(one.outcome is Outcome.OUTPUT_LIMIT for one in course.verdicts):
+                loud.append(course.with_more(Limits(output_bytes=self._way.printed)))
             else:
                 yield course
         yield from self._passed_through(loud)

@@ -25,6 +25,7 @@ from cruxboxd.zygotes.report import ENDS, text
 async def run_stdio(scheduler: Scheduler, task: Task, check: StdioCheck, hash_seed: str) -> tuple[CheckResult, bytes]:
     """The program with `stdin`, in a worker of its own; all that it printed on standard output is read from a memory
     file after its death. The outcome is None if that is to be judged (`settle`)."""
+    task = _with_room(task, check)
     result = await scheduler.run(_job(scheduler, task, check, hash_seed, 0))
     judged = _of_stdio(result, task, bool(check.expected_stdout.strip()))
     return _with_output(judged, result, task), result.streams[0]
@@ -47,11 +48,22 @@ async def settle(check: StdioCheck, judged: CheckResult, out: bytes, checkers: C
 async def run_program(scheduler: Scheduler, task: Task, check: RunCheck, hash_seed: str) -> CheckResult:
     """The program by itself: EXECUTED if it came to an end of its own, whatever its exit code is."""
     result = await scheduler.run(_job(scheduler, task, check, hash_seed, RUN_ONLY))
-    judged = _with_output(_of_run(result, task), result, task)
+    judged = _with_output(_within_limit(_of_run(result, task), result, task), result, task)
     if result.files.is_over and judged.outcome is Outcome.EXECUTED:
         why = "the files that were asked for are more than its output limit"
         return judged.but(outcome=Outcome.OUTPUT_LIMIT, detail=why, exit_code=None)
     return judged.but(files=result.files.files)
+
+
+# A program may print so many times what is expected of it, where that is more than the default.
+_ROOMY = 2
+
+
+def _with_room(task: Task, check: StdioCheck) -> Task:
+    """The task with an output limit under which the check can pass, unless one was asked for."""
+    needed = min(_ROOMY * len(encoded(check.expected_stdout)), task.most_output)
+    limits = task.limits
+    return replace(task, limits=replace(limits, output_bytes=needed)) if needed > limits.output_bytes else task
 
 
 def _job(scheduler: Scheduler, task: Task, check: StdioCheck | RunCheck, hash_seed: str, flags: int) -> Job:
@@ -66,31 +78,31 @@ def _job(scheduler: Scheduler, task: Task, check: StdioCheck | RunCheck, hash_se
 def _with_output(judged: CheckResult, result: Result, task: Task) -> CheckResult:
     limit = task.limits.output_bytes
     out, err = (stream[:limit] for stream in result.streams)
-    cut = len(result.streams[0]) > limit
+    cut = any(len(stream) >= limit for stream in result.streams)
     return judged.but(stdout=text(out), stderr=text(err), output_cut=cut, assurance=Assurance.SEPARATED)
-
-
-def _is_over_limit(result: Result, task: Task) -> bool:
-    return any(len(stream) >= task.limits.output_bytes for stream in result.streams)
 
 
 _TOO_MUCH = CheckResult(Outcome.OUTPUT_LIMIT, "printed more than its output limit")
 
 
+def _within_limit(judged: CheckResult, result: Result, task: Task) -> CheckResult:
+    """The result of a program, unless it printed more than it may. Standard error is only cut: it is too much where the
+    program ended by an error, which may be that no more could be written."""
+    out, err = (len(stream) >= task.limits.output_bytes for stream in result.streams)
+    failed = judged.outcome in (Outcome.RAISED, Outcome.CRASHED) or bool(judged.exit_code)
+    return _TOO_MUCH if out or (err and failed) else judged
+
+
 def _of_stdio(result: Result, task: Task, expects_output: bool) -> CheckResult:
     """The result, with outcome None if the program came to its end: also by os._exit(0), as its output is judged,
     unless none is expected: then there would be nothing to judge."""
-    if _is_over_limit(result, task):
-        return _TOO_MUCH
     judged = read_single(result, one_answer(task.limits, ENDS), task.limits)
     silent = judged.outcome is Outcome.CRASHED and result.facts.is_clean and expects_output
-    return judged.but(outcome=None, detail="") if silent else judged
+    return _within_limit(judged.but(outcome=None, detail="") if silent else judged, result, task)
 
 
 def _of_run(result: Result, task: Task) -> CheckResult:
     """The kernel says how the program ended; a report of its own end only adds the exception."""
-    if _is_over_limit(result, task):
-        return _TOO_MUCH
     asked, facts = one_answer(task.limits, ENDS), result.facts
     said = result.read(asked)
     ended = not said.answers or said.last_kind in (messages.ENDED, messages.RAISED)

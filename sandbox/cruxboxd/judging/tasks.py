@@ -54,10 +54,12 @@ class Folder:
 
 @dataclass(frozen=True)
 class Around:
-    """What a check of a task finds: the task's setting, and the folder its files would be in."""
+    """What a check of a task finds: the task's setting, the folder its files would be in, and how much its program may
+    print at the most."""
 
     setting: Setting = PLAIN_SETTING
     folder: Folder = Folder()
+    most_output: int = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,7 @@ class Task:
     together: bool = False  # its checks share a worker whatever the program is, and may see traces of each other
     counts_steps: bool = True  # of scripts and programs; those of calls are always counted
     setting: Setting = PLAIN_SETTING  # of all its programs
+    most_output: int = 0  # what a stdio check may print if that much is expected of it
 
 
 def encoded(text: str) -> bytes:

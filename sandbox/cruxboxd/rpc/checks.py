@@ -10,7 +10,17 @@ from typing import Any, Callable
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 
 from cruxboxd.judging.comparing import Compare, Comparison
-from cruxboxd.judging.tasks import Around, CallCheck, Check, Folder, RunCheck, ScriptCheck, Setting, StdioCheck
+from cruxboxd.judging.tasks import (
+    Around,
+    CallCheck,
+    Check,
+    Folder,
+    RunCheck,
+    ScriptCheck,
+    Setting,
+    StdioCheck,
+    encoded,
+)
 
 MOST_ARGUMENTS, MOST_ARGUMENT_BYTES = 64, 1 << 16
 MOST_VARIABLES, MOST_VARIABLE_BYTES = 64, 1 << 16
@@ -47,7 +57,20 @@ def _read_stdio(check: pb.Check, program: str, around: Around) -> tuple[Check, s
     found = StdioCheck(
         check.id, stdio.stdin, stdio.expected_stdout, comparison, stdio.checker, own.over(around.setting)
     )
+    wrong = wrong or _fault_of_room(found, around.most_output)
     return found, fault or wrong or _fault_of_both(found.setting, around.folder)
+
+
+def _fault_of_room(check: StdioCheck, most: int) -> str:
+    """What is wrong with a check that no output below `most` bytes can pass, whatever may be left out of it."""
+    text, comparison = check.expected_stdout, check.comparison
+    if 4 * len(text) < most or check.checker or comparison.has_tolerance or comparison.how is Compare.CASEFOLD:
+        return ""
+    least = len(encoded(text if comparison.how is Compare.EXACT else "".join(text.split())))
+    if least < most:
+        return ""
+    size = len(encoded(text))
+    return f"stdio.expected_stdout is {size} bytes, which no program may print: limits.output_bytes is {most}"
 
 
 def _read_comparison(stdio: pb.StdioCheck) -> tuple[Comparison, str]:

@@ -88,8 +88,9 @@ def read_tasks(data: bytes, outline: Outline, offer: Offer, origin: Origin, task
         checks: list[Check] = []
         setting, fault = read_setting(task, "", offer.folder)
         fault = fault_of_text(task.program, "program", may_be_empty=True) or fault
-        around = Around(setting, offer.folder)
-        yield from _read_checks(task, known[key]["together"], where, around, fault, checks)
+        own = known[key]
+        around = Around(setting, offer.folder, own["most_output"])
+        yield from _read_checks(task, own["together"], where, around, fault, checks)
         tasks.append(
             Task(
                 id=task.id,
@@ -98,7 +99,7 @@ def read_tasks(data: bytes, outline: Outline, offer: Offer, origin: Origin, task
                 tenant=origin.tenant,
                 rpc_id=origin.rpc_id,
                 setting=setting,
-                **known[key],
+                **own,
             )
         )
         yield
@@ -136,6 +137,7 @@ def _read_options(task: pb.Task, common: pb.Options, where: str, offer: Offer, o
         raise RequestError(f"{where}.options.isolation is TASK, which does not go with require_assurance SEPARATED")
     return {
         "limits": _read_limits(options, where, offer),
+        "most_output": options.limits.output_bytes or offer.maximum_limits.output_bytes,
         "runtime": _one_of(options.runtime or offer.default_runtime, offer.runtimes, f"{where}.options.runtime"),
         "share": isolation != pb.ISOLATION_PROCESS,
         "together": isolation == pb.ISOLATION_TASK,

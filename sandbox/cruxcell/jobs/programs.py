@@ -1,5 +1,7 @@
 """Jobs that run a whole program: with standard input (stdio checks), or with a script beside it (script checks)."""
 
+import _io
+import errno
 import gc
 import os
 import sys
@@ -22,12 +24,29 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 
-def _open_streams():
-    # type: () -> None
-    """The three standard streams on the file descriptors as they are now. They end with the process."""
+class _Cut(_io.FileIO):
+    """Standard error: what is beyond its limit is dropped, because only standard output is judged."""
+
+    def write(self, data):
+        # type: (Any) -> Any
+        try:
+            return _io.FileIO.write(self, data)
+        except OSError as error:
+            if error.errno != errno.EFBIG:
+                raise
+            return memoryview(data).nbytes
+
+
+def _open_streams(is_counted):
+    # type: (bool) -> None
+    """The three standard streams on the file descriptors as they are now. They end with the process. `is_counted`: the
+    steps are; those of a stream that cuts would be the program's."""
     sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", newline="\n", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", newline="\n", closefd=False)  # noqa: SIM115
-    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
+    raw = (_io.FileIO if is_counted else _Cut)(2, "w", closefd=False)  # type: Any
+    stderr = _io.TextIOWrapper(_io.BufferedWriter(raw), "utf-8", "backslashreplace", None, True)  # type: Any
+    stderr.mode = "w"
+    sys.stderr = stderr
     for name in ("stdin", "stdout", "stderr"):
         stream = getattr(sys, name)
         stream.buffer.raw.name = "<%s>" % name
@@ -49,7 +68,7 @@ def run_stdio(context, fields, at_the_end=_AT_THE_END):
         context.refuse("the program: %s" % error)
         return
     context.start(messages.DIRECT, 3)
-    _open_streams()
+    _open_streams(bool(context.step_limit))
     if b"/dev/std" in fields[1]:
         devices.install()
     if b"RLIMIT_STACK" in fields[1]:

@@ -275,10 +275,8 @@ def _special(name, is_test, is_run):
         if is_run:
             return throw if name == "throw" else step_of(name)
         return _method(name)
-    if name == "__contains__" and is_test:
-        return _contains
-    if name == "__eq__" and is_test:
-        return _is_same
+    if is_test and name in _OF_THIS_SIDE:
+        return _OF_THIS_SIDE[name]
     if name in ARITHMETIC and is_test:
         return _arithmetic(name)
     return _forward(name) if not is_test and (name in OF_THE_TEST or name in ARITHMETIC) else None
@@ -379,5 +377,6 @@ def _array(self, dtype=None, copy=None):  # noqa: ARG001 - as numpy asks
 
 
 _SHAPED_FOR_THE_TEST = {"__await__": await_, "__anext__": next_, "__aexit__": aexit}  # type: dict[str, Any]
+_OF_THIS_SIDE = {"__contains__": _contains, "__eq__": _is_same}  # type: dict[str, Any]
 _SHAPED = {"__call__": _call, "__iter__": _iter, "__exit__": exit_, "__array__": _array}
 _finished.append(True)
