@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from cruxbox import Client, Limits, Outcome
-from cruxbox.cli import main
+from cruxbox.cli import main, samples
 from cruxbox.model import Task
 from cruxbox.problems.functions import problem_of
 from cruxbox.problems.reading import read_problems
@@ -24,7 +24,7 @@ OTHER = {**PROBLEM, "task_id": "Mine/1", "prompt": "def half(x):\n", "entry_poin
 # Completion or solution -> (result, outcome).
 ANSWERS = {
     "    return x + x\n": ("passed", "PASSED"),
-    "    return 4\n": ("failed: ", "FAILED"),
+    "    return 4\n": ("failed: an assertion of the script does not hold (line 3 of the test)", "FAILED"),
     "    return x / 0\n": ("failed: ZeroDivisionError: division by zero", "RAISED"),
     "    return (\n": ("failed: the program: '(' was never closed (line 2)", "INVALID"),
     "    return sum(range(10**15))\n": ("timed out", "TIMED_OUT"),
@@ -47,6 +47,11 @@ def write(name: str, records: list) -> None:
 
 def lines_of(name: str) -> list[dict]:
     return [json.loads(line) for line in Path(name).read_text().splitlines()]
+
+
+def test_one_task_has_no_interval():
+    assert samples._interval([1.0]) is None
+    assert samples._interval([1.0, 0.0]) is not None
 
 
 def test_results_stand_in_the_released_harness_format(server, folder, capsys):

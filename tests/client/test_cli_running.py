@@ -57,6 +57,14 @@ def test_limits_reach_the_server(ask):
     assert ask("print('x' * 2000) or f(1)", "[1]", "--output-limit", "1k")[1]["outcome"] == "OUTPUT_LIMIT"
 
 
+def test_what_ran_in_one_process_says_why(program, server, capsys):
+    line = ["check", "--program", str(program), "--server", server, "--expected", "3", "--call"]
+    assert main([*line, "len(f(3))"]) == 0
+    assert "IN_PROCESS · value 3 · the call is more than a name applied to values" in capsys.readouterr().out
+    assert main([*line, "f(3)"]) == 1
+    assert "more than a name" not in capsys.readouterr().out
+
+
 def test_what_must_be_separated_is_refused_otherwise(ask):
     assert ask("len(f(3))", "3")[1]["assurance"] == "IN_PROCESS"
     code, verdict = ask("len(f(3))", "3", "--require", "separated")

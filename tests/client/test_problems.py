@@ -302,6 +302,14 @@ def test_code_comes_out_of_chat(text):
     assert namespace["mean"]([1, 2]) == 1.5
 
 
+@pytest.mark.parametrize("between", ["Or rather, with an answer for no numbers:\n", "```\n[1, 2]\n```\nBetter:\n"])
+@pytest.mark.parametrize("behind", ["", "It reads:\n```\n3\n```\n", "```bash\npython mean.py\n```\n"])
+def test_the_last_answer_is_the_answer(between, behind):
+    """As LiveCodeBench has it: a model corrects itself downwards."""
+    text = f"```python\ndef mean(xs): return 0\n```\n{between}```python\n{WHOLE}```\n{behind}"
+    assert sanitized(text, "mean") == sanitized(text, "") == WHOLE
+
+
 @pytest.mark.parametrize("text", ["", "no code at all", "(" * 10_000, "-" * 10_000 + "1", "x = [" * 500, "```", "\x00"])
 def test_chat_without_code_is_only_a_program_that_does_not_run(text):
     assert isinstance(sanitized(text, "mean"), str)

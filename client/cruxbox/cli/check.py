@@ -13,11 +13,15 @@ from cruxbox.cli.connect import AsJson
 from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.show import print_json, say
 from cruxbox.errors import DataError
-from cruxbox.model import CallCheck, Outcome, Task, Verdict
+from cruxbox.model import Assurance, CallCheck, Outcome, Task, Verdict
 from cruxbox.reading import read_text
 from cruxbox.sentences import own_words
 
 _MAX_PROGRAM_BYTES = 16 << 20
+_WHY_TOGETHER = (
+    "the call is more than a name applied to values, so it ran in the program's process, where a program can forge the "
+    "result (--require separated refuses such calls)"
+)
 
 
 @runs_programs()
@@ -88,5 +92,7 @@ def _sentence(verdict: Verdict) -> str:
         facts.append(error)
     if verdict.exception is not None and verdict.detail:
         facts.append(own_words(verdict))
+    if verdict.assurance is Assurance.IN_PROCESS:
+        facts.append(_WHY_TOGETHER)
     facts.append(f"{verdict.steps} steps, {verdict.cpu_ns / 1e6:.2f} ms")
     return " · ".join(facts)

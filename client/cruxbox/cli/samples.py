@@ -38,6 +38,7 @@ from cruxbox.reading import lines, opened, parse_json
 CPU_LIMIT_S = 10.0
 _KS = (1, 10, 100)
 _NOTES = 5
+_FEWEST = 2  # tasks of an interval
 
 _SAMPLES = typer.Argument(
     metavar="SAMPLES.jsonl",
@@ -337,7 +338,10 @@ def _figures(
 
 
 def _interval(scores: Sequence[float]) -> tuple[float, float] | None:
-    """The 95 % interval of the mean of `scores`, in percent: a bootstrap over tasks. None where numpy is missing."""
+    """The 95 % interval of the mean of `scores`, in percent: a bootstrap over tasks. None where numpy is missing, and
+    of one task, which says nothing of others."""
+    if len(scores) < _FEWEST:
+        return None
     try:
         import numpy as np
 
@@ -364,7 +368,7 @@ def _show(summary: Mapping[str, Any]) -> None:
         if name in summary:
             own, ends = summary[name], summary[f"{name}_intervals"]
             note(f"{name}: " + ", ".join(f"pass@{k} {_with_bounds(own, ends, k)}" for k in own))
-    if figures and not bounds:
+    if figures and not bounds and summary["tasks"] >= _FEWEST:
         note("intervals need numpy: pip install 'cruxbox[stats]'")
     if summary["tasks"] < summary["problems"]:
         have = "has" if summary["tasks"] == 1 else "have"

@@ -87,9 +87,17 @@ def _result(verdict: Verdict, where: str) -> str:
         return f"sandbox error: {own_words(verdict)}"
     if _mark(verdict) is None:
         return f"{FAULT}{where}: {own_words(verdict)}"
-    if verdict.exception is not None and verdict.exception.type != "AssertionError":
-        return f"failed: {verdict.exception.type}: {verdict.exception.message}"
-    return f"failed: {verdict.exception.message if verdict.exception is not None else own_words(verdict)}"
+    return f"failed: {_why(verdict)}"
+
+
+def _why(verdict: Verdict) -> str:
+    error = verdict.exception
+    if error is None:
+        return own_words(verdict)
+    if error.type != "AssertionError":
+        return f"{error.type}: {error.message}"
+    line = f" (line {error.line} of the test)" if error.line else ""
+    return f"{error.message or own_words(verdict)}{line}"
 
 
 # ---- pass@k --------------------------------------------------------------------------------------------------------

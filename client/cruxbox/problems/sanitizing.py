@@ -37,8 +37,9 @@ def sanitized(text: str, entry_point: str, prompt: str = "") -> str:
         prompt: the head that a bare completion goes on behind; "" for whole programs.
 
     Returns:
-        The fenced block that defines `entry_point` (else all Python blocks together, else the text), without lines
-        before and behind that are no Python. A text that does not define the entry point is a completion: it is put
+        The last fenced block that defines `entry_point` (without an entry point the last block marked as Python, else
+        the last that is Python; else all blocks together, else the text), without lines before and behind that are no
+        Python. A text that does not define the entry point is a completion: it is put
         behind the prompt, up to where the next definition begins that it does not use.
     """
     answer = _unmarked(_TOKENS.sub("\n", text.rpartition(_THOUGHT)[2].lstrip("\ufeff")))
@@ -91,9 +92,12 @@ def _unfenced(text: str, entry_point: str) -> str:
     found = _FENCE.finditer(text.replace("\r\n", "\n"))
     blocks = [(each["language"].lower(), _dedented(each["code"], each["indent"])) for each in found]
     blocks = [(language, code) for language, code in blocks if language in ("", "python", "py", "python3")]
-    for _, code in blocks:
-        if entry_point and _defines(code, entry_point):
-            return code
+    # A model corrects itself downwards, so the last answer is its answer.
+    answers = [code for _, code in blocks if entry_point and _defines(code, entry_point)]
+    if not answers and not entry_point:  # programs: an input shown in a fence of its own is none
+        answers = [code for language, code in blocks if language] or [code for _, code in blocks if _is_python(code)]
+    if answers:
+        return answers[-1]
     return "\n".join(code for _, code in blocks) if blocks else text
 
 
