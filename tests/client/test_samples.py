@@ -126,6 +126,55 @@ def test_a_killed_run_loses_nothing_and_repeats_nothing(server, tmp_path, capsys
     assert sorted(os.listdir(tmp_path)) == ["p.jsonl", "r.jsonl", "r.jsonl.done", "s.jsonl"]
 
 
+@pytest.mark.kernel
+def test_a_killed_scoring_loses_nothing_and_repeats_nothing(server, tmp_path, capsys):
+    body = (
+        "import time\ndef f(x):\n    until = time.process_time() + 0.05\n    while time.process_time() < until: pass\n"
+    )
+    data = write(tmp_path / "d.jsonl", {"code": f"{body}    return x % 3\n", "input": "1", "output": "1", "id": "a"})
+    (tmp_path / "g.json").write_text(json.dumps({"a": [f"f({n})" for n in range(40)] + ["f(", "f(1) or 1"]}))
+    words = ["score", str(tmp_path / "g.json"), "--dataset", data, "--mode", "input", "--server", server, "--json"]
+    words += ["--max-steps", "1000000000", "--out", str(tmp_path / "r.json")]
+    assert main(words) == 0
+    whole, summary = json.loads((tmp_path / "r.json").read_text()), json.loads(capsys.readouterr().out)
+    for left in ("r.json", "r.json.done"):
+        (tmp_path / left).unlink()
+
+    journal = tmp_path / "r.json.partial"
+    process = subprocess.Popen([*CRUXBOX, *words], stdout=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while not (journal.exists() and journal.read_bytes().count(b"\n") > 5) and time.monotonic() < until:
+        time.sleep(0.01)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    before = journal.read_bytes()
+    assert main(words) == 2
+    assert "--resume goes on with it" in capsys.readouterr().err
+    assert main([*words, "--resume", "--cpu-limit", "2"]) == 2
+    assert "differs in limits.cpu_ms: 3000 there, 2000 now; --restart" in capsys.readouterr().err
+    assert main([*words, "--resume"]) == 0
+    assert json.loads(capsys.readouterr().out) == {**summary, "elapsed_s": ANY}
+    assert without_times(json.loads((tmp_path / "r.json").read_text())) == without_times(whole)
+    done = (tmp_path / "r.json.done").read_bytes()
+    assert done.startswith(before[: before.rindex(b"\n") + 1])
+    asked = [json.loads(line)["at"] for line in done.splitlines()[1:-1]]
+    assert len(asked) == len(set(asked))  # nothing was asked twice
+    assert not journal.exists()
+
+    before = (tmp_path / "r.json").read_bytes()  # nothing is left to be done, so no server is needed
+    assert main([*words, "--resume", "--server", "127.0.0.1:9"]) == 0
+    assert (tmp_path / "r.json").read_bytes() == before
+    assert main([*words[:6], "--resume"]) == 2
+    assert "--resume needs --out FILE" in capsys.readouterr().err
+
+
+def without_times(scored: dict) -> dict:
+    for row in scored["verdicts"].values():
+        for verdict in row:
+            del verdict["cpu_ms"], verdict["steps"]  # of a wait
+    return scored
+
+
 def lines_of_journal(path: Path) -> list[int]:
     """The numbers of the samples that are done."""
     whole = path.read_text().rpartition("\n")[0]

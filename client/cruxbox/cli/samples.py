@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Optional
@@ -21,23 +18,22 @@ from rich.table import Table
 
 from cruxbox.building.rows import write_records
 from cruxbox.cli.connect import AsJson
+from cruxbox.cli.resuming import Done, Going, Restart, Resume, digest, going_on
 from cruxbox.cli.running import Running, parameter, with_options
-from cruxbox.cli.show import note, print_json, print_table, progress_bar, resumable
+from cruxbox.cli.show import note, print_json, print_table, progress_bar
 from cruxbox.cli.whereabouts import Whereabouts
-from cruxbox.errors import DataError, InvalidRequest
-from cruxbox.files import check_output, complaining
-from cruxbox.journal import Journal, check_same
+from cruxbox.errors import InvalidRequest
+from cruxbox.files import check_output
 from cruxbox.printable import counted
 from cruxbox.problems.reading import ReadProblem, read_problems, read_samples
-from cruxbox.problems.records import programs_in
 from cruxbox.problems.results import FAULT, Fields, marks_of, mean_pass_at_k, scores_of
 from cruxbox.problems.running import Runner, Way
 from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample
-from cruxbox.reading import lines, opened, parse_json
 
 CPU_LIMIT_S = 10.0
 _KS = (1, 10, 100)
 _NOTES = 5
+_NAMES = ("result", "passed", "outcome", "assurance")  # of what became of a sample
 _FEWEST = 2  # tasks of an interval
 
 _SAMPLES = typer.Argument(
@@ -54,8 +50,6 @@ _COLUMN = typer.Option(
     help="Field of the sample, or else of its problem, that names the runtime or, without --server, the path of an "
     "interpreter. Rows without the field run on --runtime; without --runtime they are INVALID.",
 )
-_RESUME = typer.Option("--resume", help="Continue an interrupted run.")
-_RESTART = typer.Option("--restart", help="Discard an interrupted run and begin again.")
 
 
 @dataclass(frozen=True)
@@ -82,8 +76,8 @@ def takes_samples(function: Callable[..., None]) -> Callable[..., None]:
         parameter("k", Annotated[Optional[list[int]], _K], None),
         parameter("sanitize", Annotated[bool, _SANITIZE], False),
         parameter("runtime_column", Annotated[str, _COLUMN], ""),
-        parameter("resume", Annotated[bool, _RESUME], False),
-        parameter("restart", Annotated[bool, _RESTART], False),
+        parameter("resume", Resume, False),
+        parameter("restart", Restart, False),
         parameter("as_json", AsJson, False),
     ]
     return with_options(function, "request", shared, _request)
@@ -100,8 +94,6 @@ def _request(
     restart: bool,
     as_json: bool,
 ) -> Request:
-    if resume and restart:
-        raise InvalidRequest("--resume and --restart exclude each other.")
     for each in k or ():
         if each < 1:
             raise InvalidRequest(f"--k must be at least 1, not {each}.")
@@ -122,12 +114,13 @@ def judge(request: Request, running: Running, read: ReadProblem, **options: Any)
     samples = read_samples(request.samples, problems, clean=request.sanitize, runtime_column=request.runtime_column)
     check_output(request.out, request.samples, request.problems)
     started = time.monotonic()
-    with _opened(request, _identity(request, running, options, problems, samples)) as done:
+    going = Going([request.out], request.resume, request.restart)
+    with going_on(going, _identity(request, running, options, problems, samples), _NAMES) as done:
         before = len(done.fields)
         _run(request, running, problems, samples, done)
         fields = [done.fields[at] for at in range(len(samples))]
         write_records(request.out, [{**sample.record, **own} for sample, own in zip(samples, fields)])
-        done.note_whole(request.out)
+        done.note_whole(going.results)
     _say_faults(problems, fields)
     _say_fences(request, samples, fields)
     summary = {
@@ -150,7 +143,7 @@ def judge(request: Request, running: Running, read: ReadProblem, **options: Any)
         _show(summary)
 
 
-def _run(request: Request, running: Running, problems: Problems, samples: Sequence[Sample], done: _Done) -> None:
+def _run(request: Request, running: Running, problems: Problems, samples: Sequence[Sample], done: Done) -> None:
     todo = [(at, sample) for at, sample in enumerate(samples) if at not in done.fields]
     if not todo:
         return
@@ -167,110 +160,13 @@ def _run(request: Request, running: Running, problems: Problems, samples: Sequen
             bar(len(done.fields), len(samples))
 
 
-# ---- a run that may be killed ----------------------------------------------------------------------------------------
-
-
-class _Done:
-    """What became of which sample, in a file that a killed run leaves; beside the results, it says whose they are."""
-
-    def __init__(self, path: Path | None, identity: Mapping[str, Any]) -> None:
-        self.fields: dict[int, Fields] = {}
-        self._whole = path and path.with_suffix(".done")
-        self._identity = identity
-        self._found: Mapping[str, Any] | None = None
-        self._path = path
-        self._journal = Journal(path, self._keep, "the journal of a run", every_s=1.0) if path else None
-
-    def _keep(self, record: Any) -> None:
-        if self._found is None:
-            self._found = dict(record["identity"])
-        elif not all(name in record["fields"] for name in ("result", "passed", "outcome", "assurance")):
-            raise KeyError("fields")
-        else:
-            self.fields[int(record["at"])] = record["fields"]
-
-    def begin(self, request: Request) -> None:
-        """Go on with what is there, or begin anew. DataError if the options do not say which, or it was another run."""
-        if self._found is not None and not request.restart:
-            if not request.resume:
-                path = self._path
-                raise DataError(f"{path}: an unfinished run is here; --resume goes on with it, --restart begins anew")
-            check_same(f"{self._path}: the unfinished run", self._found, self._identity)
-            return
-        self.fields.clear()
-        if self._journal is None or self._whole is None:
-            return
-        if request.resume and self._whole.is_file() and request.out.is_file():
-            self._take_whole(self._whole, request.out)
-        self._journal.clear()
-        self._journal.add({"identity": self._identity})
-        for at, own in self.fields.items():
-            self.add(at, own)
-        with complaining(self._whole):
-            self._whole.unlink(missing_ok=True)
-
-    def _take_whole(self, path: Path, results: Path) -> None:
-        """What became of the samples of a finished run; nothing if its results were changed since."""
-        try:
-            with opened(path) as file:
-                first, *found, end = [parse_json(line) for line in lines(file, path)]
-            if end["results"] != _digest(results):
-                return
-            fields = {int(record["at"]): dict(record["fields"]) for record in found}
-            identity = dict(first["identity"])
-        except (KeyError, TypeError, ValueError, AttributeError):
-            return
-        check_same(f"{results}: the finished run", identity, self._identity)
-        self.fields.update(fields)
-
-    def note_whole(self, results: Path) -> None:
-        """The results are written: a run that is to go on with this one has nothing to do."""
-        if self._journal is not None and self._whole is not None:
-            self._journal.add({"results": _digest(results)})
-            self._journal.rename(self._whole)
-
-    def add(self, at: int, own: Fields) -> None:
-        """Remember what became of sample number `at`."""
-        self.fields[at] = own
-        if self._journal is not None:
-            self._journal.add({"at": at, "fields": own})
-
-    def close(self, *, keep: bool) -> None:
-        """Let go of the file; it stays with `keep` if it has anything."""
-        if self._journal is not None and keep and (self._found is not None or self.fields):
-            self._journal.close()
-        elif self._journal is not None:
-            self._journal.remove()
-
-
-@contextmanager
-def _opened(request: Request, identity: Mapping[str, Any]) -> Iterator[_Done]:
-    """The journal of a run while the body runs. Its file is called RESULTS.done when the results are written; it is
-    removed if nothing was done."""
-    is_kept = request.out.is_file() or not request.out.exists()  # beside a device or a pipe nothing can be left
-    path = request.out.with_name(request.out.name + ".partial") if is_kept else None
-    done = _Done(path, json.loads(json.dumps(identity)))
-    keep = True
-    try:
-        done.begin(request)
-        try:
-            with resumable(lambda: path if done.fields else None):
-                yield done
-        except BaseException:
-            keep = bool(done.fields)
-            raise
-        keep = False
-    finally:
-        done.close(keep=keep)
-
-
 def _identity(
     request: Request, running: Running, options: Mapping[str, Any], problems: Problems, samples: Sequence[Sample]
 ) -> dict[str, Any]:
     """What must be the same for a run to be gone on with."""
     return {
-        "samples": _digest(request.samples, samples),
-        "problems": _digest(request.problems, list(problems.values())),
+        "samples": digest(request.samples, read=lambda: _rows(samples)),
+        "problems": digest(request.problems, read=lambda: _rows(list(problems.values()))),
         "options": {name: str(value) for name, value in options.items()},
         "sanitize": request.sanitize,
         "runtime": [running.runtime, request.runtime_column, running.python],
@@ -279,19 +175,8 @@ def _identity(
     }
 
 
-def _digest(path: Path, rows: Sequence[Problem | Sample] = ()) -> str:
-    """Of a file or folder; of the rows, where they came by a pipe, which can be read but once."""
-    digest = hashlib.blake2b(digest_size=16)
-    if not path.is_file() and not path.is_dir():
-        for row in rows:
-            digest.update(json.dumps([row.where, dict(row.record)]).encode())
-        return digest.hexdigest()
-    for each in programs_in(path) if path.is_dir() else [path]:
-        digest.update(f"{each.relative_to(path)}\0".encode(errors="surrogateescape") if each != path else b"")
-        with each.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-    return digest.hexdigest()
+def _rows(rows: Sequence[Problem | Sample]) -> list[Any]:
+    return [[row.where, dict(row.record)] for row in rows]
 
 
 # ---- what is shown --------------------------------------------------------------------------------------------------

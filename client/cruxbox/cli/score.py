@@ -7,6 +7,7 @@ import enum
 import os
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -15,6 +16,8 @@ import typer
 from cruxbox.accounting import ACCOUNTINGS, without_input_text
 from cruxbox.cli.check import error_of
 from cruxbox.cli.connect import AsJson
+from cruxbox.cli.remembering import NAMES, Remembering
+from cruxbox.cli.resuming import Going, Restart, Resume, digest, going_on
 from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.score_table import say_faults, show
 from cruxbox.cli.show import note, print_json, progress_bar
@@ -81,11 +84,16 @@ def command(
         typer.Option(metavar="FILE.py", help="Text to put in front of every program, such as LiveCodeBench's imports."),
     ] = None,
     k: Annotated[Optional[list[int]], typer.Option("--k", help="The k of pass@k; repeatable.")] = None,
+    resume: Resume = False,
+    restart: Restart = False,
     as_json: AsJson = False,
     *,
     running: Running,
 ) -> None:
-    """Score CRUXEval generations: pass@k and a verdict for each generation."""
+    """Score CRUXEval generations: pass@k and a verdict for each generation.
+
+    After a kill, --resume runs only the checks that are missing; a run leaves them beside its --out.
+    """
     ks = _checked_ks(k or [1, 5])
     if as_json and out == STANDARD:
         raise InvalidRequest("--out - and --json both write to standard output; leave one of them out.")
@@ -104,18 +112,36 @@ def command(
         way = without_input_text(way)
     with _outputs(out, generations, dataset, prelude) as outputs:
         started = time.monotonic()
-        with running.connect() as client, progress_bar("checks") as progress:
-            job = Job(rows, mode.value, way, running.limits, ks, progress)
-            reports, distinct = score(client, job, files)
-        elapsed_s = time.monotonic() - started
-        for output, report in zip(outputs, reports):
-            output.write_json(scored_file(report))
+        going = _going(out, outputs, resume, restart)
+        identity = {
+            "generations": [digest(path, read=partial(dict, each)) for path, each in zip(generations, files)],
+            "dataset": digest(dataset, *([prelude] if prelude else []), read=lambda: repr(list(rows.values()))),
+            "options": [mode.value, way.name, skip_input_text],
+            "runtime": [running.runtime, running.python],
+            "limits": vars(running.limits),
+            "require": None if running.require is None else running.require.name,
+        }
+        with going_on(going, identity, NAMES) as done:
+            with running.connect() as client, progress_bar("checks") as progress:
+                job = Job(rows, mode.value, way, running.limits, ks, progress)
+                reports, distinct = score(Remembering(client, done.fields, done.add), job, files)
+            elapsed_s = time.monotonic() - started
+            for output, report in zip(outputs, reports):
+                output.write_json(scored_file(report))
+            done.note_whole(going.results)
     say_faults(dataset, reports)
     summary = summary_of(generations, reports, distinct, elapsed_s)
     if as_json:
         print_json(summary)
     elif out != STANDARD:
         show(summary, way.name)
+
+
+def _going(out: str | None, outputs: Sequence[OutputFile], resume: bool, restart: bool) -> Going:
+    going = Going([output.path for output in outputs if out != STANDARD], resume, restart)
+    if resume and not going.results:
+        raise InvalidRequest("--resume needs --out FILE: what a run has done is kept beside it.")
+    return going
 
 
 # ---- what is asked ----------------------------------------------------------------
