@@ -246,8 +246,8 @@ def test_who_prints_nothing_and_says_nothing_has_not_answered():
     assert streams._of_stdio(result(PLAN + ENDED, CLEAN), TASK, False).outcome is None
 
 
-@pytest.mark.parametrize(("out", "err", "is_over"), [(99, 99, False), (100, 0, True), (0, 100, True)])
-def test_output_at_the_limit_is_over_it(out: int, err: int, is_over: bool):
+@pytest.mark.parametrize(("out", "err", "is_over"), [(99, 99, False), (100, 0, True), (0, 100, False)])
+def test_output_at_the_limit_is_over_it_but_standard_error_is_cut(out: int, err: int, is_over: bool):
     ended = result(PLAN + ENDED, CLEAN, streams=(b"x" * out, b"x" * err))
     for judged in (streams._of_stdio(ended, TASK, True), streams._of_run(ended, TASK)):
         assert (judged.outcome is Outcome.OUTPUT_LIMIT) is is_over

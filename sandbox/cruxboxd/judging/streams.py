@@ -48,7 +48,7 @@ async def settle(check: StdioCheck, judged: CheckResult, out: bytes, checkers: C
 async def run_program(scheduler: Scheduler, task: Task, check: RunCheck, hash_seed: str) -> CheckResult:
     """The program by itself: EXECUTED if it came to an end of its own, whatever its exit code is."""
     result = await scheduler.run(_job(scheduler, task, check, hash_seed, RUN_ONLY))
-    judged = _with_output(_within_limit(_of_run(result, task), result, task), result, task)
+    judged = _with_output(_of_run(result, task), result, task)
     if result.files.is_over and judged.outcome is Outcome.EXECUTED:
         why = "the files that were asked for are more than its output limit"
         return judged.but(outcome=Outcome.OUTPUT_LIMIT, detail=why, exit_code=None)
@@ -102,6 +102,10 @@ def _of_stdio(result: Result, task: Task, expects_output: bool) -> CheckResult:
 
 
 def _of_run(result: Result, task: Task) -> CheckResult:
+    return _within_limit(_end_of_run(result, task), result, task)
+
+
+def _end_of_run(result: Result, task: Task) -> CheckResult:
     """The kernel says how the program ended; a report of its own end only adds the exception."""
     asked, facts = one_answer(task.limits, ENDS), result.facts
     said = result.read(asked)
