@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import ipaddress
 import os
 import resource
 import socket
+import threading
 import time
 from collections.abc import Iterator
 
@@ -172,7 +174,7 @@ def test_only_the_connection_of_that_peer_is_ended(tmp_path):
         host, port = clients[0].getsockname()
         before = set(os.listdir("/proc/self/fd"))
         with (tmp_path / "file").open("w"):
-            assert connections.end(connections.address_of(f"ipv4:{host}:{port}")) == 1
+            assert connections.end([connections.address_of(f"ipv4:{host}:{port}")]) == 1
         assert set(os.listdir("/proc/self/fd")) <= before  # what other tests had open may be closed meanwhile
         with pytest.raises(ConnectionResetError):
             clients[0].recv(1)
@@ -203,6 +205,26 @@ def test_what_comes_without_a_call_is_counted():
     watched._forget(set(), {PEER})
     assert not watched._known
     assert is_ended(most + 1, now + 10) is False, "another one that has the port"
+
+
+@pytest.mark.parametrize("is_alone", [False, True])
+async def test_while_grpcs_threads_are_busy_nobody_waits_for_the_next_look(is_alone):
+    """They have the priority of the daemon, and take what comes as fast as it comes."""
+
+    async def look_s() -> float:
+        began = time.monotonic()
+        await connections._until_next_look(is_alone)
+        return time.monotonic() - began
+
+    assert await look_s() >= connections._LOOK_S
+    over = threading.Event()
+    busy = threading.Thread(target=lambda: [hashlib.sha256(bytes(1 << 20)) for _ in iter(over.is_set, True)])
+    busy.start()
+    try:
+        assert (min([await look_s() for _ in range(5)]) < connections._LOOK_S) is not is_alone
+    finally:
+        over.set()
+        busy.join()
 
 
 def test_where_no_descriptor_is_left_nothing_is_looked_at():
