@@ -276,6 +276,14 @@ def test_what_is_expected_may_be_printed(native: Client):
     assert f"is {3 << 19} bytes, which no program may print: limits.output_bytes is {1 << 20}" in verdicts[2].detail
 
 
+def test_the_limit_does_not_tell_how_long_the_expected_output_is(native: Client):
+    """Where it is raised for the check. A program that is never told what to print finds out how much it may."""
+    program = "import sys\nlimit = sys.stderr.buffer.raw.write(b'x' * (1 << 23))\nprint(limit)"
+    expected = ["x" * length for length in (600_123, 777_777, 1_000_000, 1_500_000)]
+    verdicts = native.check([Task(program, [StdioCheck("", each) for each in expected])])
+    assert [int(each.stdout) for each in verdicts] == [1 << 21, 1 << 21, 1 << 21, 1 << 22]
+
+
 FLOOD = "import sys\nfor _ in range(30):\n    sys.stderr.write('e' * 50)\n{}print(1)\n"
 
 

@@ -55,13 +55,17 @@ async def run_program(scheduler: Scheduler, task: Task, check: RunCheck, hash_se
     return judged.but(files=result.files.files)
 
 
-# A program may print so many times what is expected of it, where that is more than the default.
+# A program may print so many times what is expected of it, and more, where that is more than the default.
 _ROOMY = 2
 
 
 def _with_room(task: Task, check: StdioCheck) -> Task:
-    """The task with an output limit under which the check can pass, unless one was asked for."""
-    needed = min(_ROOMY * len(encoded(check.expected_stdout)), task.most_output)
+    """The task with an output limit under which the check can pass, unless one was asked for.
+
+    A program can find out its limit: a power of two does not tell how long what is expected is.
+    """
+    roomy = 1 << (_ROOMY * len(encoded(check.expected_stdout))).bit_length()
+    needed = min(roomy, task.most_output)
     limits = task.limits
     return replace(task, limits=replace(limits, output_bytes=needed)) if needed > limits.output_bytes else task
 
