@@ -207,13 +207,14 @@ def test_what_comes_without_a_call_is_counted():
     assert is_ended(most + 1, now + 10) is False, "another one that has the port"
 
 
-@pytest.mark.parametrize("is_alone", [False, True])
-async def test_while_grpcs_threads_are_busy_nobody_waits_for_the_next_look(is_alone):
-    """They have the priority of the daemon, and take what comes as fast as it comes."""
+@pytest.mark.parametrize(("count", "is_soon"), [(0, False), (50, True), (1000, False)])
+async def test_while_grpcs_threads_are_busy_nobody_waits_for_the_next_look(count, is_soon):
+    """They have the priority of the daemon, and take what comes as fast as it comes. But a look costs more the more
+    connections there are, and strangers may hold thousands."""
 
     async def look_s() -> float:
         began = time.monotonic()
-        await connections._until_next_look(is_alone)
+        await connections._until_next_look(count)
         return time.monotonic() - began
 
     assert await look_s() >= connections._LOOK_S
@@ -221,7 +222,7 @@ async def test_while_grpcs_threads_are_busy_nobody_waits_for_the_next_look(is_al
     busy = threading.Thread(target=lambda: [hashlib.sha256(bytes(1 << 20)) for _ in iter(over.is_set, True)])
     busy.start()
     try:
-        assert (min([await look_s() for _ in range(5)]) < connections._LOOK_S) is not is_alone
+        assert (min([await look_s() for _ in range(5)]) < connections._LOOK_S) is is_soon
     finally:
         over.set()
         busy.join()
