@@ -5,6 +5,7 @@ For every class of the other side there is one class here, with the same name an
 (an IntEnum, a namedtuple, a list with methods), which are that value here and compare as it; exceptions.
 """
 
+import builtins
 import sys
 
 from cruxcell.jobs.separated.operations import ARITHMETIC, ASKED, METHODS, OF_THE_TEST
@@ -14,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
+_BUILTIN_TYPES = frozenset([each for each in vars(builtins).values() if type(each) is type])
 _finished = []  # type: list[bool]
 _get = object.__getattribute__
 _PUBLIC = frozenset(
@@ -334,8 +336,9 @@ def _is_same(self, other):
     """Identity, as for any object. A script that fails may have expected the answer of the object's class."""
     if self is other:
         return True
-    is_plain = type(other).__module__ == "builtins" and other is not None
-    if is_plain or type(type(other)) is RemoteType:  # no other would have an answer of its own
+    kind = type(other)
+    is_plain = type(kind) is type and kind in _BUILTIN_TYPES  # a metaclass may answer for its classes as it likes
+    if is_plain or type(kind) is RemoteType:  # no other would have an answer of its own
         connection[0].compared_by_identity = True
     return NotImplemented
 
