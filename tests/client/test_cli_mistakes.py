@@ -12,6 +12,7 @@ from cruxbox.cli import COMMANDS, main
 
 ROW = {"code": "def f(x):\n    return x", "input": "1", "output": "1", "id": "sample_0"}
 NOBODY = "127.0.0.1:9"  # the discard port: nothing listens there
+LONG = "x" * 300  # no file can have such a name; as in a folder that may not be read, even to ask for it is an error
 
 
 @pytest.fixture
@@ -47,6 +48,12 @@ MISTAKES = [
     (f"{SCORE} --max-steps -1", "--max-steps must be at least 1"),
     (f"{SCORE} --out nope/out.json", "nope/out.json: cannot be written"),
     (f"{SCORE} --out sub", "sub: is a folder"),
+    (f"{SCORE} --out {LONG}", f"{LONG}: File name too long"),
+    (f"humaneval good.json --problems {LONG}", f"{LONG}: File name too long"),
+    (f"stdio {LONG} --problems {LONG}", f"{LONG}: File name too long"),
+    (f"compare a={LONG}", "File name too long"),
+    (f"sample data.jsonl --out {LONG}", f"{LONG}: File name too long"),
+    (f"filter data.jsonl --out {LONG}", "File name too long"),
     (f"{SCORE} --out good.json", "good.json: would overwrite a file it is made from"),
     (f"{SCORE} --out data.jsonl", "data.jsonl: would overwrite a file it is made from"),
     (f"{SCORE} --server {NOBODY} --out out.json", f"Cannot reach the server at {NOBODY}"),

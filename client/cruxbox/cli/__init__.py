@@ -100,12 +100,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except OSError as error:
-        return _unwritten(error)
+        return _unusable(error)
 
 
-def _unwritten(error: OSError) -> int:
-    """The exit code where standard output cannot be written; any other error goes on."""
-    if error.filename is not None or error.errno not in (*_FULL, errno.EPIPE):
+def _unusable(error: OSError) -> int:
+    """The exit code where a file cannot be used, or standard output not be written; any other error goes on."""
+    if error.filename is not None:
+        return _complain(f"{error.filename}: {error.strerror}")
+    if error.errno not in (*_FULL, errno.EPIPE):
         raise error
     sys.stdout = None  # nothing more can be said there, not even at exit
     if error.errno == errno.EPIPE:  # whoever read it has seen enough
