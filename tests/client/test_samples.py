@@ -317,3 +317,48 @@ def test_a_library_that_is_not_there_is_said_before_anything_runs(server, tmp_pa
 def test_libs_are_a_list_of_names(libs):
     with pytest.raises(BadRow, match="libs"):
         problem_of({**SUITE, "libs": libs}, "")
+
+
+WHOLE_VERDICT = {
+    "outcome": "RAISED",
+    "assurance": None,
+    "clock": None,
+    "detail": "",
+    "steps": 1,
+    "cpu_ns": 1,
+    "value": "",
+}
+ERROR = ["ValueError", "", 1]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"outcome": "SPLENDID"}, {"outcome": []}, {"assurance": "X"}, {"clock": 1}, {"detail": None}, {"steps": "1"},
+        {"cpu_ns": None}, {"value": 7}, {"exception": ERROR[:2]}, {"exception": 7}, {"exception": ["ValueError", 1, 1]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_no_verdict_is_refused_before_it_is_used(tmp_path, capsys, wrong):
+    row = {"code": "def f(x): return x", "input": "1", "output": "1", "id": "a"}
+    (tmp_path / "g.json").write_text('{"a": ["f(1)"]}')
+    words = ["score", str(tmp_path / "g.json"), "--dataset", write(tmp_path / "d.jsonl", row), "--mode", "input"]
+    words += ["--out", str(tmp_path / "r.json"), "--resume"]
+    right = {**WHOLE_VERDICT, "exception": ERROR}
+    for fields, sentence in (
+        (right, "differs in generations"),
+        ({**right, **wrong}, "line 2: is no line of the journal"),
+    ):
+        write(tmp_path / "r.json.partial", {"identity": {}}, {"at": "x", "fields": fields})
+        assert main(words) == 2
+        assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", [{"result": 7}, {"passed": "yes"}, {"outcome": []}, {"assurance": 1}], ids=str)
+def test_what_is_no_result_is_refused_before_it_is_used(tmp_path, capsys, wrong):
+    files = [write(tmp_path / "s.jsonl", {"task_id": "Mine/0", "completion": ""})]
+    files += ["--problems", write(tmp_path / "p.jsonl", DOUBLE), "--out", str(tmp_path / "r.jsonl"), "--resume"]
+    fields = {"result": "passed", "passed": True, "outcome": "PASSED", "assurance": None, **wrong}
+    write(tmp_path / "r.jsonl.partial", {"identity": {}}, {"at": 0, "fields": fields})
+    assert main(["humaneval", *files]) == 2
+    assert "r.jsonl.partial, line 2: is no line of the journal of a run" in capsys.readouterr().err

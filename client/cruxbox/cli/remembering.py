@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from cruxbox.cli.resuming import Fields, Key
+from cruxbox.cli.resuming import Fields, Key, check_types
 from cruxbox.model import Assurance, Clock, ExceptionInfo, Outcome, Task, Verdict
 from cruxbox.scoring import Streams
 from cruxbox.sentences import own_words
 
-# What is remembered of a verdict: all that a scored file and its summary need.
-NAMES = ("outcome", "assurance", "clock", "detail", "steps", "cpu_ns", "value", "exception")
+# Of what is remembered of a verdict: all that a scored file and its summary need.
+_TYPES = {"detail": (str,), "steps": (int,), "cpu_ns": (int,), "value": (str,)}
+_TYPES_OF_ERROR = {"type": (str,), "message": (str,), "line": (int,)}
 
 
 class Remembering:
@@ -35,7 +36,7 @@ class Remembering:
         for task in tasks:
             key = _key(task)
             if key in self._known:
-                yield _verdict(task.id, self._known[key])
+                yield remembered(self._known[key], task.id)
             else:
                 asked[task.id] = key
                 unknown.append(task)
@@ -62,7 +63,12 @@ def _fields(verdict: Verdict) -> Fields:
     }
 
 
-def _verdict(task_id: str, fields: Fields) -> Verdict:
+def remembered(fields: Fields, task_id: str = "") -> Verdict:
+    """The verdict that was remembered as `fields`. KeyError, TypeError or ValueError if they are none."""
+    check_types(fields, _TYPES)
+    error = fields["exception"] and ExceptionInfo(*fields["exception"])
+    if error:
+        check_types(vars(error), _TYPES_OF_ERROR)
     return Verdict(
         task_id,
         "",
@@ -73,5 +79,5 @@ def _verdict(task_id: str, fields: Fields) -> Verdict:
         fields["steps"],
         fields["cpu_ns"],
         value=fields["value"],
-        exception=fields["exception"] and ExceptionInfo(*fields["exception"]),
+        exception=error,
     )

@@ -55,13 +55,13 @@ class Done:
     Args:
         path: where the file is while the run goes on; None if nothing can be left.
         identity: what must be the same for a run to be gone on with.
-        names: what is in the fields of each part.
+        read: reads the fields of a part; KeyError, TypeError or ValueError if they are none.
     """
 
-    def __init__(self, path: Path | None, identity: Mapping[str, Any], names: Sequence[str]) -> None:
+    def __init__(self, path: Path | None, identity: Mapping[str, Any], read: Callable[[Fields], Any]) -> None:
         self.fields: dict[Key, Fields] = {}
         self._whole = path and path.with_suffix(".done")
-        self._identity, self._names = identity, names
+        self._identity, self._read = identity, read
         self._found: Mapping[str, Any] | None = None
         self._path = path
         self._journal = Journal(path, self._keep, "the journal of a run", every_s=1.0) if path else None
@@ -75,8 +75,9 @@ class Done:
 
     def _part(self, record: Any) -> tuple[Key, Fields]:
         at, fields = record["at"], dict(record["fields"])
-        if type(at) not in (int, str) or not all(name in fields for name in self._names):
-            raise KeyError("fields")
+        if type(at) not in (int, str):
+            raise TypeError("at")
+        self._read(fields)
         return at, fields
 
     def begin(self, going: Going) -> None:
@@ -134,12 +135,12 @@ class Done:
 
 
 @contextmanager
-def going_on(going: Going, identity: Mapping[str, Any], names: Sequence[str]) -> Iterator[Done]:
+def going_on(going: Going, identity: Mapping[str, Any], read: Callable[[Fields], Any]) -> Iterator[Done]:
     """What a run has done, while the body goes on with it. The file is removed if nothing was done."""
     out = going.results[0] if going.results else None
     is_kept = out is not None and (out.is_file() or not out.exists())  # beside a device or a pipe nothing can be left
     path = out.with_name(out.name + ".partial") if out is not None and is_kept else None
-    done = Done(path, json.loads(json.dumps(identity)), names)
+    done = Done(path, json.loads(json.dumps(identity)), read)
     keep = True
     try:
         done.begin(going)
@@ -152,6 +153,13 @@ def going_on(going: Going, identity: Mapping[str, Any], names: Sequence[str]) ->
         keep = False
     finally:
         done.close(keep=keep)
+
+
+def check_types(fields: Fields, types: Mapping[str, tuple[type, ...]]) -> None:
+    """Raises KeyError or TypeError unless each of `types` is in `fields`, as one of its types."""
+    for name, kinds in types.items():
+        if type(fields[name]) not in kinds:
+            raise TypeError(name)
 
 
 def digest(*paths: Path, read: Callable[[], Any] = list) -> str:

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -18,7 +19,7 @@ from rich.table import Table
 
 from cruxbox.building.rows import write_records
 from cruxbox.cli.connect import AsJson
-from cruxbox.cli.resuming import Done, Going, Restart, Resume, digest, going_on
+from cruxbox.cli.resuming import Done, Going, Restart, Resume, check_types, digest, going_on
 from cruxbox.cli.running import Running, parameter, with_options
 from cruxbox.cli.show import note, print_json, print_table, progress_bar
 from cruxbox.cli.whereabouts import Whereabouts
@@ -33,7 +34,9 @@ from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample
 CPU_LIMIT_S = 10.0
 _KS = (1, 10, 100)
 _NOTES = 5
-_NAMES = ("result", "passed", "outcome", "assurance")  # of what became of a sample
+_TEXT_OR_NONE = (str, type(None))
+# Of what became of a sample.
+_TYPES = {"result": (str,), "passed": (bool, type(None)), "outcome": _TEXT_OR_NONE, "assurance": _TEXT_OR_NONE}
 _FEWEST = 2  # tasks of an interval
 
 _SAMPLES = typer.Argument(
@@ -115,7 +118,9 @@ def judge(request: Request, running: Running, read: ReadProblem, **options: Any)
     check_output(request.out, request.samples, request.problems)
     started = time.monotonic()
     going = Going([request.out], request.resume, request.restart)
-    with going_on(going, _identity(request, running, options, problems, samples), _NAMES) as done:
+    with going_on(
+        going, _identity(request, running, options, problems, samples), partial(check_types, types=_TYPES)
+    ) as done:
         before = len(done.fields)
         _run(request, running, problems, samples, done)
         fields = [done.fields[at] for at in range(len(samples))]

@@ -16,7 +16,7 @@ import typer
 from cruxbox.accounting import ACCOUNTINGS, without_input_text
 from cruxbox.cli.check import error_of
 from cruxbox.cli.connect import AsJson
-from cruxbox.cli.remembering import NAMES, Remembering
+from cruxbox.cli.remembering import Remembering, remembered
 from cruxbox.cli.resuming import Going, Restart, Resume, digest, going_on
 from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.score_table import say_faults, show
@@ -121,7 +121,7 @@ def command(
             "limits": vars(running.limits),
             "require": None if running.require is None else running.require.name,
         }
-        with going_on(going, identity, NAMES) as done:
+        with going_on(going, identity, remembered) as done:
             with running.connect() as client, progress_bar("checks") as progress:
                 job = Job(rows, mode.value, way, running.limits, ks, progress)
                 reports, distinct = score(Remembering(client, done.fields, done.add), job, files)
