@@ -310,6 +310,12 @@ def test_the_last_answer_is_the_answer(between, behind):
     assert sanitized(text, "mean") == sanitized(text, "") == WHOLE
 
 
+@pytest.mark.parametrize("shown", ["5", "YES", "[1, 2]", "5\n1 2 3", ""])
+def test_an_input_shown_behind_a_program_is_not_the_answer(shown):
+    """Also where no fence names a language and the input is Python."""
+    assert sanitized(f"```\nprint(input())\n```\nInput:\n```\n{shown}\n```\n", "") == "print(input())\n"
+
+
 @pytest.mark.parametrize("text", ["", "no code at all", "(" * 10_000, "-" * 10_000 + "1", "x = [" * 500, "```", "\x00"])
 def test_chat_without_code_is_only_a_program_that_does_not_run(text):
     assert isinstance(sanitized(text, "mean"), str)

@@ -38,9 +38,9 @@ def sanitized(text: str, entry_point: str, prompt: str = "") -> str:
 
     Returns:
         The last fenced block that defines `entry_point` (without an entry point the last block marked as Python, else
-        the last that is Python; else all blocks together, else the text), without lines before and behind that are no
-        Python. A text that does not define the entry point is a completion: it is put
-        behind the prompt, up to where the next definition begins that it does not use.
+        the last that is Python and does something; else all blocks together, else the text), without lines before and
+        behind that are no Python. A text that does not define the entry point is a completion: it is put behind the
+        prompt, up to where the next definition begins that it does not use.
     """
     answer = _unmarked(_TOKENS.sub("\n", text.rpartition(_THOUGHT)[2].lstrip("\ufeff")))
     body = answer if _is_program(answer, entry_point, prompt) else _unfenced(_closed(answer, entry_point), entry_point)
@@ -95,7 +95,9 @@ def _unfenced(text: str, entry_point: str) -> str:
     # A model corrects itself downwards, so the last answer is its answer.
     answers = [code for _, code in blocks if entry_point and _defines(code, entry_point)]
     if not answers and not entry_point:  # programs: an input shown in a fence of its own is none
-        answers = [code for language, code in blocks if language] or [code for _, code in blocks if _is_python(code)]
+        answers = [code for language, code in blocks if language] or [
+            code for _, code in blocks if _does_something(code)
+        ]
     if answers:
         return answers[-1]
     return "\n".join(code for _, code in blocks) if blocks else text
@@ -142,6 +144,14 @@ def _last_parsing(lines: list[str], first: int) -> int:
 
 def _is_python(text: str) -> bool:
     return _may_be_parsed(text) and _parses(text)
+
+
+def _does_something(text: str) -> bool:
+    """Is it Python that does something? A number, a word or a list is Python, too, and a program's input."""
+    return _is_python(text) and any(
+        not isinstance(statement, ast.Expr) or any(isinstance(node, ast.Call) for node in ast.walk(statement))
+        for statement in ast.parse(text).body
+    )
 
 
 def _may_be_parsed(text: str) -> bool:
