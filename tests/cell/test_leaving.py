@@ -11,6 +11,12 @@ import pytest
 from cruxcell.jobs.suite_base import Suite
 
 ELSEWHERE = SimpleNamespace(exit=sys.exit)
+META = """
+class Names(dict):
+    def __missing__(self, name): return elsewhere if name == "sys" else globals()[name]
+class Meta(type):
+    def __prepare__(*_): return Names()
+"""
 FUNCTION = "import sys\ndef main(%s):\n    %s\nmain(%s)"
 
 # (script, has it run tests?, what the program has bound), and whether it has left well.
@@ -19,6 +25,9 @@ LEFT: list[tuple[str, bool, dict[str, Any], bool]] = [
     ("import sys\nsys.exit(0)  # well", False, {}, True),
     ("raise SystemExit", False, {}, True),
     (FUNCTION % ("", "sys.exit(None)", ""), False, {}, True),
+    ("def main():\n    import sys\n    sys.exit(0)\nmain()", False, {}, True),
+    ("def main():\n    import sys\n    def inner():\n        sys.exit(0)\n    inner()\nmain()", False, {}, True),
+    ("class Main:\n    import sys\n    sys.exit(0)", False, {}, True),
     ("import sys\nsys.exit(bool(0))", False, {}, False),  # a line that may say anything
     ("import sys\nsys.exit(bool(0))", True, {}, True),  # of tests whose results count anyhow
     ("import sys\nsys.exit(1)", True, {}, False),
@@ -38,6 +47,11 @@ LEFT: list[tuple[str, bool, dict[str, Any], bool]] = [
         {"elsewhere": ELSEWHERE},
         False,
     ),
+    ("class Main:\n    sys = elsewhere\n    sys.exit(0)", False, {"elsewhere": ELSEWHERE}, False),
+    ("[\nsys.exit(0)\nfor sys in [elsewhere]]", False, {"elsewhere": ELSEWHERE}, False),
+    ("class Main(metaclass=Meta):\n    sys.exit(0)", False, {"elsewhere": ELSEWHERE, "Meta": META}, False),
+    ("class Main:\n    SystemExit = SystemExit\n    raise SystemExit(0)", False, {}, False),
+    (FUNCTION % ("SystemExit", "raise SystemExit(0)", "SystemExit"), False, {}, False),
     (FUNCTION % ("sys", "(lambda: sys)()\n    sys.exit(0)", "elsewhere"), False, {"elsewhere": ELSEWHERE}, False),
 ]
 

@@ -86,20 +86,30 @@ class Suite:
         if trace is None or not is_well(error):
             return False
         with self.guard:
-            code, line = trace.tb_frame.f_code, trace.tb_lineno
+            code, line, found = trace.tb_frame.f_code, trace.tb_lineno, trace.tb_frame.f_locals
         if not any(code is each for each in self.codes):
             return False
-        own = {"sys", "SystemExit"}.intersection(code.co_varnames + code.co_cellvars + code.co_freevars)
         said = self.code.split("\n")[line - 1].partition("#")[0].strip()
         leaves = said in _LEAVES or (self.has_run and said.startswith(_LEAVES_WITH))
         is_meant = self.namespace.get("sys", sys) is sys and sys.exit is _EXIT and "SystemExit" not in self.namespace
-        return leaves and is_meant and not own
+        return leaves and is_meant and _means_them(code, found)
 
     def _mine(self):
         # type: () -> list[Any]
         return [value for value in list(self.namespace.values()) if id(value) not in self._not_mine]
 
 
+def _means_them(code, found):
+    # type: (Any, Any) -> bool
+    """Are `sys` and `SystemExit` what they are outside of this code, or imported in it? `found`: its variables."""
+    own = {"sys", "SystemExit"}.intersection(code.co_varnames + code.co_cellvars + code.co_freevars)
+    if code.co_flags & _IS_FUNCTION:
+        return not own or (own == {"sys"} and found.get("sys") is sys)
+    # Of a module or class, whose namespace a metaclass may have made.
+    return not own and type(found) is dict and found.get("sys", sys) is sys and "SystemExit" not in found
+
+
+_IS_FUNCTION = 1  # CO_OPTIMIZED
 _EXIT = sys.exit
 _LEAVES = frozenset(
     ["sys.exit()", "sys.exit(0)", "sys.exit(None)", "raise SystemExit", "raise SystemExit()", "raise SystemExit(0)"]
