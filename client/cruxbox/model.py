@@ -84,7 +84,7 @@ class Limits:
         memory_bytes: address space in bytes, beyond that of the preloaded interpreter.
         steps: steps as `Task.step_count` defines them.
         output_bytes: bytes of standard output, and of a value. Standard error of a whole program is cut there. By
-            default a StdioCheck may print twice what it expects where that is more.
+            default a StdioCheck may print at least twice what it expects.
     """
 
     cpu_ms: int = 0
