@@ -137,8 +137,8 @@ def test_a_killed_scoring_loses_nothing_and_repeats_nothing(server, tmp_path, ca
     words += ["--max-steps", "1000000000", "--out", str(tmp_path / "r.json")]
     assert main(words) == 0
     whole, summary = json.loads((tmp_path / "r.json").read_text()), json.loads(capsys.readouterr().out)
-    for left in ("r.json", "r.json.done"):
-        (tmp_path / left).unlink()
+    assert sorted(os.listdir(tmp_path)) == ["d.jsonl", "g.json", "r.json"]
+    (tmp_path / "r.json").unlink()
 
     journal = tmp_path / "r.json.partial"
     process = subprocess.Popen([*CRUXBOX, *words], stdout=subprocess.DEVNULL)
@@ -148,8 +148,8 @@ def test_a_killed_scoring_loses_nothing_and_repeats_nothing(server, tmp_path, ca
     process.kill()
     assert process.wait() == -signal.SIGKILL
     before = journal.read_bytes()
-    assert main(words) == 2
-    assert "--resume goes on with it" in capsys.readouterr().err
+    assert main([*words, "--resume", "--restart"]) == 2
+    assert "exclude each other" in capsys.readouterr().err
     assert main([*words, "--resume", "--cpu-limit", "2"]) == 2
     assert "differs in limits.cpu_ms: 3000 there, 2000 now; --restart" in capsys.readouterr().err
     assert main([*words, "--resume"]) == 0
@@ -166,6 +166,10 @@ def test_a_killed_scoring_loses_nothing_and_repeats_nothing(server, tmp_path, ca
     assert (tmp_path / "r.json").read_bytes() == before
     assert main([*words[:6], "--resume"]) == 2
     assert "--resume needs --out FILE" in capsys.readouterr().err
+
+    journal.write_bytes(b"".join(done.splitlines(keepends=True)[:3]))  # who does not ask to go on begins anew
+    assert main(words) == 0
+    assert sorted(os.listdir(tmp_path)) == ["d.jsonl", "g.json", "r.json"]
 
 
 def without_times(scored: dict) -> dict:

@@ -133,7 +133,7 @@ def test_several_files_go_into_a_folder(server, capsys, tmp_path):
         inputs[-1].write_text(json.dumps({"demo_2": ["f(12)", "f(11)"]}))
     out = tmp_path / "scored"
     score(capsys, *inputs, "--dataset", TASKS, "--mode", "input", "--server", server, "--out", out)
-    assert sorted(path.name for path in out.iterdir()) == ["one.json", "one.json.done", "two.json"]
+    assert sorted(path.name for path in out.iterdir()) == ["one.json", "two.json"]
     file = json.loads((out / "one.json").read_text())
     assert file["raw_scored_generations"] == {"demo_2": [True, False]}
     assert (file["pass_at_1"], file["pass_at_5"]) == (50.0, None)

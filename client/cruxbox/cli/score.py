@@ -92,7 +92,7 @@ def command(
 ) -> None:
     """Score CRUXEval generations: pass@k and a verdict for each generation.
 
-    After a kill, --resume runs only the checks that are missing; a run leaves them beside its --out.
+    After a kill, --resume runs only the checks that are missing, which are kept beside --out; without it all run again.
     """
     ks = _checked_ks(k or [1, 5])
     if as_json and out == STANDARD:
@@ -117,18 +117,16 @@ def command(
             "generations": [digest(path, read=partial(dict, each)) for path, each in zip(generations, files)],
             "dataset": digest(dataset, *([prelude] if prelude else []), read=lambda: repr(list(rows.values()))),
             "options": [mode.value, way.name, skip_input_text],
-            "runtime": [running.runtime, running.python],
-            "limits": vars(running.limits),
-            "require": None if running.require is None else running.require.name,
+            **_way_of_running(running),
         }
         with going_on(going, identity, remembered) as done:
             with running.connect() as client, progress_bar("checks") as progress:
                 job = Job(rows, mode.value, way, running.limits, ks, progress)
                 reports, distinct = score(Remembering(client, done.fields, done.add), job, files)
             elapsed_s = time.monotonic() - started
-            for output, report in zip(outputs, reports):
-                output.write_json(scored_file(report))
-            done.note_whole(going.results)
+            _write(outputs, reports)
+            if resume:
+                done.note_whole(going.results)
     say_faults(dataset, reports)
     summary = summary_of(generations, reports, distinct, elapsed_s)
     if as_json:
@@ -137,8 +135,14 @@ def command(
         show(summary, way.name)
 
 
+def _way_of_running(running: Running) -> dict[str, Any]:
+    require = None if running.require is None else running.require.name
+    return {"runtime": [running.runtime, running.python], "limits": vars(running.limits), "require": require}
+
+
 def _going(out: str | None, outputs: Sequence[OutputFile], resume: bool, restart: bool) -> Going:
-    going = Going([output.path for output in outputs if out != STANDARD], resume, restart)
+    """Who asks for neither begins anew, as ever, and finds no file beside the scores."""
+    going = Going([output.path for output in outputs if out != STANDARD], resume, restart or not resume)
     if resume and not going.results:
         raise InvalidRequest("--resume needs --out FILE: what a run has done is kept beside it.")
     return going
@@ -216,6 +220,11 @@ def _names_in(out: Path, inputs: Sequence[Path]) -> list[Path]:
 
 
 # ---- what is answered ---------------------------------------------------------------
+
+
+def _write(outputs: Sequence[OutputFile], reports: Sequence[FileReport]) -> None:
+    for output, report in zip(outputs, reports):
+        output.write_json(scored_file(report))
 
 
 def scored_file(report: FileReport) -> dict[str, Any]:
