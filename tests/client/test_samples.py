@@ -85,6 +85,16 @@ def test_what_is_no_entry_point(name):
 # ---- killed and gone on with -----------------------------------------------------
 
 
+def kill_at_work(words: list[str], journal: Path) -> None:
+    """Run a command, and kill it when it has done a few parts."""
+    process = subprocess.Popen([*CRUXBOX, *words], stdout=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while not (journal.exists() and journal.read_bytes().count(b"\n") > 5) and time.monotonic() < until:
+        time.sleep(0.01)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+
+
 @pytest.mark.kernel
 def test_a_killed_run_loses_nothing_and_repeats_nothing(server, tmp_path, capsys):
     """Each sample takes a while, so that the kill is in the midst of them."""
@@ -93,12 +103,7 @@ def test_a_killed_run_loses_nothing_and_repeats_nothing(server, tmp_path, capsys
     files = [write(tmp_path / "s.jsonl", *samples), "--problems", write(tmp_path / "p.jsonl", DOUBLE)]
     words = ["humaneval", *files, "--out", str(tmp_path / "r.jsonl"), "--server", server, "--json"]
     partial = tmp_path / "r.jsonl.partial"
-    process = subprocess.Popen([*CRUXBOX, *words], stdout=subprocess.DEVNULL)
-    until = time.monotonic() + 60
-    while not (partial.exists() and partial.read_bytes().count(b"\n") > 5) and time.monotonic() < until:
-        time.sleep(0.01)
-    process.kill()
-    assert process.wait() == -signal.SIGKILL
+    kill_at_work(words, partial)
     partial.write_bytes(partial.read_bytes() + b'{"at": 39, "fie')  # as if it had been killed in the midst of a line
     before = lines_of_journal(partial)
     assert 5 <= len(before) < 40
@@ -141,12 +146,7 @@ def test_a_killed_scoring_loses_nothing_and_repeats_nothing(server, tmp_path, ca
     (tmp_path / "r.json").unlink()
 
     journal = tmp_path / "r.json.partial"
-    process = subprocess.Popen([*CRUXBOX, *words], stdout=subprocess.DEVNULL)
-    until = time.monotonic() + 60
-    while not (journal.exists() and journal.read_bytes().count(b"\n") > 5) and time.monotonic() < until:
-        time.sleep(0.01)
-    process.kill()
-    assert process.wait() == -signal.SIGKILL
+    kill_at_work(words, journal)
     before = journal.read_bytes()
     assert main([*words, "--resume", "--restart"]) == 2
     assert "exclude each other" in capsys.readouterr().err

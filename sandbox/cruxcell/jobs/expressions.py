@@ -200,7 +200,8 @@ def _imported(source, program, code):
         module = sys.modules.get(node.module) if is_pure else None
         for alias in node.names if module is not None else ():
             name, value = alias.asname or alias.name, getattr(module, alias.name, None)
-            if bound.count(name) == 1 and value is not None and attributes.isdisjoint([alias.name, *dir(value)]):
+            is_same = not attributes or attributes.isdisjoint([alias.name, *dir(value)])
+            if bound.count(name) == 1 and value is not None and is_same:
                 found[name] = value
     return found
 
