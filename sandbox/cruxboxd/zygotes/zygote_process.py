@@ -192,10 +192,7 @@ class ZygoteProcess:
         """Kill the job's worker, or let it be passed over if it only waits."""
         for lane in self._busy:
             if lane.job is job:
-                self._cancel_lane(lane)
-
-    def _cancel_lane(self, lane: Lane) -> None:
-        self._order(messages.ORDER.pack(messages.CANCEL, 0, 0, lane.seq, 0, 0, 0, 0, 0, 0))
+                self._tell(messages.CANCEL, seq=lane.seq)
 
     def give_up_waiting(self) -> None:
         """Call back the job that waits behind a slow one, so that another zygote can have it."""
@@ -205,18 +202,21 @@ class ZygoteProcess:
                 lane.job = None  # its worker will only take the payload off the pipe
                 job.was_called_back = True
                 job.attempts -= 1
-                self._cancel_lane(lane)
+                self._tell(messages.CANCEL, seq=lane.seq)
                 self._requeue(job)
 
     def ping(self) -> None:
         """Check for a sign of life, if the zygote has something to do: it answers between two looks at its worker."""
         if self._busy:
-            self._order(messages.ORDER.pack(messages.PING, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+            self._tell(messages.PING)
 
     def silence_ns(self, now_ns: int) -> int:
         """For how long the zygote has said nothing though it has something to do."""
         job = self._busy[0].job if self._busy else None  # None, too, if called back: then it was heard when that began
         return now_ns - max(job.started_at if job else 0, self._heard_ns) if self._busy else 0
+
+    def _tell(self, op: int, lane: int = 0, seq: int = 0, descriptors: Sequence[int] = ()) -> None:
+        self._order(messages.ORDER.pack(op, lane, 0, seq, 0, 0, 0, 0, 0, 0), descriptors)
 
     def _order(self, data: bytes, descriptors: Sequence[int] = ()) -> None:
         try:
@@ -287,7 +287,7 @@ class ZygoteProcess:
         """A worker has used up half of its wall time: how long did it wait for a CPU?"""
         for handle in handles:
             with figures_of(handle) as files:
-                self._order(messages.ORDER.pack(messages.FIGURES, event[1], 0, event[4], 0, 0, 0, 0, 0, 0), files)
+                self._tell(messages.FIGURES, event[1], event[4], files)
             os.close(handle)
 
     def _on_fork_failed(self, event: Event, _handles: list[int]) -> None:
@@ -392,7 +392,7 @@ class ZygoteProcess:
             if lane.job is not None and lane.received_bytes > lane.job.report_cap:
                 if not lane.is_over_cap:
                     lane.is_over_cap = True
-                    self._cancel_lane(lane)
+                    self._tell(messages.CANCEL, seq=lane.seq)
             else:
                 lane.received.append(data)
             if len(data) < _CHUNK:
