@@ -171,10 +171,9 @@ def _agreement(comparison: Comparison) -> Section:
 
     names = [model.name for model in comparison.models]
     legends = {name: f"{name.title()} correlation of p" for name in comparison.correlations}
-    heats = [
-        _plot(plots.heat(values, names, True, legends[name]), legends[name])
-        for name, values in comparison.correlations.items()
-    ]
+    # Of many models only the first: the tables say the same, and are smaller.
+    shown = list(comparison.correlations.items())[: None if len(names) <= _MANY else 1]
+    heats = [_plot(plots.heat(values, names, True, legends[name]), legends[name]) for name, values in shown]
     ratio = "mean(column | line fails) / mean(column)"
     return Section(
         "agreement",
@@ -188,7 +187,7 @@ def _agreement(comparison: Comparison) -> Section:
             + [sheets.matrix(f"Conditional failure: {ratio}", comparison, comparison.conditional_failure, "fails")]
             + [sheets.matrix("Chance that the line is ahead of the column", comparison, comparison.ahead, "ahead")]
         ),
-        tuple(heats[1:]) if len(names) <= _MANY else (),  # the tables say the same, and are smaller
+        tuple(heats[1:]),
     )
 
 
