@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from cruxcell.confinement.settings import Settings  # noqa: F401 - in type comments
     from cruxcell.native import Helper  # noqa: F401 - in type comments
-    from cruxcell.template import Kind  # noqa: F401 - in type comments
+    from cruxcell.template import Kind, Way  # noqa: F401 - in type comments
 
 
 class _Setup:
@@ -28,20 +28,20 @@ class _Setup:
 
     def __init__(self, fields):
         # type: (list[bytes]) -> None
-        self.compute_bpf, self.shared_bpf, self.stdlib_bpf = fields[:3]
-        self.path = _list(fields[3])
-        self.readable = _list(fields[4])
-        self.preload = _list(fields[5])
-        self.uid, self.gid = int(fields[6]), int(fields[7])
-        self.namespaces = fields[8] == b"1"
-        self.pure = fields[9] == b"1"
-        self.native_folder = os.fsdecode(fields[10])
-        self.require = _list(fields[11])
-        self.may_lack = _list(fields[12])
-        self.opened = frozenset(_list(fields[13]))  # by a test
-        self.threads = fields[14] == b"1"
-        self.scratch_bytes = int(fields[15])  # of a scratch folder for each worker; 0 for none
-        self.empty_folder = os.fsdecode(fields[16])
+        self.compute_bpf, self.shared_bpf, self.stdlib_bpf, self.scratch_bpf = fields[:4]
+        self.path = _list(fields[4])
+        self.readable = _list(fields[5])
+        self.preload = _list(fields[6])
+        self.uid, self.gid = int(fields[7]), int(fields[8])
+        self.namespaces = fields[9] == b"1"
+        self.pure = fields[10] == b"1"
+        self.native_folder = os.fsdecode(fields[11])
+        self.require = _list(fields[12])
+        self.may_lack = _list(fields[13])
+        self.opened = frozenset(_list(fields[14]))  # by a test
+        self.threads = fields[15] == b"1"
+        self.scratch_bytes = int(fields[16])  # of a scratch folder, where a worker has one
+        self.empty_folder = os.fsdecode(fields[17])
 
 
 def _list(field):
@@ -79,7 +79,7 @@ def _prepare(setup, parent):
     linux.die_with(helper, parent)
     _load_what_programs_use(setup)
     _warm_up(helper)
-    settings, ways_to_files = _settings(setup, parent), _ways_to_files(setup)
+    ways = _ways(setup, parent)
     _forget_its_folders()
     watched = seal.entries() if helper.SEALS else []
     unknown.learn([entry[1] for entry in watched])
@@ -93,9 +93,7 @@ def _prepare(setup, parent):
     gc.collect()
     gc.disable()
     gc.freeze()
-    return template.Kind(
-        helper, context, settings, _filters(setup), ways_to_files, setup.threads, setup.scratch_bytes
-    )  # fmt: skip
+    return template.Kind(helper, context, setup.threads, ways)
 
 
 def _have_one_thread(setup):
@@ -105,13 +103,26 @@ def _have_one_thread(setup):
         raise RuntimeError("importing one of %s starts threads" % ", ".join(setup.preload))
 
 
-def _filters(setup):
-    # type: (_Setup) -> dict[int, bytes]
-    return {
-        0: setup.stdlib_bpf,
-        messages.COMPUTE_PROFILE: setup.compute_bpf,
-        messages.SHARED_PROFILE: setup.shared_bpf,
-    }
+def _ways(setup, parent):
+    # type: (_Setup, int) -> dict[bytes, Way]
+    """How zygotes are confined, by what an order says."""
+    from cruxcell.confinement import scratch
+    from cruxcell.template import Way
+
+    def have_folders():
+        # type: () -> None
+        os.environ.update(HOME=scratch.FOLDER, TMPDIR=scratch.FOLDER)
+
+    plain = Way(_settings(setup, parent, False), _filters(setup, setup.stdlib_bpf), _without_stat(setup), 0)
+    with_folders = Way(
+        _settings(setup, parent, True), _filters(setup, setup.scratch_bpf), have_folders, setup.scratch_bytes
+    )
+    return {messages.PLAIN: plain, messages.WITH_SCRATCH: with_folders}
+
+
+def _filters(setup, whole_bpf):
+    # type: (_Setup, bytes) -> dict[int, bytes]
+    return {0: whole_bpf, messages.COMPUTE_PROFILE: setup.compute_bpf, messages.SHARED_PROFILE: setup.shared_bpf}
 
 
 def _load_what_programs_use(setup):
@@ -127,8 +138,8 @@ def _load_what_programs_use(setup):
     _seed_after_fork()
 
 
-def _settings(setup, parent):
-    # type: (_Setup, int) -> Settings
+def _settings(setup, parent, scratch):
+    # type: (_Setup, int, bool) -> Settings
     from cruxcell.confinement.settings import Settings
     from cruxcell.zygote import KEPT
 
@@ -142,18 +153,17 @@ def _settings(setup, parent):
         require=setup.require,
         allow_degraded=setup.may_lack,
         parent=parent,
-        scratch=setup.scratch_bytes > 0,
+        scratch=scratch,
     )
 
 
-def _ways_to_files(setup):
+def _without_stat(setup):
     # type: (_Setup) -> Callable[[], None]
-    """Puts in place how programs may ask about files. For a zygote that is confined: what confines it asks, too."""
-    from cruxcell.confinement import scratch
+    """Puts in place how programs without a scratch folder may ask about files. For a zygote that is confined: what
+    confines it asks, too.
 
-    if setup.scratch_bytes:
-        return lambda: os.environ.update(HOME=scratch.FOLDER, TMPDIR=scratch.FOLDER)
-    # Else the file tree is not known to hold nothing but what may be read, and stat by path is refused to workers.
+    There the file tree is not known to hold nothing but what may be read, and stat by path is refused to workers.
+    """
     import_without_stat, look_without_stat = _imports_without_stat(), _looks_without_stat(setup)
 
     def put_in_place():

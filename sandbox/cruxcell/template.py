@@ -29,12 +29,23 @@ _ROOM = _socket.CMSG_SPACE(len(zygote.KEPT) * 4)
 
 
 class Kind:
-    """What the zygotes of a kind have in common. `put_in_place` is called when one is confined."""
+    """What all zygotes of a template have in common."""
 
-    def __init__(self, helper, context, settings, filters, put_in_place, threads, scratch_bytes):  # noqa: PLR0917
-        # type: (Helper, JobContext, Settings, dict[int, bytes], Callable[[], None], bool, int) -> None
-        self.helper, self.context, self.settings, self.filters = helper, context, settings, filters
-        self.put_in_place, self.threads, self.scratch_bytes = put_in_place, threads, scratch_bytes
+    def __init__(self, helper, context, threads, ways):
+        # type: (Helper, JobContext, bool, dict[bytes, Way]) -> None
+        self.helper, self.context, self.threads, self.ways = helper, context, threads, ways
+
+
+class Way:
+    """How those are confined that an order names: with a scratch folder for each worker or without.
+
+    `put_in_place` is called when one is confined.
+    """
+
+    def __init__(self, settings, filters, put_in_place, scratch_bytes):
+        # type: (Settings, dict[int, bytes], Callable[[], None], int) -> None
+        self.settings, self.filters, self.put_in_place = settings, filters, put_in_place
+        self.scratch_bytes = scratch_bytes
 
 
 def serve(kind, channel):
@@ -44,27 +55,27 @@ def serve(kind, channel):
     linux.prctl(kind.helper, linux.PR_SET_DUMPABLE, 0)
     template = os.getpid()
     while True:
-        numbers = _next_order(channel)
+        order, numbers = _next_order(channel)
         _reap()
         pid, error = _fork(kind.helper)
         if pid == 0:
             channel.close()  # at once: while anybody holds it, the daemon does not hear that the template has died
-            _become_zygote(kind, numbers, template)
+            _become_zygote(kind, kind.ways[order], numbers, template)
         for number in numbers:
             os.close(number)
         channel.send(messages.ANSWER.pack(messages.FORKED, max(pid, 0), error))
 
 
 def _next_order(channel):
-    # type: (_socket.socket) -> list[int]
-    """The numbers of the descriptors that a zygote gets."""
+    # type: (_socket.socket) -> tuple[bytes, list[int]]
+    """Which way a zygote is confined, and the numbers of the descriptors that it gets."""
     try:
         data, ancillary, _, _ = channel.recvmsg(1, _ROOM)
     except OSError:
         data, ancillary = b"", []
     if not data:
         os._exit(0)
-    return [number for _, _, content in ancillary for number in memoryview(content).cast("i")]
+    return data, [number for _, _, content in ancillary for number in memoryview(content).cast("i")]
 
 
 def _fork(helper):
@@ -86,22 +97,22 @@ def _reap():
         pass
 
 
-def _become_zygote(kind, numbers, template):
-    # type: (Kind, list[int], int) -> None
+def _become_zygote(kind, way, numbers, template):
+    # type: (Kind, Way, list[int], int) -> None
     """Confine this process for good, and serve. Never comes back.
 
     gVisor takes CLONE_PARENT and ignores it (`Task.Clone`). There a zygote is a child of its template and ends with it,
     and the daemon ends it by hanging up.
     """
     if os.getppid() == template:
-        kind.settings.parent = template
+        way.settings.parent = template
     place_descriptors(numbers)
     control = _socket.socket(fileno=zygote.CONTROL)
     try:
         if not control.recv(1):
             os._exit(0)
         _rename(kind.helper, b"zygote")
-        server, ready = _confined(kind, control)
+        server, ready = _confined(kind, way, control)
     except Exception as error:
         control.send(what_failed(error))
         os._exit(1)
@@ -111,20 +122,20 @@ def _become_zygote(kind, numbers, template):
         os._exit(1)
 
 
-def _confined(kind, control):
-    # type: (Kind, _socket.socket) -> tuple[zygote.Zygote, bytes]
+def _confined(kind, way, control):
+    # type: (Kind, Way, _socket.socket) -> tuple[zygote.Zygote, bytes]
     """A zygote that may serve, and what it says to that."""
     linux.prctl(kind.helper, linux.PR_SET_DUMPABLE, 1)  # until its own step: it writes to files of its own in /proc
     baseline = rlimits.address_space()
-    layers = confine.confine_zygote(kind.helper, kind.settings)
-    kind.put_in_place()
+    layers = confine.confine_zygote(kind.helper, way.settings)
+    way.put_in_place()
 
     def pack(memory, file_size, cpu_seconds, threads=0):
         # type: (int, int, int, int) -> bytes
-        file_size = max(file_size, kind.scratch_bytes)
+        file_size = max(file_size, way.scratch_bytes)
         return rlimits.pack(baseline + memory, file_size, cpu_seconds * 1_000_000_000, threads)
 
-    server = zygote.Zygote(kind.helper, kind.filters, pack, control, kind.context, kind.threads, kind.scratch_bytes)
+    server = zygote.Zygote(kind.helper, way.filters, pack, control, kind.context, kind.threads, way.scratch_bytes)
     kind.helper.watch([])  # which brings it up to date
     gc.freeze()
     return server, frames.pack([field for layer in layers for field in _said(*layer)])

@@ -8,7 +8,7 @@ import signal
 import socket
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -175,7 +175,7 @@ async def test_many_may_ask_at_once(template: Template, monkeypatch):
     template._channel.setblocking(False)
     with ExitStack() as stack:
         numbers = Lent(stack).numbers
-        asking = [asyncio.ensure_future(template.fork(numbers)) for _ in range(400)]
+        asking = [asyncio.ensure_future(template.fork(numbers, scratch=False)) for _ in range(400)]
         await asyncio.sleep(0.1)
         assert not any(one.done() for one in asking)
         for one in asking:
@@ -202,7 +202,7 @@ async def test_a_number_that_is_nobodys_is_not_signalled(template: Template, mon
 async def test_one_that_says_why_it_cannot_serve_is_not_asked_again(tmp_path: Path):
     (tmp_path / "strange.py").write_text("raise ValueError('no')")
     fields = list(SETUPS(KEY).fields)
-    fields[3], fields[5] = fields[3] + b"\0" + os.fsencode(tmp_path), b"strange"
+    fields[4], fields[6] = fields[4] + b"\0" + os.fsencode(tmp_path), b"strange"
     template, kept = Template(replace(SETUPS(KEY), fields=fields)), [Kept(), Kept()]
     came = await asyncio.gather(*[one.zygote.start(template) for one in kept], return_exceptions=True)
     assert [(type(one), str(one)) for one in came] == [(StartError, "ValueError: no")] * 2
@@ -222,7 +222,7 @@ async def test_what_one_said_last_is_heard_though_it_left_orders_unread(template
 
     monkeypatch.setattr(template, "_execute", execute)
     with ExitStack() as stack:
-        asking = asyncio.ensure_future(template.fork(Lent(stack).numbers))
+        asking = asyncio.ensure_future(template.fork(Lent(stack).numbers, scratch=False))
         await _until(lambda: bool(template._asked))
         ends[0].send(bytes([messages.FAILED_TO_START]) + b"the reason")
         ends[0].close()
@@ -235,7 +235,7 @@ async def test_one_with_a_thread_does_not_serve(tmp_path: Path):
     """A fork without libc takes nobody's locks, and none of another thread's would ever be given back."""
     (tmp_path / "strange.py").write_text("import _thread, time\n_thread.start_new_thread(time.sleep, (100,))")
     fields = list(SETUPS(KEY).fields)
-    fields[3], fields[5] = fields[3] + b"\0" + os.fsencode(tmp_path), b"strange"
+    fields[4], fields[6] = fields[4] + b"\0" + os.fsencode(tmp_path), b"strange"
     template, kept = Template(replace(SETUPS(KEY), fields=fields)), Kept()
     with pytest.raises(StartError, match="strange starts threads"):
         await kept.zygote.start(template)
@@ -297,7 +297,7 @@ async def test_where_the_flag_is_ignored_a_zygote_is_its_template_s_and_ends_wit
 async def test_one_that_nobody_knows_of_ends_with_it(template: Template):
     """A zygote waits until its number is known, in the template's group; it is not confined before."""
     with ExitStack() as stack:
-        pid = await template.fork(Lent(stack).numbers)
+        pid = await template.fork(Lent(stack).numbers, scratch=False)
         assert os.getpgid(pid) == template.pid
         template.close()
         assert pid not in children()
@@ -305,7 +305,7 @@ async def test_one_that_nobody_knows_of_ends_with_it(template: Template):
 
 async def test_one_whose_daemon_hangs_up_ends(template: Template):
     with ExitStack() as stack:
-        pid = await template.fork(Lent(stack).numbers)
+        pid = await template.fork(Lent(stack).numbers, scratch=False)
     await _until(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     launch.end(pid)
 
@@ -354,14 +354,14 @@ async def test_a_zygote_has_no_module_that_its_seal_does_not_know(name: tuple[st
         "from cruxcell import template\nfrom cruxcell.protocol import frames\nimport sys\n"
         "serve, confined = template.serve, template._confined\n"
         "def look(kind, channel):\n    kind.before = set(sys.modules)\n    serve(kind, channel)\n"
-        "def both(kind, control):\n    server, ready = confined(kind, control)\n"
+        "def both(kind, way, control):\n    server, ready = confined(kind, way, control)\n"
         "    new = ' '.join(sorted(set(sys.modules) - kind.before)).encode()\n"
         "    return server, ready + frames.pack([b'new', b'1', new])\n"
         "template.serve, template._confined = look, both\n"
     )
     hook(monkeypatch, looking)
     key = replace(KEY, preloaded=bool(name), **dict.fromkeys(name, True))
-    template, kept = Template(SETUPS(key)), Kept()
+    template, kept = Template(SETUPS(key.template)), Kept(key)
     try:
         started = await kept.zygote.start(template)
         assert [detail for layer, _, detail in started.layers if layer == "new"] == [""]
@@ -372,6 +372,27 @@ async def test_a_zygote_has_no_module_that_its_seal_does_not_know(name: tuple[st
     finally:
         kept.zygote.kill("")
         template.close()
+
+
+async def test_zygotes_with_scratch_folders_and_without_have_one_template(monkeypatch):
+    """Only what confines them differs: what a program can do with files in each is asked in test_scratch.py."""
+    config = check_config(Config(workers=1))
+    fleet = fleets.Fleet(
+        config, ZygoteSetups(config, find_runtimes(config)), Observer(),
+        on_change=lambda: None, requeue=lambda _: None, give_up=lambda _key, _why: None,
+    )  # fmt: skip
+    asked = list[bytes]()
+    send = socket.send_fds
+    monkeypatch.setattr(socket, "send_fds", lambda *args: asked.append(args[1][0]) or send(*args))
+    plain = replace(KEY, preloaded=True)
+    try:
+        await fleet.start(plain)
+        with suppress(StartError):  # a host may have none
+            await fleet.start(replace(plain, scratch=True))
+        assert asked == [messages.PLAIN, messages.WITH_SCRATCH]
+        assert fleet._templates.keys() == {plain}
+    finally:
+        await fleet.close()
 
 
 async def test_the_fleet_lets_a_template_go_with_the_last_zygote_of_its_kind():

@@ -39,7 +39,7 @@ class Played(Template):
         self._loop.add_reader(self._channel.fileno(), self._on_answer)
 
     async def ask(self) -> asyncio.Future[int]:
-        asking = asyncio.ensure_future(self.fork([]))
+        asking = asyncio.ensure_future(self.fork([], scratch=False))
         await settle()
         return asking
 

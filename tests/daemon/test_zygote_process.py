@@ -43,10 +43,10 @@ def job(program: str, *texts: str, limits: Limits = DEFAULT_LIMITS) -> Job:
 class Kept:
     """A zygote under test, and the jobs it gave back."""
 
-    def __init__(self) -> None:
+    def __init__(self, key: ZygoteKey = KEY) -> None:
         self.requeued: list[Job] = []
         self.changes = 0
-        self.zygote = ZygoteProcess(KEY, self._changed, self.requeued.append)
+        self.zygote = ZygoteProcess(key, self._changed, self.requeued.append)
 
     def _changed(self, zygote: ZygoteProcess) -> None:
         self.changes += 1
@@ -90,7 +90,7 @@ async def test_what_does_not_start_is_named(python: str, sentence: str):
 async def test_a_step_that_fails_is_named():
     made = Kept()
     fields = list(SETUPS(KEY).fields)
-    fields[8], fields[11] = b"0", b"namespaces"  # not wanted, and required
+    fields[9], fields[12] = b"0", b"namespaces"  # not wanted, and required
     template = Template(replace(SETUPS(KEY), fields=fields))
     with pytest.raises(StartError, match="confinement step namespaces"):
         await made.zygote.start(template)

@@ -238,7 +238,8 @@ class Fleet:
             victim.kill("")
             self._let_templates_go()
 
-    def _template_of(self, key: ZygoteKey) -> Template:
+    def _template_of(self, kind: ZygoteKey) -> Template:
+        key = kind.template
         if key not in self._templates:
             if len(self._templates) >= self._most_zygotes:  # some of which have lost all that they forked
                 self._let_templates_go()
@@ -248,7 +249,7 @@ class Fleet:
     def _let_templates_go(self) -> None:
         """Those of kinds of which there is no zygote."""
         needed = {zygote.key for zygote in self._zygotes} | {key for key, count in self._starting.items() if count}
-        for key in self._templates.keys() - needed:
+        for key in self._templates.keys() - {key.template for key in needed}:
             self._templates.pop(key).close()
 
     def _on_zygote(self, zygote: ZygoteProcess) -> None:

@@ -200,28 +200,27 @@ class ZygoteSetups:
     def __init__(self, config: Config, runtimes: dict[str, Runtime]) -> None:
         self._config, self._runtimes = config, runtimes
         self.compute, self.shared = compile_policy(Profile.COMPUTE), compile_policy(Profile.SHARED)
-        # By whether workers may start threads, and whether they have a scratch folder.
+        # By whether workers may start threads: without a scratch folder, and with one.
         self._filters = {
-            (False, False): compile_policy(Profile.STDLIB),
-            (True, False): compile_policy(Profile.THREADS),
-            (False, True): compile_policy(Profile.SCRATCH),
-            (True, True): compile_policy(Profile.SCRATCH_THREADS),
+            False: (compile_policy(Profile.STDLIB), compile_policy(Profile.SCRATCH)),
+            True: (compile_policy(Profile.THREADS), compile_policy(Profile.SCRATCH_THREADS)),
         }
 
     @property
     def profile_digest(self) -> str:
         """Names the filters; every verdict carries it."""
-        digests = [program.digest for program in (self.compute, self.shared, *self._filters.values())]
+        whole = [filters for both in zip(*self._filters.values()) for filters in both]
+        digests = [program.digest for program in (self.compute, self.shared, *whole)]
         return hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
 
     def __call__(self, key: ZygoteKey) -> ZygoteSetup:
-        """What the zygote of `key` reads first, in the order of `cruxcell.boot._Setup`."""
+        """What the template of `key` reads first, in the order of `cruxcell.boot._Setup`."""
         config, runtime = self._config, self._runtimes[key.runtime]
         names = [*(_PRELOADED if key.preloaded else _ALWAYS), *key.packages, *(_FOR_THREADS if key.threads else ())]
         fields = [
             self.compute.bpf,
             self.shared.bpf,
-            self._filters[key.threads, key.scratch].bpf,
+            *(filters.bpf for filters in self._filters[key.threads]),
             _join(runtime.sys_path),
             _join(runtime.readable),
             _join(names),
@@ -234,7 +233,7 @@ class ZygoteSetups:
             _join(sorted(config.allow_degraded)),
             _join(sorted(config.opened)),
             b"1" if key.threads else b"0",
-            b"%d" % (config.scratch_bytes if key.scratch else 0),
+            b"%d" % config.scratch_bytes,
         ]
         return ZygoteSetup(runtime.path, environment_for_zygotes(key.hash_seed), fields)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,11 @@ class ZygoteKey:
     packages: tuple[str, ...] = ()
     threads: bool = False
     scratch: bool = False
+
+    @property
+    def template(self) -> ZygoteKey:
+        """What its template is chosen by. A zygote has scratch folders or not only when it is confined."""
+        return replace(self, scratch=False)
 
 
 # A text that imports something and holds one of these words may start threads, or runs an event loop.
@@ -111,7 +116,7 @@ class ZygoteKinds:
 
 @dataclass(frozen=True)
 class ZygoteSetup:
-    """How zygotes of one key are started: interpreter, environment, setup datagram."""
+    """How a template is started: interpreter, environment, setup datagram."""
 
     python: str
     environment: dict[str, str]

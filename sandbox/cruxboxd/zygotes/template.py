@@ -1,4 +1,4 @@
-"""The daemon's handle of a template: the process that zygotes of one kind are forked from (`cruxcell/template.py`).
+"""The daemon's handle of a template: the process that zygotes are forked from (`cruxcell/template.py`).
 
 It is executed when the first zygote is asked for, and again when it was killed, stopped or hangs: its zygotes live on.
 """
@@ -34,7 +34,7 @@ class _Gone(Exception):
 
 
 class Template:
-    """That of one kind."""
+    """That of the kinds of zygote that differ in their scratch folders alone."""
 
     def __init__(self, setup: ZygoteSetup) -> None:
         self._setup, self.python = setup, setup.python
@@ -52,18 +52,22 @@ class Template:
 
     # ---- forking -----------------------------------------------------------------------------------------------
 
-    async def fork(self, descriptors: Sequence[int]) -> int:
-        """Have a zygote forked that gets these: control, and the ends of its lanes.
+    async def fork(self, descriptors: Sequence[int], *, scratch: bool) -> int:
+        """Have a zygote forked.
+
+        Args:
+            descriptors: what it gets: control, and the ends of its lanes.
+            scratch: its workers have a scratch folder each.
 
         Returns:
             Its process number; it is a child of this process. Raises StartError.
         """
         async with self._room:
-            return await self._forked(descriptors)
+            return await self._forked(descriptors, messages.WITH_SCRATCH if scratch else messages.PLAIN)
 
-    async def _forked(self, descriptors: Sequence[int]) -> int:
+    async def _forked(self, descriptors: Sequence[int], order: bytes) -> int:
         while True:
-            answer = self._ask(descriptors)
+            answer = self._ask(descriptors, order)
             try:
                 return await within(launch.TIMEOUT_S, answer)
             except _Gone:
@@ -75,12 +79,12 @@ class Template:
                     launch.end(answer.result())
                 raise
 
-    def _ask(self, descriptors: Sequence[int]) -> asyncio.Future[int]:
+    def _ask(self, descriptors: Sequence[int], order: bytes) -> asyncio.Future[int]:
         if self._channel is None:
             self._execute()
         assert self._channel is not None
         try:
-            socket.send_fds(self._channel, [b"."], list(descriptors))
+            socket.send_fds(self._channel, [order], list(descriptors))
         except ConnectionError:
             pass  # what it said last is still to be read
         except OSError as error:

@@ -72,7 +72,7 @@ class ZygoteProcess:
         """Have the zygote forked and wait until it is confined. Raises StartError with the step that failed."""
         try:
             with ExitStack() as lent:
-                self.pid = await template.fork(self._acquire(lent))
+                self.pid = await template.fork(self._acquire(lent), scratch=self.key.scratch)
         except OSError as error:
             raise StartError(f"no zygote can be forked: {error.strerror}") from None
         assert self._control is not None

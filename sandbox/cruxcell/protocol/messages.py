@@ -9,7 +9,9 @@ import struct
 # ---- daemon <-> template: one datagram each ---------------------------------------------------------------------
 
 # Each datagram to a template but the first, its setup, carries the descriptors of a zygote: control, then payload and
-# report of each lane. The template answers in their order, or with FAILED_TO_START and why.
+# report of each lane; its byte says whether the zygote's workers have scratch folders. The template answers in their
+# order, or with FAILED_TO_START and why.
+PLAIN, WITH_SCRATCH = b".", b"s"
 FORKED = 8
 ANSWER = struct.Struct("<Bii")  # FORKED, the zygote's process number, 0; or FORKED, 0, an error number
 
