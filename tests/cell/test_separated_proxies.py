@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import operator
 import sys
 from collections.abc import Callable, Container, Iterator
 from typing import Any
@@ -141,26 +142,49 @@ def test_what_an_object_is_asked(either: Other):
 
 
 def test_the_test_asks_no_question_that_holds_the_answer(either: Other):
-    thing = either.thing("__eq__ __lt__ __contains__ __hash__ __radd__ __add__ __abs__ __neg__ nonsense")
-    special = {"__eq__", "__lt__", "__contains__", "__hash__", "__radd__", "__add__", "__abs__", "__neg__"}
-    own = {"__add__", "__neg__", "__contains__", "__eq__", "__hash__"}
-    assert special & set(vars(type(thing))) == (own if either.is_test else special)
+    offers = "__eq__ __lt__ __contains__ __hash__ __ne__ __radd__ __add__ __iadd__ __abs__ __round__ __neg__"
+    thing = either.thing(offers + " nonsense")
+    names = set(offers.split())
+    assert names - set(vars(type(thing))) == ({"__ne__"} if either.is_test else set())
     if either.is_test:
-        assert (thing == thing, thing == 8, {thing} == {thing}, either.asked) == (True, False, True, [])
-    if not either.is_test:
+        assert (thing == thing, thing == 8, {thing} == {thing}, thing != 8) == (True, False, True, True)
+        for asks in _WITH_A_VALUE:
+            with pytest.raises(TypeError, match=r"of a A is for the candidate to say.* IN_PROCESS"):
+                asks(thing)
+        assert either.asked == []
+    else:
         assert (thing + 8, either.asked[-1][2:]) == (8, ("__add__", 8))
+        assert (8 - either.thing("__rsub__"), either.asked[-1][2:]) == (8, ("__rsub__", 8))
     assert "nonsense" not in vars(type(thing))
 
 
+_WITH_A_VALUE: list[Any] = [
+    lambda thing: thing + 8,
+    lambda thing: 8 + thing,
+    lambda thing: operator.iadd(thing, [8]),
+    lambda thing: thing < 8,
+    lambda thing: sorted([thing, thing]),
+    abs,
+    lambda thing: round(thing, 2),
+]
+
+
+def test_who_has_an_answer_of_its_own_to_an_object_is_asked(other: Other):
+    thing = other.thing("__lt__ __add__")
+    own = type("Own", (), {"__gt__": lambda _self, _other: True, "__radd__": lambda _self, _other: "added"})()
+    assert (thing < own, thing + own, other.asked) == (True, "added", [])
+    with pytest.raises(TypeError, match="not supported between"):
+        thing < type("Other", (), {})()
+
+
 def test_arithmetic_is_between_objects_and_gives_one(other: Other):
-    one, two = other.thing("__add__ __neg__"), other.thing("__add__")
-    with pytest.raises(TypeError, match="unsupported operand"):
-        one + 8
-    assert other.asked == []
-    with pytest.raises(TypeError, match="is for the candidate to say"):
-        one + two
+    one, two = other.thing("__add__ __iadd__ __neg__"), other.thing("__add__")
+    for give in (operator.add, operator.iadd):
+        with pytest.raises(TypeError, match="is for the candidate to say"):
+            give(one, two)
     other.answers["special"] = two
-    assert (one + two, -one) == (two, two)
+    assert (one + two, -one, other.asked[-1][2:]) == (two, two, ("__neg__",))
+    assert (operator.iadd(one, two), other.asked[-1][2:]) == (two, ("__iadd__", two))
     other.answers["special"] = NotImplemented
     with pytest.raises(TypeError, match="unsupported operand"):
         one + two

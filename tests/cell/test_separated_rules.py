@@ -238,9 +238,22 @@ def test_an_exception_has_the_text_it_had():
 # ---- the operations --------------------------------------------------------------------------------------------------
 
 
-def test_an_operation_on_the_test_s_object_has_its_mirror():
-    assert "__radd__" in operations.OF_THE_TEST
-    assert "__rneg__" not in operations.OF_THE_TEST
+def test_an_operator_is_done_by_its_own_method():
+    class Number:
+        def __sub__(self, other: object) -> object:
+            return ("sub", other)
+
+        def __rsub__(self, other: object) -> object:
+            return ("rsub", other)
+
+        def __isub__(self, other: object) -> object:
+            return ("isub", other)
+
+    forms = ("__sub__", "__rsub__", "__isub__")
+    done = [operations.SPECIAL[name](Number(), 8) for name in forms]
+    assert done == [("sub", 8), ("rsub", 8), ("isub", 8)]
+    assert {*forms} == {*operations.offered(Number)}
+    assert {"__and__", "__ror__", "__ixor__", "__neg__"} < {*operations.ARITHMETIC}
 
 
 def test_what_a_class_offers_is_what_object_does_not_have():

@@ -40,6 +40,7 @@ ASKED = {
     "__missing__": _by_name("__missing__"),
     "__int__": int,
     "__float__": float,
+    "__complex__": complex,
     "__index__": _operator.index,
     "__fspath__": _by_name("__fspath__"),
     "__array__": _by_name("__array__"),
@@ -53,30 +54,30 @@ ASKED = {
 }  # type: dict[str, Any]
 # What number an object is: asked once, as long as nothing else is asked of the candidate in between. Or what a test
 # uses several times in one sum (`a * x + b * x ** 2`) could be another number each time.
-STEADY = frozenset(["__int__", "__float__", "__index__"])
+STEADY = frozenset(["__int__", "__float__", "__complex__", "__index__"])
 METHODS = frozenset(["send", "throw", "close"])  # of generators: methods of the class, so that they are known for some
 
-# Between two objects of the candidate; what comes of it has to be another.
+# Between two objects of the candidate; what comes of it has to be another. Each is the method alone: that the other
+# operand's is tried after one that gives NotImplemented, and `+` where there is no `+=`, is for who has asked to do.
+_OPERATORS = [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+    "matmul",
+]
+_FORMS = ["__%s__", "__r%s__", "__i%s__"]
 ARITHMETIC = {
-    "__%s__" % name.strip("_"): getattr(_operator, name)
-    for name in [
-        "add",
-        "sub",
-        "mul",
-        "truediv",
-        "floordiv",
-        "mod",
-        "pow",
-        "and_",
-        "or_",
-        "xor",
-        "lshift",
-        "rshift",
-        "matmul",
-        "neg",
-        "pos",
-        "invert",
-    ]
+    name: _by_name(name)
+    for name in [*[form % each for form in _FORMS for each in _OPERATORS], "__neg__", "__pos__", "__invert__"]
 }  # type: dict[str, Any]
 
 # What a candidate may ask of the test's objects besides: they answer for themselves.
@@ -90,8 +91,13 @@ OF_THE_TEST = {
     "__contains__": _operator.contains,
     "__hash__": _hash,
     "__abs__": abs,
+    "__round__": round,
+    "__divmod__": _by_name("__divmod__"),
+    "__rdivmod__": _by_name("__rdivmod__"),
+    "__trunc__": _by_name("__trunc__"),
+    "__floor__": _by_name("__floor__"),
+    "__ceil__": _by_name("__ceil__"),
 }  # type: dict[str, Any]
-OF_THE_TEST.update({name[:2] + "r" + name[2:]: function for name, function in ARITHMETIC.items() if "neg" not in name})
 
 SPECIAL = {}  # type: dict[str, Any]
 SPECIAL.update(ASKED)

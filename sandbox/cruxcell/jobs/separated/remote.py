@@ -20,27 +20,11 @@ _finished = []  # type: list[bool]
 _get = object.__getattribute__
 _PUBLIC = frozenset(
     [
-        "__name__",
-        "__qualname__",
-        "__doc__",
-        "__module__",
-        "__dict__",
-        "__wrapped__",
-        "__annotations__",
-        "__code__",
-        "__defaults__",
-        "__kwdefaults__",
-        "__func__",
-        "__self__",
-        "__members__",
-        "__match_args__",
-        "_fields",
-        "_asdict",
-        "_replace",
-        "_make",
-        "_field_defaults",
+        "__name__", "__qualname__", "__doc__", "__module__", "__dict__", "__wrapped__", "__annotations__", "__code__",
+        "__defaults__", "__kwdefaults__", "__func__", "__self__", "__members__", "__match_args__",
+        "_fields", "_asdict", "_replace", "_make", "_field_defaults",
     ]
-)
+)  # fmt: skip
 
 
 def _refuse(name):
@@ -277,11 +261,9 @@ def _special(name, is_test, is_run):
         if is_run:
             return throw if name == "throw" else step_of(name)
         return _method(name)
-    if is_test and name in _OF_THIS_SIDE:
-        return _OF_THIS_SIDE[name]
-    if name in ARITHMETIC and is_test:
-        return _arithmetic(name)
-    return _forward(name) if not is_test and (name in OF_THE_TEST or name in ARITHMETIC) else None
+    if is_test:
+        return _OF_THIS_SIDE.get(name)
+    return _forward(name) if name in OF_THE_TEST or name in ARITHMETIC else None
 
 
 _OF_VALUES = frozenset(["__str__", "__repr__", "__format__", "__missing__", "__call__", "__enter__", "__exit__"])
@@ -309,20 +291,42 @@ def _method(name):
 
 def _arithmetic(name):
     # type: (str) -> Any
+    unsaid = _unsaid(name)
+
     def method(self, *others):
         # type: (object, object) -> Any
         if not all(isinstance(other, RemoteObject) for other in others):
-            return NotImplemented
+            return unsaid(self, *others)
         value = connection[0].ask("special", self, name, *others)
-        if value is NotImplemented or isinstance(value, RemoteObject):
-            return value
+        return value if value is NotImplemented or isinstance(value, RemoteObject) else unsaid(self)
+
+    method.__name__ = name
+    return method
+
+
+def _unsaid(name):
+    # type: (str) -> Any
+    """In the place of a method that the candidate is not asked for: what is left to nobody else raises."""
+
+    def method(self, *others):
+        # type: (object, object) -> Any
+        if not all(_has_no_say(other) for other in others):
+            return NotImplemented
         raise TypeError(
-            "%s of a %s is for the candidate to say; compare what its methods or attributes give"
+            "%s of a %s is for the candidate to say; compare what its methods or attributes give, or require IN_PROCESS"
             % (name, type(self).__name__)
         )
 
     method.__name__ = name
     return method
+
+
+def _has_no_say(other):
+    # type: (object) -> bool
+    """Is it of a class that has no answer of its own to what an object of the other side is in the midst of?"""
+    kind = type(other)
+    is_plain = type(kind) is type and kind in _BUILTIN_TYPES  # a metaclass may answer for its classes as it likes
+    return is_plain or type(kind) is RemoteType
 
 
 def _contains(self, item):
@@ -336,9 +340,7 @@ def _is_same(self, other):
     """Identity, as for any object. A script that fails may have expected the answer of the object's class."""
     if self is other:
         return True
-    kind = type(other)
-    is_plain = type(kind) is type and kind in _BUILTIN_TYPES  # a metaclass may answer for its classes as it likes
-    if is_plain or type(kind) is RemoteType:  # no other would have an answer of its own
+    if _has_no_say(other):
         connection[0].compared_by_identity = True
     return NotImplemented
 
@@ -380,6 +382,9 @@ def _array(self, dtype=None, copy=None):  # noqa: ARG001 - as numpy asks
 
 
 _SHAPED_FOR_THE_TEST = {"__await__": await_, "__anext__": next_, "__aexit__": aexit}  # type: dict[str, Any]
-_OF_THIS_SIDE = {"__contains__": _contains, "__eq__": _is_same}  # type: dict[str, Any]
+_FOLLOW = ("__ne__", "__hash__")  # from `__eq__`, as in any class
+_OF_THIS_SIDE = {name: _unsaid(name) for name in OF_THE_TEST if name not in _FOLLOW}  # type: dict[str, Any]
+_OF_THIS_SIDE.update({name: _arithmetic(name) for name in ARITHMETIC})
+_OF_THIS_SIDE.update({"__contains__": _contains, "__eq__": _is_same})
 _SHAPED = {"__call__": _call, "__iter__": _iter, "__exit__": exit_, "__array__": _array}
 _finished.append(True)
