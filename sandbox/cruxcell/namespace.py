@@ -9,15 +9,16 @@ if TYPE_CHECKING:
     from types import FrameType  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
+CANDIDATE = "__candidate__"  # the module that a program is, where it is not the main one
 _PYTHON_DEPTH = 1000  # frames a candidate may use: what a fresh interpreter gives a script
 
 
-def fresh_namespace(name="__candidate__"):
+def fresh_namespace(name=CANDIDATE):
     # type: (str) -> dict[str, object]
     return {"__builtins__": builtins, "__name__": name}
 
 
-def module_namespace(name="__candidate__"):
+def module_namespace(name=CANDIDATE):
     # type: (str) -> dict[str, Any]
     """As `fresh_namespace`, but of a module that is loaded: what looks for a class of the program where it says it is
     from (pickle, typing) finds it. For a worker with one program."""

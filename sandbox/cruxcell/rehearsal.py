@@ -19,6 +19,7 @@ from cruxcell.jobs.context import JobContext
 from cruxcell.jobs.separated import CHANNEL, run_serve, run_test
 from cruxcell.jobs.separated.runs import connection
 from cruxcell.jobs.streams import run_streams
+from cruxcell.namespace import CANDIDATE
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import CALLS_FLAGS, INSPECT, LIMITS, SHARE, STDIO_FLAGS, TEST_FLAGS
 
@@ -78,7 +79,7 @@ def rehearse(helper):
         sys.stdin, sys.stdout, sys.stderr = before[1:]
         sys.__stdin__, sys.__stdout__, sys.__stderr__ = own  # type: ignore[misc]
         sys.modules["__main__"] = main  # a script's module took its place
-        sys.modules.pop("__candidate__", None)
+        sys.modules.pop(CANDIDATE, None)
         bytecode.forget()
         stage.close()
 

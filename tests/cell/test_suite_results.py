@@ -54,6 +54,7 @@ for line in sys.stdin:
 ADD = "def add(a, b):\n    return a + b\n"
 LESS = "def add(a, b):\n    return a - b\n"
 KEY = "def add(a, b):\n    raise KeyboardInterrupt\n"
+RAISES_OWN = "class Own(Exception):\n    pass\ndef add(a, b):\n    raise Own('no')\n"
 RAISES = "def add(a, b):\n    raise ValueError('no')\n"
 
 
@@ -286,6 +287,7 @@ DOCTEST: dict[str, Any] = {
         ADD, f">>> import json\n>>> json.loads('')\n{TRACE}json.decoder.JSONDecodeError: Expecting value: "
         "line 1 column 1 (char 0)\n", [["p", "line 2", ""]],
     ),
+    "an error of the program's own": (RAISES_OWN, f">>> add(1, 1)\n{TRACE}Own: no\n", [["p", "line 1", ""]]),
     "an error that is only printed": (ADD, f">>> print('ValueError: no')\n{TRACE}ValueError: no\n", [
         ["f", "line 1", "got ValueError: no\n"],
     ]),

@@ -9,8 +9,9 @@ import sys
 from cruxcell.analysis.parsing import CHECK, Invalid
 from cruxcell.jobs.kept import Kept
 from cruxcell.jobs.pytest_suite import PytestSuite
-from cruxcell.jobs.suite_base import ERROR, FAILED, PASSED, SKIPPED, Suite
+from cruxcell.jobs.suite_base import ERROR, FAILED, MAIN, PASSED, SKIPPED, Suite
 from cruxcell.jobs.unittest_suite import UnittestSuite
+from cruxcell.namespace import CANDIDATE
 from cruxcell.protocol import records
 
 TYPE_CHECKING = False
@@ -109,6 +110,9 @@ class _Doctest(Suite):
                 self.results.add(PASSED if is_same else FAILED, name, "" if is_same else "got %s" % got[:500])
 
 
+_NOT_TOLD = ("builtins", MAIN, CANDIDATE)  # as where program and examples are one file
+
+
 def _class_name(told):
     # type: (str) -> str
     """Of an error, by the last line of its traceback: without the module."""
@@ -119,5 +123,5 @@ def _as_told(error):
     # type: (BaseException) -> str
     """The last line of a traceback."""
     cls, text = type(error), records.message_of(error)
-    name = cls.__qualname__ if cls.__module__ in ("builtins", "__main__") else cls.__module__ + "." + cls.__qualname__
+    name = cls.__qualname__ if cls.__module__ in _NOT_TOLD else cls.__module__ + "." + cls.__qualname__
     return "%s: %s\n" % (name, text) if text else name + "\n"

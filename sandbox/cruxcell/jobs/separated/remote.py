@@ -10,6 +10,7 @@ import sys
 
 from cruxcell.jobs.separated.operations import ARITHMETIC, ASKED, METHODS, OF_THE_TEST
 from cruxcell.jobs.separated.runs import aexit, await_, connection, exit_, next_, step_of, throw
+from cruxcell.namespace import CANDIDATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
         stands_for: a builtin class its objects say they are of (`__class__`), or None.
     """
     plain = [base for base in bases if not issubclass(base, RemoteObject)]
-    namespace = {"__module__": "program", "_remote_class": number, "__slots__": ()}  # type: dict[str, Any]
+    namespace = {"__module__": CANDIDATE, "_remote_class": number, "__slots__": ()}  # type: dict[str, Any]
     namespace["__doc__"] = property(_documentation)
     family = bases or (RemoteObject,)  # type: tuple[type, ...]
     if plain:
