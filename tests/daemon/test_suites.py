@@ -275,6 +275,9 @@ def test_doctest(native: Client):
     assert [test.name for test in right.tests] == ["line 2", "line 5", "line 7", "line 10"]
     assert wrong.outcome is Outcome.FAILED
     assert wrong.tests[0].message == "got -1\n"
+    own = "class Own(Exception):\n    pass\ndef add(a, b):\n    raise Own(a)\n"
+    told = ask(native, own, ">>> add(1, 2)\nTraceback (most recent call last):\nOwn: 1\n", "doctest")
+    assert (told.outcome, told.assurance) == (Outcome.PASSED, Assurance.SEPARATED), told
 
 
 PYTEST = """
@@ -308,6 +311,10 @@ def test_pytest(with_pytest: Client):
     assert (wrong.outcome, wrong.tests[0].outcome) == (Outcome.FAILED, Ended.FAILED), wrong
     for script in ("x = 1", "import pytest\npytest.importorskip('no_such_module')\n" + PYTEST):
         assert ask(with_pytest, RIGHT, script, "pytest").outcome is Outcome.INVALID
+    point = "class P:\n    def __eq__(self, other):\n        return True\n"
+    compared = ask(with_pytest, point, "def test_same():\n    assert P() == P()\n", "pytest")
+    assert compared.outcome is Outcome.FAILED
+    assert compared.detail.endswith("two processes: compare their attributes")  # there is no other way for pytest
     theirs = "def test_zero(n):\n    return add(n, 0) == n\n"  # of the program, no test
     assert ask(with_pytest, RIGHT + theirs, PYTEST + "test_zero(1)\n", "pytest").outcome is Outcome.PASSED
 

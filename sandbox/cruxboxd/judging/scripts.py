@@ -24,8 +24,9 @@ ReadLate = Callable[[], Awaitable[Reading]]
 NO_ASSERTION = "an assertion of the script does not hold"
 BY_IDENTITY = (
     "it compared objects of the program, which is by identity where test and program are two processes: compare their "
-    "attributes, or require IN_PROCESS"
+    "attributes"
 )
+NEEDS_TWO = "pytest"  # a suite of it runs in the program's process on nobody's request
 
 
 # What a script that is taken apart into calls, or that may be vacuous by its form, does not have or has.
@@ -67,7 +68,7 @@ async def run_script(  # noqa: PLR0917 - a script's parts
         return invalid("trace events are counted over program and script, so it can only be checked IN_PROCESS")
     if counts_events and check.framework:
         return invalid("trace events are counted of scripts, not of suites")
-    if task.require is Assurance.IN_PROCESS and check.framework == "pytest":
+    if task.require is Assurance.IN_PROCESS and check.framework == NEEDS_TWO:
         return invalid("a suite of pytest's can only be checked SEPARATED")
     if counts_events or task.require is Assurance.IN_PROCESS:
         return (await _run_together(scheduler, task, check, hash_seed, read is not None)).but(
@@ -146,7 +147,8 @@ def _of_pair(candidate: Result, test: Result, task: Task, framework: str) -> Che
         return served.but(outcome=judged.outcome, detail=judged.detail)
     judged = of_suite(_of_script(judged), said.tests, framework)
     if judged.outcome is Outcome.FAILED and any(answer.by_identity for answer in said.answers):
-        judged = judged.but(detail=f"{judged.detail}; {BY_IDENTITY}")
+        way_out = "" if framework == NEEDS_TWO else ", or require IN_PROCESS"
+        judged = judged.but(detail=f"{judged.detail}; {BY_IDENTITY}{way_out}")
     if _ran_out(judged) and any(answer.is_out_of_memory for answer in candidate.read(served_by).answers):
         judged = judged.but(outcome=Outcome.MEMORY_LIMIT, detail="out of memory")
     return judged.but(
