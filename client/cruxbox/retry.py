@@ -85,7 +85,17 @@ def _hint(failure: Failure) -> str:
         return ""
     if failure.details.endswith("Socket closed"):
         return " (does it expect TLS? Then pass tls=Tls(), or set CRUXBOX_TLS=1 or CRUXBOX_TLS_CA)"
-    return " (it does not speak TLS)" if "WRONG_VERSION_NUMBER" in failure.details else ""
+    for told, meant in _OF_TLS.items():
+        if told in failure.details:
+            return f" ({meant})"
+    return ""
+
+
+_OF_TLS = {
+    "WRONG_VERSION_NUMBER": "it does not speak TLS",
+    "CERTIFICATE_VERIFY_FAILED": "its certificate is not of an authority known here: name that by tls=Tls(ca=FILE) or "
+    "CRUXBOX_TLS_CA",
+}
 
 
 @dataclass(frozen=True)
