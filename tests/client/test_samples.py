@@ -164,8 +164,9 @@ def test_a_killed_scoring_loses_nothing_and_repeats_nothing(server, tmp_path, ca
     before = (tmp_path / "r.json").read_bytes()  # nothing is left to be done, so no server is needed
     assert main([*words, "--resume", "--server", "127.0.0.1:9"]) == 0
     assert (tmp_path / "r.json").read_bytes() == before
-    assert main([*words[:6], "--resume"]) == 2
-    assert "--resume needs --out FILE" in capsys.readouterr().err
+    for asked in ("--resume", "--restart"):
+        assert main([*words[:6], asked]) == 2
+        assert f"{asked} needs --out FILE" in capsys.readouterr().err
 
     journal.write_bytes(b"".join(done.splitlines(keepends=True)[:3]))  # who does not ask to go on begins anew
     assert main(words) == 0

@@ -143,8 +143,9 @@ def _way_of_running(running: Running) -> dict[str, Any]:
 def _going(out: str | None, outputs: Sequence[OutputFile], resume: bool, restart: bool) -> Going:
     """Who asks for neither begins anew, as ever, and finds no file beside the scores."""
     going = Going([output.path for output in outputs if out != STANDARD], resume, restart or not resume)
-    if resume and not going.results:
-        raise InvalidRequest("--resume needs --out FILE: what a run has done is kept beside it.")
+    if (resume or restart) and not going.results:
+        asked = "--resume" if resume else "--restart"
+        raise InvalidRequest(f"{asked} needs --out FILE: what a run has done is kept beside it.")
     return going
 
 
