@@ -105,12 +105,15 @@ class Client(BaseClient):
 
         Raises:
             Unavailable, Overloaded, EmbeddedServerError, Unauthenticated, DeadlineExceeded, ServerError: as for
-                `check`, after the client's deadline or 10 seconds.
+                `check`, after the client's deadline, or 10 seconds without the start of an embedded server.
         """
-        until = time.monotonic() + (self._settings.deadline or _INFO_TIMEOUT_S)
+        deadline = self._settings.deadline
+        until = None if deadline is None else time.monotonic() + deadline
         endpoint, tries = self._endpoint, self._endpoint.tries()
         while True:
             stub, metadata = self._connect()
+            if until is None:  # from here on: an embedded server has a time of its own to start
+                until = time.monotonic() + _INFO_TIMEOUT_S
             try:
                 said = stub.GetServerInfo(pb.GetServerInfoRequest(), metadata=metadata, timeout=channel.left(until))
             except grpc.RpcError as error:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import socket
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import cruxbox
 import grpc
 import pytest
-from cruxbox import Client, CruxboxError, InvalidRequest, Tls
+from cruxbox import AsyncClient, Client, CruxboxError, InvalidRequest, Tls
 from cruxbox.channel import Address, is_local, open_channel
 
 
@@ -98,3 +100,31 @@ def test_every_public_name_is_there():
     assert set(cruxbox.__all__) <= set(dir(cruxbox))
     with pytest.raises(AttributeError, match="no attribute 'nope'"):
         cruxbox.nope
+
+
+class Asked(Exception):
+    """A server was asked, and had so many seconds for its answer."""
+
+
+@pytest.mark.parametrize(("deadline", "left"), [(None, 10), (40.0, 10), (45.0, 15)])
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_a_server_that_is_started_has_its_time_to_answer(monkeypatch, kind, deadline, left):
+    clock = SimpleNamespace(now=100.0, monotonic=lambda: clock.now)
+    for module in ("client", "aio", "channel"):
+        monkeypatch.setattr(f"cruxbox.{module}.time", clock)
+
+    def ask(_request, *, metadata, timeout):
+        raise Asked(timeout)
+
+    def connect(_client):
+        clock.now += 30  # to start an embedded server on a busy machine
+        return SimpleNamespace(GetServerInfo=ask), []
+
+    async def connect_soon(client):
+        return connect(client)
+
+    monkeypatch.setattr(kind, "_connect", connect if kind is Client else connect_soon)
+    client = kind(deadline=deadline)
+    with pytest.raises(Asked) as asked:
+        client.info() if kind is Client else asyncio.run(client.info())
+    assert asked.value.args == (left,)
