@@ -149,7 +149,7 @@ def test_the_test_asks_no_question_that_holds_the_answer(either: Other):
     if either.is_test:
         assert (thing == thing, thing == 8, {thing} == {thing}, thing != 8) == (True, False, True, True)
         for asks in _WITH_A_VALUE:
-            with pytest.raises(TypeError, match=r"of a A is for the candidate to say.* IN_PROCESS"):
+            with pytest.raises(TypeError, match=r"of a A is for the candidate to say"):
                 asks(thing)
         assert either.asked == []
     else:

@@ -314,7 +314,7 @@ def _unsaid(name):
         if not all(_has_no_say(other) for other in others):
             return NotImplemented
         raise TypeError(
-            "%s of a %s is for the candidate to say; compare what its methods or attributes give, or require IN_PROCESS"
+            "%s of a %s is for the candidate to say; compare what its methods or attributes give"
             % (name, type(self).__name__)
         )
 
