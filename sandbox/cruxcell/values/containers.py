@@ -3,7 +3,7 @@
 import sys
 from sys import getrecursionlimit, getrefcount, setrecursionlimit
 
-from cruxcell.values import stdlib
+from cruxcell.values import arrays, stdlib
 from cruxcell.values.canonical import TooLarge
 
 TYPE_CHECKING = False
@@ -158,7 +158,7 @@ def _snapshot(value):
     if kind is bytearray:
         return bytes(value)
     if kind in ("array", "ndarray"):
-        return stdlib.array_state(value)
+        return arrays.state_of(value)
     return None
 
 
@@ -207,7 +207,7 @@ def _differs(value, before):
         return set.__len__(value) != len(before[0]) or any(id(item) not in before[0] for item in set.__iter__(value))
     if kind == "deque":
         return len(value) != len(before) or not _same(value, before)
-    return bool((bytes(value) if kind is bytearray else stdlib.array_state(value)) != before)
+    return bool((bytes(value) if kind is bytearray else arrays.state_of(value)) != before)
 
 
 def _same(items, others):

@@ -3,7 +3,7 @@
 import struct
 from sys import intern as _intern
 
-from cruxcell.values import stdlib
+from cruxcell.values import arrays, stdlib
 from cruxcell.values.containers import (
     MAX_DEPTH,
     Containers,  # noqa: F401 - in type comments
@@ -120,7 +120,7 @@ class Reader:
         """Give a container the content that follows, in place."""
         kind = base_of(type(value))
         if kind == "ndarray":
-            return stdlib.refill_array(self, value)
+            return arrays.refill(self, value)
         count = self.count()
         if kind is dict:
             pairs = [(self.value(depth + 1), self.value(depth + 1)) for _ in range(count)]
@@ -281,5 +281,5 @@ _NESTED = {
     ord("D"): _read_defaultdict,
     ord("V"): stdlib.read,
     ord("W"): stdlib.read_nan,
-    ord("A"): stdlib.read_array,
+    ord("A"): arrays.read,
 }  # type: dict[int, Callable[[Reader, int], Any]]

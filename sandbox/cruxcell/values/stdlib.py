@@ -1,4 +1,4 @@
-"""Transfer of value types of the standard library, and of numpy's scalars and arrays.
+"""Transfer of value types of the standard library; `arrays` has those of numpy.
 
 Each is written as a letter and the plain data it is made of, and made again by its own constructor from exactly that.
 A type is only looked for in modules that are loaded: nothing is imported to write a value.
@@ -6,13 +6,12 @@ A type is only looked for in modules that are loaded: nothing is imported to wri
 
 import sys
 
+from cruxcell.values import arrays
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-_NUMPY_KINDS = frozenset("biufcSUmM")
-# What numpy's own names for them consist of. A comma or a parenthesis would have it read a list of fields.
-_DTYPE_LETTERS = frozenset("<>|0123456789[]DMOSUWYabcfhimnpsu")
 _LONGEST_PATTERN = 1 << 10  # compiling takes 3 ms a character at worst
 _DEBUG = 128  # of re
 _NOTHING = {}  # type: dict[object, object]
@@ -37,7 +36,9 @@ def write(writer, value, depth):
         take = _PARTS.get(kind.__name__)
         found = take(value) if take is not None else None
     elif module == "numpy":
-        return _write_numpy(writer, value, kind, depth)
+        if arrays.write(writer, value, depth):
+            return True
+        found = arrays.parts_of(value)
     else:
         return False
     if found is None:
@@ -148,9 +149,7 @@ def base_name(kind):
     return _NAMES.get((kind.__module__, kind.__name__), "")
 
 
-# A record is an array of no dimension, part of which can change.
-_RECORDS = ("void", "record")
-_NAMES = {("numpy", name): "ndarray" for name in ("ndarray", *_RECORDS)}
+_NAMES = {("numpy", name): "ndarray" for name in ("ndarray", *arrays.RECORDS)}
 _NAMES["collections", "deque"], _NAMES["array", "array"] = "deque", "array"
 
 
@@ -285,131 +284,6 @@ _MAKERS = {
     b"z": _timezone,
     b"Z": _named_zone,
     b"u": lambda values: __import__("uuid").UUID(int=_typed(values, int)[0]),
-    b"a": lambda values: _array(values)[()],
+    b"a": lambda values: arrays.made(values)[()],
     b"p": _pattern,
 }  # type: dict[bytes, Any]
-
-
-# ---- numpy -----------------------------------------------------------------------------------------------------------
-
-
-def _write_numpy(writer, value, kind, depth):
-    # type: (Any, Any, type, int) -> bool
-    numpy = sys.modules.get("numpy")
-    if numpy is None:
-        return False
-    if kind in (numpy.ndarray, numpy.void, numpy.record):
-        if value.dtype.kind != "O" and _written_type(value.dtype) is None:
-            return False
-        writer.parts.append(b"A" + writer.number(value).to_bytes(4, "little"))
-        writer.content(value, depth)
-        return True
-    if not isinstance(value, numpy.generic) or value.dtype.kind not in _NUMPY_KINDS:
-        return False
-    _write_parts(writer, value, b"a", (value.dtype.str, (), value.tobytes()), depth)
-    return True
-
-
-def _written_type(dtype):
-    # type: (Any) -> Any
-    """What a dtype is written as: by numpy's name, or that of a structured one as a tuple of pairs (field, dtype). None
-    for one that would not be read as the same: of objects, with fields that overlap or have gaps between them."""
-    if dtype.names is None:
-        return dtype.str if dtype.kind in _NUMPY_KINDS else None
-    fields = tuple([(name, _written_type(dtype.fields[name][0])) for name in dtype.names])
-    if any(written is None for _, written in fields):
-        return None
-    return fields if _read_type(fields) == dtype else None
-
-
-def _read_type(written):
-    # type: (Any) -> Any
-    numpy = __import__("numpy")
-    if type(written) is tuple:
-        fields = [_typed(list(field), str, type(None)) for field in written]
-        return numpy.dtype([(name, _read_type(each)) for name, each in fields])
-    # A letter behind the order of bytes: a number there is a count, which numpy has the compiler read.
-    if type(written) is not str or not _DTYPE_LETTERS.issuperset(written) or not written[1:2].isalpha():
-        raise ValueError("an array of what cannot be")
-    dtype = numpy.dtype(written)
-    if dtype.str != written:
-        raise ValueError("an array of what cannot be")
-    return dtype
-
-
-def write_array(writer, value, depth):
-    # type: (Any, Any, int) -> None
-    """The content of an array: dtype, shape (of a record its class), and its bytes, or its items where they are
-    objects."""
-    is_of_objects = value.dtype.kind == "O"
-    data = list(value.ravel()) if is_of_objects else value.tobytes()
-    name = value.dtype.str if is_of_objects else _written_type(value.dtype)
-    kind = type(value).__name__
-    writer.items((name, kind if kind in _RECORDS else tuple(value.shape), data), depth)
-
-
-def array_state(value):
-    # type: (Any) -> Any
-    """What an array of `array` or of numpy holds, to be compared."""
-    if type(value).__module__ == "array":
-        return value.tobytes()
-    if value.dtype.kind == "O":
-        return value.shape, "O", [id(item) for item in value.ravel()]
-    return value.shape, _written_type(value.dtype), value.tobytes()
-
-
-def _array(parts):
-    # type: (list[Any]) -> Any
-    """A new array of (dtype, shape, data)."""
-    numpy = __import__("numpy")
-    name, shape, data = parts
-    dtype = _read_type(name)
-    if type(shape) is str and shape in _RECORDS:
-        return _record(dtype, shape, data)
-    if type(shape) is not tuple or len(shape) > 32 or any(type(size) is not int or size < 0 for size in shape):
-        raise ValueError("a shape that cannot be")
-    if dtype.kind == "O":
-        if type(data) is not list:
-            raise ValueError("an array of what cannot be")
-        made = numpy.empty(len(data), dtype=object)
-        for place, item in enumerate(data):
-            made[place] = item
-        return made.reshape(shape)
-    if type(data) is not bytes or dtype.hasobject:
-        raise ValueError("an array of what cannot be")
-    if not dtype.itemsize:  # of empty texts
-        return numpy.zeros(shape, dtype)
-    return numpy.frombuffer(bytearray(data), dtype=dtype).reshape(shape)
-
-
-def _record(dtype, kind, data):
-    # type: (Any, str, Any) -> Any
-    numpy = __import__("numpy")
-    if dtype.names is None or type(data) is not bytes or len(data) != dtype.itemsize or not data:
-        raise ValueError("a record that cannot be")
-    return numpy.frombuffer(bytearray(data), dtype=numpy.dtype((getattr(numpy, kind), dtype)))[0]
-
-
-def read_array(reader, depth):
-    # type: (Any, int) -> Any
-    number = reader.u32()
-    made = _array([reader.value(depth + 1) for _ in range(3)])
-    reader.containers.adopt(number, made)
-    return made
-
-
-def refill_array(reader, value):
-    # type: (Any, Any) -> Any
-    """What an array holds now. It may have been given another shape, never another size or type: that would move its
-    data from under the views this end has of it, and turning objects into numbers would ask the other end."""
-    made = _array([reader.value(1) for _ in range(3)])
-    if made.size != value.size or made.dtype != value.dtype:
-        raise ValueError("an array of another size or type than before")
-    if type(value).__name__ in _RECORDS:
-        for name in made.dtype.names:
-            value[name] = made[name]
-        return value
-    if made.shape != value.shape:
-        value.shape = made.shape
-    value[...] = made
-    return value

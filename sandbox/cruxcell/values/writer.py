@@ -2,7 +2,7 @@
 
 import struct
 
-from cruxcell.values import stdlib
+from cruxcell.values import arrays, stdlib
 from cruxcell.values.canonical import NotPlain, TooLarge, type_name
 from cruxcell.values.containers import (
     MAX_DEPTH,
@@ -145,7 +145,7 @@ class Writer:
             data = bytes(value)
             self.parts.append(_u32.pack(len(data)) + data)
         elif kind == "ndarray":
-            stdlib.write_array(self, value, depth)
+            arrays.write_content(self, value, depth)
         else:
             items = items_of(kind, value)
             self.parts.append(_u32.pack(len(items)))

@@ -1,0 +1,144 @@
+"""Transfer of numpy's arrays, records and scalars: a dtype, a shape, and bytes.
+
+Nothing is imported to write a value. What is read is believed in nothing: a type is made only of what was written so.
+"""
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_NUMPY_KINDS = frozenset("biufcSUmM")
+# What numpy's own names for them consist of. A comma or a parenthesis would have it read a list of fields.
+_DTYPE_LETTERS = frozenset("<>|0123456789[]DMOSUWYabcfhimnpsu")
+# A record is an array of no dimension, part of which can change.
+RECORDS = ("void", "record")
+
+
+def write(writer, value, depth):
+    # type: (Any, Any, int) -> bool
+    """Write `value` if it is an array or a record; False if not."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or type(value) not in (numpy.ndarray, numpy.void, numpy.record):
+        return False
+    if value.dtype.kind != "O" and _written_type(value.dtype) is None:
+        return False
+    writer.parts.append(b"A" + writer.number(value).to_bytes(4, "little"))
+    writer.content(value, depth)
+    return True
+
+
+def parts_of(value):
+    # type: (Any) -> tuple[bytes, tuple[Any, ...]] | None
+    """The letter of a scalar, and what `made` makes it of again; None if it is none."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, numpy.generic) or value.dtype.kind not in _NUMPY_KINDS:
+        return None
+    return b"a", (value.dtype.str, (), value.tobytes())
+
+
+def _written_type(dtype):
+    # type: (Any) -> Any
+    """What a dtype is written as: by numpy's name, or that of a structured one as a tuple of pairs (field, dtype). None
+    for one that would not be read as the same: of objects, with fields that overlap or have gaps between them."""
+    if dtype.names is None:
+        return dtype.str if dtype.kind in _NUMPY_KINDS else None
+    fields = tuple([(name, _written_type(dtype.fields[name][0])) for name in dtype.names])
+    if any(written is None for _, written in fields):
+        return None
+    return fields if _read_type(fields) == dtype else None
+
+
+def _read_type(written):
+    # type: (Any) -> Any
+    numpy = __import__("numpy")
+    if type(written) is tuple:
+        if any(type(field) is not tuple or len(field) != 2 or type(field[0]) is not str for field in written):
+            raise ValueError("an array of what cannot be")
+        return numpy.dtype([(name, _read_type(each)) for name, each in written])
+    # A letter behind the order of bytes: a number there is a count, which numpy has the compiler read.
+    if type(written) is not str or not _DTYPE_LETTERS.issuperset(written) or not written[1:2].isalpha():
+        raise ValueError("an array of what cannot be")
+    dtype = numpy.dtype(written)
+    if dtype.str != written:
+        raise ValueError("an array of what cannot be")
+    return dtype
+
+
+def write_content(writer, value, depth):
+    # type: (Any, Any, int) -> None
+    """The content of an array: dtype, shape (of a record its class), and its bytes, or its items where they are
+    objects."""
+    is_of_objects = value.dtype.kind == "O"
+    data = list(value.ravel()) if is_of_objects else value.tobytes()
+    name = value.dtype.str if is_of_objects else _written_type(value.dtype)
+    kind = type(value).__name__
+    writer.items((name, kind if kind in RECORDS else tuple(value.shape), data), depth)
+
+
+def state_of(value):
+    # type: (Any) -> Any
+    """What an array of `array` or of numpy holds, to be compared."""
+    if type(value).__module__ == "array":
+        return value.tobytes()
+    if value.dtype.kind == "O":
+        return value.shape, "O", [id(item) for item in value.ravel()]
+    return value.shape, _written_type(value.dtype), value.tobytes()
+
+
+def made(parts):
+    # type: (list[Any]) -> Any
+    """A new array of (dtype, shape, data)."""
+    numpy = __import__("numpy")
+    name, shape, data = parts
+    dtype = _read_type(name)
+    if type(shape) is str and shape in RECORDS:
+        return _record(dtype, shape, data)
+    if type(shape) is not tuple or len(shape) > 32 or any(type(size) is not int or size < 0 for size in shape):
+        raise ValueError("a shape that cannot be")
+    if dtype.kind == "O":
+        if type(data) is not list:
+            raise ValueError("an array of what cannot be")
+        found = numpy.empty(len(data), dtype=object)
+        for place, item in enumerate(data):
+            found[place] = item
+        return found.reshape(shape)
+    if type(data) is not bytes or dtype.hasobject:
+        raise ValueError("an array of what cannot be")
+    if not dtype.itemsize:  # of empty texts
+        return numpy.zeros(shape, dtype)
+    return numpy.frombuffer(bytearray(data), dtype=dtype).reshape(shape)
+
+
+def _record(dtype, kind, data):
+    # type: (Any, str, Any) -> Any
+    numpy = __import__("numpy")
+    if dtype.names is None or type(data) is not bytes or len(data) != dtype.itemsize or not data:
+        raise ValueError("a record that cannot be")
+    return numpy.frombuffer(bytearray(data), dtype=numpy.dtype((getattr(numpy, kind), dtype)))[0]
+
+
+def read(reader, depth):
+    # type: (Any, int) -> Any
+    number = reader.u32()
+    found = made([reader.value(depth + 1) for _ in range(3)])
+    reader.containers.adopt(number, found)
+    return found
+
+
+def refill(reader, value):
+    # type: (Any, Any) -> Any
+    """What an array holds now. It may have been given another shape, never another size or type: that would move its
+    data from under the views this end has of it, and turning objects into numbers would ask the other end."""
+    found = made([reader.value(1) for _ in range(3)])
+    if found.size != value.size or found.dtype != value.dtype:
+        raise ValueError("an array of another size or type than before")
+    if type(value).__name__ in RECORDS:
+        for name in found.dtype.names:
+            value[name] = found[name]
+        return value
+    if found.shape != value.shape:
+        value.shape = found.shape
+    value[...] = found
+    return value
