@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Clock, Outcome
@@ -13,7 +15,8 @@ from cruxboxd.judging.tasks import Task as TaskAsk
 from cruxboxd.rpc import codec
 from cruxboxd.rpc.codec import Offer, Origin, RequestError, Stamp, outline_of, read_tasks, write_verdict
 from cruxboxd.rpc.outline import Outline
-from cruxboxd.settings.config import DEFAULT_LIMITS, MAXIMUM_LIMITS
+from cruxboxd.rpc.wire import field
+from cruxboxd.settings.config import DEFAULT_LIMITS, MAXIMUM_LIMITS, MIB
 
 TERMS = Offer(frozenset({"default", "py39"}), "default", DEFAULT_LIMITS, MAXIMUM_LIMITS)
 CALL = pb.Check(call=pb.CallCheck(call="f(1)", expected="1"))
@@ -223,7 +226,7 @@ STAMP = Stamp({"default": "3.11.7"}, "digest", ("landlock",))
 
 def written(judged: CheckResult, second: CheckResult | None = None) -> pb.Verdict:
     (asked,) = read(task(id="t"))
-    return write_verdict(asked, asked.checks[0], judged, second, STAMP)
+    return pb.Verdict.FromString(b"".join(write_verdict(asked, asked.checks[0], judged, second, STAMP)))
 
 
 def test_a_verdict_says_where_it_was_made():
@@ -245,6 +248,25 @@ def test_a_verdict_says_all_that_was_found():
     assert (found.HasField("exit_code"), found.exit_code) == (True, 0)
     plain = written(CheckResult(Outcome.PASSED, stdout="o"))
     assert (plain.stdout, plain.HasField("exit_code"), plain.HasField("exception")) == ("o", False, False)
+
+
+def test_what_a_program_printed_and_wrote_is_on_the_wire():
+    files = (("a", b""), ("b/ä", b"\xff" * 300))
+    for out, err in (("", ""), ("ä\n" * 200, ""), ("", "e\0\ufffd"), ("o", "e")):
+        found = written(CheckResult(Outcome.EXECUTED, stdout=out, stderr=err, files=files, shown="last"))
+        assert (found.stdout, found.stderr, dict(found.files), found.value) == (out, err, dict(files), "last")
+
+
+def test_what_is_long_is_copied_once_for_the_wire():
+    (asked,) = read(task(id="t"))
+    judged = CheckResult(Outcome.EXECUTED, stdout="o" * MIB, files=(("a", b"f" * MIB),))
+    tracemalloc.start()
+    try:
+        field(1, *write_verdict(asked, asked.checks[0], judged, None, STAMP))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 3.5 * MIB  # the text as bytes, and both in one
 
 
 def test_no_outcome_is_never_a_pass():

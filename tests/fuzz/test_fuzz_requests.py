@@ -122,8 +122,7 @@ _finding = st.builds(
 def test_any_finding_can_be_written_and_read(judged, second):
     check = pb.Check(id="c", call=pb.CallCheck(call="f(1)", expected="1"))
     (task,) = read_request(pb.CheckRequest(tasks=[pb.Task(id="t", checks=[check])]).SerializeToString())
-    verdict = write_verdict(task, task.checks[0], judged, second, STAMP)
-    again = pb.Verdict.FromString(verdict.SerializeToString())
+    again = pb.Verdict.FromString(b"".join(write_verdict(task, task.checks[0], judged, second, STAMP)))
     assert (again.task_id, again.check_id, again.steps) == ("t", "c", judged.steps)
     assert again.outcome == (judged.outcome or Outcome.SANDBOX_ERROR).value
     assert again.outcome != pb.OUTCOME_UNSPECIFIED

@@ -13,6 +13,7 @@ from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.judging.tasks import Around, Check, Folder, InvalidCheck, StepCount, Task
 from cruxboxd.rpc.checks import KINDS, fault_of_text, read_setting
 from cruxboxd.rpc.outline import Malformed, Outline, TooMany, pieces, walk
+from cruxboxd.rpc.wire import field, head
 from cruxboxd.settings.config import UNITS, LimitError, Limits, resolve_limits
 
 MAX_ID_BYTES = 256
@@ -23,6 +24,10 @@ _FIELDS_A_PIECE = 256
 _CHECKS_A_STEP = 64
 # What a task, and a check, take in memory beyond their text.
 BYTES_A_PART = 1_024
+
+# Fields of a verdict that may be long, and those of an entry of a map.
+_STDOUT, _STDERR, _FILES = (pb.Verdict.DESCRIPTOR.fields_by_name[name].number for name in ("stdout", "stderr", "files"))
+_KEY, _VALUE = 1, 2
 
 
 class RequestError(ValueError):
@@ -229,10 +234,31 @@ class Stamp:
     degraded: tuple[str, ...]
 
 
-def write_verdict(  # noqa: C901 - what is not set is not sent, field by field
+def write_verdict(
     task: Task, check: Check, judged: CheckResult, second: CheckResult | None, stamp: Stamp
-) -> pb.Verdict:
-    """One verdict for the wire. `second` is a run under another hash seed that ended differently."""
+) -> list[bytes]:
+    """One verdict for the wire, in parts to be put together. `second` is a run under another hash seed that ended
+    differently.
+
+    What a program printed or wrote may be megabytes. Protobuf would copy that into a message and out of it, on the
+    event loop; here each of it is a part.
+    """
+    parts = [_short(task, check, judged, second, stamp).SerializeToString()]
+    for number, printed in ((_STDOUT, judged.stdout), (_STDERR, judged.stderr)):
+        if printed:
+            parts += _part(number, printed.encode())
+    for name, content in judged.files:
+        entry = [field(_KEY, name.encode()), *_part(_VALUE, content)]
+        parts += [head(_FILES, sum(map(len, entry))), *entry]
+    return parts
+
+
+def _part(number: int, content: bytes) -> list[bytes]:
+    return [head(number, len(content)), content]
+
+
+def _short(task: Task, check: Check, judged: CheckResult, second: CheckResult | None, stamp: Stamp) -> pb.Verdict:
+    """All of a verdict that is short."""
     verdict = pb.Verdict(
         task_id=task.id,
         check_id=check.id,
@@ -256,8 +282,6 @@ def write_verdict(  # noqa: C901 - what is not set is not sent, field by field
     if judged.exception is not None:
         kind, message, line = judged.exception
         verdict.exception.type, verdict.exception.message, verdict.exception.line = kind, message, line
-    if judged.stdout or judged.stderr:
-        verdict.stdout, verdict.stderr = judged.stdout, judged.stderr
     verdict.value_truncated, verdict.output_truncated = judged.shown_cut, judged.output_cut
     if stamp.degraded:
         verdict.degraded.extend(stamp.degraded)
@@ -267,8 +291,6 @@ def write_verdict(  # noqa: C901 - what is not set is not sent, field by field
         verdict.tests.add(name=name, outcome=ended.value, message=message)
     if judged.exit_code is not None:
         verdict.exit_code = judged.exit_code
-    for name, content in judged.files:
-        verdict.files[name] = content
     if second is not None:
         verdict.nondeterministic = True
         verdict.other_value = second.shown or (second.outcome.name if second.outcome else "")

@@ -191,7 +191,7 @@ class SandboxService:
     def _write(self, task: Task, check: OneCheck, judged: CheckResult, second: CheckResult | None) -> bytes:
         """A verdict as a field of CheckResponse."""
         self._observer.verdict(task, judged)
-        return field(_VERDICTS, write_verdict(task, check, judged, second, self._stamp).SerializeToString())
+        return field(_VERDICTS, *write_verdict(task, check, judged, second, self._stamp))
 
 
 class _Answer:

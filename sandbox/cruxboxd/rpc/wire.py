@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 
-def field(number: int, data: bytes) -> bytes:
-    """A length-delimited field; `number` is at most 15."""
-    size, head = len(data), bytearray([number << 3 | 2])
-    while size > 0x7F:
-        head.append(size & 0x7F | 0x80)
-        size >>= 7
-    head.append(size)
-    return bytes(head) + data
+def field(number: int, *parts: bytes) -> bytes:
+    """A length-delimited field whose content is these parts, each of which is copied once."""
+    return b"".join([_varint(number << 3 | 2), _varint(sum(map(len, parts))), *parts])
+
+
+def head(number: int, size: int) -> bytes:
+    """What stands before the content of such a field, where that is a part by itself."""
+    return _varint(number << 3 | 2) + _varint(size)
+
+
+def _varint(value: int) -> bytes:
+    written = bytearray()
+    while value > 0x7F:
+        written.append(value & 0x7F | 0x80)
+        value >>= 7
+    written.append(value)
+    return bytes(written)
