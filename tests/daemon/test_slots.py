@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -65,6 +66,26 @@ def test_beside_others_a_worker_is_slow_after_a_time_however_much_it_gets_done(m
     monkeypatch.setattr(watched, "_take", lambda _clock: True)
     assert watched.ends_fast(modest) is is_fast
     assert looks == (ends_at if is_fast else _LAST)
+
+
+def test_dots_that_no_longer_count_wake_nobody():
+    control, control_end = os.pipe()
+    progress, progress_end = os.pipe()
+    wall_ns = 200 * MS
+    watched = clocks.Clocks(wall_ns, time.monotonic_ns(), [clocks.Clock(os.getpid(), progress, 10**15)])
+    os.write(progress_end, b".!")
+    assert watched.wait(control) is False  # at once: this dot counts
+    watched.clock(progress).is_asked = True
+    began = time.monotonic_ns()
+    os.write(progress_end, b"." * 9_000)
+    assert watched.wait(control) is False
+    assert time.monotonic_ns() - began >= wall_ns // 2
+    assert not watched.hung_up
+    os.close(progress_end)
+    watched.wait(control)
+    assert watched.hung_up == {progress}
+    for end in (control, control_end, progress):
+        os.close(end)
 
 
 def _fleet(zygotes: list[SimpleNamespace]) -> Fleet:

@@ -3,7 +3,7 @@
 Watching has two phases. Most workers end within FAST_MS of CPU time, or get a check done in it; meanwhile the zygote
 sleeps on the hang-up of the progress pipe alone, so that dots do not wake it. After that it tells the daemon (SLOW:
 drain the report pipe, give the CPU slot to others), lowers the worker's priority, and wakes for each dot to start the
-clocks of the next check.
+clocks of the next check, until `LAST_CHECK`.
 
 A worker with one thread cannot use CPU time faster than wall time passes, so sleeping for the rest of the CPU budget
 and looking again is exact. One that may start threads can use it faster by the number of CPUs it may run on: it is
@@ -68,6 +68,13 @@ class Clock:
         # type: () -> int
         """CPU time since the worker was forked."""
         return time.clock_gettime_ns(self._clock)
+
+    @property
+    def events(self):
+        # type: () -> int
+        """What to be woken for by its progress pipe, beside its hang-up. Dots that may be a candidate's own are left in
+        the pipe: each would cost this process more CPU time, at a higher priority, than it costs who wrote it."""
+        return select.POLLIN if self._may_restart else 0
 
     def take(self, dots):
         # type: (bytes) -> bool
@@ -196,8 +203,8 @@ class Clocks:
         """Sleep until something happens or a clock may have run out; True if the daemon has something to say."""
         poll = select.poll()
         poll.register(control, select.POLLIN)
-        for progress in self._clocks:
-            poll.register(progress, select.POLLIN)
+        for progress, clock in self._clocks.items():
+            poll.register(progress, clock.events)
         left = min([clock.left() // clock.cpus for clock in self._clocks.values()] + [self._wall_left()])
         half = self._wall_left() - self._wall_ns // 2
         if half > 0 and self.unasked(False):
