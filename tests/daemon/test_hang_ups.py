@@ -48,7 +48,7 @@ DEEDS = {
     "ends as a harness that failed": ("os._exit(63)", CRASHED, LONG),
     "ends as one that used up its steps": ("os._exit(61)", {Outcome.CRASHED, Outcome.VIOLATION}, LONG),
     "floods its report": ("while True: os.write(3, b'x' * 65536)", {Outcome.OUTPUT_LIMIT}, LONG),
-    "floods its line": ("while True: os.write(4, b'.' * 4096)", LATE, LONG),
+    "floods its line": ("while True: os.write(4, b'.' * 4096)", LATE, SHORT),  # nobody reads it: it waits for room
     "garbles its report": ("os.write(3, b'x' * 999); os._exit(0)", {Outcome.VIOLATION, Outcome.CRASHED}, LONG),
 }
 _BODY = "import os, time\ndef f(x):\n    {}\n"
