@@ -39,8 +39,8 @@ int encode_plainly(struct bytes *bytes, PyObject *value, Py_ssize_t budget, int 
 
 /* Is code of a task being evaluated? */
 int cell_is_running(void);
-/* For the seal: code of a task begins; the step counter is being switched. */
-void cell_seal_run(void);
+/* For the seal: this code of a task begins; the step counter is being switched. */
+void cell_seal_run(PyObject *code);
 void cell_seal_switching(int on);
 /* Write all of it, as something that the harness says. 0, or -1 with an exception set. */
 int cell_tell(int fd, const char *data, size_t size);

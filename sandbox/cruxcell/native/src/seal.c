@@ -10,6 +10,7 @@
 #include "native.h"
 
 #include <errno.h>
+#include <opcode.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static char *tokens; /* those not said yet, or NULL: nothing is sealed here */
 static size_t tokens_left;
 static uint64_t said; /* bytes that the harness wrote to the report */
 static int is_armed;
-static int has_run;   /* code of a task, since the last seal */
+static int has_run;   /* code of a task that is more than a display, since the last seal */
 static int is_switching; /* the step counter is switched on or off: what that makes known is our own doing */
 static int answers;
 static uint32_t answered;
@@ -130,10 +131,82 @@ cell_seal_switching(int on)
     is_switching = on;
 }
 
-void
-cell_seal_run(void)
+/* Operations that put constants into a new tuple, list, set or dict. */
+static int
+makes_display(unsigned char operation)
 {
-    has_run = 1;
+    switch (operation) {
+    case LOAD_CONST:
+    case BUILD_TUPLE:
+    case BUILD_LIST:
+    case BUILD_SET:
+    case BUILD_MAP:
+    case LIST_APPEND:
+    case SET_ADD:
+    case MAP_ADD:
+#ifdef BUILD_CONST_KEY_MAP
+    case BUILD_CONST_KEY_MAP:
+#endif
+#ifdef LIST_EXTEND
+    case LIST_EXTEND:
+    case SET_UPDATE:
+    case DICT_UPDATE:
+#endif
+#ifdef RESUME
+    case RESUME:
+#endif
+#ifdef RETURN_CONST
+    case RETURN_CONST:
+#endif
+    case EXTENDED_ARG:
+    case RETURN_VALUE:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static PyObject *
+operations_of(PyObject *code)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    return PyCode_GetCode((PyCodeObject *)code);
+#else
+    PyObject *operations = ((PyCodeObject *)code)->co_code;
+
+    Py_INCREF(operations);
+    return operations;
+#endif
+}
+
+/* Is this nothing but a display of constants? No name, call, attribute or operator: it runs the interpreter's own code
+ * alone, on objects of its own types that it has just made, so there is nothing that it could leave changed. */
+static int
+is_display(PyObject *code)
+{
+    PyObject *constants = ((PyCodeObject *)code)->co_consts, *operations;
+    Py_ssize_t i;
+    int is;
+
+    for (i = 0; i < PyTuple_GET_SIZE(constants); i++) {
+        if (PyCode_Check(PyTuple_GET_ITEM(constants, i))) {
+            return 0;
+        }
+    }
+    operations = operations_of(code);
+    is = operations != NULL;
+    PyErr_Clear();
+    for (i = 0; is && i < PyBytes_GET_SIZE(operations); i += 2) {
+        is = makes_display((unsigned char)PyBytes_AS_STRING(operations)[i]);
+    }
+    Py_XDECREF(operations);
+    return is;
+}
+
+void
+cell_seal_run(PyObject *code)
+{
+    has_run = has_run || !is_display(code);
 }
 
 /* What an import does by itself: that one has happened is seen in the table of modules. And reading standard input,

@@ -319,7 +319,7 @@ cell_run(PyObject *Py_UNUSED(module), PyObject *args)
     counting_thread = PyThread_get_thread_ident();
 #endif
     cell_seal_switching(0);
-    cell_seal_run();
+    cell_seal_run(code);
     running = 1;
     value = PyEval_EvalCode(code, globals, globals);
     running = 0;
@@ -357,7 +357,7 @@ cell_evaluate(PyObject *Py_UNUSED(module), PyObject *args)
     if (give_builtins(globals) < 0) {
         return NULL;
     }
-    cell_seal_run();
+    cell_seal_run(code);
     running = 1;
     value = PyEval_EvalCode(code, globals, globals);
     running = before;

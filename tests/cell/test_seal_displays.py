@@ -1,0 +1,49 @@
+"""After which code of a task the seal compares: after all but displays of constants, which can leave nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from interpreters import Twin, twins
+
+# What changes a list that is watched is the harness here. Does the seal behind each text notice?
+PROGRAM = """
+import json, os, sys
+from cruxcell.protocol import frames
+
+kept = [1]
+k.watch([(1, kept)])
+
+def is_compared(text):
+    child = os.fork()
+    if child == 0:
+        reading, writing = os.pipe()
+        os.write(writing, frames.frame([b"", b"", bytes(2 * 8)]))
+        k.read_payload(reading, 1000)
+        k.arm()
+        k.seal(writing, -1)
+        k.evaluate(compile(text, "<check>", "eval"), {"x": [1]})
+        k.report_value(writing, 0, 0, 0, 0, 1, 1000, 100, b"", b"")
+        kept.append(2)
+        k.seal(writing, 0)
+        os._exit(0)
+    return {0: False, 65: True}[os.WEXITSTATUS(os.waitpid(child, 0)[1])]
+
+print(json.dumps([text for text in json.loads(sys.argv[1]) if is_compared(text)]))
+"""
+DISPLAYS = [
+    "1", "'a'", "None", "()", "[]", "[1, 2, 3, 4]", "[[1], [2, []]]", "{}", "{1: 2}", "{'a': [1], 'b': {2}}",
+    "{1, 2, 3}", "({},)", "(1, [2])", "-1", "1 + 2", str(list(range(300))), str([[number] for number in range(40)]),
+    str({number: [number] for number in range(40)}), str({number: number for number in range(300)}),
+    str({(number,) for number in range(40)}),
+]  # fmt: skip
+OTHERS = [
+    "x", "x.copy", "abs(1)", "[x]", "[1][0]", "[] + []", "-[1][0]", "not []", "[] == []", "[] or {}", "'%s' % [1]",
+    "f'{[1]}'", "lambda: 1", "[1 for _ in [2]]", "[*[1], *x]", "1 in [[]]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("twin", [twin for twin in twins() if twin.name == "native"], ids=str)
+def test_the_seal_compares_after_all_that_is_more_than_a_display_of_constants(twin: Twin) -> None:
+    assert twin.ask(PROGRAM, json.dumps(DISPLAYS + OTHERS)) == OTHERS
