@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import json
 import sys
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from cruxcell.jobs.suite_base import Suite
+from interpreters import Twin, pairs
 
 ELSEWHERE = SimpleNamespace(exit=sys.exit)
 META = """
@@ -49,6 +51,13 @@ LEFT: list[tuple[str, bool, dict[str, Any], bool]] = [
     ),
     ("class Main:\n    sys = elsewhere\n    sys.exit(0)", False, {"elsewhere": ELSEWHERE}, False),
     ("[\nsys.exit(0)\nfor sys in [elsewhere]]", False, {"elsewhere": ELSEWHERE}, False),
+    (
+        "def main():\n    import sys\n    [\n    sys.exit(0)\n    for sys in [elsewhere]]\nmain()",
+        False,
+        {"elsewhere": ELSEWHERE},
+        False,
+    ),
+    ("def main():\n    import sys\n    [\n    sys.exit(0)\n    for _ in [1]]\nmain()", False, {}, True),
     ("class Main(metaclass=Meta):\n    sys.exit(0)", False, {"elsewhere": ELSEWHERE, "Meta": META}, False),
     ("class Main:\n    SystemExit = SystemExit\n    raise SystemExit(0)", False, {}, False),
     (FUNCTION % ("SystemExit", "raise SystemExit(0)", "SystemExit"), False, {}, False),
@@ -78,6 +87,33 @@ def main(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("script", "has_run", "bound", "is_well"), LEFT)
 def test_a_script_has_left_by_a_line_of_its_own(script, has_run, bound, is_well):
     assert has_left(script, has_run=has_run, bound=bound) is is_well
+
+
+# From 3.12 on a comprehension is part of the code around it, and its variables are put back before anybody looks.
+EVERYWHERE = """
+import json, sys
+from types import SimpleNamespace
+from cruxcell.jobs.suite_base import Suite
+
+def has_left(script):
+    suite, code = Suite(script), compile(script, "<check>", "exec")
+    suite.is_compiled(code)
+    suite.namespace["elsewhere"] = SimpleNamespace(exit=sys.exit)
+    try:
+        exec(code, suite.namespace)
+    except SystemExit as error:
+        return suite.has_left(error)
+
+print(json.dumps([has_left(script) for script in json.loads(sys.argv[1])]))
+"""
+
+
+@pytest.mark.parametrize("twin", [native for native, _ in pairs()], ids=str)
+def test_the_variable_of_a_comprehension_is_not_the_module(twin: Twin):
+    every = {script: is_well for script, has_run, bound, is_well in LEFT if not has_run and set(bound) <= {"elsewhere"}}
+    many = "".join(f"    name{number} = {number}\n" for number in range(300))  # its number takes two operations
+    every[f"def main():\n{many}    import sys\n    [\n    sys.exit(0)\n    for sys in [elsewhere]]\nmain()"] = False
+    assert twin.ask(EVERYWHERE, json.dumps([*every])) == [*every.values()]
 
 
 def test_whom_the_program_makes_leave_has_not_left(monkeypatch: pytest.MonkeyPatch):

@@ -1,6 +1,7 @@
 """What every suite has: a module for its script, and results."""
 
 import sys
+from opcode import EXTENDED_ARG, opmap
 
 from cruxcell.namespace import module_namespace
 from cruxcell.protocol import messages, records
@@ -104,11 +105,27 @@ def _means_them(code, found):
     """Are `sys` and `SystemExit` what they are outside of this code, or imported in it? `found`: its variables."""
     own = {"sys", "SystemExit"}.intersection(code.co_varnames + code.co_cellvars + code.co_freevars)
     if code.co_flags & _IS_FUNCTION:
-        return not own or (own == {"sys"} and found.get("sys") is sys)
+        return not own or (own == {"sys"} and found.get("sys") is sys and "sys" not in _bound_for_a_while(code))
     # Of a module or class, whose namespace a metaclass may have made.
     return not own and type(found) is dict and found.get("sys", sys) is sys and "SystemExit" not in found
 
 
+def _bound_for_a_while(code):
+    # type: (Any) -> set[str]
+    """The variables of comprehensions that are part of this code, as from Python 3.12 on: when one has raised, its
+    variables are again what they were before it."""
+    cells = [name for name in code.co_cellvars if name not in code.co_varnames]
+    names = [*code.co_varnames, *cells, *code.co_freevars]
+    found, more = set(), 0
+    for operation, argument in zip(code.co_code[0::2], code.co_code[1::2]):
+        number = more << 8 | argument
+        more = number if operation == EXTENDED_ARG else 0
+        if operation == _PUT_ASIDE:
+            found.add(names[number])
+    return found
+
+
+_PUT_ASIDE = opmap.get("LOAD_FAST_AND_CLEAR", -1)
 _IS_FUNCTION = 1  # CO_OPTIMIZED
 _EXIT = sys.exit
 _LEAVES = frozenset(
@@ -120,7 +137,9 @@ _LEAVES_WITH = ("sys.exit(", "raise SystemExit(")
 def is_well(error):
     # type: (Any) -> bool
     """Is this `sys.exit` with status 0, and no class of anybody's own?"""
-    return type(error) is SystemExit and (error.code is None or (type(error.code) in (int, bool) and not error.code))
+    return type(error) is SystemExit and (
+        error.code is None or error.code is False or (type(error.code) is int and not error.code)
+    )
 
 
 class NoGuard:
