@@ -6,6 +6,7 @@ import types
 from typing import Any
 
 import pytest
+from cruxcell.analysis import operands
 from cruxcell.jobs import bundles, calls, series
 from cruxcell.jobs.context import RULE
 from cruxcell.protocol import frames, messages
@@ -21,6 +22,7 @@ from cruxcell.protocol.payloads import (
     TRUTH,
 )
 from cruxcell.values import transfer
+from cruxcell.values.canonical import NotPlain
 
 HERMETIC, ODD = "def f(x):\n    return x\n", "import time\ndef f(x):\n    return x\n"
 FORMATS = "def f(t):\n    return t.format(1)\n"
@@ -457,3 +459,29 @@ def test_only_what_shares_a_worker_has_a_namespace_that_is_no_module(monkeypatch
 def test_of_a_value_its_truth_is_looked_at_where_that_is_asserted():
     assert series._seen(2, TRUTH) is True
     assert series._seen(2, AS_IT_IS) == 2
+
+
+class Says(type):
+    """Its classes say that they equal whatever they are compared with, and have no hash."""
+
+    def __eq__(cls, other: object) -> bool:
+        raise SystemExit("it was asked")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_no_metaclass_is_asked_what_its_classes_equal(monkeypatch: pytest.MonkeyPatch):
+    """Nor are addresses compared, where the seal would hear of it."""
+    for module in (series, operands):
+        monkeypatch.setattr(module, "id", None, raising=False)
+    odd: Any = Says("Odd", (), {})
+    with pytest.raises(NotPlain):
+        series._seen(odd(), TRUTH)
+    assert series._of_error(Context(), Says("Error", (ValueError,), {})()) is None  # type: ignore[arg-type, operator]
+    assert series._of_error(Context(), ValueError(odd())) is None  # type: ignore[arg-type]
+    assert series._of_error(Context(), KeyError((1, odd()))) is None  # type: ignore[arg-type]
+    assert not operands.is_literal([odd()])
+    seen: set[str] = set()
+    with pytest.raises(TypeError):
+        operands.operations(seen)["@Add"](odd(), 1)  # type: ignore[operator]
+    assert not seen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import enum
 import gc
 import http
@@ -406,3 +407,49 @@ def test_an_error_of_a_candidate(test: End):
     assert (made.errno, made.filename) == (2, "a")
     named = test.reads(error(shared("KeyError"), 7))
     assert test.reads(error(shared("KeyError"), 7)) is named
+
+
+class Says(type):
+    """Its classes say that they equal whatever they are compared with, and have no hash."""
+
+    def __eq__(cls, other: object) -> bool:
+        raise SystemExit("it was asked")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def of_bases(*bases: type) -> Any:
+    return Says("Odd", bases, {"__module__": __name__, "__call__": lambda self: 1})
+
+
+ODD = of_bases()
+ODD_ERROR = of_bases(Exception)
+
+
+def _in_builtins() -> Any:
+    cls = of_bases()
+    cls.__module__ = "builtins"
+    return cls()
+
+
+def _in_collections() -> Any:
+    cls = of_bases(dict)
+    cls.__module__ = "collections"
+    return cls({1: 2})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ODD, ODD(), [ODD(), ODD()], {1: ODD}, _in_builtins(), _in_collections(), ODD_ERROR("text"), ValueError(ODD()),
+        OSError(2, ODD()), collections.defaultdict(ODD, {1: 2}), collections.defaultdict(ODD(), {1: 2}),
+        *[of_bases(base)() for base in (int, float, str, bytes, tuple, list, dict, set, frozenset, bytearray)],
+        of_bases(collections.Counter)("ab"),
+    ],
+)  # fmt: skip
+def test_no_metaclass_is_asked_what_its_classes_equal(test: End, candidate: End, value: Any):
+    found = test.reads(candidate.sends(value))
+    back = candidate.reads(test.sends(found))
+    assert back is value or (isinstance(value, (ValueError, OSError)) and str(back) == str(value))  # which is made anew
+    candidate.sends([value])  # and what has changed of it since
+    test.sends([value])

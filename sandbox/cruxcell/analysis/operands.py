@@ -33,8 +33,6 @@ _BINARY = frozenset(
     if name.startswith(("BINARY_", "INPLACE_")) and name not in ("BINARY_SUBSCR", "BINARY_SLICE")
 )
 _IMPORT = _OPMAP["IMPORT_NAME"]
-_ATOMS = frozenset([int, str, bool, bytes, type(None)])
-_NUMBERS, _SEQUENCES = (int, float), (list, str)
 _INF = float("inf")
 
 # Operator of the tree -> the name of its function in `_operator`.
@@ -172,9 +170,9 @@ def is_literal(value):
     while pending:
         item = pending.pop()
         kind = type(item)
-        if kind in _ATOMS:
+        if kind is int or kind is str or kind is bool or kind is bytes or item is None:
             continue
-        if kind in (list, tuple) or (kind is set and item):
+        if kind is list or kind is tuple or (kind is set and item):
             pending.extend(item)
         elif kind is dict:
             pending.extend(item)
@@ -218,7 +216,7 @@ def _watched(operate, operator, seen):
     def operation(left, right):
         # type: (Any, Any) -> Any
         first, second = type(left), type(right)
-        if first in _NUMBERS and second in _NUMBERS:
+        if (first is int or first is float) and (second is int or second is float):
             if abs(left) > 3 and abs(right) > 3:
                 seen.add(messages.OPS_BIG)
             if is_power and abs(left) > 1:
@@ -227,7 +225,7 @@ def _watched(operate, operator, seen):
                 seen.add(messages.TRUE_DIVIDE)
             if first is float or second is float:
                 seen.add(messages.FLOAT_OPS)
-        elif first in _SEQUENCES and second in _SEQUENCES and len(left) > 3 and len(right) > 3:
+        elif (first is list or first is str) and (second is list or second is str) and len(left) > 3 and len(right) > 3:
             seen.add(messages.OPS_LONG)
         return operate(left, right)
 

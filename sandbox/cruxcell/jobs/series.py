@@ -32,12 +32,14 @@ if TYPE_CHECKING:
     Call = tuple[bytes, list[Any], dict[str, Any]]  # view, arguments, keywords
 
 _Function = type(lambda: None)
-_SCALARS = frozenset([type(None), bool, int, float, complex, str, bytes])
-_TRUE_OR_FALSE = _SCALARS | {list, tuple, dict, set, frozenset}
+# Classes are compared by `is`: a metaclass of a program's may say what its class equals, or that it has no hash. Not by
+# `id`, which the audit hook of the seal hears.
+_SCALARS = (type(None), bool, int, float, complex, str, bytes)
+_TRUE_OR_FALSE = (*_SCALARS, list, tuple, dict, set, frozenset)
 # Errors whose text is the same wherever it is made; what a program means by any other, its script finds out.
-_ERRORS = frozenset(
-    [ArithmeticError, AttributeError, Exception, IndexError, KeyError, LookupError, NameError, NotImplementedError,
-     OverflowError, TypeError, UnboundLocalError, ValueError, ZeroDivisionError]
+_ERRORS = (
+    ArithmeticError, AttributeError, Exception, IndexError, KeyError, LookupError, NameError, NotImplementedError,
+    OverflowError, TypeError, UnboundLocalError, ValueError, ZeroDivisionError,
 )  # fmt: skip
 
 
@@ -126,20 +128,26 @@ def _make_calls(context, namespace, program, name, calls):
 def _of_error(context, error):
     # type: (JobContext, Exception) -> tuple[bytes, bytes] | None
     """(CAME_ERROR, its packed name and text); None for one that is not common, or whose text is not plain."""
-    if type(error) not in _ERRORS:
+    if not _is_one_of(error, _ERRORS):
         if records.is_out_of_memory(error):
             raise error
         return None
-    if not all(type(each) in _SCALARS or _is_flat(each) for each in error.args):
+    if not all(_is_one_of(each, _SCALARS) or _is_flat(each) for each in error.args):
         return None  # its text may be made by code of the task, whose steps are a script's too
     text = records.message_of(error, context.text_of)
     return CAME_ERROR, frames.pack([records.text_bytes(type_name(error), 200), records.text_bytes(text)])
 
 
+def _is_one_of(value, kinds):
+    # type: (object, tuple[type, ...]) -> bool
+    """Is it of one of these classes, and no subclass?"""
+    return any(type(value) is kind for kind in kinds)
+
+
 def _is_flat(value):
     # type: (object) -> bool
     """Is it a tuple of scalars, as what is no key of a dict may be?"""
-    return type(value) is tuple and all(type(each) in _SCALARS for each in value)
+    return type(value) is tuple and all(_is_one_of(each, _SCALARS) for each in value)
 
 
 def _of_value(context, view, value):
@@ -156,7 +164,7 @@ def _seen(value, view):
     # type: (object, bytes) -> object
     """What is looked at: the value, whether it is true, or which of True, False and None it is."""
     if view == TRUTH:
-        if type(value) not in _TRUE_OR_FALSE:
+        if not _is_one_of(value, _TRUE_OR_FALSE):
             raise NotPlain("its truth")
         return bool(value)
     return [value is True, value is False, value is None] if view == SINGLE else value

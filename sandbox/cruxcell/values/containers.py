@@ -218,18 +218,19 @@ def _same(items, others):
 def base_of(kind):
     # type: (type) -> Any
     """What a container is at bottom: one of _BASES, "deque", "array" or "ndarray"; None if it cannot change."""
-    base = _BASES.get(kind)
+    base = _BASES.get(id(kind))
     if base is None:
         for cls in kind.__mro__:
-            if cls in _BASES:
-                base = _BASES[cls]
+            if id(cls) in _BASES:
+                base = _BASES[id(cls)]
                 break
         else:
             base = stdlib.base_name(kind)
     return base or None
 
 
-_BASES = {list: list, dict: dict, set: set, bytearray: bytearray, tuple: "", frozenset: ""}  # type: dict[type, Any]
+# By the addresses of classes: a metaclass may say that a class equals another, or has no hash.
+_BASES = {id(list): list, id(dict): dict, id(set): set, id(bytearray): bytearray, id(tuple): "", id(frozenset): ""}  # type: dict[int, Any]
 
 
 def dict_tags():
@@ -243,8 +244,5 @@ def dict_base(kind):
     """The class whose methods read and fill a dict: an OrderedDict keeps an order of its own."""
     if kind is dict:  # as nearly all: a zygote that needs no `collections` does not import it for them
         return dict
-    tags = dict_tags()
-    for cls in kind.__mro__:
-        if cls in tags:
-            return cls
-    return dict
+    tags = set(map(id, dict_tags()))
+    return next((cls for cls in kind.__mro__ if id(cls) in tags), dict)

@@ -75,9 +75,8 @@ def _of_builtins(kind, value):
         return b"s", (value.start, value.stop, value.step)
     if kind is memoryview:
         return _of_memory(value)
-    if kind in VIEWS:
-        return VIEWS[kind], list(value)
-    return None
+    letter = next((letter for cls, letter in VIEWS.items() if kind is cls), None)
+    return None if letter is None else (letter, list(value))
 
 
 def _of_memory(value):
@@ -98,7 +97,7 @@ def _zone(value):
 def _is_small(text, flags):
     # type: (Any, int) -> bool
     """Does a regular expression take little to compile, and is nothing printed about it?"""
-    return type(text) in (str, bytes) and len(text) <= _LONGEST_PATTERN and not flags & _DEBUG
+    return (type(text) is str or type(text) is bytes) and len(text) <= _LONGEST_PATTERN and not flags & _DEBUG
 
 
 def _is_named(zone):

@@ -47,7 +47,7 @@ class Writer:
     def value(self, value, depth):
         # type: (Any, int) -> None
         kind = type(value)
-        atom = _ATOMS.get(kind)
+        atom = _ATOMS.get(id(kind))
         data = None if atom is None else atom(value)
         if data is not None:
             self.parts.append(data)
@@ -66,9 +66,9 @@ class Writer:
             number = self._containers.begin(value, items if self._objects is not None else None)
             self.parts.append(_new_list(b"l", number, len(items)))
             self.items(items, depth)
-        elif kind in _SEQUENCES:
+        elif id(kind) in _SEQUENCES:
             self.sequence(value, depth)
-        elif kind is dict or (kind.__module__ == "collections" and kind in dict_tags()):
+        elif kind is dict or (kind.__module__ == "collections" and any(kind is each for each in dict_tags())):
             self.mapping(value, depth)
         elif not stdlib.write(self, value, depth):
             self._other(value, type_name(value), depth)
@@ -99,9 +99,9 @@ class Writer:
         # type: (Any, int) -> None
         """A list, tuple, set, frozenset or bytearray, or an instance of a subclass of one."""
         kind = type(value)
-        if kind not in _SEQUENCES:
-            kind = next(cls for cls in kind.__mro__ if cls in _SEQUENCES)
-        tag = _SEQUENCES[kind]
+        if id(kind) not in _SEQUENCES:
+            kind = next(cls for cls in kind.__mro__ if id(cls) in _SEQUENCES)
+        tag = _SEQUENCES[id(kind)]
         if kind in (tuple, frozenset):  # what cannot change is whole before it has a number
             self.parts.append(_sized(tag, kind.__len__(value)))
             if kind.__len__(value):  # of the empty one there is but one
@@ -120,8 +120,9 @@ class Writer:
         self.parts.append(_sized(tag, self.number(value)))
         if tag == b"D":
             factory = value.default_factory
-            if factory is None or factory in FACTORIES:
-                self.parts.append(b"-" if factory is None else FACTORIES[factory])
+            known = b"-" if factory is None else _letter_of(factory)
+            if known:
+                self.parts.append(known)
             elif self._objects is None:
                 raise NotPlain("a defaultdict with a factory of its own")
             else:
@@ -154,14 +155,14 @@ class Writer:
     def items(self, items, depth):
         # type: (list[Any] | tuple[Any, ...], int) -> None
         parts = self.parts
-        kinds = set(map(type, items))
+        kinds = set(map(id, map(type, items)))
         if len(kinds) == 1:  # most lists are of one kind
             begun = len(parts)
             try:
-                if int in kinds:
+                if _INT in kinds:
                     parts.extend(map(_small, [b"j"] * len(items), items))
                     return
-                if float in kinds and not _may_hold_nan(items):
+                if _FLOAT in kinds and not _may_hold_nan(items):
                     parts.extend(map(_tagged_double, [b"f"] * len(items), items))
                     return
             except struct.error:  # ints that are not small
@@ -172,7 +173,7 @@ class Writer:
         # type: (list[Any] | tuple[Any, ...], int) -> None
         append, atoms, depth = self.parts.append, _ATOMS.get, depth + 1
         for item in items:
-            atom = atoms(type(item))
+            atom = atoms(id(type(item)))
             data = None if atom is None else atom(item)
             if data is not None:
                 append(data)
@@ -211,13 +212,25 @@ def _write_text(value):
     return _sized(b"s", len(data)) + data
 
 
+def _letter_of(factory):
+    # type: (object) -> bytes
+    """The letter of a builtin type; none of anything else."""
+    return next((letter for each, letter in FACTORIES.items() if factory is each), b"")
+
+
+def _by_address(table):
+    # type: (dict[Any, Any]) -> dict[int, Any]
+    return {id(cls): value for cls, value in table.items()}
+
+
 def _written(tag, data):
     # type: (bytes, bytes) -> bytes
     return _sized(tag, len(data)) + data
 
 
-# None of a value that is not written as an atom.
-_ATOMS = {
+# Classes are told by their addresses here: one of a program's may have a metaclass that says what it equals, or that it
+# has no hash. What is written as an atom, by its class; None of a value that is not.
+_ATOMS = _by_address({
     type(None): lambda _value: b"N",
     type(Ellipsis): lambda _value: b"E",
     type(NotImplemented): lambda _value: b"n",
@@ -228,6 +241,7 @@ _ATOMS = {
     str: _write_text,
     bytes: lambda value: _written(b"b", value) if len(value) < _LONG else None,
     range: lambda value: _written(b"r", b",".join(b"%d" % n for n in (value.start, value.stop, value.step))),
-}  # type: dict[type, Any]
-_SEQUENCES = {list: b"l", tuple: b"t", set: b"S", frozenset: b"Z", bytearray: b"B"}  # type: dict[Any, bytes]
+})  # fmt: skip
+_SEQUENCES = _by_address({list: b"l", tuple: b"t", set: b"S", frozenset: b"Z", bytearray: b"B"})
+_INT, _FLOAT = id(int), id(float)
 FACTORIES = {int: b"i", list: b"l", dict: b"d", set: b"s", str: b"S", float: b"f", bool: b"b", tuple: b"t"}

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 PLAIN = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset, bytearray)
 MUTABLE = (list, dict, set, bytearray)
+# Classes are told by their addresses: a metaclass of a program's may say what its class equals, or that it has no hash.
+PLAIN_ONES = frozenset(map(id, PLAIN))
 # Functions and classes that both sides have: only these are found by the name that the candidate gives.
 _SHARED = frozenset(
     [
@@ -131,17 +133,17 @@ def made_of(error):
     found = error.__reduce__() if is_stdlib(cls) else None
     if type(found) is not tuple or found[0] is not cls or found[1] is error.args:
         return None
-    return found[1] if all(type(each) in _MADE_OF for each in found[1]) else None
+    return found[1] if all(id(type(each)) in SIMPLEST for each in found[1]) else None
 
 
-_MADE_OF = (str, bytes, int, type(None))
+SIMPLEST = frozenset(map(id, (str, bytes, int, type(None))))
 
 
 def more_of(error, has_fields=True):
     # type: (BaseException, bool) -> tuple[str | None, list[str], tuple[Any, ...]] | None
     """(how it is shown, where its class says that; its notes; its attributes, if `has_fields`, where the other side has
     its class and does not ask for them) of an error that has any of these."""
-    has_own = type(error).__repr__ not in _REPRS
+    has_own = all(type(error).__repr__ is not each for each in _REPRS)
     found = records.dict_of(error)
     notes = found.get("__notes__")
     notes = [each for each in notes if type(each) is str] if type(notes) is list else []
@@ -152,7 +154,8 @@ def more_of(error, has_fields=True):
 
 
 _MOST_FIELDS = 64
-_SIMPLE = (str, bytes, int, float, bool, complex, type(None))
+_SIMPLE = frozenset(map(id, (str, bytes, int, float, bool, complex, type(None))))
+_HOLDING = frozenset(map(id, (list, tuple, set, frozenset)))
 
 
 def _is_field(item):
@@ -165,8 +168,8 @@ def _is_simple(value, depth):
     # type: (Any, int) -> bool
     if type(value) is dict:
         value = [*value.keys(), *value.values()]
-    elif type(value) not in (list, tuple, set, frozenset):
-        return type(value) in _SIMPLE
+    elif id(type(value)) not in _HOLDING:
+        return id(type(value)) in _SIMPLE
     return depth > 0 and all(_is_simple(each, depth - 1) for each in value)
 
 
@@ -231,7 +234,7 @@ def plain_base(cls):
     # type: (Any) -> Any
     """The plain type that a class is a value of: it keeps that type's equality. None for others."""
     for each in type.__dict__["__mro__"].__get__(cls):
-        if each in PLAIN:
+        if id(each) in PLAIN_ONES:
             return each
         if "__eq__" in each.__dict__:
             return None
@@ -369,7 +372,7 @@ def _is_an_error(cls):
     ranks = (BaseException, Exception, StopIteration, StopAsyncIteration, object)
     if not isinstance(cls, type) or not issubclass(cls, Exception) or cls.__name__.startswith("_"):
         return False
-    own = [each for each in cls.__mro__ if each not in ranks]
+    own = [each for each in cls.__mro__ if all(each is not rank for rank in ranks)]
     if any(each.__module__ == "builtins" for each in own):
         return True
     return all(each.__module__.partition(".")[0].lstrip("_") in _ERRORS_OF for each in own) and bool(own)

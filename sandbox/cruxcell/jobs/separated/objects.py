@@ -15,6 +15,8 @@ from cruxcell.jobs.separated.classes import (
     MUTABLE,
     OVERRIDES,
     PLAIN,
+    PLAIN_ONES,
+    SIMPLEST,
     abstract_bases,
     add_more,
     found_at,
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
 MAX_OBJECTS = 1 << 17
 MAX_CLASSES = 1 << 12
 _MOST_CAUSES = 20  # of an exception that is raised from others; they may go round in a circle
-_ATOMS = (str, bytes, int, type(None))
 
 
 class Objects:
@@ -71,7 +72,7 @@ class Objects:
             self._write_number(writer, b".", remote.number_of(value))
         elif issubclass(kind, type):
             self._write_class(writer, value, depth)
-        elif kind in (BUILTIN_TYPE, METHOD_TYPE) and self._write_shared(writer, value):
+        elif (kind is BUILTIN_TYPE or kind is METHOD_TYPE) and self._write_shared(writer, value):
             return
         elif kind is MODULE_TYPE and self.is_test:
             writer.parts.append(b"M")
@@ -153,7 +154,7 @@ class Objects:
 
     def _write_object(self, writer, value, kind, depth):
         # type: (Any, Any, type, int) -> None
-        base = plain_base(kind) if kind not in PLAIN else None
+        base = plain_base(kind) if id(kind) not in PLAIN_ONES else None
         if base is None:
             self._write_number(writer, b"o", self.export(value))
             self._write_class(writer, kind, depth, "object")
@@ -245,7 +246,7 @@ class Objects:
 
     def _base(self, cls):
         # type: (Any) -> Any
-        if cls not in PLAIN and not issubclass(cls, (BaseException, remote.RemoteBase)):
+        if id(cls) not in PLAIN_ONES and not issubclass(cls, (BaseException, remote.RemoteBase)):
             raise Garbled("a base that cannot be")
         return cls
 
@@ -325,7 +326,9 @@ class Objects:
         found = self._present(number) if number else None
         if isinstance(found, BaseException):
             return found
-        if made_of is not None and (type(made_of) is not tuple or any(type(each) not in _ATOMS for each in made_of)):
+        if made_of is not None and (
+            type(made_of) is not tuple or any(id(type(each)) not in SIMPLEST for each in made_of)
+        ):
             raise Garbled("an exception that cannot be")
         error = make_exception(cls, arguments, text, made_of, more)
         add_more(error, more)

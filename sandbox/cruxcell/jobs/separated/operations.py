@@ -148,7 +148,7 @@ def may_get(target, name):
         return is_named or name in ("__name__", "__qualname__", "__doc__")
     if (name.startswith(_PARTS_OF_A_RUN) or name in _FORMATTING) and not _is_of_the_script(target, name):
         return False
-    if kind in (_MODULE, _CODE) or (kind.__module__ == "builtins" and kind.__name__ in ("frame", "traceback")):
+    if kind is _MODULE or kind is _CODE or (kind.__module__ == "builtins" and kind.__name__ in ("frame", "traceback")):
         return False
     # A partial function, say, would show what it was given; an object of the script's own class shows what it has.
     return isinstance(target, type) or not callable(target) or kind.__module__ == _SCRIPT or _is_mocked(kind, name)
@@ -175,7 +175,7 @@ def shown(target):
     """What the candidate is told when it prints an object of the test: a partial function or a method would show what
     it was given, or whose it is."""
     kind = type(target)
-    is_plain = isinstance(target, type) or kind in (_FUNCTION, _BUILTIN) or not callable(target)
+    is_plain = isinstance(target, type) or kind is _FUNCTION or kind is _BUILTIN or not callable(target)
     return "" if is_plain or kind.__module__ == _SCRIPT else object.__repr__(target)
 
 
