@@ -18,6 +18,7 @@ from cruxcell.protocol.payloads import (
     RUN_EXPRESSIONS,
     SERIES,
     SHARE,
+    SINGLE,
     TOGETHER,
     TRUTH,
 )
@@ -174,6 +175,7 @@ JOBS = {
     "a format that reaches for something": (SHARE, FORMATS, ("f('{}')", "f('{0.real}')"), "0dd", "! 0='1' ."),
     "bundled, a format that reaches for something": (SHARE | BUNDLED, FORMATS, ("f('{0.real}')",), "0d", "s"),
     "formats beside an expression": (SHARE, FORMATS, ("f('{}')", "f('{' + f('}'))"), "0da", "! 0='1' ."),
+    "formats beside what is no call": (SHARE, FORMATS, ("f('{}')", "f("), "1di", "s 0='1' . s0"),
     "formats, and nobody asked": (0, FORMATS, ("f('{}')", "f('{}')"), "0dd", "! 0='1' ."),
     "no program": (SHARE, "", ("len('ab')", "3"), "1dc", "s 1=3 . s1 0=2 . s0"),
     "an invalid call": (SHARE, HERMETIC, ("f(", "f(2)"), "1id", "s 1=2 . s1"),
@@ -459,6 +461,7 @@ def test_only_what_shares_a_worker_has_a_namespace_that_is_no_module(monkeypatch
 def test_of_a_value_its_truth_is_looked_at_where_that_is_asserted():
     assert series._seen(2, TRUTH) is True
     assert series._seen(2, AS_IT_IS) == 2
+    assert series._seen(False, SINGLE) == [False, True, False]
 
 
 class Says(type):

@@ -13,6 +13,11 @@ def caught(source: str, name: str = "<program>") -> BaseException:
     raise AssertionError("it raised nothing")
 
 
+def test_a_plan_says_whether_its_checks_share():
+    said = [frames.unpack(records.plan(shares, "di", ["no"])[4:]) for shares in (True, False)]
+    assert said == [[messages.PLAN, b"1", b"di", b"no"], [messages.PLAN, b"0", b"di", b"no"]]
+
+
 def test_findings_are_places():
     names = messages.FINDING_NAMES
     record = records.findings(7, [{names[1], names[0]}, set(), {names[-1]}])

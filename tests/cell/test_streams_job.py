@@ -32,7 +32,7 @@ class StreamsContext(Context):
             super().note(record)
 
     def send_raised(self, error: BaseException, _steps: int = 0, printed: Any = ()) -> None:  # type: ignore[override]
-        self.done.append(f"{self.index}:{type(error).__name__}:{printed[0].decode()}")
+        self.done.append(f"{self.index}:{type(error).__name__}:{printed[0].decode()}{printed[1].decode()}")
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +85,7 @@ def test_where_nothing_is_sealed_nothing_is_shared():
         ("raise SystemExit", "s 0=| . s0 1=| . s1"),
         ("raise SystemExit(0)", "s 0=| . s0 1=| . s1"),
         ("raise SystemExit(3)", "s 0:SystemExit: . s0 1:SystemExit: . s1"),
-        ("raise SystemExit('no')", "s 0:SystemExit: . s0 1:SystemExit: . s1"),
+        ("raise SystemExit('no')", "s 0:SystemExit:no/ . s0 1:SystemExit:no/ . s1"),
         ("raise KeyboardInterrupt", "s 0:KeyboardInterrupt: . s0 1:KeyboardInterrupt: . s1"),
         ("import sys\nprint(1, file=sys.stderr)", "s 0=|1/ . s0 1=|1/ . s1"),
         ("import sys\nsys.stdout.close()", "s"),

@@ -29,6 +29,7 @@ _AUDIT = "daemon/test_audit.py -k 'not verdicts and not never_differ'"
 _BUNDLES = "daemon/test_bundles.py -m 'not kernel'"
 _SERIES = "daemon/test_series.py -m 'not kernel'"
 _SEALS = "daemon/test_seals.py -k 'not each_kind and not with_the_rule'"
+_RULE = "cell/test_hermetic.py -k 'not interpreter and not helper'"
 _PLAIN = ["cell/test_plain.py", "cell/test_containers.py", "cell/test_arrays.py"]
 _RULES, _OBJECTS = "cell/test_separated_rules.py", "cell/test_separated_objects.py"
 _PROXIES = "cell/test_separated_proxies.py"
@@ -89,16 +90,17 @@ TESTS = {
     "cruxboxd/rpc/outline.py": ["daemon/test_outline.py", "fuzz/test_fuzz_requests.py"],
     "cruxcell/template.py": ["daemon/test_template.py -k 'not outlives and not go_on'", "cell/test_confine.py"],
     "cruxcell/own_names.py": ["cell/test_own_names.py", "daemon/test_behaviour.py"],
-    "cruxcell/analysis/annotations.py": ["cell/test_hermetic.py", "cell/test_hermetic_streams.py"],
+    "cruxcell/analysis/annotations.py": [_RULE, "cell/test_hermetic_streams.py"],
     "cruxcell/analysis/compiled.py": ["cell/test_compiled.py"],
     "cruxcell/analysis/series.py": ["cell/test_series_split.py", "daemon/test_series.py"],
-    "cruxcell/analysis/formats.py": ["cell/test_hermetic.py -k 'not interpreter and not helper'"],
+    "cruxcell/analysis/formats.py": [_RULE],
     "cruxcell/analysis/hermetic.py": [
-        "cell/test_hermetic.py", "cell/test_unknown.py", "cell/test_hermetic_streams.py", "cell/test_rules_of_code.py",
+        _RULE, "cell/test_unknown.py", "cell/test_hermetic_streams.py", "cell/test_rules_of_code.py",
+        "cell/test_hermetic.py",
     ],
     "cruxcell/analysis/hermetic_streams.py": ["cell/test_hermetic_streams.py"],
     "cruxcell/analysis/unknown.py": ["cell/test_unknown.py"],
-    "cruxcell/analysis/operations.py": ["cell/test_hermetic.py", "cell/test_rules_of_code.py"],
+    "cruxcell/analysis/operations.py": [_RULE, "cell/test_rules_of_code.py"],
     "cruxcell/analysis/parsing.py": ["cell/test_texts.py", "cell/test_hermetic.py", "daemon/test_sharing.py"],
     "cruxcell/analysis/vacuous.py": ["cell/test_texts.py"],
     "cruxcell/jobs/bundles.py": ["cell/test_calls_job.py", "daemon/test_sharing.py"],
