@@ -193,6 +193,12 @@ def test_which_calls_follow_each_other(name: str):
     assert (found[2] >= 0) is bool(goes_on)
 
 
+def test_where_there_is_no_program_only_the_call_runs():
+    context = Context()
+    assert job(SHARE, "", "len('a')", context=context) == ("1d", "s 0=1 . s0", 1)
+    assert context.ran == 1
+
+
 def test_where_nothing_is_sealed_nothing_is_shared():
     context = Context()
     context.helper.SEALS = False

@@ -366,6 +366,13 @@ def test_what_is_thrown_into_a_generator_goes_on_unless_it_is_the_script_s(
     assert told is error if type(error) is not AssertionError or not either.is_test else told.args == ()
 
 
+def test_of_a_class_and_an_error_the_error_is_thrown(either: Other):
+    generator, error = either.thing("__next__ throw"), KeyError("a")
+    either.answers["call"] = 5
+    assert generator.throw(KeyError, error) == 5
+    assert either.asked[-1][2] == (error,)
+
+
 @pytest.mark.parametrize("thrown", [GeneratorExit, GeneratorExit()])
 def test_a_generator_that_is_closed_may_say_that_it_is(either: Other, thrown: Any):
     either.thing("__next__ throw").throw(thrown)

@@ -262,6 +262,17 @@ def test_what_a_class_offers_is_what_object_does_not_have():
     assert operations.offered(object) == []
 
 
+def test_of_arrays_only_numpy_s_own_are_asked_for_one(monkeypatch: pytest.MonkeyPatch):
+    array = type("ndarray", (), {"__array__": lambda self: self})
+    numpy: Any = types.ModuleType("numpy")
+    numpy.ndarray = array
+    monkeypatch.setitem(sys.modules, "numpy", numpy)
+    assert operations.offered(array) == ["__array__"]
+    assert operations.offered(type("Array", (), {"__array__": lambda self: self})) == []
+    monkeypatch.setitem(sys.modules, "numpy", types.SimpleNamespace(ndarray=array))  # no module
+    assert operations.offered(array) == []
+
+
 Pair = collections.namedtuple("Pair", "x y")
 
 

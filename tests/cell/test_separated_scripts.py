@@ -67,7 +67,7 @@ def test_whether_a_script_expects_names(source: str, expects: bool):
 )
 def test_which_names_a_script_uses_as_modules(source: str, used: dict[str, set[str]]):
     assert script.used_as_modules(source, ["math"]) == used
-    assert script.used_as_modules(source, []) == {}
+    assert script.used_as_modules("(", []) == {}  # nobody reads it
 
 
 def raised_by(source: str, **names: object) -> tuple[bool, BaseException]:
