@@ -88,7 +88,10 @@ TESTS = {
     "cruxboxd/rpc/codec.py": ["daemon/test_requests.py", "fuzz/test_fuzz_requests.py"],
     "cruxboxd/rpc/checks.py": ["daemon/test_checks.py", "daemon/test_requests.py"],
     "cruxboxd/rpc/outline.py": ["daemon/test_outline.py", "fuzz/test_fuzz_requests.py"],
-    "cruxcell/template.py": ["daemon/test_template.py -k 'not outlives and not go_on'", "cell/test_confine.py"],
+    "cruxcell/template.py": [
+        "cell/test_template_parts.py", "daemon/test_template.py -k 'not outlives and not go_on'",
+        "cell/test_confine.py",
+    ],
     "cruxcell/own_names.py": ["cell/test_own_names.py", "daemon/test_behaviour.py"],
     "cruxcell/analysis/annotations.py": [_RULE, "cell/test_hermetic_streams.py"],
     "cruxcell/analysis/compiled.py": ["cell/test_compiled.py"],

@@ -1,0 +1,107 @@
+"""What a template and the zygotes it forks do before they serve, each part by itself."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import pytest
+from cruxcell import template
+from cruxcell.protocol import messages
+
+
+class Left(BaseException):
+    """In place of the end of this process."""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_ends_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def leave(status: int) -> None:
+        raise Left(status)
+
+    monkeypatch.setattr(template.os, "_exit", leave)
+
+
+def channel(data: bytes | None, *descriptors: int) -> Any:
+    def receive(_size: int, _room: int) -> tuple[bytes, list[tuple[int, int, bytes]], int, None]:
+        if data is None:
+            raise OSError
+        return data, [(1, 1, bytes(4 * len(descriptors)))] if descriptors else [], 0, None
+
+    return types.SimpleNamespace(recvmsg=receive)
+
+
+def test_an_order_brings_descriptors_and_none_means_that_the_daemon_is_gone():
+    assert template._next_order(channel(b"z", 5, 6)) == [0, 0]
+    assert template._next_order(channel(b"z")) == []
+    for gone in (b"", None):
+        with pytest.raises(Left, match="0"):
+            template._next_order(channel(gone))
+
+
+def test_a_fork_gives_a_number_or_an_error():
+    assert template._fork(types.SimpleNamespace(fork_beside=lambda: 7)) == (7, 0)  # type: ignore[arg-type]
+
+    def fails() -> int:
+        raise BlockingIOError(11, "no room")
+
+    assert template._fork(types.SimpleNamespace(fork_beside=fails)) == (-1, 11)  # type: ignore[arg-type]
+
+
+def test_every_zygote_that_has_ended_is_reaped(monkeypatch: pytest.MonkeyPatch):
+    ended = [(0, 0), (8, 0), (7, 0)]
+    monkeypatch.setattr(template.os, "waitpid", lambda *_: ended.pop())
+    template._reap()
+    assert ended == []
+
+
+class Control:
+    def __init__(self, first: bytes) -> None:
+        self.first = first
+        self.sent: list[bytes] = []
+
+    def recv(self, _size: int) -> bytes:
+        return self.first
+
+    def send(self, data: bytes) -> None:
+        self.sent.append(data)
+
+
+@pytest.mark.parametrize(
+    ("first", "confined", "done", "status"),
+    [
+        (b"", "serves", [], 0),  # the daemon has not taken it
+        (b"x", "serves", [b"ready"], 1),
+        (b"x", "fails", [bytes([messages.FAILED_TO_START]) + b"ValueError: no"], 1),
+    ],
+)
+@pytest.mark.parametrize("is_child", [False, True])
+def test_a_zygote_waits_for_the_daemon(
+    first: bytes, confined: str, done: list[bytes], status: int, is_child: bool, monkeypatch: pytest.MonkeyPatch
+):
+    control = Control(first)
+
+    def confine(*_: object) -> tuple[Any, bytes]:
+        if confined == "fails":
+            raise ValueError("no")
+        return types.SimpleNamespace(serve=control.send), b"ready"
+
+    monkeypatch.setattr(template, "place_descriptors", lambda _numbers: None)
+    monkeypatch.setattr(template, "_rename", lambda *_: None)
+    monkeypatch.setattr(template, "_confined", confine)
+    monkeypatch.setattr(template._socket, "socket", lambda **_: control)
+    monkeypatch.setattr(template.os, "getppid", lambda: 50 if is_child else 1)
+    kind: Any = types.SimpleNamespace(helper=None, settings=types.SimpleNamespace(parent=1))
+    with pytest.raises(Left) as left:
+        template._become_zygote(kind, [], 50)
+    assert (control.sent, left.value.args) == (done, (status,))
+    assert kind.settings.parent == (50 if is_child else 1)
+
+
+def test_what_is_said_of_a_layer_and_of_a_failure():
+    assert template._said("filter", True, "a") == (b"filter", b"1", b"a")
+    assert template._said("filter", False, "a")[1] == b"0"
+    error: Any = OSError("the step 'user'")
+    assert template.what_failed(error)[1:] == b"OSError: the step 'user'"
+    error.step = "user"
+    assert template.what_failed(error)[1:] == b"the step 'user'"
