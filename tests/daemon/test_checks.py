@@ -156,6 +156,29 @@ def test_scripts():
     assert fault(pb.Check(script=pb.ScriptCheck(script="s"))) == ""
 
 
+TOO_MUCH = "stdio.expected_stdout is 8 bytes, which no program may print: limits.output_bytes is 8"
+
+
+@pytest.mark.parametrize(
+    ("check", "why"),
+    [
+        (stdio(expected_stdout="12345678"), TOO_MUCH),
+        (stdio(expected_stdout="1234567"), ""),
+        (stdio(expected_stdout="1 3 5 7 "), ""),  # what is blank need not be printed
+        (stdio(expected_stdout="1 3 5 7 ", compare=pb.COMPARE_EXACT), TOO_MUCH),
+        (stdio(expected_stdout="12345678", checker="c"), ""),
+        (stdio(expected_stdout="12345678", relative_tolerance=1), ""),
+        (stdio(expected_stdout="12345678", compare=pb.COMPARE_CASEFOLD), ""),
+        (
+            stdio(expected_stdout="12345678", absolute_tolerance=-1),
+            "stdio.absolute_tolerance is -1; it is a number from 0 on",
+        ),
+    ],
+)
+def test_what_no_program_may_print_nobody_expects(check: pb.Check, why: str):
+    assert fault(check, around=Around(Setting(), FOLDER, 8)) == why
+
+
 @pytest.mark.parametrize(
     ("fields", "found"),
     [

@@ -179,6 +179,12 @@ def test_a_tasks_own_options_override_field_by_field():
     assert (plain.limits.steps, plain.share, plain.interactive) == (5, True, True)
 
 
+@pytest.mark.parametrize(("asked", "is_read"), [(0, True), (64, False), (128, True)])
+def test_more_than_a_program_may_print_is_not_expected(asked: int, is_read: bool):
+    (found,) = read(task(stdio("x" * 100), program="x"), limits=pb.Limits(output_bytes=asked))
+    assert isinstance(found.checks[0], StdioAsk) is is_read
+
+
 def test_what_is_not_said_has_a_default():
     (found,) = read(task(), interactive=False)
     assert found.limits == DEFAULT_LIMITS
