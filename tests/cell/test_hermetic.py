@@ -202,6 +202,11 @@ def test_of_what_may_be_named_nothing_private_and_no_other_builtin_is_harmless_a
     assert allowed.anywhere == {"len", "upper"}
 
 
+def test_of_classes_only_plain_types_and_errors_are_harmless():
+    known = {"classmethod", "memoryview", "object", "property", "staticmethod", "super", "type"}
+    assert known.isdisjoint(hermetic_rule.SAFE_BUILTINS)
+
+
 def test_no_program_binds_a_name_that_its_module_has():
     allowed = hermetic_rule.Allowed(hermetic_rule.SAFE_BUILTINS, frozenset(), {}, frozenset(["__name__"]))
     for source, bound in (("f = __name__", {"f"}), ("__name__ = 'f'", None)):
