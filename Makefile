@@ -19,8 +19,8 @@ demo: setup  ## score the example generations on an embedded sandbox
 	$(BIN)/cruxbox score examples/generations_output.json --dataset examples/tasks.jsonl --mode output
 
 PYTEST = $(BIN)/python -m pytest
-# The tests often wait, so two files run at a time, on any machine. The tests of a file share its daemons.
-AT_ONCE ?= 2
+# The tests often wait, so three files run at a time, on any machine. The tests of a file share its daemons.
+AT_ONCE ?= 3
 TESTS = $(PYTEST) -n $(AT_ONCE) --dist loadfile
 
 test: setup  ## every test, against real daemons and real workers

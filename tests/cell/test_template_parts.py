@@ -32,8 +32,8 @@ def channel(data: bytes | None, *descriptors: int) -> Any:
 
 
 def test_an_order_brings_descriptors_and_none_means_that_the_daemon_is_gone():
-    assert template._next_order(channel(b"z", 5, 6)) == [0, 0]
-    assert template._next_order(channel(b"z")) == []
+    assert template._next_order(channel(b"z", 5, 6)) == (b"z", [0, 0])
+    assert template._next_order(channel(b"z")) == (b"z", [])
     for gone in (b"", None):
         with pytest.raises(Left, match="0"):
             template._next_order(channel(gone))
@@ -91,11 +91,12 @@ def test_a_zygote_waits_for_the_daemon(
     monkeypatch.setattr(template, "_confined", confine)
     monkeypatch.setattr(template._socket, "socket", lambda **_: control)
     monkeypatch.setattr(template.os, "getppid", lambda: 50 if is_child else 1)
-    kind: Any = types.SimpleNamespace(helper=None, settings=types.SimpleNamespace(parent=1))
+    kind: Any = types.SimpleNamespace(helper=None)
+    way: Any = types.SimpleNamespace(settings=types.SimpleNamespace(parent=1))
     with pytest.raises(Left) as left:
-        template._become_zygote(kind, [], 50)
+        template._become_zygote(kind, way, [], 50)
     assert (control.sent, left.value.args) == (done, (status,))
-    assert kind.settings.parent == (50 if is_child else 1)
+    assert way.settings.parent == (50 if is_child else 1)
 
 
 def test_what_is_said_of_a_layer_and_of_a_failure():
