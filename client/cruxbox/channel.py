@@ -61,6 +61,12 @@ class Tls:
     key: str | Path | None = None
     server_name: str | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("ca", "cert", "key"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, (str, Path)):  # as grpc's own functions take what is in it
+                raise InvalidRequest(f"Tls: {name} must be the path of a PEM file, not {type(value).__name__}.")
+
 
 @dataclass(frozen=True)
 class Address:

@@ -102,6 +102,12 @@ def test_every_public_name_is_there():
         cruxbox.nope
 
 
+def test_what_a_pem_file_holds_is_no_path():
+    for name in ("ca", "cert", "key"):
+        with pytest.raises(InvalidRequest, match=rf"Tls: {name} must be the path of a PEM file, not bytes\."):
+            Tls(**{name: b"-----BEGIN CERTIFICATE-----"})
+
+
 class Asked(Exception):
     """A server was asked, and had so many seconds for its answer."""
 
