@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import sys
 from collections.abc import AsyncIterator
@@ -253,6 +254,58 @@ def bundle_of(worker: Worker, programs: list[str]) -> Job:
     job = Job(worker.key, messages.JOB_BUNDLE, fields, DEFAULT_LIMITS, checks=len(programs))
     job.seals = 2 * len(programs)
     return job
+
+
+# A generator that nobody holds runs its last lines when the collector finds it, and leaves another to be found. What it
+# does the `WHEN`th time happens behind its own check's seal: while the harness reads the next job, or after that.
+_OUTLIVES = """
+import sys
+times = [0]
+def outlives(old):
+    me = yield
+    try:
+        yield
+    finally:
+        times[0] += 1
+        if times[0] == WHEN:
+            kind = type(sys.stdout._overflow.__self__)
+            CHANGES
+        other = outlives(me)
+        next(other)
+        other.send(other)
+one = outlives(None)
+next(one)
+one.send(one)
+del one
+"""
+_FORGED_NS = 123
+CHANGED = {
+    "what reports values": "kind.send_value = lambda self, value, steps=0, to=kind.send_value: to(self, 'forged')",
+    "a clock": f"kind.run.__globals__['_cpu_ns'] = lambda told=[0]: told.append(1) or len(told) * {_FORGED_NS}",
+}
+# Of which the compiler makes so many objects that the collector runs.
+_LARGE = "def f(x): return x\ndef g(): return [" + ", ".join(["lambda: 1"] * 3000) + "]"
+BEHIND = {"displays": ["[1]", "[2]"], "calls": ["f(1)", "f(2)"]}
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("python", [python for _, python in found_interpreters()], ids=lambda path: str(path)[-30:])
+async def test_nothing_of_a_check_runs_behind_its_seal(python: Path):
+    flags = payloads.CALLS_FLAGS.pack(payloads.SHARE)
+    async with started(python) as worker:
+        for change, when, behind in itertools.product(CHANGED, range(1, 5), BEHIND):
+            text = _OUTLIVES.replace("WHEN", str(when)).replace("CHANGES", CHANGED[change])
+            job = bundle_of(worker, [f"def f(x): exec({text!r}, {{}})", "def f(x): return x"])
+            calls = [part for call in BEHIND[behind] for part in (b"", call.encode())]
+            job.fields[1] = frames.pack([flags, _LARGE.encode(), *calls])
+            job.checks = 1 + len(BEHIND[behind])
+            job.seals = 2 + job.checks
+            worker.zygote.run(job)
+            result = await asyncio.wait_for(job.future, 30)
+            values = [record for record in frames.split(result.report)[0] if record[0] == messages.VALUE]
+            spent = [records.NUMBERS.unpack(record[1])[2] for record in values]
+            assert not any(b"forged" in record[3] for record in values[1:]), (change, when, behind)
+            assert _FORGED_NS not in spent, (change, when, behind)
 
 
 @pytest.mark.kernel

@@ -20,7 +20,8 @@ static char *tokens; /* those not said yet, or NULL: nothing is sealed here */
 static size_t tokens_left;
 static uint64_t said; /* bytes that the harness wrote to the report */
 static int is_armed;
-static int has_run;   /* code of a task that is more than a display, since the last seal */
+static int has_run;   /* code of a task that is more than a display, since the last seal; any, behind such code */
+static int may_live;  /* such code has run in this worker: what it left may run again, when it is thrown away */
 static int is_switching; /* the step counter is switched on or off: what that makes known is our own doing */
 static int answers;
 static uint32_t answered;
@@ -110,7 +111,7 @@ cell_keep_tokens(const char *data, size_t size)
 {
     tokens_left = size / TOKEN_BYTES;
     said = 0; /* a rehearsal in the zygote said something, too */
-    answers = has_run = 0;
+    answers = has_run = may_live = 0;
     if (tokens_left == 0) {
         return 0;
     }
@@ -180,7 +181,8 @@ operations_of(PyObject *code)
 }
 
 /* Is this nothing but a display of constants? No name, call, attribute or operator: it runs the interpreter's own code
- * alone, on objects of its own types that it has just made, so there is nothing that it could leave changed. */
+ * alone, on objects of its own types that it has just made, so there is nothing that it could leave changed. Nor is
+ * there anybody else who could run meanwhile, as long as nothing but displays has run in this worker. */
 static int
 is_display(PyObject *code)
 {
@@ -206,7 +208,8 @@ is_display(PyObject *code)
 void
 cell_seal_run(PyObject *code)
 {
-    has_run = has_run || !is_display(code);
+    may_live = may_live || !is_display(code);
+    has_run = may_live;
 }
 
 /* What an import does by itself: that one has happened is seen in the table of modules. And reading standard input,
