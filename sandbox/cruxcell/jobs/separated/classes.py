@@ -4,7 +4,7 @@ import builtins
 import sys
 
 from cruxcell.jobs.separated import remote
-from cruxcell.jobs.separated.operations import offered
+from cruxcell.jobs.separated.operations import OPERATORS, offered
 from cruxcell.protocol import records
 from cruxcell.values import stdlib
 from cruxcell.values.containers import Garbled
@@ -267,6 +267,23 @@ def is_stdlib(cls):
     # type: (type) -> bool
     """Not a class that the code of this end defines: a module that was imported has it."""
     return getattr(imported(cls.__module__), cls.__name__, None) is cls
+
+
+def told_of(cls):
+    # type: (type) -> list[str]
+    """What is told of the special methods of a class: not the operators that it has from another class which is told
+    of. Where one operand's class derives from the other's, its method comes first only if it has one of its own."""
+    classes = _MRO(cls)
+
+    def is_inherited(name):
+        # type: (str) -> bool
+        owner = next(each for each in classes if name in each.__dict__)
+        return any(owner is one for each in classes[1:] if not is_stdlib(each) for one in _MRO(each))
+
+    return [name for name in offered(cls) if name not in OPERATORS or not is_inherited(name)]
+
+
+_MRO = type.__dict__["__mro__"].__get__
 
 
 # What a class derived from a plain one may do in its own way: change, and find items by their keys.

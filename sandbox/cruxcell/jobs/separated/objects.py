@@ -32,8 +32,8 @@ from cruxcell.jobs.separated.classes import (
     register,
     stand_in,
     stands_for,
+    told_of,
 )
-from cruxcell.jobs.separated.operations import offered
 from cruxcell.protocol import records
 from cruxcell.values.canonical import TooLarge
 from cruxcell.values.containers import Garbled
@@ -149,7 +149,7 @@ class Objects:
         for each in bases:
             self._write_class(writer, each, depth + 1)
         stands = stands_for(cls, self.is_test and of == "value")
-        offers = [*offered(cls), *abstract_bases(cls)]
+        offers = [*told_of(cls), *abstract_bases(cls)]
         writer.items(("\0".join(offers), "\0".join(overridden(cls, base)), stands), depth)
 
     def _write_object(self, writer, value, kind, depth):

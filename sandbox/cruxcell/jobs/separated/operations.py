@@ -99,6 +99,8 @@ OF_THE_TEST = {
     "__ceil__": _by_name("__ceil__"),
 }  # type: dict[str, Any]
 
+OPERATORS = frozenset([*ARITHMETIC, "__divmod__", "__rdivmod__"])
+
 SPECIAL = {}  # type: dict[str, Any]
 SPECIAL.update(ASKED)
 SPECIAL.update(ARITHMETIC)

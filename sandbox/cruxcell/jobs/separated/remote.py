@@ -262,8 +262,8 @@ def _special(name, is_test, is_run):
         if is_run:
             return throw if name == "throw" else step_of(name)
         return _method(name)
-    if is_test:
-        return _OF_THIS_SIDE.get(name)
+    if is_test:  # an operator is a function for each class: which of two operands comes first depends on that
+        return _arithmetic(name) if name in ARITHMETIC else _OF_THIS_SIDE.get(name)
     return _forward(name) if name in OF_THE_TEST or name in ARITHMETIC else None
 
 
@@ -385,7 +385,6 @@ def _array(self, dtype=None, copy=None):  # noqa: ARG001 - as numpy asks
 _SHAPED_FOR_THE_TEST = {"__await__": await_, "__anext__": next_, "__aexit__": aexit}  # type: dict[str, Any]
 _FOLLOW = ("__ne__", "__hash__")  # from `__eq__`, as in any class
 _OF_THIS_SIDE = {name: _unsaid(name) for name in OF_THE_TEST if name not in _FOLLOW}  # type: dict[str, Any]
-_OF_THIS_SIDE.update({name: _arithmetic(name) for name in ARITHMETIC})
 _OF_THIS_SIDE.update({"__contains__": _contains, "__eq__": _is_same})
 _SHAPED = {"__call__": _call, "__iter__": _iter, "__exit__": exit_, "__array__": _array}
 _finished.append(True)
