@@ -116,3 +116,17 @@ def test_fields_that_cannot_be_are_not_read(fields: object):
     assert transfer.decode(head + plain((("a", "<i8"),)) + shape + EIGHT).size == 1  # type: ignore[attr-defined]
     with pytest.raises(Garbled):
         transfer.decode(head + plain(fields) + shape + EIGHT)
+
+
+def test_no_metaclass_is_asked_whether_its_class_is_an_array():
+    class Meta(type):
+        __hash__ = type.__hash__
+
+        def __eq__(cls, other: object) -> bool:
+            return True
+
+    class Other(metaclass=Meta):
+        __module__ = "numpy"
+
+    with pytest.raises(NotPlain):
+        transfer.encode(Other(), ROOM)

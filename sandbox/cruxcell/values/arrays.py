@@ -20,7 +20,7 @@ def write(writer, value, depth):
     # type: (Any, Any, int) -> bool
     """Write `value` if it is an array or a record; False if not."""
     numpy = sys.modules.get("numpy")
-    if numpy is None or type(value) not in (numpy.ndarray, numpy.void, numpy.record):
+    if numpy is None or all(type(value) is not each for each in (numpy.ndarray, numpy.void, numpy.record)):
         return False
     if value.dtype.kind != "O" and _written_type(value.dtype) is None:
         return False
