@@ -57,6 +57,33 @@ async def test_whoever_puts_in_waits_while_nobody_reads():
     await filling
 
 
+async def test_a_message_that_grpc_has_and_nobody_takes_has_not_left():
+    """gRPC asks for the next one when the client had room for the last."""
+    answers = Answers(lambda: None)
+    stream = ResponseStream(answers, "lab")
+    await asyncio.wait({asyncio.ensure_future(stream.put(b"x" * (20 << 20)))}, timeout=0)
+    responses = stream.responses()
+    message = await responses.__anext__()
+    assert (answers.held("lab"), stream.is_full) == (len(message), True)
+    stream.close()
+    with pytest.raises(StopAsyncIteration):
+        await responses.__anext__()
+    assert (answers.held("lab"), stream.is_full) == (0, False)
+
+
+@pytest.mark.parametrize("is_given", [False, True])
+async def test_what_nobody_will_take_is_held_no_longer(is_given: bool):
+    answers = Answers(lambda: None)
+    stream = ResponseStream(answers, "lab")
+    putting = asyncio.ensure_future(stream.put(b"x" * (20 << 20)))
+    await asyncio.sleep(0)
+    if is_given:
+        await stream.responses().__anext__()
+    stream.drop()
+    await putting
+    assert (answers.held("lab"), stream.is_full) == (0, False)
+
+
 async def test_a_tenants_streams_are_full_together():
     room = []
     answers = Answers(lambda: room.append(True))

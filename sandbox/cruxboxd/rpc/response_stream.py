@@ -51,12 +51,16 @@ class Answers:
 
 class ResponseStream(Outlet):
     """A queue of verdicts. While it is full, no job of its stream starts, and `put` blocks, which stops the reading of
-    requests. A client that does not read therefore holds a bounded amount of memory."""
+    requests. A client that does not read therefore holds a bounded amount of memory.
+
+    A message that gRPC was given has not left: gRPC keeps it until the client has room for it.
+    """
 
     def __init__(self, answers: Answers, tenant: str) -> None:
         self._answers, self._tenant = answers, tenant
         self._verdicts: deque[bytes] = deque()
-        self._bytes = 0
+        self._bytes = self._count = 0  # of verdicts that have not left
+        self._bytes_leaving = self._count_leaving = 0  # of those, what gRPC has
         self._to_come = 0
         self._is_closed = self._is_dropped = False
         self._ready, self._room = asyncio.Event(), asyncio.Event()
@@ -67,7 +71,7 @@ class ResponseStream(Outlet):
 
     @property
     def _is_own_full(self) -> bool:
-        return self._bytes >= _BYTES or len(self._verdicts) >= _VERDICTS
+        return self._bytes >= _BYTES or self._count >= _VERDICTS
 
     def expect(self, checks: int) -> None:
         """So many more verdicts will come."""
@@ -80,6 +84,7 @@ class ResponseStream(Outlet):
         self._to_come -= 1
         self._verdicts.append(verdict)
         self._bytes += len(verdict)
+        self._count += 1
         self._answers.add(self._tenant, len(verdict))
         self._ready.set()
         while self._is_own_full:
@@ -89,8 +94,9 @@ class ResponseStream(Outlet):
     def drop(self) -> None:
         """Nobody will take what is left, nor what comes."""
         self._is_dropped = True
-        while self._verdicts:
-            self._take()
+        self._verdicts.clear()
+        self._bytes_leaving, self._count_leaving = self._bytes, self._count
+        self._left()
 
     def close(self) -> None:
         """Nothing more will come."""
@@ -109,18 +115,28 @@ class ResponseStream(Outlet):
                 # What becomes ready in a moment travels along.
                 await asyncio.sleep(_LINGER_OF_MANY_S if self._to_come >= _MANY else _LINGER_S)
             yield b"".join(self._take())
+            self._left()
 
     def _take(self) -> list[bytes]:
         """As many verdicts as go into one message; at least one."""
         taken: list[bytes] = []
-        size, was_full = 0, self._is_own_full
+        size = 0
         while self._verdicts and len(taken) < _VERDICTS_A_MESSAGE:
             if taken and size + len(self._verdicts[0]) > _BYTES_A_MESSAGE:
                 break
             taken.append(self._verdicts.popleft())
             size += len(taken[-1])
+        self._bytes_leaving, self._count_leaving = size, len(taken)
+        return taken
+
+    def _left(self) -> None:
+        """What gRPC was given has left, or nobody will take it."""
+        if not self._count_leaving:
+            return
+        was_full, size = self._is_own_full, self._bytes_leaving
         self._bytes -= size
+        self._count -= self._count_leaving
+        self._bytes_leaving = self._count_leaving = 0
         self._answers.gone(self._tenant, size, was_full)
         if not self._is_own_full:
             self._room.set()
-        return taken
