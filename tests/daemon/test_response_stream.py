@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from dataclasses import replace
 
 import pytest
@@ -187,6 +188,28 @@ async def test_what_goes_wrong_in_a_slice_is_heard_and_the_rest_is_ended():
         await work.finish()
     await work.cancel()
     assert (ticket.left, judge.now) == (0, 0)
+
+
+class TooMuch(Exception):
+    pass
+
+
+async def test_where_no_more_is_wanted_the_rest_is_ended_and_the_reason_held_no_longer():
+    judge, ticket = SlowJudge(), Ticket(256 * 10)
+    work = RpcWork(judge, None)
+    await work.add([task(100 + n, 256) for n in range(10)], ticket)
+    await asyncio.sleep(0)
+    error, heard = TooMuch("first"), ""
+    reason = weakref.ref(error)
+    work.fail(error)
+    work.fail(TooMuch("second"))
+    del error
+    try:
+        await work.finish()
+    except TooMuch as raised:
+        heard = str(raised)
+    await work.cancel()
+    assert (heard, ticket.left, judge.now, reason()) == ("first", 0, 0, None)
 
 
 class ReluctantJudge(SlowJudge):

@@ -77,6 +77,12 @@ class RpcWork:
             await asyncio.sleep(0)  # the callbacks that take the error
         self._raise()
 
+    def fail(self, error: Exception) -> None:
+        """No more is wanted; who adds or finishes hears why."""
+        self._error = self._error or error
+        for work in self._running:
+            work.cancel()
+
     async def cancel(self) -> None:
         """Nobody waits any more: kill the workers. Does nothing after `finish`."""
         for work in list(self._running):
@@ -93,5 +99,10 @@ class RpcWork:
             ticket.answered()
 
     def _raise(self) -> None:
-        if self._error is not None:
-            raise self._error
+        """Raise what went wrong, and hold it no longer: its frames hold this."""
+        error, self._error = self._error, None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error

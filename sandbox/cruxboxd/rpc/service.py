@@ -89,15 +89,17 @@ class SandboxService:
         del request
         answer = _Answer(self._write, self._answers, rpc.tenant.name)
         rpc.at_end.append(answer.gone)
-        work = RpcWork(self._judge, answer.emit)
+        work = answer.work = RpcWork(self._judge, answer.emit)
         try:
             await work.add(tasks, ticket)
             await work.finish()
             if self._judge.is_suspect(rpc.id):
                 for part in slices(answer.shared(tasks)):
                     await self._judge.judge(part, answer.emit)
+                await work.finish()  # if that made the answer too large
         finally:
             await work.cancel()
+            del answer.work  # each holds the other
         parts: list[bytes] = []
         await self._turns.run(rpc.tenant.name, answer.in_order(tasks, parts))
         return b"".join(parts)
@@ -195,7 +197,13 @@ class SandboxService:
 
 
 class _Answer:
-    """The verdicts of one answer, kept until the last is known, and bounded in bytes."""
+    """The verdicts of one answer, kept until the last is known, and bounded in bytes.
+
+    `work` is what they come from. It fails where they are too many, and `emit` does not raise: an exception holds the
+    frames on its way, these hold what was judged, and all of it would be there until the next collection.
+    """
+
+    work: RpcWork
 
     def __init__(
         self, write: Callable[[Task, OneCheck, CheckResult, CheckResult | None], bytes], answers: Answers, tenant: str
@@ -220,15 +228,21 @@ class _Answer:
         self._bytes += more
         self._answers.add(self._tenant, more)
         if self._bytes > _BYTES_AN_ANSWER:
-            raise _too_large()
-        if self._answers.held(self._tenant) > _BYTES_OF_ANSWERS:
-            raise full("answers", f"{_BYTES_OF_ANSWERS // MIB} MiB of answers to you have not left", _ANSWERS_WAIT_S)
+            self._refuse(_too_large())
+        elif self._answers.held(self._tenant) > _BYTES_OF_ANSWERS:
+            sentence = f"{_BYTES_OF_ANSWERS // MIB} MiB of answers to you have not left"
+            self._refuse(full("answers", sentence, _ANSWERS_WAIT_S))
+
+    def _refuse(self, why: Refused) -> None:
+        self.gone()
+        self.work.fail(why)
 
     def gone(self) -> None:
         """It has left, or nobody waits for it any more."""
         self._answers.gone(self._tenant, self._bytes, was_full=False)
         self._bytes = 0
         self._is_gone = True
+        self._verdicts.clear()
 
     def shared(self, tasks: list[Task]) -> list[Task]:
         """The tasks with those checks alone that shared a worker."""
