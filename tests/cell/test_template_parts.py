@@ -31,7 +31,7 @@ def channel(data: bytes | None, *descriptors: int) -> Any:
     return types.SimpleNamespace(recvmsg=receive)
 
 
-def test_an_order_brings_descriptors_and_none_means_that_the_daemon_is_gone():
+def test_an_order_brings_a_way_and_descriptors_and_none_means_that_the_daemon_is_gone():
     assert template._next_order(channel(b"z", 5, 6)) == (b"z", [0, 0])
     assert template._next_order(channel(b"z")) == (b"z", [])
     for gone in (b"", None):
@@ -97,6 +97,27 @@ def test_a_zygote_waits_for_the_daemon(
         template._become_zygote(kind, way, [], 50)
     assert (control.sent, left.value.args) == (done, (status,))
     assert way.settings.parent == (50 if is_child else 1)
+
+
+@pytest.mark.parametrize("order", [messages.PLAIN, messages.WITH_SCRATCH])
+def test_a_zygote_is_confined_the_way_that_its_order_names(order: bytes, monkeypatch: pytest.MonkeyPatch):
+    became: list[object] = []
+
+    def become(_kind: object, way: object, *_: object) -> None:
+        became.append(way)
+        raise Left
+
+    monkeypatch.setattr(template, "_rename", lambda *_: None)
+    monkeypatch.setattr(template.linux, "prctl", lambda *_: None)
+    monkeypatch.setattr(template, "_next_order", lambda _channel: (order, []))
+    monkeypatch.setattr(template, "_reap", lambda: None)
+    monkeypatch.setattr(template, "_become_zygote", become)
+    ways = {messages.PLAIN: messages.PLAIN, messages.WITH_SCRATCH: messages.WITH_SCRATCH}
+    kind: Any = types.SimpleNamespace(helper=types.SimpleNamespace(fork_beside=lambda: 0), ways=ways)
+    closing: Any = types.SimpleNamespace(close=lambda: None)
+    with pytest.raises(Left):
+        template.serve(kind, closing)
+    assert became == [order]
 
 
 def test_what_is_said_of_a_layer_and_of_a_failure():
