@@ -313,6 +313,22 @@ def test_no_worker_used_more_than_the_kernel_measured():
     assert [found[at].cpu_ns for at in range(2)] == [3 * S, 2 * S]
 
 
+@pytest.mark.parametrize("kind", [messages.STEP_LIMIT, messages.OUTPUT_LIMIT, messages.MEMORY_LIMIT])
+def test_a_check_that_reached_a_limit_took_what_is_left(kind: bytes):
+    found = seen(plan("ddd") + value(0, 3 * S) + limit(kind, 1), replace(CLEAN, status=EXITS[kind] << 8)).results
+    if kind == messages.MEMORY_LIMIT:  # runs again alone
+        found = seen(plan("ddd") + limit(kind, 0), replace(CLEAN, cpu_ns=2 * S)).results
+    [judged] = [one for one in found.values() if one.outcome is not None]
+    assert (judged.cpu_ns, judged.wall_ns) == (2 * S, 7 * S)
+
+
+EXITS = {
+    messages.STEP_LIMIT: messages.EXIT_STEPS,
+    messages.OUTPUT_LIMIT: messages.EXIT_OUTPUT,
+    messages.MEMORY_LIMIT: messages.EXIT_DONE,
+}
+
+
 def test_a_call_is_behind_the_one_its_worker_is_at():
     asked = Asked(count=4)
     assert charging.behind(plan("dddd") + value(0), asked) == [2, 3]
