@@ -172,15 +172,15 @@ ROUNDS = 500_000
 
 
 def test_what_the_scheduler_withheld_is_not_a_workers_time(tmp_path):
-    """0.7 s of CPU time take more than the wall limit where twelve others want the only CPU; no limit of its own is
-    reached. How many rounds that is depends on the host."""
+    """Half a second of CPU time takes more than the wall limit where twelve others want the only CPU; no limit of its
+    own is reached. How many rounds that is depends on the host, and on what else its CPUs do in that moment."""
     program = "def f(x):\n    n = 0\n    for i in range({}):\n        n += i\n    return x + 1\n"
     limits = Limits(cpu_ms=20_000, wall_ms=1_000, steps=10**12)
     checks = [CallCheck("f(1)", "2"), ScriptCheck("assert candidate(1) == 2", "f"), ScriptCheck("assert f(1) == 2")]
     there = (sys.executable, "-c", ONE_CPU + "os.execvp(sys.argv[1], sys.argv[1:])")
     with Served(tmp_path, prefix=there) as daemon, daemon.client() as client:
         [alone] = client.check([Task(program.format(ROUNDS), checks[:1], limits=limits)])
-        slow = program.format(ROUNDS * 700_000_000 // alone.cpu_ns)
+        slow = program.format(ROUNDS * 500_000_000 // alone.cpu_ns)
         with crowd():
             verdicts = client.check([Task(slow, [check], limits=limits) for check in checks])
     assert {verdict.outcome for verdict in verdicts} <= {Outcome.PASSED, Outcome.SANDBOX_ERROR}

@@ -98,8 +98,10 @@ class SandboxService:
                     await self._judge.judge(part, answer.emit)
                 await work.finish()  # if that made the answer too large
         finally:
-            await work.cancel()
-            del answer.work  # each holds the other
+            try:
+                await work.cancel()
+            finally:
+                del answer.work  # each holds the other
         parts: list[bytes] = []
         await self._turns.run(rpc.tenant.name, answer.in_order(tasks, parts))
         return b"".join(parts)
