@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 
 import psutil
@@ -114,14 +115,21 @@ async def test_the_halves_of_a_pair_that_is_slow_share_a_cpu():
     """Two pairs do not where there are two."""
 
     def seats() -> list[set[int]]:
-        below = [psutil.Process(zygote.pid).children(recursive=True) for zygote in pool.zygotes if zygote.slow]
-        halves = [[each for each in some if not each.children()] for some in below]
-        return [set.union(*[os.sched_getaffinity(each.pid) for each in pair]) for pair in halves if len(pair) == 2]
+        with suppress(psutil.NoSuchProcess, ProcessLookupError):  # who is looked at may end meanwhile
+            below = [psutil.Process(zygote.pid).children(recursive=True) for zygote in pool.zygotes if zygote.slow]
+            halves = [[each for each in some if not each.children()] for some in below]
+            return [set.union(*[os.sched_getaffinity(each.pid) for each in pair]) for pair in halves if len(pair) == 2]
+        return []
 
+    def are_seated() -> bool:
+        found[:] = seats()
+        return [len(each) for each in found] == [1, 1]
+
+    found: list[set[int]] = []
     async with Opened(concurrent_checks=4) as pool:
         work = [asyncio.ensure_future(pool.run_pair(pair(SPIN_ON, "candidate(1)"))) for _ in range(2)]
-        await until(lambda: [len(each) for each in seats()] == [1, 1])
-        assert len(set.union(*seats())) == min(2, len(os.sched_getaffinity(0)))
+        await until(are_seated)
+        assert len(set.union(*found)) == min(2, len(os.sched_getaffinity(0)))
         for each in work:
             each.cancel()
         await asyncio.wait(work)
