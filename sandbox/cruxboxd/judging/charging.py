@@ -38,8 +38,6 @@ _EXITS = {
     messages.STEP_LIMIT: (messages.EXIT_STEPS,),
     messages.OUTPUT_LIMIT: (messages.EXIT_OUTPUT, messages.EXIT_DONE),
 }
-# A worker that has reached one of these says which check that was, and takes no time.
-_WITHOUT_TIMES = frozenset([messages.STEP_LIMIT, messages.OUTPUT_LIMIT, messages.MEMORY_LIMIT])
 
 
 @dataclass(frozen=True)
@@ -194,7 +192,7 @@ def _answers(plan: Plan, report: Report, result: Result, assurance: Assurance | 
     for one in report.answers:
         judged = outcomes.of_answer(one, facts, base)
         judged = judged.but(cpu_ns=min(judged.cpu_ns, left)) if judged.cpu_ns > left else judged
-        if one.kind in _WITHOUT_TIMES and one is report.answers[-1]:
+        if one.kind in messages.LIMITS and one is report.answers[-1]:
             judged = judged.but(cpu_ns=left, wall_ns=facts.wall_ns)  # as of one whose worker was killed
         left -= judged.cpu_ns
         if plan.classes[one.index] == messages.CONSTANT:

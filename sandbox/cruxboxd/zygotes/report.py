@@ -25,10 +25,9 @@ from cruxcell.protocol.records import BY_IDENTITY, NUMBERS, OUT_OF_MEMORY
 _CLASSES = frozenset(
     [messages.CONSTANT, messages.DIRECT, messages.ARGUED, messages.EXPRESSION, messages.INVALID, messages.ALONE],
 )
-_LIMITS = frozenset([messages.STEP_LIMIT, messages.OUTPUT_LIMIT, messages.MEMORY_LIMIT])
 # How a job answers: with a value, by coming to its end, or as the test's half of a separated script.
-VALUES = _LIMITS | {messages.VALUE, messages.RAISED}
-ENDS = _LIMITS | {messages.ENDED, messages.RAISED}
+VALUES = messages.LIMITS | {messages.VALUE, messages.RAISED}
+ENDS = messages.LIMITS | {messages.ENDED, messages.RAISED}
 TEST_ENDS = ENDS | {messages.CANDIDATE_GONE, messages.NOT_PLAIN, messages.CANNOT_CROSS}
 
 _TEXT_BYTES = 6  # of a character at the most: a surrogate, escaped

@@ -21,8 +21,6 @@ from cruxcell.protocol import frames, messages
 _SIZE = messages.TOKEN_BYTES
 _HEAD = frames.frame([messages.SEAL, bytes(_SIZE + messages.SEAL_TAIL.size)])[: -_SIZE - messages.SEAL_TAIL.size]
 RECORD_BYTES = len(_HEAD) + _SIZE + messages.SEAL_TAIL.size
-# What ends the last check, as records of few bytes: a limit.
-_ENDS = frozenset([messages.STEP_LIMIT, messages.OUTPUT_LIMIT, messages.MEMORY_LIMIT])
 _HERMETIC_PLAN = [messages.PLAN, b"1"]
 _MOST_RECORDS, _MOST_FIELDS = 8, 1 << 10
 # For a worker that ended between an answer and its seal, whatever it was that ended it.
@@ -74,7 +72,7 @@ def unseal(report: bytes, tokens: bytes, is_whole: bool = True) -> Unsealed:
         return Unsealed(body)
     records = _records(tail)
     kinds = [record[0] if record else b"" for record in records]
-    if len(kinds) == 1 and kinds[0] in _ENDS and _is_whole(tail, records):
+    if len(kinds) == 1 and kinds[0] in messages.LIMITS and _is_whole(tail, records):
         return Unsealed(body + tail)
     if kinds[:1] == [messages.SECTION] and kinds[1:2] in ([], [messages.PLAN], [messages.VIOLATED]):
         # It ended between the mark of a job and its first check: while it read the texts, say.

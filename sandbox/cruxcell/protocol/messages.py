@@ -87,6 +87,7 @@ RAISED = b"E"
 STEP_LIMIT = b"S"
 OUTPUT_LIMIT = b"O"
 MEMORY_LIMIT = b"M"
+LIMITS = frozenset([STEP_LIMIT, OUTPUT_LIMIT, MEMORY_LIMIT])  # records of few bytes: which check it was, and no times
 ENDED = b"D"  # the script or program came to its end
 CANDIDATE_GONE = b"G"  # the test's half: the other half died; its own end says how
 CANNOT_CROSS = b"X"  # the test's half: the script itself hands over more than may cross at once

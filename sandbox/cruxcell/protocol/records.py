@@ -78,10 +78,7 @@ def limit(kind, index, steps):
 
 # How a record that consists of numbers begins: there is one for each run of each check, and nobody reads most. Made
 # beforehand, as what a check is the first to make here breaks its seal.
-_HEADS = {
-    kind: frames.frame([kind, bytes(NUMBERS.size)])[: -NUMBERS.size]
-    for kind in (messages.STEP_LIMIT, messages.OUTPUT_LIMIT, messages.MEMORY_LIMIT)
-}
+_HEADS = {kind: frames.frame([kind, bytes(NUMBERS.size)])[: -NUMBERS.size] for kind in messages.LIMITS}
 
 
 def ended(numbers, stdout=b"", stderr=b"", token=b""):
