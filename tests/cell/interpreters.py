@@ -85,20 +85,25 @@ def programs(file_name: str) -> dict[str, str]:
 
 @functools.cache
 def found_interpreters() -> list[tuple[tuple[int, int], Path]]:
-    """(version, interpreter) of each that is supported, on PATH or under pyenv."""
+    """(version, interpreter) of each that is supported, under pyenv or on PATH."""
     found: dict[tuple[int, int], Path] = {}
-    for python in _candidates():
-        version = _version(python)
-        if version is not None and version not in found:
-            found[version] = python
+    for python in [Path(sys.executable), *_under_pyenv()]:
+        _learn(found, python)
+    for minor in MINORS:
+        on_path = shutil.which(f"python3.{minor}")
+        if on_path and (3, minor) not in found:  # pyenv's shims take a fifth of a second each to say that they are none
+            _learn(found, Path(on_path))
     return sorted(found.items())
 
 
-def _candidates() -> list[Path]:
-    names = [f"python3.{minor}" for minor in MINORS]
-    on_path = [Path(path) for path in map(shutil.which, names) if path]
-    under_pyenv = sorted(Path(os.path.expanduser("~/.pyenv/versions")).glob("3.*/bin/python"))
-    return [Path(sys.executable), *on_path, *under_pyenv]
+def _under_pyenv() -> list[Path]:
+    return sorted(Path(os.path.expanduser("~/.pyenv/versions")).glob("3.*/bin/python"))
+
+
+def _learn(found: dict[tuple[int, int], Path], python: Path) -> None:
+    version = _version(python)
+    if version is not None:
+        found.setdefault(version, python)
 
 
 def _version(python: Path) -> tuple[int, int] | None:
