@@ -12,7 +12,7 @@ import sys
 import types
 
 import pytest
-from cruxcell.jobs.separated import classes
+from cruxcell.jobs.separated import classes, exceptions, shared_names
 
 
 def test_a_module_that_a_program_made_was_not_imported(monkeypatch: pytest.MonkeyPatch):
@@ -20,12 +20,16 @@ def test_a_module_that_a_program_made_was_not_imported(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "made", made)
     cls = type("Own", (), {"__module__": "made"})
     vars(made).update(Own=cls)
-    assert (classes.imported("made"), classes.imported("nowhere"), classes.imported("json")) == (None, None, json)
-    assert (classes.is_stdlib(cls), classes.is_stdlib(json.JSONDecoder)) == (False, True)
+    assert (shared_names.imported("made"), shared_names.imported("nowhere"), shared_names.imported("json")) == (
+        None,
+        None,
+        json,
+    )
+    assert (shared_names.is_stdlib(cls), shared_names.is_stdlib(json.JSONDecoder)) == (False, True)
 
 
 def test_only_builtins_has_types_without_a_name():
-    assert [classes.found_at(each, "ellipsis") for each in (builtins, math)] == [type(Ellipsis), None]
+    assert [shared_names.found_at(each, "ellipsis") for each in (builtins, math)] == [type(Ellipsis), None]
 
 
 @pytest.mark.parametrize(
@@ -59,8 +63,8 @@ def test_an_error_is_made_as_its_class_makes_it():
         vars(error)["was_made"] = True
 
     cls = type("Own", (ValueError,), {"__init__": init})
-    assert vars(classes.make_exception(cls, ["a"], "a")) == {"was_made": True}
-    assert vars(classes.make_exception(ValueError, ["a"], "a")) == {}
+    assert vars(exceptions.make_exception(cls, ["a"], "a")) == {"was_made": True}
+    assert vars(exceptions.make_exception(ValueError, ["a"], "a")) == {}
 
 
 def test_an_error_that_wants_other_arguments_is_made_without_them():
@@ -68,16 +72,16 @@ def test_an_error_that_wants_other_arguments_is_made_without_them():
         def __init__(self, first: object, second: object) -> None:
             raise NotImplementedError
 
-    found = classes.make_exception(Own, ["a"], "a")
+    found = exceptions.make_exception(Own, ["a"], "a")
     assert (found.args, found.errno) == (("a",), None)
 
     class Bare(Exception):
         def __new__(cls) -> Bare:
             return super().__new__(cls)
 
-    assert classes.make_exception(Bare, ["a"], "a").args == ("a",)
+    assert exceptions.make_exception(Bare, ["a"], "a").args == ("a",)
     if hasattr(builtins, "ExceptionGroup"):
-        group = classes.make_exception(builtins.ExceptionGroup, ["a"], "a")
+        group = exceptions.make_exception(builtins.ExceptionGroup, ["a"], "a")
         assert group.args == ("a",)
 
 
@@ -88,5 +92,5 @@ def test_a_class_of_the_program_does_not_say_what_its_errors_are_made_of_nor_sho
 
     own, plain = Own("a"), FileNotFoundError(2, "no", "a")
     own.code = plain.code = 7  # type: ignore[attr-defined]
-    assert (classes.made_of(own), classes.made_of(plain)) == (None, (2, "no", "a"))
-    assert (classes.more_of(own), classes.more_of(plain)) == (None, (None, [], (("code", 7),)))
+    assert (exceptions.made_of(own), exceptions.made_of(plain)) == (None, (2, "no", "a"))
+    assert (exceptions.more_of(own), exceptions.more_of(plain)) == (None, (None, [], (("code", 7),)))

@@ -17,7 +17,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from cruxcell.jobs.separated import classes, operations
+from cruxcell.jobs.separated import classes, exceptions, objects, operations, shared_names
 from cruxcell.values.containers import Garbled
 
 # ---- what a name that the candidate gives means ----------------------------------------------------------------------
@@ -40,7 +40,7 @@ from cruxcell.values.containers import Garbled
     ],
 )
 def test_few_names_may_be_asked_for(module: str, name: str, may: bool):
-    assert classes.may_be_named(module, name) is may
+    assert shared_names.may_be_named(module, name) is may
 
 
 class Signal(Exception):
@@ -98,15 +98,15 @@ def known_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_an_object_may_say_it_is_of(known_errors: None, text: str, cls: type | None):
-    assert classes.stand_in(text) is cls
+    assert shared_names.stand_in(text) is cls
 
 
 def test_the_test_may_name_any_class_to_a_candidate(known_errors: None):
-    assert classes.stand_in("collections:OrderedDict", is_test=False) is collections.OrderedDict
-    assert classes.stand_in("builtins:KeyboardInterrupt", is_test=False) is None
-    assert classes.stand_in("math:pi", is_test=False) is None
-    assert classes.stands_for(collections.OrderedDict, is_given=True) == "collections:OrderedDict"
-    assert classes.stands_for(type("OrderedDict", (), {"__module__": "collections"}), is_given=True) == ""
+    assert shared_names.stand_in("collections:OrderedDict", is_test=False) is collections.OrderedDict
+    assert shared_names.stand_in("builtins:KeyboardInterrupt", is_test=False) is None
+    assert shared_names.stand_in("math:pi", is_test=False) is None
+    assert shared_names.stands_for(collections.OrderedDict, is_given=True) == "collections:OrderedDict"
+    assert shared_names.stands_for(type("OrderedDict", (), {"__module__": "collections"}), is_given=True) == ""
 
 
 def test_a_package_has_classes_that_an_object_may_be_of(monkeypatch: pytest.MonkeyPatch):
@@ -115,18 +115,18 @@ def test_a_package_has_classes_that_an_object_may_be_of(monkeypatch: pytest.Monk
     cls = type("Figure", (), {"__module__": "matplotlib.figure"})
     vars(figure).update(Figure=cls, number=8)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", figure)
-    assert classes.stands_for(cls) == "matplotlib.figure:Figure"
-    assert classes.stand_in("matplotlib.figure:Figure") is cls
-    assert classes.stand_in("matplotlib.figure:number") is None
+    assert shared_names.stands_for(cls) == "matplotlib.figure:Figure"
+    assert shared_names.stand_in("matplotlib.figure:Figure") is cls
+    assert shared_names.stand_in("matplotlib.figure:number") is None
 
 
 def test_what_a_class_says_its_objects_are_of(known_errors: None):
     fake = type("map", (), {})
-    found = [classes.stands_for(each) for each in (map, fake, re.Match, Own, _Hidden, collections.OrderedDict)]
+    found = [shared_names.stands_for(each) for each in (map, fake, re.Match, Own, _Hidden, collections.OrderedDict)]
     assert found == ["map", "", "re:Match", "known_errors:Own", "known_errors:_Hidden", ""]
     mine = type("Own", (ValueError,), {"__module__": "known_errors"})
-    assert classes.stands_for(mine) == ""
-    assert classes.stands_for(type("Match", (), {"__module__": "re"})) == ""
+    assert shared_names.stands_for(mine) == ""
+    assert shared_names.stands_for(type("Match", (), {"__module__": "re"})) == ""
 
 
 def test_a_text_is_a_text():
@@ -134,10 +134,10 @@ def test_a_text_is_a_text():
         def __init__(self, value: object) -> None:
             self.value = lambda _depth: value
 
-    assert classes.read_text(Reader("a")) == "a"
+    assert objects._text(Reader("a")) == "a"
     for value in (8, b"a", type("Text", (str,), {})("a")):
         with pytest.raises(Garbled, match="not a text"):
-            classes.read_text(Reader(value))
+            objects._text(Reader(value))
 
 
 def test_which_methods_of_a_plain_base_are_overridden():
@@ -159,17 +159,17 @@ def test_what_an_error_is_made_of():
     with pytest.raises(json.JSONDecodeError) as info:
         json.loads("{")
     broken = info.value
-    assert classes.made_of(missing) == (2, "no", "a")
-    assert classes.made_of(decoding) is None
-    assert classes.made_of(ValueError("a")) is None
-    assert classes.made_of(broken) == (broken.msg, "{", 1)
+    assert exceptions.made_of(missing) == (2, "no", "a")
+    assert exceptions.made_of(decoding) is None
+    assert exceptions.made_of(ValueError("a")) is None
+    assert exceptions.made_of(broken) == (broken.msg, "{", 1)
 
     class Odd(OSError):
         def __reduce__(self) -> Any:
             return (Own, ("a",))
 
-    assert classes.made_of(Odd(1)) is None
-    assert classes.made_of(OSError(2, "no", Own())) is None
+    assert exceptions.made_of(Odd(1)) is None
+    assert exceptions.made_of(OSError(2, "no", Own())) is None
 
 
 @pytest.mark.parametrize(
@@ -179,18 +179,18 @@ def test_an_error_that_is_made_of_its_args_says_no_more(
     known_errors: None, monkeypatch: pytest.MonkeyPatch, reduced: Callable[[Any], Any]
 ):
     monkeypatch.setattr(Signal, "__reduce__", reduced, raising=False)
-    assert classes.made_of(Signal("a")) is None
+    assert exceptions.made_of(Signal("a")) is None
 
 
 def test_notes_and_how_an_error_is_shown():
     plain, noted = ValueError("a"), ValueError("a")
     noted.__dict__["__notes__"] = ["one", 2, "three"]
-    assert classes.more_of(plain) is None
-    assert classes.more_of(noted) == (None, ["one", "three"], ())
+    assert exceptions.more_of(plain) is None
+    assert exceptions.more_of(noted) == (None, ["one", "three"], ())
     noted.__dict__["__notes__"] = "a"
-    assert classes.more_of(noted) is None
+    assert exceptions.more_of(noted) is None
     shown = type("Shown", (ValueError,), {"__repr__": lambda _self: "<shown>"})
-    assert classes.more_of(shown("a")) == ("<shown>", [], ())
+    assert exceptions.more_of(shown("a")) == ("<shown>", [], ())
 
 
 @pytest.mark.parametrize(
@@ -203,8 +203,8 @@ def test_notes_and_how_an_error_is_shown():
     ],
 )  # fmt: skip
 def test_what_is_told_of_an_error_wrongly_is_left_out(more: object):
-    error = classes.make_exception(ValueError, ["a"], "a", None, more)
-    classes.add_more(error, more)
+    error = exceptions.make_exception(ValueError, ["a"], "a", None, more)
+    exceptions.add_more(error, more)
     assert vars(error) == {}
 
 
@@ -212,26 +212,26 @@ def test_attributes_of_an_error_that_hold_no_object_are_told():
     error = OSError(2, "no")
     items = [(1.5, {"a": None, 1: {True}})]
     vars(error).update({"code": 1, "items": items, "_own": 1, "itself": error, "deep": [[[[[[1]]]]]], "n": [OSError]})
-    told = classes.more_of(error)
+    told = exceptions.more_of(error)
     assert told == (None, [], (("code", 1), ("items", items)))
-    assert classes.more_of(error, has_fields=False) is None
+    assert exceptions.more_of(error, has_fields=False) is None
     for text in str(error), "another":
-        made = classes.make_exception(OSError, [2, "no"], text, None, told)
+        made = exceptions.make_exception(OSError, [2, "no"], text, None, told)
         assert (str(made), made.errno, made.code, made.items) == (text, 2, 1, items)
     vars(error).update({f"a{number}": number for number in range(100)})
-    assert len(classes.more_of(error)[2]) == 64
+    assert len(exceptions.more_of(error)[2]) == 64
 
 
 def test_what_is_told_of_an_error():
     error = ValueError("a")
-    classes.add_more(error, ("<a>", ["note"], ()))
+    exceptions.add_more(error, ("<a>", ["note"], ()))
     assert vars(error) == {"__notes__": ["note"]}, "only an error of the program is shown as it says"
 
 
 def test_an_exception_has_the_text_it_had():
-    made = classes.make_exception(KeyError, ["a"], "'a'")
+    made = exceptions.make_exception(KeyError, ["a"], "'a'")
     assert (type(made), made.args, str(made)) == (KeyError, ("a",), "'a'")
-    other = classes.make_exception(KeyError, ["a"], "gone")
+    other = exceptions.make_exception(KeyError, ["a"], "gone")
     assert (type(other).__mro__[1], other.args, str(other), vars(other)) == (KeyError, ("a",), "gone", {})
 
 

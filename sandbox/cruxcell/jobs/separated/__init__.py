@@ -3,15 +3,18 @@
 The candidate's half never sees the script, the test's half never runs a line of the candidate. What is plain data
 crosses by value; of everything else its owner keeps the object, and the other side holds a proxy for it.
 
-    candidate   the half that loads the program and serves
-    test        the half that runs the script, and decides what it may ask
-    script      what a script says about itself: its names, and what it raises by itself
-    link        the messages between them, one at a time, each side serving while it waits
-    objects     tables of what each side has shown to the other; how such things are written
-    remote      the proxies and their classes
-    runs        what runs in steps: generators, awaitables, context managers
-    awaiting    the event loop of what the test awaits
-    operations  what may be asked of an object of the other side
+    candidate     the half that loads the program and serves
+    test          the half that runs the script, and decides what it may ask
+    script        what a script says about itself: its names, and what it raises by itself
+    link          the messages between them, one at a time, each side serving while it waits
+    objects       tables of what each side has shown to the other; how such things are written
+    classes       what is told of a class that only one side has
+    exceptions    what is told of an exception, and one made of that
+    shared_names  what both sides have, and which of it may be asked for by name
+    remote        the proxies and their classes
+    runs          what runs in steps: generators, awaitables, context managers
+    awaiting      the event loop of what the test awaits
+    operations    what may be asked of an object of the other side
 
 What the candidate sends is hostile: it is only ever decoded to plain data, proxies, and classes made here.
 """

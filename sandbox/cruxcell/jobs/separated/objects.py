@@ -8,31 +8,28 @@ import _weakref
 
 from cruxcell.jobs.separated import remote
 from cruxcell.jobs.separated.classes import (
-    BUILTIN_TYPE,
     COPY,
-    METHOD_TYPE,
-    MODULE_TYPE,
     MUTABLE,
     OVERRIDES,
     PLAIN,
     PLAIN_ONES,
-    SIMPLEST,
     abstract_bases,
-    add_more,
+    overridden,
+    plain_base,
+    register,
+    told_of,
+)
+from cruxcell.jobs.separated.exceptions import SIMPLEST, add_more, made_of, make_exception, more_of
+from cruxcell.jobs.separated.shared_names import (
+    BUILTIN_TYPE,
+    METHOD_TYPE,
+    MODULE_TYPE,
     found_at,
     imported,
     is_stdlib,
-    made_of,
-    make_exception,
     may_be_named,
-    more_of,
-    overridden,
-    plain_base,
-    read_text,
-    register,
     stand_in,
     stands_for,
-    told_of,
 )
 from cruxcell.protocol import records
 from cruxcell.values.canonical import TooLarge
@@ -206,7 +203,7 @@ class Objects:
 
     def _read_shared(self, reader, _depth):
         # type: (Any, int) -> Any
-        module, name = read_text(reader), read_text(reader)
+        module, name = _text(reader), _text(reader)
         if self.is_test and not may_be_named(module, name):
             raise Garbled("a name that may not be asked for")
         found = found_at(__import__(module, None, None, ["*"]), name)
@@ -218,20 +215,20 @@ class Objects:
         # type: (Any, int) -> Any
         if self.is_test:
             raise Garbled("a module")
-        return __import__(read_text(reader), None, None, ["*"])
+        return __import__(_text(reader), None, None, ["*"])
 
     def _read_class(self, reader, depth):
         # type: (Any, int) -> type
         number = reader.u32()
         if number in self._classes or len(self._classes) >= MAX_CLASSES:
             raise Garbled("a class that cannot be")
-        name, count = read_text(reader), reader.value(depth)
+        name, count = _text(reader), reader.value(depth)
         if not 0 <= count <= 64:
             raise Garbled("a class that cannot be")
         bases = tuple([self._base(reader.value(depth + 1)) for _ in range(count)])
-        offers = read_text(reader).split("\0")
-        overrides = [each for each in read_text(reader).split("\0") if each in OVERRIDES]
-        stand = stand_in(read_text(reader), self.is_test)
+        offers = _text(reader).split("\0")
+        overrides = [each for each in _text(reader).split("\0") if each in OVERRIDES]
+        stand = stand_in(_text(reader), self.is_test)
         if isinstance(stand, type) and issubclass(stand, BaseException):
             self._classes[number] = stand
             return stand
@@ -317,7 +314,7 @@ class Objects:
         number, cls = reader.u32(), reader.value(depth + 1)
         if not issubclass(cls, BaseException):
             raise Garbled("an exception that cannot be")
-        text, count = read_text(reader), reader.value(depth)
+        text, count = _text(reader), reader.value(depth)
         if not 0 <= count <= 1 << 16:
             raise Garbled("an exception that cannot be")
         arguments = [reader.value(depth + 1) for _ in range(count)]
@@ -339,6 +336,14 @@ class Objects:
         elif context is False:
             error.__suppress_context__ = True
         return self._introduce(number, error, True) if number else error
+
+
+def _text(reader):
+    # type: (Any) -> str
+    text = reader.value(0)
+    if type(text) is not str:
+        raise Garbled("not a text")
+    return text
 
 
 # Asked of the base: a class of the program's may answer for itself.

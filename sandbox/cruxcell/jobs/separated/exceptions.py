@@ -1,0 +1,115 @@
+"""Transfer of exceptions: what is told of one, and one made of what was told."""
+
+import builtins
+
+from cruxcell.jobs.separated import remote
+from cruxcell.jobs.separated.shared_names import is_stdlib
+from cruxcell.protocol import records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+
+def made_of(error):
+    # type: (BaseException) -> tuple[Any, ...] | None
+    """What an error of the library is made of, where that is more than its `args`: a file's name, a place in a text."""
+    cls = type(error)
+    found = error.__reduce__() if is_stdlib(cls) else None
+    if type(found) is not tuple or found[0] is not cls or found[1] is error.args:
+        return None
+    return found[1] if all(id(type(each)) in SIMPLEST for each in found[1]) else None
+
+
+SIMPLEST = frozenset(map(id, (str, bytes, int, type(None))))
+
+
+def more_of(error, has_fields=True):
+    # type: (BaseException, bool) -> tuple[str | None, list[str], tuple[Any, ...]] | None
+    """(how it is shown, where its class says that; its notes; its attributes, if `has_fields`, where the other side has
+    its class and does not ask for them) of an error that has any of these."""
+    has_own = all(type(error).__repr__ is not each for each in _REPRS)
+    found = records.dict_of(error)
+    notes = found.get("__notes__")
+    notes = [each for each in notes if type(each) is str] if type(notes) is list else []
+    own = [item for item in found.items() if _is_field(item)] if has_fields and found and is_stdlib(type(error)) else ()
+    if not (has_own or notes or own):
+        return None
+    return records.message_of(error, repr) if has_own else None, notes, tuple(own[:_MOST_FIELDS])
+
+
+_MOST_FIELDS = 64
+_SIMPLE = frozenset(map(id, (str, bytes, int, float, bool, complex, type(None))))
+_HOLDING = frozenset(map(id, (list, tuple, set, frozenset)))
+
+
+def _is_field(item):
+    # type: (tuple[object, object]) -> bool
+    """A public attribute with a value that holds no object: that may hold the error itself."""
+    return type(item[0]) is str and item[0][:1] != "_" and _is_simple(item[1], 5)
+
+
+def _is_simple(value, depth):
+    # type: (Any, int) -> bool
+    if type(value) is dict:
+        value = [*value.keys(), *value.values()]
+    elif id(type(value)) not in _HOLDING:
+        return id(type(value)) in _SIMPLE
+    return depth > 0 and all(_is_simple(each, depth - 1) for each in value)
+
+
+def add_more(error, more):
+    # type: (Any, object) -> None
+    """Give an error what `more_of` told of another."""
+    if type(more) is not tuple or len(more) != 3:
+        return
+    shown, notes, _ = more
+    if type(notes) is list and notes and all(type(each) is str for each in notes):
+        BaseException.__setattr__(error, "__notes__", notes)
+    if type(shown) is str and type(type(error)) is remote.RemoteType:
+        BaseException.__setattr__(error, "_remote_repr", shown)
+
+
+def _add_fields(error, more):
+    # type: (Any, object) -> Any
+    fields = more[2] if type(more) is tuple and len(more) == 3 else ()
+    if type(fields) is tuple and type(type(error)) is not remote.RemoteType:
+        named = [each for each in fields if type(each) is tuple and len(each) == 2 and _is_field(each)]
+        records.dict_of(error).update(named)
+    return error
+
+
+_REPRS = (BaseException.__repr__, getattr(builtins, "BaseExceptionGroup", Exception).__repr__)
+_set_args = vars(BaseException)["args"].__set__
+
+
+def make_exception(cls, arguments, text, made_of=None, more=None):
+    # type: (Any, list[Any], str, tuple[Any, ...] | None, object) -> Any
+    """An exception of this class with these `args`, whose text is `text`; made of `made_of` where that is more, and
+    with the attributes that `more_of` told."""
+    error = _add_fields(_construct(cls, arguments if made_of is None else list(made_of)), more)
+    _set_args(error, tuple(arguments))
+    if records.message_of(error) != text:
+        told = {"__str__": lambda _self: text, "__module__": cls.__module__}
+        if type(cls) is remote.RemoteType:
+            BaseException.__setattr__(error, "_remote_text", text)
+        else:
+            error = _add_fields(_construct(type(cls.__name__, (cls,), told), arguments), more)
+            _set_args(error, tuple(arguments))
+    return error
+
+
+def _construct(cls, arguments):
+    # type: (Any, list[Any]) -> Any
+    # Of a class made here the other side is asked for what a library's own __init__ would set.
+    is_made = type(cls) is remote.RemoteType
+    builtin = next(each for each in cls.__mro__ if each.__module__ == "builtins")
+    try:
+        error = cls.__new__(cls, *arguments)
+        (builtin if is_made else cls).__init__(error, *arguments)
+    except Exception:  # it wants other arguments than its `args`
+        error = cls.__new__(cls) if not issubclass(cls, _GROUP) else cls.__new__(cls, "", [Exception()])
+    return error
+
+
+_GROUP = getattr(builtins, "BaseExceptionGroup", ())

@@ -1,0 +1,162 @@
+"""What both sides have, so that it crosses by its name: functions and classes of the standard library."""
+
+import builtins
+import sys
+
+from cruxcell.values import stdlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+# Functions and classes that both sides have: only these are found by the name that the candidate gives.
+_SHARED = frozenset(
+    [
+        "abs", "all", "any", "ascii", "bin", "bool", "bytearray", "bytes", "callable", "chr", "complex", "dict",
+        "divmod", "enumerate", "filter", "float", "frozenset", "hash", "hex", "id", "int", "isinstance",
+        "issubclass", "iter", "len", "list", "map", "max", "memoryview", "min", "next", "object", "oct", "ord",
+        "pow", "print", "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum", "tuple",
+        "type", "zip",
+    ]
+    + [name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)]
+)  # fmt: skip
+# Types of plain values that builtins does not name.
+_UNNAMED = {cls.__name__: cls for cls in (type(None), type(Ellipsis), type(NotImplemented), *stdlib.VIEWS)}  # type: dict[str, type]
+_SHARED_MODULES = frozenset(["math", "_operator", "collections", "fractions", "decimal", "datetime"])
+BUILTIN_TYPE = type(len)
+METHOD_TYPE = type(str.upper)  # type: Any
+MODULE_TYPE = type(sys)
+
+
+def _yields():
+    # type: () -> Any
+    yield
+
+
+async def _awaits():
+    # type: () -> Any
+    yield
+
+
+async def _is_awaited():
+    # type: () -> None
+    pass
+
+
+def _type_of_coroutine():
+    # type: () -> Any
+    made = _is_awaited()
+    made.close()
+    return type(made)
+
+
+# Types without a value of their own that an object may say it is of, for isinstance and for inspect.
+_STANDS_FOR = {
+    cls.__name__: cls
+    for cls in (
+        type(_yields),
+        BUILTIN_TYPE,
+        type(_yields()),
+        type(_awaits()),
+        _type_of_coroutine(),
+        type(_yields.__get__(1)),
+        type(iter([])),
+        type(iter(())),
+        type(iter({})),
+        type(iter("")),
+        type(iter(range(0))),
+        map,
+        filter,
+        zip,
+        enumerate,
+        reversed,
+    )
+}  # type: dict[str, type]
+
+
+def may_be_named(module, name):
+    # type: (str, str) -> bool
+    if module == "builtins":
+        return name in _SHARED or name in _UNNAMED
+    return module in _SHARED_MODULES and name.isidentifier() and name[:1] != "_"
+
+
+def imported(name):
+    # type: (str) -> Any
+    """The module of that name, if it was imported: not the program's or the script's own, nor one that it made."""
+    loaded = sys.modules.get(name)
+    return loaded if getattr(loaded, "__spec__", None) is not None else None
+
+
+def is_stdlib(cls):
+    # type: (type) -> bool
+    """Not a class that the code of this end defines: a module that was imported has it."""
+    return getattr(imported(cls.__module__), cls.__name__, None) is cls
+
+
+def found_at(module, path):
+    # type: (Any, str) -> Any
+    """What a dotted path leads to in a module; None if it leads nowhere."""
+    value = module
+    for part in path.split("."):
+        value = getattr(value, part, None)
+    return _UNNAMED.get(path) if value is None and module is builtins else value
+
+
+def stands_for(cls, is_given=False):
+    # type: (type, bool) -> str
+    """The name of a class of the standard library that its objects may say they are of. `is_given`: it is that of a
+    value that the test passes, which may say so of any."""
+    if _STANDS_FOR.get(cls.__name__) is cls:
+        return cls.__name__
+    is_known = is_given or issubclass(cls, BaseException) or _is_known(cls.__module__, cls.__name__)
+    if is_known and is_stdlib(cls):
+        return "%s:%s" % (cls.__module__, cls.__name__)
+    return ""
+
+
+def stand_in(text, is_test=True):
+    # type: (str, bool) -> Any
+    """The class of that name here: of those that have no value of their own, or an exception of a loaded module. To a
+    candidate the test may name any class."""
+    module, _, name = text.rpartition(":")
+    if not module:
+        return _STANDS_FOR.get(name)
+    found = getattr(imported(module), name, None)
+    if not is_test and isinstance(found, type) and not issubclass(found, BaseException):
+        return found
+    return found if (isinstance(found, type) and _is_known(module, name)) or _is_an_error(found) else None
+
+
+# Packages whose classes an object may say it is of. Not those of numbers and tables: what compares values there would
+# take the word of an object for it.
+_PACKAGES = frozenset(["matplotlib", "networkx", "seaborn", "PIL", "bs4", "sklearn"])
+
+
+def _is_known(module, name):
+    # type: (str, str) -> bool
+    return module.partition(".")[0] in _PACKAGES or (module == "re" and name in ("Match", "Pattern"))
+
+
+# Modules whose errors are nothing but errors, also those that derive from Exception alone. Others may be signals:
+# unittest takes a SkipTest for a test that is well, and asyncio a CancelledError of concurrent.futures for its own.
+_ERRORS_OF = _PACKAGES | frozenset(
+    [
+        "argparse", "asyncio", "audioop", "binascii", "configparser", "copy", "csv", "email", "getopt", "html", "http",
+        "locale", "lzma", "mailbox", "optparse", "pickle", "queue", "re", "shutil", "sqlite3", "struct", "subprocess",
+        "tarfile", "tokenize", "uu", "wave", "xml", "zipfile", "zlib",
+        "cryptography", "lxml", "numpy", "pandas", "requests", "scipy", "sympy", "yaml",
+    ]
+)  # fmt: skip
+
+
+def _is_an_error(cls):
+    # type: (Any) -> bool
+    """A kind of a builtin error, or of one of these modules'."""
+    ranks = (BaseException, Exception, StopIteration, StopAsyncIteration, object)
+    if not isinstance(cls, type) or not issubclass(cls, Exception) or cls.__name__.startswith("_"):
+        return False
+    own = [each for each in cls.__mro__ if all(each is not rank for rank in ranks)]
+    if any(each.__module__ == "builtins" for each in own):
+        return True
+    return all(each.__module__.partition(".")[0].lstrip("_") in _ERRORS_OF for each in own) and bool(own)
