@@ -59,7 +59,7 @@ class ResponseStream(Outlet):
     def __init__(self, answers: Answers, tenant: str) -> None:
         self._answers, self._tenant = answers, tenant
         self._verdicts: deque[bytes] = deque()
-        self._bytes = self._count = 0  # of verdicts that have not left
+        self._bytes = 0  # of verdicts that have not left
         self._bytes_leaving = self._count_leaving = 0  # of those, what gRPC has
         self._to_come = 0
         self._is_closed = self._is_dropped = False
@@ -73,6 +73,11 @@ class ResponseStream(Outlet):
     def _is_own_full(self) -> bool:
         return self._bytes >= _BYTES or self._count >= _VERDICTS
 
+    @property
+    def _count(self) -> int:
+        """Verdicts that have not left."""
+        return len(self._verdicts) + self._count_leaving
+
     def expect(self, checks: int) -> None:
         """So many more verdicts will come."""
         self._to_come += checks
@@ -84,7 +89,6 @@ class ResponseStream(Outlet):
         self._to_come -= 1
         self._verdicts.append(verdict)
         self._bytes += len(verdict)
-        self._count += 1
         self._answers.add(self._tenant, len(verdict))
         self._ready.set()
         while self._is_own_full:
@@ -94,8 +98,8 @@ class ResponseStream(Outlet):
     def drop(self) -> None:
         """Nobody will take what is left, nor what comes."""
         self._is_dropped = True
-        self._verdicts.clear()
         self._bytes_leaving, self._count_leaving = self._bytes, self._count
+        self._verdicts.clear()
         self._left()
 
     def close(self) -> None:
@@ -135,7 +139,6 @@ class ResponseStream(Outlet):
             return
         was_full, size = self._is_own_full, self._bytes_leaving
         self._bytes -= size
-        self._count -= self._count_leaving
         self._bytes_leaving = self._count_leaving = 0
         self._answers.gone(self._tenant, size, was_full)
         if not self._is_own_full:
