@@ -49,6 +49,28 @@ def test_a_run_shows_its_traceback(native: Client, runtime: str):
     assert "cruxcell" not in verdict.stderr
 
 
+BYTES = """
+import os
+for stream in (1, 2):
+    left = memoryview(b"\\xff" * %d)
+    while left: left = left[os.write(stream, left):]
+"""
+TEXT = "import sys\ndef f():\n    for stream in (sys.stdout, sys.stderr): stream.write('\\xe9' * %d)\n    return 1"
+
+
+def test_what_one_prints_makes_no_answer_larger_than_a_client_takes(native: Client):
+    """Bytes that are no text became three each, and characters counted as one byte: the whole call failed."""
+    most = 16 << 20
+    limits = Limits(output_bytes=most, memory_bytes=1 << 30, cpu_ms=20_000, wall_ms=60_000)
+    large = [
+        Task(BYTES % (most - 9), [RunCheck()], limits=limits),
+        Task(TEXT % (most - 1), [CallCheck("f()", "1")], limits=limits),
+    ]
+    run, call, other = native.check([*large, Task("def f(): return 1", [CallCheck("f()", "1")])])
+    assert (run.outcome, len(run.stdout), len(run.stderr)) == (Outcome.EXECUTED, most - 9, most - 9)
+    assert (call.outcome, other.outcome) == (Outcome.OUTPUT_LIMIT, Outcome.PASSED)
+
+
 ENDS = {
     "while True: pass": Outcome.TIMED_OUT,
     "import ctypes\nctypes.string_at(0)": Outcome.CRASHED,

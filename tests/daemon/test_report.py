@@ -6,7 +6,18 @@ import struct
 from dataclasses import replace
 
 import pytest
-from cruxboxd.zygotes.report import ENDS, NOT_HELD, TEST_ENDS, Asked, Plan, Report, read_report, split_sections
+from cruxboxd.zygotes.report import (
+    ENDS,
+    NOT_HELD,
+    TEST_ENDS,
+    Asked,
+    Plan,
+    Report,
+    read_report,
+    split_sections,
+    text,
+    utf8,
+)
 from cruxcell.protocol import frames, messages, records
 from cruxcell.protocol.frames import frame
 
@@ -232,6 +243,32 @@ def test_a_value_may_be_as_large_as_the_output_or_as_asked():
     larger = records.value(numbers(), messages.PLAIN, b"z" * 65_537, b"1")
     assert read(plan(), larger, asked=replace(TWO, output=65_537)).forged == ""
     assert read(plan(), larger, asked=replace(TWO, value_bytes=65_537)).forged == ""
+
+
+def test_what_is_printed_is_counted_in_bytes():
+    """The worker counts characters."""
+    for stdout, stderr, kind in (
+        (500, 500, messages.VALUE),
+        (501, 0, messages.OUTPUT_LIMIT),
+        (0, 501, messages.OUTPUT_LIMIT),
+    ):
+        printed = ["\xe9".encode() * each for each in (stdout, stderr)]
+        report = read(plan(), frame([messages.VALUE, numbers(), messages.PLAIN, b"i1;", b"1", *printed]))
+        assert (report.forged, report.answers[0].kind, report.answers[0].steps) == ("", kind, 10)
+        assert len(report.answers[0].fields) == (5 if kind == messages.VALUE else 0)
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"\xffa", b"\xe9", b"a\xed\xa0\x80", b"\xf0\x9f\x98"])
+def test_a_long_text_does_not_grow(data: bytes):
+    much = data * (1 << 16)
+    assert len(text(much).encode()) <= len(much)
+    assert text(data) == data.decode("utf-8", "replace")
+    assert utf8(much) == text(much).encode()
+
+
+def test_what_is_text_is_told_as_it_is():
+    much = "a\xe9\ufffd\U0001f600" * (1 << 14)
+    assert (text(much.encode()), utf8(much.encode())) == (much, much.encode())
 
 
 def test_only_the_sandbox_knows_the_token():

@@ -136,10 +136,10 @@ def test_of_a_pair_the_candidates_figures_are_told():
     said = frame([messages.ENDED, numbers(steps=5), b"mine", b"", b""])
     test_said = frame([messages.ENDED, numbers(steps=99), b"its", b"theirs", b""])
     judged = scripts._of_pair(result(PLAN + said, CLEAN), result(PLAN + test_said, CLEAN), TASK, "")
-    assert (judged.steps, judged.stdout, judged.stderr) == (5, "mine", "theirs")
+    assert (judged.steps, judged.stdout, judged.stderr) == (5, b"mine", b"theirs")
     said = frame([messages.ENDED, numbers(steps=5), b"", b"mine", b""])
     judged = scripts._of_pair(result(PLAN + said, CLEAN), result(PLAN + test_said, CLEAN), TASK, "")
-    assert (judged.stdout, judged.stderr) == ("its", "mine")
+    assert (judged.stdout, judged.stderr) == (b"its", b"mine")
     for facts in (CLEAN, PARTNER):
         known = scripts._of_pair(result(PLAN + ENDED, facts), result(PLAN + GONE, CLEAN), TASK, "")
         assert known.detail == "why"

@@ -230,11 +230,11 @@ def test_steps_are_those_up_to_the_end():
     failed = judging._compared(BASE, came((VALUE, b"i3;", 5), (VALUE, b"i2;", 9)), ONE)
     assert failed is not None
     assert (failed.steps, failed.exception) == (5, ("AssertionError", "text", 4))
-    said = judging._compared(BASE.but(stdout="x"), came((VALUE, b"i3;", 5), (VALUE, b"i2;", 9)), ONE)
+    said = judging._compared(BASE.but(stdout=b"x"), came((VALUE, b"i3;", 5), (VALUE, b"i2;", 9)), ONE)
     assert said is None  # the second call may have printed it
-    said = judging._compared(BASE.but(stderr="x"), came((VALUE, b"i3;", 5), (VALUE, b"i2;", 9)), ONE)
+    said = judging._compared(BASE.but(stderr=b"x"), came((VALUE, b"i3;", 5), (VALUE, b"i2;", 9)), ONE)
     assert said is None
-    said = judging._compared(BASE.but(stdout="x"), came((VALUE, b"i3;", 5)), ONE)
+    said = judging._compared(BASE.but(stdout=b"x"), came((VALUE, b"i3;", 5)), ONE)
     assert said is not None  # there was no other call
 
 

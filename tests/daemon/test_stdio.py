@@ -45,7 +45,7 @@ async def judged(check: StdioCheck, printed: Result, told: Told) -> CheckResult:
 async def test_without_a_checker_what_was_printed_is_compared(expected: str, outcome: Outcome):
     told = Told({})
     found = await judged(StdioCheck("s", "", expected), program(), told)
-    assert (found.outcome, found.stdout, found.assurance) == (outcome, "1\n", Assurance.SEPARATED)
+    assert (found.outcome, found.stdout, found.assurance) == (outcome, b"1\n", Assurance.SEPARATED)
     crashed = await judged(StdioCheck("s", "", "1"), program(facts=DIED), told)
     assert crashed.outcome is Outcome.CRASHED
 
@@ -272,7 +272,7 @@ async def test_a_run_that_shared_a_worker_is_audited(alone: list[bytes], is_susp
     async def run_alone(check: StdioCheck) -> Printed:
         if check.id != "2" or (is_suspect and found):
             return CheckResult(None, steps=7), b""
-        return CheckResult(None, steps=len(next(others)), stdout="2\n"), b""
+        return CheckResult(None, steps=len(next(others)), stdout=b"2\n"), b""
 
     async def take(check: StdioCheck, printed: Printed) -> None:
         found.append((check.id, printed[0].shared))

@@ -97,17 +97,22 @@ def test_every_kind_of_answer(name: str):
     judged = of_answer(answer(kind, *fields), CLEAN)
     assert (judged.outcome, judged.detail, judged.steps) == (outcome, detail, 10)
     assert judged.canonical == (b"i1;" if name == "value" else None)  # what equals nothing has no bytes to compare
-    assert (judged.stdout, judged.stderr, judged.shown_cut) == ("", "", False)
+    assert (judged.stdout, judged.stderr, judged.shown_cut) == (b"", b"", False)
 
 
 def test_a_value_is_shown_and_its_cut_is_said():
     judged = of_answer(answer(messages.VALUE, b"p", b"i1;", b"1234\0", b"out", b"err\xff"), CLEAN)
-    assert (judged.shown, judged.shown_cut, judged.stdout, judged.stderr) == ("1234", True, "out", "err\ufffd")
+    assert (judged.shown, judged.shown_cut, judged.stdout, judged.stderr) == (
+        "1234",
+        True,
+        b"out",
+        "err\ufffd".encode(),
+    )
 
 
 def test_an_exception_is_told():
     judged = of_answer(answer(messages.RAISED, b"KeyError", b"'x'", LINE, b"out", b"err"), CLEAN)
-    assert (judged.exception, judged.stdout, judged.stderr) == (("KeyError", "'x'", 3), "out", "err")
+    assert (judged.exception, judged.stdout, judged.stderr) == (("KeyError", "'x'", 3), b"out", b"err")
     below = of_answer(answer(messages.RAISED, b"E", b"", struct.pack("<i", -3), b"", b""), CLEAN)
     assert below.exception == ("E", "", -3)
 
@@ -130,7 +135,7 @@ def test_what_the_policy_refuses_is_hinted_at(kind: bytes, message: bytes, hinte
 @pytest.mark.parametrize(("out", "err"), [(b"out", b""), (b"", b"err")])
 def test_what_one_stream_holds_is_told(out: bytes, err: bytes):
     judged = of_answer(answer(messages.ENDED, out, err, b""), CLEAN)
-    assert (judged.stdout, judged.stderr) == (out.decode(), err.decode())
+    assert (judged.stdout, judged.stderr) == (out, err)
 
 
 def test_an_exception_for_want_of_memory_is_a_limit():

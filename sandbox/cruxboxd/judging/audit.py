@@ -136,5 +136,5 @@ def _exception(judged: CheckResult) -> tuple[str, str, int] | None:
     return name, _ADDRESS.sub("0x", message), line
 
 
-def _output(judged: CheckResult) -> tuple[str, str]:
-    return _ADDRESS.sub("0x", judged.stdout), _ADDRESS.sub("0x", judged.stderr)
+def _output(judged: CheckResult) -> tuple[bytes, bytes]:
+    return _ADDRESS_BYTES.sub(b"0x", judged.stdout), _ADDRESS_BYTES.sub(b"0x", judged.stderr)

@@ -6,12 +6,15 @@ The printed text is hostile. It is split and compared as bytes, and parsed as a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from enum import Enum
+from itertools import islice, zip_longest
 
 _TOKENS_A_STEP = 2_000
+_BYTES_A_STEP = 1 << 16  # what a step takes a few milliseconds for, whatever it holds
+_SPACE, _END_OF_LINE = re.compile(rb"\s"), re.compile(rb"\n")
 _LONGEST_NUMBER = 400  # bytes; a longer one is compared as text
 _NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,6})?")
 
@@ -44,41 +47,93 @@ PLAINLY = Comparison()
 def is_same(printed: bytes, expected: bytes, comparison: Comparison) -> Iterator[bool]:
     """True after each step that found no difference, False and no more at the first one. At least one step."""
     how = comparison.how
-    if how is Compare.CASEFOLD:
-        printed, expected = _folded(printed), _folded(expected)
     if how is Compare.EXACT or printed == expected:
         yield printed == expected
         return
-    if not comparison.has_tolerance:
-        yield printed.split() == expected.split() if how is Compare.TOKENS else lines_of(printed) == lines_of(expected)
-        return
-    got, wanted = _tokens(printed, how), _tokens(expected, how)
-    if len(got) != len(wanted):
-        yield False
-        return
-    yield True
-    for start in range(0, len(wanted), _TOKENS_A_STEP):
-        stop = start + _TOKENS_A_STEP
-        same = all(_is_close(one, other, comparison) for one, other in zip(got[start:stop], wanted[start:stop]))
+    if how is Compare.CASEFOLD:
+        printed, expected = (yield from _folded(printed)), (yield from _folded(expected))
+    same = _close_tokens if comparison.has_tolerance else _same_text
+    yield from same(printed.rstrip(), expected.rstrip(), comparison)
+
+
+def _same_text(printed: bytes, expected: bytes, comparison: Comparison) -> Iterator[bool]:
+    """Are all lines (or tokens) the same, but for the white space behind (or between) them?"""
+    got, wanted = _plainly(printed, comparison.how), _plainly(expected, comparison.how)
+    one = other = b""
+    while True:
+        one, other = one or next(got, b""), other or next(wanted, b"")
+        shared = min(len(one), len(other))
+        if not shared or one[:shared] != other[:shared]:
+            yield one == other
+            return
+        yield True
+        one, other = one[shared:], other[shared:]
+
+
+def _plainly(data: bytes, how: Compare) -> Iterator[bytes]:
+    """`data` in parts that are not empty, with a space behind each token, or without white space behind its lines."""
+    if how is Compare.TOKENS:
+        found = (b" ".join([*part.split(), b""]) for part in _parts(data, _SPACE))
+    else:
+        found = (b"\n".join([*map(bytes.rstrip, part.split(b"\n")), b""]) for part in _parts(data, _END_OF_LINE))
+    return filter(None, found)
+
+
+def _parts(data: bytes, separator: re.Pattern[bytes]) -> Iterator[bytes]:
+    """Parts of `data` between some of its separators."""
+    start = 0
+    while start < len(data):
+        end = start + _BYTES_A_STEP
+        if end < len(data):
+            found = separator.search(data, end)
+            end = found.start() if found else len(data)
+        yield data[start:end]
+        start = end + 1
+
+
+def _close_tokens(printed: bytes, expected: bytes, comparison: Comparison) -> Iterator[bool]:
+    """Are all tokens the same, or numbers that are close enough?"""
+    is_tokens = comparison.how is Compare.TOKENS
+    pairs = zip_longest(_tokens(printed, is_tokens), _tokens(expected, is_tokens))
+    while several := list(islice(pairs, _TOKENS_A_STEP)):
+        same = all(
+            one is not None and other is not None and _is_close(one, other, comparison) for one, other in several
+        )
         yield same
         if not same:
             return
 
 
-def lines_of(data: bytes) -> list[bytes]:
-    """The lines without the white space behind them, and without blank ones at the end."""
-    return [line.rstrip() for line in data.rstrip().split(b"\n")]
-
-
-def _folded(data: bytes) -> bytes:
-    return data.decode("utf-8", "surrogateescape").casefold().encode("utf-8", "surrogateescape")
-
-
-def _tokens(data: bytes, how: Compare) -> list[bytes]:
+def _tokens(data: bytes, is_tokens: bool) -> Iterator[bytes]:
     """What numbers may stand for; where lines count, each line's end is a token, too."""
-    if how is Compare.TOKENS:
-        return data.split()
-    return [token for line in lines_of(data) for token in [*line.split(), b"\n"]]
+    if is_tokens:
+        for part in _parts(data, _SPACE):
+            yield from part.split()
+    else:
+        for part in _parts(data, _END_OF_LINE):
+            for line in part.split(b"\n"):
+                yield from _tokens(line, True)
+                yield b"\n"
+
+
+def _folded(data: bytes) -> Generator[bool, None, bytes]:
+    """`data` without regard to case, after a step for each part of it."""
+    folded = []
+    for part in parts_of_text(data):
+        folded.append(part.decode("utf-8", "surrogateescape").casefold().encode("utf-8", "surrogateescape"))
+        yield True
+    return b"".join(folded)
+
+
+def parts_of_text(data: bytes) -> Iterator[bytes]:
+    """Parts of `data`, none of which ends within a character of UTF-8."""
+    start = 0
+    while start < len(data):
+        end = start + _BYTES_A_STEP
+        while data[end : end + 1] and data[end] & 0xC0 == 0x80 and end < start + _BYTES_A_STEP + 4:
+            end += 1
+        yield data[start:end]
+        start = end
 
 
 def _is_close(got: bytes, wanted: bytes, comparison: Comparison) -> bool:

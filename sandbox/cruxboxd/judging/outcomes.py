@@ -16,7 +16,7 @@ from typing import Any
 from cruxcell.protocol import frames, messages
 
 from cruxboxd.zygotes.exit import Exit
-from cruxboxd.zygotes.report import Answer, text
+from cruxboxd.zygotes.report import Answer, text, utf8
 
 
 class Outcome(Enum):
@@ -77,8 +77,8 @@ class CheckResult:
     wall_ns: int = 0
     peak_bytes: int = 0
     exception: tuple[str, str, int] | None = None
-    stdout: str = ""
-    stderr: str = ""
+    stdout: bytes = b""  # UTF-8
+    stderr: bytes = b""
     output_cut: bool = False
     assurance: Assurance | None = None
     findings: tuple[str, ...] = ()
@@ -267,7 +267,7 @@ def _read_ended(answer: Answer) -> Fields:
 
 
 def _printed(stdout: bytes, stderr: bytes) -> Fields:
-    return {"stdout": text(stdout), "stderr": text(stderr)} if stdout or stderr else {}
+    return {"stdout": utf8(stdout), "stderr": utf8(stderr)} if stdout or stderr else {}
 
 
 def _ends(outcome: Outcome, detail: str) -> Reader:

@@ -132,7 +132,7 @@ def _of_pair(candidate: Result, test: Result, task: Task, framework: str) -> Che
     """The result of a pair: by the test's report, or by the kernel's facts about the candidate if that ended first."""
     served_by = one_answer(task.limits, ENDS)
     served = read_single(candidate, served_by, task.limits)
-    if served.outcome is Outcome.INVALID or candidate.error or candidate.over_cap:
+    if served.outcome in (Outcome.INVALID, Outcome.OUTPUT_LIMIT) or candidate.error or candidate.over_cap:
         return served
     if candidate.facts.killed not in (messages.NOT_KILLED, messages.KILLED_PARTNER):
         return served

@@ -12,14 +12,14 @@ from cruxcell.protocol.payloads import RUN_ONLY, STDIO_FLAGS
 
 from cruxboxd.judging.calls import CallEvaluator
 from cruxboxd.judging.charging import one_answer, read_single
-from cruxboxd.judging.comparing import is_same
+from cruxboxd.judging.comparing import is_same, parts_of_text
 from cruxboxd.judging.jobs import job_for
 from cruxboxd.judging.literals import read_literal
 from cruxboxd.judging.outcomes import ENDED, Assurance, CheckResult, Outcome, sandbox_error
 from cruxboxd.judging.tasks import PLAIN_SETTING, CallCheck, RunCheck, StdioCheck, Task, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.zygotes.jobs import Job, Result
-from cruxboxd.zygotes.report import ENDS, text
+from cruxboxd.zygotes.report import ENDS, utf8
 
 
 async def run_stdio(scheduler: Scheduler, task: Task, check: StdioCheck, hash_seed: str) -> tuple[CheckResult, bytes]:
@@ -28,7 +28,7 @@ async def run_stdio(scheduler: Scheduler, task: Task, check: StdioCheck, hash_se
     task = _with_room(task, check)
     result = await scheduler.run(_job(scheduler, task, check, hash_seed, 0))
     judged = _of_stdio(result, task, bool(check.expected_stdout.strip()))
-    return _with_output(judged, result, task), result.streams[0]
+    return await _with_output(judged, result, task), result.streams[0]
 
 
 async def settle(check: StdioCheck, judged: CheckResult, out: bytes, checkers: CallEvaluator | None) -> CheckResult:
@@ -48,7 +48,7 @@ async def settle(check: StdioCheck, judged: CheckResult, out: bytes, checkers: C
 async def run_program(scheduler: Scheduler, task: Task, check: RunCheck, hash_seed: str) -> CheckResult:
     """The program by itself: EXECUTED if it came to an end of its own, whatever its exit code is."""
     result = await scheduler.run(_job(scheduler, task, check, hash_seed, RUN_ONLY))
-    judged = _with_output(_of_run(result, task), result, task)
+    judged = await _with_output(_of_run(result, task), result, task)
     if result.files.is_over and judged.outcome is Outcome.EXECUTED:
         why = "the files that were asked for are more than its output limit"
         return judged.but(outcome=Outcome.OUTPUT_LIMIT, detail=why, exit_code=None)
@@ -79,11 +79,22 @@ def _job(scheduler: Scheduler, task: Task, check: StdioCheck | RunCheck, hash_se
     return job
 
 
-def _with_output(judged: CheckResult, result: Result, task: Task) -> CheckResult:
+async def _with_output(judged: CheckResult, result: Result, task: Task) -> CheckResult:
     limit = task.limits.output_bytes
-    out, err = (stream[:limit] for stream in result.streams)
+    out, err = [await _as_utf8(stream[:limit]) for stream in result.streams]
     cut = any(len(stream) >= limit for stream in result.streams)
-    return judged.but(stdout=text(out), stderr=text(err), output_cut=cut, assurance=Assurance.SEPARATED)
+    return judged.but(stdout=out, stderr=err, output_cut=cut, assurance=Assurance.SEPARATED)
+
+
+async def _as_utf8(data: bytes) -> bytes:
+    """`utf8` of much, in steps."""
+    if data.isascii():
+        return data
+    found = []
+    for part in parts_of_text(data):
+        found.append(utf8(part))
+        await asyncio.sleep(0)
+    return b"".join(found)
 
 
 _TOO_MUCH = CheckResult(Outcome.OUTPUT_LIMIT, "printed more than its output limit")

@@ -246,7 +246,7 @@ def write_verdict(
     parts = [_short(task, check, judged, second, stamp).SerializeToString()]
     for number, printed in ((_STDOUT, judged.stdout), (_STDERR, judged.stderr)):
         if printed:
-            parts += _part(number, printed.encode())
+            parts += _part(number, printed)
     for name, content in judged.files:
         entry = [field(_KEY, name.encode()), *_part(_VALUE, content)]
         parts += [head(_FILES, sum(map(len, entry))), *entry]

@@ -135,8 +135,25 @@ class Report:
 
 
 def text(data: bytes) -> str:
-    """Bytes of a worker as text for people: always valid, always encodable."""
-    return data.decode("utf-8", "replace")
+    """Bytes of a worker as text for people: always valid, always encodable, and in UTF-8 hardly longer than `data`.
+
+    What is no UTF-8 becomes U+FFFD, which is three bytes; in a long text a question mark, so that 16 MiB that a program
+    may print are no 48 MiB of a message.
+    """
+    if len(data) < _LONG_TEXT:
+        return data.decode("utf-8", "replace")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace").replace("\ufffd", "?")
+
+
+def utf8(data: bytes) -> bytes:
+    """The same in UTF-8: mostly `data` itself."""
+    return data if data.isascii() else text(data).encode()
+
+
+_LONG_TEXT = 1 << 16
 
 
 # What an honest worker sends at most: a plan, notes on all, notes and an answer for each check, a violation.
@@ -205,7 +222,7 @@ def _take(report: Report, record: list[bytes], asked: Asked) -> str:
     if kind == messages.FINDINGS:
         turns = report.unanswered if asked.runs_noted else []
         return "" if turns and _take_notes_on_run(report, record, turns[0]) else _NO_RECORD
-    return _wrong_with(record, asked) or _take_answer(report, _answer(record, asked.steps))
+    return _wrong_with(record, asked) or _take_answer(report, _answer(record, asked))
 
 
 def _take_answer(report: Report, answer: Answer) -> str:
@@ -307,12 +324,21 @@ def _sizes(kind: bytes, output_limit: int, value_bytes: int) -> tuple[int, ...]:
     return (1, NUMBERS.size, *sizes.get(kind, ()))
 
 
-def _answer(record: list[bytes], most_steps: int) -> Answer:
-    """A well-formed answer; what it claims to have used is cut to what can be."""
+def _answer(record: list[bytes], asked: Asked) -> Answer:
+    """A well-formed answer; what it claims to have used is cut to what can be.
+
+    The worker counts the characters that are printed; here they are bytes, and a message has room for so many.
+    """
     index, steps, cpu_ns, wall_ns, flags = NUMBERS.unpack(record[1])
-    steps, cpu_ns, wall_ns = min(steps, most_steps), min(cpu_ns, _MOST_COUNT), min(wall_ns, _MOST_COUNT)
+    steps, cpu_ns, wall_ns = min(steps, asked.steps), min(cpu_ns, _MOST_COUNT), min(wall_ns, _MOST_COUNT)
+    if any(len(record[at]) > asked.output for at in _PRINTED.get(record[0], ())):
+        return Answer(messages.OUTPUT_LIMIT, index, steps, cpu_ns, wall_ns, False, ())
     is_out_of_memory, by_identity = bool(flags & OUT_OF_MEMORY), bool(flags & BY_IDENTITY)
     return Answer(record[0], index, steps, cpu_ns, wall_ns, is_out_of_memory, tuple(record[2:]), by_identity)
+
+
+# Where an answer says what was printed.
+_PRINTED = {messages.VALUE: (5, 6), messages.RAISED: (5, 6), messages.ENDED: (2, 3)}
 
 
 # ---- notes, for filters of data sets -----------------------------------------------------------------------------

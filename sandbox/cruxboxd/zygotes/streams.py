@@ -15,6 +15,7 @@ from contextlib import ExitStack
 
 _NOEXEC_SEAL = 0x8  # MFD_NOEXEC_SEAL, from Linux 6.3 on; some hosts allow no other memory files
 _PIPE_BYTES = 1 << 20
+_LARGE = 1 << 20  # what is longer is copied, and its pages are given back, beside the event loop
 
 
 class Streams:
@@ -52,14 +53,26 @@ class Streams:
         while self.theirs:
             os.close(self.theirs.pop())
 
-    def contents(self, limit: int) -> tuple[bytes, bytes]:
-        """What was printed on standard output and standard error, up to one byte over the limit."""
-        out, err = (os.pread(file, limit + 1, 0) for file in self._files)
+    @property
+    def is_large(self) -> bool:
+        """Would `taken` hold up the event loop?"""
+        return any(os.fstat(file).st_size > _LARGE for file in self._files)
+
+    def taken(self, limit: int) -> tuple[bytes, bytes]:
+        """What was printed on standard output and standard error, up to one byte over the limit. The files are gone
+        then. To be called when the worker has ended and these are closed but for them, in any thread."""
+        try:
+            out, err = (os.pread(file, limit + 1, 0) for file in self._files)
+        finally:
+            self._close_files()
         return out, err
 
     def close(self) -> None:
-        self._end_input()
+        self.end_input()
         self.handed_over()
+        self._close_files()
+
+    def _close_files(self) -> None:
         while self._files:
             os.close(self._files.pop())
 
@@ -75,9 +88,10 @@ class Streams:
             return
         except OSError:
             pass  # nobody reads it any more
-        self._end_input()
+        self.end_input()
 
-    def _end_input(self) -> None:
+    def end_input(self) -> None:
+        """Nobody reads it any more, or all of it is written."""
         if self._pipe < 0:
             return
         if self._is_watched:

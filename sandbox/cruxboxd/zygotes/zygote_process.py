@@ -14,6 +14,7 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 
 from cruxcell.protocol import messages
 
@@ -58,6 +59,7 @@ class ZygoteProcess:
         self._seq = 0
         self._heard_ns = 0  # when the zygote last said something
         self._first_half: tuple[Job, Result] | None = None  # of a pair whose test's end is still to come
+        self._reading = 0  # outputs of ended workers that are being read beside the loop
         self.pid = 0
         self._priority = Priority()
         self._control: socket.socket | None = None
@@ -321,7 +323,7 @@ class ZygoteProcess:
             return
         self._drain(lane)
         job, report = lane.job, b"".join(lane.received)
-        contents = lane.streams.contents(job.limits.output_bytes) if lane.streams and job else (b"", b"")
+        streams, lane.streams = lane.streams, None
         files = read_files(folders[0], job.read_files, job.limits.output_bytes) if folders and job else NO_FILES
         self._busy.pop(0)
         self._clear(lane)
@@ -333,12 +335,35 @@ class ZygoteProcess:
                 error="cancelled" if job.is_cancelled else "",
                 queue_ns=job.started_at - job.queued_at,
                 attempts=job.attempts,
-                streams=contents,
                 files=files,
                 over_cap=lane.is_over_cap,
             )
-            self._finish(job, result)
+            self._take_streams(job, result, streams)
+        elif streams is not None:
+            streams.close()
         self._on_change(self)
+
+    def _take_streams(self, job: Job, result: Result, streams: Streams | None) -> None:
+        """Finish the job with what its program printed. The zygote may have its next one while that is read."""
+        if streams is None:
+            self._finish(job, result)
+            return
+        streams.end_input()
+        limit = job.limits.output_bytes
+        if not streams.is_large or self._reading == LANES:
+            self._finish(job, replace(result, streams=streams.taken(limit)))
+            return
+
+        def finish(taken: asyncio.Future[tuple[bytes, bytes]]) -> None:
+            self._reading -= 1
+            error = taken.exception()
+            if error is not None:
+                job.finish(replace(result, error=f"what it printed cannot be read: {error}"))
+            else:
+                job.finish(replace(result, streams=taken.result()))
+
+        self._reading += 1
+        self._loop.run_in_executor(None, streams.taken, limit).add_done_callback(finish)
 
     def _clear(self, lane: Lane) -> None:
         """Nothing of a job stays on its lane."""

@@ -1,0 +1,85 @@
+"""The comparison of printed texts in steps, beside the same said of the whole texts at once."""
+
+from __future__ import annotations
+
+import pytest
+from cruxboxd.judging import comparing
+from cruxboxd.judging.comparing import Compare, Comparison, is_same, parts_of_text
+from hypothesis import given
+from hypothesis import strategies as st
+
+_BITS = [
+    b" ",
+    b"\n",
+    b"\n\n",
+    b"\t",
+    b"\r\n",
+    b"\x0b",
+    b"\x1c",
+    b"1",
+    b"1.0",
+    b"2e3",
+    b"2000",
+    b"a",
+    b"A",
+    b"SS",
+    b"\xff",
+    b"\x80",
+]
+_TEXTS = st.lists(
+    st.sampled_from([*_BITS, *(each.encode() for each in "\xdf\xe9\xc9\x85\U0001f600")]), max_size=12
+).map(b"".join)
+
+
+def lines_of(data: bytes) -> list[bytes]:
+    return [line.rstrip() for line in data.rstrip().split(b"\n")]
+
+
+def is_same_at_once(printed: bytes, expected: bytes, how: Compare) -> bool:
+    if how is Compare.CASEFOLD:
+        printed, expected = (
+            each.decode("utf-8", "surrogateescape").casefold().encode("utf-8", "surrogateescape")
+            for each in (printed, expected)
+        )
+    if how is Compare.EXACT:
+        return printed == expected
+    return printed.split() == expected.split() if how is Compare.TOKENS else lines_of(printed) == lines_of(expected)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1 << 16])
+@given(printed=_TEXTS, other=_TEXTS, how=st.sampled_from(Compare), change=st.integers(0, 3))
+def test_in_steps_of_any_size_as_at_once(size: int, printed: bytes, other: bytes, how: Compare, change: int):
+    expected = [other, printed.replace(b" ", b"\t"), printed.swapcase() + b"\n", printed + other][change]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(comparing, "_BYTES_A_STEP", size)
+        found = list(is_same(printed, expected, Comparison(how)))
+        if how is not Compare.EXACT:  # numbers may differ, and nothing else: no wider than a tolerance of nothing
+            close = all(is_same(printed, expected, Comparison(how, absolute=1e-300)))
+            assert close or not found[-1]
+    assert all(found[:-1])
+    assert found[-1] is is_same_at_once(printed, expected, how)
+
+
+def test_a_part_of_nothing_but_white_space_is_not_the_end(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(comparing, "_BYTES_A_STEP", 2)
+    for how in (Compare.LINES, Compare.TOKENS, Compare.CASEFOLD):
+        assert not all(is_same(b"\n\n\n\n\n\n1", b"\n\n\n\n\n\n2", Comparison(how)))
+
+
+@pytest.mark.parametrize("how", Compare)
+def test_much_is_compared_in_many_steps(how: Compare):
+    printed, expected = b"1 \n" * (1 << 18), b"1\n" * (1 << 18)
+    steps = list(is_same(printed, expected, Comparison(how)))
+    assert (len(steps) > 8, steps[-1]) == ((False, False) if how is Compare.EXACT else (True, True))
+
+
+@pytest.mark.parametrize("size", [1, 3, 5])
+@given(data=_TEXTS)
+def test_parts_of_a_text_are_all_of_it_and_cut_no_character(size: int, data: bytes):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(comparing, "_BYTES_A_STEP", size)
+        parts = list(parts_of_text(data))
+    assert b"".join(parts) == data
+    assert all(size <= len(part) <= size + 4 for part in parts[:-1])
+    whole = "".join(part.decode("utf-8", "surrogateescape") for part in parts)
+    assert whole == data.decode("utf-8", "surrogateescape")
