@@ -115,12 +115,13 @@ def test_a_reading_is_as_large_as_it_is():
 
 async def test_a_full_store_takes_from_the_tenant_who_has_most():
     told = Told({})
-    scripts = known(told, BOUND // 2, BOUND // 2)
+    size = (await read_one(known(told), "mine")).size
+    scripts = known(told, 4 * size, 3 * size)
     mine = await read_one(scripts, "mine", "modest")
     for at in range(50):
-        await read_one(scripts, str(at), "greedy")
+        await read_one(scripts, f"{at:4}", "greedy")
     assert await read_one(scripts, "mine", "modest") is mine
-    assert sum(scripts._kept._bytes.values()) <= BOUND // 2
+    assert sum(scripts._kept._bytes.values()) == 4 * size
     assert scripts._kept._bytes == {
         tenant: sum(each.size for each in shelf.values()) for tenant, shelf in scripts._kept._shelves.items()
     }

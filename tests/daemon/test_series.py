@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,6 +27,7 @@ from cruxboxd.zygotes.company import Company
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Result
 from cruxboxd.zygotes.setup import ZygoteKinds
+from cruxcell.analysis import series as taken_apart
 from cruxcell.protocol import frames, messages, payloads, records
 from test_grouping import seen
 from told_workers import CLEAN, DIED, Told
@@ -256,8 +258,16 @@ def garbled() -> Iterator[bytes]:
     yield whole[:-1]
 
 
+def test_a_series_has_as_many_steps_as_a_worker_finds_and_each_its_own_message():
+    longest = [
+        (payloads.SERIES_STEP.pack(line), b"why %d" % line, b"i%d;" % line) for line in range(taken_apart._MOST_STEPS)
+    ]
+    series = read_series(frames.pack([b"f", *itertools.chain(*longest)]), b"calls")
+    steps = [Step(b"i%d;" % line, line, f"why {line}") for line in range(taken_apart._MOST_STEPS)]
+    assert series == Series("f", tuple(steps), b"calls")
+
+
 def test_what_is_no_series_is_none():
-    assert read_series(frames.pack([b"f", payloads.SERIES_STEP.pack(1), b"", b"i1;"]), b"") is not None
     assert [read_series(each, b"") for each in garbled()] == [None] * 7
 
 
