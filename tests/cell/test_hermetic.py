@@ -396,6 +396,19 @@ def test_of_typing_only_a_short_list_is_known(source: str):
     assert not known_annotations.are_known(tree_of(source), frozenset())
 
 
+def test_what_is_made_beforehand_is_less_than_typing_keeps(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(known_annotations, "_made", set())
+    known_annotations.make_beforehand()
+    assert {
+        "Any",
+        "List[int]",
+        "Dict[str,Any]",
+        "List[Tuple[int,int]]",
+        "Optional[Tuple[int,int]]",
+    } < known_annotations._made
+    assert len(known_annotations._made) < 128
+
+
 def test_without_typing_no_annotations_are_made(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(known_annotations, "_made", set())
     monkeypatch.delitem(sys.modules, "typing")

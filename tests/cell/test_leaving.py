@@ -9,7 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from cruxcell.jobs.suite_base import Suite
+from cruxcell.jobs.suite_base import Results, Suite
+from cruxcell.protocol import messages
 from interpreters import Twin, pairs
 
 ELSEWHERE = SimpleNamespace(exit=sys.exit)
@@ -123,3 +124,10 @@ def test_whom_the_program_makes_leave_has_not_left(monkeypatch: pytest.MonkeyPat
 
 def test_what_nobody_raised_is_no_end():
     assert not Suite("raise SystemExit").has_left(SystemExit())
+
+
+def test_beyond_so_many_tests_nothing_more_is_run(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(messages, "MAX_TESTS", 4)
+    results = Results()
+    assert [results.add(messages.TEST_PASSED, "test") for _ in range(6)] == [True] * 3 + [False] * 3
+    assert [letter for letter, _, _ in results.all] == [messages.TEST_PASSED] * 3 + [messages.TEST_ERROR]

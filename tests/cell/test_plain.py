@@ -169,11 +169,19 @@ def test_size_and_depth_are_bounded():
     with pytest.raises(TooLarge):
         transfer.encode("x" * 100, 50)
     deep: list = []
-    for _ in range(MAX_DEPTH - 1):
+    for _ in range(MAX_DEPTH):
         deep = [deep]
     assert transfer.decode(transfer.encode(deep, ROOM)) == deep
     with pytest.raises(NotPlain, match="nested"):
-        transfer.encode([[deep]], ROOM)
+        transfer.encode([deep], ROOM)
+
+
+@pytest.mark.parametrize("odd", [7, 0.5, 10**20, None, "a", [1]], ids=repr)
+def test_a_list_of_numbers_may_hold_something_else_anywhere(odd: object):
+    for like in (1, 2.5):
+        for place in (0, 1, 5, 9):
+            mixed = [like] * place + [odd] + [like] * (9 - place)
+            assert transfer.decode(transfer.encode(mixed, ROOM)) == mixed
 
 
 def u32(number: int) -> bytes:

@@ -303,6 +303,10 @@ DOCTEST: dict[str, Any] = {
     "no details of a value": (ADD, ">>> add(0.5, 1)  # doctest: +IGNORE_EXCEPTION_DETAIL\n0.5\n", [
         ["f", "line 1", "got 1.5\n"],
     ]),
+    "an option, another text of an error": (
+        RAISES, f">>> add(1, 1)  # doctest: +ELLIPSIS\n{TRACE}ValueError: yes\n",
+        [["f", "line 1", "got ValueError: no\n"]],
+    ),
     "an option": (ADD, ">>> 'abc'  # doctest: +ELLIPSIS\n'a...'\n>>> 'abc'  # doctest: -ELLIPSIS\n'a...'\n", [
         ["p", "line 1", ""], ["f", "line 3", "got 'abc'\n"],
     ]),

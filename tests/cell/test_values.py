@@ -283,6 +283,7 @@ LIKES = [
     *(date(2020, 1, 1), datetime(2020, 1, 1), NOON, NOON.replace(fold=1), NOON.replace(microsecond=1), "2020-01-01"),
     *(NOON.replace(tzinfo=timezone.utc), NOON.replace(hour=14, tzinfo=timezone(timedelta(hours=2), "own"))),
     *(NOON.replace(tzinfo=timezone(timedelta(hours=2))), NOON.replace(fold=1, tzinfo=timezone.utc)),
+    *(datetime(2020, 1, 2, tzinfo=timezone.utc), datetime(2020, 1, 1, 23, 59, 59, tzinfo=timezone.utc)),
     *(time(1, 2), time(1, 2, fold=1), time(1, 2, 3), timedelta(1), timedelta(hours=24), timedelta(0), timedelta(0, 1)),
     *(
         datetime.min.replace(tzinfo=timezone(timedelta(1) / 2)),

@@ -176,3 +176,20 @@ def test_a_report_is_read_once():
     result = Result(PLAN)
     known = result.read(ONE_VALUE)
     assert (known.plan is not None, Result(b"", said=known).read(ONE_VALUE) is known) == (True, True)
+
+
+# ---- what a worker is given ----------------------------------------------------------
+
+
+async def test_an_order_and_its_report_have_room_for_each_check():
+    order = job(checks=3).order(seq=7, lane=1)
+    *_, seconds, _seat = messages.ORDER.unpack(order)
+    assert seconds == 3 * (DEFAULT_LIMITS.cpu_ms // 1000 + 2)
+    one, three = job().report_cap, job(checks=3).report_cap
+    a_check = (three - one) // 2
+    assert one - a_check == 1 << 18
+    assert a_check > 4 * DEFAULT_LIMITS.output_bytes
+    assert [job(seals=number, checks=3).report_cap - three for number in (1, 5000)] == [
+        seals.RECORD_BYTES,
+        5000 * seals.RECORD_BYTES,
+    ]
