@@ -193,6 +193,7 @@ async def test_only_answers_are_taken_from_a_shared_worker(name: str):
     checks = [StdioCheck(str(at), f"{at}", "") for at in range(COUNT)]
     runs = Runs(told, PLAIN, "0", Audit(0), run_alone)  # type: ignore[arg-type]
     await runs.run(checks, take)
+    assert [job.seals for job in told.jobs] == [job.checks + 1 for job in told.jobs]
     assert "".join(sorted(at for at, (found, _) in taken.items() if found.shared)) == shared
     assert "".join(sorted(at for at, (found, _) in taken.items() if found.detail == "alone")) == alone
     assert all(out == f"{at}\n".encode() for at, (found, out) in taken.items() if found.shared)

@@ -30,7 +30,7 @@ _BUNDLES = "daemon/test_bundles.py -m 'not kernel'"
 _SERIES = "daemon/test_series.py -m 'not kernel'"
 _SEALS = "daemon/test_seals.py -k 'not each_kind and not with_the_rule'"
 _RULE = "cell/test_hermetic.py -k 'not interpreter and not helper'"
-_PLAIN = ["cell/test_plain.py", "cell/test_containers.py", "cell/test_arrays.py"]
+_PLAIN = ["cell/test_containers.py", "cell/test_plain.py", "cell/test_arrays.py"]
 _RULES, _OBJECTS = "cell/test_separated_rules.py", "cell/test_separated_objects.py"
 _PROXIES = "cell/test_separated_proxies.py"
 _PAIRS = [
@@ -62,7 +62,7 @@ TESTS = {
     "cruxboxd/judging/series.py": [_SERIES, _AUDIT],
     "cruxboxd/judging/asserted.py": [_SERIES],
     "cruxboxd/judging/streams.py": [
-        _SCRIPTS, "daemon/test_outputs_judged.py", "daemon/test_stdio.py", "daemon/test_programs.py", _WORKERS,
+        "daemon/test_stdio.py", "daemon/test_outputs_judged.py", _SCRIPTS, "daemon/test_programs.py", _WORKERS,
     ],
     "cruxboxd/judging/expected.py": ["daemon/test_expected.py", "fuzz/test_fuzz_bytes.py", _WORKERS],
     "cruxboxd/judging/cuts.py": ["daemon/test_cuts.py"],
