@@ -333,6 +333,13 @@ async def test_a_bundle_is_wanted_as_long_as_one_of_it_is():
 
 
 async def test_our_failure_is_everybodys():
-    jobs = [job(), job()]
-    bundle(jobs, lambda job: None, nobody).finish(Result(error="cancelled"))
+    jobs = [job(checks=3), job()]
+    bundle(jobs, lambda job: None, nobody).finish(Result(error="cancelled", facts=SEGFAULT))
     assert [one.future.result().error for one in jobs] == ["cancelled"] * 2
+    assert [one.future.result().charged_ns for one in jobs] == [675, 225]
+
+
+async def test_who_runs_again_has_paid_its_part():
+    jobs = [job(checks=3), job()]
+    bundle(jobs, lambda job: None, nobody).finish(Result(facts=SEGFAULT))
+    assert [one.spent_ns for one in jobs] == [675, 225]

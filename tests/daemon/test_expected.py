@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from cruxboxd.judging import expected
 from cruxboxd.judging.expected import Kind, Reader, Reading, readings
+from cruxboxd.settings.config import MAXIMUM_LIMITS
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.setup import ZygoteKey
 from cruxcell.analysis.parsing import parse_text
@@ -40,6 +41,7 @@ async def test_a_few_literals_are_read_here_and_a_script_never_is():
         (Kind.CONSTANT, canonical(1)), (Kind.EXPRESSION, None), (Kind.EXPRESSION, None), (Kind.CONSTANT, canonical(1)),
     ]  # fmt: skip
     assert [texts_of(job) for job in told.jobs] == [["f", "1"]]
+    assert told.jobs[0].limits.output_bytes >= MAXIMUM_LIMITS.output_bytes  # as large as a value may be
 
 
 async def test_many_literals_are_read_by_a_worker_unless_somebody_waits():

@@ -94,6 +94,15 @@ async def test_answers_come_in_the_order_of_the_questions(host: SimpleNamespace)
     template.close()
 
 
+async def test_who_asks_one_that_has_just_died_is_answered_by_the_next(host: SimpleNamespace):
+    template = await Played().warm()
+    template.processes[-1].socket.close()  # which nobody has noticed yet
+    asking = await template.ask()
+    await template.answer(12)
+    assert (await asking, len(template.processes)) == (12, 2)
+    template.close()
+
+
 async def test_what_was_forked_for_who_has_given_up_is_ended(host: SimpleNamespace):
     template = Played()
     given_up, other = await template.ask(), await template.ask()
