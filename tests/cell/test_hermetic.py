@@ -15,6 +15,7 @@ from types import CodeType, SimpleNamespace
 
 import pytest
 from cruxcell.analysis import annotations as known_annotations
+from cruxcell.analysis import operations
 from cruxcell.analysis import hermetic as hermetic_rule
 from cruxcell.analysis.hermetic import bound_names, is_hermetic, may_share, names_bound_for
 from cruxcell.analysis.syntax import tree_of
@@ -254,6 +255,10 @@ def test_calls_are_held_to_harmless_intrinsics(monkeypatch: pytest.MonkeyPatch):
     call = compile("f(1)", "<call>", "eval", dont_inherit=True)
     monkeypatch.setattr(hermetic_rule, "_INTRINSIC", opcode.opmap["RETURN_VALUE"])
     assert not may_share(call, frozenset("f"))
+
+
+def test_an_operation_that_an_interpreter_lacks_is_on_no_list():
+    assert operations.numbers("LOAD_CONST NO_SUCH") == {opcode.opmap["LOAD_CONST"]}
 
 
 def test_what_is_not_loaded_is_not_imported(monkeypatch: pytest.MonkeyPatch):

@@ -146,6 +146,26 @@ def test_files_of_the_task_and_of_the_check_together(check: pb.Check):
     assert fault(check, around=Around(Setting((), (), (("a", b""),)), FOLDER)) == ""
 
 
+NAME = "'f()', which is not a Python name"
+PATH = "'f(1)', which is not a Python name with attributes and empty calls, like 'A().solve'"
+TEXTS = [
+    ({"call": {"call": "", "expected": "1"}}, "call.call is empty"),
+    ({"call": {"call": " ", "expected": "1"}}, "call.call is empty"),
+    ({"call": {"call": "f(1)", "expected": "\0"}}, "call.expected holds a NUL character"),
+    ({"call": {"call": "1", "expected": "1", "entry_point": "f"}}, ""),
+    ({"call": {"call": "1", "expected": "1", "entry_point": "f()"}}, f"call.entry_point is {NAME}"),
+    ({"evaluate": {"call": "\t"}}, "evaluate.call is empty"),
+    ({"script": {"script": "\0"}}, "script.script holds a NUL character"),
+    ({"script": {"script": "s", "entry_point": "A().b()().c"}}, ""),
+    ({"script": {"script": "s", "entry_point": "f(1)"}}, f"script.entry_point is {PATH}"),
+]
+
+
+@pytest.mark.parametrize(("fields", "why"), TEXTS)
+def test_a_text_is_there_and_a_name_is_one(fields: dict[str, object], why: str):
+    assert fault(pb.Check(**fields)) == why
+
+
 def test_scripts():
     script = pb.ScriptCheck(script="s", framework="nose")
     assert fault(pb.Check(script=script)) == (

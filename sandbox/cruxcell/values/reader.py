@@ -104,7 +104,7 @@ class Reader:
         items, readers = [], _READERS.get  # type: list[Any], Any
         for _ in range(count):
             read = readers(data[self.at])
-            if read is not None:
+            if read is not None:  # as of most: without another call
                 self.at += 1
                 items.append(read(self))
             else:
