@@ -80,7 +80,7 @@ TESTS = {
         "daemon/test_accounting_of_workers.py",
     ],
     "cruxboxd/scheduling/slow_share.py": ["daemon/test_fair_queue.py"],
-    "cruxboxd/scheduling/starvation.py": [_PLACING, _FLEET, "daemon/test_hang_ups.py"],
+    "cruxboxd/scheduling/starvation.py": [_FLEET, _PLACING, "daemon/test_hang_ups.py"],
     "cruxboxd/tenancy/admission.py": ["daemon/test_admission.py", "fuzz/test_fuzz_admission.py"],
     "cruxboxd/tenancy/identity.py": ["daemon/test_tenants_file.py", "daemon/test_identity.py"],
     "cruxboxd/tenancy/starts.py": ["daemon/test_places.py", "daemon/test_starts.py"],
