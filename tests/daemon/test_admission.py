@@ -82,6 +82,8 @@ async def test_bytes_are_counted_beside_checks():
     with pytest.raises(Refused) as caught:
         rules.take(a, 1, 201)  # as much as it has itself is kept free
     assert caught.value.reason == "bytes"
+    with pytest.raises(Refused):
+        rules.take(b, 1, 601)
     second = rules.take(b, 1, 600)
     with pytest.raises(Refused) as caught:
         rules.take(Tenant("c"), 1, 1)

@@ -140,7 +140,7 @@ TESTS = {
     "cruxcell/values/containers.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
     "cruxcell/values/reader.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
     "cruxcell/values/stdlib.py": [*_PLAIN, *_PAIRS],
-    "cruxcell/values/transfer.py": ["cell/test_plain.py", "fuzz/test_fuzz_bytes.py"],
+    "cruxcell/values/transfer.py": ["cell/test_plain.py", "cell/test_containers.py", "fuzz/test_fuzz_bytes.py"],
     "cruxcell/values/writer.py": [*_PLAIN, *_PAIRS],
 }  # fmt: skip
 
