@@ -30,6 +30,10 @@ class Context:
     def __init__(self) -> None:
         self.stdout, self.stderr = Stream(), Stream()
         self.ran: list[Any] = []
+        self.refused: list[str] = []
+
+    def refuse(self, why: str) -> None:
+        self.refused.append(why)
 
     def run(self, code: Any, namespace: dict[str, Any]) -> object:
         self.ran.append(namespace.get("f"))
@@ -86,6 +90,11 @@ def test_a_program_keeps_a_recursion_limit_of_its_own(
         sys.setrecursionlimit(limit)
         runs.connection[:] = before
     assert given == depths
+
+
+def test_what_is_no_program_is_refused(context: Context):
+    candidate.run_serve(context, [b"def f(:"])  # type: ignore[arg-type]
+    assert [why.partition(":")[0] for why in context.refused] == ["the program"]
 
 
 def test_a_call_within_a_call_is_part_of_its_steps(server: _Server, context: Context):

@@ -316,6 +316,13 @@ async def test_an_invalid_assertion_about_a_call_stays_invalid():
     assert (outcomes(found), told.of(messages.JOB_SERVE)) == ({"a": Outcome.INVALID}, [])
 
 
+async def test_an_assertion_whose_call_the_sandbox_failed_is_its_failure():
+    told = Told({"a": assertion("f(1)")})
+    told.before = lambda job: Result(error="without a zygote") if job.kind == messages.JOB_CALLS else None
+    result, _ = (await judged(told, script("a")))["a"]
+    assert (result.outcome, told.of(messages.JOB_SERVE)) == (Outcome.SANDBOX_ERROR, [])
+
+
 async def test_a_script_that_cannot_be_read_does_not_run():
     told = Told({"a": read(messages.READ_INVALID, b"line 1")})
     result, _ = (await judged(told, script("a")))["a"]
