@@ -134,7 +134,7 @@ TESTS = {
         "cell/test_frames.py", "cell/test_link.py", "cell/test_frames_native.py", "mutation/pairs.py",
     ],
     "cruxcell/protocol/records.py": ["cell/test_records.py", "daemon/test_report.py", "daemon/test_used.py"],
-    "cruxcell/values/arrays.py": [*_PLAIN, *_PAIRS],
+    "cruxcell/values/arrays.py": ["cell/test_arrays.py", *_PLAIN[:2], *_PAIRS],
     "cruxcell/values/canonical.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
     "cruxcell/values/equals.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
     "cruxcell/values/containers.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
