@@ -122,6 +122,7 @@ TESTS = {
     "cruxcell/jobs/separated/remote.py": [_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/runs.py": [_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/script.py": ["cell/test_separated_scripts.py", *_PAIRS],
+    "cruxcell/jobs/separated/texts.py": ["cell/test_separated_texts.py", *_PAIRS],
     "cruxcell/jobs/separated/test.py": [
         "cell/test_separated_exchange.py", "cell/test_separated_names.py", *_PAIRS,
     ],

@@ -34,6 +34,7 @@ SOURCES = tuple(
         "state",
         "watch",
         "seal",
+        "hear",
         "rule",
         "waiter",
     )

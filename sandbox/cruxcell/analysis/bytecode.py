@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _Code = type((lambda: None).__code__)
 _OPMAP = opcode.opmap
-_LOADS = frozenset(
+LOADS = frozenset(
     [_OPMAP[name] for name in ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS") if name in _OPMAP]
 )
 _LOAD_GLOBAL, _GLOBAL_SHIFT = _OPMAP["LOAD_GLOBAL"], int(sys.version_info >= (3, 11))
@@ -58,7 +58,7 @@ def forget():
 def loaded_names(code):
     # type: (Any) -> set[str]
     """The names that are looked up as variables: not those of attributes or imports."""
-    return names_of(code, _LOADS)
+    return names_of(code, LOADS)
 
 
 def names_of(code, operations):

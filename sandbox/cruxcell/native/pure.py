@@ -15,6 +15,7 @@ not be kept from the candidate. So no check that runs code of a task shares a wo
 
 import os
 import struct
+import sys
 
 from cruxcell.native import counting
 from cruxcell.protocol import frames
@@ -151,6 +152,18 @@ def say(fd, record):
     if len(record) < 4 or int.from_bytes(record[:4], "little") != len(record) - 4:
         raise ValueError("say takes one whole record")
     frames.write_all(fd, record)
+
+
+def hear(events, listener):
+    # type: (tuple[str, ...], Callable[[str, Any], object]) -> None
+    """From now on and once in a process: call listener(event, arguments) for the audit events of these names."""
+
+    def hook(event, arguments):
+        # type: (str, Any) -> None
+        if event in events:
+            listener(event, arguments)
+
+    sys.addaudithook(hook)
 
 
 def watch(entries):

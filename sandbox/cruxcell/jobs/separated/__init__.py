@@ -5,6 +5,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
 
     candidate     the half that loads the program and serves
     test          the half that runs the script, and decides what it may ask
+    texts         what a script runs as code beside itself
     script        what a script says about itself: its names, and what it raises by itself
     link          the messages between them, one at a time, each side serving while it waits
     objects       tables of what each side has shown to the other; how such things are written

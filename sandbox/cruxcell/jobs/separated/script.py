@@ -37,12 +37,12 @@ def names_in_texts(code):
     if not _LOOKS_UP.intersection(Anatomy(code).all_names):
         return set()
     words = set()  # type: set[str]
-    for text in _texts_in([const for each in (code, *nested_codes(code)) for const in each.co_consts]):
+    for text in texts_in([const for each in (code, *nested_codes(code)) for const in each.co_consts]):
         words.update("".join([letter if letter.isalnum() or letter == "_" else " " for letter in text]).split())
     return {word for word in words if word.isidentifier() and not hasattr(builtins, word)}
 
 
-def _texts_in(constants):
+def texts_in(constants):
     # type: (list[Any]) -> list[str]
     pending, found = constants, []
     for each in pending:

@@ -19,6 +19,7 @@ from cruxcell.jobs.separated.script import (
     raises_by_itself,
     used_as_modules,
 )
+from cruxcell.jobs.separated.texts import guard
 from cruxcell.jobs.suite_base import is_well
 from cruxcell.jobs.suites import open_suite
 from cruxcell.namespace import resolve, root_of
@@ -63,10 +64,10 @@ _MOST_OF_NAMES = 8  # containers that an honest answer about names is made of
 _MANY_NAMES = 10_000
 
 
-def run_test(context, fields):
-    # type: (JobContext, list[bytes]) -> None
+def run_test(context, fields, is_rehearsal=False):
+    # type: (JobContext, list[bytes], bool) -> None
     """fields: script, entry point, framework, flags, code of the script or nothing. ENDED if the script comes to its
-    end; see `_TestLink` for other ends."""
+    end; see `_TestLink` for other ends. `is_rehearsal`: other jobs follow in this process."""
     source = fields[0].decode("utf-8", "surrogatepass")
     try:
         suite = open_suite(fields[2].decode(), source)
@@ -80,6 +81,8 @@ def run_test(context, fields):
     context.start(messages.DIRECT, 0)
     link = _TestLink(context, suite.namespace)
     try:
+        if not is_rehearsal:
+            guard(context.helper.hear, script, link.may_have_texts, link.names_given, link.leave_at_text)
         link.provide(script, suite.code, fields[1].decode())
         suite.begin()
         results = _run_suite(script, suite)
@@ -115,6 +118,12 @@ def _run_script(script, namespace):
 # What would end an iteration or a generator of the test's own, `all(map(candidate, ...))`, and leave it content.
 _ENDS = (StopIteration, StopAsyncIteration, GeneratorExit)
 _TELLS = (repr, str, format)
+# Of objects of other classes the class has a name, which is a text of the program's.
+_NAMELESS = frozenset(["function", "builtin_function_or_method", "_lru_cache_wrapper"])
+_RUNS_TEXT = (
+    "the script runs code in line %d that may be the program's (by eval, exec, pickle, doctest or a library), and would "
+    "run it in the test's process: compare values, or require IN_PROCESS"
+)
 _ANSWERED = "_answered"  # an attribute of the SystemExit that the candidate has raised, or raised again
 
 
@@ -146,7 +155,7 @@ class _TestLink(Link):
         self._own = self._lent = (sys.stdin, builtins.input)
         self._view = {}  # type: dict[str, Any]
         self._given = {}  # type: dict[str, Any]
-        self._has_answered = False
+        self._has_answered = self._shows_texts = False
         self.compared_by_identity = False
         self._steady = {}  # type: dict[tuple[int, str], Any]
         self.more["copy"] = copied
@@ -244,6 +253,20 @@ class _TestLink(Link):
         self._context.send(frames.frame([kind, self._context.numbers(), records.text_bytes(text)]))
         os._exit(messages.EXIT_DONE)
 
+    def may_have_texts(self):
+        # type: () -> bool
+        """May the script hold texts of the candidate by now?"""
+        return self._has_answered or self._shows_texts
+
+    def names_given(self):
+        # type: () -> list[str]
+        return ["candidate", *self._given]
+
+    def leave_at_text(self, line):
+        # type: (int) -> None
+        """The script is about to run code that may be the candidate's."""
+        self._leave(messages.CANNOT_CROSS, _RUNS_TEXT % line)
+
     def _may(self, operation, target, rest):
         # type: (str, Any, list[Any]) -> bool
         """What the candidate may do: call, and use, what it was handed; never what leads from there to the script."""
@@ -291,6 +314,7 @@ class _TestLink(Link):
         is_bare = all(type(each) is RemoteType or isinstance(each, RemoteObject) for each in self._view.values())
         if not is_bare or len(self.containers.entries) > _MOST_OF_NAMES or count > _MANY_NAMES:
             self._has_answered = True
+        self._shows_texts = not all(type(each).__name__ in _NAMELESS for each in self._view.values())
         meant = used_as_modules(source, [name for name in names if name in _MODULES and name != root])
         for name in names:
             if name in meant or name in modules:

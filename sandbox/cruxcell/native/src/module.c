@@ -274,6 +274,7 @@ static PyMethodDef methods[] = {
     {"read_frame", cell_read_frame, METH_VARARGS, cell_read_frame_doc},
     {"read_payload", cell_read_payload, METH_VARARGS, cell_read_payload_doc},
     {"watch", cell_watch, METH_O, cell_watch_doc},
+    {"hear", cell_hear, METH_VARARGS, cell_hear_doc},
     {"say", cell_say, METH_VARARGS, cell_say_doc},
     {"arm", cell_arm, METH_NOARGS, cell_arm_doc},
     {"seal", cell_seal, METH_VARARGS, cell_seal_doc},

@@ -1,0 +1,94 @@
+"""What a script may run as code although the candidate has answered; the events are those of both twins."""
+
+from __future__ import annotations
+
+import pytest
+from cruxcell.jobs.separated.texts import _Own
+from interpreters import Twin, twins
+
+SCRIPT = """
+CASES = ("f(1).a", [" g(2) + x", "import os"])
+def own(n):
+    '''
+    >>> own(1).a
+    2
+    '''
+    return eval("y = 1")
+"""
+GIVEN = ["f", "g"]
+
+
+def may_run(text: str, mode: str = "eval") -> bool:
+    script = compile(SCRIPT, "<check>", "exec", 0, True)
+    return _Own(script).has(compile(text, "<string>", mode, 0, True), GIVEN)
+
+
+@pytest.mark.parametrize(
+    "text", ["f(1)", "[1, {'a': -2.5}]", "f(len([g(1)]), k='a')", "1 if f(1) > 2 else f'{g(2)}'", "(lambda n: n)(3)"]
+)
+def test_what_applies_names_to_constants_is_harmless(text: str):
+    assert may_run(text)
+    assert may_run(text, "exec")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["f(1).b", "x", "open('a')", "__import__('os')", "exit()", "eval('f(1)')", "(want := 2)", "(lambda n: n.a)(3)",
+     "StopIteration", "getattr(f, 'a')", "type('A', (), {})"],
+)  # fmt: skip
+def test_what_does_more_is_not(text: str):
+    assert not may_run(text)
+
+
+@pytest.mark.parametrize("text", ["want = 2", "import sys", "from os import *", "del f", "def f(): pass", "class f: 0"])
+def test_statements_that_bind_are_not(text: str):
+    assert not may_run(text, "exec")
+
+
+def test_the_scripts_own_texts_run():
+    assert may_run("f(1).a")
+    assert may_run("g(2) + x")
+    assert may_run("import os", "exec")
+    assert may_run("y = 1", "exec")
+    assert not may_run("import os; os", "exec")
+
+
+def test_examples_of_the_scripts_own_docstrings_run():
+    import doctest  # noqa: F401 - of a script that runs them
+
+    assert may_run("own(1).a\n", "single")
+    assert not may_run("own(2).a\n", "single")
+
+
+HEARS = """
+import json
+heard = []
+k.hear(("exec", "pickle.find_class"), lambda event, arguments: heard.append((event, len(arguments))))
+eval("1")
+id(heard)
+import pickle
+before = len(heard)
+pickle.loads(b"cbuiltins\\nlen\\n.")
+print(json.dumps([heard[0], heard[before], len(heard) - before]))
+"""
+
+
+@pytest.mark.parametrize("twin", twins(), ids=str)
+def test_events_are_heard(twin: Twin):
+    assert twin.ask(HEARS) == [["exec", 1], ["pickle.find_class", 2], 1]
+
+
+REFUSES = """
+import json
+def refuse(event, arguments): raise KeyError(event)
+k.hear(("exec",), refuse)
+try:
+    eval("print('it ran')")
+except KeyError as error:
+    print(json.dumps(error.args))
+"""
+
+
+@pytest.mark.parametrize("twin", twins(), ids=str)
+def test_what_raises_prevents_what_it_heard_of(twin: Twin):
+    assert twin.ask(REFUSES) == ["exec"]
