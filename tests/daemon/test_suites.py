@@ -266,13 +266,15 @@ Traceback (most recent call last):
 TypeError: unsupported operand type(s) for +: 'int' and 'str'
 >>> print(add(0.1, 0.2))  # doctest: +ELLIPSIS
 0.3...
+>>> print(add(1, 2), end="")
+3
 """
 
 
 def test_doctest(native: Client):
     right, wrong = ask(native, RIGHT, EXAMPLES, "doctest"), ask(native, WRONG, EXAMPLES, "doctest")
     assert right.outcome is Outcome.PASSED, right
-    assert [test.name for test in right.tests] == ["line 2", "line 5", "line 7", "line 10"]
+    assert [test.name for test in right.tests] == ["line 2", "line 5", "line 7", "line 10", "line 12"]
     assert wrong.outcome is Outcome.FAILED
     assert wrong.tests[0].message == "got -1\n"
     own = "class Own(Exception):\n    pass\ndef add(a, b):\n    raise Own(a)\n"

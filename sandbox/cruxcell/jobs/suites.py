@@ -96,6 +96,8 @@ class _Doctest(Suite):
             raised = error
         finally:
             printed, sys.stdout, sys.displayhook = shown.getvalue(), before, hook
+        if printed and not printed.endswith("\n"):  # as in doctest
+            printed += "\n"
         if raised is not None and example.exc_msg is None:
             self.results.add(ERROR, name, raised)
         else:

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 _BUILTIN_TYPES = frozenset([each for each in vars(builtins).values() if type(each) is type])
 _finished = []  # type: list[bool]
+_OF_SOME = frozenset(["__annotations__", "__bool__", "__getitem__", "__iter__", "__len__"])
 _get = object.__getattribute__
 _PUBLIC = frozenset(
     [
         "__name__", "__qualname__", "__doc__", "__module__", "__dict__", "__wrapped__", "__annotations__", "__code__",
-        "__defaults__", "__kwdefaults__", "__func__", "__self__", "__members__", "__match_args__",
+        "__defaults__", "__kwdefaults__", "__func__", "__self__", "__members__", "__match_args__", "__slots__",
+        "__abstractmethods__",
         "_fields", "_asdict", "_replace", "_make", "_field_defaults",
     ]
 )  # fmt: skip
@@ -45,6 +47,13 @@ class RemoteType(type):
     def __call__(cls, *arguments, **keywords):
         # type: (object, object) -> Any
         return connection[0].call(cls, arguments, keywords)
+
+    def __getattribute__(cls, name):
+        # type: (str) -> Any
+        """What is here for all classes, and to be had of those alone that have it over there."""
+        if name in _OF_SOME and _is_asked_for(cls, name):
+            return connection[0].ask("get", cls, name)
+        return type.__getattribute__(cls, name)
 
     def __getattr__(cls, name):
         # type: (str) -> Any
@@ -85,6 +94,13 @@ class RemoteType(type):
     def __getitem__(cls, key):
         # type: (object) -> Any
         return connection[0].ask("special", cls, "__getitem__", key)
+
+
+def _is_asked_for(cls, name):
+    # type: (Any, str) -> bool
+    """Is it a class of the other side's that has no such attribute here?"""
+    found = [each.__dict__ for each in type.__dict__["__mro__"].__get__(cls)]
+    return "_remote_class" in found[0] and not any(name in each for each in found)
 
 
 class RemoteBase(metaclass=RemoteType):
@@ -217,7 +233,10 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
         namespace["__hash__"] = object.__hash__
     if stands_for is not None:
         namespace.update(_of_known_class(stands_for, offers))
-    return type.__new__(RemoteType, name, family, namespace)
+    made = type.__new__(RemoteType, name, family, namespace)
+    if "__slots__" in namespace:  # which have done their work; what the object's class has is asked for
+        type.__delattr__(made, "__slots__")
+    return made
 
 
 def _of_known_class(stands_for, offers):
@@ -387,4 +406,6 @@ _FOLLOW = ("__ne__", "__hash__")  # from `__eq__`, as in any class
 _OF_THIS_SIDE = {name: _unsaid(name) for name in OF_THE_TEST if name not in _FOLLOW}  # type: dict[str, Any]
 _OF_THIS_SIDE.update({"__contains__": _contains, "__eq__": _is_same})
 _SHAPED = {"__call__": _call, "__iter__": _iter, "__exit__": exit_, "__array__": _array}
+for _each in (RemoteBase, RemoteObject):
+    type.__delattr__(_each, "__slots__")
 _finished.append(True)

@@ -135,7 +135,7 @@ _PACKAGES = frozenset(["matplotlib", "networkx", "seaborn", "PIL", "bs4", "sklea
 
 def _is_known(module, name):
     # type: (str, str) -> bool
-    return module.partition(".")[0] in _PACKAGES or (module == "re" and name in ("Match", "Pattern"))
+    return module.partition(".")[0] in {*_PACKAGES, "itertools"} or (module == "re" and name in ("Match", "Pattern"))
 
 
 # Modules whose errors are nothing but errors, also those that derive from Exception alone. Others may be signals:

@@ -121,8 +121,8 @@ _TELLS = (repr, str, format)
 # Of objects of other classes the class has a name, which is a text of the program's.
 _NAMELESS = frozenset(["function", "builtin_function_or_method", "_lru_cache_wrapper"])
 _RUNS_TEXT = (
-    "the script runs code in line %d that may be the program's (by eval, exec, pickle, doctest or a library), and would "
-    "run it in the test's process: compare values, or require IN_PROCESS"
+    "the script runs code in line %d that may be the program's (by eval, exec, pickle, doctest or a library), and would"
+    " run it in the test's process: compare values, or require IN_PROCESS"
 )
 _ANSWERED = "_answered"  # an attribute of the SystemExit that the candidate has raised, or raised again
 
