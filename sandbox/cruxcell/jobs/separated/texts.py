@@ -48,9 +48,8 @@ def guard(hear, script, may_be_foreign, given, leave):
         leave: ends the worker; it is told the line of the script.
     """
     own = _Own(script)
-    folders = tuple(
-        [os.path.join(each, "") for each in (sys.prefix, sys.base_prefix, *sys.path) if os.path.isabs(each)]
-    )
+    runtime = [each for each in (sys.prefix, sys.base_prefix, *sys.path) if os.path.isabs(each)]
+    folders = ("<frozen ", *[os.path.join(each, "") for each in runtime])
 
     def listen(event, arguments):
         # type: (str, tuple[Any, ...]) -> None
