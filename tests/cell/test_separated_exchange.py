@@ -202,7 +202,7 @@ def run(half: Half, script: str, framework: str = "", flags: int = 0, context: A
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(halves._TestLink, "provide", lambda *_: None)
         patch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-        halves.run_test(context, [*text, TEST_FLAGS.pack(flags), b""])
+        halves.run_test(context, [*text, TEST_FLAGS.pack(flags), b""], is_rehearsal=True)
     return [each.decode() for each in context.sent]
 
 

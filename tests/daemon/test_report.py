@@ -198,6 +198,7 @@ FORGED = {
     "a flag on a value": value(0, flags=records.OUT_OF_MEMORY),
     "a flag on a limit": frame([messages.STEP_LIMIT, numbers(flags=4)]),
     "a flag there is not": frame([messages.RAISED, numbers(flags=8), b"E", b"", b"\0" * 4, b"", b""]),
+    "a flag of a test's half": frame([messages.RAISED, numbers(flags=16), b"E", b"", b"\0" * 4, b"", b""]),
     "half a line number": frame([messages.RAISED, numbers(), b"E", b"", b"\0" * 3, b"", b""]),
     "an end of a script": records.ended(numbers()),
     "an end of a test": frame([messages.CANNOT_CROSS, numbers(), b"x"]),

@@ -110,6 +110,25 @@ UNREAD = {
 }
 
 
+OF_ITS_OWN = {
+    "a patch": (
+        "import time\nfrom unittest.mock import patch\nwith patch('time.time', return_value=1): assert f(1) == 3",
+        True,
+    ),
+    "a seed": ("import random\nrandom.seed(1)\nx = random.random() + f(1)\nassert x == 9", True),
+    "an error": ("import os\nos.environ['A'] = 'b'\nf(1).b", True),
+    "none": ("import random\nx = random.random() + f(1)\nassert x == 9", False),
+}
+
+
+@pytest.mark.parametrize("name", OF_ITS_OWN)
+def test_a_script_that_uses_what_is_its_own_says_so_where_it_fails(native: Client, name: str):
+    script, is_told = OF_ITS_OWN[name]
+    (verdict,) = native.check([Task("def f(x): return x + 1", [ScriptCheck(script)])])
+    assert verdict.passed is False
+    assert ("for itself" in verdict.detail and "IN_PROCESS" in verdict.detail) is is_told
+
+
 @pytest.mark.kernel
 def test_a_script_on_which_its_reader_ends_is_looked_at_where_it_runs(native: Client):
     """Its tree takes longer to make than a reader has: that does not let it pass."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from cruxcell.protocol import messages
 from cruxcell.protocol.payloads import COUNT_EVENTS, LARGE_SCRIPT, LOOK, SCRIPT, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
@@ -17,7 +17,7 @@ from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, TestOutco
 from cruxboxd.judging.tasks import ScriptCheck, StepCount, Task, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.zygotes.jobs import Result
-from cruxboxd.zygotes.report import ENDS, TEST_ENDS
+from cruxboxd.zygotes.report import ENDS, TEST_ENDS, Answer
 from cruxboxd.zygotes.retry import RETRY
 
 ReadLate = Callable[[], Awaitable[Reading]]
@@ -25,6 +25,10 @@ NO_ASSERTION = "an assertion of the script does not hold"
 BY_IDENTITY = (
     "it compared objects of the program, which is by identity where test and program are two processes: compare their "
     "attributes"
+)
+OF_ITS_OWN = (
+    "the script patches, seeds, sets or listens to what each of the two processes has for itself (functions of modules,"
+    " random numbers, the environment, limits, warnings, logs, sources), which may be why"
 )
 NEEDS_TWO = "pytest"  # a suite of it runs in the program's process on nobody's request
 
@@ -146,9 +150,7 @@ def _of_pair(candidate: Result, test: Result, task: Task, framework: str) -> Che
             return _gone(served, candidate, judged.detail)
         return served.but(outcome=judged.outcome, detail=judged.detail)
     judged = of_suite(_of_script(judged), said.tests, framework)
-    if judged.outcome is Outcome.FAILED and any(answer.by_identity for answer in said.answers):
-        way_out = "" if framework == NEEDS_TWO else ", or require IN_PROCESS"
-        judged = judged.but(detail=f"{judged.detail}; {BY_IDENTITY}{way_out}")
+    judged = judged.but(detail=_with_reasons(judged, said.answers, framework))
     if _ran_out(judged) and any(answer.is_out_of_memory for answer in candidate.read(served_by).answers):
         judged = judged.but(outcome=Outcome.MEMORY_LIMIT, detail="out of memory")
     return judged.but(
@@ -158,6 +160,16 @@ def _of_pair(candidate: Result, test: Result, task: Task, framework: str) -> Che
         stdout=served.stdout or judged.stdout,
         stderr=served.stderr or judged.stderr,
     )
+
+
+def _with_reasons(judged: CheckResult, answers: Sequence[Answer], framework: str) -> str:
+    """The detail of a script that did not hold, with why that may be so of a right program, and the way out."""
+    parts = [judged.detail] if judged.detail else []
+    if judged.outcome is Outcome.FAILED and any(answer.by_identity for answer in answers):
+        parts.append(BY_IDENTITY + ("" if framework == NEEDS_TWO else ", or require IN_PROCESS"))
+    elif judged.outcome in (Outcome.FAILED, Outcome.RAISED) and any(answer.of_its_own for answer in answers):
+        parts.append(OF_ITS_OWN + ("" if framework == NEEDS_TWO else ": require IN_PROCESS"))
+    return "; ".join(parts)
 
 
 def _ran_out(judged: CheckResult) -> bool:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from cruxcell.protocol import frames, messages
-from cruxcell.protocol.records import BY_IDENTITY, NUMBERS, OUT_OF_MEMORY
+from cruxcell.protocol.records import BY_IDENTITY, NUMBERS, OF_ITS_OWN, OUT_OF_MEMORY
 
 _CLASSES = frozenset(
     [messages.CONSTANT, messages.DIRECT, messages.ARGUED, messages.EXPRESSION, messages.INVALID, messages.ALONE],
@@ -93,6 +93,7 @@ class Answer:
     is_out_of_memory: bool
     fields: tuple[bytes, ...]
     by_identity: bool = False
+    of_its_own: bool = False
 
 
 @dataclass
@@ -293,7 +294,7 @@ def _wrong_with(record: list[bytes], asked: Asked) -> str:
 def _is_well_formed(kind: bytes, record: list[bytes], asked: Asked) -> bool:
     flags = record[1][-1]
     if asked.kinds == TEST_ENDS and kind in (messages.RAISED, messages.ENDED):
-        flags &= ~BY_IDENTITY
+        flags &= ~(BY_IDENTITY | OF_ITS_OWN)
     if kind == messages.VALUE:
         return not flags and record[2] in _ENCODINGS
     if kind == messages.RAISED:
@@ -333,8 +334,8 @@ def _answer(record: list[bytes], asked: Asked) -> Answer:
     steps, cpu_ns, wall_ns = min(steps, asked.steps), min(cpu_ns, _MOST_COUNT), min(wall_ns, _MOST_COUNT)
     if any(len(record[at]) > asked.output for at in _PRINTED.get(record[0], ())):
         return Answer(messages.OUTPUT_LIMIT, index, steps, cpu_ns, wall_ns, False, ())
-    is_out_of_memory, by_identity = bool(flags & OUT_OF_MEMORY), bool(flags & BY_IDENTITY)
-    return Answer(record[0], index, steps, cpu_ns, wall_ns, is_out_of_memory, tuple(record[2:]), by_identity)
+    is_out_of_memory, *told = [bool(flags & flag) for flag in (OUT_OF_MEMORY, BY_IDENTITY, OF_ITS_OWN)]
+    return Answer(record[0], index, steps, cpu_ns, wall_ns, is_out_of_memory, tuple(record[2:]), *told)
 
 
 # Where an answer says what was printed.

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 NUMBERS = struct.Struct("<IQQQB")
 KIND_AT, INDEX_AT = 8, 13  # in an answer: behind two lengths its letter, behind another the index
 OUT_OF_MEMORY = 4  # a flag
-BY_IDENTITY = 8  # a flag of a test's half: it compared objects of the program, whose classes would say more
+# Flags of a test's half, which decide nothing: it compared objects of the program, whose classes would say more; its
+# script uses what each of two processes has for itself.
+BY_IDENTITY, OF_ITS_OWN = 8, 16
 
 _RAISE = frozenset(
     number for name, number in __import__("opcode").opmap.items() if name in ("RAISE_VARARGS", "RERAISE")

@@ -41,7 +41,10 @@ class RemoteType(type):
     def __new__(cls, name, bases, namespace, **keywords):  # noqa: ARG004 - of the class statement
         # type: (type, str, tuple[type, ...], dict[str, Any], Any) -> Any
         if _finished:
-            raise TypeError("a class of the program cannot be subclassed in a separated script (class %s)" % name)
+            raise TypeError(
+                "a class of the program cannot be subclassed in a separated script (class %s): require IN_PROCESS"
+                % name
+            )
         return type.__new__(cls, name, bases, namespace)
 
     def __call__(cls, *arguments, **keywords):
@@ -129,7 +132,9 @@ class RemoteBase(metaclass=RemoteType):
 
     def __reduce_ex__(self, protocol):
         # type: (object) -> Any
-        raise TypeError("a %s lives in the other process and cannot be copied" % type(self).__name__)
+        raise TypeError(
+            "a %s lives in the other process and cannot be pickled here: require IN_PROCESS" % type(self).__name__
+        )
 
     def __copy__(self):
         # type: () -> Any

@@ -78,6 +78,24 @@ def used_as_modules(source, names):
     return {name: set(taken[name]) for name in names if name in taken and loads[name] == len(taken[name])}
 
 
+# What changes its own process, or listens to it: the program has an environment, random numbers, warnings and so on of
+# its own. Names, attributes, and parameters for pytest's fixtures.
+_OF_ONE_PROCESS = frozenset(
+    [
+        "assertLogs", "assertNoLogs", "assertWarns", "assertWarnsRegex", "caplog", "catch_warnings", "deprecated_call",
+        "environ", "getsource", "getsourcelines", "monkeypatch", "patch", "putenv", "recwarn", "seed",
+        "setrecursionlimit", "tmp_path", "tmpdir", "warns",
+    ]
+)  # fmt: skip
+
+
+def uses_its_own(script):
+    # type: (Any) -> bool
+    anatomy = Anatomy(script)
+    names = anatomy.all_names.union(*[each.co_varnames for each in anatomy.codes])
+    return bool(_OF_ONE_PROCESS & names)
+
+
 _RAISE = _OPMAP["RAISE_VARARGS"]
 
 

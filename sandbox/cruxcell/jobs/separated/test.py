@@ -18,6 +18,7 @@ from cruxcell.jobs.separated.script import (
     names_in_texts,
     raises_by_itself,
     used_as_modules,
+    uses_its_own,
 )
 from cruxcell.jobs.separated.texts import guard
 from cruxcell.jobs.suite_base import is_well
@@ -156,7 +157,7 @@ class _TestLink(Link):
         self._view = {}  # type: dict[str, Any]
         self._given = {}  # type: dict[str, Any]
         self._has_answered = self._shows_texts = False
-        self.compared_by_identity = False
+        self.compared_by_identity = self._is_of_its_own = False
         self._steady = {}  # type: dict[tuple[int, str], Any]
         self.more["copy"] = copied
         self._heard = {}  # type: dict[str, Any]  # where what the candidate prints to a stream goes instead
@@ -166,7 +167,7 @@ class _TestLink(Link):
     def flags(self):
         # type: () -> int
         """What a report on the script says besides."""
-        return records.BY_IDENTITY if self.compared_by_identity else 0
+        return records.BY_IDENTITY * self.compared_by_identity | records.OF_ITS_OWN * self._is_of_its_own
 
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
@@ -293,6 +294,7 @@ class _TestLink(Link):
             self._leave(messages.CANDIDATE_GONE, "the candidate's names are no names")
         # Not those that a module has by itself: `__name__` would decide whether what it guards runs.
         used = Anatomy(script).all_names | names_in_texts(script).difference(_MODULES)
+        self._is_of_its_own = uses_its_own(script)
         used = used.difference(self._namespace, ["__annotations__", "__file__"])
         names = [name for name in bound if name in used or name == root]
         if root:
