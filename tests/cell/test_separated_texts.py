@@ -7,10 +7,10 @@ from cruxcell.jobs.separated.texts import _Own
 from interpreters import Twin, twins
 
 SCRIPT = """
-CASES = ("f(1).a", [" g(2) + x", "import os"])
+CASES = ("f(1)._a", [" g(2) + x", "import os"])
 def own(n):
     '''
-    >>> own(1).a
+    >>> own(1)._a
     2
     '''
     return eval("y = 1")
@@ -24,8 +24,10 @@ def may_run(text: str, mode: str = "eval") -> bool:
 
 
 @pytest.mark.parametrize(
-    "text", ["f(1)", "[1, {'a': -2.5}]", "f(len([g(1)]), k='a')", "1 if f(1) > 2 else f'{g(2)}'", "(lambda n: n)(3)"]
-)
+    "text",
+    ["f(1)", "[1, {'a': -2.5}]", "f(len([g(1)]), k='a')", "1 if f(1) > 2 else f'{g(2)}'", "(lambda n: n)(3)",
+     "f(1).b", "f.a.b(1).c", "f(1).f"],
+)  # fmt: skip
 def test_what_applies_names_to_constants_is_harmless(text: str):
     assert may_run(text)
     assert may_run(text, "exec")
@@ -33,8 +35,9 @@ def test_what_applies_names_to_constants_is_harmless(text: str):
 
 @pytest.mark.parametrize(
     "text",
-    ["f(1).b", "x", "open('a')", "__import__('os')", "exit()", "eval('f(1)')", "(want := 2)", "(lambda n: n.a)(3)",
-     "StopIteration", "getattr(f, 'a')", "type('A', (), {})"],
+    ["f(1)._b", "f.x.__class__", "f(1).gi_frame", "'{0.a}'.format(f)", "x.f", "x", "open('a')", "__import__('os')",
+     "exit()", "eval('f(1)')", "(want := 2)", "(lambda n: n._a)(3)", "StopIteration", "getattr(f, 'a')",
+     "type('A', (), {})"],
 )  # fmt: skip
 def test_what_does_more_is_not(text: str):
     assert not may_run(text)
@@ -46,7 +49,7 @@ def test_statements_that_bind_are_not(text: str):
 
 
 def test_the_scripts_own_texts_run():
-    assert may_run("f(1).a")
+    assert may_run("f(1)._a")
     assert may_run("g(2) + x")
     assert may_run("import os", "exec")
     assert may_run("y = 1", "exec")
@@ -56,8 +59,8 @@ def test_the_scripts_own_texts_run():
 def test_examples_of_the_scripts_own_docstrings_run():
     import doctest  # noqa: F401 - of a script that runs them
 
-    assert may_run("own(1).a\n", "single")
-    assert not may_run("own(2).a\n", "single")
+    assert may_run("own(1)._a\n", "single")
+    assert not may_run("own(2)._a\n", "single")
 
 
 HEARS = """

@@ -141,6 +141,12 @@ _OF_NAMED_TUPLES = frozenset(["_asdict", "_field_defaults", "_fields", "_make", 
 _PARTS_OF_A_RUN = ("gi_", "cr_", "ag_", "tb_", "f_", "co_", "func_", "im_")
 
 
+def is_public(name):
+    # type: (str) -> bool
+    """Does an attribute of this name lead to nothing but what its object is there for?"""
+    return not name.startswith(("_", *_PARTS_OF_A_RUN)) and name not in _FORMATTING
+
+
 def may_get(target, name):
     # type: (object, str) -> bool
     """May the candidate read this attribute of an object of the test? Never what leads to the script."""

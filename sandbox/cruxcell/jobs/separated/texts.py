@@ -8,11 +8,13 @@ runs what is neither its own nor harmless. An audit hook sees that before any of
 import builtins
 import os
 import sys
-from opcode import hasname
+from opcode import hasname, opmap
 
-from cruxcell.analysis.bytecode import LOADS, Anatomy, nested_codes
+from cruxcell.analysis.bytecode import LOADS, Anatomy, loaded_names, nested_codes
 from cruxcell.analysis.hermetic import SAFE_BUILTINS
 from cruxcell.analysis.parsing import CHECK
+from cruxcell.jobs.separated.operations import is_public
+from cruxcell.jobs.separated.remote import RemoteType
 from cruxcell.jobs.separated.script import texts_in
 
 TYPE_CHECKING = False
@@ -26,7 +28,8 @@ _RUNS = ("exec", "function.__new__", "object.__setattr__", "pickle.find_class")
 _BUILDERS = frozenset(["collections", "dataclasses"])
 _IMPORTERS = frozenset(["_frozen_importlib", "_frozen_importlib_external", "_pytest.assertion.rewrite"])
 _IMPORTERS |= {"importlib._bootstrap", "importlib._bootstrap_external"}
-_OTHER_THAN_LOADS = frozenset(hasname) - LOADS
+_ATTRIBUTES = frozenset([opmap[name] for name in ("LOAD_ATTR", "LOAD_METHOD") if name in opmap])
+_MORE = frozenset(hasname) - LOADS - _ATTRIBUTES
 _CALM = frozenset(
     [name for name in SAFE_BUILTINS if not isinstance(getattr(builtins, name), type)]
     + ["bool", "bytes", "complex", "dict", "float", "frozenset", "int", "list", "range", "set", "str", "tuple"]
@@ -59,14 +62,16 @@ def guard(hear, script, may_be_foreign, given, leave):
         while _name_of(caller) == _TWIN:
             caller = caller.f_back
         code = arguments[0] if event in ("exec", "function.__new__") else None
-        if not (_is_of_a_module(caller, code, folders) or (code is not None and own.has(code, given()))):
+        if not (
+            _is_of_a_module(caller, code, folders) or (code is not None and own.has(code, _Known(given(), caller)))
+        ):
             leave(_line_of(caller))
 
     hear(_RUNS, listen)
 
 
 class _Own:
-    """What a script may run at any time: code of its own, and what does nothing but apply names to constants."""
+    """What a script may run at any time: code of its own, and what only uses the program and constants."""
 
     def __init__(self, script):
         # type: (CodeType) -> None
@@ -74,7 +79,7 @@ class _Own:
         self._codes = None  # type: set[CodeType] | None
 
     def has(self, code, given):
-        # type: (CodeType, list[str]) -> bool
+        # type: (CodeType, Any) -> bool
         if _is_harmless(code, given):
             return True
         if self._codes is None:
@@ -83,10 +88,28 @@ class _Own:
 
 
 def _is_harmless(code, given):
-    # type: (CodeType, list[str]) -> bool
-    """Does it bind nothing, take no attribute and use no names but the program's and those of pure functions?"""
+    # type: (CodeType, Any) -> bool
+    """Does it bind nothing, and use no names but the program's and those of pure functions? Of what it meets there it
+    may take what the candidate might take of the test's objects anyhow."""
     anatomy = Anatomy(code)
-    return not anatomy.all_operations & _OTHER_THAN_LOADS and anatomy.all_names <= _CALM.union(given)
+    if anatomy.all_operations & _MORE or not all(map(is_public, anatomy.all_names)):
+        return False
+    return all(name in _CALM or name in given for name in loaded_names(code))
+
+
+class _Known:
+    """The names that are the program's: those that the script was given, and its variables that hold such objects."""
+
+    def __init__(self, given, frame):
+        # type: (list[str], FrameType) -> None
+        self._given, self._variables = given, (frame.f_locals, frame.f_globals)
+
+    def __contains__(self, name):
+        # type: (str) -> bool
+        if name in self._given:
+            return True
+        value = next((each[name] for each in self._variables if name in each), None)
+        return isinstance(type(value), RemoteType) or type(value) is RemoteType
 
 
 def _codes_of(script):
