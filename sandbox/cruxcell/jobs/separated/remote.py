@@ -250,7 +250,8 @@ def _of_known_class(stands_for, offers):
     found = {"__class__": property(lambda _self: stands_for)}  # type: dict[str, Any]
     if stands_for is _FUNCTION_TYPE:  # a decorator's, say, among the methods of a class of this side
         found["__get__"] = _bound
-        found["__globals__"] = property(lambda _self: {})  # doctest looks whether they are those of the script
+        if connection[0].is_test:  # doctest looks whether they are those of the script
+            found["__globals__"] = property(lambda _self: {})
     elif "__next__" in offers:  # `itertools.tee` would have it copied
         found["__copy__"] = _Without()
     return found
