@@ -88,7 +88,7 @@ def test_what_a_class_is_asked(either: Other):
         ("del", cls, "name"),
     ]  # fmt: skip
     assert (bool(cls), RemoteBase.__class__) == (True, RemoteType)
-    for name in ("__array_struct__", "__abstractmethods__"):
+    for name in ("__array_struct__", "__array_interface__"):
         with pytest.raises(AttributeError, match=name):
             getattr(cls, name)
     assert len(either.asked) == 5
