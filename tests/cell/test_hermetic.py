@@ -15,8 +15,8 @@ from types import CodeType, SimpleNamespace
 
 import pytest
 from cruxcell.analysis import annotations as known_annotations
-from cruxcell.analysis import operations
 from cruxcell.analysis import hermetic as hermetic_rule
+from cruxcell.analysis import operations
 from cruxcell.analysis.hermetic import bound_names, is_hermetic, may_share, names_bound_for
 from cruxcell.analysis.syntax import tree_of
 from interpreters import Twin, pairs
