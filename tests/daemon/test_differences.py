@@ -29,8 +29,8 @@ SAME = [
     (VALUE, CheckResult(Outcome.TIMED_OUT, clock=Clock.WALL, cpu_ns=100)),
     (VALUE.but(cpu_ns=90), CheckResult(Outcome.TIMED_OUT, clock=Clock.CPU, cpu_ns=100)),
     (SLOW.but(steps=5), SLOW.but(steps=6)),
-    (SLOW.but(stdout="a"), SLOW.but(stdout="ab")),
-    (VALUE.but(stdout="<f at 0x7f00aa55>"), VALUE.but(stdout="<f at 0x7f99887766>")),
+    (SLOW.but(stdout=b"a"), SLOW.but(stdout=b"ab")),
+    (VALUE.but(stdout=b"<f at 0x7f00aa55>"), VALUE.but(stdout=b"<f at 0x7f99887766>")),
 ]
 OTHER = [
     (VALUE, VALUE.but(canonical=b"i2;"), "value"),
@@ -38,8 +38,8 @@ OTHER = [
     (VALUE, VALUE.but(steps=10), "steps"),
     (VALUE, RAISED, "outcome"),
     (RAISED, RAISED.but(exception=("KeyError", "x", 3)), "exception"),
-    (VALUE.but(stdout="a"), VALUE.but(stdout="b"), "output"),
-    (VALUE.but(stderr="a"), VALUE, "output"),
+    (VALUE.but(stdout=b"a"), VALUE.but(stdout=b"b"), "output"),
+    (VALUE.but(stderr=b"a"), VALUE, "output"),
     (VALUE.but(cpu_ns=10), CheckResult(Outcome.TIMED_OUT, clock=Clock.CPU, cpu_ns=100), "outcome"),
 ]
 

@@ -108,13 +108,14 @@ def test_limits_are_given_as_asked_or_refused(asked):
 
 
 _words = st.text(st.characters(codec="utf-8"), max_size=9)
+_printed = _words.map(str.encode)
 _count = st.integers(0, 2**64 - 1)
 _finding = st.builds(
     CheckResult, st.sampled_from([None, *Outcome]), detail=_words, clock=st.sampled_from([None, *Clock]),
     canonical=st.binary(max_size=3), shown=_words, shown_cut=st.booleans(),
     steps=_count, cpu_ns=_count, wall_ns=_count, peak_bytes=_count,
     exception=st.none() | st.tuples(_words, _words, st.integers(-(2**31), 2**31 - 1)),
-    stdout=_words, stderr=_words, output_cut=st.booleans(), assurance=st.sampled_from([None, *Assurance]),
+    stdout=_printed, stderr=_printed, output_cut=st.booleans(), assurance=st.sampled_from([None, *Assurance]),
 )  # fmt: skip
 
 
