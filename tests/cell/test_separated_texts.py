@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 import pytest
-from cruxcell.jobs.separated.texts import _Own
+from cruxcell.analysis.parsing import CHECK
+from cruxcell.jobs.separated.remote import RemoteObject
+from cruxcell.jobs.separated.texts import _is_data, _is_harmless, _Own
 from interpreters import Twin, twins
 
 SCRIPT = """
-CASES = ("f(1)._a", [" g(2) + x", "import os"])
+CASES = ("f(1)._a", [" g(2) + x", "import os"], {"want": 2}, "    y = 2\\n    x = y\\n")
 def own(n):
     '''
     >>> own(1)._a
@@ -15,17 +20,21 @@ def own(n):
     '''
     return eval("y = 1")
 """
-GIVEN = ["f", "g"]
+# The script's variables: the program's objects, what the program has that is of the library, and the script's own.
+GIVEN = {"f": object.__new__(RemoteObject), "g": object.__new__(RemoteObject), "kind": type, "want": 2, "max": 3}
 
 
 def may_run(text: str, mode: str = "eval") -> bool:
     script = compile(SCRIPT, "<check>", "exec", 0, True)
-    return _Own(script).has(compile(text, "<string>", mode, 0, True), GIVEN)
+    code = compile(text, "<string>", mode, 0, True)
+    here: dict[str, Any] = {**GIVEN, "sys": sys}
+    exec(compile("frame = sys._getframe()", CHECK, "exec"), here)
+    return _Own(script).has(code) or _is_harmless(code, here["frame"])
 
 
 @pytest.mark.parametrize(
     "text",
-    ["f(1)", "[1, {'a': -2.5}]", "f(len([g(1)]), k='a')", "1 if f(1) > 2 else f'{g(2)}'", "(lambda n: n)(3)",
+    ["f(1)", "[1, {'a': -2.5}]", "f(len([g(1)]), k='a')", "1 if f(1) > 2 else f'{g(2)}'", "[n for n in f(3)]",
      "f(1).b", "f.a.b(1).c", "f(1).f"],
 )  # fmt: skip
 def test_what_applies_names_to_constants_is_harmless(text: str):
@@ -36,11 +45,18 @@ def test_what_applies_names_to_constants_is_harmless(text: str):
 @pytest.mark.parametrize(
     "text",
     ["f(1)._b", "f.x.__class__", "f(1).gi_frame", "'{0.a}'.format(f)", "x.f", "x", "open('a')", "__import__('os')",
-     "exit()", "eval('f(1)')", "(want := 2)", "(lambda n: n._a)(3)", "StopIteration", "getattr(f, 'a')",
+     "exit()", "eval('f(1)')", "(want := 2)", "(lambda n: n)(3)", "StopIteration",
+     "want", "kind", "kind('A', (), {})", "max", "next(iter(()))", "(n for n in ()).send(None)", "getattr(f, 'a')",
      "type('A', (), {})"],
 )  # fmt: skip
 def test_what_does_more_is_not(text: str):
     assert not may_run(text)
+
+
+def test_what_raises_an_error_of_its_choice_is_not():
+    assert may_run("assert f(1) == 2, f(2)", "exec")
+    assert not may_run("raise f(1)", "exec")
+    assert not may_run("assert f(1)\nraise f(1)", "exec")
 
 
 @pytest.mark.parametrize("text", ["want = 2", "import sys", "from os import *", "del f", "def f(): pass", "class f: 0"])
@@ -54,6 +70,19 @@ def test_the_scripts_own_texts_run():
     assert may_run("import os", "exec")
     assert may_run("y = 1", "exec")
     assert not may_run("import os; os", "exec")
+
+
+def test_texts_that_are_indented_run_as_they_are_dedented():
+    import textwrap  # noqa: F401 - of a script that does so
+
+    assert may_run("y = 2\nx = y\n", "exec")
+
+
+def test_data_holds_nothing_but_data_and_objects_of_the_program():
+    circle: list[object] = [1, {"a": (2.5, {None}, GIVEN["f"])}, b"", range(2)]
+    circle.append(circle)
+    assert _is_data(circle)
+    assert not any(map(_is_data, ([type], {1: len}, {len: 1}, (KeyError(),), [[[may_run]]])))
 
 
 def test_examples_of_the_scripts_own_docstrings_run():

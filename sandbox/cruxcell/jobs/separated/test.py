@@ -20,7 +20,7 @@ from cruxcell.jobs.separated.script import (
     used_as_modules,
     uses_its_own,
 )
-from cruxcell.jobs.separated.texts import guard
+from cruxcell.jobs.separated.texts import Texts
 from cruxcell.jobs.suite_base import is_well
 from cruxcell.jobs.suites import open_suite
 from cruxcell.namespace import resolve, root_of
@@ -83,7 +83,7 @@ def run_test(context, fields, is_rehearsal=False):
     link = _TestLink(context, suite.namespace)
     try:
         if not is_rehearsal:
-            guard(context.helper.hear, script, link.may_have_texts, link.names_given, link.leave_at_text)
+            link.texts = Texts(context.helper.hear, script, link.may_have_texts, link.leave_at_text)
         link.provide(script, suite.code, fields[1].decode())
         suite.begin()
         results = _run_suite(script, suite)
@@ -159,6 +159,7 @@ class _TestLink(Link):
         self._has_answered = self._shows_texts = False
         self.compared_by_identity = self._is_of_its_own = False
         self._steady = {}  # type: dict[tuple[int, str], Any]
+        self.texts = None  # type: Texts | None
         self.more["copy"] = copied
         self._heard = {}  # type: dict[str, Any]  # where what the candidate prints to a stream goes instead
         connect(self)
@@ -202,9 +203,16 @@ class _TestLink(Link):
         if kind != b"v":
             value = _answered(value, may_stop)
         self._rebind()
+        self._took(value)
         if told is not None and kind == b"v":
             self._steady[told] = value
         return kind, value
+
+    def _took(self, value):
+        # type: (object) -> None
+        """Of the candidate; with that, what both sides have may be another, too."""
+        if self.texts is not None and self.texts.is_under_way():
+            self.texts.take([value, *self._given.values(), *[each[0] for each in self.containers.entries.values()]])
 
     def _exchange_or_leave(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
@@ -259,10 +267,6 @@ class _TestLink(Link):
         """May the script hold texts of the candidate by now?"""
         return self._has_answered or self._shows_texts
 
-    def names_given(self):
-        # type: () -> list[str]
-        return ["candidate", *self._given]
-
     def leave_at_text(self, line):
         # type: (int) -> None
         """The script is about to run code that may be the candidate's."""
@@ -274,6 +278,7 @@ class _TestLink(Link):
         self._has_answered = True  # what comes with a question may make large what the script hands over
         if not self.objects.shows(target):
             return False
+        self._took(rest)
         if operation in ("get", "set", "del"):
             return type(rest[0]) is str and (may_get if operation == "get" else may_set)(target, rest[0])
         return operation in ("call", "special", "copy") or (operation == "fields" and isinstance(target, type))

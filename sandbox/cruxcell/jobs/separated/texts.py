@@ -3,6 +3,10 @@
 Scripts evaluate texts, unpickle bytes and run doctests. Once the candidate has answered, what they run may be the
 candidate's, and would run in the test's process, where it decides. From then on a test's worker ends where the script
 runs what is neither its own nor harmless. An audit hook sees that before any of it has run, and cannot be removed.
+
+A harmless text names nothing of the script, and has nothing of it: its names are the program's objects and pure
+builtins, and while it runs the candidate answers with data and objects of its own. A class or function of the library
+would be one of the test's process: `type` makes what equals everything.
 """
 
 import builtins
@@ -14,7 +18,7 @@ from cruxcell.analysis.bytecode import LOADS, Anatomy, loaded_names, nested_code
 from cruxcell.analysis.hermetic import SAFE_BUILTINS
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.operations import is_public
-from cruxcell.jobs.separated.remote import RemoteType
+from cruxcell.jobs.separated.remote import RemoteObject, RemoteType
 from cruxcell.jobs.separated.script import texts_in
 
 TYPE_CHECKING = False
@@ -24,114 +28,207 @@ if TYPE_CHECKING:
 
 # Audit events of what makes code run that was no function before: what the interpreter itself does raises none.
 _RUNS = ("exec", "function.__new__", "object.__setattr__", "pickle.find_class")
-# They run texts that they put together from identifiers.
-_BUILDERS = frozenset(["collections", "dataclasses"])
+_CODE_AT = {"exec": 0, "function.__new__": 0, "object.__setattr__": 2}
+# They run texts that they put together from identifiers, which these variables of these functions hold.
+_BUILDERS = {
+    "collections": ("namedtuple", "field_names"),
+    "dataclasses": ("_process_class", "fields"),
+    "unittest.mock": ("_set_signature", "name"),
+}
+_CALLS = frozenset(["_stmt()", "_setup()"])  # what timeit makes of functions
 _IMPORTERS = frozenset(["_frozen_importlib", "_frozen_importlib_external", "_pytest.assertion.rewrite"])
 _IMPORTERS |= {"importlib._bootstrap", "importlib._bootstrap_external"}
 _ATTRIBUTES = frozenset([opmap[name] for name in ("LOAD_ATTR", "LOAD_METHOD") if name in opmap])
 _MORE = frozenset(hasname) - LOADS - _ATTRIBUTES
+_RAISE, _FAIL = opmap["RAISE_VARARGS"], opmap.get("LOAD_ASSERTION_ERROR", 0)
+# What ends an iteration of whoever runs the text, `all(map(eval, texts))`, and leaves it content.
+_ENDS_ITERATIONS = frozenset(["next", "send", "throw"])
 _CALM = frozenset(
     [name for name in SAFE_BUILTINS if not isinstance(getattr(builtins, name), type)]
     + ["bool", "bytes", "complex", "dict", "float", "frozenset", "int", "list", "range", "set", "str", "tuple"]
+    + ["AssertionError"]  # of `assert`, up to 3.8
 )
+_CALM_ONES = {name: getattr(builtins, name) for name in _CALM - _ENDS_ITERATIONS}
+_FUNCTIONS = frozenset(["<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"])
 _FLAGS = 0x1FF0000  # of a code: which `from __future__ import` were in force
 _TWIN = "cruxcell.native.pure"  # whose hook is a function of Python's itself
+_SIMPLE = frozenset(map(id, (str, bytes, int, float, bool, complex, type(None), range, bytearray)))
+_HOLDING = (list, tuple, dict, set, frozenset)
 _frame = sys._getframe
 
 
-def guard(hear, script, may_be_foreign, given, leave):
-    # type: (Callable[..., object], CodeType, Callable[[], bool], Callable[[], list[str]], Callable[[int], None]) -> None
-    """From now on, and as long as this process lives.
+class Texts:
+    """What a script runs beside itself, from now on and as long as this process lives.
 
     Args:
         hear: that of the native helper.
         script: the script's code.
         may_be_foreign: may the script hold texts of the candidate?
-        given: the names of the program that the script was given.
         leave: ends the worker; it is told the line of the script.
     """
-    own = _Own(script)
-    runtime = [each for each in (sys.prefix, sys.base_prefix, *sys.path) if os.path.isabs(each)]
-    folders = ("<frozen ", *[os.path.join(each, "") for each in runtime])
 
-    def listen(event, arguments):
+    def __init__(self, hear, script, may_be_foreign, leave):
+        # type: (Callable[..., object], CodeType, Callable[[], bool], Callable[[int], None]) -> None
+        self._may_be_foreign, self._leave = may_be_foreign, leave
+        self._own = _Own(script)
+        self._harmless = set()  # type: set[CodeType]
+        runtime = [each for each in (sys.prefix, sys.base_prefix, *sys.path) if os.path.isabs(each)]
+        self._folders = tuple([os.path.join(each, "") for each in runtime])
+        hear(_RUNS, self._listen)
+
+    def is_under_way(self):
+        # type: () -> bool
+        """Is it for a harmless text that something is asked of the candidate?"""
+        if not self._harmless:
+            return False
+        frame = _frame(1)  # type: Any
+        while frame is not None and frame.f_code not in self._harmless:
+            if frame.f_code.co_filename == CHECK:
+                return False
+            frame = frame.f_back
+        return frame is not None
+
+    def take(self, values):
+        # type: (list[Any]) -> None
+        """All that a harmless text under way may have from the candidate: data, and objects of the candidate's own."""
+        if not _is_data(values):
+            self._leave(_line_of(_frame(1)))
+
+    def _listen(self, event, arguments):
         # type: (str, tuple[Any, ...]) -> None
-        if not may_be_foreign() or (event == "object.__setattr__" and arguments[1] != "__code__"):
+        if not self._may_be_foreign() or (event == "object.__setattr__" and arguments[1] != "__code__"):
             return
         caller = _frame(1)  # type: Any
         while _name_of(caller) == _TWIN:
             caller = caller.f_back
-        code = arguments[0] if event in ("exec", "function.__new__") else None
-        if not (
-            _is_of_a_module(caller, code, folders) or (code is not None and own.has(code, _Known(given(), caller)))
-        ):
-            leave(_line_of(caller))
+        code = arguments[_CODE_AT[event]] if event in _CODE_AT else None
+        if _is_of_a_module(caller, self._folders) or (code is not None and self._own.has(code)):
+            return
+        if event != "exec" or not self._may_run(code, caller):
+            self._leave(_line_of(caller))
 
-    hear(_RUNS, listen)
+    def _may_run(self, code, caller):
+        # type: (Any, FrameType) -> bool
+        """A harmless text, or one that is timed; what the candidate answers to it is looked at from now on."""
+        codes = [code]
+        if _name_of(caller) == "timeit":
+            texts = [caller.f_locals.get(name) for name in ("stmt", "setup")]
+            codes = [
+                compile(each, CHECK, "exec", 0, True) for each in texts if type(each) is str and each not in _CALLS
+            ]
+            codes = [each for each in codes if not self._own.has(each)]
+        if not all(_is_harmless(each, caller) for each in codes):
+            return False
+        if codes:
+            self._harmless.update(Anatomy(code).codes)
+        return True
 
 
 class _Own:
-    """What a script may run at any time: code of its own, and what only uses the program and constants."""
+    """The script's functions, and what its constant texts are as code."""
 
     def __init__(self, script):
         # type: (CodeType) -> None
         self._script = script
         self._codes = None  # type: set[CodeType] | None
 
-    def has(self, code, given):
-        # type: (CodeType, Any) -> bool
-        if _is_harmless(code, given):
-            return True
+    def has(self, code):
+        # type: (CodeType) -> bool
         if self._codes is None:
             self._codes = _codes_of(self._script)
         return code in self._codes
 
 
-def _is_harmless(code, given):
-    # type: (CodeType, Any) -> bool
-    """Does it bind nothing, and use no names but the program's and those of pure functions? Of what it meets there it
-    may take what the candidate might take of the test's objects anyhow."""
+def _is_harmless(code, caller):
+    # type: (CodeType, FrameType) -> bool
+    """Does it bind nothing, make no function, raise nothing but failed assertions, and use no names but the program's
+    and those of pure functions?"""
     anatomy = Anatomy(code)
-    if anatomy.all_operations & _MORE or not all(map(is_public, anatomy.all_names)):
+    if anatomy.all_operations & _MORE or not _ENDS_ITERATIONS.isdisjoint(anatomy.all_names):
         return False
-    return all(name in _CALM or name in given for name in loaded_names(code))
+    if not all(map(is_public, anatomy.all_names)) or not all(map(_only_asserts, anatomy.bytecodes, anatomy.names)):
+        return False
+    if not all(each.co_name in _FUNCTIONS for each in anatomy.codes[1:]):
+        return False
+    scopes = _scopes(caller)
+    return all(_is_known(name, scopes) for name in loaded_names(code))
 
 
-class _Known:
-    """The names that are the program's: those that the script was given, and its variables that hold such objects."""
+def _only_asserts(bytecode, names):
+    # type: (bytes, tuple[str, ...]) -> bool
+    """Is each `raise` that of an `assert`?"""
+    operations = bytecode[0::2]
+    return operations.count(_RAISE) <= (operations.count(_FAIL) if _FAIL else names.count("AssertionError") * 255)
 
-    def __init__(self, given, frame):
-        # type: (list[str], FrameType) -> None
-        self._given, self._variables = given, (frame.f_locals, frame.f_globals)
 
-    def __contains__(self, name):
-        # type: (str) -> bool
-        if name in self._given:
-            return True
-        value = next((each[name] for each in self._variables if name in each), None)
-        return isinstance(type(value), RemoteType) or type(value) is RemoteType
+def _scopes(frame):
+    # type: (FrameType | None) -> list[dict[str, Any]]
+    """The variables of whoever runs a text, to the script's line."""
+    found = []  # type: list[dict[str, Any]]
+    while frame is not None:
+        found += [frame.f_locals, frame.f_globals]
+        if frame.f_code.co_filename == CHECK:
+            break
+        frame = frame.f_back
+    return found
+
+
+def _is_known(name, scopes):
+    # type: (str, list[dict[str, Any]]) -> bool
+    """Does a name mean an object of the program's in each of these, or a pure builtin that none of them has anew?"""
+    values = [each[name] for each in scopes if name in each]
+    if values:
+        return all(_is_remote(each) for each in values)
+    return name in _CALM_ONES and vars(builtins).get(name) is _CALM_ONES[name]
+
+
+def _is_remote(value):
+    # type: (object) -> bool
+    """Is it an object of the program's that holds nothing here?"""
+    return type(value) is RemoteType or isinstance(value, RemoteObject)
+
+
+def _is_data(value):
+    # type: (Any) -> bool
+    """Does it consist of simple values and the program's objects?"""
+    pending, seen = [value], set()  # type: list[Any], set[int]
+    for each in pending:
+        if id(each) in seen or id(type(each)) in _SIMPLE or _is_remote(each):
+            continue
+        seen.add(id(each))
+        base = next((kind for kind in _HOLDING if issubclass(type(each), kind)), None)
+        if base is None:
+            return False
+        pending += base.__iter__(each)
+        if base is dict:
+            pending += dict.values(each)
+    return True
 
 
 def _codes_of(script):
     # type: (CodeType) -> set[CodeType]
-    """The script's functions, and what its constant texts are as code."""
     codes = [script]  # type: list[Any]
     for each in codes:
         codes += nested_codes(each)
-    flags, found = script.co_flags & _FLAGS, set(codes)
+    found, of_script = set(codes), script.co_flags & _FLAGS
     for text in texts_in([const for each in codes for const in each.co_consts]):
         for source, mode in _sources(text):
-            try:
-                found.add(compile(source, CHECK, mode, flags, True))
-            except (SyntaxError, ValueError, MemoryError, RecursionError):
-                pass
+            for flags in {of_script, 0}:  # as the script would compile it, and as a library would
+                try:
+                    found.add(compile(source, CHECK, mode, flags, True))
+                except (SyntaxError, ValueError, MemoryError, RecursionError):
+                    pass
     return found
 
 
 def _sources(text):
     # type: (str) -> list[tuple[str, str]]
-    """A text as `eval` and `exec` read it, and the examples of a docstring."""
-    found = [(text.lstrip(" \t"), "eval"), (text, "exec")]
+    """A text as `eval` and `exec` read it, and the examples of a docstring. Not a mere name, which is a key more often
+    than a text to run: `eval(candidate(case["input"])) == expected`, where a case has a key "expected"."""
+    found = [] if text.strip().isidentifier() else [(text.lstrip(" \t"), "eval"), (text, "exec")]
+    textwrap = sys.modules.get("textwrap")  # type: Any
+    if found and textwrap is not None and "\n" in text:
+        found.append((textwrap.dedent(text), "exec"))
     doctest = sys.modules.get("doctest")  # type: Any
     if doctest is not None and ">>>" in text:
         try:
@@ -141,17 +238,34 @@ def _sources(text):
     return found
 
 
-def _is_of_a_module(caller, code, folders):
-    # type: (FrameType, CodeType | None, tuple[str, ...]) -> bool
-    """Does our own code run it, a module that makes code of identifiers, or the import of a file of the runtime?"""
+def _is_of_a_module(caller, folders):
+    # type: (FrameType, tuple[str, ...]) -> bool
+    """Does our own code run it, a module that makes code of identifiers, or the import of a module of the runtime?"""
     name = _name_of(caller)
-    if name in _BUILDERS or name.partition(".")[0] == "cruxcell":
+    if name.partition(".")[0] == "cruxcell" or (name in _BUILDERS and _is_of_identifiers(caller, name)):
         return True
-    frame, file = caller, "" if code is None else code.co_filename  # type: FrameType | None, str
-    while frame is not None and frame.f_code.co_filename != CHECK:
-        if _name_of(frame) in _IMPORTERS:
-            return file.startswith(folders)
-        file, frame = frame.f_code.co_filename, frame.f_back
+    frame = caller  # type: FrameType | None
+    while frame is not None and frame.f_code.co_filename != CHECK and _name_of(frame) not in _IMPORTERS:
+        frame = frame.f_back
+    while frame is not None and _name_of(frame) in _IMPORTERS:
+        module = frame.f_locals.get("module")
+        if module is not None:
+            # Not what the code says that its file is: who made a file of code made that, too.
+            origin = getattr(getattr(module, "__spec__", None), "origin", None)
+            return type(origin) is str and (origin == "frozen" or origin.startswith(folders))
+        frame = frame.f_back
+    return False
+
+
+def _is_of_identifiers(frame, name):
+    # type: (FrameType | None, str) -> bool
+    """Are the names identifiers that a module makes a text of? One of a text's class may be shown as any text."""
+    function, variable = _BUILDERS[name]
+    while frame is not None and _name_of(frame) == name:
+        if frame.f_code.co_name == function:
+            names = frame.f_locals[variable]  # type: Any
+            return all(type(each) is str and each.isidentifier() for each in ([names] if type(names) is str else names))
+        frame = frame.f_back
     return False
 
 
