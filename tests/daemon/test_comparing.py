@@ -67,6 +67,12 @@ def test_a_part_of_nothing_but_white_space_is_not_the_end(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("how", Compare)
+@pytest.mark.parametrize("change", [0.0, 0.5])
+def test_white_space_is_compared_in_a_step_at_least(how: Compare, change: float):
+    assert list(is_same(b" \n", b"", Comparison(how, absolute=change)))[-1] is (how is not Compare.EXACT)
+
+
+@pytest.mark.parametrize("how", Compare)
 def test_much_is_compared_in_many_steps(how: Compare):
     printed, expected = b"1 \n" * (1 << 18), b"1\n" * (1 << 18)
     steps = list(is_same(printed, expected, Comparison(how)))

@@ -38,7 +38,7 @@ async def settle(check: StdioCheck, judged: CheckResult, out: bytes, checkers: C
         return judged
     if checkers is not None:
         return await _ask_checker(checkers, check, out, judged)
-    same = True
+    same = False
     for step in is_same(out, encoded(check.expected_stdout), check.comparison):
         same = step
         await asyncio.sleep(0)
