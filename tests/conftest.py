@@ -26,6 +26,8 @@ from cruxbox.scratch import ScratchFolder
 _scratch = ScratchFolder("cxt-")  # short: unix sockets below it have short paths
 _scratch.path.chmod(0o755)  # workers are other users, and some tests look on as one
 os.environ["TMPDIR"] = tempfile.tempdir = str(_scratch.path)
+# Of all processes of the run: what takes long to make is made by one of them.
+os.environ.setdefault("CRUXBOX_TEST_RUN", str(_scratch.path))
 atexit.register(_scratch.remove)
 
 # The same examples in every run, however slow the machine: a suite that fails once must fail again. CRUXBOX_EXAMPLES

@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,8 +57,13 @@ class Twin:
 @functools.cache
 def helper(python: Path) -> Path:
     """The native helper of this interpreter, compiled from the sources as they are; skips where that cannot be."""
+    # Of the whole run, and nobody's home: cells of other users load from it.
+    folder = Path(os.environ["CRUXBOX_TEST_RUN"], "native", str(python).replace("/", "-"))
+    for built in folder.glob("_native*"):
+        if native_build.is_current(built):
+            return built
     try:
-        return native_build.build(python, Path(_scratch.name))
+        return native_build.build(python, folder)
     except native_build.BuildError as error:
         pytest.skip(f"no native helper for {python}: {error}")
 
@@ -117,7 +121,3 @@ def _version(python: Path) -> tuple[int, int] | None:
         return None  # a pyenv shim without a version behind it, for one
     version = int(words[1]), int(words[2])
     return version if version[0] == 3 and version[1] in MINORS else None
-
-
-_scratch = tempfile.TemporaryDirectory(prefix="cruxcell-native-")
-Path(_scratch.name).chmod(0o755)  # cells of other users load from it
