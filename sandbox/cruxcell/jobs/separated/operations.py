@@ -154,7 +154,7 @@ def may_get(target, name):
     if name.startswith("_"):
         is_named = name in _OF_NAMED_TUPLES and issubclass(target if isinstance(target, type) else kind, tuple)
         return is_named or name in ("__name__", "__qualname__", "__doc__")
-    if (name.startswith(_PARTS_OF_A_RUN) or name in _FORMATTING) and not _is_of_the_script(target, name):
+    if not is_public(name) and not _is_of_the_script(target, name):
         return False
     if kind is _MODULE or kind is _CODE or (kind.__module__ == "builtins" and kind.__name__ in ("frame", "traceback")):
         return False
