@@ -222,7 +222,11 @@ async def test_while_grpcs_threads_are_busy_nobody_waits_for_the_next_look(count
     busy = threading.Thread(target=lambda: [hashlib.sha256(bytes(1 << 20)) for _ in iter(over.is_set, True)])
     busy.start()
     try:
-        assert (min([await look_s() for _ in range(5)]) < connections._LOOK_S) is is_soon
+        # They are busy only while they get a CPU: on a crowded host that may take a while.
+        until = time.monotonic() + (60 if is_soon else 1)
+        while not (was_soon := await look_s() < connections._LOOK_S) and time.monotonic() < until:
+            pass
+        assert was_soon is is_soon
     finally:
         over.set()
         busy.join()

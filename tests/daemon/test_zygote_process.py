@@ -7,7 +7,6 @@ import asyncio
 import os
 import signal
 import sys
-import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,13 +17,12 @@ import pytest_asyncio
 from cruxboxd.judging.outcomes import Outcome, of_answer, of_exit
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config, Limits
 from cruxboxd.zygotes import launch
-from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.priority import Priority
 from cruxboxd.zygotes.report import Asked
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
-from cruxboxd.zygotes.streams import Streams
 from cruxboxd.zygotes.template import Template
 from cruxboxd.zygotes.zygote_process import ZygoteProcess
 from cruxcell.protocol import messages, payloads
@@ -278,46 +276,3 @@ async def _until(fact) -> None:
             return
         await asyncio.sleep(0.01)
     raise AssertionError("it did not come true")
-
-
-# ---- what a program printed ------------------------------------------------------------------------------------------
-
-
-def printed(size: int) -> Streams:
-    streams = Streams(b"")
-    os.write(streams.theirs[1], b"x" * size)
-    streams.handed_over()
-    return streams
-
-
-async def test_much_output_is_read_beside_the_loop(monkeypatch: pytest.MonkeyPatch):
-    taken, may_go_on = Streams.taken, threading.Event()
-
-    def slowly(streams: Streams, limit: int) -> tuple[bytes, bytes]:
-        assert threading.current_thread() is threading.main_thread() or may_go_on.wait(10)
-        return taken(streams, limit)
-
-    monkeypatch.setattr(Streams, "taken", slowly)
-    zygote, before = Kept().zygote, len(os.listdir("/proc/self/fd"))
-    jobs = [job("", limits=replace(DEFAULT_LIMITS, output_bytes=4 << 20)) for _ in range(4)]
-    sizes = [1 << 20, 2 << 20, 2 << 20, 2 << 20]
-    for one, size in zip(jobs, sizes):
-        zygote._take_streams(one, Result(), printed(size))
-    assert [one.future.done() for one in jobs] == [True, False, False, True]  # no more than two at a time
-    may_go_on.set()
-    for one, size in zip(jobs, sizes):
-        assert (await asyncio.wait_for(one.future, 10)).streams == (b"x" * size, b"")
-    assert len(os.listdir("/proc/self/fd")) == before
-
-
-async def test_output_that_cannot_be_read_is_our_failure(monkeypatch: pytest.MonkeyPatch):
-    def fails(_file: int, _size: int, _place: int) -> bytes:
-        raise MemoryError("no room")
-
-    streams, one = printed(2 << 20), job("")
-    monkeypatch.setattr(os, "pread", fails)
-    before = len(os.listdir("/proc/self/fd"))
-    Kept().zygote._take_streams(one, Result(), streams)
-    result = await asyncio.wait_for(one.future, 10)
-    assert result.error == "what it printed cannot be read: no room"
-    assert len(os.listdir("/proc/self/fd")) < before

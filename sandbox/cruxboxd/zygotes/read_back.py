@@ -4,8 +4,7 @@ The folder is a candidate's, so nothing in it is taken at its word: names are th
 followed, only plain files are read, and no more bytes than were allowed. Nothing changes meanwhile, as the only process
 that had the folder is dead.
 
-This runs on the event loop. So one call of the system resolves a name, however deep it is, and a file is read only if
-all of it is allowed.
+One call of the system resolves a name, however deep it is, and a file is read only if all of it is allowed.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from contextlib import ExitStack
 
 _NOEXEC_SEAL = 0x8  # MFD_NOEXEC_SEAL, from Linux 6.3 on; some hosts allow no other memory files
 _PIPE_BYTES = 1 << 20
-_LARGE = 1 << 20  # what is longer is copied, and its pages are given back, beside the event loop
 
 
 class Streams:
@@ -54,9 +53,9 @@ class Streams:
             os.close(self.theirs.pop())
 
     @property
-    def is_large(self) -> bool:
-        """Would `taken` hold up the event loop?"""
-        return any(os.fstat(file).st_size > _LARGE for file in self._files)
+    def size(self) -> int:
+        """Bytes of what was printed on both."""
+        return sum(os.fstat(file).st_size for file in self._files)
 
     def taken(self, limit: int) -> tuple[bytes, bytes]:
         """What was printed on standard output and standard error, up to one byte over the limit. The files are gone

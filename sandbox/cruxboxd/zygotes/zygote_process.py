@@ -14,7 +14,6 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 
 from cruxcell.protocol import messages
 
@@ -25,8 +24,8 @@ from cruxboxd.zygotes.figures import figures_of
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.lane import Lane
 from cruxboxd.zygotes.launch import Started, StartError
+from cruxboxd.zygotes.outputs import OutputReader, Outputs
 from cruxboxd.zygotes.priority import Priority
-from cruxboxd.zygotes.read_back import NO_FILES, read_files
 from cruxboxd.zygotes.retry import RETRY
 from cruxboxd.zygotes.setup import ZygoteKey
 from cruxboxd.zygotes.streams import Streams
@@ -59,11 +58,11 @@ class ZygoteProcess:
         self._seq = 0
         self._heard_ns = 0  # when the zygote last said something
         self._first_half: tuple[Job, Result] | None = None  # of a pair whose test's end is still to come
-        self._reading = 0  # outputs of ended workers that are being read beside the loop
         self.pid = 0
         self._priority = Priority()
         self._control: socket.socket | None = None
         self._loop = asyncio.get_running_loop()
+        self._outputs = OutputReader(LANES)
         self._on_event = {  # all others are FORK_FAILED, or end the zygote
             messages.SLOW: self._on_slow, messages.DONE: self._on_done, messages.ASK_FIGURES: self._hand_figures,
         }  # fmt: skip
@@ -309,22 +308,22 @@ class ZygoteProcess:
         self._on_change(self)
 
     def _on_done(self, event: Event, folders: list[int]) -> None:
-        try:
-            self._end_job(event, folders)
-        finally:
-            for folder in folders:
-                os.close(folder)
+        folder = folders[0] if folders else -1
+        if not self._end_job(event, folder) and folder >= 0:
+            os.close(folder)
 
-    def _end_job(self, event: Event, folders: list[int]) -> None:
+    def _end_job(self, event: Event, folder: int) -> bool:
+        """Finish the job in front, and begin the next; whether `folder` is taken."""
         _, number, killed, _, seq, status, cpu_ns, wall_ns, peak_bytes = event
         lane = self._lanes[number]
         if not self._busy or self._busy[0] is not lane or lane.seq != seq:
             self.kill("it answered out of turn")
-            return
+            return False
         self._drain(lane)
         job, report = lane.job, b"".join(lane.received)
-        streams, lane.streams = lane.streams, None
-        files = read_files(folders[0], job.read_files, job.limits.output_bytes) if folders and job else NO_FILES
+        outputs = None
+        if job is not None and (lane.streams is not None or folder >= 0):
+            outputs, lane.streams = Outputs(job, lane.streams, folder), None
         self._busy.pop(0)
         self._clear(lane)
         self._begin_next()
@@ -335,35 +334,14 @@ class ZygoteProcess:
                 error="cancelled" if job.is_cancelled else "",
                 queue_ns=job.started_at - job.queued_at,
                 attempts=job.attempts,
-                files=files,
                 over_cap=lane.is_over_cap,
             )
-            self._take_streams(job, result, streams)
-        elif streams is not None:
-            streams.close()
+            if outputs is None:
+                self._finish(job, result)
+            else:  # the zygote may have its next job while they are read; none of a pair has any
+                self._outputs.finish(job, result, outputs)
         self._on_change(self)
-
-    def _take_streams(self, job: Job, result: Result, streams: Streams | None) -> None:
-        """Finish the job with what its program printed. The zygote may have its next one while that is read."""
-        if streams is None:
-            self._finish(job, result)
-            return
-        streams.end_input()
-        limit = job.limits.output_bytes
-        if not streams.is_large or self._reading == LANES:
-            self._finish(job, replace(result, streams=streams.taken(limit)))
-            return
-
-        def finish(taken: asyncio.Future[tuple[bytes, bytes]]) -> None:
-            self._reading -= 1
-            error = taken.exception()
-            if error is not None:
-                job.finish(replace(result, error=f"what it printed cannot be read: {error}"))
-            else:
-                job.finish(replace(result, streams=taken.result()))
-
-        self._reading += 1
-        self._loop.run_in_executor(None, streams.taken, limit).add_done_callback(finish)
+        return outputs is not None
 
     def _clear(self, lane: Lane) -> None:
         """Nothing of a job stays on its lane."""

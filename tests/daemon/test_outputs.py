@@ -1,0 +1,95 @@
+"""What a worker left is read once, much of it beside the event loop, and nothing stays open."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cruxboxd.settings.config import DEFAULT_LIMITS
+from cruxboxd.zygotes import outputs
+from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.outputs import OutputReader, Outputs
+from cruxboxd.zygotes.read_back import FilesRead, read_files
+from cruxboxd.zygotes.setup import ZygoteKey
+from cruxboxd.zygotes.streams import Streams
+from cruxcell.protocol import messages
+
+MOST = 4 << 20
+
+
+def job(*files: str) -> Job:
+    key, limits = ZygoteKey("default", True, "0"), replace(DEFAULT_LIMITS, output_bytes=MOST)
+    return Job(key=key, kind=messages.JOB_STDIO, fields=[], limits=limits, read_files=files)
+
+
+def printed(size: int) -> Streams:
+    streams = Streams(b"")
+    os.write(streams.theirs[1], b"x" * size)
+    streams.handed_over()
+    return streams
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+async def test_much_output_is_read_beside_the_loop(monkeypatch: pytest.MonkeyPatch):
+    taken, may_go_on = Streams.taken, threading.Event()
+
+    def slowly(streams: Streams, limit: int) -> tuple[bytes, bytes]:
+        assert threading.current_thread() is threading.main_thread() or may_go_on.wait(10)
+        return taken(streams, limit)
+
+    monkeypatch.setattr(Streams, "taken", slowly)
+    reader, before = OutputReader(2), descriptors()
+    jobs, sizes = [job() for _ in range(4)], [1 << 20, 2 << 20, 2 << 20, 2 << 20]
+    for one, size in zip(jobs, sizes):
+        reader.finish(one, Result(), Outputs(one, printed(size), -1))
+    assert [one.future.done() for one in jobs] == [True, False, False, True]  # no more than two at a time
+    may_go_on.set()
+    for one, size in zip(jobs, sizes):
+        assert (await asyncio.wait_for(one.future, 10)).streams == (b"x" * size, b"")
+    assert descriptors() == before
+    again = job()
+    reader.finish(again, Result(), Outputs(again, printed(2 << 20), -1))
+    assert not again.future.done(), "a place is free again"
+    await again.future
+
+
+async def test_files_are_read_beside_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A file without contents may be as large as is allowed."""
+    readers: list[threading.Thread] = []
+
+    def read(*given: object) -> FilesRead:
+        readers.append(threading.current_thread())
+        return read_files(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(outputs, "read_files", read)
+    with (tmp_path / "sparse").open("wb") as file:
+        file.truncate(MOST)
+    one, before = job("sparse"), descriptors()
+    OutputReader(1).finish(one, Result(), Outputs(one, None, os.open(tmp_path, os.O_RDONLY)))
+    result = await asyncio.wait_for(one.future, 10)
+    assert result.files.files == (("sparse", bytes(MOST)),)
+    assert result.streams == (b"", b"")
+    assert len(readers) == 1
+    assert threading.main_thread() not in readers
+    assert descriptors() == before
+
+
+@pytest.mark.parametrize("size", [1, 2 << 20])
+async def test_what_cannot_be_read_is_our_failure(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def fails(_file: int, _size: int, _place: int) -> bytes:
+        raise MemoryError("no room")
+
+    one, before = job(), descriptors()
+    left = Outputs(one, printed(size), os.open(tmp_path, os.O_RDONLY) if size == 1 else -1)
+    monkeypatch.setattr(os, "pread", fails)
+    OutputReader(1).finish(one, Result(), left)
+    result = await asyncio.wait_for(one.future, 10)
+    assert result.error == "what it left cannot be read: no room"
+    assert descriptors() == before
