@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.remote import RemoteObject
-from cruxcell.jobs.separated.texts import _is_data, _is_harmless, _Own
+from cruxcell.jobs.separated.texts import _is_data, _is_harmless, _is_of_data, _Own
 from interpreters import Twin, twins
 
 SCRIPT = """
@@ -83,6 +83,18 @@ def test_data_holds_nothing_but_data_and_objects_of_the_program():
     circle.append(circle)
     assert _is_data(circle)
     assert not any(map(_is_data, ([type], {1: len}, {len: 1}, (KeyError(),), [[[may_run]]])))
+
+
+def test_pickles_hold_classes_of_data_that_nobody_can_change(monkeypatch: pytest.MonkeyPatch):
+    import datetime
+
+    assert all(_is_of_data("datetime", name) for name in ("date", "datetime", "time", "timedelta", "timezone"))
+    assert _is_of_data("builtins", "range")
+    assert not any(_is_of_data("builtins", name) for name in ("type", "eval", "getattr", "map", "nothing"))
+    others = [("datetime", "tzinfo"), ("datetime", "date.today"), ("fractions", "Fraction"), ("not_imported", "date")]
+    assert not any(_is_of_data(*each) for each in others)
+    monkeypatch.setattr(datetime, "date", type("date", (datetime.date,), {}))
+    assert not _is_of_data("datetime", "date")
 
 
 def test_examples_of_the_scripts_own_docstrings_run():

@@ -35,6 +35,15 @@ _BUILDERS = {
     "dataclasses": ("_process_class", "fields"),
     "unittest.mock": ("_set_signature", "name"),
 }
+# What a pickle may be made of besides plain data, by module. Those whose objects have attributes of their own are not
+# here (Fraction, OrderedDict): a pickle sets these as it likes, `items` or the class's `__eq__` too.
+_OF_PICKLES = {
+    "builtins": frozenset(["bytearray", "complex", "range"]),
+    "collections": frozenset(["deque"]),
+    "datetime": frozenset(["date", "datetime", "time", "timedelta", "timezone"]),
+    "decimal": frozenset(["Decimal"]),
+}
+_HEAP, _IMMUTABLE = 1 << 9, 1 << 8  # flags of a class: made at run time, and if so, nothing may set its attributes
 _CALLS = frozenset(["_stmt()", "_setup()"])  # what timeit makes of functions
 _IMPORTERS = frozenset(["_frozen_importlib", "_frozen_importlib_external", "_pytest.assertion.rewrite"])
 _IMPORTERS |= {"importlib._bootstrap", "importlib._bootstrap_external"}
@@ -98,6 +107,8 @@ class Texts:
         # type: (str, tuple[Any, ...]) -> None
         if not self._may_be_foreign() or (event == "object.__setattr__" and arguments[1] != "__code__"):
             return
+        if event == "pickle.find_class" and _is_of_data(*arguments):
+            return
         caller = _frame(1)  # type: Any
         while _name_of(caller) == _TWIN:
             caller = caller.f_back
@@ -137,6 +148,15 @@ class _Own:
         if self._codes is None:
             self._codes = _codes_of(self._script)
         return code in self._codes
+
+
+def _is_of_data(module, name):
+    # type: (str, str) -> bool
+    """A class of data, which no Python code defines and nobody has put another in the place of?"""
+    kind = vars(sys.modules[module]).get(name) if module in sys.modules else None
+    if type(kind) is not type or name not in _OF_PICKLES.get(module, ()):
+        return False
+    return kind.__flags__ & (_HEAP | _IMMUTABLE) != _HEAP and not kind.__dictoffset__
 
 
 def _is_harmless(code, caller):
