@@ -88,21 +88,6 @@ def test_killed_again_it_is_an_error_and_never_a_false():
         assert set(outcomes) == {Outcome.PASSED}
 
 
-def test_a_zygote_killed_in_the_middle_changes_nothing():
-    with Client(workers=2, window=64) as client:
-        outcomes = []
-        for number, verdict in enumerate(client.stream(sums(400))):
-            outcomes.append(verdict.outcome)
-            if number in (20, 200):
-                for child in children(pid_of(client)):
-                    os.kill(child, signal.SIGKILL)
-    assert outcomes == [Outcome.PASSED] * 400
-
-
-def children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
 def test_a_refusal_to_start_is_told_in_the_daemons_words():
     with Client(server_args=["--nonsense"]) as client, pytest.raises(EmbeddedServerError, match="--nonsense"):
         client.info()

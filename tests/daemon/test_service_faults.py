@@ -116,7 +116,8 @@ def test_the_daemon_is_killed_and_comes_back(tmp_path):
     tasks, outcomes = work()
     port = free_port()
     servers = [Served(tmp_path / "1", port=port)]
-    with Client(servers[0].target, retries=20) as client:
+    events = []
+    with Client(servers[0].target, retries=20, on_event=events.append) as client:
         seen = []
         for number, verdict in enumerate(client.stream(tasks)):
             seen.append(verdict.outcome)
@@ -125,6 +126,7 @@ def test_the_daemon_is_killed_and_comes_back(tmp_path):
                 servers.append(Served(tmp_path / "2", port=port))
     servers[-1].kill()
     assert seen == outcomes
+    assert sum(event.count for event in events if event.kind == "retry") > 0
 
 
 def test_one_of_three_daemons_is_killed(tmp_path):
@@ -145,15 +147,18 @@ def test_one_of_three_daemons_is_killed(tmp_path):
 def test_sigterm_under_load(tmp_path):
     """What was accepted gets its verdict within the drain time, or the caller hears UNAVAILABLE; nothing is wrong."""
     tasks, outcomes = work()
-    with Served(tmp_path, "--drain-s", "20") as daemon:
+    with Served(tmp_path, "--drain-s", "20") as daemon, daemon.client(retries=0) as client:
         seen = []
-        with daemon.client(retries=0) as client, contextlib.suppress(Unavailable):
+        with contextlib.suppress(Unavailable):
             for number, verdict in enumerate(client.stream(tasks)):
                 seen.append(verdict.outcome)
                 if number == 5:
                     daemon.process.terminate()
-        assert daemon.process.wait(60) == 0
+        assert len(seen) > 5
         assert seen == outcomes[: len(seen)]
+        assert daemon.process.wait(60) == 0
+        with pytest.raises(Unavailable):
+            client.check(sums(1))
     assert "Traceback" not in daemon.log
 
 
