@@ -32,6 +32,7 @@ def test_a_series_is_read_with_its_calls():
     (found,) = readings(frame([messages.READ_SERIES, *parts]), 9)
     assert found.series is not None
     assert (found.kind, found.series.name, len(found.series.steps)) == (Kind.SERIES, "f", 2)
+    assert found.series.calls == parts[1], "a candidate's worker gets these, and nothing that is expected"
 
 
 async def test_a_few_literals_are_read_here_and_a_script_never_is():
@@ -91,14 +92,18 @@ async def test_a_large_script_has_limits_of_its_own():
 
 
 def test_all_that_a_reading_holds_counts_as_its_size():
-    parts = split_series(parse_text("assert f(1) == 2\nassert f(2) == 'two', 'why'", "exec"))
-    assert parts is not None
-    (series,) = readings(frame([messages.READ_SERIES, *parts]), 9)
-    assert series.series is not None
+    def of_series(end: str) -> int:
+        parts = split_series(parse_text(f"assert f(1) == 2\nassert f(2) == {end}", "exec"))
+        assert parts is not None
+        (series,) = readings(frame([messages.READ_SERIES, *parts]), 9)
+        assert series.size > empty + len(parts[1])
+        return series.size
+
     empty = Reading(Kind.CONSTANT).size
     assert [Reading(Kind.CONSTANT, b"1" * 5).size, Reading(Kind.CONSTANT, text="1" * 5).size] == [empty + 5] * 2
     assert Reading(Kind.EXPRESSION, code=b"1" * 5).size == empty + 5
-    assert series.size > empty + len(series.series.calls) + len("why")
+    sizes = [of_series(end) for end in ("'two'", "'three'", "'two', 'why'")]
+    assert [size - sizes[0] for size in sizes[1:]] == [len("three") - len("two"), len("why")]
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
 
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
+from cruxboxd.judging import outcomes
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Clock, Outcome
 from cruxboxd.judging.tasks import CallCheck as CallAsk
 from cruxboxd.judging.tasks import InvalidCheck, StepCount
@@ -288,8 +290,8 @@ def test_the_wire_names_a_second_run_that_differs():
     assert shown == [(False, ""), (True, "[1, 2]"), (True, "RAISED"), (True, "")]
 
 
-def test_the_numbers_of_the_wire_are_ours():
-    for outcome in Outcome:
-        assert pb.Outcome.Name(outcome.value) == f"OUTCOME_{outcome.name}"
-    for assurance in Assurance:
-        assert pb.Assurance.Name(assurance.value) == f"ASSURANCE_{assurance.name}"
+@pytest.mark.parametrize("name", ["Outcome", "TestOutcome", "Assurance"])
+def test_the_numbers_of_the_wire_are_ours(name: str):
+    prefix = re.sub("(?<=t)O", "_O", name).upper()
+    ours = {f"{prefix}_{each}": member.value for each, member in getattr(outcomes, name).__members__.items()}
+    assert {f"{prefix}_UNSPECIFIED": 0, **ours} == dict(getattr(pb, name).items())
