@@ -20,6 +20,7 @@ PART = """
 import builtins, colorsys, io, json, os, sys
 from .other import own_os
 from ownpkg.other import thing
+called = __import__("json")
 def size(x): return len(x)
 def here(): return os.getcwd()
 def late():
@@ -69,7 +70,7 @@ def test_who_binds_a_builtin_or_a_module_s_function_anew_meets_no_harness(
 
 
 def test_what_programs_see_through_the_harness_is_everybodys(part: ModuleType):
-    assert (part.builtins, part.io, part.sys, part.json) == (builtins, io, sys, json)
+    assert (part.builtins, part.io, part.sys, part.json, part.called) == (builtins, io, sys, json, json)
     assert part.os is part.own_os is not os
     assert set(own_names._copies) == {"colorsys", "os"}
 

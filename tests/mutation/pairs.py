@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from cruxcell.jobs.context import JobContext
 from cruxcell.jobs.separated import link, run_serve, run_test
+from cruxcell.native import pure
 from cruxcell.protocol import frames, messages
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "daemon"))
@@ -40,21 +41,14 @@ VALUES = {
     "a question that is none",
     "what the test has forgotten",
 }
+ENDS = {
+    messages.ENDED: "PASSED",
+    messages.CANDIDATE_GONE: "CRASHED",
+    messages.NOT_PLAIN: "FAILED",
+    messages.CANNOT_CROSS: "INVALID",
+}
 CHANNEL = 60  # 5 may be open for something else here
 LONG_S = 3
-
-
-class Helper:
-    """What a job needs of the worker's: no limits."""
-
-    def evaluate(self, code: Any, namespace: dict[str, Any]) -> object:
-        return eval(code, namespace)
-
-    def say(self, report: int, record: bytes) -> None:
-        frames.write_all(report, record)
-
-    def steps(self) -> int:
-        return 0
 
 
 def half(job: Any, fields: list[bytes], line: socket.socket, others: list[int]) -> tuple[int, int]:
@@ -76,7 +70,7 @@ def half(job: Any, fields: list[bytes], line: socket.socket, others: list[int]) 
         for stream in (0, 1, 2):
             os.dup2(nothing, stream)
         sys.stdin = os.fdopen(0, closefd=False)
-        context = JobContext(Helper(), writes, nothing)  # type: ignore[arg-type]
+        context = JobContext(pure, writes, nothing)  # type: ignore[arg-type]  # as where there is no native helper
         context.set_limits(0, 1 << 16)
         job(context, fields)
     finally:
@@ -106,8 +100,7 @@ def outcome(program: str, script: str, entry: str, framework: str = "") -> str:
     last = said[-1]
     if last[0] == messages.RAISED:
         return "FAILED" if last[2] == b"AssertionError" else "RAISED"
-    names = {messages.ENDED: "PASSED", messages.CANDIDATE_GONE: "CRASHED", messages.NOT_PLAIN: "FAILED"}
-    return names.get(last[0], f"{last}")
+    return ENDS.get(last[0], f"{last}")
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import shlex
 
+import pytest
+
+from mutation import pairs
 from mutation.modules import LEFT_OUT, PACKAGES, ROOT, TESTS, harmless
 
 SANDBOX = ROOT / "sandbox"
@@ -35,3 +38,11 @@ def test_what_is_harmless_is_a_change_of_a_line_that_is_there():
         return change.partition("  =>  ")[0] in map(str.strip, lines)
 
     assert [known for known in sorted(harmless()) if not stands(known)] == []
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("expected", ["PASSED", "FAILED", "INVALID", "RAISED", "CRASHED"])
+def test_a_case_of_each_sort_is_judged_without_a_daemon(expected: str):
+    """Of the others `make mutation` says that they fail as it is, whenever that is asked for the next time."""
+    program, script, entry = next(case[:3] for case in pairs.CASES.values() if case[3] == expected)
+    assert pairs.outcome(program, script, entry) == expected
