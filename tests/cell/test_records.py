@@ -63,3 +63,11 @@ def test_a_record_of_numbers():
     for _ in range(2):
         record = records.limit(b"O", 3, 4)
         assert frames.unpack(record[4:]) == [b"O", records.NUMBERS.pack(3, 4, 0, 0, 0)]
+
+
+def test_what_became_of_many_tests_is_cut_the_last_ones_most():
+    ((_, parts),), _ = frames.split(records.tests([(b"f", "n" * 300, "m" * 600)] * messages.MAX_TESTS))
+    told = [(len(name), len(message)) for _, name, message in frames.split(parts)[0]]
+    assert (told[0], told[-1], len(told)) == ((200, 500), (0, 0), messages.MAX_TESTS)
+    assert messages.MAX_TESTS_BYTES // 2 - 700 < sum(map(sum, told)) <= messages.MAX_TESTS_BYTES // 2 + 200
+    assert len(parts) < messages.MAX_TESTS_BYTES

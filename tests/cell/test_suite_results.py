@@ -317,6 +317,10 @@ DOCTEST: dict[str, Any] = {
         "import doctest\ndoctest.OutputChecker.check_output = lambda *asked: True\n" + LESS, ">>> add(1, 1)\n2\n",
         [["f", "line 1", "got 0\n"]],
     ),
+    "two statements in an example": (
+        ADD, ">>> x = 1\n... y = 2\n",
+        "Invalid: multiple statements found while compiling a single statement (<check>, line 1)",
+    ),
     "an end within an example": ("def add(a, b):\n    raise SystemExit(0)", ">>> add(1, 1)\n2\n", "SystemExit: 0"),
 }  # fmt: skip
 
@@ -350,6 +354,10 @@ PYTEST: dict[str, Any] = {
         ADD, "import pytest\n@pytest.mark.parametrize('one', [1])\ndef test(): pass\n",
         [["e", "collecting", "function uses no argument 'one'"], BROKEN_OFF],
     ),
+    "what cannot be collected, at length": (
+        ADD, f"import pytest\n@pytest.mark.parametrize('{'o' * 600}', [1])\ndef test(): pass\n",
+        [["e", "collecting", "o" * 499 + "'"], BROKEN_OFF],
+    ),
     "broken off": (KEY, IS_TWO, [BEGUN, BROKEN_OFF]),
     "broken off after the last test": (
         ADD, FIXTURE % "yield; raise KeyboardInterrupt", [["p", "test", ""], BROKEN_OFF],
@@ -381,6 +389,11 @@ def test_what_became_of_each_test(told: dict[tuple[str, str], Any], framework: s
     if isinstance(found, list):  # what cannot be collected, or has no line, is told at length
         found = [[*each[:2], last_words(each[2], wanted)] for each, wanted in zip(found, [*expected, *found])]
     assert found == expected
+
+
+def test_of_what_cannot_be_collected_the_end_is_told(told: dict[tuple[str, str], Any]):
+    (_, _, text), *_ = told["pytest", "what cannot be collected, at length"]
+    assert len(text) == 500
 
 
 def last_words(text: str, wanted: Any) -> str:
