@@ -130,7 +130,9 @@ class StdioCheck:
         allow_empty: allows empty expected output; the program must then end without `os._exit` and without exception.
         compare: "lines" (ignores trailing white space of lines and trailing blank lines), "exact" (every byte counts),
             "tokens" (ignores the amount of white space), or "casefold" (as "lines", and ignores case).
-        tolerance: for numbers in the output; a single number is both the absolute and the relative tolerance.
+        tolerance: for numbers in the output; a single number is both the absolute and the relative tolerance. With
+            "tokens" each token may be a number. With "lines" and "casefold" a line passes if it is equal as text, or if
+            both lines are nothing but numbers; white space around lines, and blank lines at either end, do not count.
         arguments: sys.argv[1:] of the program.
         files: content by name, placed in the working folder in addition to `Task.files` (needs a scratch folder on the
             server).

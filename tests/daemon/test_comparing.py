@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 from cruxboxd.judging import comparing
 from cruxboxd.judging.comparing import Compare, Comparison, is_same, parts_of_text
@@ -44,6 +46,39 @@ def is_same_at_once(printed: bytes, expected: bytes, how: Compare) -> bool:
     if how is Compare.EXACT:
         return printed == expected
     return printed.split() == expected.split() if how is Compare.TOKENS else lines_of(printed) == lines_of(expected)
+
+
+def is_close_at_once(printed: bytes, expected: bytes) -> bool:
+    """As LiveCodeBench compares: lines without white space around them, as text, or as nothing but numbers."""
+    one, other = ([line.strip() for line in each.strip().split(b"\n")] for each in (printed, expected))
+    return len(one) == len(other) and all(
+        got == wanted or (numbers_of(got) is not None and numbers_of(got) == numbers_of(wanted))
+        for got, wanted in zip(one, other)
+    )
+
+
+def numbers_of(line: bytes) -> list[Decimal] | None:
+    try:
+        return [Decimal(word.decode()) for word in line.split()]
+    except (ArithmeticError, UnicodeDecodeError):
+        return None
+
+
+_LINES = st.lists(st.sampled_from([b" ", b" ", b"\n", b"1", b"1.0", b"1e0", b"2", b"20", b"a"]), max_size=9).map(
+    b"".join
+)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1 << 16])
+@given(printed=_LINES, other=_LINES, change=st.integers(0, 4))
+def test_lines_of_numbers_in_steps_of_any_size_as_at_once(size: int, printed: bytes, other: bytes, change: int):
+    changed = [other, printed.replace(b"1", b"1.0"), printed.replace(b" ", b"  "), b"\n" + printed, printed + b" \n"]
+    expected = changed[change]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(comparing, "_BYTES_A_STEP", size)
+        found = list(is_same(printed, expected, Comparison(absolute=1e-300)))
+    assert all(found[:-1])
+    assert found[-1] is is_close_at_once(printed, expected)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1 << 16])

@@ -253,6 +253,9 @@ def test_output(printed: bytes, expected: bytes, same: bool):
     assert all(is_same(printed, expected, PLAINLY)) is same
 
 
+NUMBERS = Comparison(absolute=1e-300)  # as LiveCodeBench compares
+
+
 @pytest.mark.parametrize(
     ("printed", "expected", "comparison", "same"),
     [
@@ -267,8 +270,20 @@ def test_output(printed: bytes, expected: bytes, same: bool):
         (b"1", b"x", Comparison(absolute=1e9), False),
         (b"YE S", b"YES", Comparison(Compare.CASEFOLD), False),
         (b"\xff", b"\xfe", Comparison(Compare.CASEFOLD), False),
-        (b"0.5000001 x", b"0.5 x", Comparison(absolute=1e-6), True),
-        (b"0.50001 x", b"0.5 x", Comparison(absolute=1e-6), False),
+        (b"0.5000001 x", b"0.5 x", Comparison(Compare.TOKENS, absolute=1e-6), True),
+        (b"0.50001 x", b"0.5 x", Comparison(Compare.TOKENS, absolute=1e-6), False),
+        (b"0.5000001 x", b"0.5 x", Comparison(absolute=1e-6), False),
+        (b"a  b", b"a b", NUMBERS, False),
+        (b"* *", b"*  *", NUMBERS, False),
+        (b"Yes 1.0", b"Yes 1", NUMBERS, False),
+        (b"yes 1.0", b"YES 1", Comparison(Compare.CASEFOLD, absolute=1e-300), False),
+        (b" yes  1", b"YES  1 ", Comparison(Compare.CASEFOLD, absolute=1e-300), True),
+        (b"\n \n  a b \n1.0\t2e0\n", b"a b\n 1 2", NUMBERS, True),
+        (b"1\n\n2", b"1\n2", NUMBERS, False),
+        (b"1 1", b"1", NUMBERS, False),
+        (b"50000000000000000", b"50000000000000001", NUMBERS, False),
+        (b"nan 1.0", b"nan 1", NUMBERS, False),
+        (b"a\nb", b"a", NUMBERS, False),
         (b"1000001", b"1000000.0", Comparison(relative=1e-6), True),
         (b"1000003", b"1000000", Comparison(relative=1e-6), False),
         (b"1e400", b"1e500", Comparison(relative=0.1), False),
