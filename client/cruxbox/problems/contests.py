@@ -49,8 +49,8 @@ class _Way:
     nested: bool = False
 
 
-# APPS compares by numpy.allclose, CodeContests by 1e-5; LiveCodeBench lines of numbers by their value, which a tolerance
-# below all that is printed stands for: one of 0 compares texts.
+# APPS compares by numpy.allclose, CodeContests by 1e-5; LiveCodeBench lines of numbers by their value. A tolerance
+# below all that is printed stands for that: one of 0 compares texts.
 _APPS = _Way("tokens", Tolerance(absolute=1e-8, relative=1e-5), nested=True)
 _CODE_CONTESTS = _Way("tokens", Tolerance(absolute=1e-5))
 _LIVE_CODE_BENCH = _Way("lines", Tolerance(absolute=1e-300))

@@ -15,6 +15,7 @@ from itertools import chain, islice, zip_longest
 _TOKENS_A_STEP = 2_000
 _BYTES_A_STEP = 1 << 16  # what a step takes a few milliseconds for, whatever it holds
 _BYTES_A_TOKEN = _BYTES_A_STEP // _TOKENS_A_STEP  # so many cost no more than two numbers
+_BYTES_A_LINE = 4  # that an empty one costs as much as
 _SPACE, _END_OF_LINE = re.compile(rb"\s"), re.compile(rb"\n")
 _LONGEST_NUMBER = 400  # bytes; a longer one is compared as text
 _NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,6})?")
@@ -57,10 +58,8 @@ def is_same(printed: bytes, expected: bytes, comparison: Comparison) -> Iterator
         return
     if how is Compare.CASEFOLD:
         printed, expected = (yield from _folded(printed)), (yield from _folded(expected))
-    if not comparison.has_tolerance:
-        same = _same_text
-    else:
-        same = _close_tokens if how is Compare.TOKENS else _close_lines
+    close = _close_tokens if how is Compare.TOKENS else _close_lines
+    same = close if comparison.has_tolerance else _same_text
     yield from same(printed.rstrip(), expected.rstrip(), comparison)
 
 
@@ -121,7 +120,7 @@ def _close_lines(printed: bytes, expected: bytes, comparison: Comparison) -> Ite
         if one is None or other is None:
             yield False
             return
-        room -= len(one) + 1
+        room -= len(one) + _BYTES_A_LINE
         for got, wanted in zip_longest(_tokens(one), _tokens(other)) if one != other else ():
             if got is None or wanted is None or not _is_close(got, wanted, comparison):
                 yield False
