@@ -284,6 +284,8 @@ NUMBERS = Comparison(absolute=1e-300)  # as LiveCodeBench compares
         (b"50000000000000000", b"50000000000000001", NUMBERS, False),
         (b"nan 1.0", b"nan 1", NUMBERS, False),
         (b"a\nb", b"a", NUMBERS, False),
+        (b"7" * 401 + b" 1.0", b"7" * 401 + b" 1", NUMBERS, True),
+        (b"7" * 401 + b"x 1.0", b"7" * 401 + b"x 1", NUMBERS, False),
         (b"1000001", b"1000000.0", Comparison(relative=1e-6), True),
         (b"1000003", b"1000000", Comparison(relative=1e-6), False),
         (b"1e400", b"1e500", Comparison(relative=0.1), False),

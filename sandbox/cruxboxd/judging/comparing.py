@@ -14,11 +14,10 @@ from itertools import chain, islice, zip_longest
 
 _TOKENS_A_STEP = 2_000
 _BYTES_A_STEP = 1 << 16  # what a step takes a few milliseconds for, whatever it holds
-_BYTES_A_TOKEN = _BYTES_A_STEP // _TOKENS_A_STEP  # so many cost no more than two numbers
-_BYTES_A_LINE = 4  # that an empty one costs as much as
+_BYTES_A_TOKEN = _BYTES_A_STEP // _TOKENS_A_STEP  # of a line, or in one, beside what it holds
 _SPACE, _END_OF_LINE = re.compile(rb"\s"), re.compile(rb"\n")
 _LONGEST_NUMBER = 400  # bytes; a longer one is compared as text
-_NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,6})?")
+_NUMBER = re.compile(rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,6})?")
 
 
 class Compare(Enum):
@@ -120,7 +119,7 @@ def _close_lines(printed: bytes, expected: bytes, comparison: Comparison) -> Ite
         if one is None or other is None:
             yield False
             return
-        room -= len(one) + _BYTES_A_LINE
+        room -= _BYTES_A_TOKEN + len(one)
         for got, wanted in zip_longest(_tokens(one), _tokens(other)) if one != other else ():
             if got is None or wanted is None or not _is_close(got, wanted, comparison):
                 yield False
@@ -142,6 +141,8 @@ def _lines(data: bytes) -> Iterator[bytes]:
 
 def _tokens(data: bytes) -> Iterator[bytes]:
     """What numbers may stand for."""
+    if len(data) <= _BYTES_A_STEP:
+        return iter(data.split())
     return chain.from_iterable(part.split() for part in _parts(data, _SPACE))
 
 
@@ -166,7 +167,9 @@ def parts_of_text(data: bytes) -> Iterator[bytes]:
 
 
 def _is_close(got: bytes, wanted: bytes, comparison: Comparison) -> bool:
-    """Are both numbers, and close enough?"""
+    """Are both numbers, and close enough? The same number is, however long it is."""
+    if got == wanted:
+        return got.isdigit() or _NUMBER.fullmatch(got) is not None
     one, other = _number(got), _number(wanted)
     if one is None or other is None:
         return False
