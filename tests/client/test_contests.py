@@ -94,6 +94,7 @@ SAMPLES = {
     ],
     "live program": [
         (ADD, True, {"tests": 14}),
+        ("print('\\n', 1.0 * int(input()) + int(input()))", True, {"tests": 14}),
         ("n = int(input()); print(2 * n + (n < 13))", False, {"failed": "test 14"}),
         ("import sys\nsys.exit(0)", False, {"failed": "test 1"}),
         ("raise KeyError(4)", False, {"result": "failed: KeyError: 4"}),

@@ -50,7 +50,7 @@ TESTS = {
     "cruxboxd/zygotes/company.py": ["daemon/test_company.py", "daemon/test_jobs.py", _CALLS, _AGAIN, _BUNDLES, _AUDIT],
     "cruxboxd/judging/charging.py": ["daemon/test_charging.py", _SEALS],
     "cruxboxd/judging/outcomes.py": ["daemon/test_verdict.py", "daemon/test_requests.py", "daemon/test_charging.py"],
-    "cruxboxd/judging/comparing.py": ["daemon/test_verdict.py", "daemon/test_programs.py"],
+    "cruxboxd/judging/comparing.py": ["daemon/test_comparing.py", "daemon/test_verdict.py", "daemon/test_programs.py"],
     "cruxboxd/judging/audit.py": ["daemon/test_differences.py", _AUDIT],
     "cruxboxd/judging/calls.py": [_CALLS, _AGAIN, _JUDGING, _AUDIT, _WORKERS, _FORGED, "daemon/test_behaviour.py"],
     "cruxboxd/judging/judge.py": [
