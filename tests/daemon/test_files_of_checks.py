@@ -31,6 +31,13 @@ def test_files_are_found_and_read_back(native: Client):
     assert verdict.files == {"out.bin": bytes(range(256)), "d/x": b"1", "in/a.txt": b"check"}
 
 
+@pytest.mark.parametrize("end", ["", "import sys; sys.exit(3)", "1 / 0"])
+def test_what_an_open_file_holds_is_written_at_the_end(native: Client, end: str):
+    """As the interpreter does: the namespace goes, and with it the file."""
+    verdict = run(native, "f = open('a', 'w')\nf.write('x')\n" + end, RunCheck(read_files=["a"]))
+    assert verdict.files == {"a": b"x"}
+
+
 def test_more_than_the_output_limit_is_not_read_back(native: Client):
     program = "open('x', 'wb').truncate(20 << 20)"
     verdict = run(native, program, RunCheck(read_files=["x"]))

@@ -93,3 +93,23 @@ async def test_what_cannot_be_read_is_our_failure(size: int, tmp_path: Path, mon
     result = await asyncio.wait_for(one.future, 10)
     assert result.error == "what it left cannot be read: no room"
     assert descriptors() == before
+
+
+async def test_a_folder_that_did_not_come_is_our_failure():
+    """Where the daemon has no descriptor left, the kernel drops the zygote's."""
+    one = job("a")
+    one.flags |= messages.READ_BACK
+    OutputReader(1).finish(one, Result(), Outputs(one, None, -1))
+    assert (await one.future).error == "what it left cannot be read: [Errno 24] its folder was not received"
+
+
+@pytest.mark.parametrize("size", [1, 2 << 20])
+async def test_a_job_ends_whatever_goes_wrong(size: int, monkeypatch: pytest.MonkeyPatch):
+    def fails(*_given: object) -> bytes:
+        raise ValueError("a mistake of ours")
+
+    one = job()
+    left = Outputs(one, printed(size), -1)
+    monkeypatch.setattr(os, "pread", fails)
+    OutputReader(1).finish(one, Result(), left)
+    assert (await asyncio.wait_for(one.future, 10)).error == "what it left cannot be read: a mistake of ours"

@@ -161,6 +161,9 @@ AS_A_SCRIPT = [
     ("import sys\nprint(repr(input()), len(sys.stdin.read()))", "a\r\nb\r\n", "'a\\r' 3"),
     ("class A:\n    def __del__(self): print('gone')\n_first, a = A(), [A()]\n"
      "a.append(a)\nglobals()[1] = 2\nprint(1)", "", "1\ngone\ngone"),
+    ("out = open(1, 'w', closefd=False)\nout.write('7')", "", "7"),
+    ("import io, sys\nout = io.TextIOWrapper(sys.stdout.buffer)\nprint(7, file=out)\nsys.exit()", "", "7"),
+    ("import os\nout = os.fdopen(os.dup(1), 'w')\nprint(7)\nout.write('8')", "", "7\n8"),
     ("from resource import *\nsetrlimit(RLIMIT_STACK, (RLIM_INFINITY, RLIM_INFINITY))\n"
      "setrlimit(RLIMIT_STACK, [1 << 28, -1])\n"
      "try: setrlimit(RLIMIT_NPROC, (-1, -1))\nexcept (ValueError, OSError): print('fixed')", "", "fixed"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,3 +54,17 @@ def test_a_deep_name_takes_one_call_of_the_system(folder: int, monkeypatch: pyte
     """Where the kernel knows openat2, as each that has scratch folders does."""
     monkeypatch.setattr(read_back, "_open_step_by_step", lambda *_: pytest.fail("step by step"))
     assert read_files(folder, [DEEP], 4).files == ((DEEP, b"deep"),)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_shortage_of_the_host_is_no_missing_file(folder: int, at_once: bool, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(read_back, "_resolves_at_once", lambda: at_once)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest = os.dup(folder)
+    os.close(lowest)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, hard))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            read_files(folder, ["a"], 9)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

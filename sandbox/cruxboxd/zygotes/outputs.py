@@ -6,8 +6,11 @@ What is large is read beside the event loop: 32 MiB take longer than a step of t
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from dataclasses import replace
+
+from cruxcell.protocol import messages
 
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.read_back import NO_FILES, read_files
@@ -30,14 +33,16 @@ class Outputs:
         return self._folder >= 0 or (self._streams is not None and self._streams.size > _LARGE)
 
     def add_to(self, result: Result) -> Result:
-        """The result with them; they are gone then. To be called once, in any thread."""
+        """The result with them; they are gone then. To be called once, in any thread; it always returns."""
         job = self._job
         try:
+            if job.flags & messages.READ_BACK and self._folder < 0:
+                raise OSError(errno.EMFILE, "its folder was not received")
             limit = job.limits.output_bytes
             files = read_files(self._folder, job.read_files, limit) if self._folder >= 0 else NO_FILES
             printed = self._streams.taken(limit) if self._streams is not None else (b"", b"")
             return replace(result, files=files, streams=printed)
-        except (OSError, MemoryError) as error:
+        except Exception as error:  # whatever it is, the job has to end
             return replace(result, error=f"what it left cannot be read: {error}")
         finally:
             self.close()

@@ -19,6 +19,7 @@ from functools import cache
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_SHORTAGES = frozenset([errno.EMFILE, errno.ENFILE, errno.ENOMEM])
 _OPENAT2 = 437  # on every machine
 _NO_MOUNTS, _NO_MAGIC_LINKS, _NO_LINKS, _BENEATH = 1, 2, 4, 8
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -43,13 +44,18 @@ NO_FILES = FilesRead()
 
 
 def read_files(folder: int, names: Sequence[str], most_bytes: int) -> FilesRead:
-    """The plain files of these names below the open `folder`, at most so many bytes in all; others are left out."""
+    """The plain files of these names below the open `folder`, at most so many bytes in all; others are left out.
+
+    Raises OSError where the host has no descriptor or memory left for one: it may be there.
+    """
     found: list[tuple[str, bytes]] = []
     left = most_bytes
     for name in names:
         try:
             file = _open(folder, name)
-        except OSError:
+        except OSError as error:
+            if error.errno in _SHORTAGES:
+                raise
             continue
         try:
             about = os.fstat(file)
@@ -70,7 +76,7 @@ def _open(folder: int, name: str) -> int:
 
 
 def _open_at_once(folder: int, name: str) -> int:
-    file: int = _libc.syscall(_OPENAT2, folder, os.fsencode(name), ctypes.byref(_HOW), ctypes.sizeof(_HOW))
+    file: int = _libc.syscall(_OPENAT2, folder, name.encode(), ctypes.byref(_HOW), ctypes.sizeof(_HOW))
     if file < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return file
@@ -90,7 +96,7 @@ def _resolves_at_once() -> bool:
 
 
 def _open_step_by_step(folder: int, name: str) -> int:
-    *folders, last = name.split("/")
+    *folders, last = name.encode().split(b"/")
     here = os.dup(folder)
     try:
         for part in folders:

@@ -322,7 +322,7 @@ class ZygoteProcess:
         self._drain(lane)
         job, report = lane.job, b"".join(lane.received)
         outputs = None
-        if job is not None and (lane.streams is not None or folder >= 0):
+        if job is not None and (lane.streams is not None or job.flags & messages.READ_BACK):
             outputs, lane.streams = Outputs(job, lane.streams, folder), None
         self._busy.pop(0)
         self._clear(lane)

@@ -7,7 +7,6 @@ import os
 import sys
 from sys import settrace
 
-from cruxcell.analysis.bytecode import Anatomy
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous
 from cruxcell.jobs import devices, stack_limit
@@ -92,9 +91,11 @@ def _outcome_of(context, program, at_the_end, source):
     is_run = source is not None
     raised = None  # type: BaseException | None
     steps = status = 0
+    namespace = module_namespace("__main__")
+    namespace.update(OF_A_SCRIPT, __annotations__={})
     try:
         try:
-            _run_to_its_end(context, program, at_the_end)
+            _run_to_its_end(context, program, namespace, at_the_end)
         finally:
             steps = context.steps()
             if not is_run:
@@ -105,7 +106,10 @@ def _outcome_of(context, program, at_the_end, source):
             status = status_of(error)
         elif source is not None:
             status = _show(error, source)
-    if is_run and not _flush_each():
+    is_flushed = _flush_each()
+    _let_go(namespace)
+    is_flushed = is_flushed and _flush_each()
+    if is_run and not is_flushed:
         status = _NOT_FLUSHED
     return raised, status, steps
 
@@ -207,13 +211,11 @@ def _show_with_lines(error, trace, source):
     return True
 
 
-def _run_to_its_end(context, program, at_the_end):
-    # type: (JobContext, CodeType, tuple[tuple[str, str], ...]) -> None
+def _run_to_its_end(context, program, namespace, at_the_end):
+    # type: (JobContext, CodeType, dict[str, Any], tuple[tuple[str, str], ...]) -> None
     """As Python does: once the program has come to its end, its threads are waited for, but for daemons, and what it
     registered with atexit is called. That is not counted in steps."""
     left = None
-    namespace = module_namespace("__main__")
-    namespace.update(OF_A_SCRIPT, __annotations__={})
     try:
         context.run(program, namespace)
     except SystemExit as error:
@@ -226,8 +228,6 @@ def _run_to_its_end(context, program, at_the_end):
                 pass
             except Exception as error:  # changes no exit code
                 sys.excepthook(type(error), error, records.traceback_of(error))
-    if "__del__" in Anatomy(program).all_names:
-        _let_go(namespace)
     if left is not None:
         raise left
 
@@ -239,8 +239,9 @@ OF_A_SCRIPT["__file__"] = "program.py"
 
 def _let_go(namespace):
     # type: (dict[str, Any]) -> None
-    """What is left when all is done goes, as it does then: what its `__del__` prints is output."""
-    names = [name for name in namespace if isinstance(name, str) and name != "__builtins__"]
+    """What is left when all is done goes, as it does then: what its `__del__` prints is output, and what a file that is
+    still open holds is written."""
+    names = [name for name in namespace if type(name) is str and name != "__builtins__"]
     for name in sorted(names, key=lambda each: not each.startswith("_") or each.startswith("__")):
         namespace[name] = None
     gc.collect()

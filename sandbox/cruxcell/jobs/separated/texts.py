@@ -36,10 +36,10 @@ _BUILDERS = {
     "unittest.mock": ("_set_signature", "name"),
 }
 # What a pickle may be made of besides plain data, by module. Those whose objects have attributes of their own are not
-# here (Fraction, OrderedDict): a pickle sets these as it likes, `items` or the class's `__eq__` too.
+# here (Fraction, OrderedDict): a pickle sets these as it likes, `items` or the class's `__eq__` too. Nor is deque, as a
+# pickle may give the class itself, which answers every `[key]`.
 _OF_PICKLES = {
     "builtins": frozenset(["bytearray", "complex", "range"]),
-    "collections": frozenset(["deque"]),
     "datetime": frozenset(["date", "datetime", "time", "timedelta", "timezone"]),
     "decimal": frozenset(["Decimal"]),
 }
