@@ -53,7 +53,7 @@ class Played(ZygoteProcess):
         elif kind == messages.FORK_FAILED:
             self._on_fork_failed(event, [])
         else:
-            self._end_job(event, [])
+            self._end_job(event, -1)
             if self._busy and self._busy[0].job is not None and self._busy[0].job.is_partner:
                 self.say(kind)
 
