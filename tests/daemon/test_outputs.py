@@ -81,17 +81,20 @@ async def test_files_are_read_beside_the_loop(tmp_path: Path, monkeypatch: pytes
     assert descriptors() == before
 
 
+@pytest.mark.parametrize("error", [MemoryError("no room"), ValueError("a mistake of ours")])
 @pytest.mark.parametrize("size", [1, 2 << 20])
-async def test_what_cannot_be_read_is_our_failure(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_what_cannot_be_read_is_our_failure(
+    size: int, error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     def fails(_file: int, _size: int, _place: int) -> bytes:
-        raise MemoryError("no room")
+        raise error
 
     one, before = job(), descriptors()
     left = Outputs(one, printed(size), os.open(tmp_path, os.O_RDONLY) if size == 1 else -1)
     monkeypatch.setattr(os, "pread", fails)
     OutputReader(1).finish(one, Result(), left)
     result = await asyncio.wait_for(one.future, 10)
-    assert result.error == "what it left cannot be read: no room"
+    assert result.error == f"what it left cannot be read: {error}"
     assert descriptors() == before
 
 
@@ -101,15 +104,7 @@ async def test_a_folder_that_did_not_come_is_our_failure():
     one.flags |= messages.READ_BACK
     OutputReader(1).finish(one, Result(), Outputs(one, None, -1))
     assert (await one.future).error == "what it left cannot be read: [Errno 24] its folder was not received"
-
-
-@pytest.mark.parametrize("size", [1, 2 << 20])
-async def test_a_job_ends_whatever_goes_wrong(size: int, monkeypatch: pytest.MonkeyPatch):
-    def fails(*_given: object) -> bytes:
-        raise ValueError("a mistake of ours")
-
-    one = job()
-    left = Outputs(one, printed(size), -1)
-    monkeypatch.setattr(os, "pread", fails)
-    OutputReader(1).finish(one, Result(), left)
-    assert (await asyncio.wait_for(one.future, 10)).error == "what it left cannot be read: a mistake of ours"
+    stopped = job("a")
+    stopped.flags |= messages.READ_BACK
+    OutputReader(1).finish(stopped, Result(error="cancelled"), Outputs(stopped, None, -1))
+    assert (await stopped.future).error == "cancelled"

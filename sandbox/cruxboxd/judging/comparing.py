@@ -115,22 +115,24 @@ def _close_lines(printed: bytes, expected: bytes, comparison: Comparison) -> Ite
     """Is each line the same but for white space around it, or are both nothing but numbers that are close enough?"""
     yield True  # of nothing but white space, too
     room = _BYTES_A_STEP
+    for same, size in _compared_lines(printed, expected, comparison):
+        room -= size
+        if not same or room < 0:
+            yield same
+            room = _BYTES_A_STEP
+        if not same:
+            return
+
+
+def _compared_lines(printed: bytes, expected: bytes, comparison: Comparison) -> Iterator[tuple[bool, int]]:
+    """Line by line, where they differ as text token by token: is it close enough, and what it counts for in bytes?"""
     for one, other in zip_longest(_lines(printed), _lines(expected)):
         if one is None or other is None:
-            yield False
+            yield False, 0
             return
-        room -= _BYTES_A_TOKEN + len(one)
+        yield True, _BYTES_A_TOKEN + len(one)
         for got, wanted in zip_longest(_tokens(one), _tokens(other)) if one != other else ():
-            if got is None or wanted is None or not _is_close(got, wanted, comparison):
-                yield False
-                return
-            room -= _BYTES_A_TOKEN
-            if room < 0:
-                yield True
-                room = _BYTES_A_STEP
-        if room < 0:
-            yield True
-            room = _BYTES_A_STEP
+            yield got is not None and wanted is not None and _is_close(got, wanted, comparison), _BYTES_A_TOKEN
 
 
 def _lines(data: bytes) -> Iterator[bytes]:

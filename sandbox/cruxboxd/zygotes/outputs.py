@@ -43,12 +43,11 @@ class Outputs:
             printed = self._streams.taken(limit) if self._streams is not None else (b"", b"")
             return replace(result, files=files, streams=printed)
         except Exception as error:  # whatever it is, the job has to end
-            return replace(result, error=f"what it left cannot be read: {error}")
+            return replace(result, error=result.error or f"what it left cannot be read: {error}")
         finally:
-            self.close()
+            self._close()
 
-    def close(self) -> None:
-        """Drop what has not been read."""
+    def _close(self) -> None:
         if self._streams is not None:
             self._streams.close()
         if self._folder >= 0:
