@@ -37,7 +37,7 @@ def task_asks(works: Sequence[Program], share: bool, config: Config, runtime: st
     return [
         Task(
             id=str(number),
-            program=program,
+            program=program.encode(),
             checks=[CallCheck(str(at), call, expected) for at, (call, expected) in enumerate(probes)],
             limits=config.default_limits,
             runtime=runtime,

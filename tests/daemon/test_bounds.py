@@ -258,7 +258,7 @@ async def test_a_tenants_answers_are_bounded_together():
 async def give(answer: service._Answer, name: str) -> None:
     """A verdict for an answer."""
     check = CallCheck(name, "f()", "1")
-    task = Task("task", "", [check], DEFAULT_LIMITS, "python", True, None, 1, StepCount.INSTRUCTIONS)
+    task = Task("task", b"", [check], DEFAULT_LIMITS, "python", True, None, 1, StepCount.INSTRUCTIONS)
     await answer.emit(task, check, CheckResult(Outcome.PASSED), None)
 
 

@@ -33,7 +33,7 @@ async def test_calls_share_a_worker_where_they_may():
     [
         ({"share": False}, ZygoteKinds()),
         ({}, ZygoteKinds(unsealed=["default"])),
-        ({"program": "import threading\ndef f(x): ..."}, ZygoteKinds()),
+        ({"program": b"import threading\ndef f(x): ..."}, ZygoteKinds()),
     ],
 )
 async def test_calls_do_not_share_where_they_may_not(changes: dict, kinds: ZygoteKinds):
@@ -173,7 +173,7 @@ async def test_what_cannot_share_goes_its_own_way():
 
 async def test_without_a_program_an_expression_runs_by_itself():
     told = Told({"len([1])[0]": Said("x"), "f(1)": ONE})
-    found = await evaluated(told, "len([1])[0]", "f(1)", program="", require=SEPARATED)
+    found = await evaluated(told, "len([1])[0]", "f(1)", program=b"", require=SEPARATED)
     assert [(one.outcome, one.assurance) for one in found] == [(None, SEPARATED)] * 2
 
 
@@ -212,14 +212,14 @@ async def test_alone_a_call_is_not_evaluated_beside_its_program_either():
 
 async def test_what_runs_the_program_has_its_setting_and_its_folder():
     setting = Setting(arguments=("x",))
-    for program, size in (("open('x')", 5), ("def f(x): ...", 0)):
+    for program, size in ((b"open('x')", 5), (b"def f(x): ...", 0)):
         told = Told({"f(g(1))": Said("a"), "arguments of f(g(1))": ("f", b"args"), "f applied to args": ONE, "y": ONE},
                     ZygoteKinds(has_scratch=True), scratch_bytes=5)  # fmt: skip
         asking = caller(told, program=program, setting=setting)
         await asking.evaluate([call("f(g(1))")])
         await asking.evaluate_expected("y")
-        assert [(job.setting, job.scratch_bytes) for job in told.of(messages.JOB_APPLY)] == [(setting.packed(), size)]
-        assert [job.setting for job in told.of(messages.JOB_EXPRESSION)] == [b""]
+        assert [(job.setting, job.scratch_bytes) for job in told.of(messages.JOB_APPLY)] == [(setting.parts(), size)]
+        assert [job.setting for job in told.of(messages.JOB_EXPRESSION)] == [[]]
 
 
 async def test_beside_its_program_no_entry_point_is_named():
@@ -271,7 +271,7 @@ async def test_arguments_whose_worker_says_nothing_are_our_failure():
 
 async def test_only_a_missing_name_makes_an_expected_value_run_beside_the_program():
     for error, program, assurance in (
-        ("NameError", "x", IN_PROCESS), ("KeyError", "x", SEPARATED), ("NameError", "", SEPARATED)
+        ("NameError", b"x", IN_PROCESS), ("KeyError", b"x", SEPARATED), ("NameError", b"", SEPARATED)
     ):  # fmt: skip
         told = Told({"y": Said("x", error)})
         found = await caller(told, program=program).evaluate_expected("y")
@@ -325,10 +325,10 @@ async def test_beside_the_program_a_call_that_is_not_evaluated_is_our_failure():
 
 @pytest.mark.parametrize(
     ("inspect", "inspects", "program", "flag", "noted"),
-    [(True, True, "x", True, True), (True, False, "x", False, False), (False, True, "x", False, False),
-     (True, True, "", True, False)],
+    [(True, True, b"x", True, True), (True, False, b"x", False, False), (False, True, b"x", False, False),
+     (True, True, b"", True, False)],
 )  # fmt: skip
-async def test_notes_are_asked_for_of_a_program(inspect: bool, inspects: bool, program: str, flag: bool, noted: bool):
+async def test_notes_are_asked_for_of_a_program(inspect: bool, inspects: bool, program: bytes, flag: bool, noted: bool):
     told = Told({"f(1)": ONE})
     asking = caller(told, inspects=inspects, program=program)
     job = asking._calls_job([call("f(1)", inspect=inspect)], calls._SHARED)

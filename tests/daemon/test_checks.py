@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.judging.comparing import Compare
 from cruxboxd.judging.tasks import Around, Folder, Setting
-from cruxboxd.rpc.checks import KINDS, read_setting
+from cruxboxd.rpc.checks import KINDS, fault_of_both, fault_of_text, read_setting
 
 FOLDER = Folder(64 * 4096, "")
 ROOM = Folder(1 << 30, "")
@@ -16,7 +17,9 @@ ANSWER = {"expected_stdout": "1"}
 
 
 def fault(check: pb.Check, program: str = "x = 1", around: Around = Around(Setting(), FOLDER)) -> str:
-    return KINDS[check.WhichOneof("kind")](check, program, around)[1]
+    of_program, of_setting = fault_of_text(program, "program"), fault_of_both(around.setting, around.folder)
+    around = replace(around, fault_of_program=of_program, fault_of_setting=of_setting)
+    return KINDS[check.WhichOneof("kind")](check, around)[1]
 
 
 def stdio(**fields: object) -> pb.Check:
@@ -68,7 +71,7 @@ def test_stdio(check: pb.Check, why: str):
     ("compare", "found"), [(pb.COMPARE_UNSPECIFIED, Compare.LINES), (pb.COMPARE_CASEFOLD, Compare.CASEFOLD)]
 )
 def test_how_outputs_are_compared(compare: pb.Compare, found: Compare):
-    check, _ = KINDS["stdio"](stdio(compare=compare), "x", Around())
+    check, _ = KINDS["stdio"](stdio(compare=compare), Around())
     assert check.comparison.how is found
 
 
@@ -216,4 +219,4 @@ def test_a_checks_setting_goes_over_its_tasks():
     own, tasks = Setting(("a",), (("A", "1"),)), Setting(("b",), (("A", "2"), ("B", "3")), (("f", b""),))
     assert own.over(tasks) == Setting(("a",), (("A", "1"), ("B", "3")), (("f", b""),))
     assert Setting().over(tasks) == tasks
-    assert (Setting().packed(), own.packed() != b"") == (b"", True)
+    assert (Setting().parts(), own.parts() != []) == ([], True)

@@ -134,8 +134,9 @@ async def test_of_a_stuck_worker_what_is_sealed_counts_if_anybody_waits():
 
 
 async def test_a_setting_stands_in_front_of_what_is_to_be_done():
-    assert frames.unpack(job(setting=b"s").payload()[4:])[0] == messages.JOB_SET
-    assert frames.unpack(job(setting=b"s").payload()[4:])[3:] == [b"s", b"calls"]
+    asked = job(setting=[b"s", b"et"]).payload()
+    assert frames.unpack(asked[4:])[0] == messages.JOB_SET
+    assert frames.unpack(asked[4:])[3:] == [b"set", b"calls"]
     assert frames.unpack(job().payload()[4:])[0] == b"calls"
 
 
@@ -161,8 +162,8 @@ async def test_only_printing_to_a_stream_is_bounded_by_the_zygote():
 
 
 async def test_a_job_holds_its_texts_and_those_of_its_partner():
-    assert job(stdin=b"ab", setting=b"c").size == 3
-    assert job(stdin=b"ab", partner=job(setting=b"c")).size == 3
+    assert job(stdin=b"ab", setting=[b"c"]).size == 3
+    assert job(stdin=b"ab", partner=job(setting=[b"c"])).size == 3
 
 
 async def test_a_pair_runs_again_as_a_pair():

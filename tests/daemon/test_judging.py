@@ -17,7 +17,7 @@ from cruxboxd.zygotes.jobs import Job, Result
 from cruxcell.protocol import messages, payloads
 from told_workers import CONSTANT, EXPRESSION, LIMITS, Said, Told, canonical, read
 
-TASK = Task("t", "def f(x): ...", [], LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS)
+TASK = Task("t", b"def f(x): ...", [], LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS)
 ONE, TWO = Said("d"), Said("d", 2)
 SEPARATED, IN_PROCESS, LITERAL = Assurance.SEPARATED, Assurance.IN_PROCESS, Assurance.LITERAL
 Found = tuple[CheckResult, "CheckResult | None"]
@@ -75,7 +75,7 @@ def test_it_asks_the_audit_that_it_is_given():
 async def test_tasks_begin_a_few_at_a_time():
     judge, running = Judge(Told({}), "0"), []  # type: ignore[arg-type,var-annotated]
     tasks = [TASK] * 20
-    readings, _ = judge._read_all(tasks)
+    readings, _ = judge._read_all(tasks, [{}] * 20)
     assert [len(running) for _ in judge._begin(tasks, readings, None, running)] == [8, 16]  # type: ignore[arg-type]
     assert len(running) == 20
     await asyncio.gather(*running)
@@ -135,8 +135,8 @@ async def test_without_calls_no_worker_is_asked_for_calls():
 def test_what_is_expected_and_scripts_are_read():
     checks = [call("f(1)", "x"), call("f(2)", None), script("s"), script("suite", "pytest"), StdioCheck("o", "", "out")]
     task = replace(TASK, checks=checks)
-    assert texts_of(task) == {checks[0]: (payloads.EXPECTED, "x"), checks[2]: (payloads.SCRIPT, "s")}
-    assert texts_of(replace(task, step_count=StepCount.EVENTS)) == {checks[0]: (payloads.EXPECTED, "x")}
+    assert dict(texts_of(task)) == {checks[0]: (payloads.EXPECTED, "x"), checks[2]: (payloads.SCRIPT, "s")}
+    assert dict(texts_of(replace(task, step_count=StepCount.EVENTS))) == {checks[0]: (payloads.EXPECTED, "x")}
 
 
 # ---- calls ---------------------------------------------------------------------------
@@ -220,7 +220,7 @@ async def test_the_weaker_of_two_assurances_counts():
     assert (result.outcome, result.assurance) == (Outcome.PASSED, IN_PROCESS)
     result, _ = (await judged(told, call("f(1)", "g(1)"), require=SEPARATED))["f(1)"]
     assert result.outcome is Outcome.INVALID
-    result, _ = (await judged(told, call("f(1)", "g(1)"), program=""))["f(1)"]
+    result, _ = (await judged(told, call("f(1)", "g(1)"), program=b""))["f(1)"]
     assert (result.outcome, result.exception and result.exception[0]) == (Outcome.RAISED, "NameError")
 
 

@@ -95,7 +95,7 @@ async def test_who_has_many_tasks_to_begin_does_not_hold_up_who_has_few():
         begun.append(task.tenant)
 
     def some(tenant: str, count: int) -> list[Task]:
-        return [Task("", "", [], DEFAULT_LIMITS, "python", True, None, 1, StepCount.INSTRUCTIONS, tenant)] * count
+        return [Task("", b"", [], DEFAULT_LIMITS, "python", True, None, 1, StepCount.INSTRUCTIONS, tenant)] * count
 
     judge._judge_task = judge_task
     much = [asyncio.create_task(judge.judge(some("much", 21), None)) for _ in range(50)]

@@ -144,8 +144,8 @@ def test_a_task_of_many_checks_is_read_in_pieces():
     asked = task(*checks, id="t", program="p", options=pb.Options(repeat=2))
     (found,) = read(asked)
     assert [ask.id for ask in found.checks] == [check.id for check in checks]
-    assert (found.id, found.program, found.repeat) == ("t", "p", 2)
-    assert [steps_of(asked), steps_of(task())] == [4 + 15 + 1, 1]
+    assert (found.id, found.program, found.repeat) == ("t", b"p", 2)
+    assert [steps_of(asked), steps_of(task())] == [4 + 1 + 1_000 + 1, 1 + 1 + 1 + 1]
 
 
 def steps_of(*tasks: pb.Task) -> int:
@@ -169,7 +169,7 @@ def test_every_kind_is_read():
         ScriptAsk("c", "s", "f"),
         CallAsk("d", "f(1)", None, inspect=True),
     ]
-    assert (found.id, found.program, found.tenant) == ("t", "p", "lab")
+    assert (found.id, found.program, found.tenant) == ("t", b"p", "lab")
 
 
 def test_a_tasks_own_options_override_field_by_field():

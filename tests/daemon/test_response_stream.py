@@ -110,7 +110,7 @@ async def sent_bytes(stream: ResponseStream) -> list[bytes]:
 
 def task(number: int, checks: int) -> Task:
     made: list[Check] = [CallCheck(f"{number}-{at}", "f()", "1") for at in range(checks)]
-    return Task(str(number), "", made, DEFAULT_LIMITS, "python", True, None, 1, StepCount.INSTRUCTIONS)
+    return Task(str(number), b"", made, DEFAULT_LIMITS, "python", True, None, 1, StepCount.INSTRUCTIONS)
 
 
 @given(st.lists(st.integers(1, 30), max_size=20), st.integers(1, 12))

@@ -23,7 +23,7 @@ from told_workers import Told
 
 S = 1_000_000_000
 LIMITS = replace(DEFAULT_LIMITS, output_bytes=100)
-TASK = Task("t", "", [], LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS)
+TASK = Task("t", b"", [], LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS)
 PLAN = records.plan(False, "x", [])
 INVALID = records.plan(False, "i", ["why"])
 
@@ -343,7 +343,7 @@ def test_a_long_script_with_a_loop_is_only_compiled(script, changes, framework, 
     check = replace(CHECK, script=script, framework=framework)
     task = replace(TASK, checks=[check], **changes)
     assert scripts.read_as(task, check) == kind
-    assert texts_of(task) == ({check: (kind, script)} if kind else {})
+    assert dict(texts_of(task)) == ({check: (kind, script)} if kind else {})
 
 
 FAILED = (PLAN + raised(b"KeyError"), CLEAN)

@@ -387,7 +387,7 @@ def tasks_of(share: bool) -> list[Task]:
         ]
         if at % 16 == 3:
             honest.insert(at % 3, CallCheck("evil", f"exec({evil[at // 16 % len(evil)]!r})", "[66]"))
-        task = Task(str(at), "", honest, DEFAULT_LIMITS, "default", share, None, 1, StepCount.INSTRUCTIONS, rpc_id=1)
+        task = Task(str(at), b"", honest, DEFAULT_LIMITS, "default", share, None, 1, StepCount.INSTRUCTIONS, rpc_id=1)
         made.append(task)
     return made
 

@@ -275,7 +275,7 @@ def test_what_is_no_series_is_none():
 
 BOTH = came((VALUE, b"i1;", 5), (VALUE, b"i2;", 9))
 CHECK = AskedCheck("s", SCRIPT, "f")
-ALONE = InnerTask("t", RIGHT, [CHECK], told_workers.LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS)
+ALONE = InnerTask("t", RIGHT.encode(), [CHECK], told_workers.LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS)
 
 
 def ended(body: bytes = BOTH, classes: str = "d", facts: Exit = CLEAN, kind: bytes = messages.PLAIN, **more) -> Result:
@@ -322,8 +322,8 @@ async def test_only_whole_reports_of_workers_that_ended_well_are_believed(name: 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"setting": Setting(arguments=("x",))}, {"program": "import threading\n" + RIGHT},
-        {"program": RIGHT + "open('a')"}, {"checks": [replace(CHECK, entry_point="other")]},
+        {"setting": Setting(arguments=("x",))}, {"program": b"import threading\n" + RIGHT.encode()},
+        {"program": RIGHT.encode() + b"open('a')"}, {"checks": [replace(CHECK, entry_point="other")]},
     ],
     ids=["a setting", "threads", "files", "another name"],
 )  # fmt: skip

@@ -21,7 +21,7 @@ from cruxcell.protocol import frames, messages, records
 from told_workers import CLEAN, DIED, LIMITS, S, Told
 
 TASK = Task(
-    "t", "print(1)", [], LIMITS, "default", True, None, 2, StepCount.INSTRUCTIONS,
+    "t", b"print(1)", [], LIMITS, "default", True, None, 2, StepCount.INSTRUCTIONS,
     together=True, setting=Setting(arguments=("x",)),
 )  # fmt: skip
 PLAIN = replace(TASK, setting=PLAIN_SETTING, together=False)
@@ -53,7 +53,7 @@ async def test_without_a_checker_what_was_printed_is_compared(expected: str, out
 def test_a_checker_knows_nothing_of_the_program():
     checks = [StdioCheck("a", "", "", checker="one"), StdioCheck("b", "", ""), StdioCheck("c", "", "", checker="one")]
     (source, task), = streams.checkers_of(TASK, checks).items()  # fmt: skip
-    assert (source, task.program.startswith("one\n"), task.require) == ("one", True, Assurance.SEPARATED)
+    assert (source, task.program.startswith(b"one\n"), task.require) == ("one", True, Assurance.SEPARATED)
     assert (task.repeat, task.together, task.checks, task.setting) == (1, False, [], PLAIN_SETTING)
 
 
@@ -217,9 +217,9 @@ async def test_a_shared_worker_that_fails_finally_is_nobodys_failure():
 
 NOT_ASKED: dict[str, dict[str, Any]] = {
     "isolation": {"share": False},
-    "a class": {"program": "class A:\n    pass\n"},
-    "a module": {"program": "import os\n"},
-    "threads": {"program": "import sys\n# thread\n"},
+    "a class": {"program": b"class A:\n    pass\n"},
+    "a module": {"program": b"import os\n"},
+    "threads": {"program": b"import sys\n# thread\n"},
     "a setting": {"checks": [StdioCheck(str(at), "", "", setting=TASK.setting) for at in range(3)]},
     "one": {"checks": [StdioCheck("a", "", "")]},
     "much": {"checks": [StdioCheck(str(at), "x" * 70_000, "") for at in range(3)]},

@@ -15,7 +15,7 @@ from cruxcell.protocol import messages
 from cruxcell.protocol.payloads import EXPECTED, SCRIPT
 from told_workers import CONSTANT, EXPRESSION, LIMITS, Told, read
 
-TASK = Task("t", "def f(x): ...", [], LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS)
+TASK = Task("t", b"def f(x): ...", [], LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS)
 SHORT = ScriptCheck("s", "def check():\n    for x in cases:\n        assert f(x)\n", "")
 LONG = replace(SHORT, script=SHORT.script + "# more\n" * 1000)
 SERIES: Any = object()

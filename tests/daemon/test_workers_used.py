@@ -65,7 +65,7 @@ async def pool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 def task(*asks: Check, program: str = PROGRAM, interactive: bool = False) -> Task:
     return Task(
-        "t", program, list(asks), DEFAULT_LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS,
+        "t", program.encode(), list(asks), DEFAULT_LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS,
         interactive=interactive,
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ from cruxboxd.judging.tasks import CallCheck, StepCount, Task
 from cruxboxd.zygotes.jobs import Job, Result
 from told_workers import CLEAN, LIMITS, Said, Told
 
-TASK = Task("t", "def f(x): ...", [], LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS, rpc_id=7)
+TASK = Task("t", b"def f(x): ...", [], LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS, rpc_id=7)
 ONE = Said("d")
 SEPARATED, IN_PROCESS, LITERAL = Assurance.SEPARATED, Assurance.IN_PROCESS, Assurance.LITERAL
 NO_WORD = Result(report=b"", facts=CLEAN)  # our failure

@@ -92,7 +92,7 @@ def test_any_bytes_that_are_a_message_are_tasks_or_one_sentence(data, request):
 def test_an_honest_message_is_tasks():
     check = pb.Check(call=pb.CallCheck(call="f(1)", expected="1"))
     (task,) = read_request(pb.CheckRequest(tasks=[pb.Task(program="f = abs", checks=[check])]).SerializeToString())
-    assert (task.program, task.tenant, task.interactive, task.share) == ("f = abs", "tenant", True, True)
+    assert (task.program, task.tenant, task.interactive, task.share) == (b"f = abs", "tenant", True, True)
 
 
 @given(st.dictionaries(st.sampled_from(sorted(UNITS)), _number | st.integers(-(2**63), 2**63 - 1)))

@@ -61,9 +61,9 @@ class CallEvaluator:
     def __init__(self, scheduler: Scheduler, task: Task, hash_seed: str, audit: Audit, inspects: bool = True) -> None:
         self._scheduler, self._task, self._audit = scheduler, task, audit
         self._inspects = inspects
-        self._program = encoded(task.program)
+        self._program = task.program
         self._hash_seed = hash_seed
-        self._setting = task.setting.packed()
+        self._setting = task.setting.parts()
 
     async def evaluate(self, checks: Sequence[CallCheck]) -> list[CheckResult]:
         """A result for each call, in order: a value, or an outcome other than PASSED and FAILED."""
@@ -260,7 +260,7 @@ class CallEvaluator:
         limits = self._task.limits
         asked = charging.one_answer(limits)
         job = self._job(kind, fields, asked)
-        job.setting = self._setting if kind == messages.JOB_APPLY else b""
+        job.setting = self._setting if kind == messages.JOB_APPLY else []
         return charging.read_single(await self._scheduler.run(job), asked, limits)
 
     def _key(self, texts: Collection[bytes]) -> ZygoteKey:

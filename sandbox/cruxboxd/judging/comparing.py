@@ -6,17 +6,18 @@ The printed text is hostile. It is split and compared as bytes, and parsed as a 
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from enum import Enum
-from itertools import chain, islice, zip_longest
+from itertools import islice, zip_longest
 
 _TOKENS_A_STEP = 2_000
 _BYTES_A_STEP = 1 << 16  # what a step takes a few milliseconds for, whatever it holds
 _BYTES_A_TOKEN = _BYTES_A_STEP // _TOKENS_A_STEP  # of a line, or in one, beside what it holds
-_SPACE, _END_OF_LINE = re.compile(rb"\s"), re.compile(rb"\n")
-_LONGEST_NUMBER = 400  # bytes; a longer one is compared as text
+WHITE_SPACE = b" \t\n\r\x0b\x0c"  # as bytes.split() has it
+_LONGEST_NUMBER, _LONGEST_EXPONENT = 400, 8  # bytes; a longer number is compared as text
+_EXPONENT = re.compile(rb"[eE][+-]?\d{1,6}\Z")
 _NUMBER = re.compile(rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,6})?")
 
 
@@ -57,44 +58,68 @@ def is_same(printed: bytes, expected: bytes, comparison: Comparison) -> Iterator
         return
     if how is Compare.CASEFOLD:
         printed, expected = (yield from _folded(printed)), (yield from _folded(expected))
-    close = _close_tokens if how is Compare.TOKENS else _close_lines
-    same = close if comparison.has_tolerance else _same_text
-    yield from same(printed.rstrip(), expected.rstrip(), comparison)
+    yield True
+    printed, expected = printed.rstrip(), expected.rstrip()
+    yield True
+    if comparison.has_tolerance:
+        close = _close_tokens if how is Compare.TOKENS else _close_lines
+        yield from close(printed, expected, comparison)
+    else:
+        yield from _same_text(printed, expected, _tokens_in_a_line if how is Compare.TOKENS else _lines_cut)
 
 
-def _same_text(printed: bytes, expected: bytes, comparison: Comparison) -> Iterator[bool]:
-    """Are all lines (or tokens) the same, but for the white space behind (or between) them?"""
-    got, wanted = _plainly(printed, comparison.how), _plainly(expected, comparison.how)
-    one = other = b""
-    while True:
-        one, other = one or next(got, b""), other or next(wanted, b"")
-        shared = min(len(one), len(other))
-        if not shared or one[:shared] != other[:shared]:
-            yield one == other
-            return
+def _same_text(printed: bytes, expected: bytes, as_compared: Callable[[bytes], Iterator[bytes]]) -> Iterator[bool]:
+    """Are both the same as they are compared? Of that, too, no more than a part is made at a time."""
+    if printed == expected:
         yield True
+        return
+    got, wanted = as_compared(printed), as_compared(expected)
+    one: bytes | None = b""
+    other: bytes | None = b""
+    while True:
+        one, other = one or next(got, None), other or next(wanted, None)
+        if one is None or other is None:  # neither ends with white space: what is left of one is not nothing
+            yield one is other
+            return
+        shared = min(len(one), len(other))
+        same = one[:shared] == other[:shared]
+        yield same
+        if not same:
+            return
         one, other = one[shared:], other[shared:]
 
 
-def _plainly(data: bytes, how: Compare) -> Iterator[bytes]:
-    """`data` in parts that are not empty, with a space behind each token, or without white space behind its lines."""
-    if how is Compare.TOKENS:
-        found = (b" ".join([*part.split(), b""]) for part in _parts(data, _SPACE))
-    else:
-        found = (b"\n".join([*map(bytes.rstrip, part.split(b"\n")), b""]) for part in _parts(data, _END_OF_LINE))
-    return filter(None, found)
+def _tokens_in_a_line(data: bytes) -> Iterator[bytes]:
+    """`data` with one space between its tokens, in parts."""
+    has_token = has_space = False
+    for part in _parts(data):
+        tokens = part.split()
+        if tokens:
+            has_space |= part[0] in WHITE_SPACE
+            yield (b" " if has_token and has_space else b"") + b" ".join(tokens)
+            has_token, has_space = True, part[-1] in WHITE_SPACE
+        else:
+            yield b""
+            has_space = True
 
 
-def _parts(data: bytes, separator: re.Pattern[bytes]) -> Iterator[bytes]:
-    """Parts of `data` between some of its separators."""
-    start = 0
-    while start < len(data):
-        end = start + _BYTES_A_STEP
-        if end < len(data):
-            found = separator.search(data, end)
-            end = found.start() if found else len(data)
-        yield data[start:end]
-        start = end + 1
+def _lines_cut(data: bytes) -> Iterator[bytes]:
+    """`data` without white space at the end of its lines, in parts."""
+    spaces: list[bytes] = []  # where a part ends, which may be the end of a line
+    for part in _parts(data):
+        lines = part.split(b"\n")
+        cut = [line.rstrip() for line in lines]
+        if cut[0]:
+            yield from spaces
+        if cut[0] or len(cut) > 1:
+            spaces = []
+        yield b"\n".join(cut)
+        spaces.append(lines[-1][len(cut[-1]) :])
+
+
+def _parts(data: bytes) -> Iterator[bytes]:
+    """`data` in parts, which end anywhere."""
+    return (data[start : start + _BYTES_A_STEP] for start in range(0, len(data), _BYTES_A_STEP))
 
 
 def _close_tokens(printed: bytes, expected: bytes, comparison: Comparison) -> Iterator[bool]:
@@ -137,15 +162,35 @@ def _compared_lines(printed: bytes, expected: bytes, comparison: Comparison) -> 
 
 def _lines(data: bytes) -> Iterator[bytes]:
     """The lines without the white space around them, but for blank ones at either end."""
-    parts = _parts(data.strip(), _END_OF_LINE)
-    return chain.from_iterable(map(bytes.strip, part.split(b"\n")) for part in parts)
+    data = data.strip()
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start + _BYTES_A_STEP)
+        end = len(data) if end < 0 else end
+        yield from map(bytes.strip, data[start:end].split(b"\n"))
+        start = end + 1
 
 
 def _tokens(data: bytes) -> Iterator[bytes]:
     """What numbers may stand for."""
-    if len(data) <= _BYTES_A_STEP:
-        return iter(data.split())
-    return chain.from_iterable(part.split() for part in _parts(data, _SPACE))
+    pieces: list[bytes] = []  # of a token that may go on in the next part
+    for part in _parts(data):
+        tokens = part.split()
+        if pieces and (not tokens or part[0] in WHITE_SPACE):
+            yield b"".join(pieces)
+            pieces = []
+        if not tokens:
+            continue
+        pieces.append(tokens[0])
+        if len(tokens) > 1:
+            yield b"".join(pieces)
+            yield from tokens[1:-1]
+            pieces = tokens[-1:]
+        if part[-1] in WHITE_SPACE:
+            yield b"".join(pieces)
+            pieces = []
+    if pieces:
+        yield b"".join(pieces)
 
 
 def _folded(data: bytes) -> Generator[bool, None, bytes]:
@@ -171,13 +216,21 @@ def parts_of_text(data: bytes) -> Iterator[bytes]:
 def _is_close(got: bytes, wanted: bytes, comparison: Comparison) -> bool:
     """Are both numbers, and close enough? The same number is, however long it is."""
     if got == wanted:
-        return got.isdigit() or _NUMBER.fullmatch(got) is not None
+        return _is_number(got)
     one, other = _number(got), _number(wanted)
     if one is None or other is None:
         return False
     relative = _EXACTLY.multiply(Decimal(repr(comparison.relative)), other.copy_abs())
     allowed = max(Decimal(repr(comparison.absolute)), relative)
     return _EXACTLY.subtract(one, other).copy_abs() <= allowed
+
+
+def _is_number(token: bytes) -> bool:
+    if len(token) <= _LONGEST_NUMBER:
+        return _NUMBER.fullmatch(token) is not None
+    exponent = _EXPONENT.search(token, len(token) - _LONGEST_EXPONENT)
+    digits = token[: exponent.start()] if exponent else token
+    return digits[digits[:1] in (b"+", b"-") :].replace(b".", b"", 1).isdigit()  # the pattern would take too long
 
 
 # Numbers as they are written: as floats, 10**18 and 10**18 + 1 would be the same.

@@ -46,7 +46,7 @@ def job_for(  # noqa: PLR0917 - a job's parts
         limits=task.limits if task.counts_steps else replace(task.limits, steps=0),
         tenant=task.tenant,
         interactive=task.interactive,
-        setting=around.packed(),
+        setting=around.parts(),
         flags=messages.READ_BACK if read_files and key.scratch else 0,
         read_files=read_files,
         scratch_bytes=scheduler.scratch_bytes if key.scratch else 0,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
 
@@ -45,8 +45,10 @@ log = logging.getLogger(__name__)
 SECOND_SEED_OFFSET = 1
 # Tasks that start in one pass of the event loop. Other work of the loop, and tasks of other tenants, come in between.
 _TASKS_A_PASS = 8
+_TEXTS_AT_ONCE = 1 << 18  # characters that are looked at before others get a turn
 
-Readings = Mapping[Check, Reading]  # of the checks of a task that have a text to be read
+Texts = dict[Check, tuple[bytes, str]]  # of the checks of a task that have a text to be read
+Readings = Mapping[Check, Reading]  # of those
 Emit = Callable[[Task, Check, CheckResult, "CheckResult | None"], Awaitable[None]]
 
 
@@ -68,7 +70,8 @@ class Judge:
 
     async def judge(self, tasks: Sequence[Task], emit: Emit) -> None:
         """Judge every check of every task; `emit(task, check, result, second run's result)` as they are known."""
-        readings, reading = self._read_all(tasks)
+        texts = [texts async for texts in _texts_of_all(tasks)]
+        readings, reading = self._read_all(tasks, texts)
         running: list[asyncio.Task[None]] = []
         try:
             if tasks:
@@ -93,13 +96,12 @@ class Judge:
             running += [asyncio.create_task(self._judge_task(*one, emit)) for one in part]
 
     def _read_all(
-        self, tasks: Sequence[Task]
+        self, tasks: Sequence[Task], texts: Sequence[Texts]
     ) -> tuple[list[asyncio.Future[Readings]], list[asyncio.Future[list[Reading]]]]:
         """For each task, a future of the readings of its checks that have a text to be read; and the work."""
         loop = asyncio.get_running_loop()
         futures: list[asyncio.Future[Readings]] = [loop.create_future() for _ in tasks]
         by_runtime: dict[tuple[str, str, bool], list[int]] = {}
-        texts = [texts_of(task) for task in tasks]
         for at, task in enumerate(tasks):
             if texts[at]:
                 by_runtime.setdefault((task.runtime, task.tenant, task.interactive), []).append(at)
@@ -328,15 +330,27 @@ def _hinted(task: Task, judged: CheckResult) -> CheckResult:
     return judged.but(detail=hint)
 
 
-def texts_of(task: Task) -> dict[Check, tuple[bytes, str]]:
-    """The texts of a task that have to be read, by check: what is expected of calls, and scripts."""
-    texts: dict[Check, tuple[bytes, str]] = {}
+async def _texts_of_all(tasks: Sequence[Task]) -> AsyncIterator[Texts]:
+    """The texts of each task that have to be read; others get a turn on the event loop behind each part of them."""
+    seen = 0
+    for task in tasks:
+        texts: Texts = {}
+        for check, text in texts_of(task):
+            texts[check] = text
+            seen += len(text[1])
+            if seen > _TEXTS_AT_ONCE:
+                seen = 0
+                await asyncio.sleep(0)
+        yield texts
+
+
+def texts_of(task: Task) -> Iterator[tuple[Check, tuple[bytes, str]]]:
+    """The texts of a task that have to be read, with their checks: what is expected of calls, and scripts."""
     for check in task.checks:
         if isinstance(check, CallCheck) and check.expected is not None:
-            texts[check] = EXPECTED, check.expected
+            yield check, (EXPECTED, check.expected)
         elif isinstance(check, ScriptCheck) and (kind := read_as(task, check)):
-            texts[check] = kind, check.script
-    return texts
+            yield check, (kind, check.script)
 
 
 def settle_expression(value: CheckResult, expected: CheckResult) -> CheckResult:

@@ -123,11 +123,14 @@ async def _keys(texts: Iterable[Text], runtime: str, tenant: str) -> dict[Text, 
     hashed = 0
     for text in dict.fromkeys(texts):
         kind, script = text
-        hashed += len(script)
-        if hashed > _AT_ONCE:
-            hashed = 0
-            await asyncio.sleep(0)
-        keys[text] = _Key(tenant, runtime, kind, hashlib.sha256(encoded(script)).digest())
+        digest = hashlib.sha256()
+        for part in range(0, len(script), _AT_ONCE):
+            if hashed >= _AT_ONCE:
+                hashed = 0
+                await asyncio.sleep(0)
+            digest.update(encoded(script[part : part + _AT_ONCE]))
+            hashed += min(len(script) - part, _AT_ONCE)
+        keys[text] = _Key(tenant, runtime, kind, digest.digest())
     return keys
 
 

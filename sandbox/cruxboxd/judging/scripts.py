@@ -34,22 +34,25 @@ NEEDS_TWO = "pytest"  # a suite of it runs in the program's process on nobody's 
 
 
 # What a script that is taken apart into calls, or that may be vacuous by its form, does not have or has.
-_LOOP = re.compile(r"^[ \t]+for ", re.MULTILINE)
-_MAY_ASSERT_A_TUPLE = re.compile(r"\bassert[\s\\]*\(")
+_LOOP = re.compile(r"\n[ \t]+for ")
+_MAY_ASSERT_A_TUPLE = re.compile(r"assert[\s\\]*\(")
 _LARGE = 1 << 12  # characters
+_VERY_LARGE = 1 << 18  # characters; nobody makes a tree of so much, so nobody looks for a loop
 
 
 def read_as(task: Task, check: ScriptCheck) -> bytes:
     """As what a script is read before it is run; b"": it is not.
 
     Making the tree of a large one takes as long as compiling it. One with a loop is no series, so it is only compiled,
-    and looked at only as far as tells whether it can fail at all. Where that comes to nothing, the test's worker does
-    both, and the script is read late if that has no word about it.
+    and looked at only as far as tells whether it can fail at all; so is one that is very large. Where that comes to
+    nothing, the test's worker does both, and the script is read late if that has no word about it.
     """
     if check.framework or task.step_count is not StepCount.INSTRUCTIONS:
         return b""
     text = check.script
-    if task.require is Assurance.IN_PROCESS or len(text) < _LARGE or _LOOP.search(text) is None:
+    if task.require is Assurance.IN_PROCESS or len(text) < _LARGE:
+        return SCRIPT
+    if len(text) < _VERY_LARGE and _LOOP.search(text) is None:
         return SCRIPT
     return SCRIPT if _MAY_ASSERT_A_TUPLE.search(text) else LARGE_SCRIPT
 
@@ -88,7 +91,7 @@ async def _run_together(
     events = task.step_count is StepCount.EVENTS
     fields = [
         SCRIPT_FLAGS.pack(COUNT_EVENTS * events | LOOK * is_unread),
-        encoded(task.program),
+        task.program,
         encoded(check.script),
         check.entry_point.encode(),
         check.framework.encode(),
@@ -103,7 +106,7 @@ async def _run_separated(  # noqa: PLR0917 - a script's parts
     scheduler: Scheduler, task: Task, check: ScriptCheck, hash_seed: str, code: bytes, read: ReadLate | None
 ) -> CheckResult:
     """Run the program in one worker and the script in another, which sends it requests."""
-    texts = [encoded(task.program), encoded(check.script)]
+    texts = [task.program, encoded(check.script)]
     flags = TEST_FLAGS.pack(UNREAD if read is not None else 0)
     fields = [texts[1], check.entry_point.encode(), check.framework.encode(), flags, code]
     if check.framework:

@@ -68,9 +68,8 @@ class SeriesJudge:
         task = self._task
         may_share = task.share and self._scheduler.kinds.seals(task.runtime) and not self._audit.is_suspect(task.rpc_id)
         flags = payloads.SERIES | (payloads.SHARE if may_share else 0)
-        program = encoded(task.program)
-        fields = [payloads.CALLS_FLAGS.pack(flags), program, entry_point.encode(), series.calls]
-        texts = [program, encoded(self._check.script)]
+        fields = [payloads.CALLS_FLAGS.pack(flags), task.program, entry_point.encode(), series.calls]
+        texts = [task.program, encoded(self._check.script)]
         job = job_for(self._scheduler, task, messages.JOB_SERIES, fields, self._hash_seed, texts)
         limits = job.limits
         job.limits = replace(limits, cpu_ms=min(limits.cpu_ms, _CPU_MS), wall_ms=min(limits.wall_ms, _WALL_MS))

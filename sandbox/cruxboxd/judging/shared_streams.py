@@ -28,6 +28,7 @@ from cruxboxd.zygotes.setup import ZygoteKey, modules_named
 # Inputs that share a worker, and the bytes of all and of one of them.
 SHARED_INPUTS = 64
 _MOST_BYTES, _MOST_OF_ONE = 1 << 18, 1 << 16
+_LONGEST_PROGRAM = 1 << 18  # bytes; to look through a longer one takes the event loop too long
 # Fewer answers of a worker say that others of the same program save nothing.
 _WORTH_IT = 2
 
@@ -48,7 +49,7 @@ class Runs:
     ) -> None:  # fmt: skip
         self._scheduler, self._task, self._hash_seed = scheduler, task, hash_seed
         self._audit, self._alone = audit, run_alone
-        self._program = encoded(task.program)
+        self._program = task.program
         self._stopped: set[Job] = set()
 
     async def run(self, checks: Sequence[StdioCheck], take: Take) -> None:
@@ -75,9 +76,12 @@ class Runs:
         return self._audit.is_suspect(self._task.rpc_id)
 
     def _may_share(self) -> bool:
-        task, key = self._task, self._key()
+        task = self._task
         if not task.share or self._is_suspect or not self._scheduler.kinds.seals(task.runtime):
             return False
+        if len(self._program) > _LONGEST_PROGRAM:
+            return False
+        key = self._key()
         if key.threads or key.scratch or key.packages:
             return False
         return modules_named(self._program) <= _MODULES and not _REFUSED.search(self._program)
@@ -125,7 +129,7 @@ class Runs:
         task = self._task
         fields = [self._program, *[encoded(check.stdin) for check in checks]]
         job = job_for(self._scheduler, task, messages.JOB_STREAMS, fields, self._hash_seed, [self._program])
-        job.setting, job.flags = b"", messages.SHARED_PROFILE  # those with a setting are alone
+        job.setting, job.flags = (), messages.SHARED_PROFILE  # those with a setting are alone
         job.checks, job.rpc_id, job.seals = len(checks), task.rpc_id, len(checks) + 1
         job.asked = Asked(count=len(checks), kinds=ENDS, output=task.limits.output_bytes)
         return job

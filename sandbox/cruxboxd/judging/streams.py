@@ -71,10 +71,9 @@ def _with_room(task: Task, check: StdioCheck) -> Task:
 
 
 def _job(scheduler: Scheduler, task: Task, check: StdioCheck | RunCheck, hash_seed: str, flags: int) -> Job:
-    program = encoded(task.program)
-    fields = [STDIO_FLAGS.pack(flags), program]
+    fields = [STDIO_FLAGS.pack(flags), task.program]
     asked = check.read_files if isinstance(check, RunCheck) else ()
-    job = job_for(scheduler, task, messages.JOB_STDIO, fields, hash_seed, [program], check.setting, asked)
+    job = job_for(scheduler, task, messages.JOB_STDIO, fields, hash_seed, [task.program], check.setting, asked)
     job.flags, job.stdin = job.flags | messages.STDIO, encoded(check.stdin)
     return job
 
@@ -152,7 +151,7 @@ def checkers_of(task: Task, checks: Sequence[StdioCheck]) -> dict[str, Task]:
     sources = {check.checker for check in checks if check.checker}
     changes = {"repeat": 1, "together": False, "checks": [], "setting": PLAIN_SETTING}
     return {
-        source: replace(task, program=source + _DEFINITION, require=Assurance.SEPARATED, **changes)  # type: ignore[arg-type]
+        source: replace(task, program=encoded(source + _DEFINITION), require=Assurance.SEPARATED, **changes)  # type: ignore[arg-type]
         for source in sources
     }
 

@@ -28,17 +28,19 @@ class Setting:
 
     def over(self, other: Setting) -> Setting:
         """This setting, and what only `other` has."""
+        if self == PLAIN_SETTING:
+            return other
         env, files = {**dict(other.env), **dict(self.env)}, {**dict(other.files), **dict(self.files)}
         return Setting(self.arguments or other.arguments, tuple(env.items()), tuple(files.items()))
 
-    def packed(self) -> bytes:
-        """As a field of a payload; b"" where nothing is set."""
+    def parts(self) -> list[bytes]:
+        """The parts of a field of a payload, of which none is a copy of a file; none where nothing is set."""
         if self == PLAIN_SETTING:
-            return b""
+            return []
         pairs = [part for name, value in self.env for part in (name.encode(), value.encode())]
         pairs_of_files = [part for name, value in self.files for part in (name.encode(), value)]
-        arguments = [each.encode() for each in self.arguments]
-        return frames.pack([frames.pack(part) for part in (arguments, pairs, pairs_of_files)])
+        fields = [each.encode() for each in self.arguments], pairs, pairs_of_files
+        return [part for each in fields for part in frames.field(frames.parts(each))]
 
 
 PLAIN_SETTING = Setting()
@@ -54,12 +56,17 @@ class Folder:
 
 @dataclass(frozen=True)
 class Around:
-    """What a check of a task finds: the task's setting, the folder its files would be in, and how much its program may
-    print at the most."""
+    """What the checks of a task have in common, found out once however many they are.
+
+    That is the task's setting, the folder its files would be in, and how much its program may print at the most; what
+    is wrong with the setting, and with the program for a check that runs it as it stands.
+    """
 
     setting: Setting = PLAIN_SETTING
     folder: Folder = Folder()
     most_output: int = 1 << 62
+    fault_of_setting: str = ""
+    fault_of_program: str = ""
 
 
 @dataclass(frozen=True)
@@ -116,10 +123,13 @@ Check = Union[CallCheck, StdioCheck, RunCheck, ScriptCheck, InvalidCheck]
 
 @dataclass(frozen=True)
 class Task:
-    """A program, its checks, and how to run them."""
+    """A program, its checks, and how to run them.
+
+    The program is what `encoded` makes of it, once: it may be megabytes, and have thousands of checks.
+    """
 
     id: str
-    program: str
+    program: bytes
     checks: list[Check]
     limits: Limits
     runtime: str

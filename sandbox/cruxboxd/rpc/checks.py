@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 
-from cruxboxd.judging.comparing import Compare, Comparison
+from cruxboxd.judging.comparing import WHITE_SPACE, Compare, Comparison
 from cruxboxd.judging.tasks import (
     Around,
     CallCheck,
@@ -31,34 +31,30 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 FRAMEWORKS = ("unittest", "pytest", "doctest")
 
 
-def _read_call(check: pb.Check, _program: str, around: Around) -> tuple[Check, str]:
-    call = check.call
+def _read_call(check: pb.Check, around: Around) -> tuple[Check, str]:
+    found = CallCheck(check.id, check.call.call, check.call.expected, check.call.entry_point)
     fault = (
-        fault_of_text(call.call, "call.call")
-        or fault_of_text(call.expected, "call.expected")
-        or _fault_of_name(call.entry_point, "call.entry_point")
+        fault_of_text(found.call, "call.call")
+        or fault_of_text(found.expected or "", "call.expected")
+        or _fault_of_name(found.entry_point, "call.entry_point")
     )
-    found = CallCheck(check.id, call.call, call.expected, call.entry_point)
-    return found, fault or _fault_of_both(around.setting, around.folder)
+    return found, fault or around.fault_of_setting
 
 
-def _read_stdio(check: pb.Check, program: str, around: Around) -> tuple[Check, str]:
+def _read_stdio(check: pb.Check, around: Around) -> tuple[Check, str]:
     stdio = check.stdio
-    own, fault = read_setting(stdio, "stdio.", around.folder)
-    fault = fault_of_text(program, "program") or fault
-    is_blank = not stdio.expected_stdout or stdio.expected_stdout.isspace()
-    if is_blank and not stdio.allow_empty and not stdio.checker:
-        fault = fault or "stdio.expected_stdout is blank; silence never passes unless allow_empty asks for it"
     comparison, wrong = _read_comparison(stdio)
-    if stdio.checker:
-        wrong = wrong or fault_of_text(stdio.checker, "stdio.checker")
+    setting, fault, fault_of_all = _read_own(stdio, "stdio.", around)
+    found = StdioCheck(check.id, stdio.stdin, stdio.expected_stdout, comparison, stdio.checker, setting)
+    is_blank = not found.expected_stdout or found.expected_stdout.isspace()
+    if is_blank and not stdio.allow_empty and not found.checker:
+        fault = fault or "stdio.expected_stdout is blank; silence never passes unless allow_empty asks for it"
+    if found.checker:
+        wrong = wrong or fault_of_text(found.checker, "stdio.checker")
         if comparison != Comparison():
             wrong = wrong or "stdio has a checker, which decides by itself: compare and tolerance do not go with it"
-    found = StdioCheck(
-        check.id, stdio.stdin, stdio.expected_stdout, comparison, stdio.checker, own.over(around.setting)
-    )
     wrong = wrong or _fault_of_room(found, around.most_output)
-    return found, fault or wrong or _fault_of_both(found.setting, around.folder)
+    return found, around.fault_of_program or fault or wrong or fault_of_all
 
 
 def _fault_of_room(check: StdioCheck, most: int) -> str:
@@ -66,11 +62,10 @@ def _fault_of_room(check: StdioCheck, most: int) -> str:
     text, comparison = check.expected_stdout, check.comparison
     if 4 * len(text) < most or check.checker or comparison.has_tolerance or comparison.how is Compare.CASEFOLD:
         return ""
-    least = len(encoded(text if comparison.how is Compare.EXACT else "".join(text.split())))
-    if least < most:
+    expected = encoded(text)
+    if len(expected if comparison.how is Compare.EXACT else expected.translate(None, WHITE_SPACE)) < most:
         return ""
-    size = len(encoded(text))
-    return f"stdio.expected_stdout is {size} bytes, which no program may print: limits.output_bytes is {most}"
+    return f"stdio.expected_stdout is {len(expected)} bytes, which no program may print: limits.output_bytes is {most}"
 
 
 def _read_comparison(stdio: pb.StdioCheck) -> tuple[Comparison, str]:
@@ -88,33 +83,32 @@ def _read_comparison(stdio: pb.StdioCheck) -> tuple[Comparison, str]:
     return comparison, ""
 
 
-def _read_run(check: pb.Check, program: str, around: Around) -> tuple[Check, str]:
+def _read_run(check: pb.Check, around: Around) -> tuple[Check, str]:
     run = check.run
-    own, fault = read_setting(run, "run.", around.folder)
+    setting, fault, fault_of_all = _read_own(run, "run.", around)
     names = tuple(dict.fromkeys(run.read_files))
     fault = fault or _fault_of_names(names, "run.read_files", around.folder)
-    found = RunCheck(check.id, run.stdin, own.over(around.setting), names)
-    return found, fault_of_text(program, "program") or fault or _fault_of_both(found.setting, around.folder)
+    return RunCheck(check.id, run.stdin, setting, names), around.fault_of_program or fault or fault_of_all
 
 
-def _read_script(check: pb.Check, _program: str, around: Around) -> tuple[Check, str]:
+def _read_script(check: pb.Check, around: Around) -> tuple[Check, str]:
     script = check.script
-    fault = fault_of_text(script.script, "script.script") or _fault_of_path(script.entry_point, "script.entry_point")
-    if script.framework and script.framework not in FRAMEWORKS:
-        allowed = ", ".join(FRAMEWORKS)
-        fault = fault or f"script.framework is {script.framework[:80]!r}; it is one of {allowed}, or empty"
     found = ScriptCheck(check.id, script.script, script.entry_point, script.framework)
-    return found, fault or _fault_of_both(around.setting, around.folder)
+    fault = fault_of_text(found.script, "script.script") or _fault_of_path(found.entry_point, "script.entry_point")
+    if found.framework and found.framework not in FRAMEWORKS:
+        allowed = ", ".join(FRAMEWORKS)
+        fault = fault or f"script.framework is {found.framework[:80]!r}; it is one of {allowed}, or empty"
+    return found, fault or around.fault_of_setting
 
 
-def _read_evaluate(check: pb.Check, _program: str, around: Around) -> tuple[Check, str]:
-    evaluate = check.evaluate
-    fault = fault_of_text(evaluate.call, "evaluate.call") or _fault_of_both(around.setting, around.folder)
-    return CallCheck(check.id, evaluate.call, None, inspect=evaluate.inspect), fault
+def _read_evaluate(check: pb.Check, around: Around) -> tuple[Check, str]:
+    found = CallCheck(check.id, check.evaluate.call, None, inspect=check.evaluate.inspect)
+    return found, fault_of_text(found.call, "evaluate.call") or around.fault_of_setting
 
 
-# By the name of the kind: reads a check of a program that runs in a setting; (what is asked, "" or what is wrong).
-KINDS: Mapping[str, Callable[[pb.Check, str, Around], tuple[Check, str]]] = {
+# By the name of the kind: reads a check of a task that has this around it; (what is asked, "" or what is wrong). A
+# field of text is read once: each time protobuf makes a new text of it.
+KINDS: Mapping[str, Callable[[pb.Check, Around], tuple[Check, str]]] = {
     "call": _read_call,
     "stdio": _read_stdio,
     "script": _read_script,
@@ -141,6 +135,15 @@ def read_setting(message: Any, where: str, folder: Folder) -> tuple[Setting, str
 
 
 _NOTHING = Setting()
+
+
+def _read_own(message: Any, where: str, around: Around) -> tuple[Setting, str, str]:
+    """What the program of a check finds around it, what is wrong with the check's own part, and with all of it."""
+    own, fault = read_setting(message, where, around.folder)
+    if own is _NOTHING:
+        return around.setting, fault, around.fault_of_setting
+    setting = own.over(around.setting)
+    return setting, fault, fault_of_both(setting, around.folder)
 
 
 def _fault_of_arguments(arguments: Sequence[str], where: str) -> str:
@@ -190,7 +193,7 @@ def _fault_of_names(names: Sequence[str], where: str, folder: Folder) -> str:
     return ""
 
 
-def _fault_of_both(setting: Setting, folder: Folder) -> str:
+def fault_of_both(setting: Setting, folder: Folder) -> str:
     """What is wrong with the files of a task and of its check together."""
     if not setting.files:
         return ""

@@ -10,8 +10,8 @@ from cruxbox_proto.v1 import sandbox_pb2 as pb
 from google.protobuf.message import DecodeError
 
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
-from cruxboxd.judging.tasks import Around, Check, Folder, InvalidCheck, StepCount, Task
-from cruxboxd.rpc.checks import KINDS, fault_of_text, read_setting
+from cruxboxd.judging.tasks import Around, Check, Folder, InvalidCheck, StepCount, Task, encoded
+from cruxboxd.rpc.checks import KINDS, fault_of_both, fault_of_text, read_setting
 from cruxboxd.rpc.outline import Malformed, Outline, TooMany, pieces, walk
 from cruxboxd.rpc.wire import field, head
 from cruxboxd.settings.config import UNITS, LimitError, Limits, resolve_limits
@@ -19,9 +19,7 @@ from cruxboxd.settings.config import UNITS, LimitError, Limits, resolve_limits
 MAX_ID_BYTES = 256
 MAX_CHECKS = 100_000
 MAX_DISTINCT_OPTIONS = 1_000
-# A task with more fields is parsed in pieces, and read so many checks at a time.
-_FIELDS_A_PIECE = 256
-_CHECKS_A_STEP = 64
+_FIELDS_A_PIECE = 256  # a task with more is parsed in pieces
 # What a task, and a check, take in memory beyond their text.
 BYTES_A_PART = 1_024
 
@@ -84,6 +82,7 @@ def read_tasks(data: bytes, outline: Outline, offer: Offer, origin: Origin, task
                 yield
         else:
             task = _parse(pb.Task, data[begin:end])
+            yield
         check_id(task.id, f"{where}.id", seen)
         key = task.options.SerializeToString(deterministic=True) if task.HasField("options") else b""
         if key not in known:
@@ -92,14 +91,22 @@ def read_tasks(data: bytes, outline: Outline, offer: Offer, origin: Origin, task
             known[key] = _read_options(task, options, where, offer, origin)
         checks: list[Check] = []
         setting, fault = read_setting(task, "", offer.folder)
-        fault = fault_of_text(task.program, "program", may_be_empty=True) or fault
+        program = task.program
+        fault = fault_of_text(program, "program", may_be_empty=True) or fault
+        yield
         own = known[key]
-        around = Around(setting, offer.folder, own["most_output"])
+        around = Around(
+            setting,
+            offer.folder,
+            own["most_output"],
+            fault_of_setting=fault_of_both(setting, offer.folder),
+            fault_of_program=fault_of_text(program, "program"),
+        )
         yield from _read_checks(task, own["together"], where, around, fault, checks)
         tasks.append(
             Task(
                 id=task.id,
-                program=task.program,
+                program=encoded(program),
                 checks=checks,
                 tenant=origin.tenant,
                 rpc_id=origin.rpc_id,
@@ -171,12 +178,11 @@ def _read_checks(  # noqa: PLR0917 - what a task says of its checks
             raise RequestError(
                 f"{where}.options.isolation is TASK, but {inside} is no evaluate; nothing else may share"
             )
-        found, fault = KINDS[kind](check, task.program, around)
+        found, fault = KINDS[kind](check, around)
         if of_all or fault:
             found = InvalidCheck(check.id, f"task {task.id!r}, check {check.id!r}: {of_all or fault}")
         checks.append(found)
-        if number % _CHECKS_A_STEP == _CHECKS_A_STEP - 1:
-            yield
+        yield  # its texts may be megabytes
 
 
 def _read_limits(options: pb.Options, where: str, offer: Offer) -> Limits:

@@ -23,13 +23,12 @@ def slices(tasks: Sequence[Task], most: int = CHECKS_A_SLICE) -> Iterator[list[T
     group: list[Task] = []
     room = most
     for task in tasks:
-        checks = task.checks
         largest = max(1, BYTES_A_PART // task.limits.output_bytes)
-        while checks:
-            size = min(room, largest)
-            part, checks = checks[:size], checks[size:]
+        begin = 0
+        while begin < len(task.checks):
+            part = task.checks[begin : begin + min(room, largest)]
             group.append(task if len(part) == len(task.checks) else replace(task, checks=part))
-            room -= len(part)
+            begin, room = begin + len(part), room - len(part)
             if room == 0:
                 yield group
                 group, room = [], most

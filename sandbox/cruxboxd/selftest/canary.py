@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.outcomes import CheckResult, Outcome
-from cruxboxd.judging.tasks import CallCheck, Check, StepCount, Task
+from cruxboxd.judging.tasks import CallCheck, Check, StepCount, Task, encoded
 from cruxboxd.settings.config import Limits
 from cruxboxd.shared.waiting import within
 from cruxboxd.tenancy.tenants import HOUSE
@@ -119,7 +119,7 @@ def _how_far(judged: CheckResult | None) -> dict[str, object]:
 def _task(name: str, program: str, call: str, expected: str, runtime: str) -> Task:
     return Task(
         id=name,
-        program=program,
+        program=encoded(program),
         checks=[CallCheck("", call, expected)],
         limits=_LIMITS,
         runtime=runtime,

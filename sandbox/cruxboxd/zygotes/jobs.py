@@ -113,7 +113,9 @@ class Job:
     stdin: bytes = b""  # of a STDIO job
     read_files: tuple[str, ...] = ()  # to be read back from its scratch folder
     scratch_bytes: int = 0  # that its scratch folder may hold
-    setting: bytes = b""  # what its program finds around it, packed
+    # What its program finds around it, in the parts of a field. They are put together when it is handed out: a thousand
+    # checks of a task may wait with the same files.
+    setting: Sequence[bytes] = ()
     # Told once, when its worker is really gone, or when it has none and never will: it is paid for and counts no more.
     on_over: Callable[[Job, Result], None] | None = None
     is_over: bool = False
@@ -137,7 +139,8 @@ class Job:
         self.tokens = seals.new_tokens(self.seals)
         limits = LIMIT_FIELDS.pack(self.limits.steps, self.limits.output_bytes)
         if self.setting:
-            return frames.frame([messages.JOB_SET, limits, self.tokens, self.setting, self.kind, *self.fields])
+            head, rest = [messages.JOB_SET, limits, self.tokens], [self.kind, *self.fields]
+            return frames.joined([*frames.parts(head), *frames.field(self.setting), *frames.parts(rest)])
         return frames.frame([self.kind, limits, self.tokens, *self.fields])
 
     def order(self, seq: int, lane: int, flags: int = 0) -> bytes:
@@ -162,7 +165,7 @@ class Job:
         return (
             sum(map(len, self.fields))
             + len(self.stdin)
-            + len(self.setting)
+            + sum(map(len, self.setting))
             + (self.partner.size if self.partner else 0)
         )
 

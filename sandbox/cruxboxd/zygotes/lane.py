@@ -10,6 +10,7 @@ import termios
 from contextlib import ExitStack
 
 from cruxboxd.zygotes.jobs import Job
+from cruxboxd.zygotes.pipe_writer import PipeWriter
 from cruxboxd.zygotes.streams import Streams
 
 log = logging.getLogger(__name__)
@@ -35,13 +36,15 @@ class Lane:
         self.streams: Streams | None = None
         self.job: Job | None = None
         self.seq = 0
-        self.unsent = b""
+        self.sending: PipeWriter | None = None  # the payload that goes out
         self.received: list[bytes] = []
         self.received_bytes = 0
         self.is_over_cap = False
         self.is_watched = False
 
     def close(self) -> None:
+        if self.sending is not None:
+            self.sending.stop()
         if self.streams is not None:
             self.streams.close()
         for fd in (self.payload, self.payload_theirs, self.report):
@@ -49,7 +52,9 @@ class Lane:
 
     def clear(self) -> None:
         """Drop what a worker that was killed early left of its payload: the next one must not read it."""
-        self.unsent = b""
+        if self.sending is not None:
+            self.sending.stop()
+            self.sending = None
         if self.streams is not None:
             self.streams.close()
             self.streams = None

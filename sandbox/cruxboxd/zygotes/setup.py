@@ -48,6 +48,9 @@ _FILELESS = frozenset(
     b"signal statistics string struct sys textwrap threading time timeit traceback types typing unicodedata unittest "
     b"uuid warnings weakref zlib zoneinfo numpy networkx sortedcontainers sympy".split()
 )
+# A longer text that imports anything is taken to work with files and threads: to look for all of the words takes too
+# long.
+_MOST_READ = 1 << 18  # bytes
 _IMPORTED = re.compile(rb"^[ \t]*(?:from[ \t]+(\w+)|import[ \t]+([^#;\n]+))", re.MULTILINE)
 _ODD_IMPORT = re.compile(rb"__import__|importlib|;[ \t]*(?:import|from)\b|:[ \t]*import\b")
 
@@ -103,14 +106,15 @@ class ZygoteKinds:
         """
         texts = list(texts)
         importing = [text for text in texts if b"import" in text]
+        is_long = any(len(text) > _MOST_READ for text in importing)
         scratch = self.has_scratch and (
-            folder or any(b"open(" in text for text in texts) or _works_with_files(importing, is_whole)
+            folder or is_long or _works_with_files(importing, is_whole) or any(b"open(" in text for text in texts)
         )
         if not importing:
             return ZygoteKey(runtime, scratch, hash_seed, scratch=scratch)
         offered = self._packages.get(runtime, ())
         named = tuple([name for name in offered if any(name.encode() in text for text in importing)])
-        threads = any(word in text for text in importing for word in _THREAD_WORDS)
+        threads = is_long or any(word in text for text in importing for word in _THREAD_WORDS)
         return ZygoteKey(runtime, True, hash_seed, named, threads, scratch)
 
 

@@ -7,11 +7,12 @@ through /proc.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import fcntl
 import os
 from contextlib import ExitStack
+
+from cruxboxd.zygotes.pipe_writer import PipeWriter
 
 _NOEXEC_SEAL = 0x8  # MFD_NOEXEC_SEAL, from Linux 6.3 on; some hosts allow no other memory files
 _PIPE_BYTES = 1 << 20
@@ -21,8 +22,6 @@ class Streams:
     """Those of one job; `theirs` are the descriptors for the worker. Raises OSError, and then holds nothing."""
 
     def __init__(self, stdin: bytes) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._unsent, self._is_watched = stdin, False
         self.theirs: list[int] = []
         with ExitStack() as undo:
             reading, self._pipe = os.pipe2(os.O_CLOEXEC)
@@ -41,7 +40,8 @@ class Streams:
                 self._give(os.open(f"/proc/self/fd/{file}", os.O_WRONLY | os.O_CLOEXEC), undo)
                 os.fchmod(file, 0)
             undo.pop_all()
-        self._feed()
+        self._input = PipeWriter(self._pipe, stdin, lambda _error: self.end_input())  # nobody may read it any more
+        self._input.write()
 
     def _give(self, descriptor: int, undo: ExitStack) -> None:
         self.theirs.append(descriptor)
@@ -75,28 +75,12 @@ class Streams:
         while self._files:
             os.close(self._files.pop())
 
-    def _feed(self) -> None:
-        """Write what the pipe takes; the rest when there is room. Its end is the end of the program's input."""
-        try:
-            while self._unsent:
-                self._unsent = self._unsent[os.write(self._pipe, self._unsent) :]
-        except BlockingIOError:
-            if not self._is_watched:
-                self._is_watched = True
-                self._loop.add_writer(self._pipe, self._feed)
-            return
-        except OSError:
-            pass  # nobody reads it any more
-        self.end_input()
-
     def end_input(self) -> None:
-        """Nobody reads it any more, or all of it is written."""
-        if self._pipe < 0:
-            return
-        if self._is_watched:
-            self._loop.remove_writer(self._pipe)
-        os.close(self._pipe)
-        self._pipe, self._unsent = -1, b""
+        """The end of the program's input: all of it is written, or nobody reads it any more."""
+        if self._pipe >= 0:
+            self._input.stop()
+            os.close(self._pipe)
+            self._pipe = -1
 
 
 def _memory_file(name: str) -> int:

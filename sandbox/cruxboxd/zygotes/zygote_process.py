@@ -25,6 +25,7 @@ from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.lane import Lane
 from cruxboxd.zygotes.launch import Started, StartError
 from cruxboxd.zygotes.outputs import OutputReader, Outputs
+from cruxboxd.zygotes.pipe_writer import PipeWriter
 from cruxboxd.zygotes.priority import Priority
 from cruxboxd.zygotes.retry import RETRY
 from cruxboxd.zygotes.setup import ZygoteKey
@@ -36,6 +37,7 @@ log = logging.getLogger(__name__)
 _STUCK_S = 0.05
 LANES = 2  # of a zygote: jobs it has at the same time
 _CHUNK = 1 << 16
+_CHUNKS_OF_A_PIPE = (1 << 20) // _CHUNK + 1
 Event = tuple[int, ...]  # messages.EVENT
 
 
@@ -126,7 +128,6 @@ class ZygoteProcess:
             self._control = None
         for lane in self._lanes:
             self._unwatch(lane)
-            self._loop.remove_writer(lane.payload)
             lane.close()
         self._lanes, self._busy = [], []
         if self.pid:
@@ -187,7 +188,8 @@ class ZygoteProcess:
             job.started_at = time.monotonic_ns()
             if not job.is_partner:
                 self._priority.put(job.is_ahead)
-        self._send(lane, job.payload())
+        lane.sending = PipeWriter(lane.payload, job.payload(), self._sent)
+        lane.sending.write()
 
     def cancel(self, job: Job) -> None:
         """Kill the job's worker, or let it be passed over if it only waits."""
@@ -229,21 +231,10 @@ class ZygoteProcess:
         except OSError as error:
             self._loop.call_soon(self.kill, f"control: {error.strerror}")
 
-    def _send(self, lane: Lane, data: bytes) -> None:
-        try:
-            sent = os.write(lane.payload, data)
-        except BlockingIOError:
-            sent = 0
-        except OSError as error:
+    def _sent(self, error: OSError | None) -> None:
+        """A payload is on its way, or the pipe fails."""
+        if error is not None:
             self._loop.call_soon(self.kill, f"payload: {error.strerror}")
-            return
-        lane.unsent = data[sent:]
-        if lane.unsent:
-            self._loop.add_writer(lane.payload, self._send_rest, lane)
-
-    def _send_rest(self, lane: Lane) -> None:
-        self._loop.remove_writer(lane.payload)
-        self._send(lane, lane.unsent)
 
     # ---- what the zygote says ----------------------------------------------------------------------------------
 
@@ -346,8 +337,6 @@ class ZygoteProcess:
     def _clear(self, lane: Lane) -> None:
         """Nothing of a job stays on its lane."""
         self._unwatch(lane)
-        if lane.unsent:
-            self._loop.remove_writer(lane.payload)
         lane.job, lane.received = None, []
         lane.clear()
 
@@ -383,8 +372,9 @@ class ZygoteProcess:
             self._loop.remove_reader(lane.report)
 
     def _drain(self, lane: Lane) -> None:
-        """Take what is in the report pipe; beyond the cap it is read and dropped, and the worker killed."""
-        while True:
+        """Take what is in the report pipe, but no more than it holds: a worker may go on writing. Beyond the cap it is
+        read and dropped, and the worker killed."""
+        for _ in range(_CHUNKS_OF_A_PIPE):
             try:
                 data = os.read(lane.report, _CHUNK)
             except BlockingIOError:

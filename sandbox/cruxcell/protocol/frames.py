@@ -26,16 +26,23 @@ class FrameError(ValueError):
 def pack(fields):
     # type: (list[bytes]) -> bytes
     """The body that holds `fields`."""
-    return b"".join(_parts(fields))
+    return b"".join(parts(fields))
 
 
-def _parts(fields):
+def parts(fields):
     # type: (list[bytes]) -> list[bytes]
-    parts = []
+    """`fields` as parts of a body."""
+    found = []
     for field in fields:
-        parts.append(_pack_length(len(field)))
-        parts.append(field)
-    return parts
+        found.append(_pack_length(len(field)))
+        found.append(field)
+    return found
+
+
+def field(content):
+    # type: (Sequence[bytes]) -> list[bytes]
+    """One field, whose content is in parts, as parts of a body."""
+    return [_pack_length(_length(content)), *content]
 
 
 def unpack(body, most=MAX_FIELDS):
@@ -64,10 +71,22 @@ def _fields(data, at, end, most):
 def frame(fields):
     # type: (list[bytes]) -> bytes
     """`fields` as one frame, ready to be written."""
-    size, parts = 0, _parts(fields)
-    for part in parts:  # not by `sum`: a program may have bound it anew
+    return joined(parts(fields))
+
+
+def joined(body):
+    # type: (list[bytes]) -> bytes
+    """The frame of a body in parts, each of which is copied once: they may be megabytes."""
+    return b"".join([_pack_length(_length(body)), *body])
+
+
+def _length(content):
+    # type: (Sequence[bytes]) -> int
+    """Not by `sum`: a program may have bound it anew."""
+    size = 0
+    for part in content:
         size += len(part)
-    return b"".join([_pack_length(size), *parts])  # all copied once: they may be megabytes
+    return size
 
 
 def bodies(data):

@@ -1,0 +1,49 @@
+"""Bytes that go into a pipe as fast as its reader takes them, beside everything else on the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+
+_BYTES_A_STEP = 1 << 18  # a reader that keeps up would else hold the loop until it has all
+
+
+class PipeWriter:
+    """Writes `data` into `pipe`, in steps of the event loop, and holds it no longer than that.
+
+    Args:
+        pipe: the writing end, which does not block. It stays the caller's.
+        data: all of it.
+        ended: called once, unless it is stopped: with None when all is written, or with why it cannot be.
+    """
+
+    def __init__(self, pipe: int, data: bytes, ended: Callable[[OSError | None], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._pipe, self._ended = pipe, ended
+        self._rest = memoryview(data)  # of which parts are no copies
+        self._is_watched = False
+
+    def write(self) -> None:
+        """What the pipe takes now. To be called once; the rest follows by itself."""
+        try:
+            self._rest = self._rest[os.write(self._pipe, self._rest[:_BYTES_A_STEP]) :]
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            self.stop()
+            self._ended(error)
+            return
+        if not self._rest:
+            self.stop()
+            self._ended(None)
+        elif not self._is_watched:
+            self._is_watched = True
+            self._loop.add_writer(self._pipe, self.write)
+
+    def stop(self) -> None:
+        """Write no more. It is called before the pipe is closed."""
+        if self._is_watched:
+            self._is_watched = False
+            self._loop.remove_writer(self._pipe)
+        self._rest = memoryview(b"")

@@ -1,0 +1,183 @@
+"""Texts of megabytes: they are held once however many checks have them, and no step on them is long."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from cruxbox_proto.v1 import sandbox_pb2 as pb
+from cruxboxd.judging import scripts
+from cruxboxd.judging.judge import Judge
+from cruxboxd.judging.scripts import read_as
+from cruxboxd.judging.tasks import Folder, ScriptCheck, Task
+from cruxboxd.rpc.codec import Origin, outline_of, read_tasks
+from cruxboxd.rpc.outline import Outline
+from cruxboxd.rpc.rpc_work import slices
+from cruxboxd.zygotes import pipe_writer, setup
+from cruxboxd.zygotes.jobs import Result
+from cruxboxd.zygotes.pipe_writer import PipeWriter
+from cruxboxd.zygotes.setup import ZygoteKinds
+from cruxcell.protocol import messages, payloads
+from test_requests import TERMS
+from told_workers import EXPRESSION, Told
+
+MIB = 1 << 20
+PROGRAM = "def f(x): ...\n#" + "x" * MIB
+FILE = bytes(2 * MIB)
+KINDS: dict[str, Callable[[str], pb.Check]] = {
+    "stdio": lambda name: pb.Check(id=name, stdio=pb.StdioCheck(stdin=name, expected_stdout=name)),
+    "run": lambda name: pb.Check(id=name, run=pb.RunCheck(stdin=name, arguments=[name])),
+    "call": lambda name: pb.Check(id=name, call=pb.CallCheck(call=f"f({name})", expected=name)),
+    "evaluate": lambda name: pb.Check(id=name, evaluate=pb.EvaluateCheck(call=f"f({name})")),
+    "script": lambda name: pb.Check(id=name, script=pb.ScriptCheck(script=f"assert f(1) == {name}", entry_point="f")),
+}
+
+
+def request(kind: str, checks: int = 6) -> bytes:
+    task = pb.Task(program=PROGRAM, checks=[KINDS[kind](str(at)) for at in range(checks)], files={"a": FILE})
+    return pb.CheckRequest(tasks=[task]).SerializeToString()
+
+
+def tasks_of(data: bytes) -> tuple[list[Task], int]:
+    """What a request holds, and the number of steps in which it was read."""
+    outline, tasks = Outline(), list[Task]()
+    list(outline_of(data, outline))
+    offer = replace(TERMS, folder=Folder(64 * MIB, ""))
+    return tasks, sum(1 for _ in read_tasks(data, outline, offer, Origin("lab"), tasks))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_the_checks_of_a_task_share_is_held_once(kind: str):
+    (task,), _ = tasks_of(request(kind))
+    none = Result(error="no")
+    told = Told(defaultdict(lambda: EXPRESSION), ZygoteKinds(has_scratch=True), pair=(none, none))
+    told.before = lambda job: None if job.kind == messages.JOB_READ else none
+    emitted = []
+
+    async def emit(*result: object) -> None:
+        emitted.append(result)
+
+    for part in slices([task], most=2):
+        await Judge(told, "0").judge(part, emit)  # type: ignore[arg-type]
+    assert len(emitted) == 6
+    waiting = [one for job in told.jobs for one in (job, job.partner) if one is not None]
+    held = {id(part): len(part) for job in waiting for part in [*job.fields, *job.setting] if len(part) > MIB // 2}
+    assert sorted(held.values()) == [len(PROGRAM), len(FILE)]
+    assert all(job.size >= len(PROGRAM) for job in told.jobs if any(part is task.program for part in job.fields))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_others_get_a_turn_behind_each_check_that_is_read(kind: str):
+    assert tasks_of(request(kind, 40))[1] - tasks_of(request(kind, 10))[1] >= 30
+
+
+def test_in_a_long_text_nobody_looks_for_words(monkeypatch: pytest.MonkeyPatch):
+    """It is taken to have them."""
+    kinds = ZygoteKinds({"default": ("numpy", "pandas")}, has_scratch=True)
+    monkeypatch.setattr(setup, "_MOST_READ", 50)
+    short, plain = b"import numpy" + b" " * 38, b"numpy = thread = 1" + b" " * 50
+    assert kinds.key("default", "0", [short], is_whole=True) == setup.ZygoteKey("default", True, "0", ("numpy",))
+    longer = kinds.key("default", "0", [short + b" "], is_whole=True)
+    assert longer == setup.ZygoteKey("default", True, "0", ("numpy",), threads=True, scratch=True)
+    assert kinds.key("default", "0", [plain], is_whole=True) == setup.ZygoteKey("default", False, "0")
+
+
+def test_of_a_very_large_script_nobody_makes_a_tree(monkeypatch: pytest.MonkeyPatch):
+    (task,), _ = tasks_of(request("script"))
+    text = "assert f(1) == 1\n" * 300
+    assert read_as(task, ScriptCheck("s", text, "f")) == payloads.SCRIPT
+    monkeypatch.setattr(scripts, "_VERY_LARGE", len(text))
+    assert read_as(task, ScriptCheck("s", text, "f")) == payloads.LARGE_SCRIPT
+    assert read_as(task, ScriptCheck("s", text[:-1], "f")) == payloads.SCRIPT
+    assert read_as(task, ScriptCheck("s", text + "assert (f(1), 2)", "f")) == payloads.SCRIPT  # which cannot fail
+
+
+# ---- into a pipe -----------------------------------------------------------------------------------------------------
+
+
+class Pipe:
+    """Both ends of one, and how what is written into it ended."""
+
+    def __init__(self) -> None:
+        self.reading, self.writing = os.pipe2(os.O_CLOEXEC)
+        for end in (self.reading, self.writing):
+            os.set_blocking(end, False)
+        self.ended: list[OSError | None] = []
+
+    def close(self) -> None:
+        for end in (self.reading, self.writing):
+            if end >= 0:
+                os.close(end)
+
+    def writes(self, data: bytes) -> PipeWriter:
+        return PipeWriter(self.writing, data, self.ended.append)
+
+    def read(self) -> bytes:
+        try:
+            return os.read(self.reading, MIB)
+        except BlockingIOError:
+            return b""
+
+
+@pytest.fixture
+def pipe():
+    made = Pipe()
+    yield made
+    made.close()
+
+
+async def test_what_a_pipe_cannot_take_at_once_follows_as_it_is_read(pipe: Pipe):
+    data = os.urandom(3 * MIB)
+    pipe.writes(data).write()
+    assert pipe.ended == []
+    came = b""
+    while len(came) < len(data):
+        came += pipe.read()
+        await asyncio.sleep(0)
+    await asyncio.sleep(0.01)
+    assert (came == data, pipe.ended, pipe.read()) == (True, [None], b"")
+    assert not asyncio.get_running_loop().remove_writer(pipe.writing)  # nobody waits for it any more
+
+
+async def test_a_reader_that_keeps_up_does_not_hold_the_loop(pipe: Pipe, monkeypatch: pytest.MonkeyPatch):
+    written: list[int] = []
+
+    def write(descriptor: int, data: memoryview) -> int:
+        written.append(len(data))
+        return len(data)
+
+    monkeypatch.setattr(pipe_writer.os, "write", write)
+    pipe.writes(bytes(MIB)).write()
+    assert (written, pipe.ended) == ([MIB // 4], [])
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert (written, pipe.ended) == ([MIB // 4] * 4, [None])
+
+
+async def test_nothing_to_write_has_ended_at_once(pipe: Pipe):
+    pipe.writes(b"").write()
+    assert pipe.ended == [None]
+
+
+async def test_where_nobody_reads_any_more_it_ends(pipe: Pipe):
+    pipe.writes(bytes(MIB)).write()
+    os.close(pipe.reading)
+    pipe.reading = -1
+    while not pipe.ended:
+        await asyncio.sleep(0)
+    assert isinstance(pipe.ended[0], BrokenPipeError)
+    assert not asyncio.get_running_loop().remove_writer(pipe.writing)
+
+
+async def test_what_is_stopped_writes_no_more_and_says_nothing(pipe: Pipe):
+    writer = pipe.writes(bytes(MIB))
+    writer.write()
+    writer.stop()
+    while pipe.read():
+        pass
+    await asyncio.sleep(0.01)
+    assert (pipe.read(), pipe.ended) == (b"", [])
