@@ -130,3 +130,17 @@ def test_no_metaclass_is_asked_whether_its_class_is_an_array():
 
     with pytest.raises(NotPlain):
         transfer.encode(Other(), ROOM)
+
+
+def test_an_item_at_the_place_in_memory_of_the_one_before_is_another():
+    ends, value = Ends(), numpy.array([None, 1], dtype=object)
+    value[0] = object.__new__(type("First", (), {}))
+    writer = ends.one
+    writer.add(value)
+    writer.settle()
+    for at in range(64):
+        value[0] = None  # what stood here is freed, and its place in memory is taken again
+        value[0] = "%09d" % at
+        assert writer.changed() != []
+        writer.touch(0)
+        writer.settle()

@@ -140,8 +140,10 @@ TESTS = {
     "cruxcell/values/canonical.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
     "cruxcell/values/equals.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
     "cruxcell/values/containers.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
+    "cruxcell/values/made_tables.py": ["cell/test_tables.py"],
     "cruxcell/values/reader.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
     "cruxcell/values/stdlib.py": [*_PLAIN, *_PAIRS],
+    "cruxcell/values/tables.py": ["cell/test_tables.py"],
     "cruxcell/values/transfer.py": ["cell/test_plain.py", "cell/test_containers.py", "fuzz/test_fuzz_bytes.py"],
     "cruxcell/values/writer.py": [*_PLAIN, *_PAIRS],
 }  # fmt: skip

@@ -47,16 +47,16 @@ def _written_type(dtype):
     fields = tuple([(name, _written_type(dtype.fields[name][0])) for name in dtype.names])
     if any(written is None for _, written in fields):
         return None
-    return fields if _read_type(fields) == dtype else None
+    return fields if read_type(fields) == dtype else None
 
 
-def _read_type(written):
+def read_type(written):
     # type: (Any) -> Any
     numpy = __import__("numpy")
     if type(written) is tuple:
         if any(type(field) is not tuple or len(field) != 2 or type(field[0]) is not str for field in written):
             raise ValueError("an array of what cannot be")
-        return numpy.dtype([(name, _read_type(each)) for name, each in written])
+        return numpy.dtype([(name, read_type(each)) for name, each in written])
     # A letter behind the order of bytes: a number there is a count, which numpy has the compiler read.
     if type(written) is not str or not _DTYPE_LETTERS.issuperset(written) or not written[1:2].isalpha():
         raise ValueError("an array of what cannot be")
@@ -83,7 +83,7 @@ def state_of(value):
     if type(value).__module__ == "array":
         return value.tobytes()
     if value.dtype.kind == "O":
-        return value.shape, "O", [id(item) for item in value.ravel()]
+        return value.shape, "O", list(value.ravel())
     return value.shape, _written_type(value.dtype), value.tobytes()
 
 
@@ -92,7 +92,7 @@ def made(parts):
     """A new array of (dtype, shape, data)."""
     numpy = __import__("numpy")
     name, shape, data = parts
-    dtype = _read_type(name)
+    dtype = read_type(name)
     if type(shape) is str and shape in RECORDS:
         return _record(dtype, shape, data)
     if type(shape) is not tuple or len(shape) > 32 or any(type(size) is not int or size < 0 for size in shape):

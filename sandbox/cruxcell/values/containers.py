@@ -3,7 +3,7 @@
 import sys
 from sys import getrecursionlimit, getrefcount, setrecursionlimit
 
-from cruxcell.values import arrays, stdlib
+from cruxcell.values import arrays, stdlib, tables
 from cruxcell.values.canonical import TooLarge
 
 TYPE_CHECKING = False
@@ -157,9 +157,7 @@ def _snapshot(value):
         return list(base.keys(value)), list(base.values(value))
     if kind is bytearray:
         return bytes(value)
-    if kind in ("array", "ndarray"):
-        return arrays.state_of(value)
-    return None
+    return _STATES[kind](value) if kind in _STATES else None
 
 
 def items_of_list(value):
@@ -207,7 +205,22 @@ def _differs(value, before):
         return set.__len__(value) != len(before[0]) or any(id(item) not in before[0] for item in set.__iter__(value))
     if kind == "deque":
         return len(value) != len(before) or not _same(value, before)
-    return bool((bytes(value) if kind is bytearray else arrays.state_of(value)) != before)
+    return not _are_alike(_STATES.get(kind, bytes)(value), before)
+
+
+def _are_alike(one, other):
+    # type: (Any, Any) -> bool
+    """Are two states the same? They are of plain data and objects, which are told by identity."""
+    kind = type(one)
+    if one is other or kind is not type(other):
+        return one is other
+    if kind is tuple or kind is list:
+        return len(one) == len(other) and all(map(_are_alike, one, other))
+    return kind in _PLAIN and bool(one == other)
+
+
+_PLAIN = frozenset([bool, int, str, bytes])
+_STATES = {"array": arrays.state_of, "ndarray": arrays.state_of, "table": tables.state_of}
 
 
 def _same(items, others):
@@ -217,7 +230,7 @@ def _same(items, others):
 
 def base_of(kind):
     # type: (type) -> Any
-    """What a container is at bottom: one of _BASES, "deque", "array" or "ndarray"; None if it cannot change."""
+    """What a container is at bottom: one of _BASES or the name of another module's; None if it cannot change."""
     base = _BASES.get(id(kind))
     if base is None:
         for cls in kind.__mro__:

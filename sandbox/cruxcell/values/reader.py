@@ -3,7 +3,7 @@
 import struct
 from sys import intern as _intern
 
-from cruxcell.values import arrays, stdlib
+from cruxcell.values import arrays, made_tables, stdlib
 from cruxcell.values.containers import (
     MAX_DEPTH,
     Containers,  # noqa: F401 - in type comments
@@ -121,6 +121,8 @@ class Reader:
         kind = base_of(type(value))
         if kind == "ndarray":
             return arrays.refill(self, value)
+        if kind == "table":
+            return made_tables.refill(self, value, depth)
         count = self.count()
         if kind is dict:
             pairs = [(self.value(depth + 1), self.value(depth + 1)) for _ in range(count)]
@@ -282,4 +284,5 @@ _NESTED = {
     ord("V"): stdlib.read,
     ord("W"): stdlib.read_nan,
     ord("A"): arrays.read,
+    ord("Q"): made_tables.read,
 }  # type: dict[int, Callable[[Reader, int], Any]]

@@ -1,4 +1,5 @@
-"""Transfer of value types of the standard library; `arrays` has those of numpy.
+"""Transfer of value types of the standard library; `arrays` has those of numpy, `tables` and `made_tables`
+those of pandas.
 
 Each is written as a letter and the plain data it is made of, and made again by its own constructor from exactly that.
 A type is only looked for in modules that are loaded: nothing is imported to write a value.
@@ -6,7 +7,7 @@ A type is only looked for in modules that are loaded: nothing is imported to wri
 
 import sys
 
-from cruxcell.values import arrays
+from cruxcell.values import arrays, made_tables, tables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,10 +36,11 @@ def write(writer, value, depth):
             return False
         take = _PARTS.get(kind.__name__)
         found = take(value) if take is not None else None
-    elif module == "numpy":
-        if arrays.write(writer, value, depth):
+    elif module == "numpy" or module.partition(".")[0] == "pandas":
+        library = arrays if module == "numpy" else tables  # type: Any
+        if library.write(writer, value, depth):
             return True
-        found = arrays.parts_of(value)
+        found = library.parts_of(value)
     else:
         return False
     if found is None:
@@ -144,11 +146,13 @@ _PARTS = {
 
 def base_name(kind):
     # type: (type) -> str
-    """ "deque", "array" or "ndarray" for the containers of other modules; else ""."""
+    """ "deque", "array", "ndarray" or "table" for the containers of other modules; else ""."""
     return _NAMES.get((kind.__module__, kind.__name__), "")
 
 
 _NAMES = {("numpy", name): "ndarray" for name in ("ndarray", *arrays.RECORDS)}
+_NAMES.update({("pandas", name): "table" for name in tables.TABLES})
+_NAMES["pandas.core.frame", "DataFrame"] = _NAMES["pandas.core.series", "Series"] = "table"  # up to pandas 2
 _NAMES["collections", "deque"], _NAMES["array", "array"] = "deque", "array"
 
 
@@ -285,4 +289,5 @@ _MAKERS = {
     b"u": lambda values: __import__("uuid").UUID(int=_typed(values, int)[0]),
     b"a": lambda values: arrays.made(values)[()],
     b"p": _pattern,
+    b"P": made_tables.made,
 }  # type: dict[bytes, Any]

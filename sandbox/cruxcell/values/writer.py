@@ -2,7 +2,7 @@
 
 import struct
 
-from cruxcell.values import arrays, stdlib
+from cruxcell.values import arrays, stdlib, tables
 from cruxcell.values.canonical import NotPlain, TooLarge, type_name
 from cruxcell.values.containers import (
     MAX_DEPTH,
@@ -147,6 +147,8 @@ class Writer:
             self.parts.append(_u32.pack(len(data)) + data)
         elif kind == "ndarray":
             arrays.write_content(self, value, depth)
+        elif kind == "table":
+            tables.write_content(self, value, depth)
         else:
             items = items_of(kind, value)
             self.parts.append(_u32.pack(len(items)))

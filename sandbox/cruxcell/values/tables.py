@@ -1,0 +1,207 @@
+"""Pandas' values taken apart: data frames, series, indexes, arrays of its own types, times and intervals.
+
+Each becomes plain data: bytes of numpy's types, lists of objects, names. `made_tables` makes it again. Nothing is
+imported to write a value.
+"""
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+# Of numpy's types, and those of pandas' own that may miss items.
+KINDS = frozenset("biufcmMO")
+MASKED = frozenset(
+    ["boolean", "Float32", "Float64", *("%snt%d" % (i, n) for i in ("I", "UI") for n in (8, 16, 32, 64))]
+)
+TABLES = ("DataFrame", "Series")
+
+
+def write(writer, value, depth):
+    # type: (Any, Any, int) -> bool
+    """Write `value` if it is a data frame or a series; False if not."""
+    kind = type(value)
+    if not any(kind is _of_pandas(name) for name in TABLES) or _taken_apart(value) is None:
+        return False
+    writer.parts.append(b"Q" + kind.__name__[:1].encode() + writer.number(value).to_bytes(4, "little"))
+    writer.content(value, depth)
+    return True
+
+
+def write_content(writer, value, depth):
+    # type: (Any, Any, int) -> None
+    writer.value(_taken_apart(value, True), depth + 1)
+
+
+def parts_of(value):
+    # type: (Any) -> tuple[bytes, tuple[Any, ...]] | None
+    """The letter of a value of pandas' that cannot change, and what `made` makes it of again; None if it is none."""
+    kind = type(value)
+    for name, take in _TAKEN.items():
+        if kind is _of_pandas(name):
+            return b"P", (name, *take(value))
+    for name in ("NaT", "NA"):
+        if value is _of_pandas(name):
+            return b"P", (name,)
+    for family, take in (("Index", _index_parts), ("api.extensions.ExtensionArray", _own_array_parts)):
+        base = _of_pandas(family)
+        if isinstance(base, type) and issubclass(kind, base):
+            parts = take(value)
+            return None if parts is None else (b"P", (family, parts))
+    return None
+
+
+def state_of(value):
+    # type: (Any) -> Any
+    """What a table holds, to be compared."""
+    return _taken_apart(value, True)
+
+
+def _of_pandas(path):
+    # type: (str) -> Any
+    found = sys.modules.get("pandas")  # type: Any
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    return found
+
+
+# ---- taking apart ----------------------------------------------------------------------------------------------------
+
+
+def _taken_apart(value, is_known=False):
+    # type: (Any, bool) -> Any
+    """(index, columns, arrays) of a data frame, (index, name, array) of a series; None where a part does not cross, or
+    the table has attributes. `is_known`: the other end has it, so what does not cross is a list of objects."""
+    index = _index_parts(value.index, is_known)
+    if type(value).__name__ == "Series":
+        parts = (index, (value.name,), _array_parts(_held(value), is_known))  # type: tuple[Any, ...]
+    else:
+        columns = tuple([_array_parts(_held(value.iloc[:, at]), is_known) for at in range(value.shape[1])])
+        parts = (index, _index_parts(value.columns, is_known), columns)
+        if None in [type(each) is tuple or None for each in columns]:
+            return None
+    is_whole = is_known or (not value.attrs and value.flags.allows_duplicate_labels)
+    return parts if is_whole and all(type(each) is tuple for each in parts) else None
+
+
+def _index_parts(index, is_known=False):
+    # type: (Any, bool) -> Any
+    kind = type(index).__name__
+    if type(index) is not _of_pandas(kind) and type(index).__module__ != _NUMERIC and not is_known:
+        return None
+    if kind == "RangeIndex":
+        return "range", (index.name,), (index.start, index.stop, index.step)
+    if kind == "MultiIndex":
+        levels = tuple([_index_parts(each, is_known) for each in index.levels])
+        codes = tuple([_array_parts(codes) for codes in index.codes])
+        return None if any(each is None for each in levels) else ("multi", tuple(index.names), levels, codes)
+    array = _array_parts(_held(index), is_known)
+    freq = getattr(index, "freqstr", None) if kind in ("DatetimeIndex", "TimedeltaIndex") else None
+    if freq is not None and _of_pandas("tseries.frequencies").to_offset(freq) != index.freq:  # it knows holidays
+        return None
+    return None if array is None else ("index", (index.name,), array, freq)
+
+
+_NUMERIC = "pandas.core.indexes.numeric"  # up to pandas 1.5
+
+
+def _held(value):
+    # type: (Any) -> Any
+    """The array that a series or an index consists of."""
+    return value.to_numpy() if isinstance(value.dtype, sys.modules["numpy"].dtype) else value.array
+
+
+def _array_parts(array, is_known=False):
+    # type: (Any, bool) -> Any
+    """What `made_tables` makes the array of again: a word and plain data; None of one that does not cross."""
+    dtype = array.dtype
+    parts = None  # type: Any
+    if isinstance(dtype, sys.modules["numpy"].dtype):
+        parts = _numpy_parts(array, dtype)
+    elif type(dtype).__name__ in _ARRAYS:
+        parts = _ARRAYS[type(dtype).__name__](array, dtype)
+    elif getattr(dtype, "name", None) in MASKED:
+        parts = "masked", dtype.name, [None if _is_missing(each) else each.item() for each in array]
+    return ("numpy", "|O", list(array)) if parts is None and is_known else parts
+
+
+def _numpy_parts(array, dtype):
+    # type: (Any, Any) -> Any
+    if dtype.kind not in KINDS or array.ndim != 1:
+        return None
+    array = sys.modules["numpy"].asarray(array)
+    return "numpy", dtype.str, list(array) if dtype.kind == "O" else array.tobytes()
+
+
+def _zoned_parts(array, dtype):
+    # type: (Any, Any) -> Any
+    zone = _zone_parts(dtype.tz)
+    return None if zone is None else ("zoned", _array_parts(array.tz_convert(None)), zone)
+
+
+def _category_parts(array, dtype):
+    # type: (Any, Any) -> Any
+    categories = _index_parts(dtype.categories)
+    return None if categories is None else ("category", _array_parts(array.codes), categories, bool(dtype.ordered))
+
+
+def _interval_parts(array, dtype):
+    # type: (Any, Any) -> Any
+    sides = _index_parts(array.left), _index_parts(array.right)
+    return None if None in [each and True for each in sides] else ("interval", *sides, dtype.closed)
+
+
+def _string_parts(array, dtype):
+    # type: (Any, Any) -> Any
+    if not all(type(each) is str or _is_missing(each) for each in array):
+        return None
+    items = [each if type(each) is str else None for each in array]
+    return "string", dtype.storage, dtype.na_value is not _of_pandas("NA"), items
+
+
+# By the names of pandas' types of arrays.
+_ARRAYS = {
+    "DatetimeTZDtype": _zoned_parts,
+    "CategoricalDtype": _category_parts,
+    "PeriodDtype": lambda array, dtype: ("period", array.asi8.tobytes(), dtype.name[len("period[") : -1]),
+    "IntervalDtype": _interval_parts,
+    "StringDtype": _string_parts,
+}  # type: dict[str, Any]
+
+
+def _own_array_parts(array):
+    # type: (Any) -> Any
+    """As of one that stands alone: one over numpy's would be an array of numpy's."""
+    parts = _array_parts(array)
+    return None if parts is None or parts[0] == "numpy" else parts
+
+
+def _is_missing(item):
+    # type: (Any) -> bool
+    return item is None or item is _of_pandas("NA") or (type(item) is float and item != item)  # noqa: PLR0124
+
+
+def _zone_parts(zone):
+    # type: (Any) -> Any
+    """None for a zone that does not cross."""
+    kind = type(zone)
+    if zone is None or kind is sys.modules["datetime"].timezone:
+        return "zone", zone
+    if kind is getattr(sys.modules.get("zoneinfo"), "ZoneInfo", None):
+        return ("zone", zone) if zone.key is not None else None
+    name = getattr(zone, "zone", None) if kind.__module__.partition(".")[0] == "pytz" else None
+    return ("pytz", name) if type(name) is str else None
+
+
+def _time_parts(value):
+    # type: (Any) -> tuple[Any, ...]
+    return value.to_datetime64(), _zone_parts(value.tzinfo)
+
+
+_TAKEN = {
+    "Timestamp": _time_parts,
+    "Timedelta": lambda value: (value.to_timedelta64(),),
+    "Period": lambda value: (value.ordinal, value.freqstr),
+    "Interval": lambda value: (value.left, value.right, value.closed),
+}  # type: dict[str, Any]

@@ -1,0 +1,275 @@
+"""How pandas' values cross: what comes out is what went in, and what pandas would ask an object for is not read."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cruxcell.values import tables, transfer
+from cruxcell.values.canonical import NotPlain
+from cruxcell.values.containers import Garbled
+from test_containers import ROOM, Ends, numpy, plain, u32
+
+pandas: Any = pytest.importorskip("pandas")
+TIMES = pandas.to_datetime(["2020-01-01", None])
+VALUES = {
+    "mixed": pandas.DataFrame({"a": [1, 2], "b": ["x", None], "c": [1.5, float("nan")], "d": [[1], {"a": 2}]}),
+    "empty": pandas.DataFrame(),
+    "no columns": pandas.DataFrame(index=[1, 2]),
+    "no rows": pandas.DataFrame({"a": []}),
+    "names twice": pandas.DataFrame([[1, 2], [3, 4]], columns=["x", "x"], index=[5, 5]),
+    "times": pandas.DataFrame({"a": TIMES, "b": TIMES.tz_localize("UTC"), "c": TIMES - TIMES[0]}),
+    "zones": pandas.Series(TIMES.tz_localize("Europe/Berlin")),
+    "own types": pandas.DataFrame(
+        {
+            "a": pandas.Categorical(["a", None], ordered=True),
+            "b": pandas.period_range("2020-01", periods=2, freq="M"),
+            "c": pandas.array([1, None], dtype="Int64"),
+            "d": pandas.array(["q", None], dtype="string"),
+            "e": pandas.array([True, None], dtype="boolean"),
+            "f": pandas.array([1.5, None], dtype="Float64"),
+            "g": pandas.interval_range(0, 2),
+        }
+    ),
+    "numpy's types": pandas.DataFrame(
+        {at: numpy.ones(2, name) for at, name in enumerate(["?", "i1", "u8", "f4", "c16"])}
+    ),
+    "levels": pandas.DataFrame({"a": [1, 2, 2], "b": [3, 4, 5]}).groupby("a").agg(["mean", "sum"]),
+    "texts": pandas.Series(["a", "b"], name=("n", 1), index=pandas.Index(["x", "y"], name="z")),
+    "objects": pandas.Series(["a", 1], dtype=object),
+    "no items": pandas.Series(dtype=float),
+    "cut": pandas.cut(pandas.Series([1, 5, 9]), 3),
+    "index": pandas.Index([1, 2], name="n"),
+    "range": pandas.RangeIndex(1, 9, 2, name="n"),
+    "product": pandas.MultiIndex.from_product([[1, 2], ["a", None]], names=["x", None]),
+    "days": pandas.date_range("2020", periods=3, freq="B", tz="UTC"),
+    "durations": pandas.timedelta_range("1h", periods=3),
+    "kinds": pandas.CategoricalIndex(["a", "b"]),
+    "quarters": pandas.period_range("2020", periods=3, freq="Q"),
+    "an array": pandas.Categorical(["a", None]),
+    "numbers": pandas.array([1, None]),
+    "time": pandas.Timestamp("2020-01-01 01:02:03.000000004"),
+    "zoned": pandas.Timestamp("2020-07-01", tz="America/New_York"),
+    "duration": pandas.Timedelta("1d3ns"),
+    "no time": pandas.NaT,
+    "nothing": pandas.NA,
+    "month": pandas.Period("2020-01", "M"),
+    "interval": pandas.Interval(0, 1.5, closed="both"),
+    "of times": pandas.Interval(pandas.Timestamp("2020"), pandas.Timestamp("2021")),
+}
+
+
+def crossed(value: object) -> Any:
+    return transfer.decode(transfer.encode(value, ROOM))
+
+
+def check_same(one: Any, other: Any) -> None:
+    testing = pandas.testing
+    assert type(one) is type(other)
+    if isinstance(one, pandas.DataFrame):
+        testing.assert_frame_equal(one, other)
+    elif isinstance(one, pandas.Series):
+        testing.assert_series_equal(one, other)
+    elif isinstance(one, pandas.Index):
+        testing.assert_index_equal(one, other, exact=True)
+        assert getattr(one, "freq", None) == getattr(other, "freq", None)
+    elif isinstance(one, pandas.api.extensions.ExtensionArray):
+        testing.assert_extension_array_equal(one, other)
+    else:
+        assert one is other or one == other
+        assert repr(one) == repr(other)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_what_crosses_is_the_same(name: str):
+    check_same(crossed(VALUES[name]), VALUES[name])
+
+
+class Own(pandas.DataFrame):  # type: ignore[misc]
+    def equals(self, _other: object) -> bool:
+        return True
+
+
+class Meta(type):
+    __hash__ = type.__hash__
+
+    def __eq__(cls, other: object) -> bool:
+        return True
+
+
+class Other(metaclass=Meta):
+    __module__ = "pandas"
+
+
+def with_attributes() -> Any:
+    value = pandas.DataFrame({"a": [1]})
+    value.attrs["a"] = 1
+    return value
+
+
+HOLIDAYS = pandas.offsets.CustomBusinessDay(holidays=["2020-01-02"])
+UNSENT = {
+    "a subclass": Own({"a": [1]}),
+    "a class of that module": Other(),
+    "sparse": pandas.DataFrame({"a": pandas.arrays.SparseArray([0, 1])}),
+    "attributes": with_attributes(),
+    "holidays": pandas.date_range("2020-01-01", periods=2, freq=HOLIDAYS),
+    "groups": pandas.DataFrame({"a": [1]}).groupby("a"),
+    "over numpy": pandas.Series([1, 2]).array,
+}
+
+
+@pytest.mark.parametrize("name", UNSENT)
+def test_what_would_not_be_read_as_the_same_does_not_cross(name: str):
+    with pytest.raises(NotPlain):
+        transfer.encode(UNSENT[name], ROOM)
+
+
+CHANGES: dict[str, Any] = {
+    "an item": lambda value: value.__setitem__("a", [7, 8]),
+    "a column": lambda value: value.__setitem__("new", [None, "x"]),
+    "one place": lambda value: value.loc.__setitem__((0, "b"), "changed"),
+    "a row": lambda value: value.loc.__setitem__(9, [1, "z", []]),
+    "names": lambda value: setattr(value, "columns", ["p", "q", "r"]),
+    "a row less": lambda value: value.drop(index=0, inplace=True),
+    "an index": lambda value: setattr(value, "index", ["x", "y"]),
+    "another type": lambda value: value.__setitem__("a", pandas.Categorical(["x", "y"])),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_changes_in_a_table_changes_at_the_other_end(name: str):
+    ends, inner = Ends(), [1]
+    value = pandas.DataFrame({"a": [1, 2], "b": ["x", "y"], "c": [inner, None]})
+    again, same = ends.send([value, value])
+    assert again is same
+    assert ends.one.changed() == ends.other.changed() == []
+    CHANGES[name](again)
+    assert ends.other.changed() != []
+    ends.turned().refresh()
+    check_same(value, again)
+    assert ends.one.changed() == ends.other.changed() == []
+    if "c" in value and len(value) > 1:
+        assert value["c"].iloc[0] is inner
+
+
+def test_a_series_is_changed_in_place():
+    value, ends = pandas.Series([1, 2], name="a"), Ends()
+    again = ends.send(value)
+    again[0], again.name = 7, "b"
+    ends.turned().refresh()
+    check_same(value, again)
+
+
+def test_a_known_table_crosses_whatever_it_comes_to_hold():
+    ends, value = Ends(), pandas.DataFrame({"a": [0, 1]})
+    again = ends.send(value)
+    value["b"] = pandas.arrays.SparseArray([0, 1])
+    ends.refresh()
+    assert again["b"].tolist() == [0, 1]
+
+
+def test_a_table_that_holds_itself_crosses():
+    value = pandas.Series([None, 1], dtype=object)
+    value.iloc[0] = value
+    again = crossed(value)
+    assert again.iloc[0] is again
+
+
+INTS = ("numpy", "<i8", (1).to_bytes(8, "little"))
+RANGE = ("range", (None,), (0, 1, 1))
+OBJECTS = ("numpy", "|O", [1])
+TEXTS = ("index", (None,), ("numpy", "|O", ["a"]), None)
+HOSTILE: dict[str, Any] = {
+    "no such value": ("DataFrame",),
+    "a module's name": ("api.types", INTS),
+    "more of nothing": ("NaT", 1),
+    "a time of a text": ("Timestamp", "2020", ("zone", None)),
+    "a zone of a text": ("Timestamp", numpy.datetime64("2020", "ns"), ("zone", "UTC")),
+    "a zone that there is not": ("Timestamp", numpy.datetime64("2020", "ns"), ("pytz", "../../etc/passwd")),
+    "a zone of another kind": ("Timestamp", numpy.datetime64("2020", "ns"), ("dateutil", "UTC")),
+    "a duration of a text": ("Timedelta", "1d"),
+    "an ordinal of a text": ("Period", "1", "M"),
+    "a frequency that there is not": ("Period", 1, "no"),
+    "an interval of texts": ("Interval", "a", "b", "right"),
+    "an interval of lists": ("Interval", [1], [2], "right"),
+    "an interval without sides": ("Interval", 0, 1, "up"),
+    "an index of a text": ("Index", "range"),
+    "an index of another kind": ("Index", ("other", (None,), INTS, None)),
+    "a range of floats": ("Index", ("range", (None,), (0.0, 1, 1))),
+    "a range of no steps": ("Index", ("range", (None,), (0, 1, 0))),
+    "names of a list": ("Index", ("range", [None], (0, 1, 1))),
+    "two names": ("Index", ("range", (None, None), (0, 1, 1))),
+    "a name that is a list": ("Index", ("range", ([],), (0, 1, 1))),
+    "a frequency that is not the index's": ("Index", ("index", (None,), ("numpy", "<M8[ns]", bytes(24)), "D")),
+    "a frequency that is no text": ("Index", ("index", (None,), ("numpy", "<M8[ns]", bytes(8)), 1)),
+    "codes of objects": ("Index", ("multi", (None,), (RANGE,), (OBJECTS,))),
+    "codes beyond": ("Index", ("multi", (None,), (TEXTS,), (INTS,))),
+    "levels of a list": ("Index", ("multi", (None,), [RANGE], (INTS,))),
+    "an array of another kind": ("api.extensions.ExtensionArray", ("list", [1])),
+    "categories' codes of objects": ("api.extensions.ExtensionArray", ("category", OBJECTS, TEXTS, False)),
+    "categories' codes beyond": ("api.extensions.ExtensionArray", ("category", INTS, TEXTS, False)),
+    "an order of a number": ("api.extensions.ExtensionArray", ("category", INTS, RANGE, 1)),
+    "times of objects": ("api.extensions.ExtensionArray", ("zoned", OBJECTS, ("zone", None))),
+    "months of objects": ("api.extensions.ExtensionArray", ("period", [1], "M")),
+    "months of a frequency that there is not": ("api.extensions.ExtensionArray", ("period", bytes(8), "no")),
+    "sides of objects": ("api.extensions.ExtensionArray", ("interval", TEXTS, TEXTS, "right")),
+    "texts of numbers": ("api.extensions.ExtensionArray", ("string", "python", False, [1])),
+    "texts of a tuple": ("api.extensions.ExtensionArray", ("string", "python", False, ("a",))),
+    "texts stored elsewhere": ("api.extensions.ExtensionArray", ("string", "disk", False, ["a"])),
+    "numbers of a type of numpy's": ("api.extensions.ExtensionArray", ("masked", "int64", [1])),
+    "numbers of a type that is evaluated": ("api.extensions.ExtensionArray", ("masked", "category", [1])),
+    "numbers of texts": ("api.extensions.ExtensionArray", ("masked", "Int64", ["1"])),
+}
+
+
+def made_of(parts: Any) -> bytes:
+    return b"VP" + u32(len(parts)) + plain(list(parts))[9:]
+
+
+def test_parts_are_read_as_they_are_written():
+    assert transfer.decode(made_of(("Index", RANGE))).equals(pandas.RangeIndex(1))  # type: ignore[attr-defined]
+    assert transfer.decode(made_of(("NaT",))) is pandas.NaT
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_no_honest_end_writes_is_not_read(name: str):
+    with pytest.raises(Garbled):
+        transfer.decode(made_of(HOSTILE[name]))
+
+
+FRAMES: dict[str, Any] = {
+    "a series of two names": (b"S", (RANGE, (None, None), INTS)),
+    "a series of another length": (b"S", (("range", (None,), (0, 2, 1)), (None,), INTS)),
+    "columns without names": (b"D", (RANGE, ("range", (None,), (0, 2, 1)), (INTS,))),
+    "a column of another length": (b"D", (RANGE, RANGE, (("numpy", "<i8", bytes(16)),))),
+    "a column of half a number": (b"D", (RANGE, RANGE, (("numpy", "<i8", bytes(4)),))),
+    "a column of a structure": (b"D", (RANGE, RANGE, (("numpy", (("a", "<i8"),), bytes(8)),))),
+    "a column that is a text": (b"D", (RANGE, RANGE, ("numpy",))),
+    "a list": (b"D", [RANGE, RANGE, (INTS,)]),
+    "no columns": (b"D", (RANGE, RANGE)),
+    "another class": (b"G", (RANGE, RANGE, (INTS,))),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_table_of_parts_that_do_not_fit_is_not_read(name: str):
+    letter, parts = FRAMES[name]
+    with pytest.raises(Garbled):
+        transfer.decode(b"Q" + letter + u32(100) + plain(parts))
+
+
+def test_no_object_is_asked_while_a_table_is_read():
+    """In a process of its own: whatever pandas would look at in an object ends it."""
+    program = Path(__file__).with_name("asked_objects.py")
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_nothing_is_of_pandas_where_it_is_not_loaded(monkeypatch: pytest.MonkeyPatch):
+    value = VALUES["time"]
+    monkeypatch.delitem(sys.modules, "pandas")
+    assert tables.parts_of(value) is None

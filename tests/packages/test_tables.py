@@ -1,0 +1,108 @@
+"""Programs that give a test tables which are not what they seem: none passes, and those that only compute do."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from cruxbox import Client, Limits, ScriptCheck, Task
+
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif("CRUXBOX_PACKAGES" not in os.environ, reason="CRUXBOX_PACKAGES is not set"),
+]
+LIMITS = Limits(cpu_ms=8_000, wall_ms=60_000, memory_bytes=1 << 30)
+SCRIPT = """
+import pandas as pd
+import unittest
+class TestCases(unittest.TestCase):
+    def setUp(self):
+        self.expected = pd.DataFrame({"k": ["a", "b"], "v": [4, 2]})
+        self.result = task_func(pd.DataFrame({"k": ["a", "b", "a"], "v": [1, 2, 3]}))
+    def test_is(self): self.assertIsInstance(self.result, pd.DataFrame)
+    def test_frame(self): pd.testing.assert_frame_equal(self.result, self.expected)
+    def test_equals(self): self.assertTrue(self.result.equals(self.expected) and self.expected.equals(self.result))
+    def test_lists(self): self.assertEqual(self.result.values.tolist(), [["a", 4], ["b", 2]])
+    def test_all(self): self.assertTrue((self.result == self.expected).all().all())
+"""
+ASKED = """
+import pandas as pd
+def answer(question, result, expected):
+    try: return bool(question(result, expected))
+    except Exception: return False
+class TestCases(__import__("unittest").TestCase):
+    def test_one(self):
+        expected = pd.DataFrame({"k": ["a", "b"], "v": [4, 2]})
+        result = task_func(pd.DataFrame({"k": ["a", "b", "a"], "v": [1, 2, 3]}))
+        found = [at for at, each in enumerate(QUESTIONS) if answer(each, result, expected)]
+        self.assertEqual(found, WANTED)
+"""
+QUESTIONS = [
+    "result.equals(expected)",
+    "expected.equals(result)",
+    "(result == expected).all().all()",
+    "(expected == result).all().all()",
+    "expected.compare(result).empty",
+    "pd.testing.assert_frame_equal(result, expected) is None",
+    "pd.testing.assert_frame_equal(result, expected, check_dtype=False) is None",
+    "result['v'].tolist() == [4, 2]",
+    "expected['v'].isin(result['v']).all()",
+    "result['v'].sum() == 6 and len(result) == 2",
+    "(result['v'] == expected['v']).all()",
+    "expected['v'].equals(result['v'])",
+    "result.iloc[0]['v'] == 4",
+    "(result['v'] - expected['v']).abs().max() == 0",
+    "set(result['v']) == {4, 2}",
+]
+RIGHT = """
+import pandas as pd
+def task_func(df):
+    return df.groupby("k", as_index=False)["v"].sum()
+"""
+LIAR, *_PARTS = Path(__file__).with_name("lying_tables.txt").read_text().split("#### ")
+LIES = {name: LIAR + program for name, _, program in (part.partition("\n") for part in _PARTS)}
+# Questions whose answer is yes for plain CPython, too: an object answers for itself what a method of its own is asked;
+# what is missing is neither equal nor unequal; and two numbers that are swapped have one sum and one set.
+ALSO_SO = {
+    **{name: [0] for name in ("an object", "an object with an array", "a subclass", "a class that says it is another")},
+    "missing of pandas": [2, 3, 10],
+    "swapped": [8, 9, 14],
+}
+
+
+def script(wanted: list[int]) -> str:
+    questions = "".join(f"    lambda result, expected: {question},\n" for question in QUESTIONS)
+    return f"WANTED = {wanted}\nQUESTIONS = [\n{questions}]\n{ASKED}"
+
+
+@pytest.fixture(scope="module")
+def client():
+    arguments = [f"--runtime=sci={os.environ['CRUXBOX_PACKAGES']}", "--preload=sci=pandas", "--canary-s=0"]
+    with Client(server_args=arguments) as client:
+        yield client
+
+
+def judged(client: Client, cases: dict[str, tuple[str, str]]) -> dict[str, str]:
+    tasks = [
+        Task(one, [ScriptCheck(script, "task_func", framework="unittest")], runtime="sci", limits=LIMITS)
+        for one, script in cases.values()
+    ]
+    verdicts = client.check(tasks)
+    return {name: f"{each.outcome.name} {each.detail}" for name, each in zip(cases, verdicts)}
+
+
+def test_a_program_that_computes_the_table_passes(client: Client):
+    found = judged(client, {"all": (RIGHT, SCRIPT), "each": (RIGHT, script(list(range(len(QUESTIONS)))))})
+    assert {name: text for name, text in found.items() if not text.startswith("PASSED")} == {}
+
+
+def test_no_question_is_answered_well_by_a_table_that_is_not_what_it_seems(client: Client):
+    found = judged(client, {name: (lie, script(ALSO_SO.get(name, []))) for name, lie in LIES.items()})
+    assert {name: text for name, text in found.items() if not text.startswith("PASSED")} == {}
+
+
+def test_a_table_without_end_fails(client: Client):
+    lie = "import pandas as pd\ndef task_func(df): return pd.DataFrame(index=pd.RangeIndex(10**15))\n"
+    [text] = judged(client, {"long": (lie, SCRIPT)}).values()
+    assert text.split()[0] in ("FAILED", "TIMED_OUT", "MEMORY_LIMIT"), text
