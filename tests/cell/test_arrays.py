@@ -140,7 +140,7 @@ def test_an_item_at_the_place_in_memory_of_the_one_before_is_another():
     writer.settle()
     for at in range(64):
         value[0] = None  # what stood here is freed, and its place in memory is taken again
-        value[0] = "%09d" % at
+        value[0] = f"{at:09}"
         assert writer.changed() != []
         writer.touch(0)
         writer.settle()

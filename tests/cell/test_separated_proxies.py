@@ -39,6 +39,9 @@ class Other:
     def call(self, target: object, arguments: object, keywords: object) -> Any:
         return self.ask("call", target, arguments, keywords)
 
+    def refuse(self, why: str) -> None:
+        raise TypeError(why)
+
     def may_end(self, ends: object) -> None:
         self.ended.append(ends)
 

@@ -293,6 +293,11 @@ class Link:
         # type: (Any, tuple[Any, ...], dict[str, Any]) -> Any
         return self.ask("call", target, "\0".join(keywords), *arguments, *keywords.values())
 
+    def refuse(self, why):
+        # type: (str) -> Any
+        """What only the other end could do is not asked of it."""
+        raise TypeError(why)
+
     def ask(self, operation, *fields):
         # type: (str, Any) -> Any
         kind, value = self.exchange(operation, list(fields))

@@ -41,7 +41,7 @@ class RemoteType(type):
     def __new__(cls, name, bases, namespace, **keywords):  # noqa: ARG004 - of the class statement
         # type: (type, str, tuple[type, ...], dict[str, Any], Any) -> Any
         if _finished:
-            raise TypeError(
+            connection[0].refuse(
                 "a class of the program cannot be subclassed in a separated script (class %s): require IN_PROCESS"
                 % name
             )
@@ -132,7 +132,7 @@ class RemoteBase(metaclass=RemoteType):
 
     def __reduce_ex__(self, protocol):
         # type: (object) -> Any
-        raise TypeError(
+        connection[0].refuse(
             "a %s lives in the other process and cannot be pickled here: require IN_PROCESS" % type(self).__name__
         )
 
@@ -339,7 +339,7 @@ def _unsaid(name):
         # type: (object, object) -> Any
         if not all(_has_no_say(other) for other in others):
             return NotImplemented
-        raise TypeError(
+        return connection[0].refuse(
             "%s of a %s is for the candidate to say; compare what its methods or attributes give"
             % (name, type(self).__name__)
         )

@@ -262,6 +262,11 @@ class _TestLink(Link):
         self._context.send(frames.frame([kind, self._context.numbers(), records.text_bytes(text)]))
         os._exit(messages.EXIT_DONE)
 
+    def refuse(self, why):
+        # type: (str) -> Any
+        """At once: a test that expects an error would take this one for the program's."""
+        self._leave(messages.NOT_PLAIN, why)
+
     def may_have_texts(self):
         # type: () -> bool
         """May the script hold texts of the candidate by now?"""
