@@ -53,7 +53,7 @@ VALUES = {
     "numbers": pandas.array([1, None]),
     "time": pandas.Timestamp("2020-01-01 01:02:03.000000004"),
     "zoned": pandas.Timestamp("2020-07-01", tz="America/New_York"),
-    "duration": pandas.Timedelta("1d3ns"),
+    "duration": pandas.Timedelta("1D3ns"),
     "no time": pandas.NaT,
     "nothing": pandas.NA,
     "month": pandas.Period("2020-01", "M"),
