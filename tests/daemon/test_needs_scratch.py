@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from cruxboxd.zygotes import setup
 from cruxboxd.zygotes.setup import ZygoteKinds
 
 PLAIN = [
@@ -11,6 +12,8 @@ PLAIN = [
     ([b"import numpy as np"], True),
     ([b"text = 'tempfile opened'"], True),
     ([b"import os", b"os.path.join('a')"], False),
+    ([b"import math\ng, lob = 1, 2\nmk = dir"], False),  # a word's parts are no word
+    ([b"import math\nx = [1]; y = {'import': 2}"], True),
 ]
 WITH_FILES = [
     ([b"def f(): return open('x')"], False),
@@ -21,6 +24,9 @@ WITH_FILES = [
     ([b"x = 1\n  from os import path"], True),
     ([b"__import__('os')"], True),
     ([b"try: import math\nexcept: pass"], True),
+    ([b"x = 1; import math"], True),
+    ([b"import importlib"], True),
+    ([b"import math\nDATA = [" + b"(1, 'two'), " * 1000 + b"]\nsavefig(DATA)"], False),
 ]
 
 
@@ -35,3 +41,8 @@ def test_what_may_work_with_files_has_a_folder(texts: list[bytes], is_whole: boo
     assert key.scratch
     assert key.preloaded
     assert not ZygoteKinds().key("r", "0", texts, folder=True, is_whole=is_whole).scratch
+
+
+def test_no_word_holds_what_is_taken_out_before_words_are_looked_for():
+    words = b"".join([*setup._FILE_WORDS, *setup._THREAD_WORDS])
+    assert not set(words) & set(setup._BETWEEN_WORDS)

@@ -51,22 +51,49 @@ _FILELESS = frozenset(
 # A longer text that imports anything is taken to work with files and threads: to look for all of the words takes too
 # long.
 _MOST_READ = 1 << 18  # bytes
-_IMPORTED = re.compile(rb"^[ \t]*(?:from[ \t]+(\w+)|import[ \t]+([^#;\n]+))", re.MULTILINE)
-_ODD_IMPORT = re.compile(rb"__import__|importlib|;[ \t]*(?:import|from)\b|:[ \t]*import\b")
+# Each begins with a character that the search runs to at once: a script may be hundreds of kilobytes of constants, and
+# the event loop waits meanwhile. An import begins a line.
+_IMPORTED = re.compile(rb"\n[ \t]*(?:from[ \t]+(\w+)|import[ \t]+([^#;\n]+))")
+_ODD_IMPORTS = [
+    re.compile(pattern)
+    for pattern in (rb"importlib", rb"__import__", rb";[ \t]*(?:import|from)\b", rb":[ \t]*import\b")
+]
+# What stands in no word that is looked for, and is most of such constants.
+_BETWEEN_WORDS = b"0123456789+-*/=,;:()[]{}'\" \t\n"
 
 
-def _works_with_files(importing: list[bytes], is_whole: bool) -> bool:
+def _works_with_files(importing: list[_Text], is_whole: bool) -> bool:
     """May texts that import want a scratch folder for what they import? `is_whole` says that they are programs and
     scripts, not calls."""
-    if any(word in text for text in importing for word in _FILE_WORDS):
+    if _hold_any(importing, _FILE_WORDS):
         return True
-    return is_whole and any(_ODD_IMPORT.search(text) or modules_named(text) - _FILELESS for text in importing)
+    return is_whole and any(_imports_oddly(each.text) or modules_named(each.text) - _FILELESS for each in importing)
+
+
+class _Text:
+    """A text that words are looked for in: first without what is in no word, of which little may be left."""
+
+    __slots__ = ("short", "text")
+
+    def __init__(self, text: bytes) -> None:
+        self.text, self.short = text, text.translate(None, _BETWEEN_WORDS)
+
+    def holds(self, word: bytes) -> bool:
+        return word in self.short and word in self.text
+
+
+def _hold_any(texts: list[_Text], words: Iterable[bytes]) -> bool:
+    return any(each.holds(word) for each in texts for word in words)
+
+
+def _imports_oddly(text: bytes) -> bool:
+    return any(pattern.search(text) for pattern in _ODD_IMPORTS)
 
 
 def modules_named(text: bytes) -> set[bytes]:
     """The modules that a text imports by ordinary statements, without their submodules."""
     names: set[bytes] = set()
-    for module, modules in _IMPORTED.findall(text):
+    for module, modules in _IMPORTED.findall(b"\n" + text):
         parts = [module] if module else modules.split(b",")
         names |= {part.split(b" as ")[0].strip().partition(b".")[0] for part in parts}
     return names
@@ -107,14 +134,15 @@ class ZygoteKinds:
         texts = list(texts)
         importing = [text for text in texts if b"import" in text]
         is_long = any(len(text) > _MOST_READ for text in importing)
+        looked_at = [] if is_long else [_Text(text) for text in importing]
         scratch = self.has_scratch and (
-            folder or is_long or _works_with_files(importing, is_whole) or any(b"open(" in text for text in texts)
+            folder or is_long or _works_with_files(looked_at, is_whole) or any(b"open(" in text for text in texts)
         )
         if not importing:
             return ZygoteKey(runtime, scratch, hash_seed, scratch=scratch)
         offered = self._packages.get(runtime, ())
         named = tuple([name for name in offered if any(name.encode() in text for text in importing)])
-        threads = is_long or any(word in text for text in importing for word in _THREAD_WORDS)
+        threads = is_long or _hold_any(looked_at, _THREAD_WORDS)
         return ZygoteKey(runtime, True, hash_seed, named, threads, scratch)
 
 
