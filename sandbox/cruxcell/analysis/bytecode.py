@@ -16,6 +16,7 @@ _OPMAP = opcode.opmap
 LOADS = frozenset(
     [_OPMAP[name] for name in ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS") if name in _OPMAP]
 )
+_EXTENDED = opcode.EXTENDED_ARG
 _LOAD_GLOBAL, _GLOBAL_SHIFT = _OPMAP["LOAD_GLOBAL"], int(sys.version_info >= (3, 11))
 
 
@@ -76,12 +77,23 @@ def nested_codes(code):
 def own_names(code, operations):
     # type: (Any, frozenset[int]) -> set[str]
     """The names that these operations are about, in the code alone."""
-    found, argument = set(), 0
-    bytecode = code.co_code
-    for at in range(0, len(bytecode), 2):
-        operation, argument = bytecode[at], argument << 8 | bytecode[at + 1]
-        if operation in operations:
-            found.add(code.co_names[argument >> (_GLOBAL_SHIFT if operation == _LOAD_GLOBAL else 0)])
-        if operation != opcode.EXTENDED_ARG:
-            argument = 0
+    found = set()
+    kinds, arguments = code.co_code[0::2], code.co_code[1::2]
+    for operation in operations:
+        shift = _GLOBAL_SHIFT if operation == _LOAD_GLOBAL else 0
+        at = kinds.find(operation)  # not one by one: a script's constants may be built by 100,000 operations
+        while at >= 0:
+            found.add(code.co_names[_argument(kinds, arguments, at) >> shift])
+            at = kinds.find(operation, at + 1)
     return found
+
+
+def _argument(kinds, arguments, at):
+    # type: (bytes, bytes, int) -> int
+    """Of the operation there, with what those in front of it add to it."""
+    argument, scale = arguments[at], 8
+    while at and kinds[at - 1] == _EXTENDED:
+        at -= 1
+        argument |= arguments[at] << scale
+        scale += 8
+    return argument

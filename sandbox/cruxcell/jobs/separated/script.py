@@ -3,7 +3,7 @@
 import builtins
 import opcode
 
-from cruxcell.analysis.bytecode import Anatomy, loaded_names, names_of, nested_codes, own_names
+from cruxcell.analysis.bytecode import dissect, loaded_names, names_of, nested_codes, own_names
 from cruxcell.analysis.parsing import CHECK, parse_text
 from cruxcell.analysis.syntax import walk
 
@@ -25,7 +25,7 @@ def bound_names(code):
     by what gives it its own namespace."""
     if ("*",) in code.co_consts:
         return None
-    if _BIND_UNSEEN.intersection(Anatomy(code).all_names):
+    if _BIND_UNSEEN.intersection(dissect(code).all_names):
         return None
     return own_names(code, _STORES).union(*[names_of(each, _GLOBAL_STORES) for each in nested_codes(code)])
 
@@ -34,7 +34,7 @@ def names_in_texts(code):
     # type: (Any) -> set[str]
     """What a script that looks names up by their texts (`eval("f(1)")`, `globals()[name]`) may mean: each word of its
     texts, but for the names of builtins."""
-    if not _LOOKS_UP.intersection(Anatomy(code).all_names):
+    if not _LOOKS_UP.intersection(dissect(code).all_names):
         return set()
     words = set()  # type: set[str]
     for text in texts_in([const for each in (code, *nested_codes(code)) for const in each.co_consts]):
@@ -91,7 +91,7 @@ _OF_ONE_PROCESS = frozenset(
 
 def uses_its_own(script):
     # type: (Any) -> bool
-    anatomy = Anatomy(script)
+    anatomy = dissect(script)
     names = anatomy.all_names.union(*[each.co_varnames for each in anatomy.codes])
     return bool(_OF_ONE_PROCESS & names)
 

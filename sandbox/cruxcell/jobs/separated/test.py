@@ -4,7 +4,7 @@ import builtins
 import os
 import sys
 
-from cruxcell.analysis.bytecode import Anatomy, loaded_names
+from cruxcell.analysis.bytecode import dissect, loaded_names
 from cruxcell.analysis.compiled import loaded
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
@@ -303,7 +303,7 @@ class _TestLink(Link):
         if type(bound) is not list or any(type(name) is not str for name in bound):
             self._leave(messages.CANDIDATE_GONE, "the candidate's names are no names")
         # Not those that a module has by itself: `__name__` would decide whether what it guards runs.
-        used = Anatomy(script).all_names | names_in_texts(script).difference(_MODULES)
+        used = dissect(script).all_names | names_in_texts(script).difference(_MODULES)
         self._is_of_its_own = uses_its_own(script)
         used = used.difference(self._namespace, ["__annotations__", "__file__"])
         names = [name for name in bound if name in used or name == root]
