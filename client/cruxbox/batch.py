@@ -27,7 +27,8 @@ Answer = tuple[int, Verdict]
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large a request may be: `checks` and `bytes` for an ordinary one, `message_bytes` for a single huge check.
+    """How large a request may be: `checks` and `bytes` for an ordinary one, twice the program of its first checks where
+    that is more, `message_bytes` for a single huge check.
 
     `message_bytes` is what a server takes by default, less some room for what stands around the texts.
     """
@@ -261,6 +262,8 @@ class Batch:
         space = self._sizes.bytes
         while self._ready and checks > 0:
             group = self._ready[0]
+            if not request.tasks:  # a large program is sent as seldom as may be
+                space = max(space, min(2 * group.size, self._sizes.message_bytes))
             taken = self._take(group, checks, space - group.size, first=not request.tasks)
             if not taken:
                 break

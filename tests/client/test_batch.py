@@ -134,6 +134,17 @@ def test_a_request_is_bounded_in_bytes_but_a_single_large_check_goes_alone():
     assert sizes == [[2], [2], [1]]
 
 
+@pytest.mark.parametrize(("message_bytes", "sizes"), [(20_000, [64, 16]), (5_500, [15] * 5 + [5])])
+def test_a_large_program_goes_as_seldom_as_a_server_takes_it(message_bytes: int, sizes: list[int]):
+    batch = Batch(Sizes(checks=64, bytes=1000, message_bytes=message_bytes))
+    batch.add(Task("q" * 5000, [CallCheck(f"f({number:09})", "1") for number in range(80)]))
+    asked = []
+    while (request := batch.request(0, 100)) is not None:
+        asked.append(request)
+    assert [len(one.tasks[0].checks) for one in asked] == sizes
+    assert max(one.ByteSize() for one in asked) <= message_bytes
+
+
 def test_what_cannot_be_sent_is_invalid_at_once():
     batch = Batch(Sizes(message_bytes=1000))
     batch.add(Task("p", [CallCheck("'\ud800'", "1", id="a"), CallCheck("x" * 2000, "1", id="b")], id="t"))
