@@ -46,3 +46,11 @@ def test_what_may_work_with_files_has_a_folder(texts: list[bytes], is_whole: boo
 def test_no_word_holds_what_is_taken_out_before_words_are_looked_for():
     words = b"".join([*setup._FILE_WORDS, *setup._THREAD_WORDS])
     assert not set(words) & set(setup._BETWEEN_WORDS)
+
+
+def test_of_a_text_that_is_made_of_imports_no_more_is_looked_at():
+    most = b"import math\n" * setup._MOST_IMPORTS
+    assert setup.modules_named(most) == {b"math"}
+    assert setup.modules_named(most + b"from os import path") == {b"math", b""}
+    assert setup.modules_named(b"import " + b"re, " * 500 + b"\nimport os") == {b"re", b"", b"os"}
+    assert setup.modules_named(b"import re, " + b"re, " * 500) == {b""}

@@ -50,7 +50,8 @@ _FILELESS = frozenset(
 )
 # A longer text that imports anything is taken to work with files and threads: to look for all of the words takes too
 # long.
-_MOST_READ = 1 << 18  # bytes
+_MOST_READ = 1 << 19  # bytes
+_MOST_IMPORTS, _LONGEST_IMPORT = 1_000, 2_000  # statements, bytes
 # Each begins with a character that the search runs to at once: a script may be hundreds of kilobytes of constants, and
 # the event loop waits meanwhile. An import begins a line.
 _IMPORTED = re.compile(rb"\n[ \t]*(?:from[ \t]+(\w+)|import[ \t]+([^#;\n]+))")
@@ -91,9 +92,14 @@ def _imports_oddly(text: bytes) -> bool:
 
 
 def modules_named(text: bytes) -> set[bytes]:
-    """The modules that a text imports by ordinary statements, without their submodules."""
+    """The modules that a text imports by ordinary statements, without their submodules. Of a text that is made of
+    imports no more than so many are looked at, and b"" stands for the others."""
     names: set[bytes] = set()
-    for module, modules in _IMPORTED.findall(b"\n" + text):
+    for at, found in enumerate(_IMPORTED.finditer(b"\n" + text)):
+        module, modules = found.groups()
+        if at == _MOST_IMPORTS or len(modules or b"") > _LONGEST_IMPORT:
+            names.add(b"")
+            break
         parts = [module] if module else modules.split(b",")
         names |= {part.split(b" as ")[0].strip().partition(b".")[0] for part in parts}
     return names
