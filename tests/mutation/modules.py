@@ -47,6 +47,7 @@ TESTS = {
         "daemon/test_templates_played.py", "daemon/test_template.py -k 'not outlives and not go_on'",
     ],
     "cruxboxd/zygotes/outputs.py": ["daemon/test_outputs.py", "daemon/test_files_of_checks.py"],
+    "cruxboxd/zygotes/pipe_writer.py": ["daemon/test_large_texts.py"],
     "cruxboxd/zygotes/company.py": ["daemon/test_company.py", "daemon/test_jobs.py", _CALLS, _AGAIN, _BUNDLES, _AUDIT],
     "cruxboxd/judging/charging.py": ["daemon/test_charging.py", _SEALS],
     "cruxboxd/judging/outcomes.py": ["daemon/test_verdict.py", "daemon/test_requests.py", "daemon/test_charging.py"],
