@@ -12,7 +12,7 @@ import pytest
 from cruxcell.jobs.separated import remote, runs
 from cruxcell.jobs.separated import test as halves
 from cruxcell.jobs.separated.link import TOO_LARGE, VALUE, Broken, Unsent
-from cruxcell.jobs.separated.remote import make_class
+from cruxcell.jobs.separated.proxy_classes import make_class
 from cruxcell.protocol import frames, messages, records
 from cruxcell.protocol.payloads import TEST_FLAGS, UNREAD
 

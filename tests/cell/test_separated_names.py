@@ -14,7 +14,7 @@ import pytest
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated import remote, runs
 from cruxcell.jobs.separated import test as halves
-from cruxcell.jobs.separated.remote import make_class
+from cruxcell.jobs.separated.proxy_classes import make_class
 from cruxcell.protocol import messages
 
 

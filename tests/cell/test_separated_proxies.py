@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from cruxcell.jobs.separated import remote, runs
-from cruxcell.jobs.separated.remote import RemoteBase, RemoteObject, RemoteType, make_class
+from cruxcell.jobs.separated.proxy_classes import make_class
+from cruxcell.jobs.separated.remote import RemoteBase, RemoteObject, RemoteType
 
 Answer = Callable[..., Any]
 
@@ -25,6 +26,8 @@ class Other:
         self.answers: dict[str, Any] = {}
         self.ended: list[Any] = []
         self.is_own = False
+        self.means = True
+        self.calls: Callable[[], object] | None = None
         self.last = 0
 
     def ask(self, operation: str, *fields: object) -> Any:
@@ -34,10 +37,13 @@ class Other:
             answer = answer.pop(0)
         if isinstance(answer, BaseException):
             raise answer
-        return answer
+        return answer() if callable(answer) and not isinstance(answer, (RemoteBase, type)) else answer
 
     def call(self, target: object, arguments: object, keywords: object) -> Any:
-        return self.ask("call", target, arguments, keywords)
+        return self.ask("call", target, arguments, keywords) if self.calls is None else self.calls()
+
+    def means_a_class(self, _cls: object) -> bool:
+        return self.means
 
     def refuse(self, why: str) -> None:
         raise TypeError(why)
@@ -191,6 +197,90 @@ def test_arithmetic_is_between_objects_and_gives_one(other: Other):
     other.answers["special"] = NotImplemented
     with pytest.raises(TypeError, match="unsupported operand"):
         one + two
+
+
+def made(other: Other, offers: str) -> tuple[Any, Any]:
+    """An object that the test has made by calling its class, and one of the same class that was there before."""
+    before = other.thing(offers)
+    new = object.__new__(type(before))
+
+    def call() -> object:
+        remote.give_number(new, 9)
+        return new
+
+    other.calls = call
+    assert type(before)() is new
+    other.answers["special"], other.asked[:] = 8, []
+    return new, before
+
+
+_OF_MADE: dict[str, Callable[[Any], object]] = {
+    "__abs__": abs,
+    "__round__": lambda thing: round(thing, 2),
+    "__lt__": lambda thing: thing < thing,
+    "__add__": lambda thing: thing + thing,
+}
+
+
+def test_what_the_test_has_made_is_tested_by_what_its_class_says(other: Other):
+    new, before = made(other, "__lt__ __add__ __contains__ __iter__ " + " ".join(_OF_MADE))
+    for name, asks in _OF_MADE.items():
+        assert (asks(new), other.asked.pop()[2]) == (8, name)
+        with pytest.raises(TypeError, match="is for the candidate to say"):
+            asks(before)
+    assert (3 in new, other.asked.pop()[2:]) == (True, ("__contains__", 3))
+    for mixed in (lambda: new < 8, lambda: new < before, lambda: before < new, lambda: new + before):
+        with pytest.raises(TypeError, match="is for the candidate to say"):
+            mixed()
+
+
+def test_what_comes_of_a_made_object_and_a_value_is_another_object(other: Other):
+    new, before = made(other, "__add__ __abs__")
+    with pytest.raises(TypeError, match="is for the candidate to say"):
+        new + 8
+    assert other.asked.pop()[2:] == ("__add__", 8)
+    other.answers["special"] = before
+    assert new + 8 is before
+    with pytest.raises(TypeError, match="is for the candidate to say"):
+        before + 8  # what was handed over stays that
+    fresh = object.__new__(type(new))
+
+    def call() -> object:
+        remote.give_number(fresh, 10)
+        return fresh
+
+    other.calls = call
+    other.answers["special"] = call
+    assert (new + 8, fresh + 8) == (fresh, fresh)
+    with pytest.raises(TypeError, match="is for the candidate to say"):
+        abs(fresh)  # it has seen values of the test
+    other.answers["special"] = 8
+    with pytest.raises(TypeError, match="is for the candidate to say"):
+        fresh + fresh
+
+
+def test_an_object_that_was_there_is_not_made_by_calling_its_class(other: Other):
+    before = other.thing("__abs__")
+    other.calls = lambda: before
+    assert type(before)() is before
+    with pytest.raises(TypeError, match="is for the candidate to say"):
+        abs(before)
+
+
+def test_a_class_that_is_called_like_a_function_makes_no_object(other: Other):
+    other.means = False
+    new, _ = made(other, "__abs__")
+    with pytest.raises(TypeError, match="is for the candidate to say"):
+        abs(new)
+
+
+def test_a_class_has_the_bases_that_it_has_over_there(other: Other):
+    base = other.cls()
+    derived, value = other.cls(base), other.cls(int)
+    assert (derived.__mro__, derived.__bases__) == ((derived, base, object), (base,))
+    assert derived.mro() == [derived, base, object]
+    assert (base.__mro__, base.__bases__) == ((base, object), (object,))
+    assert (value.__mro__, value.__bases__) == ((value, int, object), (int,))
 
 
 def test_what_is_in_an_object_is_found_here(either: Other):

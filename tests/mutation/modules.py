@@ -121,6 +121,7 @@ TESTS = {
     "cruxcell/jobs/separated/link.py": ["cell/test_link.py", *_PAIRS],
     "cruxcell/jobs/separated/objects.py": [_OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/operations.py": [_RULES, *_PAIRS],
+    "cruxcell/jobs/separated/proxy_classes.py": [_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/remote.py": [_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/runs.py": [_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/script.py": ["cell/test_separated_scripts.py", *_PAIRS],

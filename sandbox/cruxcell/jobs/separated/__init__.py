@@ -12,7 +12,8 @@ crosses by value; of everything else its owner keeps the object, and the other s
     classes       what is told of a class that only one side has
     exceptions    what is told of an exception, and one made of that
     shared_names  what both sides have, and which of it may be asked for by name
-    remote        the proxies and their classes
+    proxy_classes the classes of proxies, and what their special methods ask
+    remote        the proxies
     runs          what runs in steps: generators, awaitables, context managers
     awaiting      the event loop of what the test awaits
     operations    what may be asked of an object of the other side

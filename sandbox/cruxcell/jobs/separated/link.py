@@ -293,6 +293,11 @@ class Link:
         # type: (Any, tuple[Any, ...], dict[str, Any]) -> Any
         return self.ask("call", target, "\0".join(keywords), *arguments, *keywords.values())
 
+    def means_a_class(self, cls):  # noqa: ARG002 - the test's end knows
+        # type: (object) -> bool
+        """Does who calls this class of the other end mean to make an object?"""
+        return False
+
     def refuse(self, why):
         # type: (str) -> Any
         """What only the other end could do is not asked of it."""

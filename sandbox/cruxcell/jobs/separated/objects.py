@@ -6,7 +6,7 @@ number as long as anything refers to it, so that identity is kept. A proxy that 
 
 import _weakref
 
-from cruxcell.jobs.separated import remote
+from cruxcell.jobs.separated import proxy_classes, remote
 from cruxcell.jobs.separated.classes import (
     COPY,
     MUTABLE,
@@ -234,9 +234,9 @@ class Objects:
             return stand
         name = name.replace("\0", "")[:200]
         try:
-            made = remote.make_class(name, number, bases, offers, overrides, stand)
+            made = proxy_classes.make_class(name, number, bases, offers, overrides, stand)
         except TypeError:  # bases that do not go together here
-            made = remote.make_class(name, number, bases[:1], offers, overrides, stand)
+            made = proxy_classes.make_class(name, number, bases[:1], offers, overrides, stand)
         self._classes[number] = made
         register(made, offers)
         return made

@@ -2,7 +2,8 @@
 
 The rule for the test: the candidate is never asked a question that holds the answer. `==`, `<`, `in`, `-` and the like
 would hand it the value that is expected, and let it say yes. So `==` is identity, `in` goes through the items, an order
-there is none, and arithmetic is only between two objects of the candidate and only gives another one.
+there is none, and arithmetic is only between two objects of the candidate and only gives another one. Objects that the
+test has made by calling their class say more (`proxy_classes`).
 """
 
 import _operator

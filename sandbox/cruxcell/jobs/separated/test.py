@@ -156,6 +156,7 @@ class _TestLink(Link):
         self._own = self._lent = (sys.stdin, builtins.input)
         self._view = {}  # type: dict[str, Any]
         self._given = {}  # type: dict[str, Any]
+        self._names_of_classes = ()  # type: tuple[str, ...]
         self._has_answered = self._shows_texts = False
         self.compared_by_identity = self._is_of_its_own = False
         self._steady = {}  # type: dict[tuple[int, str], Any]
@@ -267,6 +268,11 @@ class _TestLink(Link):
         """At once: a test that expects an error would take this one for the program's."""
         self._leave(messages.NOT_PLAIN, why)
 
+    def means_a_class(self, cls):
+        # type: (object) -> bool
+        """By the name that the script has for it: `add(1, 2)` is meant to give a number, whatever `add` is."""
+        return any(self._namespace.get(name) is cls for name in self._names_of_classes)
+
     def may_have_texts(self):
         # type: () -> bool
         """May the script hold texts of the candidate by now?"""
@@ -322,6 +328,7 @@ class _TestLink(Link):
         if type(found) is not tuple or len(found) != 2 or type(found[0]) is not dict or type(found[1]) is not dict:
             self._leave(messages.CANDIDATE_GONE, "the candidate's names are no names")
         self._view, modules = found
+        self._names_of_classes = tuple([name for name in names if name.lstrip("_")[:1].isupper()])
         # Functions and classes alone make nothing large that the script hands over; data of the program may.
         is_bare = all(type(each) is RemoteType or isinstance(each, RemoteObject) for each in self._view.values())
         if not is_bare or len(self.containers.entries) > _MOST_OF_NAMES or count > _MANY_NAMES:
