@@ -131,3 +131,17 @@ def test_what_other_code_raises_is_not_the_script_s():
 def test_a_script_s_own_builtin_is_not_python_s():
     assert raised_by("len(1)")[0] is True
     assert raised_by("len()", len=hostile)[0] is False
+
+
+@pytest.mark.parametrize(
+    ("source", "uses"),
+    [
+        ("assert f([1]) == 1", False),
+        ("import sys\nsys.argv = ['a']\nassert main()", True),
+        ("import tempfile\nassert f(tempfile.mkdtemp())", True),
+        ("def test_a(tmp_path):\n    assert f(tmp_path)", True),
+        ("import os\ndef g():\n    os.environ['A'] = 'b'\ng()\nassert f()", True),
+    ],
+)
+def test_what_each_of_two_processes_has_for_itself(source: str, uses: bool):
+    assert script.uses_its_own(code(source)) is uses

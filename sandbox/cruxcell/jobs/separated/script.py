@@ -78,13 +78,14 @@ def used_as_modules(source, names):
     return {name: set(taken[name]) for name in names if name in taken and loads[name] == len(taken[name])}
 
 
-# What changes its own process, or listens to it: the program has an environment, random numbers, warnings and so on of
-# its own. Names, attributes, and parameters for pytest's fixtures.
+# What changes its own process, or listens to it: the program has an environment, random numbers, warnings, files and so
+# on of its own. Names, attributes, and parameters for pytest's fixtures.
 _OF_ONE_PROCESS = frozenset(
     [
-        "assertLogs", "assertNoLogs", "assertWarns", "assertWarnsRegex", "caplog", "catch_warnings", "deprecated_call",
-        "environ", "getsource", "getsourcelines", "monkeypatch", "patch", "putenv", "recwarn", "seed",
-        "setrecursionlimit", "tmp_path", "tmpdir", "warns",
+        "NamedTemporaryFile", "TemporaryDirectory", "argv", "assertLogs", "assertNoLogs", "assertWarns",
+        "assertWarnsRegex", "caplog", "catch_warnings", "deprecated_call", "environ", "getsource", "getsourcelines",
+        "mkdtemp", "mkstemp", "monkeypatch", "patch", "putenv", "recwarn", "seed", "setrecursionlimit", "tmp_path",
+        "tmpdir", "warns",
     ]
 )  # fmt: skip
 
