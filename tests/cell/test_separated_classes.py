@@ -94,3 +94,15 @@ def test_a_class_of_the_program_does_not_say_what_its_errors_are_made_of_nor_sho
     own.code = plain.code = 7  # type: ignore[attr-defined]
     assert (exceptions.made_of(own), exceptions.made_of(plain)) == (None, (2, "no", "a"))
     assert (exceptions.more_of(own), exceptions.more_of(plain)) == (None, (None, [], (("code", 7),)))
+
+
+def test_an_object_holds_what_is_in_its_slots_and_its_dict():
+    slotted = type("Slotted", (), {"__slots__": ("a", "b", "__weakref__")})
+    open_one = type("Open", (slotted,), {"c": 1, "d": property(lambda _self: 1)})
+    one = open_one()
+    assert classes.state_of(one) == {}
+    one.a, one.e = 2, 3
+    assert classes.state_of(one) == {"a": 2, "e": 3}
+    assert classes.state_of(8) == {}
+    lying = type("Lying", (), {"__getattribute__": lambda _self, _name: {"x": 1}})()
+    assert classes.state_of(lying) == {}

@@ -274,6 +274,37 @@ def test_a_class_that_is_called_like_a_function_makes_no_object(other: Other):
         abs(new)
 
 
+@pytest.mark.parametrize(
+    ("says", "one", "another", "are_equal"),
+    [
+        (True, {"a": [1]}, {"a": [1]}, True),
+        (True, {"a": [1]}, {"a": [2]}, False),
+        (False, {"a": [1]}, {"a": [1]}, False),
+        (True, {}, {}, False),
+        (True, 8, 8, False),
+    ],
+)
+def test_two_objects_of_a_class_that_the_script_knows_may_hold_the_same(
+    other: Other, says: bool, one: object, another: object, are_equal: bool
+):
+    first = other.thing("__eq__")
+    second = object.__new__(type(first))
+    remote.give_number(second, 8)
+    other.answers.update(special=says, state=[one, another])
+    assert (first == second) is are_equal
+    assert other.asked[0] == ("special", first, "__eq__", second)
+    assert getattr(other, "compared_by_identity", False) is (says and not are_equal)
+    other.means, other.asked[:] = False, []
+    assert (first == second, first == other.thing("__eq__"), first == 8, other.asked) == (False, False, False, [])
+
+
+def test_what_the_test_has_made_is_found_by_its_hash(other: Other):
+    new, before = made(other, "__eq__ __hash__")
+    assert (hash(new), hash(before)) == (8, object.__hash__(before))
+    new, _ = made(other, "__eq__")
+    assert hash(new) == object.__hash__(new)
+
+
 def test_a_class_has_the_bases_that_it_has_over_there(other: Other):
     base = other.cls()
     derived, value = other.cls(base), other.cls(int)

@@ -23,8 +23,8 @@ from cruxboxd.zygotes.retry import RETRY
 ReadLate = Callable[[], Awaitable[Reading]]
 NO_ASSERTION = "an assertion of the script does not hold"
 BY_IDENTITY = (
-    "it compared objects of the program, which is by identity where test and program are two processes: compare their "
-    "attributes"
+    "it compared objects of the program, which is by identity or by all that they hold where test and program are two "
+    "processes: compare their attributes"
 )
 OF_ITS_OWN = (
     "the script patches, seeds, sets or listens to what each of the two processes has for itself (functions of modules,"

@@ -8,6 +8,7 @@ from sys import getrecursionlimit
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.awaiting import Awaited
+from cruxcell.jobs.separated.classes import state_of
 from cruxcell.jobs.separated.link import CALL, Link, connect, copied
 from cruxcell.namespace import module_namespace, set_recursion_depth
 from cruxcell.protocol import messages, records
@@ -58,7 +59,7 @@ class _Server:
         self.view = {}  # type: dict[str, object]
         self.link = Link(False, self.run)
         self.link.more.update({"names": self.names, "look": self.look, "printed": self.printed, "lend": self.lend})
-        self.link.more.update(drive=self.drive, copy=self.copy)
+        self.link.more.update(drive=self.drive, copy=self.copy, state=self.state)
         self._awaited = Awaited()
         self._told = {"stdout": 0, "stderr": 0}
         self._own = (sys.stdin, builtins.input)
@@ -88,6 +89,10 @@ class _Server:
     def copy(self, target, is_deep):
         # type: (Any, bool) -> Any
         return self.run(copied, [target, is_deep], {})
+
+    def state(self, target):
+        # type: (Any) -> dict[str, Any]
+        return self.run(state_of, [target], {})  # type: ignore[no-any-return]
 
     def names(self, _target):
         # type: (object) -> list[str]

@@ -98,3 +98,25 @@ def fields_of(cls):
     if type(found) is not dict:
         return None
     return [(one.name, one._field_type.name, one.init, one.repr, one.compare) for one in found.values()]
+
+
+_Member = type(type("_", (), {"__slots__": ("a",)}).__dict__["a"])
+_attributes_of = object.__getattribute__
+
+
+def state_of(target):
+    # type: (Any) -> dict[str, Any]
+    """The attributes that an object itself holds: what is in its `__dict__` and in its slots."""
+    found = {}  # type: dict[str, Any]
+    for cls in _MRO(type(target)):
+        for name, member in cls.__dict__.items():
+            if type(member) is _Member and name != "__weakref__":
+                try:
+                    found[name] = member.__get__(target)
+                except AttributeError:  # it holds none by now
+                    continue
+    try:
+        found.update(_attributes_of(target, "__dict__"))
+    except AttributeError:
+        pass
+    return found

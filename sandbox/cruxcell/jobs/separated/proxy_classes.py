@@ -64,7 +64,7 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
         if method is not None:
             namespace[each] = method
     if namespace.get("__eq__") is _is_same:
-        namespace["__hash__"] = object.__hash__
+        namespace["__hash__"] = _hashed if "__hash__" in offers else object.__hash__
     if stands_for is not None:
         namespace.update(_of_known_class(stands_for, offers))
     made = type.__new__(RemoteType, name, family, namespace)
@@ -221,12 +221,35 @@ def _contains(self, item):
 
 def _is_same(self, other):
     # type: (object, object) -> Any
-    """Identity, as for any object. A script that fails may have expected the answer of the object's class."""
+    """Identity, as for any object; two of a class that the script knows by its name may hold the same. A script that
+    fails may have expected the answer of the object's class."""
     if self is other:
         return True
+    if type(other) is type(self) and connection[0].means_a_class(type(self)):
+        return _hold_the_same(self, other)
     if _has_no_say(other):
         connection[0].compared_by_identity = True
     return NotImplemented
+
+
+def _hold_the_same(one, other):
+    # type: (object, object) -> bool
+    """Does their class say that they are equal, and do they hold attributes that are? That is found out here: or every
+    value would be the expected one to a class that says so of all."""
+    link = connection[0]
+    if not link.ask("special", one, "__eq__", other):
+        return False
+    held = link.ask("state", one)
+    if type(held) is dict and held and held == link.ask("state", other):
+        return True
+    link.compared_by_identity = True
+    return False
+
+
+def _hashed(self):
+    # type: (object) -> int
+    """What the test has made is found in its sets where an equal one is."""
+    return int(connection[0].ask("special", self, "__hash__")) if _are_made(self) else object.__hash__(self)
 
 
 def _told(self):
