@@ -7,6 +7,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     test          the half that runs the script, and decides what it may ask
     texts         what a script runs as code beside itself
     script        what a script says about itself: its names, and what it raises by itself
+    lending       what a script sets in its own process for the program
     link          the messages between them, one at a time, each side serving while it waits
     objects       tables of what each side has shown to the other; how such things are written
     classes       what is told of a class that only one side has

@@ -9,6 +9,7 @@ from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.awaiting import Awaited
 from cruxcell.jobs.separated.classes import state_of
+from cruxcell.jobs.separated.lending import Borrower
 from cruxcell.jobs.separated.link import CALL, Link, connect, copied
 from cruxcell.namespace import module_namespace, set_recursion_depth
 from cruxcell.protocol import messages, records
@@ -59,8 +60,9 @@ class _Server:
         self.view = {}  # type: dict[str, object]
         self.link = Link(False, self.run)
         self.link.more.update({"names": self.names, "look": self.look, "printed": self.printed, "lend": self.lend})
-        self.link.more.update(drive=self.drive, copy=self.copy, state=self.state)
+        self.link.more.update(drive=self.drive, copy=self.copy, state=self.state, borrow=self.borrow)
         self._awaited = Awaited()
+        self._borrower = Borrower(namespace)
         self._told = {"stdout": 0, "stderr": 0}
         self._own = (sys.stdin, builtins.input)
         self.link.before_answer = self.refresh
@@ -123,6 +125,10 @@ class _Server:
         """What the test has put in the place of its standard input and of `input`; None where it has not."""
         sys.stdin = self._own[0] if stdin is None else stdin
         builtins.input = self._own[1] if ask is None else ask
+
+    def borrow(self, _target, *change):
+        # type: (object, Any) -> None
+        self._borrower.take(*change)
 
     def refresh(self):
         # type: () -> None

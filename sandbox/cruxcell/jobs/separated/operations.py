@@ -16,7 +16,18 @@ if TYPE_CHECKING:
 
 def _by_name(name):
     # type: (str) -> Any
-    return lambda value, *arguments: getattr(type(value), name)(value, *arguments)
+    return lambda value, *arguments: _bound(value, name)(*arguments)
+
+
+def _bound(value, name):
+    # type: (object, str) -> Any
+    """A special method as Python itself looks it up: that of a mock's class is made when it is bound."""
+    for each in type.__dict__["__mro__"].__get__(type(value)):
+        if name in each.__dict__:
+            found = each.__dict__[name]
+            bind = getattr(type(found), "__get__", None)
+            return found if bind is None else bind(found, value, type(value))
+    raise AttributeError("%r object has no attribute %r" % (type(value).__name__, name))
 
 
 def _hash(value):

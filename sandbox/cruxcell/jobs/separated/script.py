@@ -37,9 +37,14 @@ def names_in_texts(code):
     if not _LOOKS_UP.intersection(dissect(code).all_names):
         return set()
     words = set()  # type: set[str]
-    for text in texts_in([const for each in (code, *nested_codes(code)) for const in each.co_consts]):
+    for text in constant_texts(code):
         words.update("".join([letter if letter.isalnum() or letter == "_" else " " for letter in text]).split())
     return {word for word in words if word.isidentifier() and not hasattr(builtins, word)}
+
+
+def constant_texts(code):
+    # type: (Any) -> list[str]
+    return texts_in([const for each in (code, *nested_codes(code)) for const in each.co_consts])
 
 
 def texts_in(constants):

@@ -9,11 +9,13 @@ from cruxcell.analysis.compiled import loaded
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.operations import STEADY, may_get, may_set, shown
 from cruxcell.jobs.separated.remote import RemoteObject, RemoteType, number_of
 from cruxcell.jobs.separated.script import (
     bound_names,
+    constant_texts,
     expects_names,
     names_in_texts,
     raises_by_itself,
@@ -161,6 +163,7 @@ class _TestLink(Link):
         self.compared_by_identity = self._is_of_its_own = False
         self._steady = {}  # type: dict[tuple[int, str], Any]
         self.texts = None  # type: Texts | None
+        self._lender = None  # type: Lender | None
         self.more["copy"] = copied
         self._heard = {}  # type: dict[str, Any]  # where what the candidate prints to a stream goes instead
         connect(self)
@@ -256,6 +259,8 @@ class _TestLink(Link):
             self._lent = (stdin, ask)
             own = self._own
             self._tell("lend", None if stdin is own[0] else stdin, None if ask is own[1] else ask)
+        for change in self._lender.changes() if self._lender is not None else ():
+            self._tell("borrow", *change)
 
     def _leave(self, kind, text):
         # type: (bytes, str) -> None
@@ -311,7 +316,8 @@ class _TestLink(Link):
         # Not those that a module has by itself: `__name__` would decide whether what it guards runs.
         used = dissect(script).all_names | names_in_texts(script).difference(_MODULES)
         self._is_of_its_own = uses_its_own(script)
-        used = used.difference(self._namespace, ["__annotations__", "__file__"])
+        lender = Lender(script, constant_texts(script), self._namespace)
+        used = used.union(lender.names).difference(self._namespace, ["__annotations__", "__file__"])
         names = [name for name in bound if name in used or name == root]
         if root:
             names = [name for name in names if name == root or not (hasattr(builtins, name) or name == "candidate")]
@@ -319,6 +325,8 @@ class _TestLink(Link):
         if not root:
             self._give_builtins_back(script)
         self._follow(bound_names(script))
+        lender.begin()
+        self._lender = lender
         if root in self._namespace:
             self._namespace["candidate"] = resolve(self._namespace, entry_point)
 

@@ -1,0 +1,124 @@
+"""What a script sets in its own process for the program: noticed by one half, set by the other."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+from typing import Any
+
+import pytest
+from cruxcell.jobs.separated.lending import MOST, Borrower, Lender
+from cruxcell.jobs.separated.script import constant_texts
+
+
+def lender(source: str, **namespace: Any) -> Lender:
+    script = compile(source, "check", "exec")
+    made = Lender(script, constant_texts(script), namespace)
+    made.begin()
+    return made
+
+
+def test_what_a_script_does_not_name_is_not_looked_at(monkeypatch: pytest.MonkeyPatch):
+    one = lender("assert f(1) == 'time.sleep'")
+    monkeypatch.setattr(sys, "argv", ["a"])
+    monkeypatch.setenv("CRUXBOX_LENT", "1")
+    monkeypatch.setattr(time, "sleep", len)
+    random.seed(1)
+    assert (one.changes(), one.names) == ([], set())
+
+
+def test_arguments_and_environment_are_lent_as_they_are(monkeypatch: pytest.MonkeyPatch):
+    one = lender("sys.argv = os.environ")
+    assert one.changes() == []
+    monkeypatch.setattr(sys, "argv", ["a", "b"])
+    monkeypatch.setenv("CRUXBOX_LENT", "1")
+    (argv, environ) = one.changes()
+    assert argv == ("argv", "", "", False, ["a", "b"])
+    assert (environ[:4], environ[4]["CRUXBOX_LENT"]) == (("environ", "", "", False), "1")
+    assert one.changes() == []
+
+
+@pytest.mark.parametrize(
+    "source", ["patch('time.sleep')", "patch.object(time, 'sleep')", "monkeypatch.setattr(time, 'sleep', 1)"]
+)
+def test_what_is_patched_is_lent_and_given_back(source: str, monkeypatch: pytest.MonkeyPatch):
+    one = lender(source)
+    with monkeypatch.context() as patched:
+        patched.setattr(time, "sleep", len)
+        assert one.changes() == [("module", "time", "sleep", False, len)]
+        assert one.changes() == []
+    assert one.changes() == [("module", "time", "sleep", True, None)]
+
+
+def test_a_name_of_the_program_that_is_patched_is_lent():
+    namespace = {"helper": len}
+    script = compile("patch('__main__.helper')", "check", "exec")
+    one = Lender(script, constant_texts(script), namespace)
+    assert one.names == {"helper"}
+    one.begin()
+    namespace["helper"] = abs
+    assert one.changes() == [("name", "helper", "", False, abs)]
+    del namespace["helper"]
+    assert one.changes() == [("name", "helper", "", False, None)]
+
+
+def test_what_is_no_place_is_not_looked_at():
+    texts = [
+        "patch",
+        "no.such",
+        "time.nothing",
+        "a b.c",
+        "_thread.lock",
+        "builtins.input",
+        "sys.stdin",
+        "time.x.y",
+        "x" * 300,
+    ]
+    source = "\n".join(f"patch({text!r})" for text in texts)
+    assert lender(source)._watches == []
+    many = [f"patch({'os.' + name!r})" for name in vars(os)]
+    assert len(lender("\n".join(many * 2))._places) <= MOST
+
+
+def test_a_seed_is_lent_though_the_numbers_begin_where_they_did():
+    one = lender("random.seed(3)")
+    before = random.seed, random.setstate
+    try:
+        assert one.changes() == []
+        random.seed(3)
+        ((*place, (count, state)),) = one.changes()
+        assert (place, state) == (["random", "random", "", False], random.getstate())
+        assert one.changes() == []
+        random.seed(3)
+        ((*_, (again, same)),) = one.changes()
+        assert (again - count, same) == (1, state)
+    finally:
+        random.seed, random.setstate = before
+
+
+def test_the_program_gets_what_is_lent_and_has_its_own_again(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "argv", ["own"])
+    monkeypatch.setattr(time, "sleep", own := time.sleep)
+    monkeypatch.setattr(os, "environ", {"A": "1"})
+    namespace: dict[str, Any] = {"helper": len}
+    one = Borrower(namespace)
+    one.take("argv", "", "", False, ["a"])
+    one.take("environ", "", "", False, {"B": "2"})
+    assert (sys.argv, os.environ) == (["a"], {"B": "2"})
+    one.take("module", "time", "sleep", False, len)
+    one.take("module", "time", "sleep", False, abs)
+    assert time.sleep is abs
+    one.take("module", "time", "sleep", True, None)
+    assert time.sleep is own
+    one.take("name", "helper", "", False, abs)
+    one.take("name", "other", "", False, abs)
+    assert namespace == {"helper": abs, "other": abs}
+    one.take("name", "helper", "", True, None)
+    one.take("name", "other", "", True, None)
+    assert namespace == {"helper": len}
+    one.take("module", "no_such_module", "x", False, 1)
+    state = random.Random(5).getstate()
+    one.take("random", "random", "", False, (1, state))
+    assert random.getstate() == state
