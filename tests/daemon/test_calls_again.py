@@ -50,6 +50,17 @@ async def test_a_call_that_was_taken_over_is_not_evaluated_elsewhere_too():
     assert list(map(texts, told.jobs)) == [["f(1)", "f(2)"], ["f(2)"]]
 
 
+async def test_what_follows_upon_a_result_goes_before_what_has_not_begun():
+    """What a call printed is held until its verdict."""
+    told = Told({"f(1)": ONE, "f(2)[0]": Said("x"), "g()": ONE})
+    await evaluated(told, "f(1)", "f(2)[0]")
+    assert [(texts(job), job.follows) for job in told.jobs] == [
+        (["f(1)", "f(2)[0]"], False), (["f(2)[0]"], True),
+    ]  # fmt: skip
+    await caller(told).evaluate_expected("g()")
+    assert told.jobs[-1].follows
+
+
 # ---- audited ---------------------------------------------------------------------------
 
 

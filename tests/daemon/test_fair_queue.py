@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from cruxboxd.scheduling.fair_queue import FairQueue
@@ -16,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 KEY = ZygoteKey("python", False, "0")
+MIB = 1 << 20
 
 
 def job(tenant: str = "a", interactive: bool = False, checks: int = 1) -> Job:
@@ -330,7 +332,7 @@ def test_work_that_nothing_holds_back_is_a_stall():
     assert not queue.is_stalled([], True, lambda tenant: tenant != "a")
     next(queue.heads()).outlet = Full()
     assert not queue.is_stalled([], True, may)  # nobody reads its verdicts
-    next(iter(queue._queues["a"].bulk)).outlet = Outlet()
+    next(queue._queues["a"].waiting).outlet = Outlet()
     assert queue.is_stalled([], True, may)
     next(queue.heads()).outlet = Full()
     for _ in range(2):
@@ -430,3 +432,52 @@ def test_what_a_tenant_has_is_told():
     assert take(queue) is not None
     assert queue.of("a") == {"waiting": 1, "out": 1, "held": 0}
     assert queue.of("nobody") == {"waiting": 0, "out": 0, "held": 0}
+
+
+# ---- what follows upon a result ------------------------------------------------------------------------------------
+
+
+def following(interactive: bool = False) -> Job:
+    return replace(job(interactive=interactive), follows=True)
+
+
+def test_what_a_verdict_waits_for_goes_before_what_has_not_begun():
+    """Else everything would be begun first, and what it printed be held until then."""
+    queue = FairQueue()
+    plain, quick, back = job(), job(interactive=True), job()
+    later, quick_later = following(), following(interactive=True)
+    for one in (plain, later, quick, quick_later):
+        queue.put(one)
+    queue.put_first(back)
+    assert drain(queue) == [quick_later, quick, later, back, plain]
+
+
+def test_a_tenant_begins_nothing_while_much_that_it_printed_waits_for_its_verdict():
+    queue = FairQueue()
+    plain, quick, later = job(), job(interactive=True), following()
+    other = job("b")
+    for one in (plain, quick, later, other):
+        queue.put(one)
+    assert not queue.hold("a", MIB)
+    assert not queue.hold("a", 128 * MIB)
+    assert queue.next_of(quick, {KEY, replace(KEY, preloaded=True)}) is None
+    assert queue.is_stalled((), True, lambda tenant: True)  # what follows may go
+    assert drain(queue) == [later, other]
+    assert not queue.is_stalled((), True, lambda tenant: True)
+    assert queue.hold("a", -MIB)
+    assert not queue.hold("a", -MIB)
+    assert drain(queue) == [quick, plain]
+
+
+def test_behind_one_that_waits_for_a_zygote_nothing_begins_then_either():
+    queue = FairQueue()
+    head, new, later = following(), job(), following()
+    new.key = later.key = replace(KEY, preloaded=True)
+    for one in (head, new, later):
+        queue.put(one)
+    queue.hold("a", 129 * MIB)
+    assert queue.next_of(head, {new.key}) is later
+    queue.take(later)
+    assert queue.next_of(head, {new.key}) is None
+    queue.hold("a", -129 * MIB)
+    assert queue.next_of(head, {new.key}) is new

@@ -116,6 +116,7 @@ class World:
     def put(self, tenant: str = "") -> None:
         one = job(tenant or self.random.choice("aaaabc"), self.random.choice([KEY, KEY, OTHER]))
         one.may_share, one.interactive = self.random.random() < 0.4, self.random.random() < 0.2
+        one.follows = self.random.random() < 0.2
         one.outlet = self.random.choice([None, None, *self.outlets])
         run: Callable[[Job], Any] = self.scheduler.run
         if not one.may_share and self.random.random() < 0.2:
@@ -169,7 +170,7 @@ class World:
             )
             if name in crowders or not has_room:
                 continue
-            waiting = [one for one in (*queue.interactive, *queue.bulk) if not (one.outlet and one.outlet.is_full)]
+            waiting = [one for one in queue.waiting if not (one.outlet and one.outlet.is_full)]
             for one in waiting[:64]:
                 assert not any(z.load == 0 and z.key == one.key for z in zygotes), f"{name} waits beside an idle zygote"
             if waiting:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from cruxboxd.judging import streams
+from cruxboxd.judging.comparing import Compare, Comparison
 from cruxboxd.judging.literals import read_literal
 from cruxboxd.judging.outcomes import CheckResult, Outcome
 from cruxboxd.judging.tasks import CallCheck, RunCheck, StdioCheck
+from cruxboxd.shared.turns import Turns
+from cruxboxd.zygotes.jobs import Result
 from test_scripts_judged import TASK
-from told_workers import Told
+from told_workers import CLEAN, Told
 
 CHECK = StdioCheck("s", "in", "out")
 RAN = CheckResult(None)
+TURNS = Turns(lambda _tenant, _seconds: None)
 YES, NO, OTHER = (CheckResult(None, canonical=read_literal(each), shown=each) for each in ("True", "False", "8"))
 RAISES = CheckResult(Outcome.RAISED, "a text", exception=("KeyError", "a", 1))
 OURS, TOO_SLOW, WRONG = (
@@ -39,7 +44,7 @@ class Checkers:
 
 async def settle(printed: bytes, *says: CheckResult, check: StdioCheck = CHECK) -> tuple[Any, str, list[str]]:
     checkers = Checkers(*says)
-    judged = await streams.settle(check, RAN, printed, checkers if says else None)  # type: ignore[arg-type]
+    judged = await streams.settle(TASK, check, (RAN, printed), checkers if says else None, TURNS)  # type: ignore[arg-type]
     return judged.outcome, judged.detail, checkers.calls
 
 
@@ -47,7 +52,38 @@ async def test_what_is_printed_is_compared():
     assert await settle(b"out") == (Outcome.PASSED, "", [])
     assert await settle(b"in") == (Outcome.FAILED, "the output differs", [])
     failed = CheckResult(Outcome.TIMED_OUT)
-    assert await streams.settle(CHECK, failed, b"out", None) is failed
+    assert await streams.settle(TASK, CHECK, (failed, b"out"), None, TURNS) is failed
+
+
+async def test_what_it_takes_to_compare_much_is_the_tenants_and_one_slice_at_a_time():
+    """However many are compared at once, what else the loop has to do comes between any two steps."""
+    charged = dict.fromkeys("ab", 0)
+
+    def charge(name: str, _seconds: float) -> None:
+        charged[name] += 1
+
+    turns, passes = Turns(charge, slice_s=0), 0
+    check = replace(CHECK, expected_stdout="1.0 " * 10_000, comparison=Comparison(Compare.TOKENS, absolute=0.2))
+    printed = RAN, b"1.1 " * 10_000
+    tasks = [replace(TASK, tenant=name) for name in "aaab"]
+    running = [asyncio.ensure_future(streams.settle(task, check, printed, None, turns)) for task in tasks]
+    while not all(one.done() for one in running):
+        passes += 1
+        await asyncio.sleep(0)
+    assert {one.result().outcome for one in running} == {Outcome.PASSED}
+    assert charged["a"] == 3 * charged["b"] > 60
+    assert passes >= sum(charged.values())
+
+
+async def test_what_is_no_text_is_made_one_in_the_same_turns():
+    charged: list[str] = []
+    printed = b"\xff" * (1 << 18)
+    turns = Turns(lambda name, _seconds: charged.append(name), slice_s=0)
+    told = Told({}, before=lambda _job: Result(report=b"", facts=CLEAN, streams=(printed, b"")))
+    task = replace(TASK, tenant="a", limits=replace(TASK.limits, output_bytes=1 << 20))
+    judged = await streams.run_program(told, task, RunCheck("r", ""), "0", turns)  # type: ignore[arg-type]
+    assert judged.stdout.decode() == "?" * (1 << 18)
+    assert charged == ["a"] * 5
 
 
 CANDIDATE, BY_ITSELF = "check('in', 'x', 'out')", "check('in', 'out', 'out')"

@@ -13,6 +13,7 @@ from cruxboxd.judging.literals import read_literal
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.judging.shared_streams import Printed, Runs
 from cruxboxd.judging.tasks import PLAIN_SETTING, RunCheck, Setting, StdioCheck, StepCount, Task
+from cruxboxd.shared.turns import Turns
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.read_back import FilesRead
@@ -20,6 +21,7 @@ from cruxboxd.zygotes.setup import ZygoteKinds
 from cruxcell.protocol import frames, messages, records
 from told_workers import CLEAN, DIED, LIMITS, S, Told
 
+TURNS = Turns(lambda _tenant, _seconds: None)
 TASK = Task(
     "t", b"print(1)", [], LIMITS, "default", True, None, 2, StepCount.INSTRUCTIONS,
     together=True, setting=Setting(arguments=("x",)),
@@ -37,8 +39,8 @@ async def judged(check: StdioCheck, printed: Result, told: Told) -> CheckResult:
     told.before = lambda job: printed if job.kind == messages.JOB_STDIO else None
     task = next(iter(streams.checkers_of(TASK, [check]).values()), None)
     checkers = task and CallEvaluator(told, task, "0", Audit(0))  # type: ignore[arg-type]
-    found, out = await streams.run_stdio(told, TASK, check, "0")  # type: ignore[arg-type]
-    return await streams.settle(check, found, out, checkers)
+    found, out = await streams.run_stdio(told, TASK, check, "0", TURNS)  # type: ignore[arg-type]
+    return await streams.settle(TASK, check, (found, out), checkers, TURNS)
 
 
 @pytest.mark.parametrize(("expected", "outcome"), [("1", Outcome.PASSED), ("2", Outcome.FAILED)])
@@ -139,7 +141,7 @@ async def test_files_that_are_too_large_are_over_the_output_limit(
 ):
     read = FilesRead((("name", b"data"),), is_over)
     told = Told({}, before=lambda _job: program(facts=facts, files=read))
-    found = await streams.run_program(told, TASK, RunCheck("r", ""), "0")  # type: ignore[arg-type]
+    found = await streams.run_program(told, TASK, RunCheck("r", ""), "0", TURNS)  # type: ignore[arg-type]
     assert (found.outcome, len(found.files), found.exit_code) == (outcome, files, 0 if files and not is_over else None)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -71,6 +72,9 @@ class Told:
 
     def of(self, kind: bytes) -> list[Job]:
         return [job for job in self.jobs if job.kind == kind]
+
+    def holding(self, _tenant: str, _size: int) -> AbstractContextManager[None]:
+        return nullcontext()
 
     async def run(self, job: Job) -> Result:
         self.jobs.append(job)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -60,10 +61,17 @@ class CallEvaluator:
 
     def __init__(self, scheduler: Scheduler, task: Task, hash_seed: str, audit: Audit, inspects: bool = True) -> None:
         self._scheduler, self._task, self._audit = scheduler, task, audit
-        self._inspects = inspects
+        self._inspects, self._follows = inspects, False
         self._program = task.program
         self._hash_seed = hash_seed
         self._setting = task.setting.parts()
+
+    def afterwards(self) -> CallEvaluator:
+        """The same, for what follows upon a result. What a call printed may be megabytes and is held until the verdict,
+        so this goes before calls that have not begun."""
+        later = copy.copy(self)
+        later._follows = True
+        return later
 
     async def evaluate(self, checks: Sequence[CallCheck]) -> list[CheckResult]:
         """A result for each call, in order: a value, or an outcome other than PASSED and FAILED."""
@@ -87,7 +95,9 @@ class CallEvaluator:
         found = list(results)
         if self._audit.is_suspect(self._task.rpc_id):
             shared = [at for at, judged in enumerate(found) if judged is not None and judged.shared]
-            for at, alone in zip(shared, await together(*[self._evaluate_alone(checks[at]) for at in shared])):
+            for at, alone in zip(
+                shared, await together(*[self.afterwards()._evaluate_alone(checks[at]) for at in shared])
+            ):
                 found[at] = alone
         return found
 
@@ -100,16 +110,17 @@ class CallEvaluator:
         """
         results: dict[int, CheckResult] = {}
         waiting = list(range(len(checks)))
-        turns = 0
+        turns, later = 0, self.afterwards()
         while waiting:
             turns += 1
+            evaluator = self if turns == 1 else later
             if self._task.together and turns > _TURNS_TOGETHER:
-                results.update(zip(waiting, await together(*[self._evaluate_alone(checks[at]) for at in waiting])))
+                results.update(zip(waiting, await together(*[later._evaluate_alone(checks[at]) for at in waiting])))
                 break
-            found, elsewhere = await self._run_shared([checks[at] for at in waiting])
+            found, elsewhere = await evaluator._run_shared([checks[at] for at in waiting])
             results.update({waiting[at]: judged for at, judged in found.items()})
             if elsewhere:
-                alone = [self._evaluate_elsewhere(checks[waiting[at]], kind) for at, kind in elsewhere.items()]
+                alone = [later._evaluate_elsewhere(checks[waiting[at]], kind) for at, kind in elsewhere.items()]
                 results.update(zip([waiting[at] for at in elsewhere], await together(*alone)))
             waiting = [at for at in waiting if at not in results]
         return [results[at] for at in range(len(checks))]
@@ -122,7 +133,7 @@ class CallEvaluator:
         def take_over(report: bytes) -> None:
             for at in charging.behind(report, job.asked):
                 if at not in behind:  # the call may run again, and stall again
-                    behind[at] = asyncio.ensure_future(self._evaluate_shared([checks[at]]))
+                    behind[at] = asyncio.ensure_future(self.afterwards()._evaluate_shared([checks[at]]))
 
         way = _TOGETHER if self._task.together else _SHARED
         job = self._calls_job(checks, way)
@@ -163,13 +174,13 @@ class CallEvaluator:
 
     async def _compare(self, check: CallCheck, shared: CheckResult) -> None:
         audited = Audited(self._task.rpc_id, self._task.id, check.id)
-        await self._audit.run_again(audited, shared, partial(self._evaluate_alone, check))
+        await self._audit.run_again(audited, shared, partial(self.afterwards()._evaluate_alone, check))
 
     async def _evaluate_alone(self, check: CallCheck) -> CheckResult:
         """One call, one worker (or two, where its arguments have to be computed first)."""
         way = _ALONE if self._task.program else _NO_PROGRAM
         judged, kind = await self._attempt(check, way)
-        return judged if judged is not None else await self._evaluate_elsewhere(check, kind)
+        return judged if judged is not None else await self.afterwards()._evaluate_elsewhere(check, kind)
 
     async def _evaluate_elsewhere(self, check: CallCheck, kind: str) -> CheckResult:
         """Evaluate a call of a class that the first worker does not evaluate."""
@@ -241,7 +252,7 @@ class CallEvaluator:
             # An entry point promises that arguments use no name of the program, which nothing enforces in its process.
             return invalid(why) if check.entry_point else await self.evaluate_beside(check, why)
         fields = [self._program, (report.plan.details or ("",))[0].encode(), arguments]
-        judged = await self._run_single(messages.JOB_APPLY, fields)
+        judged = await self.afterwards()._run_single(messages.JOB_APPLY, fields)
         return judged.but(assurance=Assurance.SEPARATED)
 
     # ---- expressions on the other side -------------------------------------------------------------------------
@@ -249,10 +260,11 @@ class CallEvaluator:
     async def evaluate_expected(self, expression: str) -> CheckResult:
         """An expected value that is not a constant: without the program, or beside it if it needs its names."""
         field = encoded(expression)
-        judged = await self._run_single(messages.JOB_EXPRESSION, [field])
+        later = self.afterwards()
+        judged = await later._run_single(messages.JOB_EXPRESSION, [field])
         if judged.exception is not None and judged.exception[0] == "NameError" and self._task.program:
             check = CallCheck("", expression, None)
-            return await self.evaluate_beside(check, "the expected value uses names of the program")
+            return await later.evaluate_beside(check, "the expected value uses names of the program")
         return judged.but(assurance=Assurance.SEPARATED)
 
     async def _run_single(self, kind: bytes, fields: list[bytes]) -> CheckResult:
@@ -277,6 +289,7 @@ class CallEvaluator:
             limits=task.limits,
             tenant=task.tenant,
             interactive=task.interactive,
+            follows=self._follows,
             rpc_id=task.rpc_id,
             checks=asked.count,
             asked=asked,

@@ -12,7 +12,7 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from enum import Enum
 from itertools import islice, zip_longest
 
-_TOKENS_A_STEP = 2_000
+_TOKENS_A_STEP = 500
 _BYTES_A_STEP = 1 << 16  # what a step takes a few milliseconds for, whatever it holds
 _BYTES_A_TOKEN = _BYTES_A_STEP // _TOKENS_A_STEP  # of a line, or in one, beside what it holds
 WHITE_SPACE = b" \t\n\r\x0b\x0c"  # as bytes.split() has it

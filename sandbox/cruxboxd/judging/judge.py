@@ -60,10 +60,13 @@ class _NotTaken(Exception):
 
 
 class Judge:
-    """Judges batches of tasks on a scheduler."""
+    """Judges batches of tasks on a scheduler; `turns` are those of what the event loop itself does for them."""
 
-    def __init__(self, scheduler: Scheduler, hash_seed: str, audit: Audit | None = None) -> None:
+    def __init__(
+        self, scheduler: Scheduler, hash_seed: str, audit: Audit | None = None, turns: Turns | None = None
+    ) -> None:
         self._scheduler, self._audit = scheduler, audit or Audit(0)
+        self._turns = turns or Turns(lambda _tenant, _seconds: None)
         self._beginning = Turns(lambda _tenant, _seconds: None, slice_s=0)
         self._seeds = (hash_seed, str(int(hash_seed) + SECOND_SEED_OFFSET))
         self._scripts = KnownScripts(scheduler, hash_seed)
@@ -187,8 +190,9 @@ class Judge:
             if check.expected is None:
                 await emit(task, check, *outcomes.compare_runs(_evaluated(value), other and _evaluated(other)))
                 continue
-            judged = await self._settle(evaluator, check, value, read[check])
-            second = other and await self._settle(evaluator, check, other, read[check])
+            with self._scheduler.holding(task.tenant, _printed_by(value)):
+                judged = await self._settle(evaluator, check, value, read[check])
+                second = other and await self._settle(evaluator, check, other, read[check])
             await emit(task, check, *outcomes.compare_runs(judged, second))
 
     async def _evaluate(
@@ -213,7 +217,7 @@ class Judge:
         valued = [at for at, value in enumerate(values) if value.outcome is None and SEEDLESS not in value.findings]
         others: list[CheckResult | None] = [None] * len(checks)
         if valued:
-            evaluator = self._evaluator(task, 1, inspects=False)
+            evaluator = self._evaluator(task, 1, inspects=False).afterwards()
             for at, other in zip(valued, await evaluator.evaluate([checks[at] for at in valued])):
                 others[at] = other
         return values, others
@@ -300,23 +304,33 @@ class Judge:
     # ---- programs ----------------------------------------------------------------------------------------------
 
     async def _judge_stdio(self, task: Task, checks: list[StdioCheck], emit: Emit) -> None:
-        checkers = {source: self._evaluator(each) for source, each in checkers_of(task, checks).items()}
+        checkers = {source: self._evaluator(each).afterwards() for source, each in checkers_of(task, checks).items()}
 
         async def run_alone(check: StdioCheck) -> Printed:
-            return await run_stdio(self._scheduler, task, check, self._seeds[0])
+            return await run_stdio(self._scheduler, task, check, self._seeds[0], self._turns)
 
         async def take(check: StdioCheck, printed: Printed) -> None:
-            judged = await settle(check, *printed, checkers.get(check.checker))
+            judged = await self._settle_printed(task, check, printed, checkers)
             believed = await runs.believed(check, printed)
             if believed is not printed:
-                judged = await settle(check, *believed, checkers.get(check.checker))
+                judged = await self._settle_printed(task, check, believed, checkers)
             await emit(task, check, judged, None)
 
         runs = Runs(self._scheduler, task, self._seeds[0], self._audit, run_alone)
         await runs.run(checks, take)
 
+    async def _settle_printed(
+        self, task: Task, check: StdioCheck, printed: Printed, checkers: Mapping[str, CallEvaluator]
+    ) -> CheckResult:
+        with self._scheduler.holding(task.tenant, _printed_by(printed[0]) + len(printed[1])):
+            return await settle(task, check, printed, checkers.get(check.checker), self._turns)
+
     async def _judge_run(self, task: Task, check: RunCheck, emit: Emit) -> None:
-        await emit(task, check, await run_program(self._scheduler, task, check, self._seeds[0]), None)
+        await emit(task, check, await run_program(self._scheduler, task, check, self._seeds[0], self._turns), None)
+
+
+def _printed_by(judged: CheckResult) -> int:
+    return len(judged.stdout) + len(judged.stderr)
 
 
 def _hinted(task: Task, judged: CheckResult) -> CheckResult:

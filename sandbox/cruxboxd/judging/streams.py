@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from cruxcell.protocol import messages
@@ -18,37 +17,48 @@ from cruxboxd.judging.literals import read_literal
 from cruxboxd.judging.outcomes import ENDED, Assurance, CheckResult, Outcome, sandbox_error
 from cruxboxd.judging.tasks import PLAIN_SETTING, CallCheck, RunCheck, StdioCheck, Task, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
+from cruxboxd.shared.turns import Turns
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.report import ENDS, utf8
 
 
-async def run_stdio(scheduler: Scheduler, task: Task, check: StdioCheck, hash_seed: str) -> tuple[CheckResult, bytes]:
+async def run_stdio(
+    scheduler: Scheduler, task: Task, check: StdioCheck, hash_seed: str, turns: Turns
+) -> tuple[CheckResult, bytes]:
     """The program with `stdin`, in a worker of its own; all that it printed on standard output is read from a memory
     file after its death. The outcome is None if that is to be judged (`settle`)."""
     task = _with_room(task, check)
     result = await scheduler.run(_job(scheduler, task, check, hash_seed, 0))
     judged = _of_stdio(result, task, bool(check.expected_stdout.strip()))
-    return await _with_output(judged, result, task), result.streams[0]
+    return await _with_output(judged, result, task, turns), result.streams[0]
 
 
-async def settle(check: StdioCheck, judged: CheckResult, out: bytes, checkers: CallEvaluator | None) -> CheckResult:
+async def settle(
+    task: Task, check: StdioCheck, printed: tuple[CheckResult, bytes], checkers: CallEvaluator | None, turns: Turns
+) -> CheckResult:
     """The result of a run, with what it printed compared, or judged by a checker in a worker of its own: `checkers`
-    runs that."""
+    runs that. Comparing megabytes takes seconds, which are the tenant's."""
+    judged, out = printed
     if judged.outcome is not None:
         return judged
     if checkers is not None:
         return await _ask_checker(checkers, check, out, judged)
     same = False
-    for step in is_same(out, encoded(check.expected_stdout), check.comparison):
-        same = step
-        await asyncio.sleep(0)
+
+    def compare() -> Iterator[None]:
+        nonlocal same
+        for step in is_same(out, encoded(check.expected_stdout), check.comparison):
+            same = step
+            yield
+
+    await turns.run(task.tenant, compare())
     return judged.but(outcome=Outcome.PASSED if same else Outcome.FAILED, detail="" if same else "the output differs")
 
 
-async def run_program(scheduler: Scheduler, task: Task, check: RunCheck, hash_seed: str) -> CheckResult:
+async def run_program(scheduler: Scheduler, task: Task, check: RunCheck, hash_seed: str, turns: Turns) -> CheckResult:
     """The program by itself: EXECUTED if it came to an end of its own, whatever its exit code is."""
     result = await scheduler.run(_job(scheduler, task, check, hash_seed, RUN_ONLY))
-    judged = await _with_output(_of_run(result, task), result, task)
+    judged = await _with_output(_of_run(result, task), result, task, turns)
     if result.files.is_over and judged.outcome is Outcome.EXECUTED:
         why = "the files that were asked for are more than its output limit"
         return judged.but(outcome=Outcome.OUTPUT_LIMIT, detail=why, exit_code=None)
@@ -78,21 +88,25 @@ def _job(scheduler: Scheduler, task: Task, check: StdioCheck | RunCheck, hash_se
     return job
 
 
-async def _with_output(judged: CheckResult, result: Result, task: Task) -> CheckResult:
+async def _with_output(judged: CheckResult, result: Result, task: Task, turns: Turns) -> CheckResult:
     limit = task.limits.output_bytes
-    out, err = [await _as_utf8(stream[:limit]) for stream in result.streams]
+    out, err = [await _as_utf8(stream[:limit], task.tenant, turns) for stream in result.streams]
     cut = any(len(stream) >= limit for stream in result.streams)
     return judged.but(stdout=out, stderr=err, output_cut=cut, assurance=Assurance.SEPARATED)
 
 
-async def _as_utf8(data: bytes) -> bytes:
+async def _as_utf8(data: bytes, tenant: str, turns: Turns) -> bytes:
     """`utf8` of much, in steps."""
     if data.isascii():
         return data
-    found = []
-    for part in parts_of_text(data):
-        found.append(utf8(part))
-        await asyncio.sleep(0)
+    found: list[bytes] = []
+
+    def convert() -> Iterator[None]:
+        for part in parts_of_text(data):
+            found.append(utf8(part))
+            yield
+
+    await turns.run(tenant, convert())
     return b"".join(found)
 
 

@@ -5,8 +5,9 @@ The tenant with the smallest tag goes next. Work is counted in checks when a job
 a millisecond of CPU time a check is added when it is over: so a tenant pays for checks that hang. A tenant that comes
 back from a pause starts where the others are, without credit for the time it was away (start-time fair queueing).
 
-Inside a queue interactive jobs go before bulk ones, and jobs that come back (a zygote died) before all others of their
-priority. A tenant at its quota is passed over; what it holds back is handed out when something of its own has ended.
+Inside a queue interactive jobs go before bulk ones. Of a priority, jobs that follow upon a result go before all others,
+as it is held so long, and of others those that come back (a zygote died). A tenant at its quota is passed over; what it
+holds back is handed out when something of its own has ended.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain, islice, product
 
 from cruxboxd.tenancy.tenants import HOUSE, Tenant, TenantOf
 from cruxboxd.zygotes.jobs import Job
@@ -29,6 +30,8 @@ _CHECK_S = 0.001
 _LESS, _HALF_LIFE_S = 0.75, 1.0
 # How long a tenant that has nothing to do still counts as present.
 _PRESENT_S = 10.0
+# Bytes that programs of a tenant printed and that wait for their verdict; over that none of its checks begins.
+_PRINTED = 128 << 20
 # The tenant of the daemon's own checks: canaries, and the probes before it serves.
 _NOBODY = (HOUSE, "")
 # How many of a tenant's jobs are examined: for one that may share a worker, and for the zygotes they need.
@@ -54,10 +57,13 @@ class TenantQueue:
     """One tenant's jobs: those that wait by priority, and those handed out."""
 
     tenant: Tenant
-    interactive: OrderedDict[Job, None] = field(default_factory=OrderedDict)
-    bulk: OrderedDict[Job, None] = field(default_factory=OrderedDict)
+    # Those that wait, by (is bulk, follows no result): in this order they are handed out.
+    lines: dict[tuple[bool, bool], OrderedDict[Job, None]] = field(
+        default_factory=lambda: {place: OrderedDict() for place in product((False, True), (False, True))}
+    )
     out: set[Job] = field(default_factory=set)
     held: OrderedDict[Job, None] = field(default_factory=OrderedDict)  # their verdicts have nowhere to go
+    printed: int = 0  # bytes that wait for their verdict
     tag: float = 0.0
     used: Lately = field(default_factory=Lately)  # in checks by its weight
     cpu_left_s: float = 0.0
@@ -65,11 +71,26 @@ class TenantQueue:
     left_at: float = 0.0
 
     def of(self, job: Job) -> OrderedDict[Job, None]:
-        return self.interactive if job.interactive else self.bulk
+        return self.lines[not job.interactive, not job.follows]
+
+    @property
+    def waiting(self) -> Iterator[Job]:
+        """All that wait, in their order."""
+        return chain.from_iterable(self.lines.values())
 
     @property
     def head(self) -> Job | None:
-        return next(iter(self.interactive or self.bulk), None)
+        return next(self.waiting, None)
+
+    @property
+    def first(self) -> Job | None:
+        """The one to go next. Where much that was printed waits for its verdict, it is one that a verdict waits for."""
+        if self.printed <= _PRINTED:
+            return self.head
+        return next(chain(self.lines[False, False], self.lines[True, False]), None)
+
+    def may_begin(self, job: Job) -> bool:
+        return job.follows or self.printed <= _PRINTED
 
     def refill(self, now: float) -> None:
         """Give the CPU time that has accrued; a minute's worth may be saved up."""
@@ -155,7 +176,7 @@ class FairQueue:
 
     def _startable(self, queue: TenantQueue) -> Job | None:
         """The head of a queue, after those whose verdicts nobody takes were put aside."""
-        while (job := queue.head) is not None and job.outlet is not None and job.outlet.is_full:
+        while (job := queue.first) is not None and job.outlet is not None and job.outlet.is_full:
             del queue.of(job)[job]
             queue.held[job] = None
             if queue.head is None:
@@ -203,9 +224,9 @@ class FairQueue:
     def next_of(self, head: Job, keys: Container[ZygoteKey]) -> Job | None:
         """The first job behind this head, of the same tenant, that needs one of these kinds of zygote."""
         queue = self._queues[head.tenant]
-        for job in islice(chain(queue.interactive, queue.bulk), _LOOK_AHEAD):
+        for job in islice(queue.waiting, _LOOK_AHEAD):
             is_held = job.outlet is not None and job.outlet.is_full
-            if job.key != head.key and job.key in keys and not is_held:
+            if job.key != head.key and job.key in keys and queue.may_begin(job) and not is_held:
                 return job
         return None
 
@@ -221,6 +242,13 @@ class FairQueue:
         queue.out.discard(job)
         queue.left_at = time.monotonic()
         self._pay(queue, max(0.0, cpu_ns / 1e9 / _CHECK_S - job.checks))
+
+    def hold(self, name: str, size: int) -> bool:
+        """So many bytes more (or fewer) that its programs printed wait for their verdict; does that let checks begin
+        that could not?"""
+        queue = self._queue_of(name)
+        was, queue.printed = queue.printed, queue.printed + size
+        return was > _PRINTED >= queue.printed
 
     def _pay(self, queue: TenantQueue, checks: float) -> None:
         """A tenant's share of work of so many checks."""
@@ -255,7 +283,7 @@ class FairQueue:
 
     def take_all(self, matches: Callable[[Job], bool]) -> list[Job]:
         """Take out every waiting job that `matches`."""
-        waiting = [job for queue in self._queues.values() for job in (*queue.interactive, *queue.bulk, *queue.held)]
+        waiting = [job for queue in self._queues.values() for job in (*queue.waiting, *queue.held)]
         return [job for job in waiting if matches(job) and self.remove(job)]
 
     def _drop(self, queue: TenantQueue, job: Job) -> None:
@@ -269,20 +297,20 @@ class FairQueue:
     def jobs_of(self, key: ZygoteKey) -> int:
         """How many jobs wait for this kind of zygote, among those of each tenant that are next."""
         queues = self._waiting.values()
-        following = [job for queue in queues for job in islice(chain(queue.interactive, queue.bulk), _LOOK_AHEAD)]
+        following = [job for queue in queues for job in islice(queue.waiting, _LOOK_AHEAD)]
         return sum(job.key == key for job in following)
 
     def of(self, name: str) -> dict[str, int]:
         """A tenant's jobs: how many wait, have been handed out, or have nowhere to put their verdicts."""
         queue = self._queues.get(name) or TenantQueue(Tenant(name))
-        waiting = len(queue.interactive) + len(queue.bulk)
+        waiting = sum(map(len, queue.lines.values()))
         return {"waiting": waiting, "out": len(queue.out), "held": len(queue.held)}
 
     @property
     def age_s(self) -> float:
         """How long the oldest waiting job has waited."""
         queues = self._waiting.values()
-        heads = [next(iter(jobs)) for queue in queues for jobs in (queue.interactive, queue.bulk) if jobs]
+        heads = [next(iter(jobs)) for queue in queues for jobs in queue.lines.values() if jobs]
         return (time.monotonic_ns() - min(job.queued_at for job in heads)) / 1e9 if heads else 0.0
 
     @property
@@ -296,9 +324,9 @@ class FairQueue:
         """Does work wait that nothing holds back? `carried` are the jobs that workers have: a tenant that has as much
         out as it may, and none of it with a worker, would wait for ever."""
         for name, queue in self._waiting.items():
-            head = queue.head
+            head = queue.first
             if head is None or (head.outlet is not None and head.outlet.is_full):
-                continue  # nobody reads its verdicts
+                continue  # nobody reads its verdicts, or they are yet to be found
             if queue.is_overspent or not may_start(name):
                 continue
             if not any(job in carried for job in queue.out) if queue.is_full else has_room:
@@ -319,7 +347,7 @@ class FairQueue:
             return
         since = time.monotonic() - 60
         for name, queue in list(self._queues.items()):
-            if not (queue.out or queue.held or queue.head) and queue.left_at < since:
+            if not (queue.out or queue.held or queue.head or queue.printed) and queue.left_at < since:
                 del self._queues[name]
 
     def _count(self, job: Job, sign: int) -> None:

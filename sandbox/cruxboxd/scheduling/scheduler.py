@@ -10,9 +10,10 @@ moment the first ends.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from cruxcell.protocol import messages
 
@@ -107,6 +108,17 @@ class Scheduler:
             raise
         finally:
             self._running.discard(job)
+
+    @contextlib.contextmanager
+    def holding(self, tenant: str, size: int) -> Iterator[None]:
+        """So many bytes that were printed wait for their verdict meanwhile. Where a tenant has many of them, it begins
+        nothing: what is handed out follows upon such a result."""
+        self._queue.hold(tenant, size)
+        try:
+            yield
+        finally:
+            if self._queue.hold(tenant, -size):
+                self._pump_soon()
 
     def stop(self, job: Job) -> None:
         """Kill the job's worker, if it has one. Its result is an error, and holds what was reported until then."""

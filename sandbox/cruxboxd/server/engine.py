@@ -16,6 +16,7 @@ from cruxboxd.seccomp.compiler import PolicyError
 from cruxboxd.selftest.preflight import Preflight, run_preflight
 from cruxboxd.server.process import RefusedToServe
 from cruxboxd.settings.config import UNITS, Config, Limits, check_config, fit_memory
+from cruxboxd.shared.turns import Turns
 from cruxboxd.telemetry.metrics import Metrics
 from cruxboxd.tenancy.identity import Identity
 from cruxboxd.zygotes.launch import StartError
@@ -57,7 +58,8 @@ class Engine:
         self.scheduler = Scheduler(
             self.config, self.setups, self.metrics, self.identity.tenant_named, kinds, draw=audit.draw
         )
-        self.judge = Judge(self.scheduler, self.config.hash_seed, audit)
+        self.turns = Turns(self.scheduler.charge)
+        self.judge = Judge(self.scheduler, self.config.hash_seed, audit, self.turns)
         key = ZygoteKey(self.default_runtime, False, self.config.hash_seed)
         try:
             zygote = await self.scheduler.open(key)

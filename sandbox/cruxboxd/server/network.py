@@ -20,7 +20,6 @@ from cruxboxd.rpc.service import SandboxService
 from cruxboxd.rpc.tracing import Tracer
 from cruxboxd.server.engine import Engine
 from cruxboxd.settings.config import Config
-from cruxboxd.shared.turns import Turns
 from cruxboxd.tenancy.admission import Admission
 
 log = logging.getLogger(__name__)
@@ -47,7 +46,7 @@ class Server:
         self._server = grpc.aio.server(interceptors=(self._interceptor,), options=_channel_options(config))
         service = SandboxService(
             judge=engine.judge, offer=engine.offer(), stamp=engine.stamp(), info=engine.info(), identity=identity,
-            admission=admission, interceptor=self._interceptor, turns=Turns(scheduler.charge),
+            admission=admission, interceptor=self._interceptor, turns=engine.turns,
             answers=Answers(scheduler.resume), observer=engine.metrics,
         )  # fmt: skip
         service.add_to(self._server)
