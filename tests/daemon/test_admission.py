@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 import grpc
 import pytest
 from cruxbox.retry import parse_retry_info
-from cruxboxd.settings.config import Config
+from cruxboxd.settings.config import MIB, Config
 from cruxboxd.tenancy.admission import RPCS, RPCS_A_TENANT, Admission
 from cruxboxd.tenancy.refusal import Refused, retry_info, rich_status
 from cruxboxd.tenancy.tenants import Tenant
@@ -187,3 +188,20 @@ def test_the_wait_travels_as_google_writes_it():
     assert (status.code, status.message) == (8, "full " * 100)
     assert status.details[0].type_url == "type.googleapis.com/google.rpc.RetryInfo"
     assert parse_retry_info(status.details[0].value) == 0.5
+
+
+@pytest.mark.parametrize("shared", [True, False])
+async def test_requests_that_wait_to_be_let_in_are_bounded(shared: bool):
+    """Of 8 MiB: a tenant that shares may have as much as it leaves free, and one request always."""
+    rules = Admission(Config(workers=1, queue_bytes=16 * MIB), shared, lambda: 0.0, lambda _: 0.0)
+    a, b = Tenant("a"), Tenant("b")
+    with contextlib.ExitStack() as stack:
+        for _ in range(4 if shared else 8):
+            stack.enter_context(rules.arrived(a, MIB))
+        with pytest.raises(Refused, match="4 MiB" if shared else "8 MiB"), rules.arrived(a, MIB):
+            pass
+        with rules.arrived(b, 16 * MIB), pytest.raises(Refused), rules.arrived(b, 1):
+            pass
+    with rules.arrived(a, 100 * MIB):
+        pass
+    assert not rules._arrived

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -186,3 +187,69 @@ def is_still(figure: Callable[[], float]) -> bool:
 def test_every_method_of_the_contract_is_served(daemon):
     for method in pb.DESCRIPTOR.services_by_name["Sandbox"].methods:
         assert call(daemon, b"", "alice", f"/cruxbox.v1.Sandbox/{method.name}")[0] != "UNIMPLEMENTED"
+
+
+def test_a_stream_that_waits_for_its_client_holds_nothing_of_what_it_has_judged(daemon):
+    stop = threading.Event()
+    task = pb.Task(program="#" * (12 * MIB), checks=[pb.Check(evaluate=pb.EvaluateCheck(call="1"))])
+
+    def requests() -> Iterator[bytes]:
+        yield pb.CheckRequest(tasks=[task]).SerializeToString()
+        stop.wait(60)
+
+    options = [("grpc.max_send_message_length", -1), ("grpc.use_local_subchannel_pool", 1)]
+    with grpc.insecure_channel(daemon.target, options=options) as channel:
+        calls = []
+        for number in range(16):
+            call = channel.stream_stream(STREAM)(requests(), metadata=[("authorization", "Bearer alice")], timeout=60)
+            calls.append(call)
+            next(call)
+            if number == 3:
+                before = daemon.memory_bytes()
+        assert daemon.memory_bytes() - before < 72 * MIB  # 12 streams, a request each
+        stop.set()
+        for call in calls:
+            call.cancel()
+
+
+def test_refused_requests_of_streams_are_not_kept(daemon):
+    """Nor in cycles that are too old for a collection to look at them."""
+    task = pb.Task(program="#" * (12 * MIB), checks=[pb.Check(evaluate=pb.EvaluateCheck(call="1"))] * 2)
+    body = pb.CheckRequest(tasks=[task]).SerializeToString()  # two checks where bob may have one
+    assert call(daemon, body, "bob", STREAM)[0] == "RESOURCE_EXHAUSTED"
+    before = daemon.memory_bytes()
+    with ThreadPoolExecutor(8) as pool:
+        ended = list(pool.map(lambda _: call(daemon, body, "bob", STREAM)[0], range(40)))
+    assert set(ended) == {"RESOURCE_EXHAUSTED"}
+    assert daemon.memory_bytes() - before < 120 * MIB
+
+
+def test_streams_that_wait_hold_no_more_than_is_promised(tmp_path):
+    """Each stream reads a request ahead. All but one or two end here, and the room of the queue is the others'."""
+    stop = threading.Event()
+
+    def requests(text: str) -> Iterator[bytes]:
+        yield pb.CheckRequest(tasks=[hanging]).SerializeToString()
+        yield pb.CheckRequest(tasks=[pb.Task(program=text, checks=[evaluate])]).SerializeToString()
+        stop.wait(60)
+
+    evaluate = pb.Check(evaluate=pb.EvaluateCheck(call="f()"))
+    hanging = pb.Task(program="def f():\n    while True: pass", checks=[evaluate])
+    hanging.options.limits.cpu_ms = 30_000
+    options = [("grpc.max_send_message_length", -1)]
+    served = Served(tmp_path, "--queue-mib=32", "--tokens", tenants(tmp_path, alice="", bob=""))
+    with served, served.client(token="bob") as client, grpc.insecure_channel(served.target, options=options) as channel:
+        client.check(sums(20))
+        before = served.memory_bytes()
+        opened = channel.stream_stream(STREAM)
+        calls = [
+            opened(requests("#" * (12 * MIB)), metadata=[("authorization", "Bearer alice")], timeout=60)
+            for _ in range(40)
+        ]
+        until(lambda: sum(call.done() for call in calls) >= 36, seconds=50)
+        assert {call.code() for call in calls if call.done()} == {grpc.StatusCode.RESOURCE_EXHAUSTED}
+        assert served.memory_bytes() - before < 160 * MIB  # 40 times 12 and more
+        client.check(sums(20))
+        stop.set()
+        for call in calls:
+            call.cancel()

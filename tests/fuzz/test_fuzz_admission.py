@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import dataclass, field
 
 import grpc
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
+from cruxboxd.judging.tasks import Task
 from cruxboxd.rpc.codec import BYTES_A_PART, Offer
 from cruxboxd.rpc.interceptor import Rpc
 from cruxboxd.rpc.service import SandboxService
@@ -231,7 +233,14 @@ async def take(data: bytes, tenant: Tenant, on_a_stream: bool, leaves_after: int
         judge=None, offer=offer, stamp=None, info=None, identity=None, admission=rules, interceptor=None,
         turns=Turns(lambda name, _: charged.append(name), slice_s=0), answers=None, observer=None,
     )  # fmt: skip
-    taking = asyncio.ensure_future(service._take(data, Rpc("m", "id", None, tenant), Idle() if on_a_stream else None))
+    stream = Idle() if on_a_stream else None
+
+    async def take() -> tuple[list[Task], Ticket]:
+        with contextlib.ExitStack() as until_let_in:
+            until_let_in.enter_context(rules.arrived(tenant, len(data)))
+            return await service._take(data, Rpc("m", "id", None, tenant), until_let_in, stream)
+
+    taking = asyncio.ensure_future(take())
     if leaves_after is not None:
         for _ in range(leaves_after):
             await asyncio.sleep(0)
@@ -249,5 +258,5 @@ async def take(data: bytes, tenant: Tenant, on_a_stream: bool, leaves_after: int
         size = len(data) + BYTES_A_PART * (checks + len(tasks))
         assert (rules.checks, rules._all.bytes) == (checks, size)
         ticket.close()
-    assert (rules._all, rules._of) == (admission._Held(), {})
+    assert (rules._all, rules._of, rules._arrived) == (admission._Held(), {}, {})
     assert set(charged) <= {tenant.name}

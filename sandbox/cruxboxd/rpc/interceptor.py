@@ -287,10 +287,13 @@ async def _one_message(context: Context) -> bytes:
 
 
 async def _messages(context: Context, parse: Parse) -> AsyncIterator[Any]:
-    """The messages of a stream."""
-    while (data := await context.read()) is not _EOF:
-        current_rpc.get().received_bytes += len(data)
-        yield _parsed(parse, data)
+    """The messages of a stream, of which none is held while the next is waited for."""
+    while True:
+        coming = [await context.read()]
+        if coming[0] is _EOF:
+            return
+        current_rpc.get().received_bytes += len(coming[0])
+        yield _parsed(parse, coming.pop())
 
 
 def _parsed(parse: Parse, data: bytes) -> Any:

@@ -85,7 +85,9 @@ class SandboxService:
     async def Check(self, request: bytes, context: Context) -> bytes:
         """One batch, one answer."""
         rpc = current_rpc.get()
-        tasks, ticket = await self._take(request, rpc)
+        with contextlib.ExitStack() as until_let_in:
+            until_let_in.enter_context(self._admission.arrived(rpc.tenant, len(request)))
+            tasks, ticket = await self._take(request, rpc, until_let_in)
         del request
         answer = _Answer(self._write, self._answers, rpc.tenant.name)
         rpc.at_end.append(answer.gone)
@@ -120,6 +122,7 @@ class SandboxService:
             judging.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await judging
+            del judging  # its error holds this frame, and that of a request that was refused
 
     async def _judge_stream(self, requests: AsyncIterator[bytes], rpc: Rpc, stream: ResponseStream) -> None:
         """Judge what comes until the client, or this server, has had enough; then finish what was begun."""
@@ -135,6 +138,7 @@ class SandboxService:
                 del request
                 stream.expect(sum(len(task.checks) for task in tasks))
                 await work.add(tasks, ticket)
+                del tasks, ticket
             await work.finish()
             if self._interceptor.draining.is_set():
                 raise away()
@@ -145,23 +149,28 @@ class SandboxService:
     async def _begin(self, data: bytes, rpc: Rpc, work: RpcWork) -> tuple[list[Task], Ticket]:
         """Let a request of a stream in. It needs a place to begin if nothing of its stream is under way: who opens a
         stream to leave it takes one each time, and who stays takes one for all."""
-        if work.has_work():
-            return await self._take(data, rpc, work)
-        start = await self._admission.starts.begin(rpc.tenant.name)
-        try:
-            tasks, ticket = await self._take(data, rpc, work)
-        except Refused:
-            start.refused()
-            raise
-        ticket.answered = start.answered
-        return tasks, ticket
+        with contextlib.ExitStack() as until_let_in:
+            until_let_in.enter_context(self._admission.arrived(rpc.tenant, len(data)))
+            if work.has_work():
+                return await self._take(data, rpc, until_let_in, work)
+            start = await self._admission.starts.begin(rpc.tenant.name)
+            try:
+                tasks, ticket = await self._take(data, rpc, until_let_in, work)
+            except Refused:
+                start.refused()
+                raise
+            ticket.answered = start.answered
+            return tasks, ticket
 
-    async def _take(self, data: bytes, rpc: Rpc, stream: RpcWork | None = None) -> tuple[list[Task], Ticket]:
+    async def _take(
+        self, data: bytes, rpc: Rpc, until_let_in: contextlib.ExitStack, stream: RpcWork | None = None
+    ) -> tuple[list[Task], Ticket]:
         """Let a request in, and only then parse it. What it costs to read is the tenant's.
 
         Args:
             data: the request.
             call: whose it is.
+            until_let_in: closed when the request counts in the queue.
             stream: the work of its stream, if it came on one: then it waits for room rather than being refused.
 
         Returns:
@@ -180,6 +189,7 @@ class SandboxService:
             ticket = self._admission.take(rpc.tenant, outline.checks, size)
         else:
             ticket = await self._admission.take_when_possible(rpc.tenant, outline.checks, size, stream.has_work)
+        until_let_in.close()
         try:
             origin = Origin(name, stream is None, rpc.id)
             await self._turns.run(name, read_tasks(data, outline, self._offer, origin, tasks))
@@ -272,7 +282,7 @@ def _too_large() -> Refused:
 
 
 async def _until(event: asyncio.Event, requests: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The requests of a stream, until it ends or `event` is set."""
+    """The requests of a stream, until it ends or `event` is set. None is held while the next is waited for."""
     stop = asyncio.ensure_future(event.wait())
     coming = requests.__aiter__()
     following = None
@@ -283,10 +293,11 @@ async def _until(event: asyncio.Event, requests: AsyncIterator[bytes]) -> AsyncI
             if not following.done():
                 return
             try:
-                request = following.result()
+                come = [following.result()]
             except StopAsyncIteration:
                 return
-            yield request
+            following = None
+            yield come.pop()
     finally:
         stop.cancel()
         if following is not None:

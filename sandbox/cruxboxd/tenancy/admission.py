@@ -7,7 +7,9 @@ decided at once, before anything is queued, and names a time to retry.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from cruxboxd.settings.config import MIB, Config
@@ -19,6 +21,8 @@ RPCS = 4_096
 RPCS_A_TENANT = 1_024
 _LEAST_WAIT_S, _MOST_WAIT_S = 0.2, 5.0
 _MOST_QUOTA_WAIT_S = 60.0
+# Of what the queue holds in bytes, requests that have come and are not let in yet may be this part beside it.
+_ARRIVED = 0.5
 
 
 @dataclass
@@ -71,6 +75,7 @@ class Admission:
         self._queue_age_s, self._cpu_wait_s = queue_age_s, cpu_wait_s
         self._all = _Held()
         self._of: dict[str, _Held] = {}
+        self._arrived: Counter[str] = Counter()  # bytes, by tenant
         self._freed = asyncio.Event()
         self.starts = Starts(max(LEAST_PLACES, PLACES_A_WORKER * config.workers) if shared else 0)
 
@@ -96,6 +101,23 @@ class Admission:
         self._forget(tenant.name, held)
 
     # ---- work --------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def arrived(self, tenant: Tenant, size: int) -> Iterator[None]:
+        """A request of so many bytes is here and waits to be let in. Raises Refused where a tenant has too many: it may
+        open a thousand streams, each of which reads a request ahead. One it may always have."""
+        name = tenant.name
+        own = self._arrived[name]
+        spare = _ARRIVED * self._most.bytes - self._arrived.total() - (own if self._shared else 0)
+        if own and size > spare:
+            raise full("bytes", f"{own // MIB} MiB of your requests wait to be let in", self._wait_s())
+        self._arrived[name] += size
+        try:
+            yield
+        finally:
+            self._arrived[name] -= size
+            if not self._arrived[name]:
+                del self._arrived[name]
 
     def ask(self, tenant: Tenant, checks: int, size: int) -> None:
         """Raises Refused if work of this size could not be let in now."""
