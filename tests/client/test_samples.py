@@ -13,7 +13,6 @@ from pathlib import Path
 from unittest.mock import ANY
 
 import pytest
-from cruxbox import Assurance
 from cruxbox.cli import main
 from cruxbox.problems.bigcodebench import problem_of
 from cruxbox.problems.records import BadRow, entry_point
@@ -249,6 +248,14 @@ PATCHED = {
     "    @patch('statistics.mean')\n    def test_patched(self, mean):\n        mean.return_value = 5\n"
     "        self.assertEqual(task_func([1]), 5)\n",
 }  # fmt: skip
+HEARD = {
+    **SUITE,
+    "code_prompt": "import warnings\n\ndef task_func(xs):\n",
+    "complete_prompt": "import warnings\n\ndef task_func(xs):\n    '''The mean, with a warning.'''\n",
+    "canonical_solution": "    warnings.warn('old')\n    return xs[0]\n",
+    "test": "import unittest\nfrom unittest.mock import patch\n\nclass TestCases(unittest.TestCase):\n"
+    "    def test_warned(self):\n        with self.assertWarns(UserWarning):\n            task_func([1])\n",
+}  # fmt: skip
 
 
 @pytest.mark.kernel
@@ -270,17 +277,23 @@ def test_bigcodebench_runs_suites(server, tmp_path, capsys):
 
 
 @pytest.mark.kernel
-def test_suites_that_patch_libraries_run_in_the_program_where_somebody_asks(server, tmp_path, capsys):
+@pytest.mark.parametrize("words", [[], ["--in-process"]])
+def test_suites_that_patch_libraries_run_apart(server, tmp_path, capsys, words):
     samples = [{"task_id": "BigCodeBench/900", "completion": SUITE["canonical_solution"]}]
+    _, [line] = run(tmp_path, capsys, PATCHED, samples, "--server", server, *words, command="bigcodebench")
+    assert (line["passed"], line["assurance"]) == (True, "SEPARATED")
+
+
+@pytest.mark.kernel
+def test_suites_that_listen_to_the_program_run_in_it_where_somebody_asks(server, tmp_path, capsys):
+    samples = [{"task_id": "BigCodeBench/900", "completion": HEARD["canonical_solution"]}]
     words = "--server", server
-    summary, [line] = run(tmp_path, capsys, PATCHED, samples, *words, "--in-process", command="bigcodebench")
+    summary, [line] = run(tmp_path, capsys, HEARD, samples, *words, "--in-process", command="bigcodebench")
     assert (line["passed"], line["assurance"], summary["in_process_passes"]) == (True, "IN_PROCESS", 1)
-    _, [line] = run(tmp_path, capsys, PATCHED, samples, *words, command="bigcodebench")
+    _, [line] = run(tmp_path, capsys, HEARD, samples, *words, command="bigcodebench")
     assert (line["passed"], line["outcome"]) == (None, "INVALID")
     assert "own solution does not pass its tests here" in line["result"]
     assert "--in-process" in line["result"]
-    assert problem_of(SUITE, "", together=True).require is None
-    assert problem_of(PATCHED, "", together=True).require is Assurance.IN_PROCESS
 
 
 @pytest.mark.kernel
@@ -291,8 +304,9 @@ def test_a_suite_that_its_own_solution_fails_apart_says_nothing_apart(server, tm
         "complete_prompt": "import random\n\ndef task_func(xs):\n    'One.'\n",
         "canonical_solution": "    return random.choice(xs)\n",
         "test": "import random\nimport unittest\n\nclass TestCases(unittest.TestCase):\n    def test_seeded(self):\n"
-        "        random.seed(5)\n        wanted = random.choice(range(9 ** 9))\n        random.seed(5)\n"
-        "        self.assertEqual(task_func(range(9 ** 9)), wanted)\n",
+        "        random.seed(5)\n        wanted = [random.choice(range(9 ** 9)) for _ in 'ab']\n"
+        "        random.seed(5)\n"
+        "        self.assertEqual([task_func(range(9 ** 9)), random.choice(range(9 ** 9))], wanted)\n",
     }
     bodies = ["    return random.choice(xs)\n", "    return xs[0]\n", "    return (\n"]
     samples = [{"task_id": "BigCodeBench/900", "completion": body} for body in bodies]

@@ -27,8 +27,8 @@ def command(
         bool,
         typer.Option(
             "--in-process",
-            help="Run suites that need the candidate in their process there: those that patch libraries, or that the "
-            "problem's own solution fails otherwise. Such a pass can be forged; without this nothing is known about "
+            help="Run suites that need the candidate in their process there: those that the problem's own solution "
+            "fails otherwise. Such a pass can be forged; without this nothing is known about "
             "samples that fail these suites.",
         ),
     ] = False,

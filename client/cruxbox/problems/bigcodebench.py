@@ -7,13 +7,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cruxbox.model import Assurance, ScriptCheck
+from cruxbox.model import ScriptCheck
 from cruxbox.problems.heads import behind
 from cruxbox.problems.records import BadRow, Record, entry_point, identity, optional_text, text
 from cruxbox.problems.shapes import Problem, Stage
 
-# A suite that puts something else in the place of a library's functions does so for its own process.
-_PATCHES = re.compile(r"\bpatch\b|\bmonkeypatch\b|^\s*(?:from|import)\s+(?:unittest\.)?mock\b", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 
 
@@ -24,8 +22,7 @@ class LibraryTask(Problem):
     Args:
         calibrated: put the problem's imports and signature in front of every program, as the benchmark's own scores do:
             chat models leave imports out.
-        together: run suites that cannot run apart from the program in its process: those that patch libraries, and
-            those that the problem's own solution fails apart.
+        together: run suites that the problem's own solution fails apart in the program's process.
     """
 
     test: str = ""
@@ -47,10 +44,6 @@ class LibraryTask(Problem):
     @property
     def preloads(self) -> frozenset[str]:
         return frozenset(self.libs) & _WORTH_PRELOADING
-
-    @property
-    def require(self) -> Assurance | None:
-        return Assurance.IN_PROCESS if self.together and _PATCHES.search(self.test) else None
 
     @property
     def needs_proof(self) -> bool:

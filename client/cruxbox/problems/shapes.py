@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cruxbox.model import Assurance, Check
+from cruxbox.model import Check
 
 # Checks that are run together; what stands behind them is run only where all of them have passed.
 Stage = Sequence[Check]
@@ -63,11 +63,6 @@ class Problem(ABC):
     def preloads(self) -> frozenset[str]:
         """Modules that are worth importing once, and not by every worker, where the server is the command's own."""
         return self.needs
-
-    @property
-    def require(self) -> Assurance | None:
-        """IN_PROCESS for tests that cannot be run apart from the program."""
-        return None
 
     @property
     def needs_proof(self) -> bool:

@@ -120,9 +120,11 @@ class SandboxService:
         finally:
             stream.drop()
             judging.cancel()
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await judging
-            del judging  # its error holds this frame, and that of a request that was refused
+            try:
+                with contextlib.suppress(asyncio.CancelledError, Exception):
+                    await judging
+            finally:
+                del judging  # its error holds this frame, and that of a request that was refused
 
     async def _judge_stream(self, requests: AsyncIterator[bytes], rpc: Rpc, stream: ResponseStream) -> None:
         """Judge what comes until the client, or this server, has had enough; then finish what was begun."""

@@ -4,7 +4,6 @@ For every class of the other side there is one class here, with the same name an
 `issubclass` and `except` work as they would there. `proxy_classes` makes them.
 """
 
-import itertools
 import sys
 
 from cruxcell.jobs.separated.runs import connection
@@ -210,7 +209,7 @@ def give_number(value, number):
     # type: (Any, int) -> None
     if isinstance(value, RemoteObject):
         _NUMBER.__set__(value, number)
-        _TIME.__set__(value, next(_times))
+        _TIME.__set__(value, now())
         _STANDING.__set__(value, HANDED_OVER)
     else:
         _get(value, "__dict__")["_remote_number"] = number
@@ -219,7 +218,7 @@ def give_number(value, number):
 # How a test came by an object: a function of the program returned it, say; it came of an operator, and one of the
 # operands the test had made; the test has made it by calling its class under a name that is one of a class.
 HANDED_OVER, DERIVED, MADE = range(3)
-_times = itertools.count()
+_time = [0]
 
 
 def standing_of(value):
@@ -239,7 +238,8 @@ def marked(value, standing, cls, began):
 
 def now():
     # type: () -> int
-    return next(_times)
+    _time[0] += 1
+    return _time[0]
 
 
 for _each in (RemoteBase, RemoteObject):
