@@ -122,3 +122,23 @@ def test_the_program_gets_what_is_lent_and_has_its_own_again(monkeypatch: pytest
     state = random.Random(5).getstate()
     one.take("random", "random", "", False, (1, state))
     assert random.getstate() == state
+
+
+def test_random_numbers_are_only_looked_at_where_a_script_seeds_them(monkeypatch: pytest.MonkeyPatch):
+    before = random.seed
+    for source in ("random.choice([1])", "f.seed(1)"):
+        assert lender(source)._watches == []
+    assert random.seed is before
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    assert lender("numpy.random_.seed(1)")._watches == []
+
+
+def test_an_environment_that_is_named_in_a_text_is_lent(monkeypatch: pytest.MonkeyPatch):
+    one = lender("patch.dict('os.environ', a=1)")
+    monkeypatch.setenv("CRUXBOX_LENT", "1")
+    assert [change[0] for change in one.changes()] == ["environ"]
+
+
+def test_a_text_that_is_no_path_imports_nothing():
+    assert lender("patch('antigravity.a b')")._watches == []
+    assert "antigravity" not in sys.modules

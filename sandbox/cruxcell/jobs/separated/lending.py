@@ -41,7 +41,7 @@ class Lender:
             named = [each for each in _STATES if each.partition(".")[0] in names and _is_module(_imported(each))]
             self._watches += [_Watch(("random", each, ""), _Seeded(each).read) for each in named]
         if _PATCHES & names:
-            words = [each for each in dict.fromkeys(texts) if len(each) < 200 and _is_dotted(each)]
+            words = [each for each in dict.fromkeys(texts) if _is_dotted(each)]
             self.names = {each.split(".")[1] for each in words if each.startswith(_MAIN + ".")}
             self._places = _places(words, names)
         else:
