@@ -129,7 +129,8 @@ def test_random_numbers_are_only_looked_at_where_a_script_seeds_them(monkeypatch
     for source in ("random.choice([1])", "f.seed(1)"):
         assert lender(source)._watches == []
     assert random.seed is before
-    monkeypatch.setitem(sys.modules, "numpy", None)
+    for each in ("numpy", "numpy.random"):
+        monkeypatch.setitem(sys.modules, each, None)
     assert lender("numpy.random_.seed(1)")._watches == []
 
 

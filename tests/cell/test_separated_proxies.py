@@ -199,7 +199,7 @@ def test_arithmetic_is_between_objects_and_gives_one(other: Other):
         one + two
 
 
-def made(other: Other, offers: str) -> tuple[Any, Any]:
+def made(other: Other, offers: str, given: tuple[object, ...] = ()) -> tuple[Any, Any]:
     """An object that the test has made by calling its class, and one of the same class that was there before."""
     before = other.thing(offers)
     new = object.__new__(type(before))
@@ -209,7 +209,7 @@ def made(other: Other, offers: str) -> tuple[Any, Any]:
         return new
 
     other.calls = call
-    assert type(before)() is new
+    assert type(before)(*given) is new
     other.answers["special"], other.asked[:] = 8, []
     return new, before
 
@@ -275,25 +275,32 @@ def test_a_class_that_is_called_like_a_function_makes_no_object(other: Other):
 
 
 @pytest.mark.parametrize(
-    ("says", "one", "another", "are_equal"),
+    ("says", "one", "another", "given", "are_equal"),
     [
-        (True, {"a": [1]}, {"a": [1]}, True),
-        (True, {"a": [1]}, {"a": [2]}, False),
-        (False, {"a": [1]}, {"a": [1]}, False),
-        (True, {}, {}, False),
-        (True, 8, 8, False),
+        (True, {"a": [1]}, {"a": [1]}, (1,), True),
+        (True, {"a": {"b": (1.0, "c")}}, {"a": {"b": (1.0, "c")}}, ([1], {"b": "c"}), True),
+        (True, {"a": [1]}, {"a": [1]}, (), True),
+        (True, {"a": [1]}, {"a": [1]}, (1, 2), False),
+        (True, {"a": [1]}, {"a": [2]}, (1,), False),
+        (False, {"a": [1]}, {"a": [1]}, (1,), False),
+        (True, {}, {}, (), False),
+        (True, 8, 8, (), False),
     ],
 )
 def test_two_objects_of_a_class_that_the_script_knows_may_hold_the_same(
-    other: Other, says: bool, one: object, another: object, are_equal: bool
+    other: Other, says: bool, one: object, another: object, given: tuple[object, ...], are_equal: bool
 ):
-    first = other.thing("__eq__")
-    second = object.__new__(type(first))
-    remote.give_number(second, 8)
-    other.answers.update(special=says, state=[one, another])
-    assert (first == second) is are_equal
-    assert other.asked[0] == ("special", first, "__eq__", second)
-    assert getattr(other, "compared_by_identity", False) is (says and not are_equal)
+    second, first = made(other, "__eq__", given)
+    for left, right in [(first, second), (second, first)]:
+        other.answers.update(special=says, state=[one, another])
+        assert (left == right) is are_equal
+        assert other.asked[0] == ("special", left, "__eq__", right)
+        assert getattr(other, "compared_by_identity", False) is (says and not are_equal)
+        other.asked[:] = []
+    other.answers.update(special=True, state=[one, one])
+    third = object.__new__(type(first))
+    remote.give_number(third, 11)
+    assert first != third  # neither was made by the test
     other.means, other.asked[:] = False, []
     assert (first == second, first == other.thing("__eq__"), first == 8, other.asked) == (False, False, False, [])
 

@@ -15,6 +15,7 @@ from cruxcell.jobs.separated.remote import (
     RemoteBase,
     RemoteObject,
     RemoteType,
+    made_of,
     marked,
     now,
     standing_of,
@@ -239,11 +240,38 @@ def _hold_the_same(one, other):
     link = connection[0]
     if not link.ask("special", one, "__eq__", other):
         return False
-    held = link.ask("state", one)
-    if type(held) is dict and held and held == link.ask("state", other):
+    held = link.ask("state", one), link.ask("state", other)
+    if type(held[0]) is dict and held[0] == held[1] and any(map(_shows, held, (one, other))):
         return True
     link.compared_by_identity = True
     return False
+
+
+def _shows(held, value):
+    # type: (dict[str, Any], object) -> bool
+    """Do its attributes show what the test made the object of? Those of a class that keeps nothing of it would all be
+    equal."""
+    return bool(held) and standing_of(value) == MADE and _atoms(made_of(value)) <= _atoms(held)
+
+
+def _atoms(value):
+    # type: (Any) -> set[Any]
+    """What a value comes down to, in whatever containers."""
+    found, pending, seen = set(), [value], set()  # type: set[Any], list[Any], set[int]
+    for each in pending:
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if type(each) is dict:
+            pending += [*each, *each.values()]
+        elif type(each) in (list, tuple, set, frozenset):
+            pending += each
+        else:
+            found.add(each if type(each) in _ATOMS else (id(each),))
+    return found
+
+
+_ATOMS = (type(None), bool, int, float, complex, str, bytes)
 
 
 def _hashed(self):

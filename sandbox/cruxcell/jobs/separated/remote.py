@@ -48,7 +48,9 @@ class RemoteType(type):
         # type: (object, object) -> Any
         link, began = connection[0], now()
         value = link.call(cls, arguments, keywords)
-        return marked(value, MADE, cls, began) if link.means_a_class(cls) else value
+        if not link.means_a_class(cls):
+            return value
+        return marked(value, MADE, cls, began, (*arguments, *keywords.values()))
 
     def __getattribute__(cls, name):
         # type: (str) -> Any
@@ -163,7 +165,7 @@ class RemoteBase(metaclass=RemoteType):
 class RemoteObject(RemoteBase):
     """An opaque object."""
 
-    __slots__ = ("__weakref__", "_remote_number", "_remote_standing", "_remote_time")
+    __slots__ = ("__weakref__", "_remote_made_of", "_remote_number", "_remote_standing", "_remote_time")
 
 
 def _copied(value, is_deep):
@@ -202,7 +204,8 @@ def number_of(value):
     return number
 
 
-_NUMBER, _STANDING, _TIME = (RemoteObject.__dict__["_remote_" + each] for each in ("number", "standing", "time"))
+_SLOTS = ("number", "standing", "time", "made_of")
+_NUMBER, _STANDING, _TIME, _MADE_OF = (RemoteObject.__dict__["_remote_" + each] for each in _SLOTS)
 
 
 def give_number(value, number):
@@ -227,13 +230,21 @@ def standing_of(value):
     return found
 
 
-def marked(value, standing, cls, began):
-    # type: (Any, int, object, int) -> Any
+def marked(value, standing, cls, began, made_of=()):
+    # type: (Any, int, object, int, tuple[object, ...]) -> Any
     """`value`, with that standing if it is an object of that class which was not here when time was `began`. One that
     was keeps its own: or what a function has returned would come back as what the test has made."""
     if type(value) is cls and isinstance(value, RemoteObject) and _TIME.__get__(value) > began:
         _STANDING.__set__(value, standing)
+        _MADE_OF.__set__(value, made_of)
     return value
+
+
+def made_of(value):
+    # type: (Any) -> tuple[object, ...]
+    """What the test gave the class when it made this object."""
+    found = _MADE_OF.__get__(value)  # type: tuple[object, ...]
+    return found
 
 
 def now():
