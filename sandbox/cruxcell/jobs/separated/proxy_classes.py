@@ -238,10 +238,11 @@ def _hold_the_same(one, other):
     """Does their class say that they are equal, and do they hold attributes that are? That is found out here: or every
     value would be the expected one to a class that says so of all."""
     link = connection[0]
+    held = link.ask("state", one), link.ask("state", other)  # first: `__eq__` may make them the same
+    are_the_same = type(held[0]) is dict and held[0] == held[1] and any(map(_shows, held, (one, other)))
     if not link.ask("special", one, "__eq__", other):
         return False
-    held = link.ask("state", one), link.ask("state", other)
-    if type(held[0]) is dict and held[0] == held[1] and any(map(_shows, held, (one, other))):
+    if are_the_same:
         return True
     link.compared_by_identity = True
     return False
