@@ -96,6 +96,37 @@ def test_an_answer_that_is_too_large_or_none_ends_the_script(half: Half):
         assert info.value.args == (end,)
 
 
+def test_objects_that_hold_more_than_may_cross_are_equal_to_none(half: Half):
+    half.answers["states"] = TOO_LARGE, "the value"
+    assert half.ask("states", None, thing()) == "the value"
+
+
+def test_what_was_noted_holds_until_the_candidate_goes_on(half: Half):
+    class_of_program = make_class("P", 1, (), ["__eq__"], [], None)
+    half.namespace["P"], half._names_of_classes = class_of_program, ("P",)
+    result = object.__new__(class_of_program)
+    remote.give_number(result, 7)
+    half.objects.present = lambda: [result]  # type: ignore[method-assign]
+    half.answers["states"] = [[{"x": each}] for each in range(4)]
+
+    def held() -> object:
+        class_of_program(1)
+        return half.notes.held(half, result)[0]
+
+    assert [held(), held()] == [{"x": 0}, {"x": 0}]
+    half.ask("get", result, "x")
+    assert held() == {"x": 1}
+    half._open = 1  # in a function that the candidate calls, whose notes end with it
+    half.ask("get", result, "x")
+    assert held() == {"x": 1}
+    half.notes.forget_from(0)
+    assert held() == {"x": 2}
+    assert half.before_answer is not None
+    half.before_answer()
+    half._open = 0
+    assert held() == {"x": 3}
+
+
 @pytest.mark.parametrize(
     ("before", "end"),
     [

@@ -14,6 +14,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     exceptions    what is told of an exception, and one made of that
     shared_names  what both sides have, and which of it may be asked for by name
     proxy_classes the classes of proxies, and what their special methods ask
+    equality      when two objects of a class of the program's are equal to a test
     remote        the proxies
     runs          what runs in steps: generators, awaitables, context managers
     awaiting      the event loop of what the test awaits

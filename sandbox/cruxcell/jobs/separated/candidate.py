@@ -60,7 +60,7 @@ class _Server:
         self.view = {}  # type: dict[str, object]
         self.link = Link(False, self.run)
         self.link.more.update({"names": self.names, "look": self.look, "printed": self.printed, "lend": self.lend})
-        self.link.more.update(drive=self.drive, copy=self.copy, state=self.state, borrow=self.borrow)
+        self.link.more.update(drive=self.drive, copy=self.copy, states=self.states, borrow=self.borrow)
         self._awaited = Awaited()
         self._borrower = Borrower(namespace)
         self._told = {"stdout": 0, "stderr": 0}
@@ -92,9 +92,9 @@ class _Server:
         # type: (Any, bool) -> Any
         return self.run(copied, [target, is_deep], {})
 
-    def state(self, target):
-        # type: (Any) -> dict[str, Any]
-        return self.run(state_of, [target], {})  # type: ignore[no-any-return]
+    def states(self, _target, *values):
+        # type: (object, Any) -> list[dict[str, Any]]
+        return [self.run(state_of, [each], {}) for each in values]
 
     def names(self, _target):
         # type: (object) -> list[str]

@@ -298,6 +298,10 @@ class Link:
         """Does who calls this class of the other end mean to make an object?"""
         return False
 
+    def note(self):
+        # type: () -> None
+        """An object is about to be made by calling a class of the other end."""
+
     def refuse(self, why):
         # type: (str) -> Any
         """What only the other end could do is not asked of it."""

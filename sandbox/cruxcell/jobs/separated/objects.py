@@ -262,6 +262,12 @@ class Objects:
         reference = self._imports.get(number)
         return reference() if reference is not None else None
 
+    def present(self):
+        # type: () -> list[Any]
+        """The proxies of opaque objects that this end holds."""
+        found = [reference() for reference in list(self._imports.values())]
+        return [each for each in found if each is not None]
+
     def _introduce(self, number, value, weak):
         # type: (int, Any, bool) -> Any
         if len(self._imports) + len(self._kept) >= MAX_OBJECTS:

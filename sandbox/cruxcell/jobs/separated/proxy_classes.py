@@ -7,6 +7,7 @@ are that value here and compare as it; exceptions.
 import builtins
 import sys
 
+from cruxcell.jobs.separated.equality import hold_the_same
 from cruxcell.jobs.separated.operations import ARITHMETIC, ASKED, METHODS, OF_THE_TEST
 from cruxcell.jobs.separated.remote import (
     DERIVED,
@@ -15,7 +16,6 @@ from cruxcell.jobs.separated.remote import (
     RemoteBase,
     RemoteObject,
     RemoteType,
-    made_of,
     marked,
     now,
     standing_of,
@@ -227,52 +227,10 @@ def _is_same(self, other):
     if self is other:
         return True
     if type(other) is type(self) and connection[0].means_a_class(type(self)):
-        return _hold_the_same(self, other)
+        return hold_the_same(connection[0], self, other)
     if _has_no_say(other):
         connection[0].compared_by_identity = True
     return NotImplemented
-
-
-def _hold_the_same(one, other):
-    # type: (object, object) -> bool
-    """Does their class say that they are equal, and do they hold attributes that are? That is found out here: or every
-    value would be the expected one to a class that says so of all."""
-    link = connection[0]
-    held = link.ask("state", one), link.ask("state", other)  # first: `__eq__` may make them the same
-    are_the_same = type(held[0]) is dict and held[0] == held[1] and any(map(_shows, held, (one, other)))
-    if not link.ask("special", one, "__eq__", other):
-        return False
-    if are_the_same:
-        return True
-    link.compared_by_identity = True
-    return False
-
-
-def _shows(held, value):
-    # type: (dict[str, Any], object) -> bool
-    """Do its attributes show what the test made the object of? Those of a class that keeps nothing of it would all be
-    equal."""
-    return bool(held) and standing_of(value) == MADE and _atoms(made_of(value)) <= _atoms(held)
-
-
-def _atoms(value):
-    # type: (Any) -> set[Any]
-    """What a value comes down to, in whatever containers."""
-    found, pending, seen = set(), [value], set()  # type: set[Any], list[Any], set[int]
-    for each in pending:
-        if id(each) in seen:
-            continue
-        seen.add(id(each))
-        if type(each) is dict:
-            pending += [*each, *each.values()]
-        elif type(each) in (list, tuple, set, frozenset):
-            pending += each
-        else:
-            found.add(each if type(each) in _ATOMS else (id(each),))
-    return found
-
-
-_ATOMS = (type(None), bool, int, float, complex, str, bytes)
 
 
 def _hashed(self):

@@ -46,10 +46,12 @@ class RemoteType(type):
 
     def __call__(cls, *arguments, **keywords):
         # type: (object, object) -> Any
-        link, began = connection[0], now()
-        value = link.call(cls, arguments, keywords)
+        link = connection[0]
         if not link.means_a_class(cls):
-            return value
+            return link.call(cls, arguments, keywords)
+        link.note()
+        began = now()
+        value = link.call(cls, arguments, keywords)
         return marked(value, MADE, cls, began, (*arguments, *keywords.values()))
 
     def __getattribute__(cls, name):

@@ -23,6 +23,14 @@ _SHARED = frozenset(
 # Types of plain values that builtins does not name.
 _UNNAMED = {cls.__name__: cls for cls in (type(None), type(Ellipsis), type(NotImplemented), *stdlib.VIEWS)}  # type: dict[str, type]
 _SHARED_MODULES = frozenset(["math", "_operator", "collections", "fractions", "decimal", "datetime"])
+# Up to 3.9 the interpreter does not say which modules are its own; these are what tests take attributes of.
+_OF_OLD = frozenset(
+    [
+        "bisect", "cmath", "collections", "copy", "datetime", "decimal", "fractions", "functools", "heapq", "itertools",
+        "json", "math", "operator", "os", "random", "re", "statistics", "string", "sys", "time", "typing", "unittest",
+    ]
+)  # fmt: skip
+STDLIB_MODULES = getattr(sys, "stdlib_module_names", _OF_OLD)
 BUILTIN_TYPE = type(len)
 METHOD_TYPE = type(str.upper)  # type: Any
 MODULE_TYPE = type(sys)

@@ -9,6 +9,7 @@ from cruxcell.analysis.compiled import loaded
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.equality import Notes
 from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.operations import STEADY, may_get, may_set, shown
@@ -22,6 +23,7 @@ from cruxcell.jobs.separated.script import (
     used_as_modules,
     uses_its_own,
 )
+from cruxcell.jobs.separated.shared_names import STDLIB_MODULES
 from cruxcell.jobs.separated.texts import Texts
 from cruxcell.jobs.suite_base import is_well
 from cruxcell.jobs.suites import open_suite
@@ -33,35 +35,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
-
-# Up to 3.9 the interpreter does not say which modules are its own; these are what tests take attributes of.
-_OF_OLD = frozenset(
-    [
-        "bisect",
-        "cmath",
-        "collections",
-        "copy",
-        "datetime",
-        "decimal",
-        "fractions",
-        "functools",
-        "heapq",
-        "itertools",
-        "json",
-        "math",
-        "operator",
-        "os",
-        "random",
-        "re",
-        "statistics",
-        "string",
-        "sys",
-        "time",
-        "typing",
-        "unittest",
-    ]
-)
-_MODULES = getattr(sys, "stdlib_module_names", _OF_OLD)
 
 _MOST_OF_NAMES = 8  # containers that an honest answer about names is made of
 _MANY_NAMES = 10_000
@@ -164,6 +137,8 @@ class _TestLink(Link):
         self._steady = {}  # type: dict[tuple[int, str], Any]
         self.texts = None  # type: Texts | None
         self._lender = None  # type: Lender | None
+        self.notes = Notes()
+        self.before_answer = lambda: self.notes.forget_from(self._open)
         self.more["copy"] = copied
         self._heard = {}  # type: dict[str, Any]  # where what the candidate prints to a stream goes instead
         connect(self)
@@ -191,6 +166,7 @@ class _TestLink(Link):
             self._steady.clear()
         elif told in self._steady:
             return b"v", self._steady[told]
+        self.notes.forget(operation, fields, self._open)
         self._lend()
         heard, streams = self._heard, {name: getattr(sys, name) for name in self._listens()}
         for name, stream in streams.items():  # of output from before, what is not for another stream
@@ -228,7 +204,7 @@ class _TestLink(Link):
             # What the candidate gave may have made it so large; before that it is the script's own doing.
             end = messages.NOT_PLAIN if self._has_answered else messages.CANNOT_CROSS
             self._leave(end, "the script hands over more than may cross at once (%s)" % error)
-        if kind == TOO_LARGE:
+        if kind == TOO_LARGE and operation != "states":
             self._leave(messages.NOT_PLAIN, "the candidate returned more than may cross at once (%s)" % value)
         return kind, value
 
@@ -278,6 +254,10 @@ class _TestLink(Link):
         """By the name that the script has for it: `add(1, 2)` is meant to give a number, whatever `add` is."""
         return any(self._namespace.get(name) is cls for name in self._names_of_classes)
 
+    def note(self):
+        # type: () -> None
+        self.notes.take(self, self._open)
+
     def may_have_texts(self):
         # type: () -> bool
         """May the script hold texts of the candidate by now?"""
@@ -314,7 +294,7 @@ class _TestLink(Link):
         if type(bound) is not list or any(type(name) is not str for name in bound):
             self._leave(messages.CANDIDATE_GONE, "the candidate's names are no names")
         # Not those that a module has by itself: `__name__` would decide whether what it guards runs.
-        used = dissect(script).all_names | names_in_texts(script).difference(_MODULES)
+        used = dissect(script).all_names | names_in_texts(script).difference(STDLIB_MODULES)
         self._is_of_its_own = uses_its_own(script)
         lender = Lender(script, constant_texts(script), self._namespace)
         used = used.union(lender.names).difference(self._namespace, ["__annotations__", "__file__"])
@@ -342,7 +322,7 @@ class _TestLink(Link):
         if not is_bare or len(self.containers.entries) > _MOST_OF_NAMES or count > _MANY_NAMES:
             self._has_answered = True
         self._shows_texts = not all(type(each).__name__ in _NAMELESS for each in self._view.values())
-        meant = used_as_modules(source, [name for name in names if name in _MODULES and name != root])
+        meant = used_as_modules(source, [name for name in names if name in STDLIB_MODULES and name != root])
         for name in names:
             if name in meant or name in modules:
                 module = _module(name, modules.get(name, name))
@@ -389,7 +369,7 @@ def _module(name, told):
     # type: (str, object) -> Any
     """The test's own module of that name; `told`, a top-level one's, where the program gave it a name of its own."""
     try:
-        wanted = name if name in _MODULES else told
+        wanted = name if name in STDLIB_MODULES else told
         if type(wanted) is not str or not wanted.isidentifier() or wanted.startswith("_"):
             return None
         return __import__(wanted)

@@ -1,0 +1,142 @@
+"""When two objects of a class of the program's are equal to a test.
+
+Their class is asked, and may lie, so the test compares what they hold. The candidate says what that is, and learns what
+is expected when the script makes an object to compare with. So what other objects hold is noted before the script makes
+one, and counts as long as the candidate is asked for nothing else: none of them becomes what is expected later.
+"""
+
+from cruxcell.jobs.separated.remote import MADE, RemoteObject, RemoteType, made_of, number_of, standing_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_MOST_NOTED = 1 << 12  # in all: a script may hold thousands of objects and make thousands
+
+
+class Notes:
+    """What objects of the candidate hold, by their numbers, with how many questions were open when that was noted."""
+
+    def __init__(self):
+        # type: () -> None
+        self._held = {}  # type: dict[int, tuple[int, Any]]
+        self._left = _MOST_NOTED
+        self._is_complete = False
+
+    def take(self, link, depth):
+        # type: (Any, int) -> None
+        """The script is about to make an object, with `depth` questions open: note what those hold that it may be
+        compared with, and what these hold in turn."""
+        while self._left and not self._is_complete:
+            pending = [each for each in link.objects.present() if self._is_unknown(link, each)][: self._left]
+            self._is_complete = not pending
+            if pending:
+                self._left -= len(pending)
+                notes = [(depth, held) for held in _told_of(link, pending)]
+                self._held.update(zip(map(number_of, pending), notes))
+
+    def _is_unknown(self, link, value):
+        # type: (Any, Any) -> bool
+        """May this be found equal to another, and is it not noted what it holds?"""
+        may_be_equal = "__eq__" in vars(type(value)) and link.means_a_class(type(value))
+        return may_be_equal and number_of(value) not in self._held
+
+    def forget(self, operation, fields, depth):
+        # type: (str, list[Any], int) -> None
+        """The candidate is about to be asked this, with `depth` questions open. It may change all but what was noted
+        before the question that is being answered by asking; who makes an object may change those that it is given."""
+        if not _makes_something(operation, fields):
+            self.forget_from(depth)
+        elif operation == "call":
+            self._forget_what_leads_from(fields[2:])
+
+    def forget_from(self, depth):
+        # type: (int) -> None
+        """The candidate goes on, and with it all questions but the first `depth`."""
+        self._is_complete = False
+        if self._held:
+            self._held = {number: each for number, each in self._held.items() if each[0] < depth}
+
+    def _forget_what_leads_from(self, values):
+        # type: (list[Any]) -> None
+        pending = _objects_in(values)
+        for each in pending:
+            note = self._held.pop(number_of(each), None)
+            if note is not None:
+                self._is_complete = False
+                pending += _objects_in(note[1])
+
+    def held(self, link, *values):
+        # type: (Any, Any) -> list[Any]
+        """What these objects hold."""
+        noted = [self._held.get(number_of(each)) for each in values]
+        unknown = [value for value, note in zip(values, noted) if note is None]
+        self._is_complete = self._is_complete and not unknown
+        told = iter(_told_of(link, unknown) if unknown else ())
+        return [next(told) if note is None else note[1] for note in noted]
+
+
+def _told_of(link, values):
+    # type: (Any, list[Any]) -> list[Any]
+    told = link.ask("states", None, *values)
+    return told if type(told) is list and len(told) == len(values) else [None] * len(values)
+
+
+def _makes_something(operation, fields):
+    # type: (str, list[Any]) -> bool
+    """Does it make an object, or ask what objects hold?"""
+    if operation == "call":
+        return type(fields[0]) is RemoteType
+    return operation == "states" or (operation == "special" and fields[1] == "__eq__")
+
+
+def _objects_in(value):
+    # type: (Any) -> list[Any]
+    return [each for each in _parts(value) if isinstance(each, RemoteObject)]
+
+
+def hold_the_same(link, one, other):
+    # type: (Any, object, object) -> bool
+    """Does their class say that they are equal, and do they hold attributes that are? That is found out here: or every
+    value would be the expected one to a class that says so of all."""
+    held = link.notes.held(link, one, other)  # first: `__eq__` may make them the same
+    are_the_same = type(held[0]) is dict and held[0] == held[1] and any(map(_shows, held, (one, other)))
+    if not link.ask("special", one, "__eq__", other):
+        return False
+    if are_the_same:
+        return True
+    link.compared_by_identity = True
+    return False
+
+
+def _shows(held, value):
+    # type: (dict[str, Any], object) -> bool
+    """Do its attributes show what the test made the object of? Those of a class that keeps nothing of it would all be
+    equal."""
+    return bool(held) and standing_of(value) == MADE and _atoms(made_of(value)) <= _atoms(held)
+
+
+def _atoms(value):
+    # type: (Any) -> set[Any]
+    """What a value comes down to, in whatever containers; objects by their identity."""
+    return {each if type(each) in _ATOMS else (id(each),) for each in _parts(value)}
+
+
+def _parts(value):
+    # type: (Any) -> list[Any]
+    """What is in a value, in whatever containers."""
+    found, pending, seen = [], [value], set()  # type: list[Any], list[Any], set[int]
+    for each in pending:
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if type(each) is dict:
+            pending += [*each, *each.values()]
+        elif type(each) in (list, tuple, set, frozenset):
+            pending += each
+        else:
+            found.append(each)
+    return found
+
+
+_ATOMS = (type(None), bool, int, float, complex, str, bytes)

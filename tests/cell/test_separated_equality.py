@@ -1,0 +1,217 @@
+"""When two objects of a class of the program's are equal to a test: what is noted of them, and when that counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from cruxcell.jobs.separated import equality, remote, runs
+from cruxcell.jobs.separated.equality import Notes, hold_the_same
+from cruxcell.jobs.separated.proxy_classes import make_class
+
+
+class Candidate:
+    """The other half: it says what objects hold, and that all are equal."""
+
+    is_test = True
+
+    def __init__(self) -> None:
+        self.notes = Notes()
+        self.objects = self
+        self.here: list[Any] = []
+        self.known: tuple[type, ...] = ()
+        self.states: dict[int, Any] = {}
+        self.asked: list[tuple[Any, ...]] = []
+        self.equal = True
+        self.compared_by_identity = False
+        self.garbled: Any = None
+
+    def present(self) -> list[Any]:
+        return self.here
+
+    def means_a_class(self, cls: type) -> bool:
+        return cls in self.known
+
+    def note(self) -> None:
+        self.notes.take(self, 0)
+
+    def call(self, _cls: object, arguments: Any, _keywords: object) -> Any:
+        return self.thing(_cls, 100 + len(self.here), {"x": arguments[0] if arguments else None})
+
+    def ask(self, operation: str, *fields: Any) -> Any:
+        self.asked.append((operation, *fields))
+        if operation == "special":
+            return self.equal
+        return [self.states[remote.number_of(each)] for each in fields[1:]] if self.garbled is None else self.garbled
+
+    def thing(self, cls: Any, number: int, state: object) -> Any:
+        made = object.__new__(cls)
+        remote.give_number(made, number)
+        self.states[number] = state
+        self.here.append(made)
+        return made
+
+
+@pytest.fixture
+def other() -> Iterator[Candidate]:
+    before, runs.connection[:] = list(runs.connection), [Candidate()]
+    yield runs.connection[0]
+    runs.connection[:] = before
+
+
+def of_a_class(other: Candidate, offers: str = "__eq__") -> Any:
+    cls = make_class("P", 1 + len(other.known), (), offers.split(), [], None)
+    other.known = (*other.known, cls)
+    return cls
+
+
+@pytest.mark.parametrize(
+    ("says", "one", "another", "given", "are_equal"),
+    [
+        (True, {"a": [1]}, {"a": [1]}, (1,), True),
+        (True, {"a": {"b": (1.0, "c")}}, {"a": {"b": (1.0, "c")}}, ([1], {"b": "c"}), True),
+        (True, {"a": [1]}, {"a": [1]}, (), True),
+        (True, {"a": [1]}, {"a": [1]}, (1, 2), False),
+        (True, {"a": [1]}, {"a": [2]}, (1,), False),
+        (False, {"a": [1]}, {"a": [1]}, (1,), False),
+        (True, {}, {}, (), False),
+        (True, 8, 8, (), False),
+    ],
+)
+def test_two_objects_of_a_class_that_the_script_knows_may_hold_the_same(
+    other: Candidate, says: bool, one: object, another: object, given: tuple[object, ...], are_equal: bool
+):
+    cls = of_a_class(other)
+    first, second = other.thing(cls, 5, one), cls(*given)
+    other.states[remote.number_of(second)], other.equal = another, says
+    for left, right in [(first, second), (second, first)]:
+        other.notes.forget("get", [None, "x"], 0)
+        other.asked[:], other.compared_by_identity = [], False
+        assert (left == right) is are_equal
+        # What they hold is asked for before the class is: its `__eq__` may make them the same.
+        assert other.asked == [("states", None, left, right), ("special", left, "__eq__", right)]
+        assert other.compared_by_identity is (says and not are_equal)
+
+
+def test_objects_that_a_script_has_not_made_or_whose_class_it_does_not_know_are_the_same_by_identity(other: Candidate):
+    cls = of_a_class(other)
+    first, second, made = other.thing(cls, 5, {"x": 1}), other.thing(cls, 6, {"x": 1}), cls(1)
+    assert (first == second, first == made, first == first) == (False, True, True)
+    other.known, other.asked[:] = (), []
+    assert (first == made, first == 8, other.asked) == (False, False, [])
+
+
+def test_what_an_object_held_before_the_expected_one_was_made_counts(other: Candidate):
+    cls = of_a_class(other)
+    result = other.thing(cls, 5, {"x": 0})
+    expected = cls(2)
+    other.states[5] = {"x": 2}  # the class has changed it: now it knows
+    assert result != expected
+    assert [each[0] for each in other.asked] == ["states", "states", "special"]
+    other.notes.forget("get", [None, "x"], 0)  # the candidate was asked for something, which may have changed it
+    assert result == expected
+
+
+def test_what_is_noted_is_noted_once_and_with_what_it_leads_to(other: Candidate):
+    cls, unknown, without = of_a_class(other), make_class("Q", 8, (), ["__eq__"], [], None), of_a_class(other, "")
+    for number, each in enumerate([unknown, without]):
+        other.thing(each, 10 + number, {"x": 1})
+    inner = object.__new__(cls)
+    remote.give_number(inner, 6)
+    other.states[6] = {"x": 0}
+    outer = other.thing(cls, 5, {"x": inner})
+
+    def present() -> list[Any]:  # the inner one has not crossed before anybody asked what the outer one holds
+        return [*other.here, *([inner] if other.asked else [])]
+
+    other.present = present  # type: ignore[method-assign]
+    part = cls(1)
+    assert other.asked == [("states", None, outer), ("states", None, inner)]
+    expected = cls(part)
+    assert len(other.asked) == 2  # nothing was asked that could have changed them
+    other.states[6] = {"x": 1}
+    assert outer != expected
+    other.notes.forget("get", [None, "x"], 0)
+    assert outer == expected
+
+
+def test_what_comes_with_what_an_object_holds_is_noted_before_the_next_is_made(other: Candidate):
+    cls = of_a_class(other)
+    first, made = other.thing(cls, 5, {"x": 1}), cls(1)
+    late = other.thing(cls, 6, {"x": 0})
+    other.asked[:] = []
+    assert first == made
+    cls(2)
+    assert other.asked[-1] == ("states", None, made, late)
+
+
+def test_what_was_noted_before_a_question_holds_after_what_is_asked_while_it_is_open(other: Candidate):
+    cls = of_a_class(other)
+    outside = other.thing(cls, 5, {"x": 0})
+    other.notes.take(other, 0)
+    inside = other.thing(cls, 6, {"x": 0})
+    other.notes.forget("get", [None, "x"], 1)
+    other.notes.take(other, 1)
+    assert [each[2:] for each in other.asked] == [(outside,), (inside,)]
+    other.states.update({5: {"x": 2}, 6: {"x": 2}})
+    other.notes.forget("get", [None, "x"], 1)
+    assert other.notes.held(other, outside, inside) == [{"x": 0}, {"x": 2}]
+    other.notes.forget("get", [None, "x"], 0)
+    assert other.notes.held(other, outside, inside) == [{"x": 2}, {"x": 2}]
+
+
+def test_how_much_is_noted_is_bounded(other: Candidate, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(equality, "_MOST_NOTED", 3)
+    other.notes = Notes()
+    cls = of_a_class(other)
+    for number in range(5):
+        other.thing(cls, number, {"x": number})
+    other.notes.take(other, 0)
+    assert [len(each) - 2 for each in other.asked] == [3]
+    other.notes.forget("get", [None, "x"], 0)
+    other.notes.take(other, 0)
+    assert len(other.asked) == 1
+
+
+@pytest.mark.parametrize("garbled", [8, [], [{"x": 2}] * 3, ({"x": 2}, {"x": 2})])
+def test_who_does_not_say_what_objects_hold_has_none_that_are_equal(other: Candidate, garbled: object):
+    cls = of_a_class(other)
+    result, expected = other.thing(cls, 5, {"x": 2}), cls(2)
+    other.notes.forget("get", [None, "x"], 0)
+    other.garbled = garbled
+    assert not hold_the_same(other, result, expected)
+
+
+@pytest.mark.parametrize(
+    ("operation", "fields", "noted"),
+    [
+        ("call", ["class", "", 1, [2]], 3),
+        ("call", ["class", "x", 1], 3),
+        ("states", [None, "outer"], 3),
+        ("special", ["outer", "__eq__", "inner"], 3),
+        ("call", ["class", "", "inner"], 2),  # it may change what it is given
+        ("call", ["class", "x", [{1: ("outer",)}]], 1),  # and what that leads to
+        ("call", ["outer", "", 1], 0),
+        ("special", ["outer", "__len__"], 0),
+        ("get", ["outer", "x"], 0),
+        ("set", ["outer", "x", 1], 0),
+    ],
+)
+def test_which_questions_may_change_what_is_noted(other: Candidate, operation: str, fields: list[Any], noted: int):
+    cls = of_a_class(other)
+    inner = other.thing(cls, 5, {"x": 1})
+    outer = other.thing(cls, 6, {"x": [inner], "itself": inner})
+    names = {"class": cls, "outer": outer, "inner": inner}
+
+    def named(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return type(value)(named(each) for each in value)
+        return {1: named(value[1])} if isinstance(value, dict) else names.get(value, value)
+
+    other.thing(cls, 7, {"x": 1})
+    other.notes.take(other, 0)
+    other.notes.forget(operation, named(fields), 0)
+    other.asked[:] = []
+    other.notes.take(other, 0)
+    assert sum(len(each) - 2 for each in other.asked) == 3 - noted
