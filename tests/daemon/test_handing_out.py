@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from cruxboxd.scheduling import fair_queue, scheduler
 from cruxboxd.scheduling import fleet as fleets
+from cruxboxd.scheduling.memory_share import MemoryShare
 from cruxboxd.zygotes import zygote_process
 from cruxboxd.zygotes.jobs import Job, Outlet
 from cruxboxd.zygotes.lane import Lane
@@ -77,7 +78,7 @@ class World:
         monkeypatch.setattr(fleets, "ZygoteProcess", Played)
         self.daemon = Daemon(zygotes=zygotes or self.random.choice([3, 8, 32]))
         self.fleet, self.scheduler = self.daemon.fleet, self.daemon.scheduler
-        self.fleet._memory_bytes = 0  # what waits for memory is another matter
+        self.fleet._memory_share = MemoryShare(0, 0)  # what waits for memory is another matter
         self.works: list[asyncio.Future[Any]] = []
         self.outlets = [Small() for _ in range(3)]
         self.watched = self.now

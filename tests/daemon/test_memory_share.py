@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import threading
 from pathlib import Path
 
 import pytest
-from cruxbox import CallCheck, Client, Limits, Outcome, Task
+from cruxbox import CallCheck, Client, Limits, Outcome, ScriptCheck, Task
+from cruxbox.errors import CruxboxError
 from cruxboxd.settings.config import Config, check_config
 from support.daemons import Served
 from support.waiting import until
@@ -68,3 +71,32 @@ def test_the_reserved_memory_never_exceeds_what_there_is(served: Served):
     assert {verdict.outcome for verdict in verdicts} == {Outcome.PASSED}
     assert max(seen) <= 2  # half of the memory each
     until(lambda: not served.workers())
+
+
+SLEEPS = "import time\ndef f(): time.sleep(60)\n"
+
+
+def test_pairs_that_sleep_at_the_largest_limit_stop_nobody_else(tmp_path: Path):
+    names = ("asleep", "awake")
+    tokens = tmp_path / "tokens.toml"
+    digests = {name: hashlib.sha256(name.encode()).hexdigest() for name in names}
+    tokens.write_text("".join(f'[tenants.{name}]\ntokens = ["sha256:{digests[name]}"]\n' for name in names))
+    daemon = Served(tmp_path / "daemon", "--tokens", str(tokens), workers=2)
+    try:
+        with daemon.client(token="asleep") as sleeper, daemon.client(token="awake") as other:
+            limits = Limits(memory_bytes=largest(other), wall_ms=60_000)
+            tasks = [Task(SLEEPS + f"# {at}", [ScriptCheck("assert f()", "f")], limits=limits) for at in range(3)]
+
+            def check(task: Task) -> None:
+                with contextlib.suppress(CruxboxError):  # the daemon ends before it has an answer
+                    sleeper.check([task])
+
+            asleep = [threading.Thread(target=check, args=(task,), daemon=True) for task in tasks]
+            for each in asleep:
+                each.start()
+            until(lambda: len(daemon.workers()) >= 2 and daemon.metric("cruxbox_queue_depth") > 0)
+            task = Task(HOLDS, [CallCheck("f(10, 0)", "10")])
+            assert [other.check([task])[0].outcome for _ in range(100)] == [Outcome.PASSED] * 100
+            assert all(each.is_alive() for each in asleep)
+    finally:
+        daemon.stop()

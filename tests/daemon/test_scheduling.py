@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from cruxboxd.scheduling.memory_share import MemoryShare
 from cruxboxd.tenancy.tenants import HOUSE
 from cruxcell.protocol import messages
 from made_up_zygotes import DONE, KEY, LIMITS, MIB, OTHER, Daemon, Told, Zygote, job, made_up, settle  # noqa: F401 - a fixture
@@ -102,8 +103,69 @@ async def test_alone_a_job_always_fits():
     assert daemon.fleet.fits(one)
     await daemon.put(one)
     assert not daemon.fleet.fits(job())
-    daemon.fleet._memory_bytes = 0  # not bounded
+    daemon.fleet._memory_share = MemoryShare(0, 0)  # not bounded
     assert daemon.fleet.fits(job())
+
+
+def sized(size: int, tenant: str) -> Any:
+    made = job(tenant)
+    made.limits = replace(LIMITS, memory_bytes=size * MIB)
+    return made
+
+
+async def test_who_holds_much_memory_leaves_some_and_delays_nobody():
+    daemon = await Daemon(zygotes=8).open()
+    for _ in range(4):
+        await daemon.fleet.start(KEY)
+    much = [sized(30, "a") for _ in range(4)]
+    await daemon.put(*much)
+    for zygote in daemon.zygotes:
+        zygote.slow = bool(zygote.jobs)  # they sleep
+    await daemon.put(sized(15, "a"))
+    running = [one for jobs in daemon.running() for one in jobs]
+    assert (running, daemon.scheduler.depth) == (much[:2], 3)  # a quarter is for the next tenant
+    small = [sized(20, "b"), sized(20, "b")]
+    await daemon.put(*small)
+    assert set(small) <= {one for jobs in daemon.running() for one in jobs}
+
+
+async def test_a_large_job_of_a_tenant_that_holds_little_is_overtaken_only_by_who_keeps_to_its_share():
+    daemon = await Daemon(zygotes=8).open()
+    for _ in range(4):
+        await daemon.fleet.start(KEY)
+    await daemon.put(sized(45, "a"), sized(20, "b"))
+    for zygote in daemon.zygotes:
+        zygote.slow = bool(zygote.jobs)
+    large, more, modest = sized(60, "c"), sized(25, "b"), sized(10, "b")
+    await daemon.put(large, more)
+    assert daemon.scheduler.depth == 2  # it would fit, but is beyond a third of 100
+    await daemon.put(modest)
+    assert daemon.scheduler.depth == 3  # of one tenant, what comes first goes first
+    daemon.zygotes[0].end()
+    await settle()
+    assert large in [one for jobs in daemon.running() for one in jobs]
+
+
+@pytest.mark.parametrize(
+    ("need", "own", "others", "present", "fits", "is_within"),
+    [
+        (1000, 0, 0, 1, True, True),  # alone on an empty host
+        (75, 0, 1, 1, True, True),
+        (75, 25, 0, 1, False, True),  # the reserve
+        (50, 25, 0, 1, True, True),
+        (50, 0, 50, 2, True, True),  # whoever holds none may take the reserve
+        (51, 0, 50, 2, False, True),
+        (25, 25, 50, 2, True, True),  # its share
+        (26, 25, 45, 2, False, False),
+        (20, 40, 20, 2, False, False),
+        (10, 10, 0, 9, True, False),  # as much as it leaves free
+        (40, 10, 0, 9, True, False),
+        (41, 10, 0, 9, False, False),
+    ],
+)
+def test_how_much_memory_a_tenant_may_hold(need: int, own: int, others: int, present: int, fits: bool, is_within: bool):
+    share = MemoryShare(100, 25)
+    assert (share.fits(need, own, others, present), share.is_within(need, own, present)) == (fits, is_within)
 
 
 async def test_who_holds_too_many_slow_workers_starts_nothing():

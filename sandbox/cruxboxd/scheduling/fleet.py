@@ -15,7 +15,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from cruxboxd.settings.config import Config
+from cruxboxd.scheduling.memory_share import MemoryShare
+from cruxboxd.settings.config import Config, reserve_of
 from cruxboxd.shared.observer import Observer
 from cruxboxd.zygotes import strays
 from cruxboxd.zygotes.jobs import Job
@@ -55,7 +56,7 @@ class Fleet:
         self.slots = config.workers
         self.most_busy = max(config.zygotes, config.workers)
         self._most_zygotes = self.most_busy + _SPARE_A_SLOT * config.workers
-        self._memory_bytes = config.worker_memory_bytes
+        self._memory_share = MemoryShare(config.worker_memory_bytes, reserve_of(config))
         self._cpus = len(os.sched_getaffinity(0))
         self._setup_of, self._observer = setup_of, observer
         self._on_change, self._requeue, self._give_up = on_change, requeue, give_up
@@ -123,10 +124,19 @@ class Fleet:
             return own < self.slots and len(fast) < _MOST_FAST_AHEAD * self.slots
         return not own and len(fast) < _MOST_FAST * self.slots
 
-    def fits(self, job: Job) -> bool:
-        """Would all workers fit into memory together with this job's, each at its limit? Alone it always may."""
-        taken = sum(zygote.memory_bytes for zygote in self._zygotes)
-        return not taken or not self._memory_bytes or taken + job.memory_bytes <= self._memory_bytes
+    def fits(self, job: Job, present: int = 1) -> bool:
+        """Would all workers fit into memory together with this job's, each at its limit, and leave room for other
+        tenants? `present` counts those that have work here."""
+        own = self._memory_of(job.tenant)
+        others = sum(zygote.memory_bytes for zygote in self._zygotes) - own
+        return self._memory_share.fits(job.memory_bytes, own, others, present)
+
+    def is_within_share(self, job: Job, present: int) -> bool:
+        """Does the job's tenant keep to its equal share of the memory with it?"""
+        return self._memory_share.is_within(job.memory_bytes, self._memory_of(job.tenant), present)
+
+    def _memory_of(self, tenant: str) -> int:
+        return sum(zygote.memory_bytes for zygote in self._zygotes if zygote.tenant == tenant)
 
     def idle(self, key: ZygoteKey) -> ZygoteProcess | None:
         """A zygote of this kind that has nothing to do."""

@@ -285,12 +285,14 @@ class Scheduler:
 
     def _place_one(self) -> bool:
         """Place the first job, in the order of fairness, that has somewhere to go."""
-        crowders = self._crowders()
-        is_first = True
+        crowders, present = self._crowders(), self._queue.present
+        is_first, is_awaited = True, False
         for job in self._queue.heads(lambda tenant: tenant not in crowders):
-            if not self._fleet.fits(job):
-                if is_first:
-                    return False  # what is small would overtake it for ever
+            is_modest = self._fleet.is_within_share(job, present)
+            if not self._fleet.fits(job, present):
+                is_awaited = is_awaited or is_modest  # room for it: what is small would overtake it for ever
+                continue
+            if is_awaited and not is_modest:
                 continue
             # Only the first may wait behind a running one: else the work of later tenants would follow upon itself for
             # ever, and no slot become free for the kind of zygote that the first one needs.
@@ -304,7 +306,7 @@ class Scheduler:
     def _has_memory(self) -> bool:
         """Does the job that is next fit?"""
         first = next(self._queue.heads(), None)
-        return first is None or self._fleet.fits(first)
+        return first is None or self._fleet.fits(first, self._queue.present)
 
     def _crowders(self) -> frozenset[str]:
         slow = self._fleet.slow
@@ -325,7 +327,7 @@ class Scheduler:
         """While its tenant's next job waits for a zygote, start one of those behind it that need another kind."""
         idle = self._fleet.idle_keys
         job = self._queue.next_of(head, idle) if idle else None
-        if job is None or not self._fleet.fits(job):
+        if job is None or not self._fleet.fits(job, self._queue.present):
             return False
         zygote = self._fleet.idle(job.key)
         assert zygote is not None

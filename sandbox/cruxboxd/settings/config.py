@@ -219,7 +219,7 @@ def fit_memory(config: Config, preload_bytes: int = 0) -> Config:
     """All workers at their limit at once must fit into this machine or container: the kernel kills a whole container
     for one worker's excess (cgroup v2, memory.oom.group), and that would be our failure. Every zygote's worker fits at
     the default limit; who asks for more, or has a scratch folder, waits until there is room (the scheduler counts). The
-    largest limit is one that a pair of workers with scratch folders can have.
+    largest limit is one that a pair of workers with scratch folders can have beside the reserve.
 
     `preload_bytes` is what preloaded packages take of each zygote's own memory.
     """
@@ -238,9 +238,16 @@ def fit_memory(config: Config, preload_bytes: int = 0) -> Config:
         )
     fitting = room // memory
     zygotes = max(config.workers, min(_ZYGOTES_A_WORKER * config.workers, fitting))
-    largest = min(config.maximum_limits.memory_bytes, max(room // 2 - config.scratch_bytes, memory))
-    maximum = replace(config.maximum_limits, memory_bytes=largest)
-    return replace(config, zygotes=zygotes, worker_memory_bytes=room, maximum_limits=maximum)
+    fitted = replace(config, zygotes=zygotes, worker_memory_bytes=room)
+    largest = min(
+        config.maximum_limits.memory_bytes, max((room - reserve_of(fitted)) // 2 - config.scratch_bytes, memory)
+    )
+    return replace(fitted, maximum_limits=replace(config.maximum_limits, memory_bytes=largest))
+
+
+def reserve_of(config: Config) -> int:
+    """Of the memory of all workers, what is kept for a tenant that holds none: a pair at the default limit."""
+    return min(config.worker_memory_bytes // 4, 2 * (config.default_limits.memory_bytes + config.scratch_bytes))
 
 
 def environment_for_zygotes(hash_seed: str) -> dict[str, str]:
