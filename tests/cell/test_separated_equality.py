@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from cruxcell.jobs.separated import equality, remote, runs
 from cruxcell.jobs.separated.equality import Notes, hold_the_same
 from cruxcell.jobs.separated.proxy_classes import make_class
+
+SOME = object()
 
 
 class Candidate:
@@ -27,7 +32,7 @@ class Candidate:
         self.compared_by_identity = False
         self.garbled: Any = None
 
-    def present(self) -> list[Any]:
+    def present(self, with_values: bool = False) -> list[Any]:
         return self.here
 
     def means_a_class(self, cls: type) -> bool:
@@ -77,6 +82,14 @@ def of_a_class(other: Candidate, offers: str = "__eq__") -> Any:
         (False, {"a": [1]}, {"a": [1]}, (1,), False),
         (True, {}, {}, (), False),
         (True, 8, 8, (), False),
+        (True, {"a": date(2020, 1, 2)}, {"a": date(2020, 1, 2)}, (date(2020, 1, 2),), True),
+        (True, {"a": Decimal(1)}, {"a": Decimal(1)}, (Decimal("1.0"),), True),
+        (True, {"a": range(3)}, {"a": range(3)}, (range(3),), True),
+        (True, {"a": range(3)}, {"a": range(3)}, (range(4),), False),
+        (True, {"a": Counter([1, 2])}, {"a": Counter([1, 2])}, ([2, 1],), True),
+        (True, {"a": deque("ab")}, {"a": deque("ab")}, ("b", ["a"]), True),
+        (True, {"a": SOME}, {"a": SOME}, (SOME,), True),
+        (True, {"a": SOME}, {"a": SOME}, (object(),), False),
     ],
 )
 def test_two_objects_of_a_class_that_the_script_knows_may_hold_the_same(
@@ -113,6 +126,25 @@ def test_what_an_object_held_before_the_expected_one_was_made_counts(other: Cand
     assert result == expected
 
 
+def test_what_is_noted_has_containers_of_its_own(other: Candidate):
+    cls = of_a_class(other)
+    shared: dict[str, Any] = {"x": [0, {1: set()}]}
+    result = other.thing(cls, 5, shared)
+    expected = cls(2)
+    shared["x"] += [2]
+    other.states[remote.number_of(expected)] = shared
+    assert result != expected
+
+
+def test_what_cannot_be_copied_is_equal_to_nothing(other: Candidate):
+    cls = of_a_class(other)
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    result, expected = other.thing(cls, 5, {"x": deep}), cls(2)
+    assert (other.notes.held(other, result), result == expected) == ([None], False)
+
+
 def test_what_is_noted_is_noted_once_and_with_what_it_leads_to(other: Candidate):
     cls, unknown, without = of_a_class(other), make_class("Q", 8, (), ["__eq__"], [], None), of_a_class(other, "")
     for number, each in enumerate([unknown, without]):
@@ -122,7 +154,8 @@ def test_what_is_noted_is_noted_once_and_with_what_it_leads_to(other: Candidate)
     other.states[6] = {"x": 0}
     outer = other.thing(cls, 5, {"x": inner})
 
-    def present() -> list[Any]:  # the inner one has not crossed before anybody asked what the outer one holds
+    # The inner one has not crossed before anybody asked what the outer one holds.
+    def present(with_values: bool = False) -> list[Any]:
         return [*other.here, *([inner] if other.asked else [])]
 
     other.present = present  # type: ignore[method-assign]

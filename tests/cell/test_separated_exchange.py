@@ -106,7 +106,7 @@ def test_what_was_noted_holds_until_the_candidate_goes_on(half: Half):
     half.namespace["P"], half._names_of_classes = class_of_program, ("P",)
     result = object.__new__(class_of_program)
     remote.give_number(result, 7)
-    half.objects.present = lambda: [result]  # type: ignore[method-assign]
+    half.objects.present = lambda with_values=False: [result]  # type: ignore[method-assign]
     half.answers["states"] = [[{"x": each}] for each in range(4)]
 
     def held() -> object:

@@ -101,7 +101,7 @@ def fields_of(cls):
 
 
 _Member = type(type("_", (), {"__slots__": ("a",)}).__dict__["a"])
-_attributes_of = object.__getattribute__
+_Dict = type(type("_", (), {}).__dict__["__dict__"])
 
 
 def state_of(target):
@@ -115,8 +115,8 @@ def state_of(target):
                     found[name] = member.__get__(target)
                 except AttributeError:  # it holds none by now
                     continue
-    try:
-        found.update(_attributes_of(target, "__dict__"))
-    except AttributeError:
-        pass
+    for cls in _MRO(type(target)):
+        if type(cls.__dict__.get("__dict__")) is _Dict:  # no property of the program's
+            found.update(cls.__dict__["__dict__"].__get__(target))
+            break
     return found

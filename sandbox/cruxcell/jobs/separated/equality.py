@@ -5,7 +5,18 @@ is expected when the script makes an object to compare with. So what other objec
 one, and counts as long as the candidate is asked for nothing else: none of them becomes what is expected later.
 """
 
-from cruxcell.jobs.separated.remote import MADE, RemoteObject, RemoteType, made_of, number_of, standing_of
+from _collections import deque
+
+from cruxcell.jobs.separated.remote import (
+    MADE,
+    RemoteBase,
+    RemoteObject,
+    RemoteType,
+    made_of,
+    number_of,
+    standing_of,
+)
+from cruxcell.values.canonical import NotPlain, TooLarge, canon
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +43,7 @@ class Notes:
             self._is_complete = not pending
             if pending:
                 self._left -= len(pending)
-                notes = [(depth, held) for held in _told_of(link, pending)]
+                notes = [(depth, held) for held in _copied(_told_of(link, pending), link.objects)]
                 self._held.update(zip(map(number_of, pending), notes))
 
     def _is_unknown(self, link, value):
@@ -82,6 +93,17 @@ def _told_of(link, values):
     return told if type(told) is list and len(told) == len(values) else [None] * len(values)
 
 
+def _copied(told, objects):
+    # type: (list[Any], Any) -> list[Any]
+    """With containers of their own: those that both sides have change when the candidate changes its."""
+    import copy
+
+    try:
+        return copy.deepcopy(told, {id(each): each for each in objects.present(with_values=True)})
+    except Exception:  # nested too deep, or of a library that cannot copy it
+        return [None] * len(told)
+
+
 def _makes_something(operation, fields):
     # type: (str, list[Any]) -> bool
     """Does it make an object, or ask what objects hold?"""
@@ -118,8 +140,18 @@ def _shows(held, value):
 
 def _atoms(value):
     # type: (Any) -> set[Any]
-    """What a value comes down to, in whatever containers; objects by their identity."""
-    return {each if type(each) in _ATOMS else (id(each),) for each in _parts(value)}
+    """What a value comes down to, in whatever containers: data by what it is equal to, objects by their identity."""
+    return set(map(_atom, _parts(value)))
+
+
+def _atom(value):
+    # type: (Any) -> object
+    if type(value) in _ATOMS:
+        return value
+    try:
+        return type(value), canon(value, _LARGEST_ATOM)
+    except (NotPlain, TooLarge):
+        return (id(value),)
 
 
 def _parts(value):
@@ -130,13 +162,16 @@ def _parts(value):
         if id(each) in seen:
             continue
         seen.add(id(each))
-        if type(each) is dict:
-            pending += [*each, *each.values()]
-        elif type(each) in (list, tuple, set, frozenset):
-            pending += each
-        else:
+        is_ours = isinstance(each, _CONTAINERS) and not isinstance(each, RemoteBase)
+        if not is_ours:
             found.append(each)
+        elif isinstance(each, dict):
+            pending += [*each, *each.values()]
+        else:
+            pending += each
     return found
 
 
 _ATOMS = (type(None), bool, int, float, complex, str, bytes)
+_CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+_LARGEST_ATOM = 1 << 16  # bytes

@@ -262,11 +262,11 @@ class Objects:
         reference = self._imports.get(number)
         return reference() if reference is not None else None
 
-    def present(self):
-        # type: () -> list[Any]
-        """The proxies of opaque objects that this end holds."""
+    def present(self, with_values=False):
+        # type: (bool) -> list[Any]
+        """The proxies of opaque objects that this end holds; values with a class of their own, too."""
         found = [reference() for reference in list(self._imports.values())]
-        return [each for each in found if each is not None]
+        return [each for each in found if each is not None] + (list(self._kept.values()) if with_values else [])
 
     def _introduce(self, number, value, weak):
         # type: (int, Any, bool) -> Any
