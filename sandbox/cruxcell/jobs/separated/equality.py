@@ -5,8 +5,6 @@ is expected when the script makes an object to compare with. So what other objec
 one, and counts as long as the candidate is asked for nothing else: none of them becomes what is expected later.
 """
 
-from _collections import deque
-
 from cruxcell.jobs.separated.remote import (
     MADE,
     RemoteBase,
@@ -162,8 +160,9 @@ def _parts(value):
         if id(each) in seen:
             continue
         seen.add(id(each))
-        is_ours = isinstance(each, _CONTAINERS) and not isinstance(each, RemoteBase)
-        if not is_ours:
+        kind = type(each)
+        is_deque = (kind.__module__, kind.__name__) == ("collections", "deque")
+        if isinstance(each, RemoteBase) or not (is_deque or isinstance(each, _CONTAINERS)):
             found.append(each)
         elif isinstance(each, dict):
             pending += [*each, *each.values()]
@@ -173,5 +172,5 @@ def _parts(value):
 
 
 _ATOMS = (type(None), bool, int, float, complex, str, bytes)
-_CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+_CONTAINERS = (list, tuple, dict, set, frozenset)
 _LARGEST_ATOM = 1 << 16  # bytes
