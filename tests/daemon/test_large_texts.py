@@ -7,17 +7,21 @@ import os
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.judging import scripts
+from cruxboxd.judging.jobs import look_at_texts
 from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.scripts import read_as
-from cruxboxd.judging.tasks import Folder, ScriptCheck, Task
+from cruxboxd.judging.tasks import CallCheck, Folder, RunCheck, ScriptCheck, StepCount, Task, encoded
 from cruxboxd.rpc.codec import Origin, outline_of, read_tasks
 from cruxboxd.rpc.outline import Outline
 from cruxboxd.rpc.rpc_work import slices
-from cruxboxd.zygotes import pipe_writer, setup
+from cruxboxd.settings.config import DEFAULT_LIMITS
+from cruxboxd.zygotes import looks, pipe_writer, setup
 from cruxboxd.zygotes.jobs import Result
 from cruxboxd.zygotes.pipe_writer import PipeWriter
 from cruxboxd.zygotes.setup import ZygoteKinds
@@ -78,7 +82,7 @@ def test_others_get_a_turn_behind_each_check_that_is_read(kind: str):
 def test_in_a_long_text_nobody_looks_for_words(monkeypatch: pytest.MonkeyPatch):
     """It is taken to have them."""
     kinds = ZygoteKinds({"default": ("numpy", "pandas")}, has_scratch=True)
-    monkeypatch.setattr(setup, "_MOST_READ", 50)
+    monkeypatch.setattr(looks, "_MOST_READ", 50)
     short, plain = b"import numpy" + b" " * 38, b"numpy = thread = 1" + b" " * 50
     assert kinds.key("default", "0", [short], is_whole=True) == setup.ZygoteKey("default", True, "0", ("numpy",))
     longer = kinds.key("default", "0", [short + b" "], is_whole=True)
@@ -181,3 +185,26 @@ async def test_what_is_stopped_writes_no_more_and_says_nothing(pipe: Pipe):
         pass
     await asyncio.sleep(0.01)
     assert (pipe.read(), pipe.ended) == (b"", [])
+
+
+def test_the_long_texts_of_a_task_are_looked_through_in_steps_before_its_jobs_are_made(monkeypatch: pytest.MonkeyPatch):
+    seen: list[bytes] = []
+    look_at = looks.look_at
+    monkeypatch.setattr(looks, "look_at", lambda text, packages: seen.append(text) or look_at(text, packages))
+    kinds = ZygoteKinds()
+    long = "import math\n" * 200
+    checks = [
+        CallCheck("1", "f(1)", "1"), CallCheck("2", long, "1"), ScriptCheck("3", long + "f()", "f"),
+        *[RunCheck(str(number), "") for number in range(2_000)],
+    ]  # fmt: skip
+    task = Task("t", encoded("x" + long), checks, DEFAULT_LIMITS, "r", True, None, 1, StepCount.INSTRUCTIONS)
+    steps = look_at_texts(cast(Any, SimpleNamespace(kinds=kinds)), task)
+    assert seen == []
+    texts = [encoded("x" + long), encoded(long), encoded(long + "f()")]
+    for number in range(3):
+        next(steps)
+        assert seen == texts[: number + 1]
+    assert len(list(steps)) == 2
+    for text in texts:
+        kinds.key("r", "0", [text])
+    assert seen == texts

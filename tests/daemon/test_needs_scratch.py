@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from cruxboxd.zygotes import setup
+from cruxboxd.zygotes import looks
 from cruxboxd.zygotes.setup import ZygoteKinds
 
 PLAIN = [
@@ -44,13 +44,29 @@ def test_what_may_work_with_files_has_a_folder(texts: list[bytes], is_whole: boo
 
 
 def test_no_word_holds_what_is_taken_out_before_words_are_looked_for():
-    words = b"".join([*setup._FILE_WORDS, *setup._THREAD_WORDS])
-    assert not set(words) & set(setup._BETWEEN_WORDS)
+    words = b"".join([*looks._FILE_WORDS, *looks._THREAD_WORDS])
+    assert not set(words) & set(looks._BETWEEN_WORDS)
 
 
 def test_of_a_text_that_is_made_of_imports_no_more_is_looked_at():
-    most = b"import math\n" * setup._MOST_IMPORTS
-    assert setup.modules_named(most) == {b"math"}
-    assert setup.modules_named(most + b"from os import path") == {b"math", b""}
-    assert setup.modules_named(b"import " + b"re, " * 500 + b"\nimport os") == {b"re", b"", b"os"}
-    assert setup.modules_named(b"import re, " + b"re, " * 500) == {b""}
+    most = b"import math\n" * looks._MOST_IMPORTS
+    assert looks.modules_named(most) == {b"math"}
+    assert looks.modules_named(most + b"from os import path") == {b"math", b""}
+    assert looks.modules_named(b"import " + b"re, " * 500 + b"\nimport os") == {b"re", b"", b"os"}
+    assert looks.modules_named(b"import re, " + b"re, " * 500) == {b""}
+
+
+def test_a_long_text_is_looked_through_once(monkeypatch: pytest.MonkeyPatch):
+    seen: list[bytes] = []
+    look_at = looks.look_at
+    monkeypatch.setattr(looks, "look_at", lambda text, packages: seen.append(text) or look_at(text, packages))
+    monkeypatch.setattr(looks, "_MOST_KEPT", 4)
+    kinds = ZygoteKinds({"r": ("numpy",), "s": ("numpy",)}, has_scratch=True)
+    one, two, three = (b"import numpy, os  # %d\n" % number * looks.SHORT for number in range(3))
+    again = bytes(bytearray(one))
+    keys = [kinds.key(runtime, "0", [text, b"f(1)"]) for text in (one, two, one, again) for runtime in "rsx"]
+    assert [key.packages for key in keys] == [("numpy",), ("numpy",), ()] * 4
+    assert [text for text in seen if text != b"f(1)"] == [one, one, two, two]
+    for text in (three, one, one[1:], two):
+        kinds.key("r", "0", [text])
+    assert seen[-3:] == [three, one[1:], two]

@@ -1,14 +1,17 @@
-"""Jobs that run a whole program of a task."""
+"""Jobs that run a whole program of a task, and what the jobs of a task have in common."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 from cruxcell.protocol import messages
 
-from cruxboxd.judging.tasks import Setting, Task
+from cruxboxd.judging.tasks import CallCheck, Check, ScriptCheck, Setting, Task, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.zygotes.jobs import Job
+from cruxboxd.zygotes.looks import SHORT
 from cruxboxd.zygotes.setup import ZygoteKey
 
 
@@ -51,3 +54,26 @@ def job_for(  # noqa: PLR0917 - a job's parts
         read_files=read_files,
         scratch_bytes=scheduler.scratch_bytes if key.scratch else 0,
     )
+
+
+def look_at_texts(scheduler: Scheduler, task: Task) -> Iterator[None]:
+    """Look through the long texts of a task, in steps: the zygotes of its jobs are chosen by them, and find what was
+    seen."""
+    kinds = scheduler.kinds
+    texts: Iterator[bytes | str] = chain([task.program], map(_source_of, task.checks))
+    for at, text in enumerate(texts):
+        if len(text) >= SHORT:
+            kinds.look(task.runtime, text if isinstance(text, bytes) else encoded(text))
+            yield
+        elif at % _CHECKS_A_STEP == 0:
+            yield
+
+
+_CHECKS_A_STEP = 1_000
+
+
+def _source_of(check: Check) -> str:
+    """What of a check is run."""
+    if isinstance(check, CallCheck):
+        return check.call
+    return check.script if isinstance(check, ScriptCheck) else ""

@@ -28,6 +28,7 @@ from cruxboxd.judging.audit import Audit
 from cruxboxd.judging.calls import ONLY_BESIDE, CallEvaluator
 from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.expected import Kind, Reader, Reading
+from cruxboxd.judging.jobs import look_at_texts
 from cruxboxd.judging.known_scripts import KnownScripts
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, invalid, sandbox_error
 from cruxboxd.judging.scripts import read_as, run_script
@@ -145,6 +146,7 @@ class Judge:
                 raise _NotTaken(error) from None
 
         try:
+            await self._turns.run(task.tenant, look_at_texts(self._scheduler, task))
             await self._judge_kinds(task, readings, emit_once)
         except _NotTaken as error:
             raise error.why from None

@@ -22,8 +22,9 @@ from cruxboxd.judging.tasks import PLAIN_SETTING, StdioCheck, Task, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.shared.waiting import together
 from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.looks import modules_named
 from cruxboxd.zygotes.report import ENDS, Asked
-from cruxboxd.zygotes.setup import ZygoteKey, modules_named
+from cruxboxd.zygotes.setup import ZygoteKey
 
 # Inputs that share a worker, and the bytes of all and of one of them.
 SHARED_INPUTS = 64
