@@ -218,8 +218,8 @@ async def test_what_runs_the_program_has_its_setting_and_its_folder():
         asking = caller(told, program=program, setting=setting)
         await asking.evaluate([call("f(g(1))")])
         await asking.evaluate_expected("y")
-        assert [(job.setting, job.scratch_bytes) for job in told.of(messages.JOB_APPLY)] == [(setting.parts(), size)]
-        assert [job.setting for job in told.of(messages.JOB_EXPRESSION)] == [[]]
+        assert [(job.setting, job.scratch_bytes) for job in told.of(messages.JOB_APPLY)] == [(setting, size)]
+        assert [job.setting for job in told.of(messages.JOB_EXPRESSION)] == [None]
 
 
 async def test_beside_its_program_no_entry_point_is_named():

@@ -217,6 +217,9 @@ def test_what_a_program_finds_around_it(fields: dict[str, object], found: Settin
 
 def test_a_checks_setting_goes_over_its_tasks():
     own, tasks = Setting(("a",), (("A", "1"),)), Setting(("b",), (("A", "2"), ("B", "3")), (("f", b""),))
-    assert own.over(tasks) == Setting(("a",), (("A", "1"), ("B", "3")), (("f", b""),))
-    assert Setting().over(tasks) == tasks
+    assert own.over(tasks).whole == Setting(("a",), (("A", "1"), ("B", "3")), (("f", b""),))
+    assert own.over(tasks).parts() == own.over(tasks).whole.parts()
+    assert (own.over(tasks).has_files, own.has_files, own.over(tasks).size, tasks.size) == (True, False, 9, 6)
+    assert Setting().over(tasks) is tasks
+    assert (bool(Setting()), bool(own), bool(Setting(base=tasks))) == (False, True, True)
     assert (Setting().parts(), own.parts() != []) == ([], True)

@@ -18,6 +18,13 @@ from cruxcell.protocol import frames, messages, records
 SEALED_END, PLAN = Exit(messages.EXIT_UNSEALED << 8), records.plan(True, "d", [])
 
 
+class Parts(list[bytes]):
+    """What a program finds around it."""
+
+    size = property(lambda self: sum(map(len, self)))
+    parts = list[bytes].copy
+
+
 def job(**changes: Any) -> Job:
     return Job(ZygoteKey("r", False, "0"), b"calls", [], DEFAULT_LIMITS, **changes)
 
@@ -134,7 +141,7 @@ async def test_of_a_stuck_worker_what_is_sealed_counts_if_anybody_waits():
 
 
 async def test_a_setting_stands_in_front_of_what_is_to_be_done():
-    asked = job(setting=[b"s", b"et"]).payload()
+    asked = job(setting=Parts([b"s", b"et"])).payload()
     assert frames.unpack(asked[4:])[0] == messages.JOB_SET
     assert frames.unpack(asked[4:])[3:] == [b"set", b"calls"]
     assert frames.unpack(job().payload()[4:])[0] == b"calls"
@@ -162,8 +169,8 @@ async def test_only_printing_to_a_stream_is_bounded_by_the_zygote():
 
 
 async def test_a_job_holds_its_texts_and_those_of_its_partner():
-    assert job(stdin=b"ab", setting=[b"c"]).size == 3
-    assert job(stdin=b"ab", partner=job(setting=[b"c"])).size == 3
+    assert job(stdin=b"ab", setting=Parts([b"c"])).size == 3
+    assert job(stdin=b"ab", partner=job(setting=Parts([b"c"]))).size == 3
 
 
 async def test_a_pair_runs_again_as_a_pair():

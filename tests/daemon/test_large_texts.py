@@ -69,9 +69,33 @@ async def test_what_the_checks_of_a_task_share_is_held_once(kind: str):
         await Judge(told, "0").judge(part, emit)  # type: ignore[arg-type]
     assert len(emitted) == 6
     waiting = [one for job in told.jobs for one in (job, job.partner) if one is not None]
-    held = {id(part): len(part) for job in waiting for part in [*job.fields, *job.setting] if len(part) > MIB // 2}
+    held = {id(part): len(part) for job in waiting for part in parts_of(job) if len(part) > MIB // 2}
     assert sorted(held.values()) == [len(PROGRAM), len(FILE)]
     assert all(job.size >= len(PROGRAM) for job in told.jobs if any(part is task.program for part in job.fields))
+
+
+def parts_of(job: Any) -> list[bytes]:
+    return [*job.fields, *(job.setting.parts() if job.setting is not None else ())]
+
+
+@pytest.mark.parametrize("kind", ["run", "stdio"])
+async def test_what_a_checks_program_finds_around_it_is_put_together_when_its_worker_is_handed_out(kind: str):
+    """A task's environment and files stood in each of its checks and jobs."""
+    check = KINDS[kind]("1")
+    getattr(check, kind).env["OWN"] = "1"
+    env, files = {f"V{at}": str(at) for at in range(64)}, {f"f{at}": b"%d" % at for at in range(60)}
+    data = pb.CheckRequest(tasks=[pb.Task(program="x", checks=[check], env=env, files=files)]).SerializeToString()
+    (task,), _ = tasks_of(data)
+    setting = cast(Any, task.checks[0]).setting
+    assert (setting.env, setting.files, setting.base) == ((("OWN", "1"),), (), task.setting)
+    told = Told(defaultdict(lambda: EXPRESSION), ZygoteKinds(has_scratch=True))
+    told.before = lambda _job: Result(error="no")
+
+    async def emit(*_result: object) -> None: ...
+
+    await Judge(told, "0").judge([task], emit)  # type: ignore[arg-type]
+    assert told.jobs[-1].setting is setting
+    assert told.jobs[-1].size >= task.setting.size + len("OWN1")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -190,7 +214,12 @@ async def test_what_is_stopped_writes_no_more_and_says_nothing(pipe: Pipe):
 def test_the_long_texts_of_a_task_are_looked_through_in_steps_before_its_jobs_are_made(monkeypatch: pytest.MonkeyPatch):
     seen: list[bytes] = []
     look_at = looks.look_at
-    monkeypatch.setattr(looks, "look_at", lambda text, packages: seen.append(text) or look_at(text, packages))
+
+    def look(text: bytes, packages: tuple[str, ...]) -> looks.Look:
+        seen.append(text)
+        return look_at(text, packages)
+
+    monkeypatch.setattr(looks, "look_at", look)
     kinds = ZygoteKinds()
     long = "import math\n" * 200
     checks = [

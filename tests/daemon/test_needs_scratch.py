@@ -59,7 +59,12 @@ def test_of_a_text_that_is_made_of_imports_no_more_is_looked_at():
 def test_a_long_text_is_looked_through_once(monkeypatch: pytest.MonkeyPatch):
     seen: list[bytes] = []
     look_at = looks.look_at
-    monkeypatch.setattr(looks, "look_at", lambda text, packages: seen.append(text) or look_at(text, packages))
+
+    def look(text: bytes, packages: tuple[str, ...]) -> looks.Look:
+        seen.append(text)
+        return look_at(text, packages)
+
+    monkeypatch.setattr(looks, "look_at", look)
     monkeypatch.setattr(looks, "_MOST_KEPT", 4)
     kinds = ZygoteKinds({"r": ("numpy",), "s": ("numpy",)}, has_scratch=True)
     one, two, three = (b"import numpy, os  # %d\n" % number * looks.SHORT for number in range(3))

@@ -64,7 +64,7 @@ class CallEvaluator:
         self._inspects, self._follows = inspects, False
         self._program = task.program
         self._hash_seed = hash_seed
-        self._setting = task.setting.parts()
+        self._setting = task.setting or None
 
     def afterwards(self) -> CallEvaluator:
         """The same, for what follows upon a result. What a call printed may be megabytes and is held until the verdict,
@@ -229,7 +229,7 @@ class CallEvaluator:
         )
         job = self._job(messages.JOB_CALLS, fields, asked)
         job.setting = self._setting
-        job.may_share = bool(way.flags & payloads.SHARE) and not job.setting
+        job.may_share = bool(way.flags & payloads.SHARE) and job.setting is None
         job.seals = len(checks) + 1 if len(checks) > 1 else 0  # only who may share is not alone
         return job
 
@@ -272,11 +272,11 @@ class CallEvaluator:
         limits = self._task.limits
         asked = charging.one_answer(limits)
         job = self._job(kind, fields, asked)
-        job.setting = self._setting if kind == messages.JOB_APPLY else []
+        job.setting = self._setting if kind == messages.JOB_APPLY else None
         return charging.read_single(await self._scheduler.run(job), asked, limits)
 
     def _key(self, texts: Collection[bytes]) -> ZygoteKey:
-        return self._scheduler.kinds.key(self._task.runtime, self._hash_seed, texts, bool(self._task.setting.files))
+        return self._scheduler.kinds.key(self._task.runtime, self._hash_seed, texts, self._task.setting.has_files)
 
     def _job(self, kind: bytes, fields: list[bytes], asked: Asked) -> Job:
         task = self._task

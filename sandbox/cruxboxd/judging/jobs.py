@@ -37,7 +37,7 @@ def job_for(  # noqa: PLR0917 - a job's parts
         key: the zygote, where it is chosen already: both halves of a pair run on one.
     """
     around = task.setting if setting is None else setting
-    needs_folder = bool(around.files or read_files)
+    needs_folder = bool(around.has_files or read_files)
     if key is None:
         key = scheduler.kinds.key(task.runtime, hash_seed, texts or fields, needs_folder, not counts_events)
     if counts_events and not needs_folder:
@@ -49,7 +49,7 @@ def job_for(  # noqa: PLR0917 - a job's parts
         limits=task.limits if task.counts_steps else replace(task.limits, steps=0),
         tenant=task.tenant,
         interactive=task.interactive,
-        setting=around.parts(),
+        setting=around or None,
         flags=messages.READ_BACK if read_files and key.scratch else 0,
         read_files=read_files,
         scratch_bytes=scheduler.scratch_bytes if key.scratch else 0,

@@ -22,7 +22,7 @@ from cruxboxd.judging.audit import Audit, Audited
 from cruxboxd.judging.jobs import job_for
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.judging.scripts import NO_ASSERTION, run_script
-from cruxboxd.judging.tasks import PLAIN_SETTING, ScriptCheck, Task, encoded
+from cruxboxd.judging.tasks import ScriptCheck, Task, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.report import Asked, text
@@ -42,7 +42,7 @@ class SeriesJudge:
     async def judge(self, series: Series) -> CheckResult | None:
         """PASSED, FAILED, RAISED or INVALID; None where the script has to be run."""
         entry_point = series.entry_point(self._check.entry_point)
-        if not entry_point or self._task.setting != PLAIN_SETTING:
+        if not entry_point or self._task.setting:
             return None
         job = self._job(series, entry_point)
         if job.key.threads or job.key.scratch:

@@ -18,7 +18,7 @@ from cruxboxd.judging.audit import Audit, Audited
 from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.jobs import job_for
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
-from cruxboxd.judging.tasks import PLAIN_SETTING, StdioCheck, Task, encoded
+from cruxboxd.judging.tasks import StdioCheck, Task, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.shared.waiting import together
 from cruxboxd.zygotes.jobs import Job, Result
@@ -58,7 +58,7 @@ class Runs:
         plain: list[StdioCheck] = []
         alone: list[StdioCheck] = []
         for check in checks:
-            is_plain = check.setting == PLAIN_SETTING and len(check.stdin) <= _MOST_OF_ONE
+            is_plain = not check.setting and len(check.stdin) <= _MOST_OF_ONE
             (plain if is_plain else alone).append(check)
         if len(plain) < 2 or not self._may_share():
             plain, alone = [], list(checks)
@@ -130,7 +130,7 @@ class Runs:
         task = self._task
         fields = [self._program, *[encoded(check.stdin) for check in checks]]
         job = job_for(self._scheduler, task, messages.JOB_STREAMS, fields, self._hash_seed, [self._program])
-        job.setting, job.flags = (), messages.SHARED_PROFILE  # those with a setting are alone
+        job.setting, job.flags = None, messages.SHARED_PROFILE  # those with a setting are alone
         job.checks, job.rpc_id, job.seals = len(checks), task.rpc_id, len(checks) + 1
         job.asked = Asked(count=len(checks), kinds=ENDS, output=task.limits.output_bytes)
         return job

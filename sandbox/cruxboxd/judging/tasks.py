@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 from typing import Union
 
 from cruxcell.protocol import frames
@@ -20,26 +21,52 @@ class StepCount(Enum):
 
 @dataclass(frozen=True)
 class Setting:
-    """What a program finds around it: sys.argv[1:], environment variables, files of its working folder."""
+    """What a program finds around it: sys.argv[1:], environment variables, files of its working folder.
+
+    A check's own refers to its task's, `base`: a thousand checks may wait, and each needs the two together only when
+    its worker is handed out.
+    """
 
     arguments: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     files: tuple[tuple[str, bytes], ...] = ()
+    base: Setting | None = None
+
+    def __bool__(self) -> bool:
+        """Is anything set?"""
+        return bool(self.arguments or self.env or self.files or self.base)
 
     def over(self, other: Setting) -> Setting:
         """This setting, and what only `other` has."""
-        if self == PLAIN_SETTING:
-            return other
-        env, files = {**dict(other.env), **dict(self.env)}, {**dict(other.files), **dict(self.files)}
-        return Setting(self.arguments or other.arguments, tuple(env.items()), tuple(files.items()))
+        return replace(self, base=other) if self else other
+
+    @property
+    def whole(self) -> Setting:
+        """With all that its base has, put together."""
+        if self.base is None:
+            return self
+        env, files = {**dict(self.base.env), **dict(self.env)}, {**dict(self.base.files), **dict(self.files)}
+        return Setting(self.arguments or self.base.arguments, tuple(env.items()), tuple(files.items()))
+
+    @property
+    def has_files(self) -> bool:
+        return bool(self.files) or (self.base is not None and self.base.has_files)
+
+    @cached_property
+    def size(self) -> int:
+        """About how many bytes it holds."""
+        pairs = [*self.env, *self.files]
+        own = sum(map(len, self.arguments)) + sum(len(name) + len(value) for name, value in pairs)
+        return own + (self.base.size if self.base is not None else 0)
 
     def parts(self) -> list[bytes]:
         """The parts of a field of a payload, of which none is a copy of a file; none where nothing is set."""
-        if self == PLAIN_SETTING:
+        if not self:
             return []
-        pairs = [part for name, value in self.env for part in (name.encode(), value.encode())]
-        pairs_of_files = [part for name, value in self.files for part in (name.encode(), value)]
-        fields = [each.encode() for each in self.arguments], pairs, pairs_of_files
+        whole = self.whole
+        pairs = [part for name, value in whole.env for part in (name.encode(), value.encode())]
+        pairs_of_files = [part for name, value in whole.files for part in (name.encode(), value)]
+        fields = [each.encode() for each in whole.arguments], pairs, pairs_of_files
         return [part for each in fields for part in frames.field(frames.parts(each))]
 
 

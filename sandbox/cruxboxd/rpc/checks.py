@@ -195,8 +195,9 @@ def _fault_of_names(names: Sequence[str], where: str, folder: Folder) -> str:
 
 def fault_of_both(setting: Setting, folder: Folder) -> str:
     """What is wrong with the files of a task and of its check together."""
-    if not setting.files:
+    if not setting.has_files:
         return ""
+    setting = setting.whole
     names = {name for name, _ in setting.files}
     folders: set[str] = set()
     for name in sorted(names):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import LIMITS as LIMIT_FIELDS
@@ -76,6 +76,16 @@ class Outlet:
 current_outlet: ContextVar[Outlet | None] = ContextVar("current_outlet", default=None)
 
 
+class Around(Protocol):
+    """What a program finds around it."""
+
+    @property
+    def size(self) -> int: ...
+
+    def parts(self) -> Sequence[bytes]:
+        """The parts of a field of a payload; none where there is nothing."""
+
+
 @dataclass(eq=False)
 class Job:
     """One worker's work. `checks` is how many checks it answers, each with the limits for itself."""
@@ -114,9 +124,9 @@ class Job:
     stdin: bytes = b""  # of a STDIO job
     read_files: tuple[str, ...] = ()  # to be read back from its scratch folder
     scratch_bytes: int = 0  # that its scratch folder may hold
-    # What its program finds around it, in the parts of a field. They are put together when it is handed out: a thousand
-    # checks of a task may wait with the same files.
-    setting: Sequence[bytes] = ()
+    # What its program finds around it, put together when it is handed out: a thousand checks of a task may wait with
+    # the same files.
+    setting: Around | None = None
     # Told once, when its worker is really gone, or when it has none and never will: it is paid for and counts no more.
     on_over: Callable[[Job, Result], None] | None = None
     is_over: bool = False
@@ -139,9 +149,10 @@ class Job:
         """The frame the worker reads, with tokens that no other worker ever had."""
         self.tokens = seals.new_tokens(self.seals)
         limits = LIMIT_FIELDS.pack(self.limits.steps, self.limits.output_bytes)
-        if self.setting:
+        setting = self.setting.parts() if self.setting is not None else ()
+        if setting:
             head, rest = [messages.JOB_SET, limits, self.tokens], [self.kind, *self.fields]
-            return frames.joined([*frames.parts(head), *frames.field(self.setting), *frames.parts(rest)])
+            return frames.joined([*frames.parts(head), *frames.field(setting), *frames.parts(rest)])
         return frames.frame([self.kind, limits, self.tokens, *self.fields])
 
     def order(self, seq: int, lane: int, flags: int = 0) -> bytes:
@@ -166,7 +177,7 @@ class Job:
         return (
             sum(map(len, self.fields))
             + len(self.stdin)
-            + sum(map(len, self.setting))
+            + (self.setting.size if self.setting is not None else 0)
             + (self.partner.size if self.partner else 0)
         )
 
