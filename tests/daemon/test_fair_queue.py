@@ -205,6 +205,30 @@ def test_cpu_quota_is_spent_and_comes_back():
     assert free.cpu_wait_s("a") == 0.0
 
 
+def test_quotas_count_as_they_are_now():
+    """What a tenant used while it had no quota is no debt, and it may be given another while it waits."""
+    terms = {"a": Tenant("a")}
+    queue = FairQueue(terms.__getitem__)
+    for _ in range(3):
+        queue.put(job())
+    queue.done(take(queue), cpu_ns=int(6000e9))
+    queue.charge("a", 50.0)
+    terms["a"] = Tenant("a", cpu_seconds_per_minute=60)
+    assert queue.cpu_wait_s("a") == 0.0
+    queue.done(take(queue), cpu_ns=int(120e9))
+    assert take(queue) is None
+    assert 59 < queue.cpu_wait_s("a") <= 60
+    terms["a"] = Tenant("a", cpu_seconds_per_minute=600)
+    assert 5.9 < queue.cpu_wait_s("a") <= 6
+    terms["a"] = Tenant("a", concurrent_checks=1)
+    last = take(queue)
+    queue.put(job())
+    assert take(queue) is None
+    terms["a"] = Tenant("a", concurrent_checks=2)
+    assert last is not None
+    assert take(queue) is not None
+
+
 def test_lines_nobody_has_used_for_long_are_forgotten():
     """Tenants' names come from outside, so they must not add up; but whoever has work or debts stays known."""
     queue = FairQueue()

@@ -56,7 +56,7 @@ class Lately:
 class TenantQueue:
     """One tenant's jobs: those that wait by priority, and those handed out."""
 
-    tenant: Tenant
+    terms: Callable[[], Tenant]
     # Those that wait, by (is bulk, follows no result): in this order they are handed out.
     lines: dict[tuple[bool, bool], OrderedDict[Job, None]] = field(
         default_factory=lambda: {place: OrderedDict() for place in product((False, True), (False, True))}
@@ -67,8 +67,14 @@ class TenantQueue:
     tag: float = 0.0
     used: Lately = field(default_factory=Lately)  # in checks by its weight
     cpu_left_s: float = 0.0
+    quota_s: float = 0.0  # a minute, when that was last asked
     refilled_at: float = field(default_factory=time.monotonic)
     left_at: float = 0.0
+
+    @property
+    def tenant(self) -> Tenant:
+        """Its weight and quotas as they are now: an operator may change them while it waits."""
+        return self.terms()
 
     def of(self, job: Job) -> OrderedDict[Job, None]:
         return self.lines[not job.interactive, not job.follows]
@@ -92,11 +98,22 @@ class TenantQueue:
     def may_begin(self, job: Job) -> bool:
         return job.follows or self.printed <= _PRINTED
 
-    def refill(self, now: float) -> None:
-        """Give the CPU time that has accrued; a minute's worth may be saved up."""
+    def refill(self, now: float) -> float:
+        """Give the CPU time that has accrued; a minute's worth may be saved up. The quota, in seconds a minute.
+
+        What was used while there was no quota is no debt: one that is new begins with a minute's worth.
+        """
         a_minute = self.tenant.cpu_seconds_per_minute
-        self.cpu_left_s = min(a_minute, self.cpu_left_s + (now - self.refilled_at) * a_minute / 60)
-        self.refilled_at = now
+        if self.quota_s:
+            self.cpu_left_s = min(a_minute, self.cpu_left_s + (now - self.refilled_at) * a_minute / 60)
+        else:
+            self.cpu_left_s = a_minute
+        self.quota_s, self.refilled_at = a_minute, now
+        return a_minute
+
+    def spend(self, cpu_s: float) -> None:
+        self.refill(time.monotonic())
+        self.cpu_left_s -= cpu_s
 
     @property
     def is_at_quota(self) -> bool:
@@ -109,17 +126,14 @@ class TenantQueue:
 
     @property
     def is_overspent(self) -> bool:
-        if not self.tenant.cpu_seconds_per_minute:
-            return False
-        self.refill(time.monotonic())
-        return self.cpu_left_s <= 0
+        return self.refill(time.monotonic()) > 0 and self.cpu_left_s <= 0
 
 
 class FairQueue:
     """Jobs of many tenants, bounded by whoever puts them in. `checks` says how many wait.
 
     Args:
-        terms_of: the weight and quotas of a tenant by name, asked again whenever the tenant comes back.
+        tenant_of: the weight and quotas of a tenant by name, asked whenever they count.
     """
 
     def __init__(self, tenant_of: TenantOf = Tenant) -> None:
@@ -160,8 +174,7 @@ class FairQueue:
         queue = self._queues.get(name)
         if queue is None:
             self._forget_absent()
-            queue = self._queues[name] = TenantQueue(self._tenant_of(name))
-            queue.cpu_left_s = queue.tenant.cpu_seconds_per_minute
+            queue = self._queues[name] = TenantQueue(lambda: self._tenant_of(name))
         return queue
 
     # ---- out ---------------------------------------------------------------------------------------------------
@@ -197,7 +210,6 @@ class FairQueue:
     def take(self, job: Job) -> Job:
         """Hand a head out; its tenant pays for it."""
         queue = self._queues[job.tenant]
-        queue.tenant = self._tenant_of(job.tenant)
         self._clock = max(self._clock, queue.tag)
         self._pay(queue, job.checks)
         queue.out.add(job)
@@ -235,7 +247,7 @@ class FairQueue:
         queue = self._queues.get(job.tenant)
         if queue is None:
             return
-        queue.cpu_left_s -= cpu_ns / 1e9
+        queue.spend(cpu_ns / 1e9)
         if job not in queue.out:
             self._pay(queue, cpu_ns / 1e9 / _CHECK_S)  # of a pair the half that was not handed out itself
             return
@@ -262,10 +274,9 @@ class FairQueue:
     def charge(self, name: str, cpu_s: float) -> None:
         """CPU time that was spent for a tenant outside of its jobs: by the daemon, on its requests."""
         queue = self._queue_of(name)
-        queue.refill(time.monotonic())
         queue.tag = max(queue.tag, self._clock)
         self._pay(queue, cpu_s / _CHECK_S)
-        queue.cpu_left_s -= cpu_s
+        queue.spend(cpu_s)
 
     def remove(self, job: Job) -> bool:
         """Take a job out wherever it stands; False if it is not here."""
@@ -302,7 +313,7 @@ class FairQueue:
 
     def of(self, name: str) -> dict[str, int]:
         """A tenant's jobs: how many wait, have been handed out, or have nowhere to put their verdicts."""
-        queue = self._queues.get(name) or TenantQueue(Tenant(name))
+        queue = self._queues.get(name) or TenantQueue(lambda: Tenant(name))
         waiting = sum(map(len, queue.lines.values()))
         return {"waiting": waiting, "out": len(queue.out), "held": len(queue.held)}
 
@@ -336,10 +347,8 @@ class FairQueue:
     def cpu_wait_s(self, name: str) -> float:
         """Seconds until a tenant that has used up its CPU time may start something again; 0 if it may now."""
         queue = self._queues.get(name)
-        if queue is None or not queue.tenant.cpu_seconds_per_minute:
-            return 0.0
-        queue.refill(time.monotonic())
-        return max(0.0, -queue.cpu_left_s * 60 / queue.tenant.cpu_seconds_per_minute)
+        a_minute = queue.refill(time.monotonic()) if queue is not None else 0.0
+        return max(0.0, -queue.cpu_left_s * 60 / a_minute) if queue is not None and a_minute else 0.0
 
     def _forget_absent(self) -> None:
         """Drop queues nobody has used for so long that forgetting changes nothing."""
