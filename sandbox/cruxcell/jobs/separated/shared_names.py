@@ -70,6 +70,9 @@ _STANDS_FOR = {
         zip,
         enumerate,
         reversed,
+        property,
+        staticmethod,
+        classmethod,
     )
 }  # type: dict[str, type]
 
