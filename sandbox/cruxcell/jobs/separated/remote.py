@@ -100,8 +100,8 @@ class RemoteType(type):
         # type: () -> Any
         return connection[0].ask("get", cls, "__doc__") if "_remote_class" in _OWN(cls) else None
 
-    @property
-    def __dict__(cls):  # type: ignore[misc]
+    @property  # type: ignore[misc]
+    def __dict__(cls):  # type: ignore[override]
         # type: () -> Any
         """For a test, as over there: what patches an attribute of a class puts back what this has."""
         own = _OWN(cls)
