@@ -275,6 +275,18 @@ def test_every_cut_of_a_pickled_string_is_refused():
             pickled_string(whole[:end])
 
 
+def test_tests_of_code_contests_may_be_texts():
+    tests = {
+        "public_tests": {"input": ["1 2\n"], "output": ["3\n"]},
+        "generated_tests": [{"input": "5", "output": "5"}],
+    }
+    asked = [
+        problem_of({"name": "x", **{name: how(each) for name, each in tests.items()}}, "").stages("")
+        for how in (json.dumps, lambda each: each)
+    ]
+    assert asked[0] == asked[1]
+
+
 @pytest.mark.parametrize(
     ("record", "sentence"),
     [

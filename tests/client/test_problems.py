@@ -223,6 +223,32 @@ def test_only_mbpp_s_numbers_stand_for_mbpp_s_problems(tmp_path):
     assert [bool(sample.fault) for sample in found] == [False, False, True]
 
 
+def test_mbpp_s_problems_are_found_by_their_numbers_and_names(tmp_path):
+    problem = {
+        "task_id": "Mbpp/2",
+        "entry_point": "f",
+        "prompt": "",
+        "canonical_solution": "f = 1",
+        "base_input": [[1]],
+    }
+    samples = [{"task_id": name, "solution": "x = 1"} for name in (2, "2", "Mbpp/2", "MBPP/2", "HumanEval/2", 3)]
+    problems = read_problems(write(tmp_path / "p.jsonl", problem), problem_of)
+    found = read_samples(write(tmp_path / "s.jsonl", *samples), problems)
+    assert [bool(sample.fault) for sample in found] == [False] * 4 + [True] * 2
+
+
+def test_an_object_of_problems_names_them(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({"11": {name: value for name, value in MBPP.items() if name != "task_id"}}))
+    assert [*read_problems(path, problem_of)] == ["11"]
+
+
+def test_what_a_data_set_has_as_null_is_not_there(tmp_path):
+    record = {**MBPP, "test_imports": None, "test_setup_code": None, "challenge_test_list": None}
+    [problem] = read_problems(write(tmp_path / "p.jsonl", record), problem_of).values()
+    assert problem.tests[""].lstrip().startswith("assert remove")
+
+
 def test_a_json_array_is_read_as_well_as_lines(tmp_path):
     path = tmp_path / "sanitized-mbpp.json"
     path.write_text(json.dumps([{**MBPP, "test_imports": ["import math"]}], indent=1))

@@ -261,6 +261,8 @@ def _of_code_contests(record: Record) -> Tests:
     pairs: list[tuple[str, str]] = []
     for name in ("public_tests", "private_tests", "generated_tests"):
         tests = record.get(name) or {}
+        if isinstance(tests, str):
+            tests = _json(tests, name)
         if isinstance(tests, list):
             tests = {each: [test.get(each) for test in tests if isinstance(test, dict)] for each in ("input", "output")}
         if not isinstance(tests, dict):

@@ -118,7 +118,9 @@ def _samples(record: Record | BadRow, where: str, problems: Problems, clean: boo
 
 def _problem_of(name: str, problems: Problems) -> Problem:
     benchmark, _, number = name.rpartition("/")
-    problem = problems.get(name) or (problems.get(number) if benchmark.lower() == "mbpp" else None)
+    problem = problems.get(name)
+    if problem is None and benchmark.lower() in ("", "mbpp"):
+        problem = problems.get(number) or problems.get(f"Mbpp/{number}")
     problem = problem or problems.get(name.replace("_", "/"))  # EvalPlus's folders, which cannot hold a slash
     if problem is None:
         raise BadRow(f"{name!r} is no task_id of the problems (they look like {next(filter(None, problems))!r})")

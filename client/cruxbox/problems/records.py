@@ -69,7 +69,7 @@ def _items(path: Path, whole: Any) -> Iterator[tuple[str, Record | BadRow]]:
 
 
 def _listed(name: str, value: Any) -> Record:
-    return value if isinstance(value, dict) else {"task_id": name, "code_list": value}
+    return {"task_id": name, **(value if isinstance(value, dict) else {"code_list": value})}
 
 
 def _parsed(line: bytes) -> Record | BadRow:
@@ -99,8 +99,8 @@ def optional_text(record: Record, name: str) -> str:
 
 
 def texts(record: Record, name: str) -> list[str]:
-    """A field that is a list of strings, or missing."""
-    value = record.get(name, [])
+    """A field that is a list of strings, or missing, or null."""
+    value = [] if record.get(name) is None else record[name]
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise BadRow(f"field {name!r} must be a list of strings")
     return value

@@ -14,6 +14,7 @@ MUTABLE = (list, dict, set, bytearray)
 # Classes are told by their addresses: a metaclass of a program's may say what its class equals, or that it has no hash.
 PLAIN_ONES = frozenset(map(id, PLAIN))
 _MRO = type.__dict__["__mro__"].__get__
+_OWN = type.__dict__["__dict__"].__get__  # as with addresses, no metaclass is asked
 
 
 def plain_base(cls):
@@ -22,7 +23,7 @@ def plain_base(cls):
     for each in _MRO(cls):
         if id(each) in PLAIN_ONES:
             return each
-        if "__eq__" in each.__dict__:
+        if "__eq__" in _OWN(each):
             return None
     return None
 
@@ -35,7 +36,7 @@ def told_of(cls):
 
     def is_inherited(name):
         # type: (str) -> bool
-        owner = next(each for each in classes if name in each.__dict__)
+        owner = next(each for each in classes if name in _OWN(each))
         return any(owner is one for each in classes[1:] if not is_stdlib(each) for one in _MRO(each))
 
     return [name for name in offered(cls) if name not in OPERATORS or not is_inherited(name)]
@@ -78,7 +79,7 @@ def overridden(cls, base):
     for each in cls.__mro__ if base is not None else ():
         if each is base:
             break
-        found += [name for name in vars(each) if name in OVERRIDES and hasattr(base, name)]
+        found += [name for name in _OWN(each) if name in OVERRIDES and hasattr(base, name)]
     return found
 
 
@@ -109,14 +110,14 @@ def state_of(target):
     """The attributes that an object itself holds: what is in its `__dict__` and in its slots."""
     found = {}  # type: dict[str, Any]
     for cls in _MRO(type(target)):
-        for name, member in cls.__dict__.items():
+        for name, member in _OWN(cls).items():
             if type(member) is _Member and name != "__weakref__":
                 try:
                     found[name] = member.__get__(target)
                 except AttributeError:  # it holds none by now
                     continue
     for cls in _MRO(type(target)):
-        if type(cls.__dict__.get("__dict__")) is _Dict:  # no property of the program's
-            found.update(cls.__dict__["__dict__"].__get__(target))
+        if type(_OWN(cls).get("__dict__")) is _Dict:  # no property of the program's
+            found.update(_OWN(cls)["__dict__"].__get__(target))
             break
     return found

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 
+_MRO = type.__dict__["__mro__"].__get__
+_OWN = type.__dict__["__dict__"].__get__
+
+
 def _by_name(name):
     # type: (str) -> Any
     return lambda value, *arguments: _bound(value, name)(*arguments)
@@ -22,9 +26,9 @@ def _by_name(name):
 def _bound(value, name):
     # type: (object, str) -> Any
     """A special method as Python itself looks it up: that of a mock's class is made when it is bound."""
-    for each in type.__dict__["__mro__"].__get__(type(value)):
-        if name in each.__dict__:
-            found = each.__dict__[name]
+    for each in _MRO(type(value)):
+        if name in _OWN(each):
+            found = _OWN(each)[name]
             bind = getattr(type(found), "__get__", None)
             return found if bind is None else bind(found, value, type(value))
     raise AttributeError("%r object has no attribute %r" % (type(value).__name__, name))
@@ -92,6 +96,9 @@ ARITHMETIC = {
     for name in [*[form % each for form in _FORMS for each in _OPERATORS], "__neg__", "__pos__", "__invert__"]
 }  # type: dict[str, Any]
 
+# What the test puts into a class of the program (a property, a PropertyMock) gives and takes an attribute there.
+DESCRIPTORS = frozenset(["__get__", "__set__", "__delete__"])
+
 # What a candidate may ask of the test's objects besides: they answer for themselves.
 OF_THE_TEST = {
     "__eq__": _operator.eq,
@@ -109,6 +116,7 @@ OF_THE_TEST = {
     "__trunc__": _by_name("__trunc__"),
     "__floor__": _by_name("__floor__"),
     "__ceil__": _by_name("__ceil__"),
+    **{name: _by_name(name) for name in DESCRIPTORS},
 }  # type: dict[str, Any]
 
 OPERATORS = frozenset([*ARITHMETIC, "__divmod__", "__rdivmod__"])
@@ -124,8 +132,8 @@ def offered(cls):
     """The special methods of a class that `object` does not have, or has in another way. Not those of its own class:
     every class can be called, which says nothing of its objects."""
     has = {}  # type: dict[str, Any]
-    for each in reversed(type.__dict__["__mro__"].__get__(cls)):
-        has.update(each.__dict__)
+    for each in reversed(_MRO(cls)):
+        has.update(_OWN(each))
     found = [name for name in _NAMES if has.get(name) is not None and has[name] is not object.__dict__.get(name)]
     return found if _is_array(cls) else [name for name in found if name != "__array__"]
 
@@ -135,7 +143,7 @@ def _is_array(cls):
     """Is it a class of numpy's arrays? What numpy makes of one it asks the array, not its items."""
     numpy = sys.modules.get("numpy")
     array = type(sys).__dict__["__dict__"].__get__(numpy).get("ndarray") if type(numpy) is type(sys) else None  # type: ignore[index]
-    return any(each is array for each in type.__dict__["__mro__"].__get__(cls))
+    return any(each is array for each in _MRO(cls))
 
 
 _NAMES = (*SPECIAL, *METHODS)
@@ -177,7 +185,7 @@ def may_get(target, name):
 def _is_mocked(kind, name):
     # type: (Any, str) -> bool
     """An attribute that a mock makes up: not what it tells or can be told about itself."""
-    return kind.__module__ == "unittest.mock" and not any(name in each.__dict__ for each in kind.__mro__)
+    return kind.__module__ == "unittest.mock" and not any(name in _OWN(each) for each in kind.__mro__)
 
 
 def _is_of_the_script(target, name):
@@ -185,7 +193,7 @@ def _is_of_the_script(target, name):
     """Does a class of the script define this attribute, or is it data of an instance of one?"""
     cls = target if isinstance(target, type) else type(target)
     for each in cls.__mro__:
-        if name in each.__dict__:
+        if name in _OWN(each):
             return bool(each.__module__ == _SCRIPT)
     return bool(cls.__module__ == _SCRIPT) and not isinstance(target, type)
 
@@ -208,6 +216,6 @@ def may_set(target, name):
     if kind.__module__ in ("builtins", "unittest.mock"):
         return False
     for cls in kind.__mro__:
-        if name in cls.__dict__:
-            return not callable(cls.__dict__[name])
+        if name in _OWN(cls):
+            return not callable(_OWN(cls)[name])
     return True

@@ -8,7 +8,7 @@ import builtins
 import sys
 
 from cruxcell.jobs.separated.equality import hold_the_same
-from cruxcell.jobs.separated.operations import ARITHMETIC, ASKED, METHODS, OF_THE_TEST
+from cruxcell.jobs.separated.operations import ARITHMETIC, ASKED, DESCRIPTORS, METHODS, OF_THE_TEST
 from cruxcell.jobs.separated.remote import (
     DERIVED,
     HANDED_OVER,
@@ -277,6 +277,6 @@ def _array(self, dtype=None, copy=None):  # noqa: ARG001 - as numpy asks
 
 _SHAPED_FOR_THE_TEST = {"__await__": await_, "__anext__": next_, "__aexit__": aexit}  # type: dict[str, Any]
 _FOLLOW = ("__ne__", "__hash__")  # from `__eq__`, as in any class
-_OF_THIS_SIDE = {name: _of_made(name) for name in OF_THE_TEST if name not in _FOLLOW}  # type: dict[str, Any]
+_OF_THIS_SIDE = {name: _of_made(name) for name in OF_THE_TEST if name not in (*_FOLLOW, *DESCRIPTORS)}  # type: dict[str, Any]
 _OF_THIS_SIDE.update({"__contains__": _contains, "__eq__": _is_same})
 _SHAPED = {"__call__": _call, "__iter__": _iter, "__exit__": exit_, "__array__": _array}

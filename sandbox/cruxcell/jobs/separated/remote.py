@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _MRO = type.__dict__["__mro__"].__get__
 _BASES = type.__dict__["__bases__"].__get__
+_OWN = type.__dict__["__dict__"].__get__
 _finished = []  # type: list[bool]
 _OF_SOME = frozenset(["__annotations__", "__bool__", "__getitem__", "__iter__", "__len__"])
 _get = object.__getattribute__
@@ -63,7 +64,7 @@ class RemoteType(type):
 
     def __getattr__(cls, name):
         # type: (str) -> Any
-        if name == "__dataclass_fields__" and "_remote_class" in vars(cls):
+        if name == "__dataclass_fields__" and "_remote_class" in _OWN(cls):
             return _fields(cls)
         if _refuse(name):
             raise AttributeError("type object %r has no attribute %r" % (cls.__name__, name))
@@ -99,7 +100,14 @@ class RemoteType(type):
     @property
     def __doc__(cls):  # type: ignore[override]
         # type: () -> Any
-        return connection[0].ask("get", cls, "__doc__") if "_remote_class" in vars(cls) else None
+        return connection[0].ask("get", cls, "__doc__") if "_remote_class" in _OWN(cls) else None
+
+    @property  # type: ignore[misc]
+    def __dict__(cls):  # type: ignore[override]
+        # type: () -> Any
+        """For a test, as over there: what patches an attribute of a class puts back what this has."""
+        own = _OWN(cls)
+        return _Attributes(cls, own) if "_remote_class" in own and connection[0].is_test else own
 
     def __iter__(cls):
         # type: () -> Any
@@ -118,10 +126,52 @@ class RemoteType(type):
         return connection[0].ask("special", cls, "__getitem__", key)
 
 
+class _Attributes:
+    """Those of a class of the other side. Which special methods it has is known here: an abstract class that looks for
+    them asks nothing."""
+
+    def __init__(self, cls, own):
+        # type: (type, Any) -> None
+        self._cls, self._own = cls, own
+
+    @property
+    def _told(self):
+        # type: () -> Any
+        return connection[0].ask("get", self._cls, "__dict__")
+
+    def __getitem__(self, name):
+        # type: (str) -> Any
+        return self._own[name] if name in self._own else self._told[name]
+
+    def get(self, name, default=None):
+        # type: (str, object) -> Any
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+    def __contains__(self, name):
+        # type: (str) -> bool
+        is_special = name.startswith("__") and name.endswith("__")
+        return name in self._own if is_special else self.get(name, _Attributes) is not _Attributes
+
+    def __iter__(self):
+        # type: () -> Any
+        return iter(self._told)
+
+    def __len__(self):
+        # type: () -> int
+        return len(self._told)
+
+    def __getattr__(self, name):
+        # type: (str) -> Any
+        return getattr(self._told, name)  # `items`, say
+
+
 def _is_asked_for(cls, name):
     # type: (Any, str) -> bool
     """Is it a class of the other side's that has no such attribute here?"""
-    found = [each.__dict__ for each in type.__dict__["__mro__"].__get__(cls)]
+    found = [_OWN(each) for each in _MRO(cls)]
     return "_remote_class" in found[0] and not any(name in each for each in found)
 
 
@@ -198,7 +248,7 @@ def number_of(value):
     # type: (Any) -> int
     """The other side's number of what a proxy or class stands for."""
     if type(value) is RemoteType:
-        number = type.__dict__["__dict__"].__get__(value)["_remote_class"]  # type: int
+        number = _OWN(value)["_remote_class"]  # type: int
     elif isinstance(value, RemoteObject):
         number = _NUMBER.__get__(value)
     else:

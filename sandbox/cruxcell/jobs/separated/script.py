@@ -44,7 +44,8 @@ def names_in_texts(code):
 
 def constant_texts(code):
     # type: (Any) -> list[str]
-    return texts_in([const for each in (code, *nested_codes(code)) for const in each.co_consts])
+    """Those of the code and of all that is nested in it, as the methods of a class are."""
+    return texts_in([const for each in dissect(code).codes for const in each.co_consts])
 
 
 def texts_in(constants):

@@ -78,6 +78,9 @@ _STANDS_FOR = {
         zip,
         enumerate,
         reversed,
+        property,
+        staticmethod,
+        classmethod,
     )
 }  # type: dict[str, type]
 
