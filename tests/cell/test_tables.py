@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cruxcell.values import tables, transfer
 from cruxcell.values.canonical import NotPlain
-from cruxcell.values.containers import Garbled
+from cruxcell.values.containers import Containers, Garbled
+from cruxcell.values.writer import Writer
 from test_containers import ROOM, Ends, numpy, plain, u32
 
 pandas: Any = pytest.importorskip("pandas")
@@ -273,3 +275,40 @@ def test_nothing_is_of_pandas_where_it_is_not_loaded(monkeypatch: pytest.MonkeyP
     value = VALUES["time"]
     monkeypatch.delitem(sys.modules, "pandas")
     assert tables.parts_of(value) is None
+
+
+class Candidates:
+    """Writes an object as a letter."""
+
+    class_of_proxies, is_test = None, False
+
+    def write(self, writer: Any, _value: object, _depth: int) -> None:
+        writer.parts.append(b"o")
+
+    def plain_base(self, kind: type) -> type | None:
+        return tuple if issubclass(kind, tuple) else None
+
+
+HELD: dict[str, Any] = {
+    "a cell": lambda each: pandas.DataFrame({"a": [1, each]}),
+    "a cell of a list": lambda each: pandas.Series([[1, {2: each}], None]),
+    "an index": lambda each: pandas.Series([1, 2], index=[each, 1]),
+    "an index alone": lambda each: pandas.Index([each, 1]),
+    "names of columns": lambda each: pandas.DataFrame([[1, 2]], columns=[each, 1]),
+    "a level": lambda each: pandas.MultiIndex.from_product([[1, 2], [each, None]]),
+    "a category": lambda each: pandas.Series(pandas.Categorical.from_codes([0], pandas.Index([each], dtype=object))),
+    "a name": lambda each: pandas.Series([1], name=each),
+    "a table in a table": lambda each: pandas.Series([pandas.Series([each]), None], dtype=object),
+    "an array of objects": lambda each: pandas.Series([numpy.array([each, None])], dtype=object),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_table_with_an_object_of_the_candidates_is_an_object(name: str):
+    def begin(each: object) -> bytes:
+        writer = Writer(Containers(), Candidates())
+        writer.value(HELD[name](each), 0)
+        return writer.bytes(ROOM)[:1]
+
+    assert begin(object()) == b"o"
+    assert begin(Decimal(2)) in (b"Q", b"V")

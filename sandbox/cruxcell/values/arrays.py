@@ -22,7 +22,7 @@ def write(writer, value, depth):
     numpy = sys.modules.get("numpy")
     if numpy is None or all(type(value) is not each for each in (numpy.ndarray, numpy.void, numpy.record)):
         return False
-    if value.dtype.kind != "O" and _written_type(value.dtype) is None:
+    if not is_written(value.dtype):
         return False
     writer.parts.append(b"A" + writer.number(value).to_bytes(4, "little"))
     writer.content(value, depth)
@@ -38,16 +38,22 @@ def parts_of(value):
     return b"a", (value.dtype.str, (), value.tobytes())
 
 
-def _written_type(dtype):
+def written_type(dtype):
     # type: (Any) -> Any
     """What a dtype is written as: by numpy's name, or that of a structured one as a tuple of pairs (field, dtype). None
     for one that would not be read as the same: of objects, with fields that overlap or have gaps between them."""
     if dtype.names is None:
         return dtype.str if dtype.kind in _NUMPY_KINDS else None
-    fields = tuple([(name, _written_type(dtype.fields[name][0])) for name in dtype.names])
+    fields = tuple([(name, written_type(dtype.fields[name][0])) for name in dtype.names])
     if any(written is None for _, written in fields):
         return None
     return fields if read_type(fields) == dtype else None
+
+
+def is_written(dtype):
+    # type: (Any) -> bool
+    """Does an array of this type cross by value?"""
+    return dtype.kind == "O" or written_type(dtype) is not None
 
 
 def read_type(written):
@@ -72,7 +78,7 @@ def write_content(writer, value, depth):
     objects."""
     is_of_objects = value.dtype.kind == "O"
     data = list(value.ravel()) if is_of_objects else value.tobytes()
-    name = value.dtype.str if is_of_objects else _written_type(value.dtype)
+    name = value.dtype.str if is_of_objects else written_type(value.dtype)
     kind = type(value).__name__
     writer.items((name, kind if kind in RECORDS else tuple(value.shape), data), depth)
 
@@ -84,12 +90,12 @@ def state_of(value):
         return value.tobytes()
     if value.dtype.kind == "O":
         return value.shape, "O", list(value.ravel())
-    return value.shape, _written_type(value.dtype), value.tobytes()
+    return value.shape, written_type(value.dtype), value.tobytes()
 
 
 def made(parts):
     # type: (list[Any]) -> Any
-    """A new array of (dtype, shape, data)."""
+    """A new array of (dtype, shape, data). It owns its memory: it is what views of it are views of."""
     numpy = __import__("numpy")
     name, shape, data = parts
     dtype = read_type(name)
@@ -103,12 +109,12 @@ def made(parts):
         found = numpy.empty(len(data), dtype=object)
         for place, item in enumerate(data):
             found[place] = item
-        return found.reshape(shape)
+        return found.reshape(shape).copy()
     if type(data) is not bytes or dtype.hasobject:
         raise ValueError("an array of what cannot be")
     if not dtype.itemsize:  # of empty texts
         return numpy.zeros(shape, dtype)
-    return numpy.frombuffer(bytearray(data), dtype=dtype).reshape(shape)
+    return numpy.frombuffer(data, dtype=dtype).reshape(shape).copy()
 
 
 def _record(dtype, kind, data):

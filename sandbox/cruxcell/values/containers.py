@@ -3,7 +3,7 @@
 import sys
 from sys import getrecursionlimit, getrefcount, setrecursionlimit
 
-from cruxcell.values import arrays, stdlib, tables
+from cruxcell.values import arrays, stdlib, tables, views
 from cruxcell.values.canonical import TooLarge
 
 TYPE_CHECKING = False
@@ -33,6 +33,9 @@ def with_room(function, *arguments):
             pass
 
 
+_MOST_STAND_INS = 64
+
+
 class Containers:
     """The containers both ends of a connection have, by number: this end's own are `first`, `first` + 2, and so on."""
 
@@ -44,27 +47,45 @@ class Containers:
         self._new = []  # type: list[int]
         self._touched = []  # type: list[int]
         self._written = {}  # type: dict[int, Any]
+        self.stand_ins = {}  # type: dict[int, list[int]]  # of memory that has no number, by the address of its owner
 
-    def add(self, value):
-        # type: (object) -> int
-        """The number of a container of this end that is written for the first time."""
+    def stands_for(self, base):
+        # type: (object) -> None
+        """What gets the next number shows the memory of `base`, which has none."""
+        if len(self.stand_ins) > _MOST_STAND_INS + 2 * len(self.entries):
+            kept = [
+                (key, [each for each in numbers if each in self.entries]) for key, numbers in self.stand_ins.items()
+            ]
+            self.stand_ins = {key: numbers for key, numbers in kept if numbers}
+        self.stand_ins.setdefault(id(base), []).append(self._next)
+
+    def shown_by(self, value):
+        # type: (object) -> Any
+        """What a container with a number is a view of; None if it is none."""
+        entry = self.entries.get(self.numbers.get(id(value), -1), ())
+        return None if len(entry) == _OF_OTHERS else entry[-1] if entry else None
+
+    def add(self, value, base=None):
+        # type: (object, object) -> int
+        """The number of a container of this end that is written for the first time. `base`: what it is a view of, which
+        is remembered as long as the view is."""
         number = self._next
         if len(self.entries) >= MAX_CONTAINERS:
             raise TooLarge("the number of containers")
         self._next += 2
-        self._keep(number, value)
+        self._keep(number, value, base)
         return number
 
-    def adopt(self, number, value):
-        # type: (int, object) -> None
+    def adopt(self, number, value, base=None):
+        # type: (int, object, object) -> None
         """A container of the other end. Garbled if that end may not use the number."""
         if number & 1 == self._parity or number in self.entries or len(self.entries) >= MAX_CONTAINERS:
             raise Garbled("a container's number that cannot be")
-        self._keep(number, value)
+        self._keep(number, value, base)
 
-    def _keep(self, number, value):
-        # type: (int, object) -> None
-        self.entries[number] = [value, None]
+    def _keep(self, number, value, base):
+        # type: (int, object, object) -> None
+        self.entries[number] = [value, None] if base is None else [value, None, base]
         self.numbers[id(value)] = number
         self._new.append(number)
 
@@ -81,7 +102,7 @@ class Containers:
         number = self.numbers[id(value)]
         entry = self.entries[number]
         self._written[number] = entry[1]
-        entry[1] = _snapshot(value)
+        entry[1] = _state(entry)
 
     def begin(self, value, items):
         # type: (list[Any], tuple[Any, ...] | None) -> int
@@ -101,7 +122,7 @@ class Containers:
             entry = self.entries.get(number)
             if entry is not None and number not in self._written:
                 value = entry[0]
-                entry[1] = items_of_list(value) if type(value) is list else _snapshot(value)
+                entry[1] = items_of_list(value) if type(value) is list else _state(entry)
         self._new, self._touched, self._written = [], [], {}
 
     def undo(self):
@@ -122,7 +143,7 @@ class Containers:
     def changed(self):
         # type: () -> list[int]
         """The numbers of the containers whose content is not what the other end has."""
-        return [number for number, entry in self.entries.items() if _may_differ(*entry)]
+        return [number for number, entry in self.entries.items() if _may_differ(entry)]
 
     def sweep(self):
         # type: () -> list[int]
@@ -141,6 +162,14 @@ class Containers:
                 gone.append(number)
                 del self.entries[number], self.numbers[id(entry[0])]
         return gone
+
+
+def _state(entry):
+    # type: (list[Any]) -> Any
+    return _snapshot(entry[0]) if len(entry) == _OF_OTHERS else views.state_of(entry[0], entry[2])
+
+
+_OF_OTHERS = 2  # things are remembered of what is no view: it, and what it held
 
 
 def _snapshot(value):
@@ -181,10 +210,12 @@ def items_of(kind, value):
 _TRIES = 1000
 
 
-def _may_differ(value, before):
-    # type: (Any, Any) -> bool
+def _may_differ(entry):
+    # type: (list[Any]) -> bool
     try:
-        return _differs(value, before)
+        if len(entry) == _OF_OTHERS:
+            return _differs(entry[0], entry[1])
+        return bool(entry[1] is not None and entry[1] != _state(entry))
     except RuntimeError:  # another thread changes it right now
         return True
 

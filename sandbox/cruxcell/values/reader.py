@@ -3,7 +3,7 @@
 import struct
 from sys import intern as _intern
 
-from cruxcell.values import arrays, made_tables, stdlib
+from cruxcell.values import arrays, made_tables, stdlib, views
 from cruxcell.values.containers import (
     MAX_DEPTH,
     Containers,  # noqa: F401 - in type comments
@@ -43,7 +43,15 @@ class Reader:
             return with_room(read, *arguments)
         except Garbled:
             raise
-        except (struct.error, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
+        except (
+            struct.error,
+            ArithmeticError,
+            BufferError,
+            LookupError,
+            TypeError,
+            ValueError,
+            RecursionError,
+        ) as error:
             raise Garbled(str(error)) from None
 
     def end(self):
@@ -120,7 +128,8 @@ class Reader:
         """Give a container the content that follows, in place."""
         kind = base_of(type(value))
         if kind == "ndarray":
-            return arrays.refill(self, value)
+            base = self.containers.shown_by(value)
+            return arrays.refill(self, value) if base is None else views.refill(self, value, base)
         if kind == "table":
             return made_tables.refill(self, value, depth)
         count = self.count()
@@ -284,5 +293,7 @@ _NESTED = {
     ord("V"): stdlib.read,
     ord("W"): stdlib.read_nan,
     ord("A"): arrays.read,
+    ord("I"): views.read_both,
+    ord("J"): views.read,
     ord("Q"): made_tables.read,
 }  # type: dict[int, Callable[[Reader, int], Any]]

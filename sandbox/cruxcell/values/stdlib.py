@@ -7,7 +7,7 @@ A type is only looked for in modules that are loaded: nothing is imported to wri
 
 import sys
 
-from cruxcell.values import arrays, made_tables, tables
+from cruxcell.values import arrays, made_tables, owned, tables, views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,12 +15,6 @@ if TYPE_CHECKING:
 
 _LONGEST_PATTERN = 1 << 10  # compiling takes 3 ms a character at worst
 _DEBUG = 128  # of re
-_NOTHING = {}  # type: dict[object, object]
-VIEWS = {
-    type(_NOTHING.keys()): b"k",
-    type(_NOTHING.values()): b"v",
-    type(_NOTHING.items()): b"w",
-}  # type: dict[type, bytes]
 
 
 def write(writer, value, depth):
@@ -28,23 +22,23 @@ def write(writer, value, depth):
     """Write `value` if it is of one of these types; False if not."""
     kind = type(value)
     module = kind.__module__
+    found, is_written = None, False  # type: Any, bool
     if module == "builtins":
-        found = _of_builtins(kind, value)
+        found = (b"s", (value.start, value.stop, value.step)) if kind is slice else owned.parts_of(writer, value)
     elif module in ("collections", "decimal", "fractions", "datetime", "uuid", "zoneinfo", "array", "re"):
         loaded = sys.modules.get(module)
         if getattr(loaded, kind.__name__, None) is not kind:
             return False
         take = _PARTS.get(kind.__name__)
         found = take(value) if take is not None else None
-    elif module == "numpy" or module.partition(".")[0] == "pandas":
-        library = arrays if module == "numpy" else tables  # type: Any
-        if library.write(writer, value, depth):
-            return True
-        found = library.parts_of(value)
-    else:
-        return False
+    elif module == "numpy":
+        is_written = views.write(writer, value, depth) or arrays.write(writer, value, depth)
+        found = None if is_written else arrays.parts_of(value)
+    elif module.partition(".")[0] == "pandas" and writer.all_cross(value):
+        is_written = tables.write(writer, value, depth)
+        found = None if is_written else tables.parts_of(value)
     if found is None:
-        return False
+        return is_written
     letter, parts = found
     if letter in _CONTAINERS:  # it can change, and has a number of its own
         writer.parts.append(b"V" + letter + writer.number(value).to_bytes(4, "little"))
@@ -69,24 +63,6 @@ def _is_nan(letter, value):
     # type: (bytes, Any) -> bool
     """Some decimal NaNs may not be compared."""
     return value.is_nan() if letter == b"d" else letter == b"a" and bool(value != value)  # noqa: PLR0124
-
-
-def _of_builtins(kind, value):
-    # type: (type, Any) -> Any
-    if kind is slice:
-        return b"s", (value.start, value.stop, value.step)
-    if kind is memoryview:
-        return _of_memory(value)
-    letter = next((letter for cls, letter in VIEWS.items() if kind is cls), None)
-    return None if letter is None else (letter, list(value))
-
-
-def _of_memory(value):
-    # type: (memoryview) -> Any
-    try:
-        return (b"m", (bytes(value),)) if value.c_contiguous and value.format == "B" and value.ndim == 1 else None
-    except ValueError:  # it was released
-        return None
 
 
 def _zone(value):
@@ -290,4 +266,5 @@ _MAKERS = {
     b"a": lambda values: arrays.made(values)[()],
     b"p": _pattern,
     b"P": made_tables.made,
+    **owned.MAKERS,
 }  # type: dict[bytes, Any]

@@ -2,7 +2,7 @@
 
 import struct
 
-from cruxcell.values import arrays, stdlib, tables
+from cruxcell.values import arrays, cells, stdlib, tables, views
 from cruxcell.values.canonical import NotPlain, TooLarge, type_name
 from cruxcell.values.containers import (
     MAX_DEPTH,
@@ -32,7 +32,10 @@ class Writer:
 
     def __init__(self, containers, objects=None):
         # type: (Containers, Any) -> None
-        self._containers, self._objects = containers, objects
+        self.containers = containers
+        self._objects = objects
+        # A test shows of what is behind its arrays and views no more than these: it may be what it expects.
+        self.shows_all = objects is not None and not objects.is_test
         self._numbers = containers.numbers
         self._class_of_proxies = objects.class_of_proxies if objects is not None else None
         self.parts = []  # type: list[bytes]
@@ -63,7 +66,7 @@ class Writer:
             self._other(value, "a value nested more than %d deep" % MAX_DEPTH, depth)
         elif kind is list:  # as `sequence` and `content`, in one pass
             items = items_of_list(value)
-            number = self._containers.begin(value, items if self._objects is not None else None)
+            number = self.containers.begin(value, items if self._objects is not None else None)
             self.parts.append(_new_list(b"l", number, len(items)))
             self.items(items, depth)
         elif id(kind) in _SEQUENCES:
@@ -91,9 +94,22 @@ class Writer:
             raise NotPlain(why)
         self._objects.write(self, value, depth)
 
+    def all_cross(self, table):
+        # type: (Any) -> bool
+        """Does all that a value of pandas' holds cross by value, as far as that matters?"""
+        return not self.shows_all or cells.all_cross(self, table)
+
+    def is_home(self, value):
+        # type: (Any) -> bool
+        """Is it an object of the other end, or a value with a class of its own?"""
+        kind = type(value)
+        if type(kind) is self._class_of_proxies:
+            return True
+        return self._objects is not None and self._objects.plain_base(kind) is not None
+
     def number(self, value):
         # type: (object) -> int
-        return self._containers.add(value)
+        return self.containers.add(value)
 
     def sequence(self, value, depth):
         # type: (Any, int) -> None
@@ -134,7 +150,7 @@ class Writer:
         # type: (Any, int) -> None
         """What a container that can change holds now."""
         if self._objects is not None:
-            self._containers.write(value)
+            self.containers.write(value)
         kind = base_of(type(value))
         if kind is dict:
             pairs = list(dict_base(type(value)).items(value))  # another thread may go on with it
@@ -146,7 +162,11 @@ class Writer:
             data = bytes(value)
             self.parts.append(_u32.pack(len(data)) + data)
         elif kind == "ndarray":
-            arrays.write_content(self, value, depth)
+            base = self.containers.shown_by(value)
+            if base is None:
+                arrays.write_content(self, value, depth)
+            else:
+                views.write_content(self, value, base, depth)
         elif kind == "table":
             tables.write_content(self, value, depth)
         else:

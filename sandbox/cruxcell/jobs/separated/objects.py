@@ -59,6 +59,7 @@ class Objects:
         self.dead = []  # type: list[int]
 
     class_of_proxies = remote.RemoteType
+    plain_base = staticmethod(plain_base)
 
     # ---- writing ---------------------------------------------------------------------------------------------------
 

@@ -69,8 +69,11 @@ ASKED = {
     "__aexit__": _by_name("__aexit__"),
 }  # type: dict[str, Any]
 # What number an object is: asked once, as long as nothing else is asked of the candidate in between. Or what a test
-# uses several times in one sum (`a * x + b * x ** 2`) could be another number each time.
-STEADY = frozenset(["__int__", "__float__", "__complex__", "__index__"])
+# uses several times in one sum (`a * x + b * x ** 2`) could be another number each time. For so many seconds: a thread
+# of the program's may fill what a test asks for its length until it has one.
+_ALWAYS = float("inf")
+STEADY = {"__int__": _ALWAYS, "__float__": _ALWAYS, "__complex__": _ALWAYS, "__index__": _ALWAYS}  # type: dict[str, float]
+STEADY.update({"__len__": 0.05, "__bool__": 0.05})
 METHODS = frozenset(["send", "throw", "close"])  # of generators: methods of the class, so that they are known for some
 
 # Between two objects of the candidate; what comes of it has to be another. Each is the method alone: that the other

@@ -3,7 +3,7 @@
 import builtins
 import sys
 
-from cruxcell.values import stdlib
+from cruxcell.values import owned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _SHARED = frozenset(
     + [name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)]
 )  # fmt: skip
 # Types of plain values that builtins does not name.
-_UNNAMED = {cls.__name__: cls for cls in (type(None), type(Ellipsis), type(NotImplemented), *stdlib.VIEWS)}  # type: dict[str, type]
+_UNNAMED = {cls.__name__: cls for cls in (type(None), type(Ellipsis), type(NotImplemented), *owned.VIEWS)}  # type: dict[str, type]
 _SHARED_MODULES = frozenset(["math", "_operator", "collections", "fractions", "decimal", "datetime"])
 # Up to 3.9 the interpreter does not say which modules are its own; these are what tests take attributes of.
 _OF_OLD = frozenset(

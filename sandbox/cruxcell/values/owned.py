@@ -1,0 +1,87 @@
+"""Views of dicts and memoryviews: the container that they show, by its number.
+
+A test shows no more than the view does, unless the other end has the container by then: the values of a dict may be
+what it expects. There it is a copy.
+"""
+
+import sys
+from gc import get_referents
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_NOTHING = {}  # type: dict[object, object]
+# The letter of one that is written as what it shows, and that of one that is written as a view.
+VIEWS = {
+    type(_NOTHING.keys()): (b"k", b"K"),
+    type(_NOTHING.values()): (b"v", b"X"),
+    type(_NOTHING.items()): (b"w", b"Y"),
+}  # type: dict[type, tuple[bytes, bytes]]
+
+
+def parts_of(writer, value):
+    # type: (Any, Any) -> tuple[bytes, tuple[Any, ...]] | None
+    """The letter of a view of a dict or a memoryview, and what it is made of again; None if it does not cross."""
+    if type(value) is memoryview:
+        try:
+            return _of_memory(writer, value)
+        except ValueError:  # it was released
+            return None
+    letters = next((letters for cls, letters in VIEWS.items() if type(value) is cls), None)
+    if letters is None:
+        return None
+    (owner,) = get_referents(value)
+    if id(owner) in writer.containers.numbers or (writer.shows_all and _is_a_dict(type(owner))):
+        return letters[1], (owner,)
+    return None if writer.shows_all else (letters[0], tuple(value))
+
+
+def _is_a_dict(kind):
+    # type: (type) -> bool
+    collections = sys.modules.get("collections")
+    names = ("OrderedDict", "Counter", "defaultdict")
+    return kind is dict or any(kind is getattr(collections, name, None) for name in names)
+
+
+def _of_memory(writer, value):
+    # type: (Any, memoryview) -> tuple[bytes, tuple[Any, ...]] | None
+    """The owner may be changed where the view may. What shows a part of one does not say which."""
+    owner = value.obj  # type: Any
+    is_known = id(owner) in writer.containers.numbers
+    may_cross = is_known or ((not value.readonly or writer.shows_all) and _is_of_bytes(type(owner)))
+    if may_cross and _is_whole(value, memoryview(owner)):
+        return b"M", (owner, value.readonly)
+    is_plain = value.c_contiguous and value.format == "B" and value.ndim == 1
+    return (b"m", (bytes(value),)) if is_plain and (type(owner) is bytes or not writer.shows_all) else None
+
+
+def _is_of_bytes(kind):
+    # type: (type) -> bool
+    return kind is bytearray or kind is getattr(sys.modules.get("array"), "array", None)
+
+
+def _is_whole(value, other):
+    # type: (memoryview, memoryview) -> bool
+    """Does a memoryview show all of what it is of, as another one does?"""
+    same = (value.format, value.shape, value.strides) == (other.format, other.shape, other.strides)
+    return same and value.c_contiguous
+
+
+def memory(values):
+    # type: (list[Any]) -> memoryview
+    owner, is_readonly = values
+    numpy = sys.modules.get("numpy")
+    is_array = numpy is not None and type(owner) is numpy.ndarray and not owner.dtype.hasobject
+    if type(is_readonly) is not bool or not (is_array or _is_of_bytes(type(owner))):
+        raise ValueError("a memoryview that cannot be")
+    found = memoryview(owner)
+    return found.toreadonly() if is_readonly else found
+
+
+MAKERS = {
+    b"K": lambda values: dict.keys(*values),
+    b"X": lambda values: dict.values(*values),
+    b"Y": lambda values: dict.items(*values),
+    b"M": memory,
+}  # type: dict[bytes, Any]
