@@ -49,6 +49,9 @@ class Objects:
     def read(self, reader, tag, depth):
         return self.kept.pop(0)
 
+    def filled(self, value):
+        pass
+
 
 def crossed(value):
     objects, one = Objects(), Containers(0)

@@ -389,6 +389,9 @@ class Objects:
     def read(self, _reader: Reader, tag: int, _depth: int) -> str:
         return chr(tag)
 
+    def filled(self, _value: object) -> None:
+        pass
+
 
 def test_where_objects_cross_so_do_factories():
     writer = Writer(Containers(), Objects())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import collections
+import enum
 import functools
 import inspect
 import json
@@ -145,10 +146,23 @@ def test_which_methods_of_a_plain_base_are_overridden():
         pass
 
     base = type("Base", (list,), {"append": other, "add": other, "index": other})
-    assert classes.overridden(type("Sub", (base,), {"pop": other}), list) == ["pop", "append"]
+    assert classes.overridden(type("Sub", (base,), {"pop": other}), list) == ["pop", "append", "index"]
     assert classes.overridden(type("Sub", (base,), {}), None) == []
-    beside = type("Beside", (), {"clear": other})
-    assert classes.overridden(type("Sub", (list, beside), {}), list) == []
+    beside = type("Beside", (), {"clear": other, "__sub__": other})
+    assert classes.overridden(type("Sub", (list, beside), {}), list) == ["__sub__"]
+
+
+def test_operators_are_told_of_the_class_of_values_that_has_them_and_not_those_of_the_library():
+    def other(self: object, *_: object) -> None:
+        pass
+
+    base = type("Base", (int,), {"__add__": other, "__bool__": other, "__reduce__": other, "_own": other, "own": other})
+    assert classes.overridden(base, int) == ["__add__", "__bool__"]
+    assert classes.overridden(type("Sub", (base,), {"__sub__": other}), int) == ["__sub__", "__bool__"]
+    assert classes.overridden(enum.IntFlag("Flag", "A B"), int) == []
+    assert classes.overridden(type("Count", (int,), {"__add__": int.__add__, "__mul__": int.__sub__}), int) == [
+        "__mul__"
+    ]
 
 
 # ---- exceptions ------------------------------------------------------------------------------------------------------
@@ -258,7 +272,7 @@ def test_an_operator_is_done_by_its_own_method():
 
 def test_what_a_class_offers_is_what_object_does_not_have():
     cls = type("C", (), {"__eq__": lambda _a, _b: True, "__len__": lambda _: 0, "send": 1, "__hash__": None})
-    assert set(operations.offered(cls)) == {"__eq__", "__len__", "send"}
+    assert set(operations.offered(cls)) == {"__eq__", "__len__", "send", "-__hash__"}
     assert operations.offered(object) == []
 
 

@@ -172,6 +172,21 @@ def _state(entry):
 _OF_OTHERS = 2  # things are remembered of what is no view: it, and what it held
 
 
+def put_anew(value):
+    # type: (Any) -> None
+    """Put the items of a set or dict where they belong by their hashes."""
+    if base_of(type(value)) is set:
+        items = items_of(set, value)
+        set.clear(value)
+        set.update(value, items)
+    else:
+        base = dict_base(type(value))
+        pairs = list(base.items(value))
+        base.clear(value)
+        for key, item in pairs:
+            base.__setitem__(value, key, item)
+
+
 def _snapshot(value):
     # type: (Any) -> Any
     """What tells later whether `value` was changed: its items, none copied; None for what cannot change."""

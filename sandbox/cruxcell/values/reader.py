@@ -139,8 +139,9 @@ class Reader:
             base.clear(value)
             for key, item in pairs:
                 base.__setitem__(value, key, item)
+            self._is_filled(value)
         elif kind is bytearray:
-            value[:] = self.take(count)
+            bytearray.__setitem__(value, slice(None), self.take(count))
         else:
             items = self.items(count, depth + 1)
             if kind is list:
@@ -148,12 +149,18 @@ class Reader:
             elif kind is set:
                 set.clear(value)
                 set.update(value, items)
+                self._is_filled(value)
             elif kind == "array":
                 value[:] = type(value)(value.typecode, items)
             else:
                 value.clear()
                 value.extend(items)
         return value
+
+    def _is_filled(self, value):
+        # type: (object) -> None
+        if self._objects is not None:
+            self._objects.filled(value)
 
     def new(self, value, depth):
         # type: (Any, int) -> Any

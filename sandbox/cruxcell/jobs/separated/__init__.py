@@ -13,6 +13,8 @@ crosses by value; of everything else its owner keeps the object, and the other s
     classes       what is told of a class that only one side has
     exceptions    what is told of an exception, and one made of that
     shared_names  what both sides have, and which of it may be asked for by name
+    placing       where objects have their place in sets and dicts that are read
+    asking        what special methods of proxies ask, those of values among them
     proxy_classes the classes of proxies, and what their special methods ask
     equality      when two objects of a class of the program's are equal to a test
     remote        the proxies

@@ -2,7 +2,7 @@
 
 import sys
 
-from cruxcell.jobs.separated.operations import OPERATORS, offered
+from cruxcell.jobs.separated.operations import OPERATORS, SPECIAL, offered
 from cruxcell.jobs.separated.shared_names import is_stdlib
 
 TYPE_CHECKING = False
@@ -42,16 +42,6 @@ def told_of(cls):
     return [name for name in offered(cls) if name not in OPERATORS or not is_inherited(name)]
 
 
-# What a class derived from a plain one may do in its own way: change, and find items by their keys.
-OVERRIDES = frozenset(
-    [
-        "__setitem__", "__delitem__", "__getitem__", "get",
-        "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "add", "discard", "update",
-        "setdefault", "popitem",
-    ]
-)  # fmt: skip
-
-
 # Abstract classes that a class is only one of if it is derived from them.
 _ABSTRACT = frozenset(["Mapping", "MutableMapping", "Sequence", "MutableSequence", "Set", "MutableSet"])
 
@@ -73,14 +63,26 @@ def register(cls, names):
 
 def overridden(cls, base):
     # type: (Any, Any) -> list[str]
-    """The methods of a plain base, of these, that a class has its own of: what else there is to tell the value here
-    tells."""
-    found = []  # type: list[str]
-    for each in cls.__mro__ if base is not None else ():
-        if each is base:
-            break
-        found += [name for name in _OWN(each) if name in OVERRIDES and hasattr(base, name)]
+    """What a class derived from a plain one has its own of: special methods, and public names of the base. Not what it
+    has of the library (IntEnum), nor operators that it has from another class of values which is told of."""
+    if base is None:
+        return []
+    classes = _MRO(cls)
+    of_library = [_OWN(each) for each in classes if is_stdlib(each)]
+    found, seen = [], set()  # type: list[str], set[str]
+    for each in classes:
+        is_told_of = each is not cls and plain_base(each) is base and any(each in _MRO(one) for one in cls.__bases__)
+        for name, value in _OWN(each).items() if not is_stdlib(each) else ():
+            is_own = name not in seen and not any(name in one and one[name] is value for one in of_library)
+            if is_own and may_be_own(name, base) and not (is_told_of and name in OPERATORS):
+                found.append(name)
+        seen.update(_OWN(each))
     return found
+
+
+def may_be_own(name, base):
+    # type: (str, Any) -> bool
+    return name in SPECIAL if name[:1] == "_" else hasattr(base, name)
 
 
 COPY = {

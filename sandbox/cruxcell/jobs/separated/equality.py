@@ -107,7 +107,7 @@ def _makes_something(operation, fields):
     """Does it make an object, or ask what objects hold?"""
     if operation == "call":
         return type(fields[0]) is RemoteType
-    return operation == "states" or (operation == "special" and fields[1] == "__eq__")
+    return operation == "states" or (operation == "special" and fields[1] in ("__eq__", "__hash__"))
 
 
 def _objects_in(value):

@@ -83,13 +83,15 @@ class Link:
             self._open += 1
             try:
                 answer = with_room(self._exchange, operation, fields)  # type: tuple[bytes, Any]
-                return answer
             except (Broken, Unsent):
                 raise
             except BaseException as error:  # whatever it is, the answer may still be under way
                 raise Broken("%s: %s" % (type(error).__name__, error)) from None
             finally:
                 self._open -= 1
+            if self.objects.placing.waiting:
+                self.objects.placing.finish(Broken)
+            return answer
 
     def take_turn(self):
         # type: () -> None
@@ -202,6 +204,8 @@ class Link:
 
     def _perform(self, fields):
         # type: (list[Any]) -> Any
+        if self.objects.placing.waiting:
+            self.objects.placing.finish(Broken)
         operation, target, *rest = fields
         if self._permits is not None and not self._permits(operation, target, rest):
             raise AttributeError("a candidate may not %s this of the test" % operation)
@@ -269,7 +273,7 @@ class Link:
         number, count = _HEAD.unpack_from(data, head)
         reader = Reader(data, self.containers, self.objects, body)
         try:
-            values = reader.checked(self._values, reader)
+            values = self.objects.placing.during(reader.checked, self._values, reader)
             reader.end()
         except (Garbled, MemoryError, AttributeError, ImportError, AssertionError) as error:
             raise Broken("what was sent is no value: %s" % error) from None

@@ -10,7 +10,6 @@ from cruxcell.jobs.separated import proxy_classes, remote
 from cruxcell.jobs.separated.classes import (
     COPY,
     MUTABLE,
-    OVERRIDES,
     PLAIN,
     PLAIN_ONES,
     abstract_bases,
@@ -20,6 +19,7 @@ from cruxcell.jobs.separated.classes import (
     told_of,
 )
 from cruxcell.jobs.separated.exceptions import SIMPLEST, add_more, made_of, make_exception, more_of
+from cruxcell.jobs.separated.placing import Placing
 from cruxcell.jobs.separated.shared_names import (
     BUILTIN_TYPE,
     METHOD_TYPE,
@@ -57,6 +57,7 @@ class Objects:
         self._classes = {}  # type: dict[int, type]
         self._kept = {}  # type: dict[int, Any]
         self.dead = []  # type: list[int]
+        self.placing = Placing()
 
     class_of_proxies = remote.RemoteType
     plain_base = staticmethod(plain_base)
@@ -194,6 +195,12 @@ class Objects:
         # type: (Any, int, int) -> Any
         return _READ[tag](self, reader, depth)
 
+    def filled(self, value):
+        # type: (object) -> None
+        """A set or dict was filled, perhaps with what is in the wrong place in it."""
+        if self.placing.waiting:
+            self.placing.holders.append(value)
+
     def _read_own(self, reader, _depth):
         # type: (Any, int) -> Any
         return self.exports[reader.u32()]
@@ -228,7 +235,7 @@ class Objects:
             raise Garbled("a class that cannot be")
         bases = tuple([self._base(reader.value(depth + 1)) for _ in range(count)])
         offers = _text(reader).split("\0")
-        overrides = [each for each in _text(reader).split("\0") if each in OVERRIDES]
+        overrides = _text(reader).split("\0")
         stand = stand_in(_text(reader), self.is_test)
         if isinstance(stand, type) and issubclass(stand, BaseException):
             self._classes[number] = stand

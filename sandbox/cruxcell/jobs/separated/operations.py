@@ -67,6 +67,8 @@ ASKED = {
     "__anext__": _by_name("__anext__"),
     "__aenter__": _by_name("__aenter__"),
     "__aexit__": _by_name("__aexit__"),
+    "__copy__": _by_name("__copy__"),
+    "__deepcopy__": _by_name("__deepcopy__"),
 }  # type: dict[str, Any]
 # What number an object is: asked once, as long as nothing else is asked of the candidate in between. Or what a test
 # uses several times in one sum (`a * x + b * x ** 2`) could be another number each time. For so many seconds: a thread
@@ -122,6 +124,10 @@ OF_THE_TEST = {
     **{name: _by_name(name) for name in DESCRIPTORS},
 }  # type: dict[str, Any]
 
+# Before the name of a method that a class says it has none of: `__hash__ = None`.
+NONE = "-"
+MAY_BE_NONE = frozenset([*ASKED, "__contains__", "__hash__"])
+
 OPERATORS = frozenset([*ARITHMETIC, "__divmod__", "__rdivmod__"])
 
 SPECIAL = {}  # type: dict[str, Any]
@@ -138,6 +144,7 @@ def offered(cls):
     for each in reversed(_MRO(cls)):
         has.update(_OWN(each))
     found = [name for name in _NAMES if has.get(name) is not None and has[name] is not object.__dict__.get(name)]
+    found += [NONE + name for name in _NAMES if name in has and has[name] is None and name in MAY_BE_NONE]
     return found if _is_array(cls) else [name for name in found if name != "__array__"]
 
 

@@ -201,17 +201,13 @@ class RemoteBase(metaclass=RemoteType):
 
     def __reduce_ex__(self, protocol):
         # type: (object) -> Any
-        connection[0].refuse(
+        caller = sys._getframe(1)
+        if caller.f_globals.get("__name__") == "copy":
+            is_deep = caller.f_code.co_name == "deepcopy"
+            return lambda: copied(self, is_deep), ()
+        return connection[0].refuse(
             "a %s lives in the other process and cannot be pickled here: require IN_PROCESS" % type(self).__name__
         )
-
-    def __copy__(self):
-        # type: () -> Any
-        return _copied(self, False)
-
-    def __deepcopy__(self, _memo):
-        # type: (object) -> Any
-        return _copied(self, True)
 
 
 class RemoteObject(RemoteBase):
@@ -220,7 +216,7 @@ class RemoteObject(RemoteBase):
     __slots__ = ("__weakref__", "_remote_made_of", "_remote_number", "_remote_standing", "_remote_time")
 
 
-def _copied(value, is_deep):
+def copied(value, is_deep):
     # type: (RemoteBase, bool) -> Any
     """A copy that the other side makes of its object."""
     return connection[0].ask("copy", value, is_deep)
@@ -267,7 +263,7 @@ def give_number(value, number):
         _TIME.__set__(value, now())
         _STANDING.__set__(value, HANDED_OVER)
     else:
-        _get(value, "__dict__")["_remote_number"] = number
+        _get(value, "__dict__").update(_remote_number=number, _remote_time=now())
 
 
 # How a test came by an object: a function of the program returned it, say; it came of an operator, and one of the
@@ -278,7 +274,12 @@ _time = [0]
 
 def standing_of(value):
     # type: (Any) -> int
-    found = _STANDING.__get__(value) if isinstance(value, RemoteObject) else HANDED_OVER  # type: int
+    if isinstance(value, RemoteObject):
+        found = _STANDING.__get__(value)  # type: int
+    elif type(type(value)) is RemoteType:
+        found = _get(value, "__dict__").get("_remote_standing", HANDED_OVER)
+    else:
+        found = HANDED_OVER
     return found
 
 
@@ -286,9 +287,16 @@ def marked(value, standing, cls, began, made_of=()):
     # type: (Any, int, object, int, tuple[object, ...]) -> Any
     """`value`, with that standing if it is an object of that class which was not here when time was `began`. One that
     was keeps its own: or what a function has returned would come back as what the test has made."""
-    if type(value) is cls and isinstance(value, RemoteObject) and _TIME.__get__(value) > began:
-        _STANDING.__set__(value, standing)
-        _MADE_OF.__set__(value, made_of)
+    if type(value) is not cls:
+        return value
+    if isinstance(value, RemoteObject):
+        if _TIME.__get__(value) > began:
+            _STANDING.__set__(value, standing)
+            _MADE_OF.__set__(value, made_of)
+    elif not isinstance(value, BaseException):
+        fields = _get(value, "__dict__")
+        if fields.get("_remote_time", began) > began:
+            fields["_remote_standing"] = standing
     return value
 
 

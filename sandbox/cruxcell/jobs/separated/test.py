@@ -336,6 +336,9 @@ class _TestLink(Link):
                     continue
             if name in self._view:
                 self._namespace[name] = self._given[name] = self._view[name]
+        hashed = [each for each in self.objects.present() if "__hash__" in vars(type(each))]
+        if hashed and not is_bare:  # which classes are meant is known now
+            self.objects.placing.again(hashed, [each[0] for each in self.containers.entries.values()])
 
     def _give_builtins_back(self, script):
         # type: (object) -> None

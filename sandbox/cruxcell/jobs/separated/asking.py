@@ -1,0 +1,230 @@
+"""What a special method of a proxy asks the other side, and what it does not ask.
+
+An instance of a class derived from a plain type is that value here, and what the class has its own of is asked. Where
+the question holds what may be expected, the answer counts if the plain type gives the same.
+"""
+
+import builtins
+
+from cruxcell.jobs.separated.operations import ARITHMETIC, DESCRIPTORS, SPECIAL
+from cruxcell.jobs.separated.placing import hash_meanwhile, is_reading
+from cruxcell.jobs.separated.remote import (
+    DERIVED,
+    HANDED_OVER,
+    MADE,
+    RemoteBase,
+    RemoteObject,
+    RemoteType,
+    marked,
+    now,
+    standing_of,
+)
+from cruxcell.jobs.separated.runs import connection
+from cruxcell.jobs.separated.shared_names import is_stdlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_BUILTIN_TYPES = frozenset([each for each in vars(builtins).values() if type(each) is type])
+
+
+def forward(name):
+    # type: (str) -> Any
+    def method(self, *arguments):
+        # type: (object, object) -> Any
+        return connection[0].ask("special", self, name, *arguments)
+
+    method.__name__ = name
+    return method
+
+
+def method_of(name):
+    # type: (str) -> Any
+    def method(self, *arguments, **keywords):
+        # type: (object, object, object) -> Any
+        return connection[0].call(connection[0].ask("get", self, name), arguments, keywords)
+
+    method.__name__ = name
+    return method
+
+
+def are_made(*values):
+    # type: (object) -> bool
+    return all(standing_of(each) == MADE for each in values)
+
+
+def unsaid(name):
+    # type: (str) -> Any
+    """Where the candidate is not asked: what is left to nobody else raises."""
+
+    def method(self, *others):
+        # type: (object, object) -> Any
+        if not all(has_no_say(other) for other in others):
+            return NotImplemented
+        return connection[0].refuse(
+            "%s of a %s is for the candidate to say; compare what its methods or attributes give"
+            % (name, type(self).__name__)
+        )
+
+    method.__name__ = name
+    return method
+
+
+def has_no_say(other):
+    # type: (object) -> bool
+    """Is it of a class that has no answer of its own to what an object of the other side is in the midst of?"""
+    kind = type(other)
+    is_plain = type(kind) is type and kind in _BUILTIN_TYPES  # a metaclass may answer for its classes as it likes
+    return is_plain or type(kind) is RemoteType
+
+
+def hashed(plain, knows):
+    # type: (Any, bool) -> Any
+    """The hash that the class gives; `plain` is that of what the test does not know the class of by its name, if it has
+    to know it (`knows`). A hash says nothing of what is expected: which are equal is found out otherwise."""
+
+    def method(self):
+        # type: (Any) -> int
+        if is_reading():
+            return hash_meanwhile(self, plain(self))
+        link = connection[0]
+        if knows and link.is_test and not are_made(self) and not link.means_a_class(type(self)):
+            return int(plain(self))
+        return int(link.ask("special", self, "__hash__"))
+
+    method.__name__ = "__hash__"
+    return method
+
+
+def equals(self, other):
+    # type: (object, object) -> Any
+    """What a candidate asks an object of the test."""
+    return NotImplemented if is_reading() else connection[0].ask("special", self, "__eq__", other)
+
+
+# ---- values ----------------------------------------------------------------------------------------------------------
+
+
+class Attribute:
+    """A public name that a class has its own of: whatever it is over there, to an object or to the class."""
+
+    def __init__(self, name):
+        # type: (str) -> None
+        self._name = name
+
+    def __get__(self, instance, owner=None):
+        # type: (object, object) -> Any
+        return connection[0].ask("get", owner if instance is None else instance, self._name)
+
+    def __set__(self, instance, value):
+        # type: (object, object) -> None
+        connection[0].ask("set", instance, self._name, value)
+
+
+class _Search:
+    """A method that is told what to look for. Of a value that the test did not make, the class is believed where the
+    plain type finds the same."""
+
+    def __init__(self, name, base):
+        # type: (str, Any) -> None
+        self._name, self._base = name, base
+
+    def __get__(self, instance, owner=None):
+        # type: (object, object) -> Any
+        found = connection[0].ask("get", owner if instance is None else instance, self._name)
+        if instance is None or not callable(found) or are_made(instance):
+            return found
+
+        def method(*arguments):
+            # type: (object) -> Any
+            expected = _of_base(self._base, self._name, instance, arguments)
+            return _agreed(self._name, instance, expected, found(*arguments))
+
+        return method
+
+
+_SEARCHES = frozenset(
+    [
+        "count", "endswith", "find", "index", "isdisjoint", "issubset", "issuperset", "rfind", "rindex", "startswith",
+    ]
+)  # fmt: skip
+
+
+def own_of_value(name, base, is_test):
+    # type: (str, Any, bool) -> Any
+    """What a class derived from `base` has under a name that it has its own of, if that is not simply asked; None of
+    what the value here does."""
+    if name not in SPECIAL:
+        is_public = name[:1] != "_" and hasattr(base, name)
+        return None if not is_public else _Search(name, base) if is_test and name in _SEARCHES else Attribute(name)
+    if name in DESCRIPTORS:
+        return forward(name) if not is_test else None
+    if name in ("__eq__", "__hash__"):  # or it were no value; the hash is for who makes the class to say
+        return None
+    if not is_test:
+        return forward(name)
+    return _held_in(base) if name == "__contains__" else _reckoned(name, base)
+
+
+def _of_base(base, name, value, others):
+    # type: (Any, str, Any, Any) -> Any
+    """What the plain type gives; NotImplemented where it has nothing to give."""
+    if name in _IN_PLACE:
+        name = "__" + name[3:]
+    try:
+        return getattr(base, name)(value, *others)
+    except Exception:
+        return NotImplemented
+
+
+_IN_PLACE = frozenset([name for name in ARITHMETIC if name[:3] == "__i" and name != "__invert__"])
+
+
+def _agreed(name, value, expected, answer):
+    # type: (str, Any, Any, Any) -> Any
+    """The other side's answer, if the plain type has given the same before."""
+    if expected is not NotImplemented and not isinstance(answer, RemoteObject) and bool(expected == answer):
+        return answer
+    return connection[0].refuse(
+        "%s of a %s is for the candidate to say, and is not what the plain type gives" % (name, type(value).__name__)
+    )
+
+
+def _held_in(base):
+    # type: (Any) -> Any
+    """The plain type holds it, and the class says so: which then learns no more than it has given."""
+
+    def method(self, item):
+        # type: (object, object) -> bool
+        if not are_made(self) and not base.__contains__(self, item):
+            return False
+        return bool(connection[0].ask("special", self, "__contains__", item))
+
+    method.__name__ = "__contains__"
+    return method
+
+
+def _reckoned(name, base):
+    # type: (str, Any) -> Any
+    """Between values that the test has made, what their class says. Of others the plain type has to give the same; and
+    what a function returned is not asked with a value of the test's."""
+    not_said = unsaid(name)
+
+    def method(self, *others):
+        # type: (object, object) -> Any
+        operands = () if name == "__round__" else others
+        is_made, standing = are_made(self, *operands), standing_of(self)
+        if standing == HANDED_OVER and not all(isinstance(other, RemoteBase) for other in operands):
+            return not_said(self, *[other for other in others if not is_stdlib(type(other))])
+        expected = NotImplemented if is_made else _of_base(base, name, self, others)
+        began = now()
+        value = connection[0].ask("special", self, name, *others)
+        if value is NotImplemented:
+            return value
+        if not is_made and not isinstance(value, RemoteObject):
+            value = _agreed(name, self, expected, value)
+        return value if standing == HANDED_OVER else marked(value, MADE if is_made else DERIVED, type(self), began)
+
+    method.__name__ = name
+    return method
