@@ -78,6 +78,9 @@ _STANDS_FOR = {
         zip,
         enumerate,
         reversed,
+        property,
+        staticmethod,
+        classmethod,
     )
 }  # type: dict[str, type]
 
@@ -94,6 +97,18 @@ def imported(name):
     """The module of that name, if it was imported: not the program's or the script's own, nor one that it made."""
     loaded = sys.modules.get(name)
     return loaded if getattr(loaded, "__spec__", None) is not None else None
+
+
+def own_module(name, told):
+    # type: (str, object) -> Any
+    """The test's own module of that name; `told`, a top-level one's, where the program gave it a name of its own."""
+    try:
+        wanted = name if name in STDLIB_MODULES else told
+        if type(wanted) is not str or not wanted.isidentifier() or wanted.startswith("_"):
+            return None
+        return __import__(wanted)
+    except ImportError:
+        return None
 
 
 def is_stdlib(cls):
