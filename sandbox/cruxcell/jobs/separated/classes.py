@@ -86,7 +86,7 @@ def _mark(cls, base):
     if hasattr(base, "register"):
         base.register(cls)
     elif base is not None:
-        of_enums = type(base)  # which knows no others
+        of_enums = type(base)  # type: Any  # which knows no others
         if not _marked:
             of_enums.__subclasscheck__ = lambda self, one: type.__subclasscheck__(self, one) or _is_marked(self, one)
             of_enums.__instancecheck__ = lambda self, one: (

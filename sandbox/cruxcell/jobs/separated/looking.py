@@ -67,8 +67,7 @@ _text = [""]
 def follow_sources(link):
     # type: (Any) -> None
     """In the test's process: what `inspect` looks for of the program, the candidate has."""
-    import inspect
-
+    inspect = __import__("inspect")  # type: Any
     find = inspect.findsource
 
     def findsource(target):
