@@ -40,9 +40,9 @@ def subclasses_of(cls):
 def source_of(target):
     # type: (Any) -> Any
     """Where the source of a function or class of the program is: (lines, number of the first)."""
-    import inspect
     import linecache
 
+    inspect = __import__("inspect")  # type: Any
     linecache.cache[PROGRAM] = (len(_text[0]), None, _text[0].splitlines(True), PROGRAM)
     module = sys.modules.get(CANDIDATE)  # type: Any
     had = hasattr(module, "__file__")

@@ -144,10 +144,10 @@ def _is_told(cls):
 
 
 def _looked(operation, target, kind):
-    # type: (str, object, type) -> Any
+    # type: (str, object, Any) -> Any
     """What the candidate has there; never nothing where it does not say."""
     found = connection[0].ask(operation, target)  # type: Any
-    of = type if operation == "subclasses" else str  # type: Any
+    of = type if operation == "subclasses" else str
     if type(found) is not kind or not all(isinstance(each, of) for each in found):
         connection[0].refuse("the candidate does not say what %r has" % type(target).__name__)
     return found
