@@ -6,6 +6,8 @@ crosses by value; of everything else its owner keeps the object, and the other s
     candidate     the half that loads the program and serves
     test          the half that runs the script, and decides what it may ask
     texts         what a script runs as code beside itself
+    looking       what a test that looks at the program is told: by dir, vars, inspect
+    docstrings    doctests that a script runs over the program
     script        what a script says about itself: its names, and what it raises by itself
     lending       what a script sets in its own process for the program
     link          the messages between them, one at a time, each side serving while it waits

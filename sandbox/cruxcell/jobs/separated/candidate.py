@@ -11,6 +11,7 @@ from cruxcell.jobs.separated.awaiting import Awaited
 from cruxcell.jobs.separated.classes import state_of
 from cruxcell.jobs.separated.lending import Borrower
 from cruxcell.jobs.separated.link import CALL, Link, connect, copied
+from cruxcell.jobs.separated.looking import LOOKING, keep
 from cruxcell.namespace import module_namespace, set_recursion_depth
 from cruxcell.protocol import messages, records
 
@@ -26,12 +27,14 @@ def run_serve(context, fields):
     # type: (JobContext, list[bytes]) -> None
     """fields: program. Load it, then answer until the test hangs up; then report steps and output."""
     try:
-        program = compile_text(fields[0].decode("utf-8", "surrogatepass"), PROGRAM, "exec")
+        text = fields[0].decode("utf-8", "surrogatepass")
+        program = compile_text(text, PROGRAM, "exec")
     except Invalid as error:
         context.refuse("the program: %s" % error)
         return
     namespace = module_namespace()
     server = _Server(context, namespace)
+    keep(text)
     context.start(messages.DIRECT, 1)
     depth = getrecursionlimit()
     try:
@@ -61,6 +64,8 @@ class _Server:
         self.link = Link(False, self.run)
         self.link.more.update({"names": self.names, "look": self.look, "printed": self.printed, "lend": self.lend})
         self.link.more.update(drive=self.drive, copy=self.copy, states=self.states, borrow=self.borrow)
+        for name, function in LOOKING.items():
+            self.link.more[name] = self._looking(function)
         self._awaited = Awaited()
         self._borrower = Borrower(namespace)
         self._told = {"stdout": 0, "stderr": 0}
@@ -95,6 +100,10 @@ class _Server:
     def states(self, _target, *values):
         # type: (object, Any) -> list[dict[str, Any]]
         return [self.run(state_of, [each], {}) for each in values]
+
+    def _looking(self, function):
+        # type: (Any) -> Any
+        return lambda *asked: self.run(function, list(asked), {})
 
     def names(self, _target):
         # type: (object) -> list[str]

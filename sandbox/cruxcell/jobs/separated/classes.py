@@ -45,12 +45,20 @@ def told_of(cls):
 # Abstract classes that a class is only one of if it is derived from them.
 _ABSTRACT = frozenset(["Mapping", "MutableMapping", "Sequence", "MutableSequence", "Set", "MutableSet"])
 
+# Classes that say what a class is for, by the modules that have them.
+_MARKS = {
+    **dict.fromkeys(["ABC"], "abc"),
+    **dict.fromkeys(["Enum", "IntEnum", "Flag", "IntFlag", "StrEnum"], "enum"),
+    **dict.fromkeys(["UserDict", "UserList", "UserString"], "collections"),
+}
+_HAVE_ABSTRACT = frozenset(["collections.abc", *_MARKS.values()])
+
 
 def abstract_bases(cls):
     # type: (type) -> list[str]
     """Which of these a class is derived from."""
-    bases = [each for each in _MRO(cls) if each.__module__ == "collections.abc"]
-    return [each.__name__ for each in bases if each.__name__ in _ABSTRACT and is_stdlib(each)]
+    bases = [each for each in _MRO(cls) if each.__module__ in _HAVE_ABSTRACT]
+    return [each.__name__ for each in bases if each.__name__ in {*_ABSTRACT, *_MARKS} and is_stdlib(each)]
 
 
 def register(cls, names):
@@ -59,6 +67,31 @@ def register(cls, names):
     for name in names:
         if name in _ABSTRACT:
             getattr(sys.modules["collections.abc"], name).register(cls)
+        elif name in _MARKS:
+            _mark(cls, getattr(__import__(_MARKS[name]), name, None))
+
+
+def _mark(cls, base):
+    # type: (type, Any) -> None
+    """Have a class be one of this base without anything of it."""
+    if hasattr(base, "register"):
+        base.register(cls)
+    elif base is not None:
+        of_enums = type(base)  # type: Any  # which knows no others
+        if not _marked:
+            of_enums.__subclasscheck__ = lambda self, one: type.__subclasscheck__(self, one) or _is_marked(self, one)
+            of_enums.__instancecheck__ = lambda self, one: (
+                type.__instancecheck__(self, one) or _is_marked(self, type(one))
+            )
+        _marked.append((base, cls))
+
+
+_marked = []  # type: list[tuple[Any, type]]
+
+
+def _is_marked(base, cls):
+    # type: (type, Any) -> bool
+    return any(base is one and any(each is of for each in _MRO(cls)) for one, of in _marked)
 
 
 def overridden(cls, base):

@@ -5,9 +5,12 @@ modules, and names of the program. Before each question the test's half looks wh
 it to the candidate's. Nothing goes the other way: what the program sets is not seen by the script.
 """
 
+import builtins
 import sys
+from opcode import opmap
 
-from cruxcell.analysis.bytecode import dissect
+from cruxcell.analysis.bytecode import dissect, names_of
+from cruxcell.jobs.separated.script import rebound_names, stored_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,23 +19,38 @@ if TYPE_CHECKING:
 MOST = 256  # patched places
 _MAIN = "__main__"
 _PATCHES = frozenset(["patch", "monkeypatch", "mocker"])
+# How a script sets an attribute or a name that stands in a text.
+_SETS = _PATCHES | frozenset(
+    ["setattr", "delattr", "__setattr__", "__delattr__", "__setitem__", "__dict__", "vars", "globals", _MAIN, "modules"]
+)
 _SEEDS = frozenset(["seed", "setstate", "set_state"])
 _ENVIRONMENT = frozenset(["environ", "putenv", "setenv", "delenv"])
 _LENT_ANYWAY = frozenset([("builtins", "input"), ("sys", "stdin"), ("sys", "stdout"), ("sys", "stderr")])
-_MODULE_TYPE = type(sys)
+_NOT_FOR_THE_PROGRAM = ("test", "Test", "setup", "setUp", "teardown", "tearDown", "load_tests", "pytest_")
+_STORES_ATTRIBUTES = frozenset([opmap["STORE_ATTR"], opmap["DELETE_ATTR"]])
+_IMPORTS = frozenset([opmap["IMPORT_NAME"], opmap["IMPORT_FROM"]])
+_MODULE_TYPE, _FUNCTION_TYPE = type(sys), type(dissect)
+_METHOD_TYPE = type(dissect.__get__(1))  # type: Any
 _MISSING = object()
+_NOT_LENT = "a module that the script makes is not the program's, which has its own (%s): require IN_PROCESS"
+_STUB = (
+    "the script binds the program's name %s anew, and the program does not see that: patch it (`patch`, `monkeypatch`),"
+    " or require IN_PROCESS"
+)
 
 
 class Lender:
-    """Of the test's half. `texts`: the constants of the script that are texts; `namespace`: the script's."""
+    """Of the test's half. `texts`: the constants of the script that are texts; `namespace`: the script's. `names` are
+    those of the program that the script may patch: it is to have them."""
 
     def __init__(self, script, texts, namespace):
         # type: (Any, list[str], dict[str, Any]) -> None
         anatomy = dissect(script)
         names = anatomy.all_names.union(*[each.co_varnames for each in anatomy.codes])
-        self._namespace = namespace
-        self._watches = []  # type: list[_Watch]
+        self._script, self._namespace = script, namespace
+        self._watches = []  # type: list[Any]
         self.names = set()  # type: set[str]
+        self._places, self._modules = [], []  # type: list[tuple[Any, str]], list[Any]
         if "argv" in names:
             self._watches.append(_Watch(("argv", "", ""), lambda: list(sys.argv)))
         if _ENVIRONMENT & names or any("environ" in each for each in texts):
@@ -40,26 +58,48 @@ class Lender:
         if _SEEDS & names:
             named = [each for each in _STATES if each.partition(".")[0] in names and _is_module(_imported(each))]
             self._watches += [_Watch(("random", each, ""), _Seeded(each).read) for each in named]
+        words = [each for each in dict.fromkeys(texts) if _is_dotted(each)] if _SETS & names else []
         if _PATCHES & names:
-            words = [each for each in dict.fromkeys(texts) if _is_dotted(each)]
-            self.names = {each.split(".")[1] for each in words if each.startswith(_MAIN + ".")}
-            self._places = _places(words, names)
-        else:
-            self._places = []
+            self._places = _places(words, names, "multiple" in names)
+        stored = names_of(script, _STORES_ATTRIBUTES) if anatomy.all_operations & _STORES_ATTRIBUTES else set()
+        if stored or _SETS & names:
+            imported = _modules_of(script)
+            if _SETS & names:
+                self._modules = imported
+                self.names = _names_in(texts)
+            self._places += _places(sorted(stored), (), False, imported)
+        if "modules" in names or "sys.modules" in texts:
+            found = [each for each in dict.fromkeys(texts) if _is_dotted(each) and each != _MAIN]
+            self._watches += [_Watch(("loaded", each, ""), _made_module(each), True) for each in found[:MOST]]
 
-    def begin(self):
-        # type: () -> None
-        """The names of the program are there."""
-        for name in sorted(self.names):
+    def begin(self, bound=(), root=""):
+        # type: (Any, str) -> None
+        """The names of the program are there: `bound` are those that it binds, `root` is what is tested."""
+        stored = stored_names(self._script)
+        # What a statement binds is the script's own, whatever is in texts: `expected` is not for the program.
+        watched = {name for name in self.names if name in bound and name not in stored}
+        watched |= {name for name in self.names if name not in bound and name not in stored and name in self._namespace}
+        both = stored.intersection(bound).difference(vars(builtins))
+        meant, unread = rebound_names(self._script, both)
+        watched |= meant
+        for name in sorted(watched):
             self._watches.append(_Watch(("name", name, ""), _reader(self._namespace, name), True))
-        for module, name in self._places:
+        for name in sorted(both - watched):
+            is_stub = name in unread and name != root and not name.startswith(_NOT_FOR_THE_PROGRAM)
+            self._watches.append(_Stub(self._namespace, name, is_stub))
+        shadows = stored.intersection(vars(builtins))
+        if shadows:
+            _, unread = rebound_names(self._script, shadows)
+            self._watches += [_Stub(self._namespace, name, False, True) for name in sorted(unread)]
+        for module, name in dict.fromkeys(self._places):
             self._watches.append(_Watch(("module", module.__name__, name), _reader(module.__dict__, name), True))
+        self._watches += [_Module(module, self._places, self._namespace) for module in self._modules]
 
     def changes(self):
         # type: () -> list[tuple[str, str, str, bool, Any]]
         """(what, of which module or name, attribute, whether it is as it was, value) of what has changed since the last
-        time."""
-        return [change for change in [watch.change() for watch in self._watches] if change is not None]
+        time; ("refused", the reason, ...) of what the program cannot have."""
+        return [change for watch in self._watches for change in watch.changes()]
 
 
 class _Watch:
@@ -70,14 +110,120 @@ class _Watch:
         self._place, self._read, self._is_object = place, read, is_object
         self._first = self._last = read()
 
-    def change(self):
-        # type: () -> tuple[str, str, str, bool, Any] | None
+    def changes(self):
+        # type: () -> list[tuple[str, str, str, bool, Any]]
         now = self._read()
         if now is self._last or (not self._is_object and now == self._last):
-            return None
+            return []
         self._last = now
-        is_first = self._is_object and now is self._first
-        return (*self._place, is_first, None if is_first or now is _MISSING else now)
+        return [_change(self._place, self._is_object and now is self._first, now)]
+
+
+def _change(place, is_first, now):
+    # type: (tuple[str, str, str], bool, Any) -> tuple[str, str, str, bool, Any]
+    if _is_module(now) and not is_first and getattr(now, "__spec__", None) is None:
+        return ("refused", _NOT_LENT % now.__name__, "", False, None)
+    return (*place, is_first, None if is_first or now is _MISSING else now)
+
+
+class _Stub:
+    """A name that both the program and the script bind. What the script has there is its own, and the program must not
+    see it: it may be what is expected. But a mock is there to be called. A function that the script never calls itself
+    (`is_stub`) is there for the program, which does not see it. `is_lent`: one by the name of a builtin it may see."""
+
+    def __init__(self, namespace, name, is_stub, is_lent=False):
+        # type: (dict[str, Any], str, bool, bool) -> None
+        self._namespace, self._name, self._is_stub, self._is_lent = namespace, name, is_stub, is_lent
+        self._last = self._first = namespace.get(name, _MISSING)
+
+    def changes(self):
+        # type: () -> list[tuple[str, str, str, bool, Any]]
+        now = self._namespace.get(self._name, _MISSING)
+        if now is self._last:
+            return []
+        is_function = type(now) is _FUNCTION_TYPE and now.__globals__ is self._namespace
+        if is_function and self._is_stub:
+            return [("refused", _STUB % self._name, "", False, None)]
+        if not (now is self._first or _is_mock(now) or (self._is_lent and is_function)):
+            return []
+        self._last = now
+        return [_change(("name", self._name, ""), now is self._first, now)]
+
+
+class _Module:
+    """A module that the script imports, and may change in places that its text does not show: by `setattr`, say. What
+    its own library changes there is none of its mocks and functions."""
+
+    def __init__(self, module, places, namespace):
+        # type: (Any, list[tuple[Any, str]], dict[str, Any]) -> None
+        name = module.__name__
+        seen = {each for owner, each in places if owner is module}
+        self._skipped = seen.union([each for owner, each in _LENT_ANYWAY if owner == name])
+        self._module, self._namespace = module, namespace
+        self._first = dict(module.__dict__)
+        self._lent = {}  # type: dict[str, Any]
+
+    def changes(self):
+        # type: () -> list[tuple[str, str, str, bool, Any]]
+        now, found = self._module.__dict__, []
+        for name, value in list(now.items()):
+            before = self._lent.get(name, self._first.get(name, _MISSING))
+            if value is before or name in self._skipped:
+                continue
+            is_first = value is self._first.get(name, _MISSING)
+            if name in self._lent or self._is_of_the_script(value):
+                self._lent[name] = value
+                found.append(_change(("module", self._module.__name__, name), is_first, value))
+        for name in [name for name in self._lent if name not in now and self._lent[name] is not _MISSING]:
+            self._lent[name] = _MISSING
+            is_first = name not in self._first
+            found.append(_change(("module", self._module.__name__, name), is_first, _MISSING))
+        return found
+
+    def _is_of_the_script(self, value):
+        # type: (Any) -> bool
+        value = value.__func__ if type(value) is _METHOD_TYPE else value
+        if type(value) is _FUNCTION_TYPE:
+            return bool(value.__globals__ is self._namespace)
+        return _is_mock(value) or (value if isinstance(value, type) else type(value)).__module__ == _MAIN
+
+
+def _is_mock(value):
+    # type: (Any) -> bool
+    return any(each.__module__ == "unittest.mock" for each in type.__dict__["__mro__"].__get__(type(value)))
+
+
+def _names_in(texts):
+    # type: (list[str]) -> set[str]
+    """The names of the program that a script which patches may mean: `"__main__.x"`, `f"{__name__}.x"`, `"x"`."""
+    found = set()  # type: set[str]
+    for each in texts:
+        if each.startswith((_MAIN + ".", ".")):
+            found.add(each.split(".")[1])
+        elif each.isidentifier() and not hasattr(builtins, each) and each not in sys.modules:
+            found.add(each)
+    return {each for each in found if each.isidentifier()}
+
+
+def _modules_of(script):
+    # type: (Any) -> list[Any]
+    """The modules that a script imports."""
+    paths = names_of(script, _IMPORTS)
+    found = [each for each in map(_resolved, sorted(paths)) if _is_module(each)]
+    found += [part for each in found for part in [each.__dict__.get(name) for name in paths] if _is_module(part)]
+    return [*dict.fromkeys([*found, builtins])] if found else []
+
+
+def _made_module(name):
+    # type: (str) -> Callable[[], Any]
+    """What stands for a module that it is not: a mock, say, or None so that it cannot be imported."""
+
+    def read():
+        # type: () -> Any
+        found = sys.modules.get(name, _MISSING)
+        return _MISSING if _is_module(found) and getattr(found, "__spec__", None) is not None else found
+
+    return read
 
 
 def _reader(namespace, name):
@@ -90,12 +236,17 @@ def _is_dotted(text):
     return all(each.isidentifier() for each in text.split("."))
 
 
-def _places(words, names):
-    # type: (list[str], Any) -> list[tuple[Any, str]]
-    """The attributes of modules that a script may patch: `patch("time.sleep")`, `patch.object(time, "sleep")`."""
+def _places(words, names, is_multiple=False, modules=None):
+    # type: (list[str], Any, bool, list[Any] | None) -> list[tuple[Any, str]]
+    """The attributes of modules that a script may patch: `patch("time.sleep")`, `patch.object(time, "sleep")`, and by
+    `patch.multiple("time", sleep=...)` those of modules that stand in texts."""
     found = []  # type: list[tuple[Any, str]]
-    modules = [each for each in map(_imported, sorted(names)) if each is not None]
-    modules += [part for each in modules for part in [each.__dict__.get(name) for name in names] if _is_module(part)]
+    if modules is None:
+        modules = [each for each in map(_imported, sorted(names)) if each is not None]
+        modules += [
+            part for each in modules for part in [each.__dict__.get(name) for name in names] if _is_module(part)
+        ]
+    modules = modules + ([each for each in map(_resolved, words) if _is_module(each)] if is_multiple else [])
     for word in words:
         path, _, name = word.rpartition(".")
         owners = [_resolved(path)] if path else modules
@@ -195,6 +346,8 @@ class Borrower:
             module = _imported(where)
             if _is_module(module):
                 _STATES[where][1](module, value[1])
+        elif what == "loaded":
+            self._set(sys.modules, (what, where, name), where, is_first, value)
         elif what == "module":
             module = _imported(where)
             if _is_module(module):
@@ -203,7 +356,7 @@ class Borrower:
             self._set(self._namespace, (what, where, name), where, is_first, value)
 
     def _set(self, namespace, place, name, is_first, value):
-        # type: (dict[str, Any], tuple[str, str, str], str, bool, Any) -> None
+        # type: (Any, tuple[str, str, str], str, bool, Any) -> None
         own = self._own.setdefault(place, namespace.get(name, _MISSING))
         value = own if is_first else value
         if value is _MISSING:

@@ -8,6 +8,8 @@ import sys
 
 from cruxcell.jobs.separated.runs import connection
 
+MappingProxyType = type(type.__dict__)
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
@@ -16,7 +18,9 @@ _MRO = type.__dict__["__mro__"].__get__
 _BASES = type.__dict__["__bases__"].__get__
 _OWN = type.__dict__["__dict__"].__get__
 _finished = []  # type: list[bool]
-_OF_SOME = frozenset(["__annotations__", "__bool__", "__getitem__", "__iter__", "__len__"])
+_OF_OBJECTS = frozenset(["__delattr__", "__dir__", "__init__", "__reduce_ex__", "__setattr__"])
+_OF_SOME = _OF_OBJECTS | frozenset(["__annotations__", "__bool__", "__dict__", "__getitem__", "__iter__", "__len__"])
+_ABSTRACT = frozenset(["collections.abc", "_collections_abc"])
 _get = object.__getattribute__
 _PUBLIC = frozenset(
     [
@@ -59,13 +63,19 @@ class RemoteType(type):
         # type: (str) -> Any
         """What is here for all classes, and to be had of those alone that have it over there."""
         if name in _OF_SOME and _is_asked_for(cls, name):
+            if name == "__dict__":
+                return MappingProxyType(_looked("members", cls, dict))
             return connection[0].ask("get", cls, name)
+        if name in _OF_OBJECTS and _is_told(cls) and name != "__init__":
+            return getattr(object, name)
         return type.__getattribute__(cls, name)
 
     def __getattr__(cls, name):
         # type: (str) -> Any
         if name == "__dataclass_fields__" and "_remote_class" in _OWN(cls):
             return _fields(cls)
+        if name == "__signature__" and _is_told(cls) and connection[0].ask("members", cls, "__init__"):
+            return _signature(cls)
         if _refuse(name):
             raise AttributeError("type object %r has no attribute %r" % (cls.__name__, name))
         return connection[0].ask("get", cls, name)
@@ -102,12 +112,13 @@ class RemoteType(type):
         # type: () -> Any
         return connection[0].ask("get", cls, "__doc__") if "_remote_class" in _OWN(cls) else None
 
-    @property  # type: ignore[misc]
-    def __dict__(cls):  # type: ignore[override]
+    def __dir__(cls):
         # type: () -> Any
-        """For a test, as over there: what patches an attribute of a class puts back what this has."""
-        own = _OWN(cls)
-        return _Attributes(cls, own) if "_remote_class" in own and connection[0].is_test else own
+        return type.__dir__(cls) if not _is_told(cls) else _looked("dir", cls, list)
+
+    def __subclasses__(cls):
+        # type: () -> Any
+        return type.__subclasses__(cls) if not _is_told(cls) else _looked("subclasses", cls, list)
 
     def __iter__(cls):
         # type: () -> Any
@@ -126,52 +137,44 @@ class RemoteType(type):
         return connection[0].ask("special", cls, "__getitem__", key)
 
 
-class _Attributes:
-    """Those of a class of the other side. Which special methods it has is known here: an abstract class that looks for
-    them asks nothing."""
+def _is_told(cls):
+    # type: (Any) -> bool
+    """Is it a class of the candidate's, which tells the test what it has?"""
+    return "_remote_class" in _OWN(cls) and bool(connection[0].is_test)
 
-    def __init__(self, cls, own):
-        # type: (type, Any) -> None
-        self._cls, self._own = cls, own
 
-    @property
-    def _told(self):
-        # type: () -> Any
-        return connection[0].ask("get", self._cls, "__dict__")
+def _looked(operation, target, kind):
+    # type: (str, object, Any) -> Any
+    """What the candidate has there; never nothing where it does not say."""
+    found = connection[0].ask(operation, target)  # type: Any
+    of = type if operation == "subclasses" else str
+    if type(found) is not kind or not all(isinstance(each, of) for each in found):
+        connection[0].refuse("the candidate does not say what %r has" % type(target).__name__)
+    return found
 
-    def __getitem__(self, name):
-        # type: (str) -> Any
-        return self._own[name] if name in self._own else self._told[name]
 
-    def get(self, name, default=None):
-        # type: (str, object) -> Any
-        try:
-            return self[name]
-        except KeyError:
-            return default
+def _signature(cls):
+    # type: (Any) -> Any
+    """That of its `__init__`, without the object."""
+    inspect = __import__("inspect")
+    found = inspect.signature(cls.__init__)
+    return found.replace(parameters=list(found.parameters.values())[1:])
 
-    def __contains__(self, name):
-        # type: (str) -> bool
-        is_special = name.startswith("__") and name.endswith("__")
-        return name in self._own if is_special else self.get(name, _Attributes) is not _Attributes
 
-    def __iter__(self):
-        # type: () -> Any
-        return iter(self._told)
-
-    def __len__(self):
-        # type: () -> int
-        return len(self._told)
-
-    def __getattr__(self, name):
-        # type: (str) -> Any
-        return getattr(self._told, name)  # `items`, say
+def _sees_proxies(module):
+    # type: (Any) -> bool
+    """Not what a class has over there: abstract classes look for methods, which a proxy has from the library too."""
+    return type(module) is str and (module in _ABSTRACT or module.startswith("cruxcell."))
 
 
 def _is_asked_for(cls, name):
     # type: (Any, str) -> bool
     """Is it a class of the other side's that has no such attribute here?"""
+    if name == "__dict__":
+        return _is_told(cls) and not _sees_proxies(sys._getframe(2).f_globals.get("__name__"))
     found = [_OWN(each) for each in _MRO(cls)]
+    if name in _OF_OBJECTS:
+        return _is_told(cls) and bool(connection[0].ask("members", cls, name))
     return "_remote_class" in found[0] and not any(name in each for each in found)
 
 
@@ -198,6 +201,10 @@ class RemoteBase(metaclass=RemoteType):
     def __delattr__(self, name):
         # type: (str) -> None
         connection[0].ask("del", self, name)
+
+    def __dir__(self):
+        # type: () -> Any
+        return _looked("dir", self, list) if connection[0].is_test else object.__dir__(self)
 
     def __reduce_ex__(self, protocol):
         # type: (object) -> Any

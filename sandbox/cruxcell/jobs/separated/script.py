@@ -3,7 +3,7 @@
 import builtins
 import opcode
 
-from cruxcell.analysis.bytecode import dissect, loaded_names, names_of, nested_codes, own_names
+from cruxcell.analysis.bytecode import LOADS, dissect, loaded_names, names_of, nested_codes, own_names
 from cruxcell.analysis.parsing import CHECK, parse_text
 from cruxcell.analysis.syntax import walk
 
@@ -27,7 +27,36 @@ def bound_names(code):
         return None
     if _BIND_UNSEEN.intersection(dissect(code).all_names):
         return None
+    return stored_names(code)
+
+
+def stored_names(code):
+    # type: (Any) -> set[str]
+    """The names that statements of the script bind in its namespace."""
     return own_names(code, _STORES).union(*[names_of(each, _GLOBAL_STORES) for each in nested_codes(code)])
+
+
+def rebound_names(code, names):
+    # type: (Any, set[str]) -> tuple[set[str], set[str]]
+    """Of the program's names, `names`, which the script binds anew: (those that it has read before, so it means
+    what the program has there; those that it never reads, so they are there for somebody else)."""
+    ahead = own_names(code, LOADS) if names else set()
+    meant = {name for name in ahead & names if _is_read_first(code, name)}
+    inner = set().union(*[names_of(each, _GLOBAL_STORES) for each in nested_codes(code)])  # type: set[str]
+    meant |= (inner & names).difference(own_names(code, _STORES))
+    parameters = set().union(*[each.co_varnames for each in dissect(code).codes])  # type: set[str]
+    return meant, names.difference(meant, loaded_names(code), parameters)
+
+
+def _is_read_first(code, name):
+    # type: (Any, str) -> bool
+    """Does the script's outermost code read a name before it binds it?"""
+    import dis
+
+    for each in dis.get_instructions(code):
+        if each.argval == name and each.opcode in _STORES | LOADS:
+            return each.opcode in LOADS
+    return False
 
 
 def names_in_texts(code):

@@ -99,6 +99,18 @@ def imported(name):
     return loaded if getattr(loaded, "__spec__", None) is not None else None
 
 
+def own_module(name, told):
+    # type: (str, object) -> Any
+    """The test's own module of that name; `told`, a top-level one's, where the program gave it a name of its own."""
+    try:
+        wanted = name if name in STDLIB_MODULES else told
+        if type(wanted) is not str or not wanted.isidentifier() or wanted.startswith("_"):
+            return None
+        return __import__(wanted)
+    except ImportError:
+        return None
+
+
 def is_stdlib(cls):
     # type: (type) -> bool
     """Not a class that the code of this end defines: a module that was imported has it."""

@@ -10,9 +10,11 @@ from cruxcell.analysis.compiled import loaded
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
 from cruxcell.jobs.separated.equality import Notes
 from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
+from cruxcell.jobs.separated.looking import follow_sources, looks_at_all, shown_names
 from cruxcell.jobs.separated.operations import STEADY, may_get, may_set, shown
 from cruxcell.jobs.separated.remote import RemoteObject, RemoteType, number_of
 from cruxcell.jobs.separated.script import (
@@ -24,7 +26,7 @@ from cruxcell.jobs.separated.script import (
     used_as_modules,
     uses_its_own,
 )
-from cruxcell.jobs.separated.shared_names import STDLIB_MODULES
+from cruxcell.jobs.separated.shared_names import STDLIB_MODULES, own_module
 from cruxcell.jobs.separated.texts import Texts
 from cruxcell.jobs.suite_base import is_well
 from cruxcell.jobs.suites import open_suite
@@ -63,6 +65,7 @@ def run_test(context, fields, is_rehearsal=False):
         link.provide(script, suite.code, fields[1].decode())
         suite.begin()
         results = _run_suite(script, suite)
+        link.at_end()
     except BaseException as error:
         context.send_raised(error, flags=link.flags)
     else:
@@ -94,6 +97,7 @@ def _run_script(script, namespace):
 
 # What would end an iteration or a generator of the test's own, `all(map(candidate, ...))`, and leave it content.
 _ENDS = (StopIteration, StopAsyncIteration, GeneratorExit)
+_CALLS = frozenset(["call", "special", "drive"])
 _TELLS = (repr, str, format)
 # Of objects of other classes the class has a name, which is a text of the program's.
 _NAMELESS = frozenset(["function", "builtin_function_or_method", "_lru_cache_wrapper"])
@@ -133,7 +137,8 @@ class _TestLink(Link):
         self._view = {}  # type: dict[str, Any]
         self._given = {}  # type: dict[str, Any]
         self._names_of_classes = ()  # type: tuple[str, ...]
-        self._has_answered = self._shows_texts = False
+        self._has_answered = self._shows_texts = self._has_called = False
+        self.idle = []  # type: list[Any]  # doctest runs that have tested nothing
         self.compared_by_identity = self._is_of_its_own = False
         self._steady = {}  # type: dict[tuple[int, str], Any]
         self.texts = None  # type: Texts | None
@@ -163,7 +168,7 @@ class _TestLink(Link):
         if operation == "special" and fields[1] == "__next__":
             may_stop = StopIteration
         told = (number_of(fields[0]), fields[1]) if operation == "special" and fields[1] in STEADY else None
-        if told is None or self._listens():
+        if told is None or self.listens():
             self._steady.clear()
         elif told in self._steady:
             value, until = self._steady[told]
@@ -171,7 +176,7 @@ class _TestLink(Link):
                 return b"v", value
         self.notes.forget(operation, fields, self._open)
         self._lend()
-        heard, streams = self._heard, {name: getattr(sys, name) for name in self._listens()}
+        heard, streams = self._heard, {name: getattr(sys, name) for name in self.listens()}
         for name, stream in streams.items():  # of output from before, what is not for another stream
             self._hear(name, heard.get(name) if self._open or heard.get(name) is stream else None)
         self._heard = streams
@@ -183,6 +188,7 @@ class _TestLink(Link):
             self._hear(name, getattr(sys, name))
         if operation not in ("names", "look"):
             self._has_answered = True
+            self._has_called = self._has_called or operation in _CALLS
         if kind != b"v":
             value = _answered(value, may_stop)
         self._rebind()
@@ -222,7 +228,7 @@ class _TestLink(Link):
         if type(printed) is str and printed and stream is not None:
             stream.write(printed)
 
-    def _listens(self):
+    def listens(self):
         # type: () -> list[str]
         """In the place of which streams the script has put something else, as `redirect_stdout` does."""
         if sys.stdout is self._context.stdout and sys.stderr is self._context.stderr:
@@ -239,6 +245,8 @@ class _TestLink(Link):
             own = self._own
             self._tell("lend", None if stdin is own[0] else stdin, None if ask is own[1] else ask)
         for change in self._lender.changes() if self._lender is not None else ():
+            if change[0] == "refused":
+                self.refuse(change[1])
             self._tell("borrow", *change)
 
     def _leave(self, kind, text):
@@ -251,6 +259,17 @@ class _TestLink(Link):
         # type: (str) -> Any
         """At once: a test that expects an error would take this one for the program's."""
         self._leave(messages.NOT_PLAIN, why)
+
+    def invalid(self, why):
+        # type: (str) -> Any
+        """As `refuse`, where it is the script that no program can pass."""
+        self._leave(messages.CANNOT_CROSS, why)
+
+    def at_end(self):
+        # type: () -> None
+        """The script is through, and nothing has failed."""
+        if self.idle and not self._has_called:
+            self.invalid(NO_EXAMPLES)
 
     def means_a_class(self, cls):
         # type: (object) -> bool
@@ -297,10 +316,19 @@ class _TestLink(Link):
         if type(bound) is not list or any(type(name) is not str for name in bound):
             self._leave(messages.CANDIDATE_GONE, "the candidate's names are no names")
         # Not those that a module has by itself: `__name__` would decide whether what it guards runs.
-        used = dissect(script).all_names | names_in_texts(script).difference(STDLIB_MODULES)
+        named = dissect(script).all_names
+        used = named | names_in_texts(script).difference(STDLIB_MODULES)
         self._is_of_its_own = uses_its_own(script)
         lender = Lender(script, constant_texts(script), self._namespace)
         used = used.union(lender.names).difference(self._namespace, ["__annotations__", "__file__"])
+        self._names_of_classes = tuple(
+            [name for name in bound if (name in used or name == root) and name.lstrip("_")[:1].isupper()]
+        )
+        if "source" in source:
+            follow_sources(self)
+        if "doctest" in source:
+            follow_doctests(self)
+        used = used | shown_names(bound) if looks_at_all(source, named) else used
         names = [name for name in bound if name in used or name == root]
         if root:
             names = [name for name in names if name == root or not (hasattr(builtins, name) or name == "candidate")]
@@ -308,7 +336,7 @@ class _TestLink(Link):
         if not root:
             self._give_builtins_back(script)
         self._follow(bound_names(script))
-        lender.begin()
+        lender.begin(self._view, root)
         self._lender = lender
         if root in self._namespace:
             self._namespace["candidate"] = resolve(self._namespace, entry_point)
@@ -319,7 +347,6 @@ class _TestLink(Link):
         if type(found) is not tuple or len(found) != 2 or type(found[0]) is not dict or type(found[1]) is not dict:
             self._leave(messages.CANDIDATE_GONE, "the candidate's names are no names")
         self._view, modules = found
-        self._names_of_classes = tuple([name for name in names if name.lstrip("_")[:1].isupper()])
         # Functions and classes alone make nothing large that the script hands over; data of the program may.
         is_bare = all(type(each) is RemoteType or isinstance(each, RemoteObject) for each in self._view.values())
         if not is_bare or len(self.containers.entries) > _MOST_OF_NAMES or count > _MANY_NAMES:
@@ -328,7 +355,7 @@ class _TestLink(Link):
         meant = used_as_modules(source, [name for name in names if name in STDLIB_MODULES and name != root])
         for name in names:
             if name in meant or name in modules:
-                module = _module(name, modules.get(name, name))
+                module = own_module(name, modules.get(name, name))
                 # `datetime.strptime` is the class's that the program has from the module of that name.
                 if name in modules or all(hasattr(module, attribute) for attribute in meant[name]):
                     if module is not None:
@@ -369,15 +396,3 @@ class _TestLink(Link):
             if self._namespace.get(name) is before:
                 self._namespace[name] = now
             self._given[name] = now
-
-
-def _module(name, told):
-    # type: (str, object) -> Any
-    """The test's own module of that name; `told`, a top-level one's, where the program gave it a name of its own."""
-    try:
-        wanted = name if name in STDLIB_MODULES else told
-        if type(wanted) is not str or not wanted.isidentifier() or wanted.startswith("_"):
-            return None
-        return __import__(wanted)
-    except ImportError:
-        return None

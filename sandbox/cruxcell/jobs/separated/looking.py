@@ -1,0 +1,108 @@
+"""What a test that looks at the program is told: what `dir`, `vars`, `__subclasses__` and `inspect.getsource` would
+say where it is. The candidate says it, as with attributes; never is there nothing where it has not been asked."""
+
+import builtins
+import sys
+
+from cruxcell.analysis.parsing import PROGRAM
+from cruxcell.jobs.separated.remote import RemoteObject, RemoteType
+from cruxcell.jobs.separated.shared_names import STDLIB_MODULES, is_stdlib
+from cruxcell.jobs.suite_base import MAIN
+from cruxcell.namespace import CANDIDATE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_dict_of = type.__dict__["__dict__"].__get__
+_MRO = type.__dict__["__mro__"].__get__
+_OF_ANY = ("__dict__", "__weakref__")  # how each object holds its attributes
+
+
+def names_of(target):
+    # type: (Any) -> list[str]
+    return [name for name in dir(target) if type(name) is str]
+
+
+def members_of(cls, name=""):
+    # type: (Any, str) -> Any
+    """What the class itself has; or whether it has an attribute of that name from any class of the program."""
+    if name:
+        return any(name in _dict_of(each) for each in _MRO(cls) if not is_stdlib(each))
+    return {name: value for name, value in _dict_of(cls).items() if type(name) is str and name not in _OF_ANY}
+
+
+def subclasses_of(cls):
+    # type: (Any) -> list[type]
+    return type.__subclasses__(cls)
+
+
+def source_of(target):
+    # type: (Any) -> Any
+    """Where the source of a function or class of the program is: (lines, number of the first)."""
+    import linecache
+
+    inspect = __import__("inspect")  # type: Any
+    linecache.cache[PROGRAM] = (len(_text[0]), None, _text[0].splitlines(True), PROGRAM)
+    module = sys.modules.get(CANDIDATE)  # type: Any
+    had = hasattr(module, "__file__")
+    if not had:  # by which the source of a class is found
+        module.__file__ = PROGRAM
+    try:
+        return inspect.findsource(target)
+    finally:
+        if not had:
+            del module.__file__
+
+
+def keep(text):
+    # type: (str) -> None
+    """Of the program."""
+    _text[:] = [text]
+
+
+_text = [""]
+
+
+def follow_sources(link):
+    # type: (Any) -> None
+    """In the test's process: what `inspect` looks for of the program, the candidate has."""
+    inspect = __import__("inspect")  # type: Any
+    find = inspect.findsource
+
+    def findsource(target):
+        # type: (Any) -> Any
+        if type(target) is RemoteType or isinstance(target, RemoteObject):
+            found = link.ask("source", target)
+            if type(found) is tuple and len(found) == 2 and type(found[0]) is list and type(found[1]) is int:
+                return found
+            link.refuse("the candidate does not say what the source is")
+        if getattr(target, "__name__", "") == MAIN and inspect.ismodule(target):
+            link.refuse("the source of the module is that of the program and of the script: ask for that of a function")
+        return find(target)
+
+    inspect.findsource = findsource
+
+
+LOOKING = {"dir": names_of, "members": members_of, "subclasses": subclasses_of, "source": source_of}
+
+# What shows a script all names of the program: not only those that stand in it.
+_ALL_NAMES = frozenset(["globals", "locals", "__main__", "modules", "testmod", "DocTestSuite", "DocTestFinder"])
+_WITHOUT_AN_OBJECT = frozenset(["dir", "vars"])
+
+
+def looks_at_all(source, names):
+    # type: (str, Any) -> bool
+    if _ALL_NAMES.isdisjoint(names) and _WITHOUT_AN_OBJECT.isdisjoint(names):
+        return False
+    return not _ALL_NAMES.isdisjoint(names) or "dir()" in source or "vars()" in source
+
+
+def shown_names(bound):
+    # type: (list[str]) -> set[str]
+    """Of the names of the program, those that nobody takes for Python's own."""
+    known = [name for name in bound if hasattr(builtins, name) or name in STDLIB_MODULES]
+    return set(bound).difference(known, _OF_A_MODULE)
+
+
+_OF_A_MODULE = frozenset(["__annotations__", "__file__", "__name__", "__builtins__"])
