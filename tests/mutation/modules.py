@@ -81,6 +81,7 @@ TESTS = {
         _SLOTS, _PLACING, _FLEET, _STALLS, _HANDING, "daemon/test_memory_share.py",
         "daemon/test_accounting_of_workers.py",
     ],
+    "cruxboxd/scheduling/holding.py": ["daemon/test_holding.py", "daemon/test_fair_queue.py"],
     "cruxboxd/scheduling/slow_share.py": ["daemon/test_fair_queue.py"],
     "cruxboxd/scheduling/starvation.py": [_FLEET, _PLACING, "daemon/test_hang_ups.py"],
     "cruxboxd/tenancy/admission.py": ["daemon/test_admission.py", "fuzz/test_fuzz_admission.py"],

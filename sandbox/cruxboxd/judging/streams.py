@@ -16,6 +16,7 @@ from cruxboxd.judging.jobs import job_for
 from cruxboxd.judging.literals import read_literal
 from cruxboxd.judging.outcomes import ENDED, Assurance, CheckResult, Outcome, sandbox_error
 from cruxboxd.judging.tasks import PLAIN_SETTING, CallCheck, RunCheck, StdioCheck, Task, encoded
+from cruxboxd.scheduling.holding import hold_more
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.shared.turns import Turns
 from cruxboxd.zygotes.jobs import Job, Result
@@ -107,7 +108,9 @@ async def _as_utf8(data: bytes, tenant: str, turns: Turns) -> bytes:
             yield
 
     await turns.run(tenant, convert())
-    return b"".join(found)
+    text = b"".join(found)
+    hold_more(len(text))
+    return text
 
 
 _TOO_MUCH = CheckResult(Outcome.OUTPUT_LIMIT, "printed more than its output limit")

@@ -19,6 +19,7 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice, product
 
+from cruxboxd.scheduling.holding import Holding
 from cruxboxd.tenancy.tenants import HOUSE, Tenant, TenantOf
 from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.setup import ZygoteKey
@@ -30,8 +31,8 @@ _CHECK_S = 0.001
 _LESS, _HALF_LIFE_S = 0.75, 1.0
 # How long a tenant that has nothing to do still counts as present.
 _PRESENT_S = 10.0
-# Bytes that programs of a tenant printed and that wait for their verdict; over that none of its checks begins.
-_PRINTED = 128 << 20
+# Bytes that came of a tenant's checks and wait for their verdicts; over that none of its checks begins.
+_HELD = 128 << 20
 # The tenant of the daemon's own checks: canaries, and the probes before it serves.
 _NOBODY = (HOUSE, "")
 # How many of a tenant's jobs are examined: for one that may share a worker, and for the zygotes they need.
@@ -63,7 +64,8 @@ class TenantQueue:
     )
     out: set[Job] = field(default_factory=set)
     held: OrderedDict[Job, None] = field(default_factory=OrderedDict)  # their verdicts have nowhere to go
-    printed: int = 0  # bytes that wait for their verdict
+    results: int = 0  # bytes that wait for their verdicts
+    holdings: dict[Holding, None] = field(default_factory=dict)  # that have any
     tag: float = 0.0
     used: Lately = field(default_factory=Lately)  # in checks by its weight
     cpu_left_s: float = 0.0
@@ -84,13 +86,13 @@ class TenantQueue:
 
     @property
     def first(self) -> Job | None:
-        """The one to go next. Where much that was printed waits for its verdict, it is one that a verdict waits for."""
-        if self.printed <= _PRINTED:
+        """The one to go next. Where much waits for its verdicts, it is one that a verdict waits for."""
+        if self.results <= _HELD:
             return self.head
         return next(chain(self.lines[False, False], self.lines[True, False]), None)
 
     def may_begin(self, job: Job) -> bool:
-        return job.follows or self.printed <= _PRINTED
+        return job.follows or self.results <= _HELD
 
     def refill(self, now: float) -> None:
         """Give the CPU time that has accrued; a minute's worth may be saved up."""
@@ -243,12 +245,33 @@ class FairQueue:
         queue.left_at = time.monotonic()
         self._pay(queue, max(0.0, cpu_ns / 1e9 / _CHECK_S - job.checks))
 
-    def hold(self, name: str, size: int) -> bool:
-        """So many bytes more (or fewer) that its programs printed wait for their verdict; does that let checks begin
-        that could not?"""
+    def hold(self, name: str, holding: Holding, size: int) -> bool:
+        """`holding` has grown by so many bytes, or is smaller; does that let jobs go that could not? Where a tenant has
+        much, what its verdicts wait for goes first, also what was put in before there was any of it."""
         queue = self._queue_of(name)
-        was, queue.printed = queue.printed, queue.printed + size
-        return was > _PRINTED >= queue.printed
+        was, queue.results = queue.results, queue.results + size
+        if holding.size:
+            queue.holdings[holding] = None
+        else:
+            queue.holdings.pop(holding, None)
+        if queue.results <= _HELD:
+            return was > _HELD
+        grown = list(queue.holdings) if was <= _HELD else [holding] * (size > 0)
+        return sum(self._hasten(queue, each) for each in grown) > 0
+
+    @staticmethod
+    def _hasten(queue: TenantQueue, holding: Holding) -> int:
+        """Verdicts wait for these jobs. How many are there to be handed out?"""
+        jobs = [job for job in holding.jobs if not job.follows]
+        holding.jobs.clear()
+        waiting = [job for job in jobs if job in queue.of(job)]
+        for job in waiting:
+            del queue.of(job)[job]
+        for job in jobs:
+            job.follows = True
+        for job in waiting:
+            queue.of(job)[job] = None
+        return len(waiting)
 
     def _pay(self, queue: TenantQueue, checks: float) -> None:
         """A tenant's share of work of so many checks."""
@@ -347,7 +370,7 @@ class FairQueue:
             return
         since = time.monotonic() - 60
         for name, queue in list(self._queues.items()):
-            if not (queue.out or queue.held or queue.head or queue.printed) and queue.left_at < since:
+            if not (queue.out or queue.held or queue.head or queue.results) and queue.left_at < since:
                 del self._queues[name]
 
     def _count(self, job: Job, sign: int) -> None:

@@ -14,6 +14,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from cruxcell.protocol import messages
 
@@ -21,6 +22,7 @@ from cruxboxd.scheduling import starvation
 from cruxboxd.scheduling.bundles import Bundle, bundle, companions
 from cruxboxd.scheduling.fair_queue import FairQueue
 from cruxboxd.scheduling.fleet import Fleet
+from cruxboxd.scheduling.holding import Holding, current_holding, size_of
 from cruxboxd.scheduling.slow_share import SlowShare
 from cruxboxd.settings.config import Config
 from cruxboxd.shared.observer import Observer
@@ -88,8 +90,12 @@ class Scheduler:
 
     async def _run_once(self, job: Job) -> list[Result]:
         jobs = [job, job.partner] if job.partner else [job]
+        holding = current_holding.get()
         for one in jobs:
-            one.on_over = self._over
+            one.on_over = partial(self._over, holding)
+        if holding is not None:
+            job.follows = job.follows or holding.size > 0
+            holding.jobs[job] = None
         self._running.add(job)
         self._queue.put(job)
         self._pump_soon()
@@ -108,25 +114,34 @@ class Scheduler:
             raise
         finally:
             self._running.discard(job)
+            if holding is not None:
+                holding.jobs.pop(job, None)
 
     @contextlib.contextmanager
-    def holding(self, tenant: str, size: int) -> Iterator[None]:
-        """So many bytes that were printed wait for their verdict meanwhile. Where a tenant has many of them, it begins
-        nothing: what is handed out follows upon such a result."""
-        self._queue.hold(tenant, size)
+    def holding(self, tenant: str, verdicts: int = 1) -> Iterator[Holding]:
+        """What comes of jobs meanwhile waits for so many verdicts (`Holding`). Where a tenant has much of that, it
+        begins nothing: what is handed out is what such verdicts wait for."""
+        holding = Holding(partial(self._hold, tenant), verdicts)
+        before = current_holding.set(holding)
         try:
-            yield
+            yield holding
         finally:
-            if self._queue.hold(tenant, -size):
-                self._pump_soon()
+            current_holding.reset(before)
+            holding.close()
+
+    def _hold(self, tenant: str, holding: Holding, size: int) -> None:
+        if self._queue.hold(tenant, holding, size):
+            self._pump_soon()
 
     def stop(self, job: Job) -> None:
         """Kill the job's worker, if it has one. Its result is an error, and holds what was reported until then."""
         job.is_cancelled = True
         self._fleet.cancel(job)
 
-    def _over(self, job: Job, result: Result) -> None:
-        """Its worker is gone: the tenant pays for what it cost, and may have its next one."""
+    def _over(self, holding: Holding | None, job: Job, result: Result) -> None:
+        """Its worker is gone: the tenant pays for what it cost, holds what came of it, and may have its next one."""
+        if holding is not None:
+            holding.add(size_of(result))
         cpu_ns = result.facts.cpu_ns if result.charged_ns is None else result.charged_ns
         self._queue.done(job, cpu_ns + job.spent_ns)
         self._pump_soon()
