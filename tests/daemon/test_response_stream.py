@@ -132,6 +132,12 @@ def test_a_task_of_large_outputs_is_cut():
     assert max(parts) * limits.output_bytes <= BYTES_A_PART
 
 
+def test_a_task_of_many_checks_is_cut():
+    """The event loop begins and ends one in a pass."""
+    parts = [[len(one.checks) for one in part] for part in slices([task(1, 300), task(2, 50)])]
+    assert parts == [[64, 64, 64, 64], [44, 50]]
+
+
 class Ticket:
     def __init__(self, checks: int) -> None:
         self.left = checks

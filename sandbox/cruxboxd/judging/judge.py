@@ -38,14 +38,15 @@ from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, RunCheck, Scr
 from cruxboxd.scheduling import holding
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.shared.turns import Turns
-from cruxboxd.shared.waiting import together
+from cruxboxd.shared.waiting import done, together
 from cruxboxd.zygotes.setup import ZygoteKey
 
 log = logging.getLogger(__name__)
 
 SECOND_SEED_OFFSET = 1
-# Tasks that start in one pass of the event loop. Other work of the loop, and tasks of other tenants, come in between.
-_TASKS_A_PASS = 8
+# Tasks that start in one pass of the event loop, and their checks; a task that is cancelled has a pass of its own. Other
+# work of the loop, and tasks of other tenants, come in between.
+_TASKS_A_PASS, _CHECKS_A_PASS = 8, 64
 _TEXTS_AT_ONCE = 1 << 18  # characters that are looked at before others get a turn
 
 Texts = dict[Check, tuple[bytes, str]]  # of the checks of a task that have a text to be read
@@ -68,7 +69,7 @@ class Judge:
     ) -> None:
         self._scheduler, self._audit = scheduler, audit or Audit(0)
         self._turns = turns or Turns(lambda _tenant, _seconds: None)
-        self._beginning = Turns(lambda _tenant, _seconds: None, slice_s=0)
+        self._beginning, self._ending = (Turns(lambda _tenant, _seconds: None, slice_s=0) for _ in range(2))
         self._seeds = (hash_seed, str(int(hash_seed) + SECOND_SEED_OFFSET))
         self._scripts = KnownScripts(scheduler, hash_seed)
 
@@ -80,12 +81,11 @@ class Judge:
         try:
             if tasks:
                 await self._beginning.run(tasks[0].tenant, self._begin(tasks, readings, emit, running))
-            await asyncio.gather(*running)
+            await done(running)
         except BaseException:
-            for item in running:
-                item.cancel()
             for work in reading:
                 work.cancel()
+            await self._ending.cancel(tasks[0].tenant, running)
             await asyncio.gather(*running, *reading, return_exceptions=True)
             raise
 
@@ -94,7 +94,8 @@ class Judge:
         running: list[asyncio.Task[None]],
     ) -> Iterator[None]:  # fmt: skip
         """Start on the tasks, a few at each step; what runs is added to `running`."""
-        for number, part in enumerate(cut(list(zip(tasks, readings)), _TASKS_A_PASS)):
+        parts = cut(list(zip(tasks, readings)), _TASKS_A_PASS, _CHECKS_A_PASS, lambda one: len(one[0].checks))
+        for number, part in enumerate(parts):
             if number:
                 yield
             running += [asyncio.create_task(self._judge_task(*one, emit)) for one in part]
