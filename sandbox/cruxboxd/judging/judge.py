@@ -44,7 +44,7 @@ from cruxboxd.zygotes.setup import ZygoteKey
 log = logging.getLogger(__name__)
 
 SECOND_SEED_OFFSET = 1
-# Tasks that start in one pass of the event loop, and their checks; a task that is cancelled has a pass of its own. Other
+# Tasks that start in one pass of the event loop, and their checks; one that is cancelled has a pass of its own. Other
 # work of the loop, and tasks of other tenants, come in between.
 _TASKS_A_PASS, _CHECKS_A_PASS = 8, 64
 _TEXTS_AT_ONCE = 1 << 18  # characters that are looked at before others get a turn

@@ -36,6 +36,7 @@ log = logging.getLogger(__name__)
 
 _SWEEP_S = 1.0
 _WATCHES = 4  # in that time: zygotes that are stopped are found so soon
+_LOOKS = 5  # between two of these: how late is the event loop?
 _WORTH_A_FORK = 16  # checks; fewer are not worth a worker of their own, even if one could start at once
 
 
@@ -58,6 +59,7 @@ class Scheduler:
         )
         self._slow_share = SlowShare(self._fleet.slots, self._fleet.most_busy)
         self._sweeping: asyncio.Task[None] | None = None
+        self._lateness = starvation.Lateness()
         self._running: set[Job] = set()
         self._is_closed = False
         self._is_pumping = self._is_pump_due = False
@@ -77,13 +79,13 @@ class Scheduler:
         return candidate, test
 
     async def _run(self, job: Job) -> list[Result]:
-        """The result of the job, and of its partner if it has one. A wall timeout that may be the host's is run again
-        with more wall time; if that ends in the same way on a host as crowded, it is a SANDBOX_ERROR."""
+        """The result of the job, and of its partner if it has one. A wall timeout that may be the host's, or ours, is
+        run again with more wall time; if that ends in the same way on a host as crowded, it is a SANDBOX_ERROR."""
         job.outlet = current_outlet.get()
         results = await self._run_once(job)
         if not any(map(starvation.is_unsure, results)):
             return results
-        if starvation.is_crowded(self._fleet.slots):
+        if starvation.is_to_run_again(results, self._fleet.slots):
             _leave_company(job)
             results = await self._run_once(starvation.wider(job))
         return starvation.decided(results, self._fleet.slots)
@@ -107,7 +109,7 @@ class Scheduler:
                 self._observer.seal_broken(broken)
             if job.partner is not None:
                 results.append(results[0] if results[0].error else await job.partner.future)
-            return results
+            return [self._lateness.noted(job, result) for result in results]
         except asyncio.CancelledError:
             self._cancel(job)
             _leave_company(job)
@@ -241,7 +243,8 @@ class Scheduler:
         """Check periodically that zygotes answer and that work is handed out."""
         while not self._is_closed:
             for _ in range(_WATCHES):
-                await asyncio.sleep(_SWEEP_S / _WATCHES)
+                for _ in range(_LOOKS):
+                    await self._lateness.sleep(_SWEEP_S / _WATCHES / _LOOKS)
                 self._fleet.watch()
             self._fleet.reap()
             self._pump()
@@ -366,6 +369,8 @@ class Scheduler:
         jobs = [self._queue.take(job)]
         if job.may_share and share > job.checks:
             jobs += self._queue.take_more(job, companions(job, share))
+        for one in jobs:
+            one.late_before_ns = self._lateness.ns
         carrier = bundle(jobs, self._run_again, self._draw)
         carrier.is_ahead = is_ahead
         if carrier.partner is not None:
