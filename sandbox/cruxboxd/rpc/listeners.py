@@ -28,8 +28,8 @@ _LONGEST_PATH = 107  # bytes of a unix socket's path: what the kernel has room f
 
 
 class Claim:
-    """A unix socket's path is this process's, by a lock beside it: gRPC would take away the socket that is there, and at
-    its end whatever is there. Raises ConfigError where another process listens."""
+    """A unix socket's path is this process's, by a lock beside it: gRPC would take away the socket that is there, and
+    at its end whatever is there. Raises ConfigError where another process listens."""
 
     def __init__(self, path: Path) -> None:
         self._path = path.with_name(path.name + ".lock")
