@@ -208,7 +208,7 @@ async def test_requests_that_wait_to_be_let_in_are_bounded(shared: bool):
 
 
 async def test_room_wakes_those_who_may_have_it_and_nobody_else():
-    """A thousand streams wait, and somebody's check has its verdict: each looked whether it is in, 34 ms for a check."""
+    """A thousand streams wait, and a check has its verdict: each looked whether it is in, 34 ms for a check."""
     config, looks = Config(workers=1, queue_checks=4000, queue_bytes=1 << 30), list[int]()
     rules = Admission(config, True, lambda: 1.0, lambda _: 0.0)
     refusal = rules.refusal

@@ -513,3 +513,47 @@ def test_behind_one_that_waits_for_a_zygote_nothing_begins_then_either():
     assert queue.next_of(head, {new.key}) is None
     holding.close()
     assert queue.next_of(head, {new.key}) is new
+
+
+def test_what_has_nowhere_to_go_is_put_aside_a_part_at_a_time_and_comes_back_in_parts():
+    """Of a stream that is full again and again: with each message, thousands of jobs went there and back."""
+    queue, outlet, free = FairQueue(), Full(), job()
+    jobs = [replace(job(), outlet=outlet) for _ in range(1500)]
+    for one in (*jobs, free):
+        queue.put(one)
+    assert take(queue) is None
+    assert queue.of("a")["held"] == 1024
+    assert queue.look_anew()
+    assert not queue.look_anew()
+    assert take(queue) is free
+    assert queue.of("a") == {"waiting": 0, "out": 1, "held": 1500}
+    assert not queue.look_anew()
+    queue.resume()
+    assert queue.of("a")["waiting"] == 0
+    outlet.is_full = False
+    for _ in range(2):
+        queue.resume()
+        assert queue.of("a")["waiting"] == 64
+    assert [take(queue) for _ in range(100)] == jobs[:100]
+    outlet.is_full = True
+    assert take(queue) is None
+    assert queue.of("a")["held"] == 1400
+    assert queue.remove(jobs[-1])
+    assert not queue.remove(jobs[-1])
+    outlet.is_full = False
+    queue.resume()
+    assert len(drain(queue)) == 1399
+    assert queue.checks == 0
+
+
+def test_what_is_cancelled_lets_the_next_of_its_outlet_come_back():
+    queue, outlet = FairQueue(), Full()
+    jobs = [replace(job(), outlet=outlet) for _ in range(100)]
+    for one in jobs:
+        queue.put(one)
+    assert take(queue) is None
+    outlet.is_full = False
+    queue.resume()
+    for one in jobs[:64]:
+        assert queue.remove(one)
+    assert drain(queue) == jobs[64:]
