@@ -114,7 +114,7 @@ UNSURE = Result(facts=Exit(9, killed=messages.KILLED_UNSURE))
 async def test_a_tenant_pays_for_its_share_of_a_worker(charged_ns, paid_ns: int, monkeypatch: pytest.MonkeyPatch):
     daemon, paid = await Daemon().open(), list[int]()
     monkeypatch.setattr(daemon.scheduler._queue, "done", lambda _job, cpu_ns: paid.append(cpu_ns))
-    daemon.scheduler._over(None, job(spent_ns=7), Result(facts=Exit(cpu_ns=900), charged_ns=charged_ns))
+    daemon.scheduler._over(job(spent_ns=7), Result(facts=Exit(cpu_ns=900), charged_ns=charged_ns))
     assert paid == [paid_ns]
 
 

@@ -94,7 +94,7 @@ class Scheduler:
         jobs = [job, job.partner] if job.partner else [job]
         holding = current_holding.get()
         for one in jobs:
-            one.on_over = partial(self._over, holding)
+            one.on_over = partial(self._over, holding=holding)
         if holding is not None:
             job.follows = job.follows or holding.size > 0
             holding.jobs[job] = None
@@ -140,7 +140,7 @@ class Scheduler:
         job.is_cancelled = True
         self._fleet.cancel(job)
 
-    def _over(self, holding: Holding | None, job: Job, result: Result) -> None:
+    def _over(self, job: Job, result: Result, holding: Holding | None = None) -> None:
         """Its worker is gone: the tenant pays for what it cost, holds what came of it, and may have its next one."""
         if holding is not None:
             holding.add(size_of(result))
