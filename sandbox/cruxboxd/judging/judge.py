@@ -85,8 +85,7 @@ class Judge:
         except BaseException:
             for work in reading:
                 work.cancel()
-            await self._ending.cancel(tasks[0].tenant, running)
-            await asyncio.gather(*running, *reading, return_exceptions=True)
+            await self._ending.cancel(tasks[0].tenant, running, reading)
             raise
 
     def _begin(

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 # How long a slice may take; a step of what is cut must be much shorter.
 SLICE_S = 0.003
@@ -44,8 +45,10 @@ class Turns:
             finally:
                 self._over(tenant, time.perf_counter() - began)
 
-    async def cancel(self, tenant: str, running: Sequence[asyncio.Future[None]]) -> None:
-        """Cancel each, one at a step; all at once if that is not waited for."""
+    async def cancel(
+        self, tenant: str, running: Sequence[asyncio.Future[None]], others: Iterable[asyncio.Future[Any]] = ()
+    ) -> None:
+        """Cancel each, one at a step; all at once if that is not waited for. Wait for these and `others` to end."""
 
         def one_by_one() -> Iterator[None]:
             for one in running:
@@ -58,6 +61,7 @@ class Turns:
             for one in running:
                 one.cancel()
             raise
+        await asyncio.gather(*running, *others, return_exceptions=True)
 
     async def _turn(self, tenant: str) -> None:
         if not self._is_taken:
