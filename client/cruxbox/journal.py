@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import stat
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -16,7 +17,7 @@ from typing import IO, Any
 
 from cruxbox.errors import DataError
 from cruxbox.files import complaining
-from cruxbox.reading import NotJson, parse_json
+from cruxbox.reading import NotJson, lines, parse_json
 
 
 def check_same(what: str, there: Mapping[str, Any], now: Mapping[str, Any], outer: str = "") -> None:
@@ -37,18 +38,25 @@ def check_same(what: str, there: Mapping[str, Any], now: Mapping[str, Any], oute
             raise DataError(f"{what} differs in {outer}{name}: {difference}; --restart begins anew")
 
 
-def open_alone(path: Path, *, buffering: int = -1) -> IO[bytes]:
+def open_alone(path: Path, *, buffering: int = -1, links: bool = False) -> IO[bytes]:
     """Open a file to read and write, made if it is not there, for this process alone; what it holds stays.
 
     Args:
         path: where it is. A run that is done may remove it or rename it until it is locked; then it is made anew.
         buffering: as for `open`.
+        links: may it be a link? A name that nobody has given may not: what it leads to would be overwritten.
 
-    Raises DataError if it cannot be written, or another run has it.
+    Raises DataError if it cannot be written, is no regular file, or another run has it.
     """
     while True:
+        if not links and path.is_symlink():
+            raise DataError(f"{path}: is a link, where a file of this run's own has to be; remove it")
         with complaining(path):
-            file = open(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b", buffering=buffering)  # noqa: SIM115
+            number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | (0 if links else os.O_NOFOLLOW), 0o666)
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            os.close(number)
+            raise DataError(f"{path}: is no regular file; remove it")
+        file = open(number, "r+b", buffering=buffering)  # noqa: SIM115
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -70,13 +78,16 @@ class Journal:
         keep: called with each record that is there; KeyError, TypeError, ValueError or IndexError if it is none.
         what: what the file is, for sentences, such as "a cache".
         every_s: seconds between two moments at which the disk is waited for; a kill loses nothing in between.
+        links: may it be a link?
     """
 
-    def __init__(self, path: Path, keep: Callable[[Any], None], what: str, every_s: float = 0.0) -> None:
+    def __init__(
+        self, path: Path, keep: Callable[[Any], None], what: str, every_s: float = 0.0, *, links: bool = False
+    ) -> None:
         self.path = path
         self._keep, self._what = keep, what
         self._every_s, self._synced_at = every_s, 0.0
-        self._file = open_alone(path)
+        self._file = open_alone(path, links=links)
         try:
             self._load()
         except BaseException:
@@ -85,16 +96,21 @@ class Journal:
 
     def _load(self) -> None:
         good = 0
-        for number, line in enumerate(self._file, 1):
+        for number, line in enumerate(lines(self._file, self.path), 1):
             if not line.endswith(b"\n"):
+                if number == 1 and not line.startswith(b"{"):  # a kill has not cut that short
+                    raise self._wrong(number)
                 break
             try:
                 self._keep(parse_json(line))
             except (NotJson, KeyError, TypeError, ValueError, IndexError, AttributeError):
-                raise DataError(f"{self.path}, line {number}: is no line of {self._what}; remove the file") from None
+                raise self._wrong(number) from None
             good += len(line)
         self._file.seek(good)
         self._file.truncate()
+
+    def _wrong(self, number: int) -> DataError:
+        return DataError(f"{self.path}, line {number}: is no line of {self._what}; remove the file")
 
     def add(self, record: Any) -> None:
         """Write a record: a kill of this process does not lose it, nor one of the machine once the disk has it."""

@@ -8,7 +8,7 @@ import gc
 import os
 
 from cruxcell.jobs.bundles import run_bundle
-from cruxcell.jobs.calls import run_apply, run_calls
+from cruxcell.jobs.calls import run_apply, run_calls, run_checker
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.expressions import run_arguments, run_expression, run_read
 from cruxcell.jobs.probe import run_probe
@@ -31,6 +31,7 @@ _JOBS = {
     messages.JOB_SERIES: run_series,
     messages.JOB_BUNDLE: run_bundle,
     messages.JOB_APPLY: run_apply,
+    messages.JOB_CHECKER: run_checker,
     messages.JOB_EXPRESSION: run_expression,
     messages.JOB_ARGUMENTS: run_arguments,
     messages.JOB_STDIO: run_stdio,

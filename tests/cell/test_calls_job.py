@@ -359,6 +359,22 @@ def test_a_function_is_applied_to_arguments_and_to_nothing_else(pair: object, do
     assert said == done if done != "garbled" else said.startswith("the program: not a pair")
 
 
+@pytest.mark.parametrize(
+    ("program", "done"),
+    [
+        (b"def check(*given): return given == ('\xe2\x82\xac', '\xef\xbf\xbd1', 'e')", "d 0=True"),
+        (b"check = 1", "d 0:TypeError"),
+        (b"", "d 0:NameError"),
+        (b"def check(", "the program: line 1"),
+    ],
+)
+def test_a_checker_is_given_texts_of_bytes_that_may_be_none(program: bytes, done: str):
+    context = Context()
+    context.index = 0
+    calls.run_checker(context, [program, b"\xe2\x82\xac", b"\xff1", b"e"])  # type: ignore[arg-type]
+    assert " ".join(context.done).startswith(done)
+
+
 def test_who_is_inspected_and_may_not_share_is_alone(looks: list[str]):
     context = Inspecting()
     context.helper.evaluate = lambda *_: None

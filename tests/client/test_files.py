@@ -13,12 +13,12 @@ import threading
 from pathlib import Path
 
 import pytest
-from cruxbox import files
+from cruxbox import files, reading
 from cruxbox.building.rows import write_records
 from cruxbox.cli import main
 from cruxbox.errors import DataError
 from cruxbox.files import OutputFile, check_output, output_file, write_text
-from cruxbox.journal import Journal
+from cruxbox.journal import Journal, open_alone
 
 
 def parts(folder: Path) -> list[str]:
@@ -143,6 +143,56 @@ def test_a_journal_that_is_removed_before_it_is_locked_is_made_anew(tmp_path, mo
     mine.add(1)
     mine.close()
     assert (tmp_path / "journal").read_text() == "1\n"
+
+
+@pytest.mark.parametrize("content", [b"precious", b"", b'{"at": 1}\n'])
+def test_a_journal_is_no_link_to_what_is_somebody_s(tmp_path, content):
+    """Nobody has given its name: what the link led to was cut and written over."""
+    precious, link = tmp_path / "precious", tmp_path / "out.partial"
+    precious.write_bytes(content)
+    link.symlink_to(precious)
+    with pytest.raises(
+        DataError, match=r"out\.partial: is a link, where a file of this run's own has to be; remove it$"
+    ):
+        Journal(link, print, "the journal of a run")
+    assert precious.read_bytes() == content
+    link.unlink()
+    link.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(DataError, match="is a link"):
+        open_alone(link)
+
+
+def test_a_file_that_somebody_has_named_may_be_a_link(tmp_path):
+    link = tmp_path / "cache"
+    link.symlink_to(tmp_path / "disk")
+    Journal(link, print, "a cache", links=True).add({"a": 1})
+    assert (tmp_path / "disk").read_text() == '{"a": 1}\n'
+    link.unlink()
+    link.symlink_to("/dev/zero")
+    with pytest.raises(DataError, match=r"cache: is no regular file; remove it$"):
+        Journal(link, print, "a cache", links=True)
+
+
+def test_a_journal_is_a_regular_file(tmp_path):
+    os.mkfifo(tmp_path / "out.partial")
+    with pytest.raises(DataError, match="is no regular file"):
+        Journal(tmp_path / "out.partial", print, "the journal of a run")
+
+
+def test_what_is_no_journal_is_not_cut(tmp_path, monkeypatch):
+    path = tmp_path / "out.partial"
+    for content in (b"an essay without an end of line", b"12"):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"line 1: is no line of the journal of a run; remove the file$"):
+            Journal(path, print, "the journal of a run")
+        assert path.read_bytes() == content
+    path.write_bytes(b'{"iden')  # a kill has cut that short
+    Journal(path, print, "the journal of a run").close()
+    assert path.read_bytes() == b""
+    monkeypatch.setattr(reading, "MAX_LINE_BYTES", 8)
+    path.write_bytes(b'{"identity": 1}')
+    with pytest.raises(DataError, match="line 1: is longer than"):
+        Journal(path, print, "the journal of a run")
 
 
 @pytest.mark.parametrize(

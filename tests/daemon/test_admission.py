@@ -10,7 +10,7 @@ import pytest
 from cruxbox.retry import parse_retry_info
 from cruxboxd.settings.config import MIB, Config
 from cruxboxd.tenancy.admission import RPCS, RPCS_A_TENANT, Admission
-from cruxboxd.tenancy.refusal import Refused, retry_info, rich_status
+from cruxboxd.tenancy.refusal import Refused, full, retry_info, rich_status
 from cruxboxd.tenancy.tenants import Tenant
 from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, duration_pb2, message_factory
 
@@ -60,6 +60,21 @@ async def test_refusals_say_why(tenant, checks, size, cpu_wait_s, reason):
     with pytest.raises(Refused) as caught:
         admission(cpu_wait_s=cpu_wait_s).take(tenant, checks, size)
     assert caught.value.reason == reason
+
+
+async def test_a_stream_waits_while_its_tenant_has_no_cpu_time(monkeypatch: pytest.MonkeyPatch):
+    """It has work that waits for CPU time, too; what it sends meanwhile costs the daemon nothing."""
+    wait_s = [1.0]
+    gate = Admission(Config(workers=1), True, lambda: 1.0, lambda _name: wait_s[0])
+    monkeypatch.setattr(gate, "_overspent", lambda _tenant: full("cpu", "used up", 0.01) if wait_s[0] else None)
+    waiting = asyncio.ensure_future(gate.take_when_possible(Tenant("a"), 1, 1, lambda: True))
+    await asyncio.sleep(0.1)
+    assert not waiting.done()
+    wait_s[0] = 0.0
+    (await waiting).close()
+    wait_s[0] = 1.0
+    with pytest.raises(Refused, match="used up"):
+        await gate.take_when_possible(Tenant("a"), 1, 1, lambda: False)
 
 
 async def test_a_stream_waits_while_it_has_work_and_is_refused_when_it_has_none():
@@ -205,3 +220,63 @@ async def test_requests_that_wait_to_be_let_in_are_bounded(shared: bool):
     with rules.arrived(a, 100 * MIB):
         pass
     assert not rules._arrived
+
+
+async def test_room_wakes_those_who_may_have_it_and_nobody_else():
+    """A thousand streams wait, and a check has its verdict: each looked whether it is in, 34 ms for a check."""
+    config, looks = Config(workers=1, queue_checks=4000, queue_bytes=1 << 30), list[int]()
+    rules = Admission(config, True, lambda: 1.0, lambda _: 0.0)
+    refusal = rules.refusal
+    rules.refusal = lambda *work: looks.append(1) or refusal(*work)  # type: ignore[method-assign]
+    a, b = Tenant("a", queued_checks=100), Tenant("b")
+    full, other = rules.take(a, 100, 100), rules.take(b, 1000, 10)
+    waiting = [asyncio.ensure_future(rules.take_when_possible(a, 10, 1, lambda: True)) for _ in range(1000)]
+    await asyncio.sleep(0)
+    looks.clear()
+    other.give_back(1)
+    await asyncio.sleep(0)
+    assert len(looks) <= 8
+    looks.clear()
+    full.give_back(25)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert [one.done() for one in waiting] == [True] * 2 + [False] * 998
+    assert len(looks) < 60
+    full.give_back(75)
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert sum(one.done() for one in waiting) == 10
+    for one in waiting:
+        one.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert not rules._lines
+
+
+async def test_what_fits_is_let_in_though_what_came_before_does_not():
+    rules, a = admission(), Tenant("a")
+    first = rules.take(a, 40, 1)
+    waiting = [asyncio.ensure_future(rules.take_when_possible(a, checks, 1, lambda: True)) for checks in (90, 15)]
+    await asyncio.sleep(0)
+    first.give_back(10)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert [one.done() for one in waiting] == [False, True]
+    waiting[0].cancel()
+
+
+async def test_a_stream_whose_work_ends_while_it_stands_in_line_is_refused():
+    rules, a = admission(), Tenant("a", queued_checks=10)
+    mine, others = rules.take(a, 1, 1), rules.take(a, 9, 1)
+    is_at_work = [True, True]
+    waiting = [
+        asyncio.ensure_future(rules.take_when_possible(a, 9, 1, lambda at=at: is_at_work[at])) for at in range(2)
+    ]
+    await asyncio.sleep(0)
+    is_at_work[1] = False
+    mine.give_back(1)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert [one.done() for one in waiting] == [False, True]
+    assert isinstance(waiting[1].exception(), Refused)
+    others.close()
+    await waiting[0]

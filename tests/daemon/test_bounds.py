@@ -154,6 +154,16 @@ async def test_the_event_loop_makes_no_more_headers_than_a_call_may_have(monkeyp
         await server.stop(0)
 
 
+async def test_a_call_is_counted_out_for_whom_it_was_counted_in():
+    """While a stream is open its token may become another tenant's, which every request of it finds out."""
+    rules = admission.Admission(Config(workers=1), True, lambda: 0.0, lambda _: 0.0)
+    door = interceptor.Interceptor(Identity(Config()), rules, interceptor.Observer(), Tracer())
+    rpc = interceptor.Rpc("m", "1", None)
+    with door._entered(rpc):
+        rpc.tenant = Tenant("renamed")
+    assert rules._of == {}
+
+
 def _send_headers(port: int, count: int) -> None:
     """A call whose header block does not end, and its connection does."""
     with http2.connect(("127.0.0.1", port)) as line, contextlib.suppress(OSError):

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from cruxboxd.scheduling.fair_queue import FairQueue
+from cruxboxd.scheduling.holding import Holding
 from cruxboxd.scheduling.slow_share import SlowShare
 from cruxboxd.settings.config import DEFAULT_LIMITS
 from cruxboxd.tenancy.tenants import HOUSE, Tenant
@@ -476,21 +477,51 @@ def test_what_a_verdict_waits_for_goes_before_what_has_not_begun():
     assert drain(queue) == [quick_later, quick, later, back, plain]
 
 
-def test_a_tenant_begins_nothing_while_much_that_it_printed_waits_for_its_verdict():
+class _Told(Holding):
+    """Says of each change whether it lets jobs go."""
+
+    def __init__(self, queue: FairQueue, tenant: str) -> None:
+        self.lets_go: list[bool] = []
+        super().__init__(lambda _holding, size: self.lets_go.append(queue.hold(tenant, self, size)), 1)
+
+
+def test_a_tenant_begins_nothing_while_much_of_its_waits_for_its_verdict():
     queue = FairQueue()
     plain, quick, later = job(), job(interactive=True), following()
     other = job("b")
     for one in (plain, quick, later, other):
         queue.put(one)
-    assert not queue.hold("a", MIB)
-    assert not queue.hold("a", 128 * MIB)
+    holding = _Told(queue, "a")
+    for size in (MIB, 128 * MIB):
+        holding.add(size)
     assert queue.next_of(quick, {KEY, replace(KEY, preloaded=True)}) is None
     assert queue.is_stalled((), True, lambda tenant: True)  # what follows may go
     assert drain(queue) == [later, other]
     assert not queue.is_stalled((), True, lambda tenant: True)
-    assert queue.hold("a", -MIB)
-    assert not queue.hold("a", -MIB)
+    for size in (-MIB, -MIB):
+        holding.add(size)
+    assert holding.lets_go == [False, False, True, False]
     assert drain(queue) == [quick, plain]
+
+
+def test_what_the_verdicts_that_wait_wait_for_is_begun_whatever_else_waits():
+    """A task's calls get their verdicts together: those that have not begun would wait for the results of the others,
+    and these for them."""
+    queue = FairQueue()
+    begun, other, new = _Told(queue, "a"), _Told(queue, "a"), _Told(queue, "a")
+    jobs = [job() for _ in range(5)]
+    for one, holding in zip(jobs, [new, begun, begun, other, other]):
+        holding.jobs[one] = None
+        queue.put(one)
+    jobs[4].outlet = Full()
+    begun.add(MIB)
+    assert not jobs[1].follows
+    other.add(128 * MIB)
+    assert other.lets_go == [True]
+    assert {one.follows for one in jobs[1:]} == {True}
+    assert drain(queue) == jobs[1:4]
+    new.add(MIB)
+    assert drain(queue) == jobs[:1]
 
 
 def test_behind_one_that_waits_for_a_zygote_nothing_begins_then_either():
@@ -499,9 +530,54 @@ def test_behind_one_that_waits_for_a_zygote_nothing_begins_then_either():
     new.key = later.key = replace(KEY, preloaded=True)
     for one in (head, new, later):
         queue.put(one)
-    queue.hold("a", 129 * MIB)
+    holding = _Told(queue, "a")
+    holding.add(129 * MIB)
     assert queue.next_of(head, {new.key}) is later
     queue.take(later)
     assert queue.next_of(head, {new.key}) is None
-    queue.hold("a", -129 * MIB)
+    holding.close()
     assert queue.next_of(head, {new.key}) is new
+
+
+def test_what_has_nowhere_to_go_is_put_aside_a_part_at_a_time_and_comes_back_in_parts():
+    """Of a stream that is full again and again: with each message, thousands of jobs went there and back."""
+    queue, outlet, free = FairQueue(), Full(), job()
+    jobs = [replace(job(), outlet=outlet) for _ in range(1500)]
+    for one in (*jobs, free):
+        queue.put(one)
+    assert take(queue) is None
+    assert queue.of("a")["held"] == 1024
+    assert queue.look_anew()
+    assert not queue.look_anew()
+    assert take(queue) is free
+    assert queue.of("a") == {"waiting": 0, "out": 1, "held": 1500}
+    assert not queue.look_anew()
+    queue.resume()
+    assert queue.of("a")["waiting"] == 0
+    outlet.is_full = False
+    for _ in range(2):
+        queue.resume()
+        assert queue.of("a")["waiting"] == 64
+    assert [take(queue) for _ in range(100)] == jobs[:100]
+    outlet.is_full = True
+    assert take(queue) is None
+    assert queue.of("a")["held"] == 1400
+    assert queue.remove(jobs[-1])
+    assert not queue.remove(jobs[-1])
+    outlet.is_full = False
+    queue.resume()
+    assert len(drain(queue)) == 1399
+    assert queue.checks == 0
+
+
+def test_what_is_cancelled_lets_the_next_of_its_outlet_come_back():
+    queue, outlet = FairQueue(), Full()
+    jobs = [replace(job(), outlet=outlet) for _ in range(100)]
+    for one in jobs:
+        queue.put(one)
+    assert take(queue) is None
+    outlet.is_full = False
+    queue.resume()
+    for one in jobs[:64]:
+        assert queue.remove(one)
+    assert drain(queue) == jobs[64:]

@@ -123,6 +123,66 @@ def test_only_what_is_unsure_of_a_pair_is_decided():
     assert (first, second.facts.killed) == (DONE, messages.KILLED_WALL)
 
 
+LATE = Result(facts=Exit(9, wall_ns=100, killed=messages.KILLED_WALL), is_held_up=True)
+
+
+@pytest.mark.parametrize(
+    ("late_ns", "again", "wall_ns", "killed"),
+    [
+        (0, None, 100, messages.KILLED_WALL),
+        (1, 0, 100, messages.KILLED_WALL),
+        (1, 50, 100, messages.KILLED_WALL),
+        (1, 51, 100, messages.KILLED_STARVED),
+    ],
+)
+async def test_a_timeout_of_a_worker_that_waited_for_a_late_event_loop_is_run_again(
+    late_ns: int, again: int | None, wall_ns: int, killed: int, monkeypatch: pytest.MonkeyPatch
+):
+    """On a host that is not crowded: the daemon held its own loop, and a worker waited for its standard input."""
+    monkeypatch.setattr(starvation.os, "getloadavg", lambda: (0.0, 0, 0))
+    daemon = await Daemon().open()
+    late = daemon.scheduler._lateness
+    (work,) = await daemon.put(job())
+    late._late_ns += late_ns
+    daemon.zygotes[0].end(LATE)
+    await settle()
+    assert work.done() is (again is None)
+    if again is not None:
+        assert daemon.zygotes[0].jobs[0].limits.wall_ms == messages.WIDEST * LIMITS.wall_ms
+        late._late_ns += again
+        daemon.zygotes[0].end(replace(LATE, facts=replace(LATE.facts, wall_ns=wall_ns)))
+    assert (await work).facts.killed == killed
+
+
+async def test_late_is_what_comes_later_than_it_was_due(monkeypatch: pytest.MonkeyPatch):
+    clock = SimpleNamespace(now=0, monotonic_ns=lambda: clock.now)
+    monkeypatch.setattr(starvation, "time", clock)
+    late = starvation.Lateness()
+    found = []
+    for held in (50, 51, 2000):
+        sleeping = asyncio.ensure_future(late.sleep(0))
+        await asyncio.sleep(0)
+        clock.now += held * 10**6
+        found.append(late.ns // 10**6)
+        await sleeping
+        assert late.ns == found[-1] * 10**6
+    assert found == [0, 51, 2051]
+
+
+@pytest.mark.parametrize(
+    ("killed", "is_held_up", "late_ns"),
+    [
+        (messages.KILLED_WALL, True, 7), (messages.KILLED_UNSURE, True, 7),
+        (messages.KILLED_WALL, False, 0), (messages.KILLED_CPU, True, 0),
+    ],
+)  # fmt: skip
+async def test_lateness_counts_where_a_worker_may_have_waited_for_it(killed: int, is_held_up: bool, late_ns: int):
+    late = starvation.Lateness()
+    late._late_ns = 9
+    result = Result(facts=Exit(9, killed=killed), is_held_up=is_held_up)
+    assert late.noted(job(late_before_ns=2), result).late_ns == late_ns
+
+
 def test_only_such_an_end_of_a_worker_is_unsure():
     assert starvation.is_unsure(UNSURE)
     assert not starvation.is_unsure(replace(UNSURE, error="no zygote"))

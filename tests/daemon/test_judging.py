@@ -79,6 +79,44 @@ async def test_tasks_begin_a_few_at_a_time():
     assert [len(running) for _ in judge._begin(tasks, readings, None, running)] == [8, 16]  # type: ignore[arg-type]
     assert len(running) == 20
     await asyncio.gather(*running)
+    large, running = [replace(TASK, checks=[InvalidCheck(str(at), "why") for at in range(40)])] * 3, []
+    assert [len(running) for _ in judge._begin(large, readings, emit_nothing, running)] == [1, 2]
+    await asyncio.gather(*running)
+
+
+async def emit_nothing(*_result: object) -> None:
+    pass
+
+
+@pytest.mark.parametrize("is_patient", [True, False])
+async def test_tasks_end_one_at_a_time(is_patient: bool):
+    """Of two that leave, thousands of checks may be under way: the loop was held for 2.2 s by 57,000."""
+
+    class Endless(Told):
+        async def run(self, job: Job) -> Result:
+            try:
+                return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]
+            finally:
+                log.append("e")
+
+    log: list[str] = []
+    judge = Judge(Endless({}), "0")  # type: ignore[arg-type]
+    tasks = [replace(TASK, tenant=name, checks=[RunCheck("r", "")]) for name in "ab" for _ in range(10)]
+    both = [asyncio.ensure_future(judge.judge(part, emit_nothing)) for part in (tasks[:10], tasks[10:])]
+    for _ in range(30):
+        await asyncio.sleep(0)
+    for one in both:
+        one.cancel()
+    for count in range(200):
+        log.append("-")
+        await asyncio.sleep(0)
+        if count == 10 and not is_patient:
+            for one in both:
+                one.cancel()
+    assert all(one.cancelled() for one in both)
+    text = "".join(log)
+    assert text.count("e") == 20
+    assert ("ee" in text) is not is_patient
 
 
 async def test_a_result_that_is_not_taken_ends_the_batch_and_is_no_failure_of_judging(

@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 from cruxboxd.judging import streams
+from cruxboxd.judging.audit import Audit
+from cruxboxd.judging.calls import CallEvaluator
 from cruxboxd.judging.comparing import Compare, Comparison
 from cruxboxd.judging.literals import read_literal
 from cruxboxd.judging.outcomes import CheckResult, Outcome
 from cruxboxd.judging.tasks import CallCheck, RunCheck, StdioCheck
+from cruxboxd.scheduling.holding import Holding, current_holding
 from cruxboxd.shared.turns import Turns
 from cruxboxd.zygotes.jobs import Result
 from test_scripts_judged import TASK
-from told_workers import CLEAN, Told
+from told_workers import CLEAN, Said, Told
 
 CHECK = StdioCheck("s", "in", "out")
 RAN = CheckResult(None)
@@ -32,11 +35,15 @@ OURS, TOO_SLOW, WRONG = (
 
 class Checkers:
     def __init__(self, *says: CheckResult) -> None:
-        self.says, self.calls = list(says), list[str]()
+        self.says, self.calls, self.given = list(says), list[str](), list[tuple[bytes, ...]]()
 
     async def evaluate(self, checks: list[CallCheck]) -> list[CheckResult]:
         self.calls += [check.call for check in checks]
         return [self.says.pop(0)]
+
+    async def evaluate_check(self, *given: bytes) -> CheckResult:
+        self.given.append(given)
+        return self.says.pop(0)
 
     async def believed(self, _checks: list[CallCheck], found: list[CheckResult]) -> list[CheckResult]:
         return found
@@ -112,6 +119,31 @@ async def test_a_checker_that_nothing_is_expected_of_is_asked_whether_it_is_one(
         check = replace(CHECK, expected_stdout=expected)
         _, _, calls = await settle(b"x", RAISES, YES, check=check)
         assert calls[1] == "_has_check()"
+
+
+async def test_what_is_long_is_given_to_a_checker_as_it_is():
+    """A call's text has six characters for a byte that is no text, and was made at once: 24 outputs of 4 MiB took 1.6
+    GiB, and the event loop two seconds."""
+    changed: list[int] = []
+    holding = Holding(lambda _holding, size: changed.append(size), 1)
+    current_holding.set(holding)
+    printed, checkers = b"\xff" * (1 << 20), Checkers(RAISES, YES)
+    check = replace(CHECK, expected_stdout="o" * 5000)
+    judged = await streams.settle(TASK, check, (RAN, printed), checkers, TURNS)  # type: ignore[arg-type]
+    assert (judged.outcome, checkers.calls) == (Outcome.FAILED, [])
+    assert checkers.given == [(b"in", printed, b"o" * 5000), (b"in", b"o" * 5000, b"o" * 5000)]
+    assert checkers.given[0][1] is printed
+    assert changed == [5002, 5002]
+
+
+async def test_what_was_printed_chooses_no_zygote_for_its_checker():
+    told = Told({"checker": Said("d")})
+    task = replace(TASK, program=b"checker")
+    printed = b"import os, threading; open('f')"
+    await CallEvaluator(told, task, "0", Audit(0)).evaluate_check(b"1", printed, b"2")  # type: ignore[arg-type]
+    (one,) = told.jobs
+    assert one.fields == [b"checker", b"1", printed, b"2"]
+    assert (one.key.threads, one.key.scratch, one.key.preloaded, one.may_share) == (False, False, False, False)
 
 
 @pytest.mark.parametrize("files", [("a", "b"), ()])

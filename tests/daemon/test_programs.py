@@ -223,6 +223,20 @@ def check(stdin, stdout, expected):
 """
 
 
+@pytest.mark.parametrize("count", [10, 1 << 20])
+def test_a_checker_is_given_texts_whatever_was_printed_and_however_much(native: Client, count: int):
+    """What is long crosses as bytes."""
+    program = f"import sys, os\nos.write(1, b'\\xff' + '\u00e9'.encode() + sys.stdin.read().encode() + b'o' * {count})"
+    checker = (
+        "def check(*given):\n    stdin, printed, expected = given\n"
+        f"    return (stdin, printed, expected) == ('\u20ac', '\ufffd\u00e9\u20ac' + 'o' * {count}, 'e' * {count})"
+    )
+    for expected, outcome in [("e" * count, Outcome.PASSED), ("e", Outcome.FAILED)]:
+        check = StdioCheck("€", expected, checker=checker)
+        (verdict,) = native.check([Task(program, [check], limits=Limits(output_bytes=2 << 20))])
+        assert verdict.outcome is outcome, verdict
+
+
 def test_a_checker_decides(native: Client):
     programs = ["print(3, 4)", "print(7, 0)", "print(1, 1)"]
     verdicts = native.check([Task(program, [StdioCheck("7", checker=CHECKER)]) for program in programs])
@@ -240,9 +254,10 @@ BROKEN_CHECKERS = {
 }
 
 
+@pytest.mark.parametrize("stdin", ["", "a" * (1 << 13)])
 @pytest.mark.parametrize("checker", BROKEN_CHECKERS)
-def test_a_broken_checker_is_not_the_candidates_failure(native: Client, checker: str):
-    task = Task("print(1)", [StdioCheck("", "1", checker=checker)], limits=Limits(cpu_ms=500))
+def test_a_broken_checker_is_not_the_candidates_failure(native: Client, checker: str, stdin: str):
+    task = Task("print(1)", [StdioCheck(stdin, "1", checker=checker)], limits=Limits(cpu_ms=500))
     (verdict,) = native.check([task])
     assert verdict.outcome is Outcome.INVALID, verdict
     assert BROKEN_CHECKERS[checker] in verdict.detail

@@ -82,7 +82,7 @@ async def test_what_nobody_will_take_is_held_no_longer(is_given: bool):
         await stream.responses().__anext__()
     stream.drop()
     await putting
-    assert (answers.held("lab"), stream.is_full) == (0, False)
+    assert (answers.held("lab"), stream.is_full) == (0, True)  # so nothing more of it begins
 
 
 async def test_a_tenants_streams_are_full_together():
@@ -130,6 +130,12 @@ def test_a_task_of_large_outputs_is_cut():
     parts = [len(one.checks) for part in slices([replace(task(1, 100), limits=limits)]) for one in part]
     assert sum(parts) == 100
     assert max(parts) * limits.output_bytes <= BYTES_A_PART
+
+
+def test_a_task_of_many_checks_is_cut():
+    """The event loop begins and ends one in a pass."""
+    parts = [[len(one.checks) for one in part] for part in slices([task(1, 300), task(2, 50)])]
+    assert parts == [[64, 64, 64, 64], [44, 50]]
 
 
 class Ticket:

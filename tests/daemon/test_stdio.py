@@ -125,7 +125,7 @@ async def test_a_checker_is_given_so_many_bytes(
 ):
     monkeypatch.setattr(streams, "_MOST_CHECKED", 8)
     check = StdioCheck("s", "i" * stdin, "e" * expected, checker="source")
-    told = Checker({streams._call(check, "o" * out): YES})
+    told = Checker({f"check({'i' * stdin!r}, {'o' * out!r}, {'e' * expected!r})": YES})
     assert (await judged(check, program(b"o" * out), told)).outcome is outcome
 
 

@@ -13,6 +13,7 @@ import pytest_asyncio
 from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.outcomes import CheckResult, Outcome
 from cruxboxd.judging.tasks import CallCheck, Check, ScriptCheck, StdioCheck, StepCount, Task
+from cruxboxd.scheduling.holding import Holding
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config
 from cruxboxd.shared.observer import Observer
@@ -37,9 +38,9 @@ class CountingPool(Scheduler):
         self.seen.append(weakref.ref(carrier))
         return carrier
 
-    def _over(self, job: Job, result: Result) -> None:
+    def _over(self, job: Job, result: Result, holding: Holding | None = None) -> None:
         self.seen += map(weakref.ref, (job, result))
-        super()._over(job, result)
+        super()._over(job, result, holding)
 
     async def run(self, job: Job) -> Result:
         self.asked_for.append(job.kind.decode())

@@ -138,12 +138,31 @@ async def test_one_job_after_the_other(kept: Kept):
     assert await kept.values(*jobs) == [[f"[{number}]", "[7]"] for number in range(5)]
     assert kept.zygote.load == 0
     assert kept.requeued == []
+    assert not any(one.future.result().is_held_up for one in jobs)
+
+
+async def test_a_report_that_may_not_go_into_a_pipe_waits_for_the_event_loop(kept: Kept):
+    limits = replace(DEFAULT_LIMITS, output_bytes=2 << 20)
+    one = job("def f():\n    print('x' * (1 << 20))", "f()", limits=limits)
+    await kept.values(one)
+    assert one.future.result().is_held_up
+
+
+async def test_so_does_a_program_with_much_to_read(kept: Kept):
+    found = []
+    for size in (1 << 10, 3 << 20):
+        one = Job(KEY, messages.JOB_STDIO, [b"\0", b"import sys\nsys.stdin.read()"], DEFAULT_LIMITS)
+        one.flags, one.stdin = messages.STDIO, b"1" * size
+        kept.zygote.run(one)
+        found.append((await one.future).is_held_up)
+    assert found == [False, True]
 
 
 async def test_a_large_payload_travels_in_pieces(kept: Kept):
     text = "'" + "x" * 3_000_000 + "'"
-    (shown,) = await kept.values(job(f"def f():\n    return len({text})", "f()"))
-    assert shown == ["3000000"]
+    large = job(f"def f():\n    return len({text})", "f()")
+    assert await kept.values(large) == [["3000000"]]
+    assert large.future.result().is_held_up  # it waited for the event loop
 
 
 async def test_a_second_job_waits_ready(kept: Kept):

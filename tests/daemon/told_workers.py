@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from cruxboxd.scheduling.holding import Holding
 from cruxboxd.settings.config import DEFAULT_LIMITS
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result
@@ -73,8 +74,8 @@ class Told:
     def of(self, kind: bytes) -> list[Job]:
         return [job for job in self.jobs if job.kind == kind]
 
-    def holding(self, _tenant: str, _size: int) -> AbstractContextManager[None]:
-        return nullcontext()
+    def holding(self, _tenant: str, verdicts: int = 1) -> AbstractContextManager[Holding]:
+        return nullcontext(Holding(lambda _holding, _size: None, verdicts))
 
     async def run(self, job: Job) -> Result:
         self.jobs.append(job)

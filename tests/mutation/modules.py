@@ -82,6 +82,8 @@ TESTS = {
         "daemon/test_accounting_of_workers.py",
     ],
     "cruxboxd/scheduling/memory_share.py": ["daemon/test_scheduling.py"],
+    "cruxboxd/scheduling/holding.py": ["daemon/test_holding.py", "daemon/test_fair_queue.py"],
+    "cruxboxd/scheduling/lines.py": ["daemon/test_fair_queue.py", _HANDING],
     "cruxboxd/scheduling/slow_share.py": ["daemon/test_fair_queue.py"],
     "cruxboxd/scheduling/starvation.py": [_FLEET, _PLACING, "daemon/test_hang_ups.py"],
     "cruxboxd/tenancy/admission.py": ["daemon/test_admission.py", "fuzz/test_fuzz_admission.py"],

@@ -17,7 +17,7 @@ class Cache:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._found: dict[str, dict[int, tuple[str, str]]] = {}
-        self._journal = Journal(path, self._keep, "a cache")
+        self._journal = Journal(path, self._keep, "a cache", links=True)
 
     def _keep(self, record: Any) -> None:
         row = self._found.setdefault(record["key"], {})

@@ -255,6 +255,15 @@ class CallEvaluator:
         judged = await self.afterwards()._run_single(messages.JOB_APPLY, fields)
         return judged.but(assurance=Assurance.SEPARATED)
 
+    # ---- checkers ----------------------------------------------------------------------------------------------
+
+    async def evaluate_check(self, stdin: bytes, printed: bytes, expected: bytes) -> CheckResult:
+        """What the program's `check` says of these. They may be megabytes: nothing is made of them here."""
+        asked = charging.one_answer(self._task.limits)
+        job = self._job(messages.JOB_CHECKER, [self._program], asked)  # what was printed chooses no zygote
+        job.fields += [stdin, printed, expected]
+        return charging.read_single(await self._scheduler.run(job), asked, self._task.limits)
+
     # ---- expressions on the other side -------------------------------------------------------------------------
 
     async def evaluate_expected(self, expression: str) -> CheckResult:

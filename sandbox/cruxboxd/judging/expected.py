@@ -111,6 +111,7 @@ class Reader:
             limits=_LIMITS_OF_LARGE if fields[0] == LARGE_SCRIPT else _LIMITS,
             tenant=self._tenant,
             interactive=self._interactive,
+            follows=True,  # verdicts wait for what is expected of them, and it is little beside what they hold
             checks=len(texts),
             flags=messages.COMPUTE_PROFILE,
         )

@@ -36,16 +36,18 @@ from cruxboxd.judging.series import SeriesJudge
 from cruxboxd.judging.shared_streams import Printed, Runs
 from cruxboxd.judging.streams import checkers_of, run_program, run_stdio, settle
 from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, RunCheck, ScriptCheck, StdioCheck, Task
+from cruxboxd.scheduling import holding
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.shared.turns import Turns
-from cruxboxd.shared.waiting import together
+from cruxboxd.shared.waiting import done, together
 from cruxboxd.zygotes.setup import ZygoteKey
 
 log = logging.getLogger(__name__)
 
 SECOND_SEED_OFFSET = 1
-# Tasks that start in one pass of the event loop. Other work of the loop, and tasks of other tenants, come in between.
-_TASKS_A_PASS = 8
+# Tasks that start in one pass of the event loop, and their checks; one that is cancelled has a pass of its own. Other
+# work of the loop, and tasks of other tenants, come in between.
+_TASKS_A_PASS, _CHECKS_A_PASS = 8, 64
 _TEXTS_AT_ONCE = 1 << 18  # characters that are looked at before others get a turn
 
 Texts = dict[Check, tuple[bytes, str]]  # of the checks of a task that have a text to be read
@@ -68,7 +70,7 @@ class Judge:
     ) -> None:
         self._scheduler, self._audit = scheduler, audit or Audit(0)
         self._turns = turns or Turns(lambda _tenant, _seconds: None)
-        self._beginning = Turns(lambda _tenant, _seconds: None, slice_s=0)
+        self._beginning, self._ending = (Turns(lambda _tenant, _seconds: None, slice_s=0) for _ in range(2))
         self._seeds = (hash_seed, str(int(hash_seed) + SECOND_SEED_OFFSET))
         self._scripts = KnownScripts(scheduler, hash_seed)
 
@@ -80,13 +82,11 @@ class Judge:
         try:
             if tasks:
                 await self._beginning.run(tasks[0].tenant, self._begin(tasks, readings, emit, running))
-            await asyncio.gather(*running)
+            await done(running)
         except BaseException:
-            for item in running:
-                item.cancel()
             for work in reading:
                 work.cancel()
-            await asyncio.gather(*running, *reading, return_exceptions=True)
+            await self._ending.cancel(tasks[0].tenant, running, reading)
             raise
 
     def _begin(
@@ -94,7 +94,8 @@ class Judge:
         running: list[asyncio.Task[None]],
     ) -> Iterator[None]:  # fmt: skip
         """Start on the tasks, a few at each step; what runs is added to `running`."""
-        for number, part in enumerate(cut(list(zip(tasks, readings)), _TASKS_A_PASS)):
+        parts = cut(list(zip(tasks, readings)), _TASKS_A_PASS, _CHECKS_A_PASS, lambda one: len(one[0].checks))
+        for number, part in enumerate(parts):
             if number:
                 yield
             running += [asyncio.create_task(self._judge_task(*one, emit)) for one in part]
@@ -140,6 +141,7 @@ class Judge:
 
         async def emit_once(task: Task, check: Check, judged: CheckResult, second: CheckResult | None) -> None:
             unanswered.pop(check.id, None)
+            holding.leave(judged.size + (second.size if second is not None else 0))
             try:
                 await emit(task, check, _hinted(task, judged), second)
             except Exception as error:
@@ -183,19 +185,19 @@ class Judge:
     async def _judge_calls(
         self, task: Task, checks: list[CallCheck], readings: asyncio.Future[Readings], emit: Emit
     ) -> None:
-        evaluator = self._evaluator(task)
-        values, others = await self._evaluate(task, checks)
-        read = readings.result() if readings.done() else await asyncio.shield(readings)
-        values = await evaluator.believed(checks, values)
-        others = await self._evaluator(task, 1).believed(checks, others)
-        for check, value, other in zip(checks, values, others):
-            if check.expected is None:
-                await emit(task, check, *outcomes.compare_runs(_evaluated(value), other and _evaluated(other)))
-                continue
-            with self._scheduler.holding(task.tenant, _printed_by(value)):
+        with self._scheduler.holding(task.tenant, len(checks)):
+            evaluator = self._evaluator(task)
+            values, others = await self._evaluate(task, checks)
+            read = readings.result() if readings.done() else await asyncio.shield(readings)
+            values = await evaluator.believed(checks, values)
+            others = await self._evaluator(task, 1).believed(checks, others)
+            for check, value, other in zip(checks, values, others):
+                if check.expected is None:
+                    await emit(task, check, *outcomes.compare_runs(_evaluated(value), other and _evaluated(other)))
+                    continue
                 judged = await self._settle(evaluator, check, value, read[check])
                 second = other and await self._settle(evaluator, check, other, read[check])
-            await emit(task, check, *outcomes.compare_runs(judged, second))
+                await emit(task, check, *outcomes.compare_runs(judged, second))
 
     async def _evaluate(
         self, task: Task, checks: list[CallCheck]
@@ -262,12 +264,13 @@ class Judge:
         if calls:
             strict = task if task.require is not None else replace(task, require=Assurance.SEPARATED)
             evaluator = self._evaluator(strict)
-            values = await evaluator.believed(calls, await evaluator.evaluate(calls))
-            for at, value in zip(list(simple), values):
-                if value.detail.endswith(ONLY_BESIDE) or value.detail == outcomes.NOT_PLAIN:
-                    simple.remove(at)  # not a call of a name, or an object: two processes, as for any other script
-                else:
-                    await emit(task, checks[at], outcomes.compare(value, kinds[at].canonical), None)
+            with self._scheduler.holding(task.tenant, len(calls)):
+                values = await evaluator.believed(calls, await evaluator.evaluate(calls))
+                for at, value in zip(list(simple), values):
+                    if value.detail.endswith(ONLY_BESIDE) or value.detail == outcomes.NOT_PLAIN:
+                        simple.remove(at)  # not a call of a name, or an object: two processes, as any other script
+                    else:
+                        await emit(task, checks[at], outcomes.compare(value, kinds[at].canonical), None)
         rest = [at for at in range(len(checks)) if at not in simple]
         await together(*[self._judge_script(task, checks[at], kinds.get(at), emit) for at in rest])
 
@@ -279,6 +282,10 @@ class Judge:
         return await judging.judge(reading.series)
 
     async def _judge_script(self, task: Task, check: ScriptCheck, reading: Reading | None, emit: Emit) -> None:
+        with self._scheduler.holding(task.tenant):
+            await emit(task, check, await self._of_script(task, check, reading), None)
+
+    async def _of_script(self, task: Task, check: ScriptCheck, reading: Reading | None) -> CheckResult:
         code = b"" if reading is None else reading.code
         if reading is None or code:
             judged = await run_script(self._scheduler, task, check, self._seeds[0], code)
@@ -292,7 +299,7 @@ class Judge:
         else:
             short = await self._judged_as_series(task, check, reading)
             judged = short or await run_script(self._scheduler, task, check, self._seeds[0])
-        await emit(task, check, judged, None)
+        return judged
 
     def _read_late(self, task: Task, check: ScriptCheck) -> Callable[[], Awaitable[Reading]]:
         """How a script of which nothing is known is read once it has been run."""
@@ -312,27 +319,18 @@ class Judge:
             return await run_stdio(self._scheduler, task, check, self._seeds[0], self._turns)
 
         async def take(check: StdioCheck, printed: Printed) -> None:
-            judged = await self._settle_printed(task, check, printed, checkers)
+            judged = await settle(task, check, printed, checkers.get(check.checker), self._turns)
             believed = await runs.believed(check, printed)
             if believed is not printed:
-                judged = await self._settle_printed(task, check, believed, checkers)
+                judged = await settle(task, check, believed, checkers.get(check.checker), self._turns)
             await emit(task, check, judged, None)
 
         runs = Runs(self._scheduler, task, self._seeds[0], self._audit, run_alone)
         await runs.run(checks, take)
 
-    async def _settle_printed(
-        self, task: Task, check: StdioCheck, printed: Printed, checkers: Mapping[str, CallEvaluator]
-    ) -> CheckResult:
-        with self._scheduler.holding(task.tenant, _printed_by(printed[0]) + len(printed[1])):
-            return await settle(task, check, printed, checkers.get(check.checker), self._turns)
-
     async def _judge_run(self, task: Task, check: RunCheck, emit: Emit) -> None:
-        await emit(task, check, await run_program(self._scheduler, task, check, self._seeds[0], self._turns), None)
-
-
-def _printed_by(judged: CheckResult) -> int:
-    return len(judged.stdout) + len(judged.stderr)
+        with self._scheduler.holding(task.tenant):
+            await emit(task, check, await run_program(self._scheduler, task, check, self._seeds[0], self._turns), None)
 
 
 def _hinted(task: Task, judged: CheckResult) -> CheckResult:

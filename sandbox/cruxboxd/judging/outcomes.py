@@ -98,6 +98,12 @@ class CheckResult:
         copy.__dict__.update(changes)
         return copy
 
+    @property
+    def size(self) -> int:
+        """About how many bytes it holds."""
+        files = sum(len(content) for _, content in self.files)
+        return len(self.stdout) + len(self.stderr) + len(self.canonical or b"") + len(self.shown) + files
+
 
 BLANK = CheckResult(None)  # nothing is known yet
 

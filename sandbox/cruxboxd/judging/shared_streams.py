@@ -91,22 +91,25 @@ class Runs:
         return self._scheduler.kinds.key(self._task.runtime, self._hash_seed, [self._program], is_whole=True)
 
     async def _take_alone(self, check: StdioCheck, take: Take) -> None:
-        await take(check, await self._alone(check))
+        with self._scheduler.holding(self._task.tenant):
+            await take(check, await self._alone(check))
 
     async def _take_shared(self, checks: Sequence[StdioCheck], take: Take) -> None:
         """What the worker does not answer runs elsewhere: the check that it came upon alone, those behind that one
         once more in one worker, if there is something to be won by it."""
-        if len(checks) < _WORTH_IT or self._is_suspect:
-            found: dict[int, Printed] = {}
-        else:
-            found = await self._run_shared(checks)
-        rest = [check for at, check in enumerate(checks) if at not in found]
-        again = rest[1:] if len(found) >= _WORTH_IT else []
-        await together(
-            *[take(checks[at], printed) for at, printed in found.items()],
-            *[self._take_alone(check, take) for check in (rest[:1] if again else rest)],
-            *([self._take_shared(again, take)] if again else []),
-        )
+        with self._scheduler.holding(self._task.tenant, len(checks)) as holding:
+            if len(checks) < _WORTH_IT or self._is_suspect:
+                found: dict[int, Printed] = {}
+            else:
+                found = await self._run_shared(checks)
+            holding.expect(len(found))
+            rest = [check for at, check in enumerate(checks) if at not in found]
+            again = rest[1:] if len(found) >= _WORTH_IT else []
+            await together(
+                *[take(checks[at], printed) for at, printed in found.items()],
+                *[self._take_alone(check, take) for check in (rest[:1] if again else rest)],
+                *([self._take_shared(again, take)] if again else []),
+            )
 
     # ---- one worker --------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from cruxboxd.judging.jobs import job_for
 from cruxboxd.judging.literals import read_literal
 from cruxboxd.judging.outcomes import ENDED, Assurance, CheckResult, Outcome, sandbox_error
 from cruxboxd.judging.tasks import PLAIN_SETTING, CallCheck, RunCheck, StdioCheck, Task, encoded
+from cruxboxd.scheduling.holding import hold_more
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.shared.turns import Turns
 from cruxboxd.zygotes.jobs import Job, Result
@@ -107,7 +108,9 @@ async def _as_utf8(data: bytes, tenant: str, turns: Turns) -> bytes:
             yield
 
     await turns.run(tenant, convert())
-    return b"".join(found)
+    text = b"".join(found)
+    hold_more(len(text))
+    return text
 
 
 _TOO_MUCH = CheckResult(Outcome.OUTPUT_LIMIT, "printed more than its output limit")
@@ -152,8 +155,9 @@ def _end_of_run(result: Result, task: Task) -> CheckResult:
 
 # ---- checkers ------------------------------------------------------------------------------------------------------
 
-# What a program prints crosses to its checker as an argument.
-_MOST_CHECKED = 4 << 20
+_MOST_CHECKED = 4 << 20  # bytes of what a checker is given
+# As a call, as long as that is short: such calls share workers. What is longer crosses as it is.
+_LONGEST_CALL = 1 << 12
 # A call that has a value only if the checker can be loaded and defines `check`.
 _IS_DEFINED = "_has_check()"
 _DEFINITION = "\n\n\ndef _has_check():\n    return check is not None\n"
@@ -183,10 +187,12 @@ async def _ask_checker(checkers: CallEvaluator, check: StdioCheck, out: bytes, j
     if len(out) > room:
         detail = f"printed more than a checker is given, which is {_MOST_CHECKED} bytes in all"
         return judged.but(outcome=Outcome.OUTPUT_LIMIT, detail=detail)
-    outcome, why = await _say(checkers, check, _call(check, out.decode("utf-8", "replace")))
+    outcome, why = await _say_of(checkers, check, out)
     if outcome is None:
-        by_itself = _IS_DEFINED if not check.expected_stdout.strip() else _call(check, check.expected_stdout)
-        sound, fault = await _say(checkers, check, by_itself)
+        if check.expected_stdout.strip():
+            sound, fault = await _say_of(checkers, check, encoded(check.expected_stdout))
+        else:
+            sound, fault = await _say(checkers, check, _IS_DEFINED)
         outcome, why = (Outcome.INVALID, fault) if sound is None else (Outcome.FAILED, f"{why} (of what was printed)")
         if sound is Outcome.SANDBOX_ERROR:
             outcome, why = sound, fault
@@ -195,13 +201,23 @@ async def _ask_checker(checkers: CallEvaluator, check: StdioCheck, out: bytes, j
     return judged.but(outcome=outcome, detail=why)
 
 
-def _call(check: StdioCheck, printed: str) -> str:
-    return f"check({', '.join([ascii(each) for each in (check.stdin, printed, check.expected_stdout)])})"
+async def _say_of(checkers: CallEvaluator, check: StdioCheck, printed: bytes) -> tuple[Outcome | None, str]:
+    """The checker's answer on what was printed, as for `_say`."""
+    if len(check.stdin) + len(printed) + len(check.expected_stdout) <= _LONGEST_CALL:
+        texts = check.stdin, printed.decode("utf-8", "replace"), check.expected_stdout
+        return await _say(checkers, check, f"check({', '.join(map(ascii, texts))})")
+    stdin, expected = encoded(check.stdin), encoded(check.expected_stdout)
+    hold_more(len(stdin) + len(expected))
+    return _answer(await checkers.evaluate_check(stdin, printed, expected))
 
 
 async def _say(checkers: CallEvaluator, check: StdioCheck, call: str) -> tuple[Outcome | None, str]:
     """The checker's answer and a sentence; None for an answer other than True and False."""
     said = (await checkers.believed([asked := CallCheck(check.id, call, None)], await checkers.evaluate([asked])))[0]
+    return _answer(said)
+
+
+def _answer(said: CheckResult) -> tuple[Outcome | None, str]:
     if said.outcome is Outcome.SANDBOX_ERROR:
         return said.outcome, said.detail
     if said.outcome is not None:

@@ -205,17 +205,17 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
     @contextlib.contextmanager
     def _entered(self, rpc: Rpc) -> Iterator[None]:
         """Identified, counted and known as open."""
-        rpc.tenant = self._identity.tenant_of(rpc.shown)
+        tenant = rpc.tenant = self._identity.tenant_of(rpc.shown)
         if self.draining.is_set():
             raise away()
-        self._admission.enter(rpc.tenant)
+        self._admission.enter(tenant)
         self._open.add(rpc)
         self.connections.opened(rpc.peer)
         try:
             yield
         finally:
             self.connections.closed(rpc.peer)
-            self._admission.leave(rpc.tenant)
+            self._admission.leave(tenant)  # its token may be another tenant's by now
             self._open.discard(rpc)
             if not self._open:
                 self._empty.set()

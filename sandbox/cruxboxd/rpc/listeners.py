@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import ipaddress
 import logging
 import os
@@ -25,10 +27,61 @@ _LARGEST_PORT = 65_535
 _LONGEST_PATH = 107  # bytes of a unix socket's path: what the kernel has room for
 
 
-def listen(server: grpc.aio.Server, config: Config) -> None:
-    """Bind every address of the config. Raises ConfigError for one that cannot or must not be listened on."""
+class Claim:
+    """A unix socket's path is this process's, by a lock beside it: gRPC would take away the socket that is there, and
+    at its end whatever is there. Raises ConfigError where another process listens."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.with_name(path.name + ".lock")
+        self._lock = _locked(self._path)
+        if self._lock < 0 or _answers(path):
+            self.release()
+            raise ConfigError(f"cannot listen on unix:{path}: another process does")
+
+    def release(self) -> None:
+        """Nothing listens there any more."""
+        if self._lock >= 0:
+            with contextlib.suppress(OSError):
+                self._path.unlink()
+            os.close(self._lock)
+            self._lock = -1
+
+
+def _locked(path: Path) -> int:
+    """The lock, made if it is not there; -1 if another process has it. Who had it before may just take it away."""
+    while True:
+        try:
+            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise ConfigError(f"cannot listen: {path} cannot be made: {error.strerror}") from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(lock), os.lstat(path)):
+                return lock
+        except FileNotFoundError:
+            pass
+        except OSError:
+            os.close(lock)
+            return -1
+        os.close(lock)
+
+
+def _answers(path: Path) -> bool:
+    """Does anybody listen there, also one that knows of no lock?"""
+    with socket.socket(socket.AF_UNIX) as probe, contextlib.suppress(OSError):
+        probe.connect(os.fspath(path))
+        return True
+    return False
+
+
+def listen(server: grpc.aio.Server, config: Config) -> list[Claim]:
+    """Bind every address of the config. Raises ConfigError for one that cannot or must not be listened on. What is
+    claimed is released when the server has stopped."""
     check_addresses(config)
+    claims = []
     for address in config.listen:
+        if is_unix(address) and not _is_odd(address):
+            claims.append(Claim(_path_of(address)))
         is_tls = bool(config.tls_cert) and not is_unix(address)
         if is_tls:
             # Each address watches the files by itself: what one was told of a change, another would not hear.
@@ -39,6 +92,7 @@ def listen(server: grpc.aio.Server, config: Config) -> None:
         if is_unix(address):
             _path_of(address).chmod(0o600)
         log.info("listening", extra={"address": address, "port": port, "tls": is_tls})
+    return claims
 
 
 def check_addresses(config: Config) -> None:
@@ -105,6 +159,12 @@ def _refuse_open_plain_text(address: str, config: Config) -> None:
             f"--listen {address} can be reached from other hosts and would speak plain text; give --tls-cert and "
             "--tls-key, or --insecure-listen where the network itself is trusted"
         )
+
+
+def _is_odd(address: str) -> bool:
+    """Will it be refused, with a sentence of its own?"""
+    path = _path_of(address)
+    return len(os.fsencode(path)) > _LONGEST_PATH or not path.parent.is_dir()
 
 
 def is_unix(address: str) -> bool:

@@ -67,7 +67,7 @@ class ResponseStream(Outlet):
 
     @property
     def is_full(self) -> bool:
-        return self._is_own_full or self._answers.held(self._tenant) >= BYTES_A_TENANT
+        return self._is_dropped or self._is_own_full or self._answers.held(self._tenant) >= BYTES_A_TENANT
 
     @property
     def _is_own_full(self) -> bool:

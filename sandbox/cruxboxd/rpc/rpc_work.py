@@ -15,6 +15,8 @@ CHECKS_A_SLICE = 256
 # A task's calls get their verdicts together, and their output is held until then. A task whose calls may produce more
 # bytes than this is cut.
 BYTES_A_PART = 128 << 20
+# A task of more checks is cut as well: the event loop begins one in a pass, and ends one in a pass.
+CHECKS_A_TASK = 64
 SLICES_AN_RPC = 16
 
 
@@ -23,7 +25,7 @@ def slices(tasks: Sequence[Task], most: int = CHECKS_A_SLICE) -> Iterator[list[T
     group: list[Task] = []
     room = most
     for task in tasks:
-        largest = max(1, BYTES_A_PART // task.limits.output_bytes)
+        largest = max(1, min(CHECKS_A_TASK, BYTES_A_PART // task.limits.output_bytes))
         begin = 0
         while begin < len(task.checks):
             part = task.checks[begin : begin + min(room, largest)]
@@ -48,6 +50,7 @@ class RpcWork:
         self._room = asyncio.Semaphore(SLICES_AN_RPC)
         self._running: set[asyncio.Task[None]] = set()
         self._error: BaseException | None = None
+        self._is_ending = False
 
     def has_work(self) -> bool:
         """Is anything of this RPC still without a verdict?"""
@@ -79,14 +82,20 @@ class RpcWork:
     def fail(self, error: Exception) -> None:
         """No more is wanted; who adds or finishes hears why."""
         self._error = self._error or error
-        for work in self._running:
-            work.cancel()
+        self._end()
 
     async def cancel(self) -> None:
         """Nobody waits any more: kill the workers. Does nothing after `finish`."""
-        for work in list(self._running):
-            work.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
+        self._end()
+        if self._running:
+            await asyncio.wait(self._running)
+
+    def _end(self) -> None:
+        """Each slice once: one that is told again ends all that it has under way in one pass of the event loop."""
+        if not self._is_ending:
+            self._is_ending = True
+            for work in self._running:
+                work.cancel()
 
     def _ended(self, ticket: Ticket, checks: int, work: asyncio.Task[None]) -> None:
         """A slice has its verdicts, or will have none. Called even if it was cancelled before it began."""

@@ -38,7 +38,7 @@ from cruxboxd.shared.turns import Turns
 from cruxboxd.tenancy.admission import Admission, Ticket
 from cruxboxd.tenancy.identity import Identity
 from cruxboxd.tenancy.refusal import Refused, full
-from cruxboxd.zygotes.jobs import current_outlet
+from cruxboxd.zygotes.jobs import Outlet, current_outlet
 
 if TYPE_CHECKING:
     Context = grpc.aio.ServicerContext[Any, Any]
@@ -90,6 +90,7 @@ class SandboxService:
             tasks, ticket = await self._take(request, rpc, until_let_in)
         del request
         answer = _Answer(self._write, self._answers, rpc.tenant.name)
+        current_outlet.set(answer)
         rpc.at_end.append(answer.gone)
         work = answer.work = RpcWork(self._judge, answer.emit)
         try:
@@ -99,6 +100,9 @@ class SandboxService:
                 for part in slices(answer.shared(tasks)):
                     await self._judge.judge(part, answer.emit)
                 await work.finish()  # if that made the answer too large
+        except BaseException:
+            answer.gone()  # so nothing more begins while what is under way ends
+            raise
         finally:
             try:
                 await work.cancel()
@@ -210,7 +214,7 @@ class SandboxService:
         return field(_VERDICTS, *write_verdict(task, check, judged, second, self._stamp))
 
 
-class _Answer:
+class _Answer(Outlet):
     """The verdicts of one answer, kept until the last is known, and bounded in bytes.
 
     `work` is what they come from. It fails where they are too many, and `emit` does not raise: an exception holds the
@@ -227,6 +231,10 @@ class _Answer:
         self._shared: set[tuple[str, str]] = set()
         self._bytes = 0
         self._is_gone = False
+
+    @property
+    def is_full(self) -> bool:
+        return self._is_gone
 
     async def emit(self, task: Task, check: OneCheck, judged: CheckResult, second: CheckResult | None) -> None:
         """Add a verdict; it replaces an earlier one of the same check."""

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
-from itertools import chain, islice, product
+from itertools import chain, islice
 
+from cruxboxd.scheduling.holding import Holding
+from cruxboxd.scheduling.lines import LOOK_AHEAD, Lines
 from cruxboxd.tenancy.tenants import HOUSE, Tenant, TenantOf
 from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.setup import ZygoteKey
@@ -30,12 +31,12 @@ _CHECK_S = 0.001
 _LESS, _HALF_LIFE_S = 0.75, 1.0
 # How long a tenant that has nothing to do still counts as present.
 _PRESENT_S = 10.0
-# Bytes that programs of a tenant printed and that wait for their verdict; over that none of its checks begins.
-_PRINTED = 128 << 20
+# Bytes that came of a tenant's checks and wait for their verdicts; over that none of its checks begins.
+_HELD = 128 << 20
 # The tenant of the daemon's own checks: canaries, and the probes before it serves.
 _NOBODY = (HOUSE, "")
-# How many of a tenant's jobs are examined: for one that may share a worker, and for the zygotes they need.
-_LOOK_AHEAD = 64
+# How many whose verdicts nobody takes are put aside before others get a turn on the event loop.
+_MOST_ASIDE = 1024
 
 
 @dataclass
@@ -53,17 +54,13 @@ class Lately:
 
 
 @dataclass
-class TenantQueue:
-    """One tenant's jobs: those that wait by priority, and those handed out."""
+class TenantQueue(Lines):
+    """One tenant's jobs: those that wait, and those handed out."""
 
-    terms: Callable[[], Tenant]
-    # Those that wait, by (is bulk, follows no result): in this order they are handed out.
-    lines: dict[tuple[bool, bool], OrderedDict[Job, None]] = field(
-        default_factory=lambda: {place: OrderedDict() for place in product((False, True), (False, True))}
-    )
+    terms: Callable[[], Tenant] = field(default=lambda: Tenant(""))
     out: set[Job] = field(default_factory=set)
-    held: OrderedDict[Job, None] = field(default_factory=OrderedDict)  # their verdicts have nowhere to go
-    printed: int = 0  # bytes that wait for their verdict
+    results: int = 0  # bytes that wait for their verdicts
+    holdings: dict[Holding, None] = field(default_factory=dict)  # that have any
     tag: float = 0.0
     used: Lately = field(default_factory=Lately)  # in checks by its weight
     cpu_left_s: float = 0.0
@@ -76,27 +73,15 @@ class TenantQueue:
         """Its weight and quotas as they are now: an operator may change them while it waits."""
         return self.terms()
 
-    def of(self, job: Job) -> OrderedDict[Job, None]:
-        return self.lines[not job.interactive, not job.follows]
-
-    @property
-    def waiting(self) -> Iterator[Job]:
-        """All that wait, in their order."""
-        return chain.from_iterable(self.lines.values())
-
-    @property
-    def head(self) -> Job | None:
-        return next(self.waiting, None)
-
     @property
     def first(self) -> Job | None:
-        """The one to go next. Where much that was printed waits for its verdict, it is one that a verdict waits for."""
-        if self.printed <= _PRINTED:
+        """The one to go next. Where much waits for its verdicts, it is one that a verdict waits for."""
+        if self.results <= _HELD:
             return self.head
         return next(chain(self.lines[False, False], self.lines[True, False]), None)
 
     def may_begin(self, job: Job) -> bool:
-        return job.follows or self.printed <= _PRINTED
+        return job.follows or self.results <= _HELD
 
     def refill(self, now: float) -> float:
         """Give the CPU time that has accrued; a minute's worth may be saved up. The quota, in seconds a minute.
@@ -142,14 +127,14 @@ class FairQueue:
         self._waiting: dict[str, TenantQueue] = {}
         self._clock = 0.0  # the tag of the queue served last
         self._used = Lately()  # by all
+        self._looks = _MOST_ASIDE
         self.checks = 0
 
     # ---- in ----------------------------------------------------------------------------------------------------
 
     def put(self, job: Job) -> None:
         """Add a job at the end of its tenant's queue."""
-        queue = self._join(job)
-        queue.of(job)[job] = None
+        self._join(job).enter(job)
         self._count(job, 1)
 
     def put_first(self, job: Job) -> None:
@@ -158,8 +143,7 @@ class FairQueue:
         if job in queue.out:
             queue.out.discard(job)
             self._pay(queue, -job.checks)
-        queue.of(job)[job] = None
-        queue.of(job).move_to_end(job, last=False)
+        queue.enter(job, first=True)
         self._count(job, 1)
 
     def _join(self, job: Job) -> TenantQueue:
@@ -174,7 +158,7 @@ class FairQueue:
         queue = self._queues.get(name)
         if queue is None:
             self._forget_absent()
-            queue = self._queues[name] = TenantQueue(lambda: self._tenant_of(name))
+            queue = self._queues[name] = TenantQueue(terms=lambda: self._tenant_of(name))
         return queue
 
     # ---- out ---------------------------------------------------------------------------------------------------
@@ -187,11 +171,18 @@ class FairQueue:
             if job is not None and not queue.is_at_quota and (may_start is None or may_start(job.tenant)):
                 yield job
 
+    def look_anew(self) -> bool:
+        """Begin to hand out; was there more to be put aside last time than is looked at in one go?"""
+        was_cut, self._looks = self._looks < 0, _MOST_ASIDE
+        return was_cut
+
     def _startable(self, queue: TenantQueue) -> Job | None:
         """The head of a queue, after those whose verdicts nobody takes were put aside."""
         while (job := queue.first) is not None and job.outlet is not None and job.outlet.is_full:
-            del queue.of(job)[job]
-            queue.held[job] = None
+            self._looks -= 1
+            if self._looks < 0:
+                return None
+            queue.put_aside(job, job.outlet)
             if queue.head is None:
                 del self._waiting[job.tenant]
         return job
@@ -199,13 +190,10 @@ class FairQueue:
     def resume(self) -> None:
         """Verdicts have left: what was put aside because there was no room for them goes back to the front."""
         for name, queue in self._queues.items():
-            back = [job for job in queue.held if job.outlet is None or not job.outlet.is_full]
-            if back and queue.head is None:
-                self._waiting[name] = queue
-            for job in reversed(back):
-                del queue.held[job]
-                queue.of(job)[job] = None
-                queue.of(job).move_to_end(job, last=False)
+            for outlet in reversed(list(queue.held)):
+                if not outlet.is_full and outlet not in queue.lined:
+                    self._waiting[name] = queue
+                    queue.put_back(outlet)
 
     def take(self, job: Job) -> Job:
         """Hand a head out; its tenant pays for it."""
@@ -226,7 +214,7 @@ class FairQueue:
         """Hand out jobs that are to go with `head`, which was taken: of its tenant and priority, in their order."""
         queue = self._queues[head.tenant]
         taken = []
-        for job in list(islice(queue.of(head), _LOOK_AHEAD)):
+        for job in list(islice(queue.of(head), LOOK_AHEAD)):
             if queue.is_at_quota:
                 break
             if goes_along(job):
@@ -236,7 +224,7 @@ class FairQueue:
     def next_of(self, head: Job, keys: Container[ZygoteKey]) -> Job | None:
         """The first job behind this head, of the same tenant, that needs one of these kinds of zygote."""
         queue = self._queues[head.tenant]
-        for job in islice(queue.waiting, _LOOK_AHEAD):
+        for job in islice(queue.waiting, LOOK_AHEAD):
             is_held = job.outlet is not None and job.outlet.is_full
             if job.key != head.key and job.key in keys and queue.may_begin(job) and not is_held:
                 return job
@@ -255,12 +243,33 @@ class FairQueue:
         queue.left_at = time.monotonic()
         self._pay(queue, max(0.0, cpu_ns / 1e9 / _CHECK_S - job.checks))
 
-    def hold(self, name: str, size: int) -> bool:
-        """So many bytes more (or fewer) that its programs printed wait for their verdict; does that let checks begin
-        that could not?"""
+    def hold(self, name: str, holding: Holding, size: int) -> bool:
+        """`holding` has grown by so many bytes, or is smaller; does that let jobs go that could not? Where a tenant has
+        much, what its verdicts wait for goes first, also what was put in before there was any of it."""
         queue = self._queue_of(name)
-        was, queue.printed = queue.printed, queue.printed + size
-        return was > _PRINTED >= queue.printed
+        was, queue.results = queue.results, queue.results + size
+        if holding.size:
+            queue.holdings[holding] = None
+        else:
+            queue.holdings.pop(holding, None)
+        if queue.results <= _HELD:
+            return was > _HELD
+        grown = list(queue.holdings) if was <= _HELD else [holding] * (size > 0)
+        return sum(self._hasten(queue, each) for each in grown) > 0
+
+    @staticmethod
+    def _hasten(queue: TenantQueue, holding: Holding) -> int:
+        """Verdicts wait for these jobs. How many are there to be handed out?"""
+        jobs = [job for job in holding.jobs if not job.follows]
+        holding.jobs.clear()
+        waiting = [job for job in jobs if job in queue.of(job)]
+        for job in waiting:
+            del queue.of(job)[job]
+        for job in jobs:
+            job.follows = True
+        for job in waiting:
+            queue.of(job)[job] = None
+        return len(waiting)
 
     def _pay(self, queue: TenantQueue, checks: float) -> None:
         """A tenant's share of work of so many checks."""
@@ -283,23 +292,30 @@ class FairQueue:
         queue = self._queues.get(job.tenant)
         if queue is None:
             return False
-        if job in queue.held:
-            del queue.held[job]
-            self._count(job, -1)
-        elif job in queue.of(job):
+        if job in queue.of(job):
             self._drop(queue, job)
-        else:
+            return True
+        aside = queue.held.get(job.outlet) if job.outlet is not None else None
+        if aside is None or job not in aside:
             return False
+        del aside[job]
+        if not aside:
+            del queue.held[job.outlet]  # type: ignore[arg-type]
+        self._count(job, -1)
         return True
 
     def take_all(self, matches: Callable[[Job], bool]) -> list[Job]:
         """Take out every waiting job that `matches`."""
-        waiting = [job for queue in self._queues.values() for job in (*queue.waiting, *queue.held)]
+        queues = self._queues.values()
+        waiting = [job for queue in queues for job in chain(queue.waiting, *queue.held.values())]
         return [job for job in waiting if matches(job) and self.remove(job)]
 
     def _drop(self, queue: TenantQueue, job: Job) -> None:
-        del queue.of(job)[job]
+        queue.leave(job)
         self._count(job, -1)
+        outlet = job.outlet
+        if outlet in queue.held and outlet not in queue.lined and not outlet.is_full:
+            queue.put_back(outlet)
         if queue.head is None:
             del self._waiting[job.tenant]
 
@@ -308,14 +324,14 @@ class FairQueue:
     def jobs_of(self, key: ZygoteKey) -> int:
         """How many jobs wait for this kind of zygote, among those of each tenant that are next."""
         queues = self._waiting.values()
-        following = [job for queue in queues for job in islice(queue.waiting, _LOOK_AHEAD)]
+        following = [job for queue in queues for job in islice(queue.waiting, LOOK_AHEAD)]
         return sum(job.key == key for job in following)
 
     def of(self, name: str) -> dict[str, int]:
         """A tenant's jobs: how many wait, have been handed out, or have nowhere to put their verdicts."""
-        queue = self._queues.get(name) or TenantQueue(lambda: Tenant(name))
+        queue = self._queues.get(name) or TenantQueue(terms=lambda: Tenant(name))
         waiting = sum(map(len, queue.lines.values()))
-        return {"waiting": waiting, "out": len(queue.out), "held": len(queue.held)}
+        return {"waiting": waiting, "out": len(queue.out), "held": sum(map(len, queue.held.values()))}
 
     @property
     def age_s(self) -> float:
@@ -356,7 +372,7 @@ class FairQueue:
             return
         since = time.monotonic() - 60
         for name, queue in list(self._queues.items()):
-            if not (queue.out or queue.held or queue.head or queue.printed) and queue.left_at < since:
+            if not (queue.out or queue.held or queue.head or queue.results) and queue.left_at < since:
                 del self._queues[name]
 
     def _count(self, job: Job, sign: int) -> None:

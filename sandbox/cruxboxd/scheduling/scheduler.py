@@ -14,6 +14,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from cruxcell.protocol import messages
 
@@ -21,6 +22,7 @@ from cruxboxd.scheduling import starvation
 from cruxboxd.scheduling.bundles import Bundle, bundle, companions
 from cruxboxd.scheduling.fair_queue import FairQueue
 from cruxboxd.scheduling.fleet import Fleet
+from cruxboxd.scheduling.holding import Holding, current_holding, size_of
 from cruxboxd.scheduling.slow_share import SlowShare
 from cruxboxd.settings.config import Config
 from cruxboxd.shared.observer import Observer
@@ -34,6 +36,7 @@ log = logging.getLogger(__name__)
 
 _SWEEP_S = 1.0
 _WATCHES = 4  # in that time: zygotes that are stopped are found so soon
+_LOOKS = 5  # between two of these: how late is the event loop?
 _WORTH_A_FORK = 16  # checks; fewer are not worth a worker of their own, even if one could start at once
 
 
@@ -56,6 +59,7 @@ class Scheduler:
         )
         self._slow_share = SlowShare(self._fleet.slots, self._fleet.most_busy)
         self._sweeping: asyncio.Task[None] | None = None
+        self._lateness = starvation.Lateness()
         self._running: set[Job] = set()
         self._is_closed = False
         self._is_pumping = self._is_pump_due = False
@@ -75,21 +79,25 @@ class Scheduler:
         return candidate, test
 
     async def _run(self, job: Job) -> list[Result]:
-        """The result of the job, and of its partner if it has one. A wall timeout that may be the host's is run again
-        with more wall time; if that ends in the same way on a host as crowded, it is a SANDBOX_ERROR."""
+        """The result of the job, and of its partner if it has one. A wall timeout that may be the host's, or ours, is
+        run again with more wall time; if that ends in the same way on a host as crowded, it is a SANDBOX_ERROR."""
         job.outlet = current_outlet.get()
         results = await self._run_once(job)
         if not any(map(starvation.is_unsure, results)):
             return results
-        if starvation.is_crowded(self._fleet.slots):
+        if starvation.is_to_run_again(results, self._fleet.slots):
             _leave_company(job)
             results = await self._run_once(starvation.wider(job))
         return starvation.decided(results, self._fleet.slots)
 
     async def _run_once(self, job: Job) -> list[Result]:
         jobs = [job, job.partner] if job.partner else [job]
+        holding = current_holding.get()
         for one in jobs:
-            one.on_over = self._over
+            one.on_over = partial(self._over, holding=holding)
+        if holding is not None:
+            job.follows = job.follows or holding.size > 0
+            holding.jobs[job] = None
         self._running.add(job)
         self._queue.put(job)
         self._pump_soon()
@@ -101,32 +109,41 @@ class Scheduler:
                 self._observer.seal_broken(broken)
             if job.partner is not None:
                 results.append(results[0] if results[0].error else await job.partner.future)
-            return results
+            return [self._lateness.noted(job, result) for result in results]
         except asyncio.CancelledError:
             self._cancel(job)
             _leave_company(job)
             raise
         finally:
             self._running.discard(job)
+            if holding is not None:
+                holding.jobs.pop(job, None)
 
     @contextlib.contextmanager
-    def holding(self, tenant: str, size: int) -> Iterator[None]:
-        """So many bytes that were printed wait for their verdict meanwhile. Where a tenant has many of them, it begins
-        nothing: what is handed out follows upon such a result."""
-        self._queue.hold(tenant, size)
+    def holding(self, tenant: str, verdicts: int = 1) -> Iterator[Holding]:
+        """What comes of jobs meanwhile waits for so many verdicts (`Holding`). Where a tenant has much of that, it
+        begins nothing: what is handed out is what such verdicts wait for."""
+        holding = Holding(partial(self._hold, tenant), verdicts)
+        before = current_holding.set(holding)
         try:
-            yield
+            yield holding
         finally:
-            if self._queue.hold(tenant, -size):
-                self._pump_soon()
+            current_holding.reset(before)
+            holding.close()
+
+    def _hold(self, tenant: str, holding: Holding, size: int) -> None:
+        if self._queue.hold(tenant, holding, size):
+            self._pump_soon()
 
     def stop(self, job: Job) -> None:
         """Kill the job's worker, if it has one. Its result is an error, and holds what was reported until then."""
         job.is_cancelled = True
         self._fleet.cancel(job)
 
-    def _over(self, job: Job, result: Result) -> None:
-        """Its worker is gone: the tenant pays for what it cost, and may have its next one."""
+    def _over(self, job: Job, result: Result, holding: Holding | None = None) -> None:
+        """Its worker is gone: the tenant pays for what it cost, holds what came of it, and may have its next one."""
+        if holding is not None:
+            holding.add(size_of(result))
         cpu_ns = result.facts.cpu_ns if result.charged_ns is None else result.charged_ns
         self._queue.done(job, cpu_ns + job.spent_ns)
         self._pump_soon()
@@ -226,7 +243,8 @@ class Scheduler:
         """Check periodically that zygotes answer and that work is handed out."""
         while not self._is_closed:
             for _ in range(_WATCHES):
-                await asyncio.sleep(_SWEEP_S / _WATCHES)
+                for _ in range(_LOOKS):
+                    await self._lateness.sleep(_SWEEP_S / _WATCHES / _LOOKS)
                 self._fleet.watch()
             self._fleet.reap()
             self._pump()
@@ -277,11 +295,14 @@ class Scheduler:
         if self._is_pumping or self._is_closed:  # ending a zygote to make room for another comes back here
             return
         self._is_pumping = True
+        self._queue.look_anew()
         try:
             while self._queue.checks and self._place_one():
                 pass
         finally:
             self._is_pumping = False
+        if self._queue.look_anew():
+            self._pump_soon()
 
     def _place_one(self) -> bool:
         """Place the first job, in the order of fairness, that has somewhere to go."""
@@ -353,6 +374,8 @@ class Scheduler:
         jobs = [self._queue.take(job)]
         if job.may_share and share > job.checks:
             jobs += self._queue.take_more(job, companions(job, share))
+        for one in jobs:
+            one.late_before_ns = self._lateness.ns
         carrier = bundle(jobs, self._run_again, self._draw)
         carrier.is_ahead = is_ahead
         if carrier.partner is not None:

@@ -14,7 +14,7 @@ from cruxboxd.rpc import health
 from cruxboxd.rpc.headers import MOST_HEADER_BYTES
 from cruxboxd.rpc.health import Health
 from cruxboxd.rpc.interceptor import Interceptor
-from cruxboxd.rpc.listeners import is_unix, listen
+from cruxboxd.rpc.listeners import Claim, is_unix, listen
 from cruxboxd.rpc.response_stream import Answers
 from cruxboxd.rpc.service import SandboxService
 from cruxboxd.rpc.tracing import Tracer
@@ -43,6 +43,7 @@ class Server:
         self._interceptor = Interceptor(identity, admission, engine.metrics, Tracer())
         self._health = Health()
         self._watching: asyncio.Task[None] | None = None
+        self._claims: list[Claim] = []
         self._server = grpc.aio.server(interceptors=(self._interceptor,), options=_channel_options(config))
         service = SandboxService(
             judge=engine.judge, offer=engine.offer(), stamp=engine.stamp(), info=engine.info(), identity=identity,
@@ -55,7 +56,7 @@ class Server:
 
     async def start(self) -> None:
         """Listen and serve. Raises ConfigError for an address that cannot or must not be listened on."""
-        listen(self._server, self._engine.config)
+        self._claims = listen(self._server, self._engine.config)
         await self._server.start()
         if not all(map(is_unix, self._engine.config.listen)):
             self._watching = asyncio.create_task(self._interceptor.connections.watch())
@@ -69,6 +70,8 @@ class Server:
         if self._watching is not None:
             self._watching.cancel()
         await self._server.stop(_STOP_S)
+        for claim in self._claims:
+            claim.release()
 
     def _say(self, status: str) -> None:
         for name in ("", SERVICE):

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 # How long a slice may take; a step of what is cut must be much shorter.
 SLICE_S = 0.003
@@ -43,6 +44,24 @@ class Turns:
                     return
             finally:
                 self._over(tenant, time.perf_counter() - began)
+
+    async def cancel(
+        self, tenant: str, running: Sequence[asyncio.Future[None]], others: Iterable[asyncio.Future[Any]] = ()
+    ) -> None:
+        """Cancel each, one at a step; all at once if that is not waited for. Wait for these and `others` to end."""
+
+        def one_by_one() -> Iterator[None]:
+            for one in running:
+                if one.cancel():
+                    yield
+
+        try:
+            await self.run(tenant, one_by_one())
+        except BaseException:
+            for one in running:
+                one.cancel()
+            raise
+        await asyncio.gather(*running, *others, return_exceptions=True)
 
     async def _turn(self, tenant: str) -> None:
         if not self._is_taken:

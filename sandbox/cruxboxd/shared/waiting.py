@@ -8,7 +8,7 @@ cancelled task runs for ever. The linter refuses it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Collection
 from typing import TypeVar
 
 _Found = TypeVar("_Found")
@@ -22,6 +22,14 @@ async def together(*work: Awaitable[_Found]) -> list[_Found]:
     except BaseException:
         await _end(*running)
         raise
+
+
+async def done(running: Collection[asyncio.Future[_Found]]) -> None:
+    """Wait until each is done, or one fails, which is raised. Who waits no more leaves them as they are."""
+    if running:
+        ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
+        for one in ended:
+            one.result()
 
 
 async def within(seconds: float, work: Awaitable[_Found]) -> _Found:

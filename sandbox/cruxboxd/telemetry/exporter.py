@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
@@ -16,6 +17,7 @@ log = logging.getLogger(__name__)
 
 CONNECTIONS = 16
 ASK_S, ANSWER_S = 5.0, 10.0
+PAUSE_S = 0.1  # between two pages: each takes a thread some milliseconds, which it takes from the event loop
 _MOST_HEAD = 8_192
 _CALLERS_FAULT = (asyncio.TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError)
 
@@ -25,6 +27,8 @@ class Exporter:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry
+        self._coming: asyncio.Future[bytes] | None = None
+        self._made_at = 0.0
         self.connections = 0
         self._server: asyncio.Server | None = None
 
@@ -62,10 +66,21 @@ class Exporter:
         if words[1].split(b"?")[0] not in (b"/metrics", b"/"):
             return _page("404 Not Found", b"the figures are at /metrics\n")
         try:
-            page = await asyncio.to_thread(generate_latest, self._registry)
+            page = await self._latest()
         except RuntimeError:  # no thread to be had
             return _page("503 Service Unavailable", b"")
         return _page("200 OK", page if words[0] == b"GET" else b"")
+
+    async def _latest(self) -> bytes:
+        """The figures as they are now or a moment later: one page for all who ask until it is begun."""
+        if self._coming is None:
+            self._coming = asyncio.ensure_future(self._make())
+        return await asyncio.shield(self._coming)
+
+    async def _make(self) -> bytes:
+        await asyncio.sleep(max(0.0, self._made_at + PAUSE_S - time.monotonic()))
+        self._coming, self._made_at = None, time.monotonic()
+        return await asyncio.to_thread(generate_latest, self._registry)
 
 
 def _page(status: str, body: bytes) -> bytes:

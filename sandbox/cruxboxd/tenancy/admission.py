@@ -10,9 +10,11 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 
 from cruxboxd.settings.config import MIB, Config
+from cruxboxd.shared.waiting import within
 from cruxboxd.tenancy.refusal import Refused, full
 from cruxboxd.tenancy.starts import LEAST_PLACES, PLACES_A_WORKER, Starts
 from cruxboxd.tenancy.tenants import Tenant
@@ -23,6 +25,7 @@ _LEAST_WAIT_S, _MOST_WAIT_S = 0.2, 5.0
 _MOST_QUOTA_WAIT_S = 60.0
 # Of what the queue holds in bytes, requests that have come and are not let in yet may be this part beside it.
 _ARRIVED = 0.5
+_LOOK_AHEAD = 8  # waiting streams of a tenant, of which the first that fits is let in
 
 
 @dataclass
@@ -32,6 +35,17 @@ class _Held:
     checks: int = 0
     bytes: int = 0
     rpcs: int = 0
+
+
+@dataclass(eq=False)
+class _Waiter:
+    """Work of a stream that waits for room."""
+
+    tenant: Tenant
+    checks: int
+    size: int
+    has_work: Callable[[], bool]
+    woken: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Ticket:
@@ -58,6 +72,12 @@ class Ticket:
         self._checks = self._bytes = 0
 
 
+async def _a_while(refused: Refused, woken: asyncio.Event) -> None:
+    """Nobody wakes a stream when its tenant has CPU time again."""
+    with contextlib.suppress(asyncio.TimeoutError):
+        await within(refused.retry_s or _LEAST_WAIT_S, woken.wait())
+
+
 class Admission:
     """The limits and their current use.
 
@@ -76,7 +96,7 @@ class Admission:
         self._all = _Held()
         self._of: dict[str, _Held] = {}
         self._arrived: Counter[str] = Counter()  # bytes, by tenant
-        self._freed = asyncio.Event()
+        self._lines: dict[str, dict[_Waiter, None]] = {}  # of each tenant, in the order in which they came
         self.starts = Starts(max(LEAST_PLACES, PLACES_A_WORKER * config.workers) if shared else 0)
 
     @property
@@ -131,19 +151,48 @@ class Admission:
         return self._let_in(tenant, checks, size)
 
     async def take_when_possible(self, tenant: Tenant, checks: int, size: int, has_work: Callable[[], bool]) -> Ticket:
-        """Let work of a stream in, waiting for room as long as the stream `has_work` whose end makes some.
+        """Let work of a stream in, waiting for room, and for CPU time where the tenant's quota is used up, as long as
+        the stream `has_work` whose end makes some.
 
         Not reading on is how a stream is slowed down: it costs the client nothing. A stream that has nothing under
         way is refused at once, as nothing would be lost with it.
         """
-        while has_work():
-            refused = self.refusal(tenant, checks, size)
-            if refused is None:
-                return self._let_in(tenant, checks, size)
-            if refused.reason == "too_large":
-                raise refused
-            await self._freed.wait()
+        with self._in_line(_Waiter(tenant, checks, size, has_work)) as woken:
+            while has_work():
+                refused = self.refusal(tenant, checks, size) or self._overspent(tenant)
+                if refused is None:
+                    return self._let_in(tenant, checks, size)
+                if refused.reason == "too_large":
+                    raise refused
+                woken.clear()
+                await (_a_while(refused, woken) if refused.reason == "cpu" else woken.wait())
         return self.take(tenant, checks, size)
+
+    @contextlib.contextmanager
+    def _in_line(self, waiter: _Waiter) -> Iterator[asyncio.Event]:
+        line = self._lines.setdefault(waiter.tenant.name, {})
+        line[waiter] = None
+        try:
+            yield waiter.woken
+        finally:
+            del line[waiter]
+            if not line:
+                del self._lines[waiter.tenant.name]
+            self._wake()
+
+    def _wake(self) -> None:
+        """Of each tenant, the first that may fit; once it is in, the next. All of them would be a thousand streams for
+        each check that has its verdict."""
+        for line in self._lines.values():
+            for waiter in islice(line, _LOOK_AHEAD):
+                if self._may_fit(waiter):
+                    waiter.woken.set()
+                    break
+
+    def _may_fit(self, waiter: _Waiter) -> bool:
+        has_checks = waiter.checks <= self._most.checks - self._all.checks
+        has_bytes = waiter.size <= self._most.bytes - self._all.bytes
+        return has_checks and has_bytes and self.refusal(waiter.tenant, waiter.checks, waiter.size) is None
 
     def _let_in(self, tenant: Tenant, checks: int, size: int) -> Ticket:
         for held in (self._all, self._held(tenant.name)):
@@ -158,8 +207,11 @@ class Admission:
             each.checks -= checks
             each.bytes -= size
         self._forget(name, held)
-        self._freed.set()
-        self._freed = asyncio.Event()
+        self._wake()
+        if size:  # a request has all its verdicts: its stream may have nothing under way, which then is refused
+            for waiter in self._lines.get(name, ()):
+                if not waiter.has_work():
+                    waiter.woken.set()
 
     def refusal(self, tenant: Tenant, checks: int, size: int) -> Refused | None:
         """Why this work cannot be let in now; None if it can."""

@@ -39,6 +39,9 @@ class Result:
     streams: tuple[bytes, bytes] = (b"", b"")
     files: FilesRead = NO_FILES  # those that were to be read back
     over_cap: bool = False
+    # May its worker have waited for the event loop? For how long that was late meanwhile, where that matters.
+    is_held_up: bool = False
+    late_ns: int = 0
     # CPU time to be charged to the tenant, where it is not all that the worker used.
     charged_ns: int | None = None
     # What broke the seal behind the last check that counts (see `seals`); the next has to run again, alone.
@@ -129,6 +132,7 @@ class Job:
     setting: Around | None = None
     # Told once, when its worker is really gone, or when it has none and never will: it is paid for and counts no more.
     on_over: Callable[[Job, Result], None] | None = None
+    late_before_ns: int = 0  # for how long the event loop had been late when it was handed out
     is_over: bool = False
     spent_ns: int = 0  # CPU time of workers that came to nothing, charged with the last
     future: asyncio.Future[Result] = field(default_factory=lambda: asyncio.get_running_loop().create_future())

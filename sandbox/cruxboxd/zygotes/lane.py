@@ -32,6 +32,7 @@ class Lane:
                     fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
                 except OSError:  # the user's pipe budget is used up: smaller pipes work, with more turns
                     log.debug("pipe size stays at its default")
+            self._report_room = fcntl.fcntl(self.report, fcntl.F_GETPIPE_SZ)
             undo.pop_all()
         self.streams: Streams | None = None
         self.job: Job | None = None
@@ -41,6 +42,14 @@ class Lane:
         self.received_bytes = 0
         self.is_over_cap = False
         self.is_watched = False
+
+    @property
+    def is_held_up(self) -> bool:
+        """May the worker have waited for the event loop? Its input did not go into a pipe at once, or its report may
+        not have."""
+        is_sent_late = self.sending is not None and self.sending.has_waited
+        is_fed_late = self.streams is not None and self.streams.has_waited
+        return is_sent_late or is_fed_late or 2 * self.received_bytes > self._report_room
 
     def close(self) -> None:
         if self.sending is not None:

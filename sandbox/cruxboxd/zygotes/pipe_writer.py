@@ -23,6 +23,7 @@ class PipeWriter:
         self._pipe, self._ended = pipe, ended
         self._rest = memoryview(data)  # of which parts are no copies
         self._is_watched = False
+        self.has_waited = False  # did the pipe not take all at once?
 
     def write(self) -> None:
         """What the pipe takes now. To be called once; the rest follows by itself."""
@@ -38,7 +39,7 @@ class PipeWriter:
             self.stop()
             self._ended(None)
         elif not self._is_watched:
-            self._is_watched = True
+            self._is_watched = self.has_waited = True
             self._loop.add_writer(self._pipe, self.write)
 
     def stop(self) -> None:

@@ -53,6 +53,11 @@ class Streams:
             os.close(self.theirs.pop())
 
     @property
+    def has_waited(self) -> bool:
+        """Did the pipe not take all of the input at once?"""
+        return self._input.has_waited
+
+    @property
     def size(self) -> int:
         """Bytes of what was printed on both."""
         return sum(os.fstat(file).st_size for file in self._files)

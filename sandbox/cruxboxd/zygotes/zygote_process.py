@@ -311,7 +311,7 @@ class ZygoteProcess:
             self.kill("it answered out of turn")
             return False
         self._drain(lane)
-        job, report = lane.job, b"".join(lane.received)
+        job, report, is_held_up = lane.job, b"".join(lane.received), lane.is_held_up
         outputs = None
         if job is not None and (lane.streams is not None or job.flags & messages.READ_BACK):
             outputs, lane.streams = Outputs(job, lane.streams, folder), None
@@ -326,6 +326,7 @@ class ZygoteProcess:
                 queue_ns=job.started_at - job.queued_at,
                 attempts=job.attempts,
                 over_cap=lane.is_over_cap,
+                is_held_up=is_held_up,
             )
             if outputs is None:
                 self._finish(job, result)

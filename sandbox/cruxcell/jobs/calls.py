@@ -277,9 +277,32 @@ def run_apply(context, fields):
     except (Invalid, transfer.Garbled) as error:
         context.refuse("the program: %s" % error)
         return
-    namespace = module_namespace()
     context.start(messages.DIRECT, 1)
+    _apply(context, program, name, lambda: (positional, keywords))
+
+
+def run_checker(context, fields):
+    # type: (JobContext, list[bytes]) -> None
+    """fields: program, a standard input, what another program printed on it, what was expected of that. What `check` of
+    the program says of these three texts. They are megabytes, and no text of a call is made of them."""
     try:
+        program = compile_text(fields[0].decode("utf-8", "surrogatepass"), PROGRAM, "exec")
+    except Invalid as error:
+        context.refuse("the program: %s" % error)
+        return
+    errors = ("surrogatepass", "replace", "surrogatepass")
+    context.start(messages.DIRECT, 1)
+    _apply(
+        context, program, "check", lambda: ([field.decode("utf-8", how) for field, how in zip(fields[1:], errors)], {})
+    )
+
+
+def _apply(context, program, name, arguments):
+    # type: (JobContext, CodeType, str, Callable[[], tuple[Any, dict[Any, Any]]]) -> None
+    """Run the program, and apply a function of it to arguments that are made before."""
+    namespace = module_namespace()
+    try:
+        positional, keywords = arguments()
         context.run(program, namespace)
         function = context.run(compile_text(name, "<check>", "eval"), namespace)
         value = context.run(CALL, {"f": function, "a": positional, "k": keywords})

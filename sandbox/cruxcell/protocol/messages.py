@@ -66,6 +66,7 @@ JOB_BUNDLE = b"bundle"  # several of these two, one after the other
 JOB_EXPRESSION = b"expression"  # an expression that needs no program -> canonical value
 JOB_ARGUMENTS = b"arguments"  # the arguments of a call -> encoded values
 JOB_APPLY = b"apply"  # a program, a name and encoded arguments
+JOB_CHECKER = b"checker"  # a program and the three texts that its `check` is given
 JOB_STDIO = b"stdio"
 JOB_STREAMS = b"streams"  # a program and several standard inputs, one after the other
 JOB_SCRIPT = b"script"  # a script in the candidate's process

@@ -1,0 +1,80 @@
+"""What waits for verdicts is counted from the moment it is here, until it leaves in them."""
+
+from __future__ import annotations
+
+import asyncio
+
+from cruxboxd.scheduling.holding import Holding, current_holding, hold_more, leave
+from cruxboxd.zygotes.exit import Exit
+from cruxboxd.zygotes.jobs import Result
+from cruxboxd.zygotes.read_back import FilesRead
+from made_up_zygotes import Daemon, job
+
+SIZE = 1 << 20
+RESULT = Result(b"r" * SIZE, Exit(), streams=(b"o" * SIZE, b"e"), files=FilesRead((("f", b"12"),)))
+
+
+def test_with_each_verdict_its_bytes_leave_and_with_the_last_all():
+    holding = Holding(lambda _holding, size: changes.append(size), 3)
+    changes: list[int] = []
+    holding.add(100)
+    holding.leave(30)
+    holding.leave(90)
+    assert holding.size == 0
+    holding.add(5)
+    holding.leave(1)
+    holding.add(7)  # of a worker whose result nobody waits for any more
+    holding.close()
+    assert (changes, holding.size) == ([100, -30, -70, 5, -5], 0)
+
+
+def test_a_holding_of_which_no_verdict_comes_holds_nothing():
+    for verdicts, size in ((1, 9), (0, 0)):
+        holding = Holding(lambda _holding, _size: None, 2)
+        holding.add(9)
+        holding.expect(verdicts)
+        assert holding.size == size
+
+
+def test_outside_of_one_nothing_is_held():
+    assert current_holding.get() is None
+    hold_more(1)
+    leave(1)
+
+
+def held_by(daemon: Daemon) -> int:
+    return daemon.scheduler._queue._queue_of("a").results
+
+
+async def test_a_result_waits_from_the_moment_its_worker_is_gone():
+    """Its coroutine is told a pass later, and looks at it whenever others have come."""
+    daemon = Daemon()
+    with daemon.scheduler.holding("a") as holding:
+        one = job("a")
+        running = asyncio.ensure_future(daemon.scheduler.run(one))
+        await asyncio.sleep(0)
+        assert (held_by(daemon), list(holding.jobs)) == (0, [one])
+        daemon.scheduler._queue.remove(one)
+        one.finish(RESULT)
+        assert held_by(daemon) == 2 * SIZE + 3
+        await running
+        assert not holding.jobs
+        hold_more(1)
+        assert held_by(daemon) == 2 * SIZE + 4
+        leave(0)
+        assert held_by(daemon) == 0
+    assert current_holding.get() is None
+
+
+async def test_what_is_begun_where_results_wait_follows_upon_them():
+    daemon = Daemon()
+    jobs = [job("a"), job("a")]
+    with daemon.scheduler.holding("a", 2):
+        for one in jobs:
+            running = asyncio.ensure_future(daemon.scheduler.run(one))
+            await asyncio.sleep(0)
+            daemon.scheduler._queue.remove(one)
+            one.finish(RESULT)
+            await running
+    assert [one.follows for one in jobs] == [False, True]
+    assert held_by(daemon) == 0

@@ -1,0 +1,67 @@
+"""Two daemons never have one unix socket, and none takes another's away."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from cruxboxd.rpc.listeners import Claim
+from cruxboxd.settings.config import ConfigError
+
+
+def test_a_path_is_one_process_s_until_it_is_released(tmp_path: Path):
+    path = tmp_path / "s"
+    first = Claim(path)
+    with pytest.raises(ConfigError, match=f"^cannot listen on unix:{path}: another process does$"):
+        Claim(path)
+    assert os.listdir(tmp_path) == ["s.lock"]
+    first.release()
+    first.release()
+    assert os.listdir(tmp_path) == []
+    Claim(path).release()
+
+
+def test_what_a_killed_daemon_left_is_no_claim(tmp_path: Path):
+    path = tmp_path / "s"
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(path))
+    (tmp_path / "s.lock").touch()
+    Claim(path).release()
+    assert os.listdir(tmp_path) == ["s"]
+
+
+def test_one_that_knows_of_no_lock_is_left_alone(tmp_path: Path):
+    path = tmp_path / "s"
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(path))
+        other.listen()
+        with pytest.raises(ConfigError, match="another process does"):
+            Claim(path)
+        assert os.listdir(tmp_path) == ["s"]
+    Claim(path).release()
+
+
+def test_a_lock_that_is_released_before_it_is_taken_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "s"
+    real, ended = os.open, [Claim(path)]
+
+    def late(*arguments: object) -> int:
+        lock = real(*arguments)  # type: ignore[arg-type]
+        if ended:
+            ended.pop().release()
+        return lock
+
+    monkeypatch.setattr(os, "open", late)
+    mine = Claim(path)
+    with pytest.raises(ConfigError):
+        Claim(path)
+    mine.release()
+
+
+def test_a_lock_that_is_a_link_or_cannot_be_made_is_one_sentence(tmp_path: Path):
+    (tmp_path / "s.lock").symlink_to(tmp_path / "other")
+    with pytest.raises(ConfigError, match=r"s\.lock cannot be made: "):
+        Claim(tmp_path / "s")
+    assert os.listdir(tmp_path) == ["s.lock"]
