@@ -157,7 +157,7 @@ def test_no_daemon_installed_is_one_sentence():
         ({"CRUXBOX_SERVER": "x" * 5000}, "target must name a server"),
         ({"CRUXBOX_TOKEN": "secret\nword"}, "token must be visible ASCII"),
         ({"CRUXBOX_TOKEN": "é"}, "token must be visible ASCII"),
-        ({"CRUXBOX_TLS_CA": "data.jsonl"}, "data.jsonl: is no PEM file"),
+        ({"CRUXBOX_TLS_CA": "data.jsonl"}, "data.jsonl: is not a PEM file"),
         ({"CRUXBOX_TLS_CA": "nope.pem"}, "nope.pem: cannot be read"),
         ({"CRUXBOX_TLS_CERT": "data.jsonl"}, "both `cert` and `key`"),
         ({"CRUXBOX_TLS": "1", "CRUXBOX_TLS_SERVER_NAME": "\udcff"}, "server_name must be the name of a host"),

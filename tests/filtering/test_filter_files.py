@@ -152,7 +152,7 @@ def test_a_run_that_is_interrupted_says_how_to_go_on(tmp_path, server, capsys, m
 
     monkeypatch.setattr(files, "_take", interrupted)
     assert main(words) == 130
-    assert "kept.jsonl.journal; --resume goes on with it" in capsys.readouterr().err
+    assert "kept.jsonl.journal; --resume continues it" in capsys.readouterr().err
     assert main([*words, "--restart"]) == 130
     assert capsys.readouterr().err == ""
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]

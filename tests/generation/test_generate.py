@@ -204,7 +204,7 @@ def test_the_command(endpoint, files, capsys):
     assert completions(files[1]) == wanted()
     assert main(command(endpoint, files)) == 2
     told = capsys.readouterr().err
-    assert "holds 18 completions of an earlier run; --resume goes on with them, --restart" in told
+    assert "holds 18 completions of an earlier run; --resume continues it, --restart" in told
     assert main(command(endpoint, files, "--resume", "--json")) == 0
     assert json.loads(capsys.readouterr().out)["requests"] == 0
     assert main(command(endpoint, files, "--restart")) == 0

@@ -130,8 +130,8 @@ def open_cache(out: Path, resume: bool, restart: bool) -> Iterator[Cache]:
     try:
         if len(cache) and not resume and not restart:
             raise DataError(
-                f"{path}: holds {counted(len(cache), 'completion')} of an earlier run; --resume goes on with "
-                "them, --restart forgets them"
+                f"{path}: holds {counted(len(cache), 'completion')} of an earlier run; --resume continues it, "
+                "--restart discards them"
             )
         if restart:
             cache.clear()

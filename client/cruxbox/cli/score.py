@@ -92,7 +92,8 @@ def command(
 ) -> None:
     """Score CRUXEval generations: pass@k and a verdict for each generation.
 
-    After a kill, --resume runs only the checks that are missing, which are kept beside --out; without it all run again.
+    What a run has done is kept beside --out until the file is written. After a kill, --resume runs only the checks that
+    are missing, and --restart runs all of them again.
     """
     ks = _checked_ks(k or [1, 5])
     if as_json and out == STANDARD:
@@ -141,8 +142,8 @@ def _way_of_running(running: Running) -> dict[str, Any]:
 
 
 def _going(out: str | None, outputs: Sequence[OutputFile], resume: bool, restart: bool) -> Going:
-    """Who asks for neither begins anew, as ever, and finds no file beside the scores."""
-    going = Going([output.path for output in outputs if out != STANDARD], resume, restart or not resume)
+    """How this run stands to one before it; what either has done is kept beside the first file of scores."""
+    going = Going([output.path for output in outputs if out != STANDARD], resume, restart)
     if (resume or restart) and not going.results:
         asked = "--resume" if resume else "--restart"
         raise InvalidRequest(f"{asked} needs --out FILE: what a run has done is kept beside it.")

@@ -78,7 +78,7 @@ def filter_file(
     if journal_of(plan.out).exists() and not plan.resume and not plan.restart:
         raise DataError(
             f"{plan.out}: an unfinished run is here ({journal_of(plan.out).name}); "
-            f"--resume goes on with it, --restart begins anew"
+            f"--resume continues it, --restart starts over"
         )
     identity = _identity(plan)
     paths = [plan.out, *([plan.rejects] if plan.rejects else [])]
@@ -152,7 +152,7 @@ def _check_paths(plan: Plan) -> None:
             raise DataError(f"{path}: is named twice; candidates, kept and refused rows are three files")
     for path in paths[1:]:
         if path.exists() and not path.is_file():
-            raise DataError(f"{path}: is no regular file; a run that can be gone on with needs one")
+            raise DataError(f"{path}: is not a regular file, which a resumable run needs")
     if not plan.out.parent.is_dir():
         raise DataError(f"{plan.out}: there is no folder {plan.out.parent}")
 
