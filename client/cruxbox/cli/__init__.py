@@ -76,11 +76,16 @@ _NUMBERS = {"integer": "whole number", "number": "number"}
 
 USAGE = 2
 _INTERRUPTED = 130
+_NO_READER = 141  # as if SIGPIPE had ended the process; 1 would say something of a verdict
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code. A mistake of the user is one sentence on stderr and code 2."""
+    """Run the command line; the exit code. A mistake of the user is one sentence on stderr and code 2.
+
+    The code is 141 where standard output is a pipe that nobody reads any more.
+    """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    _open_what_is_closed()
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is said here, in one sentence
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal of another encoding: what it lacks is shown as an escape
@@ -103,6 +108,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _unusable(error)
 
 
+def _open_what_is_closed() -> None:
+    """A process that was started without standard output or error writes to /dev/null; the exit code still counts.
+
+    No file that is opened later takes the free descriptor, so that `-` cannot mean it.
+    """
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is not None:
+            continue
+        handle = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.fstat(number)
+        except OSError:
+            os.dup2(handle, number)
+        if handle != number:
+            os.close(handle)
+        setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  (until the process ends)
+
+
 def _unusable(error: OSError) -> int:
     """The exit code where a file cannot be used, or standard output not be written; any other error goes on."""
     if error.filename is not None:
@@ -111,7 +134,7 @@ def _unusable(error: OSError) -> int:
         raise error
     sys.stdout = None  # nothing more can be said there, not even at exit
     if error.errno == errno.EPIPE:  # whoever read it has seen enough
-        return 1
+        return _NO_READER
     return _complain(f"standard output cannot be written: {error.strerror}")
 
 
@@ -157,6 +180,10 @@ def _run(arguments: list[str]) -> int:
         return _complain(_with_value(error, arguments))
     except typer.Abort:
         return _INTERRUPTED
+    except SystemExit as ended:  # so the parser takes a pipe that nobody reads, with a code that is a verdict here
+        if isinstance(ended.__context__, BrokenPipeError):
+            return _unusable(ended.__context__)
+        raise
     if sys.stdout is not None:  # a disk that is full is to show while it can be told
         sys.stdout.flush()
     return result if isinstance(result, int) else 0
