@@ -19,7 +19,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from conformance.forging.kinds import CONTROLS
+from conformance.forging.attack import Attack
+from conformance.forging.kinds import CONTROLS, KINDS
 from conformance.forging.matrix import Cell, cells
 from conformance.gate import refuse_unless_confined
 from conformance.lab import Lab
@@ -33,6 +34,23 @@ ROOT = Path(__file__).resolve().parents[1]
 # A descriptor attack writes to whatever is open; the judge's own answers are among that.
 ONE_BY_ONE_SECONDS = 20.0
 AT_ONCE = 8
+
+# How a test framework is run in the namespace of program and test.
+RUN_EXAMPLES = """
+import doctest
+if doctest.DocTestRunner(verbose=False).run(doctest.DocTestParser().get_doctest({!r}, globals(), "", None, 0)).failed:
+    raise AssertionError
+"""
+RUN_SUITE = """
+import unittest
+tried = unittest.TestResult()
+for each in [each for each in globals().values() if isinstance(each, type) and issubclass(each, unittest.TestCase)]:
+    unittest.defaultTestLoader.loadTestsFromTestCase(each).run(tried)
+if not tried.testsRun or not tried.wasSuccessful():
+    raise AssertionError
+"""
+# Controls whose attack is an expression, or that have no control.
+NOT_A_PROGRAM = ("argument", "call", "expected", "raising", "strict")
 
 
 @dataclass(frozen=True)
@@ -50,12 +68,15 @@ def spliced(task: Task) -> dict[str, object]:
     check = task.checks[0]
     if isinstance(check, CallCheck):
         text = f"{task.program}\nassert {check.expected} == {check.call}\n"
+    elif isinstance(check, ScriptCheck) and check.framework == "doctest":
+        text = f"{task.program}\n{RUN_EXAMPLES.format(check.script)}"
     elif isinstance(check, ScriptCheck):
-        text = f"{task.program}\n{check.script}\n"
+        text = f"{task.program}\n{check.script}\n{RUN_SUITE if 'unittest.TestCase' in check.script else ''}"
     else:
         assert isinstance(check, StdioCheck)
-        return {"text": task.program, "stdin": check.stdin, "stdout": check.expected_stdout}
-    return {"text": text, "stdin": "", "stdout": None}
+        expected = None if check.checker else check.expected_stdout
+        return {"text": task.program, "stdin": check.stdin, "stdout": expected, "checker": check.checker}
+    return {"text": text, "stdin": "", "stdout": None, "checker": ""}
 
 
 def in_process(tasks: list[Task]) -> list[bool]:
@@ -118,7 +139,14 @@ def compare() -> list[Outcome]:
 
 
 def controls() -> None:
-    """The honest counterparts must pass both ways, or the comparison proves nothing."""
+    """The honest counterparts must pass both ways and a wrong program in none, or the comparison proves nothing."""
+    wrong = {
+        kind: KINDS[kind](Attack(0, "wrong", "def f(x): return 0\n")) for kind in CONTROLS if kind not in NOT_A_PROGRAM
+    }
+    passed = [kind for kind, one in zip(wrong, in_process(list(wrong.values()))) if one]
+    passed += [kind for kind, (letter, _) in zip(wrong, through_cruxbox(list(wrong.values()))) if letter == "P"]
+    if passed:
+        raise SystemExit(f"a wrong program passes: {', '.join(passed)}")
     tasks = list(CONTROLS.values())
     failed = [kind for kind, passed in zip(CONTROLS, in_process(tasks)) if not passed]
     failed += [kind for kind, (letter, _) in zip(CONTROLS, through_cruxbox(tasks)) if letter != "P"]
