@@ -123,10 +123,15 @@ def _preflight(config: Config, as_json: bool) -> int:
         for name, helper in found["helpers"].items():  # type: ignore[attr-defined]
             sharing = "" if helper == "native" else "; every check has a worker of its own"
             print(f"{'helper':<14} {helper:<12} {'optional':<9} of workers of runtime {name}{sharing}")
-        for name, result in found["attempts"].items():  # type: ignore[attr-defined]
-            print(f"{name:<18} {result}")
+        attempts: dict[str, str] = found["attempts"]  # type: ignore[assignment]
+        width = max(map(len, attempts), default=0)
+        for name, result in attempts.items():
+            print(f"{name:<{width}} {result}")
         for problem in found["problems"]:  # type: ignore[attr-defined]
             print(f"problem: {problem}")
+        refused = sum(result.startswith("refused") for result in attempts.values())
+        holds = "do not hold; a daemon does not serve here" if found["problems"] else "hold"
+        print(f"required layers {holds}; {refused} of {len(attempts)} forbidden attempts were refused")
     return 1 if found["problems"] else 0
 
 
