@@ -263,7 +263,7 @@ def test_a_mistake_is_one_sentence(endpoint, files, capsys, more, sentence):
     ("line", "sentence"),
     [
         ("{}", "line 1: needs either a 'prompt' or 'messages'"),
-        ('{"prompt": 5}', "line 1: 'prompt' must be a string, is int"),
+        ('{"prompt": 5}', "line 1: 'prompt' must be a string, is a number"),
         ('{"messages": []}', "line 1: 'messages' must be a list of objects"),
         ('{"prompt": "x", "stop": "y"}', "line 1: 'stop' must be a list"),
         ('{"prompt": "x", "id": "a"}\n{"prompt": "y", "id": "a"}', "line 2: id 'a' is taken by line 1"),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cruxbox.errors import DataError
-from cruxbox.reading import NotJson, parse_json, read_text
+from cruxbox.reading import NotJson, kind_of, parse_json, read_text
 
 
 def read_completions(path: Path, *, numbered: bool = False) -> dict[str, list[str]]:
@@ -74,7 +74,7 @@ def _object(line: str, where: str) -> dict[str, Any]:
     except NotJson as error:
         raise DataError(f"{where}: {error}") from None
     if not isinstance(record, dict):
-        raise DataError(f"{where}: must be an object, is {type(record).__name__}")
+        raise DataError(f"{where}: must be an object, is {kind_of(record)}")
     return record
 
 
