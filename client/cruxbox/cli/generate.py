@@ -1,6 +1,7 @@
 """`cruxbox generate`: prompts in, a model's completions out."""
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -98,6 +99,10 @@ class Endpoints:
     timeout_s: float
     concurrency: int
     retries: int
+
+    def __post_init__(self) -> None:
+        if self.key_variable != KEY_VARIABLE and self.key_variable not in os.environ:
+            raise InvalidRequest(f"--key-env names {self.key_variable[:80]!r}, which is not set.")
 
     def open(self) -> Endpoint:
         return Endpoint(
