@@ -97,7 +97,7 @@ def test_only_two_statuses_are_tried_again():
         (
             "UNAVAILABLE",
             "SSL_ERROR_SSL: CERTIFICATE_VERIFY_FAILED: OK",
-            "OK (its certificate is not of an authority known",
+            ": its certificate is not of an authority known",
         ),
     ],
 )
