@@ -241,7 +241,7 @@ def test_command(tmp_path, server, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["{in}", "--out", "{in}"], "is named twice"),
+        (["{in}", "--out", "{in}"], "would overwrite a file it is made from"),
         (["{in}", "--out", "{dir}/no/kept.jsonl"], "there is no folder"),
         (["{dir}/none.jsonl", "--out", "{dir}/kept.jsonl"], "cannot be read"),
         (["{in}", "--out", "{dir}/kept.jsonl", "--rules", "mine"], "rules 'mine' are not known"),
