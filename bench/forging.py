@@ -1,4 +1,4 @@
-"""`python -m bench.forging`: the forging suite through in-process scoring and through cruxbox, both columns.
+"""`python -m bench.forging [--kinds KIND ...]`: the forging suite through in-process scoring and through cruxbox.
 
 The attacks are those of tests/conformance/forging. In-process scoring runs them unconfined, so it runs in a throw-away
 process: an ordinary user without capabilities, an empty folder, limits of its own. Only attacks on the verdict are run
@@ -7,6 +7,7 @@ there, none that destroy anything.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
@@ -14,12 +15,14 @@ import signal
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from conformance.forging.kinds import CONTROLS
+from conformance.forging.attack import Attack
+from conformance.forging.kinds import CONTROLS, KINDS
 from conformance.forging.matrix import Cell, cells
 from conformance.gate import refuse_unless_confined
 from conformance.lab import Lab
@@ -33,6 +36,23 @@ ROOT = Path(__file__).resolve().parents[1]
 # A descriptor attack writes to whatever is open; the judge's own answers are among that.
 ONE_BY_ONE_SECONDS = 20.0
 AT_ONCE = 8
+
+# How a test framework is run in the namespace of program and test.
+RUN_EXAMPLES = """
+import doctest
+if doctest.DocTestRunner(verbose=False).run(doctest.DocTestParser().get_doctest({!r}, globals(), "", None, 0)).failed:
+    raise AssertionError
+"""
+RUN_SUITE = """
+import unittest
+tried = unittest.TestResult()
+for each in [each for each in globals().values() if isinstance(each, type) and issubclass(each, unittest.TestCase)]:
+    unittest.defaultTestLoader.loadTestsFromTestCase(each).run(tried)
+if not tried.testsRun or not tried.wasSuccessful():
+    raise AssertionError
+"""
+# Controls whose attack is an expression, or that have no control.
+NOT_A_PROGRAM = ("argument", "call", "expected", "raising", "strict")
 
 
 @dataclass(frozen=True)
@@ -50,12 +70,15 @@ def spliced(task: Task) -> dict[str, object]:
     check = task.checks[0]
     if isinstance(check, CallCheck):
         text = f"{task.program}\nassert {check.expected} == {check.call}\n"
+    elif isinstance(check, ScriptCheck) and check.framework == "doctest":
+        text = f"{task.program}\n{RUN_EXAMPLES.format(check.script)}"
     elif isinstance(check, ScriptCheck):
-        text = f"{task.program}\n{check.script}\n"
+        text = f"{task.program}\n{check.script}\n{RUN_SUITE if 'unittest.TestCase' in check.script else ''}"
     else:
         assert isinstance(check, StdioCheck)
-        return {"text": task.program, "stdin": check.stdin, "stdout": check.expected_stdout}
-    return {"text": text, "stdin": "", "stdout": None}
+        expected = None if check.checker else check.expected_stdout
+        return {"text": task.program, "stdin": check.stdin, "stdout": expected, "checker": check.checker}
+    return {"text": text, "stdin": "", "stdout": None, "checker": ""}
 
 
 def in_process(tasks: list[Task]) -> list[bool]:
@@ -109,19 +132,27 @@ def through_cruxbox(tasks: list[Task]) -> list[tuple[str, bool]]:
     return [(reply.letter, reply.verdict is not None and reply.verdict.assurance == 1) for reply in replies]
 
 
-def compare() -> list[Outcome]:
-    """Every cell of the matrix through both."""
-    chosen = [cell for cell in cells() if cell.shot is not None]
+def compare(kinds: Collection[str]) -> list[Outcome]:
+    """Every cell of these kinds through both."""
+    chosen = [cell for cell in cells() if cell.shot is not None and cell.kind in kinds]
     tasks = [cell.shot.task for cell in chosen if cell.shot is not None]
     ours, theirs = through_cruxbox(tasks), in_process(tasks)
     return [Outcome(cell, there, *here) for cell, there, here in zip(chosen, theirs, ours)]
 
 
-def controls() -> None:
-    """The honest counterparts must pass both ways, or the comparison proves nothing."""
-    tasks = list(CONTROLS.values())
-    failed = [kind for kind, passed in zip(CONTROLS, in_process(tasks)) if not passed]
-    failed += [kind for kind, (letter, _) in zip(CONTROLS, through_cruxbox(tasks)) if letter != "P"]
+def controls(kinds: Collection[str]) -> None:
+    """The honest counterparts must pass both ways and a wrong program in none, or the comparison proves nothing."""
+    honest = {kind: task for kind, task in CONTROLS.items() if kind in kinds}
+    wrong = {
+        kind: KINDS[kind](Attack(0, "wrong", "def f(x): return 0\n")) for kind in honest if kind not in NOT_A_PROGRAM
+    }
+    passed = [kind for kind, one in zip(wrong, in_process(list(wrong.values()))) if one]
+    passed += [kind for kind, (letter, _) in zip(wrong, through_cruxbox(list(wrong.values()))) if letter == "P"]
+    if passed:
+        raise SystemExit(f"a wrong program passes: {', '.join(passed)}")
+    tasks = list(honest.values())
+    failed = [kind for kind, is_right in zip(honest, in_process(tasks)) if not is_right]
+    failed += [kind for kind, (letter, _) in zip(honest, through_cruxbox(tasks)) if letter != "P"]
     if failed:
         raise SystemExit(f"honest programs do not pass: {', '.join(failed)}")
 
@@ -163,8 +194,12 @@ def totals(outcomes: list[Outcome]) -> dict[str, object]:
 
 def main() -> int:
     """Print the table and the sums; 1 when cruxbox let one pass."""
-    controls()
-    outcomes = compare()
+    parser = argparse.ArgumentParser(prog="python -m bench.forging", description=__doc__)
+    kinds = list(dict.fromkeys(cell.kind for cell in cells()))
+    parser.add_argument("--kinds", nargs="+", choices=kinds, default=kinds, metavar="KIND", help=", ".join(kinds))
+    asked = parser.parse_args().kinds
+    controls(asked)
+    outcomes = compare(asked)
     show(outcomes)
     for kind, count in totals(outcomes).items():
         print(f"{kind:12} {count}")

@@ -62,8 +62,9 @@ def guard() -> None:
         sys.modules[name] = None  # type: ignore[assignment]
 
 
-def run_text(text: str, stdin: str, stdout: str | None, result: Any) -> None:
-    """The child: run `text`, append "passed" to `result` if nothing was raised (and the output is `stdout`)."""
+def run_text(text: str, stdin: str, stdout: str | None, checker: str, result: Any) -> None:
+    """The child: run `text`, append "passed" to `result` if nothing was raised and the output is `stdout`, or what
+    `checker` accepts."""
     printed, nothing = io.StringIO(), io.StringIO()
     try:
         guard()
@@ -72,6 +73,11 @@ def run_text(text: str, stdin: str, stdout: str | None, result: Any) -> None:
             exec(text, {"__name__": "__main__"})
         if stdout is not None and printed.getvalue().strip() != stdout.strip():
             raise AssertionError("output differs")
+        if checker:
+            namespace: dict[str, Any] = {}
+            exec(checker, namespace)
+            if not namespace["check"](stdin, printed.getvalue(), ""):
+                raise AssertionError("the checker refuses the output")
         result.append("passed")
     except OutOfTime:
         result.append("timed out")
@@ -82,7 +88,8 @@ def run_text(text: str, stdin: str, stdout: str | None, result: Any) -> None:
 def judge(manager: Any, case: dict[str, Any]) -> bool:
     """Did the check pass, by this method's own rule: the first thing in the list is "passed"?"""
     result = manager.list()
-    child = multiprocessing.Process(target=run_text, args=(case["text"], case["stdin"], case["stdout"], result))
+    asked = (case["text"], case["stdin"], case["stdout"], case.get("checker", ""))
+    child = multiprocessing.Process(target=run_text, args=(*asked, result))
     child.start()
     child.join(SECONDS + 1)
     if child.is_alive():
@@ -108,7 +115,7 @@ def fresh_manager() -> Any:
 
 
 def main() -> None:
-    """One JSON object a line: {"id", "text", "stdin", "stdout"} in, {"id", "passed"} out."""
+    """One JSON object a line: {"id", "text", "stdin", "stdout", "checker"} in, {"id", "passed"} out."""
     limit_this_process()
     multiprocessing.set_start_method("fork")
     answers = os.fdopen(os.dup(1), "w")

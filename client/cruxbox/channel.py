@@ -146,7 +146,7 @@ def _pem(path: str | Path | None) -> bytes | None:
         return None
     data = read_bytes(path, _MAX_PEM_BYTES)
     if b"-----BEGIN " not in data:
-        raise DataError(f"{path}: is no PEM file, which begins with -----BEGIN")
+        raise DataError(f"{path}: is not a PEM file (it has no -----BEGIN)")
     return data
 
 

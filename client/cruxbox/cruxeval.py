@@ -11,7 +11,7 @@ from typing import Any
 
 from cruxbox.building.rows import Row, read_rows
 from cruxbox.errors import DataError
-from cruxbox.reading import STANDARD, read_json, read_text
+from cruxbox.reading import STANDARD, kind_of, read_json, read_text
 
 Dataset = Mapping[str, Row]
 Generations = Mapping[str, list[str]]
@@ -34,7 +34,7 @@ def read_generations(path: Path, dataset: Dataset) -> Generations:
     """`{id: [generation, ...]}` from a JSON file, every id one of `dataset`. DataError names file, line and key."""
     value = read_json(path, unique=True)
     if not isinstance(value, dict):
-        raise DataError(f"{path}: must hold an object of lists, one for each task, not {_kind(value)}")
+        raise DataError(f"{path}: must hold an object of lists, one for each task, not {kind_of(value)}")
     if not value:
         raise DataError(f"{path}: holds no generations")
     for name, generations in value.items():
@@ -49,10 +49,10 @@ def _problem(name: str, generations: Any, dataset: Dataset) -> str:
     if name not in dataset:
         return f"{name!r:.80} is no id of the data set (its ids look like {next(iter(dataset))!r:.80})"
     if not isinstance(generations, list):
-        return f"{name} must be a list of strings, not {_kind(generations)}"
+        return f"{name} must be a list of strings, not {kind_of(generations)}"
     for number, generation in enumerate(generations):
         if not isinstance(generation, str):
-            return f"generation {number} of {name} must be a string, not {_kind(generation)}"
+            return f"generation {number} of {name} must be a string, not {kind_of(generation)}"
     return ""
 
 
@@ -71,8 +71,3 @@ def _line_of(text: str, key: str) -> int:
     if at < 0:
         at = text.find(json.dumps(key, ensure_ascii=False))
     return text.count("\n", 0, max(at, 0)) + 1
-
-
-def _kind(value: Any) -> str:
-    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
-    return names.get(type(value), "a number")

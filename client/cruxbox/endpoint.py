@@ -15,6 +15,10 @@ from cruxbox.errors import InvalidRequest
 from cruxbox.retry import Backoff, Failure, Tries
 from cruxbox.session import Event, Policy, Server, Session
 
+_FORMS = "host:port, dns:///name:port, ipv4:1.2.3.4:port, ipv6:[::1]:port, unix:/path or xds:///name"
+_RESOLVED = re.compile(r"dns:(//[^/]*/)?|ipv[46]:")
+# A host, or an IPv6 address in brackets, and a port: without one gRPC means 443.
+_ADDRESS = re.compile(r"(\[[^][,/\s]+\]|%5B[^][,/\s]+%5D|[^][:,/\s]+):\d+", re.IGNORECASE)
 _MAX_TARGET = 4096  # characters; many addresses may stand in one target
 
 
@@ -43,7 +47,7 @@ class Settings:
         if self.deadline is not None and not self.deadline > 0:  # NaN is not
             raise InvalidRequest(f"deadline must be more than 0 seconds, not {self.deadline:g}.")
         if self.target is not None and not _is_target(self.target):
-            raise InvalidRequest("target must name a server, like host:port, dns:///name:port or unix:/path.")
+            raise InvalidRequest(f"target must be {_FORMS}, not {self.target!r:.80}.")
         port = None if self.target is None else _wrong_port(self.target)
         if port is not None:  # gRPC would take what is left of it, divided by 65536
             raise InvalidRequest(f"target names the port {port:.20}; a port is at most 65535.")
@@ -59,16 +63,11 @@ class Settings:
 
 
 def _is_target(target: str) -> bool:
-    if not isinstance(target, str):
+    if not isinstance(target, str) or not target.isprintable() or len(target) > _MAX_TARGET:
         return False
-    is_url = target.startswith(("http://", "https://", "grpc://"))
-    return (
-        bool(target.strip())
-        and target.isprintable()
-        and len(target) <= _MAX_TARGET
-        and target not in ("dns:///", "unix:", "unix://")
-        and not is_url
-    )
+    if target.startswith(("unix:", "unix-abstract:", "xds:")):
+        return bool(target.partition(":")[2].strip("/"))
+    return all(map(_ADDRESS.fullmatch, _RESOLVED.sub("", target, count=1).split(",")))
 
 
 def _wrong_port(target: str) -> str | None:

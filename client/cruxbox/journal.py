@@ -35,7 +35,7 @@ def check_same(what: str, there: Mapping[str, Any], now: Mapping[str, Any], oute
             check_same(what, old, new, f"{outer}{name}.")
         elif old != new:
             difference = f"{old!r:.200} there, {new!r:.200} now"
-            raise DataError(f"{what} differs in {outer}{name}: {difference}; --restart begins anew")
+            raise DataError(f"{what} differs in {outer}{name}: {difference}; --restart starts over")
 
 
 def open_alone(path: Path, *, buffering: int = -1, links: bool = False) -> IO[bytes]:

@@ -105,6 +105,24 @@ def parse_json(text: str | bytes, *, unique: bool = False) -> Any:
         raise NotJson(f"is not JSON: {error}") from None
 
 
+def kind_of(value: object) -> str:
+    """What a value of a file is, in JSON's words and with an article; a Parquet file has others."""
+    for kind, name in _KINDS.items():
+        if isinstance(value, kind):
+            return name
+    return f"a {type(value).__name__}"
+
+
+_KINDS: dict[type | tuple[type, ...], str] = {
+    bool: "a boolean",
+    (int, float): "a number",
+    str: "a string",
+    list: "a list",
+    dict: "an object",
+    type(None): "null",
+}
+
+
 def parse_row(line: bytes) -> dict[str, Any]:
     """The object of one line of a JSON Lines file. NotJson for any other text, and for any other value."""
     # A file that is one array, or whose objects stand on several lines, shows in its first line.
@@ -115,7 +133,7 @@ def parse_row(line: bytes) -> dict[str, Any]:
     except NotJson as error:
         raise NotJson(f"{error}{hint}") from None
     if not isinstance(value, dict):
-        raise NotJson(f"must be an object, is {type(value).__name__}{hint}")
+        raise NotJson(f"must be an object, is {kind_of(value)}{hint}")
     return value
 
 

@@ -75,26 +75,27 @@ class Failure:
             )
         kind, text = _ERRORS.get(self.code, _OTHER)
         details = _INDEX.sub("", printable(self.details[:_MAX_DETAILS])) or "no reason given"
-        sentence = text.format(server=server, code=self.code, details=details) + _hint(self)
+        meant = _meaning(self)
+        told = f"{meant} ({details})" if meant else details
+        sentence = text.format(server=server, code=self.code, details=told)
         return kind(sentence[:1].upper() + sentence[1:])
 
 
-def _hint(failure: Failure) -> str:
-    """What the words of gRPC most often mean where one side speaks TLS and the other does not."""
+def _meaning(failure: Failure) -> str:
+    """What gRPC's words most often mean where the two sides speak different protocols; "" where they are plain."""
     if failure.code != "UNAVAILABLE":
         return ""
     if failure.details.endswith("Socket closed"):
-        return " (does it expect TLS? Then pass tls=Tls(), or set CRUXBOX_TLS=1 or CRUXBOX_TLS_CA)"
-    for told, meant in _OF_TLS.items():
-        if told in failure.details:
-            return f" ({meant})"
-    return ""
+        return _CLOSED
+    return next((meant for told, meant in _MEANINGS.items() if told in failure.details), "")
 
 
-_OF_TLS = {
-    "WRONG_VERSION_NUMBER": "it does not speak TLS",
+_CLOSED = "it closed the connection. Does it expect TLS? Then pass tls=Tls(), or set CRUXBOX_TLS=1 or CRUXBOX_TLS_CA"
+_MEANINGS = {
+    "WRONG_VERSION_NUMBER": "it does not speak TLS; leave tls= out, or unset CRUXBOX_TLS and CRUXBOX_TLS_CA",
     "CERTIFICATE_VERIFY_FAILED": "its certificate is not of an authority known here: name that by tls=Tls(ca=FILE) or "
     "CRUXBOX_TLS_CA",
+    "Failed parsing HTTP/2": "what listens there is not a gRPC server",
 }
 
 

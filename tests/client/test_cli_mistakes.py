@@ -23,6 +23,7 @@ def files(tmp_path, monkeypatch):
     (tmp_path / "key.json").write_text(json.dumps({"sample_7": ["f(1)"]}))
     (tmp_path / "type.json").write_text(json.dumps({"sample_0": [1]}))
     (tmp_path / "program.py").write_text("def f(x):\n    return x\n")
+    (tmp_path / "steps.toml").write_text("max_steps = 99999999999999999999999\n")
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "good.json").write_text(json.dumps({"sample_0": ["f(1)"]}))
     monkeypatch.chdir(tmp_path)
@@ -78,8 +79,29 @@ MISTAKES = [
     ),
     (f"{SCORE} --wall-limit inf", "--wall-limit must be a number of seconds above 0"),
     (f"{SCORE} --memory-limit lots", "--memory-limit must be a size such as 512M or 2G, not 'lots'"),
-    (f"{SCORE} --memory-limit 0", "--memory-limit must be a size"),
-    (f"{SCORE} --memory-limit 99999999T", "--memory-limit must be a size"),
+    (f"{SCORE} --memory-limit 0", "--memory-limit must be above 0 and below 8388608T, not '0'"),
+    (f"{SCORE} --memory-limit -5M", "--memory-limit must be above 0 and below 8388608T, not '-5M'"),
+    (f"{SCORE} --memory-limit {'9' * 30}G", "--memory-limit must be above 0 and below"),
+    (f"{SCORE} --out=", "--out is empty"),
+    (f"{SCORE} --out program.py/", "program.py/: ends in / as a folder does, but is a file"),
+    ("sample data.jsonl --out o.jsonl --n 0", "1"),
+    ("sample data.jsonl --out o.jsonl --n 100", "data.jsonl: has only 1 different programs, and --n is 100"),
+    ("filter data.jsonl --out -", "--out must name a file, not -"),
+    ("filter data.jsonl --out data.jsonl", "data.jsonl: would overwrite a file it is made from"),
+    ("filter data.jsonl --out o.jsonl --rejects o.jsonl", "kept and refused rows are two files"),
+    ("filter data.jsonl --out o.jsonl --rules steps.toml", "steps.toml: max_steps must be at most"),
+    (
+        "stdio good.json --problems data.jsonl --checker program.py",
+        "program.py: defines no check",
+    ),
+    (
+        "generate data.jsonl --base-url http://x --model m --out o --key-env NOPE_X",
+        "--key-env names 'NOPE_X'",
+    ),
+    (
+        "run data.jsonl --mode input --base-url http://x --model m --out program.py",
+        "program.py: is a file",
+    ),
     (f"{SCORE} --python nope/python", "--python must be the path of a Python interpreter, not 'nope/python'"),
     (f"{SCORE} --python data.jsonl", "--python must be the path of a Python interpreter"),
     (f"{SCORE} --python /bin/sh --server {NOBODY}", "--python is for a server of its own"),
@@ -150,16 +172,20 @@ def test_no_daemon_installed_is_one_sentence():
 @pytest.mark.parametrize(
     ("environment", "sentence"),
     [
-        ({"CRUXBOX_SERVER": "\udcff"}, "target must name a server"),
-        ({"CRUXBOX_SERVER": "dns:///"}, "target must name a server"),
-        ({"CRUXBOX_SERVER": "https://host:50051"}, "target must name a server, like host:port"),
+        ({"CRUXBOX_SERVER": "\udcff"}, "--server must be host:port"),
+        ({"CRUXBOX_SERVER": "dns:///"}, "--server must be host:port"),
+        ({"CRUXBOX_SERVER": "https://host:50051"}, "unix:/path or xds:///name, not 'https://host:50051'"),
         ({"CRUXBOX_TLS_CERT": "data.jsonl"}, "CRUXBOX_TLS_CERT and CRUXBOX_TLS_KEY"),
-        ({"CRUXBOX_SERVER": "x" * 5000}, "target must name a server"),
+        ({"CRUXBOX_SERVER": "x" * 5000}, "--server must be host:port"),
         ({"CRUXBOX_TOKEN": "secret\nword"}, "token must be visible ASCII"),
         ({"CRUXBOX_TOKEN": "é"}, "token must be visible ASCII"),
-        ({"CRUXBOX_TLS_CA": "data.jsonl"}, "data.jsonl: is no PEM file"),
+        ({"CRUXBOX_TLS_CA": "data.jsonl"}, "data.jsonl: is not a PEM file"),
         ({"CRUXBOX_TLS_CA": "nope.pem"}, "nope.pem: cannot be read"),
         ({"CRUXBOX_TLS_CERT": "data.jsonl"}, "both `cert` and `key`"),
+        ({"CRUXBOX_SERVER": "127.0.0.1:99999"}, "--server names the port 99999"),
+        ({"CRUXBOX_TLS": "yes"}, "CRUXBOX_TLS must be 1 or 0, not 'yes'."),
+        ({"CRUXBOX_PLAINTEXT_TOKEN": "maybe"}, "CRUXBOX_PLAINTEXT_TOKEN must be 1 or 0, not 'maybe'."),
+        ({"CRUXBOX_TLS_SERVER_NAME": "host"}, "CRUXBOX_TLS_SERVER_NAME is for TLS: set CRUXBOX_TLS=1"),
         ({"CRUXBOX_TLS": "1", "CRUXBOX_TLS_SERVER_NAME": "\udcff"}, "server_name must be the name of a host"),
     ],
 )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import shlex
+import subprocess
 import sys
 
 import pytest
@@ -111,6 +114,32 @@ def test_standard_output_on_a_full_disk_is_one_sentence(server, rows, capsys, mo
             with pytest.raises(OSError):
                 full.close()
         assert "cruxbox: standard output cannot be written: No space left on device\n" in capsys.readouterr().err
+
+
+CALLED = "from cruxbox.cli import main; import sys; sys.exit(main(sys.argv[1:]))"
+
+
+@pytest.mark.parametrize(("expected", "code"), [("[1, 1.0]", 0), ("3", 1)])
+def test_the_exit_code_is_the_verdict_where_standard_output_is_closed(server, program, expected, code):
+    words = ["check", "--program", str(program), "--call", "f(1)", "--expected", expected, "--server", server]
+    line = shlex.join([sys.executable, "-c", CALLED, *words])
+    for closed in (">&-", ">&- 2>&-", "<&- >&-"):
+        ran = subprocess.run(f"exec {line} {closed}", shell=True, stderr=subprocess.PIPE, text=True)
+        assert (ran.returncode, ran.stderr) == (code, "")
+    for more in (["--version"], ["prompts", "candidates"]):
+        ran = subprocess.run(f"exec {shlex.join([*shlex.split(line)[:3], *more])} >&-", shell=True)
+        assert ran.returncode == 0
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_gone_is_no_verdict(server, program, monkeypatch, unbuffered):
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    words = ["check", "--program", str(program), "--call", "f(1)", "--expected", "[1, 1]", "--server", server]
+    reading, writing = os.pipe()
+    os.close(reading)
+    ran = subprocess.run([sys.executable, "-c", CALLED, *words], stdout=writing, stderr=subprocess.PIPE, text=True)
+    os.close(writing)
+    assert (ran.returncode, ran.stderr) == (141, "")
 
 
 def test_a_runtime_that_is_not_there(server, rows, capsys):

@@ -74,7 +74,9 @@ def test_what_must_be_separated_is_refused_otherwise(ask):
 def test_a_limit_above_the_servers_is_one_sentence(program, server, capsys):
     line = ["check", "--program", str(program), "--call", "f(1)", "--expected", "[1]", "--server", server]
     assert main([*line, "--memory-limit", "500G"]) == 2
-    assert "--memory-limit in bytes is 536870912000; allowed are " in capsys.readouterr().err
+    assert "refused the request: --memory-limit is 500G; allowed are 16M to " in capsys.readouterr().err
+    assert main([*line, "--cpu-limit", "0.0001"]) == 2
+    assert "refused the request: --cpu-limit is 0.001 s; allowed are 0.01 s to " in capsys.readouterr().err
     assert main([*line, "--runtime", "nope"]) == 2
     assert "refused the request: --runtime is 'nope'" in capsys.readouterr().err
 

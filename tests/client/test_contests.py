@@ -291,9 +291,9 @@ def test_tests_of_code_contests_may_be_texts():
     ("record", "sentence"),
     [
         ({"id": "x"}, "no problem of APPS, CodeContests or LiveCodeBench"),
-        ({"id": "x", "input_output": "[]"}, "'input_output' must be an object, is list"),
+        ({"id": "x", "input_output": "[]"}, "'input_output' must be an object, is a list"),
         ({"id": "x", "input_output": {"inputs": ["1"], "outputs": []}}, "two lists of the same length"),
-        ({"id": "x", "input_output": {"inputs": [1], "outputs": ["1"]}}, "must be text, is int"),
+        ({"id": "x", "input_output": {"inputs": [1], "outputs": ["1"]}}, "must be text, is a number"),
         ({"id": "x", "input_output": {"fn_name": "a b", "inputs": [[1]], "outputs": [1]}}, "'a b', which is not"),
         ({"id": "x", "input_output": {"fn_name": "f", "inputs": [1], "outputs": [1]}}, "lists of arguments"),
         ({"name": "x", "public_tests": {"input": [], "output": []}}, "has no tests"),

@@ -53,7 +53,7 @@ def test_every_command_writes_a_device_in_place(tmp_path, capsys):
     for line in lines:
         assert main(line.split()) == 0, capsys.readouterr().err
     assert main(f"filter {tmp_path}/data.jsonl --out /dev/null".split()) == 2
-    assert "/dev/null: is no regular file" in capsys.readouterr().err
+    assert "/dev/null: is not a regular file" in capsys.readouterr().err
     assert os.stat("/dev/null").st_ino == before
 
 

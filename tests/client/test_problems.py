@@ -362,8 +362,8 @@ def test_what_is_no_program_is_one_sample_of_its_list(tmp_path):
     samples = read_samples(path, problems)
     assert [(each.program, each.fault, each.counts) for each in samples] == [
         (WHOLE, "", True),
-        ("", "item 1 of field 'code_list' must be a string, is int", True),
-        ("", "item 2 of field 'code_list' must be a string, is NoneType", True),
+        ("", "item 1 of field 'code_list' must be a string, is a number", True),
+        ("", "item 2 of field 'code_list' must be a string, is null", True),
     ]
     path.write_text(json.dumps({"HumanEval/900": WHOLE}))
     assert [each.program for each in read_samples(path, problems)] == [WHOLE]

@@ -88,12 +88,16 @@ def test_only_two_statuses_are_tried_again():
     ("code", "details", "sentence"),
     [
         ("INVALID_ARGUMENT", "tasks[31].options.runtime is 'x'", "S refused the request: runtime is 'x'"),
-        ("UNAVAILABLE", "ipv4:1.2.3.4:5: Socket closed", "Socket closed (does it expect TLS? "),
-        ("UNAVAILABLE", "SSL_ERROR_SSL: OPENSSL_internal:WRONG_VERSION_NUMBER: OK", "OK (it does not speak TLS)"),
+        ("UNAVAILABLE", "ipv4:1.2.3.4:5: Socket closed", "it closed the connection. Does it expect TLS? "),
+        (
+            "UNAVAILABLE",
+            "SSL_ERROR_SSL: OPENSSL_internal:WRONG_VERSION_NUMBER: OK",
+            ": it does not speak TLS; ",
+        ),
         (
             "UNAVAILABLE",
             "SSL_ERROR_SSL: CERTIFICATE_VERIFY_FAILED: OK",
-            "OK (its certificate is not of an authority known",
+            ": its certificate is not of an authority known",
         ),
     ],
 )

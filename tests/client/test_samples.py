@@ -108,7 +108,7 @@ def test_a_killed_run_loses_nothing_and_repeats_nothing(server, tmp_path, capsys
     assert 5 <= len(before) < 40
 
     assert main(words) == 2
-    assert "--resume goes on with it" in capsys.readouterr().err
+    assert "--resume continues it" in capsys.readouterr().err
     assert main([*words, "--resume", "--cpu-limit", "3"]) == 2
     assert "differs in limits.cpu_ms: 10000 there, 3000 now; --restart" in capsys.readouterr().err
     assert main([*words, "--resume"]) == 0
@@ -167,8 +167,12 @@ def test_a_killed_scoring_loses_nothing_and_repeats_nothing(server, tmp_path, ca
         assert main([*words[:6], asked]) == 2
         assert f"{asked} needs --out FILE" in capsys.readouterr().err
 
-    journal.write_bytes(b"".join(done.splitlines(keepends=True)[:3]))  # who does not ask to go on begins anew
-    assert main(words) == 0
+    journal.write_bytes(b"".join(done.splitlines(keepends=True)[:3]))
+    assert main(words) == 2
+    told = "an unfinished run is here; --resume continues it, --restart starts over"
+    assert told in capsys.readouterr().err
+    assert journal.exists()
+    assert main([*words, "--restart"]) == 0
     assert sorted(os.listdir(tmp_path)) == ["d.jsonl", "g.json", "r.json"]
 
 

@@ -59,6 +59,21 @@ def test_who_beats_whom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert (found.workers, found.listen) == (5, ("unix:/e",))
 
 
+def test_a_variable_with_a_mistake_in_its_name_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CRUXBOXD_PORT", "tcp://10.0.0.1:50051")  # of Kubernetes, for a service of that name
+    assert read().workers == Config().workers
+    monkeypatch.setenv("CRUXBOXD_TOKEN", "secret")
+    with pytest.raises(ConfigError, match="CRUXBOXD_TOKEN is not a setting; did you mean CRUXBOXD_TOKENS") as refused:
+        read()
+    assert "secret" not in str(refused.value)
+
+
+def test_a_file_that_is_no_text_is_one_sentence(tmp_path: Path):
+    (tmp_path / "c.toml").write_bytes(b"workers = 3 # \xff")
+    with pytest.raises(ConfigError, match=r"it is not UTF-8 \(byte 14\)"):
+        read("--config", str(tmp_path / "c.toml"))
+
+
 def test_units_of_options():
     found = read("--default-memory-mib", "100", "--maximum-cpu-ms", "70000", "--drain-s", "1.5", "--queue-mib", "7")
     assert found.default_limits.memory_bytes == 100 * MIB

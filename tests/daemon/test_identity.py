@@ -32,7 +32,18 @@ def test_a_reader_who_has_seen_enough_ends_a_command_without_a_word():
     command = [sys.executable, "-m", "cruxboxd", "token"]
     ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
-    assert (ended.returncode, ended.stderr) == (1, "")
+    assert (ended.returncode, ended.stderr) == (141, "")
+
+
+@pytest.mark.parametrize("word", ["token", "--version"])
+def test_standard_output_that_is_closed_or_full_is_no_traceback(word, monkeypatch):
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    command = f"exec {sys.executable} -m cruxboxd {word}"
+    ended = subprocess.run(f"{command} >&-", shell=True, stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, "Traceback" in ended.stderr) == (0, False)
+    ended = subprocess.run(f"{command} >/dev/full", shell=True, stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+    assert "cruxboxd: standard output cannot be written: No space left on device" in ended.stderr
 
 
 # ---- the daemon --------------------------------------------------------------------------------------------------

@@ -49,7 +49,10 @@ def test_people_get_a_table():
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     has_scratch = lines[LAYERS.index("scratch")].split()[1] == "active"
-    assert len(lines) == len(LAYERS) + len(["helper"]) + len(tried(has_scratch))
+    attempts = tried(has_scratch)
+    assert lines.pop() == f"required layers hold; {len(attempts)} of {len(attempts)} forbidden attempts were refused"
+    assert len(lines) == len(LAYERS) + len(["helper"]) + len(attempts)
+    assert len({line.index("refused") for line in lines[-len(attempts) :]}) == 1
     assert lines[LAYERS.index("seccomp")].split()[:3] == ["seccomp", "active", "required"]
 
 

@@ -152,7 +152,7 @@ def test_a_run_that_is_interrupted_says_how_to_go_on(tmp_path, server, capsys, m
 
     monkeypatch.setattr(files, "_take", interrupted)
     assert main(words) == 130
-    assert "kept.jsonl.journal; --resume goes on with it" in capsys.readouterr().err
+    assert "kept.jsonl.journal; --resume continues it" in capsys.readouterr().err
     assert main([*words, "--restart"]) == 130
     assert capsys.readouterr().err == ""
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
@@ -241,7 +241,7 @@ def test_command(tmp_path, server, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["{in}", "--out", "{in}"], "is named twice"),
+        (["{in}", "--out", "{in}"], "would overwrite a file it is made from"),
         (["{in}", "--out", "{dir}/no/kept.jsonl"], "there is no folder"),
         (["{dir}/none.jsonl", "--out", "{dir}/kept.jsonl"], "cannot be read"),
         (["{in}", "--out", "{dir}/kept.jsonl", "--rules", "mine"], "rules 'mine' are not known"),

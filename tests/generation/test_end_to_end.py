@@ -71,7 +71,7 @@ def stages(folder: Path, url: str) -> Iterator[tuple[list[str], list[str], str]]
         yield ["generate", path["prompts.jsonl"], *drawn, *more], ["--resume"], f"{name}.raw.jsonl.cache"
         yield ["extract", "output", raw, "--out", done], [], f"{name}.generations.json"
         data = ["--dataset", path["data.jsonl"], "--mode", "output"]
-        yield ["score", done, *data, "--out", scored], [], f"{name}.json"
+        yield ["score", done, *data, "--out", scored], ["--resume"], f"{name}.json.partial"
     compared = ["--dataset", path["data.jsonl"], "--resamples", "500", "--html", path["report.html"]]
     yield ["compare", path["small.json"], path["large.json"], *compared], [], "report.html"
 

@@ -204,7 +204,7 @@ def test_the_command(endpoint, files, capsys):
     assert completions(files[1]) == wanted()
     assert main(command(endpoint, files)) == 2
     told = capsys.readouterr().err
-    assert "holds 18 completions of an earlier run; --resume goes on with them, --restart" in told
+    assert "holds 18 completions of an earlier run; --resume continues it, --restart" in told
     assert main(command(endpoint, files, "--resume", "--json")) == 0
     assert json.loads(capsys.readouterr().out)["requests"] == 0
     assert main(command(endpoint, files, "--restart")) == 0
@@ -263,7 +263,7 @@ def test_a_mistake_is_one_sentence(endpoint, files, capsys, more, sentence):
     ("line", "sentence"),
     [
         ("{}", "line 1: needs either a 'prompt' or 'messages'"),
-        ('{"prompt": 5}', "line 1: 'prompt' must be a string, is int"),
+        ('{"prompt": 5}', "line 1: 'prompt' must be a string, is a number"),
         ('{"messages": []}', "line 1: 'messages' must be a list of objects"),
         ('{"prompt": "x", "stop": "y"}', "line 1: 'stop' must be a list"),
         ('{"prompt": "x", "id": "a"}\n{"prompt": "y", "id": "a"}', "line 2: id 'a' is taken by line 1"),

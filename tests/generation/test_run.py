@@ -81,7 +81,7 @@ def test_a_killed_run_goes_on(endpoint, tmp_path, capsys):
     kept = cache.read_bytes().count(b"\n")
     endpoint.delay_s, before = 0.0, len(endpoint.requests)
     assert main(arguments(endpoint, out, "output")) == 2
-    assert "--resume goes on" in capsys.readouterr().err
+    assert "--resume continues it" in capsys.readouterr().err
     assert main(arguments(endpoint, out, "output", "--resume")) == 0
     assert len(endpoint.requests) - before == whole - kept
     for name in ("lab_m-1_temp0.2_output.raw.jsonl", "lab_m-1_temp0.2_output.generations.json"):

@@ -52,7 +52,7 @@ def test_bad_rows_are_named_by_line_and_the_others_kept(tmp_path):
     assert rows[0].as_dict() == good
     assert [problem.line for problem in bad] == [2, 4, 5, 6, 7, 8, 9]
     assert str(bad[2]) == f"{path}, line 5: field 'output' is missing"
-    assert "must be a string, is int" in bad[3].reason
+    assert "must be a string, is a number" in bad[3].reason
     assert "'steps' must be a whole number" in bad[4].reason
     assert "larger than 1048576 bytes" in bad[5].reason
     with pytest.raises(DataError, match="line 2: is not JSON"):
@@ -343,7 +343,7 @@ def test_completions_in_every_shape(tmp_path):
         ('{"id": "a", "completion": 1}', "line 1: completions must be a list of strings"),
         ('{"a": [1]}', "completions of 'a' must be a list of strings"),
         ("x", "line 1: is not JSON"),
-        ("\n3\n", "line 2: must be an object, is int"),
+        ("\n3\n", "line 2: must be an object, is a number"),
         ("", "holds no completions"),
     ],
 )

@@ -71,7 +71,7 @@ def test_files_are_called_as_they_are_named(tmp_path):
             '{"raw_scored_generations": {"a": [true, true]}, "raw_generations": {"a": ["1"]}}',
             "task 'a' has more verdicts (2) than generations (1)",
         ),
-        ('{"raw_scored_generations": {"a": 1}}', "verdicts of task 'a' must be a list, are int"),
+        ('{"raw_scored_generations": {"a": 1}}', "verdicts of task 'a' must be a list, not a number"),
         ('{"raw_scored_generations": {"a": [1]}}', "true, false or null; one is 1"),
         ('{"raw_scored_generations": {"a": [true]}, "raw_generations": []}', "'raw_generations' must be an object"),
         ('{"raw_scored_generations": {"a": [true]}, "raw_generations": {"a": [3]}}', "must be a list of strings"),

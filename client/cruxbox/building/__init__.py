@@ -1,6 +1,18 @@
 """Building a benchmark: sampling rows, writing prompts, reading completions, renaming variables.
 
 Standard library only; running a program is left to the caller's sandbox client.
+
+    rows                    rows of a data set, in and out
+    sampling                draws a benchmark from filtered rows
+    recipe, methods, shots  prompts that ask for functions: the 69 methods, worked examples
+    prompts, prompt_set     prompts that ask for an input or output; the TOML files that say how
+    completions             raw completions, as serving engines write them
+    extraction              from a raw completion to a generation
+    calls                   the call that a row is about
+    anonymize               renames variables; `scopes` finds them, `edits` replaces them
+    finetune                fine-tuning texts without what a benchmark asks
+    running                 what only running a program can tell
+    toml_file               reads a TOML file
 """
 
 from cruxbox.building.anonymize import Anonymized, AnonymizeError, anonymize

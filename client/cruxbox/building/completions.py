@@ -6,11 +6,12 @@ a line; lines with the same id add up, in their order.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from cruxbox.errors import DataError
-from cruxbox.reading import NotJson, parse_json, read_text
+from cruxbox.reading import NotJson, parse_json, parse_row, read_text
 
 
 def read_completions(path: Path, *, numbered: bool = False) -> dict[str, list[str]]:
@@ -26,9 +27,7 @@ def read_completions(path: Path, *, numbered: bool = False) -> dict[str, list[st
     if isinstance(whole, dict) and whole and all(isinstance(value, list) for value in whole.values()):
         return {id: _texts(many, f"{path}: completions of {id!r}") for id, many in whole.items()}
     found: dict[str, list[str]] = {}
-    for number, line in _lines(text):
-        where = f"{path}, line {number}"
-        record = _object(line, where)
+    for number, where, record in _records(path, text):
         id = _id(record, where, str(number - 1) if numbered else None)
         many = record.get("completions", record.get("completion"))
         if many is None:
@@ -42,9 +41,7 @@ def read_completions(path: Path, *, numbered: bool = False) -> dict[str, list[st
 def read_prompts(path: Path) -> dict[str, str]:
     """Prompts by id, of a file that `cruxbox prompts` wrote."""
     found = {}
-    for number, line in _lines(read_text(path)):
-        where = f"{path}, line {number}"
-        record = _object(line, where)
+    for number, where, record in _records(path, read_text(path)):
         if "messages" in record and "prompt" not in record:
             continue  # a chat's answer never begins with what was asked
         if not isinstance(record.get("prompt"), str):
@@ -56,26 +53,21 @@ def read_prompts(path: Path) -> dict[str, str]:
 def read_functions(path: Path) -> dict[str, str]:
     """By id, the names of the functions that are not called f, of a file that `cruxbox prompts` wrote."""
     found = {}
-    for number, line in _lines(read_text(path)):
-        where = f"{path}, line {number}"
-        record = _object(line, where)
+    for number, where, record in _records(path, read_text(path)):
         if isinstance(record.get("function"), str):
             found[_id(record, where, str(number - 1))] = record["function"]
     return found
 
 
-def _lines(text: str) -> list[tuple[int, str]]:
-    return [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-
-
-def _object(line: str, where: str) -> dict[str, Any]:
-    try:
-        record = parse_json(line)
-    except NotJson as error:
-        raise DataError(f"{where}: {error}") from None
-    if not isinstance(record, dict):
-        raise DataError(f"{where}: must be an object, is {type(record).__name__}")
-    return record
+def _records(path: Path, text: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Number, place and object of each line that is not blank. DataError for one that is no object."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            where = f"{path}, line {number}"
+            try:
+                yield number, where, parse_row(line.encode("utf-8", "surrogatepass"))
+            except NotJson as error:
+                raise DataError(f"{where}: {error}") from None
 
 
 def _id(record: dict[str, Any], where: str, default: str | None) -> str:

@@ -16,7 +16,7 @@ from typing import IO, Any, Union
 from cruxbox.building.calls import function_and_call
 from cruxbox.errors import DataError
 from cruxbox.files import output_file
-from cruxbox.reading import NotJson, lines, opened, parse_row
+from cruxbox.reading import NotJson, kind_of, lines, opened, parse_row
 
 #: A program larger than this is a broken row, not a task. Bytes of UTF-8.
 MAX_FIELD_BYTES = 1 << 20
@@ -217,7 +217,7 @@ def _row(value: dict[str, Any], line: int, index: int, required: tuple[str, ...]
             continue
         text = value[name]
         if not isinstance(text, str):
-            return BadRow(path, line, f"field {name!r} must be a string, is {type(text).__name__}")
+            return BadRow(path, line, f"field {name!r} must be a string, is {kind_of(text)}")
         if len(text) > MAX_FIELD_BYTES or len(text.encode("utf-8", "replace")) > MAX_FIELD_BYTES:
             return BadRow(path, line, f"field {name!r} is larger than {MAX_FIELD_BYTES} bytes")
     problem = problem_of_name(value)

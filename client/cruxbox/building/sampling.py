@@ -16,6 +16,14 @@ from cruxbox.building.rows import Row
 from cruxbox.errors import DataError
 
 
+class TooFewRows(DataError):
+    """There are fewer different rows than are to be drawn; `found` says how many there are, and of what."""
+
+    def __init__(self, n: int, found: int, what: str) -> None:
+        self.found = f"only {found} different {what}"
+        super().__init__(f"n is {n}, but there are {self.found}")
+
+
 def select(rows: Iterable[Row], n: int, seed: int = 0, *, one_per_program: bool = True) -> list[Row]:
     """Draw rows at random, independently of their order. Memory is that of `n` rows, however many there are.
 
@@ -53,7 +61,7 @@ def select(rows: Iterable[Row], n: int, seed: int = 0, *, one_per_program: bool 
         best[key] = (pair, row)
     if len(best) < n:
         what = "programs" if one_per_program else "pairs of program and input"
-        raise DataError(f"n is {n}, but there are only {len(best)} different {what}")
+        raise TooFewRows(n, len(best), what)
     return [best[key][1] for key in sorted(best)]
 
 
@@ -72,7 +80,7 @@ def select_permuted(rows: Iterable[Row], n: int, seed: int = 0, *, one_per_progr
         if len(found) == n:
             return list(found.values())
     what = "programs" if one_per_program else "pairs of program and input"
-    raise DataError(f"n is {n}, but there are only {len(found)} different {what}")
+    raise TooFewRows(n, len(found), what)
 
 
 def _rank(seed: int, *texts: str) -> int:

@@ -59,28 +59,39 @@ _EXTRAS = {
 
 # What a server calls the settings that the options of a command stand for.
 _OPTION_OF = {
-    "limits.cpu_ms": "--cpu-limit in milliseconds",
-    "limits.wall_ms": "--wall-limit in milliseconds",
-    "limits.memory_bytes": "--memory-limit in bytes",
-    "limits.output_bytes": "--output-limit in bytes",
+    "limits.cpu_ms": "--cpu-limit",
+    "limits.wall_ms": "--wall-limit",
+    "limits.memory_bytes": "--memory-limit",
+    "limits.output_bytes": "--output-limit",
     "limits.steps": "--max-steps",
     "runtime": "--runtime",
 }
+# What it says of a limit. The 0 of a request is an option that was not given.
+_RANGE = re.compile(r"(limits\.\w+) is (\d+); allowed are 0 \(the default\) and (\d+) to (\d+) \w+")
 
 # What standard output meets where it is a file. All other files that are written have sentences of their own.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 # The option parser's words for a text that is no number.
+_AT_LEAST = re.compile(r"Input should be greater than or equal to (-?[\d.]*\d)")
+_AT_MOST = re.compile(r"Input should be less than or equal to (-?[\d.]*\d)")
 _NO_NUMBER = re.compile(r"Input should be a valid (integer|number), unable to parse string as an? \1")
 _NUMBERS = {"integer": "whole number", "number": "number"}
 
+_SIZES = ((40, "T"), (30, "G"), (20, "M"), (10, "k"))
+
 USAGE = 2
 _INTERRUPTED = 130
+_NO_READER = 141  # as if SIGPIPE had ended the process; 1 would say something of a verdict
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code. A mistake of the user is one sentence on stderr and code 2."""
+    """Run the command line; the exit code. A mistake of the user is one sentence on stderr and code 2.
+
+    The code is 141 where standard output is a pipe that nobody reads any more.
+    """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    _open_what_is_closed()
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is said here, in one sentence
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal of another encoding: what it lacks is shown as an escape
@@ -103,6 +114,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _unusable(error)
 
 
+def _open_what_is_closed() -> None:
+    """A process that was started without standard output or error writes to /dev/null; the exit code still counts.
+
+    No file that is opened later takes the free descriptor, so that `-` cannot mean it.
+    """
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is not None:
+            continue
+        handle = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.fstat(number)
+        except OSError:
+            os.dup2(handle, number)
+        if handle != number:
+            os.close(handle)
+        setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  (until the process ends)
+
+
 def _unusable(error: OSError) -> int:
     """The exit code where a file cannot be used, or standard output not be written; any other error goes on."""
     if error.filename is not None:
@@ -111,7 +140,7 @@ def _unusable(error: OSError) -> int:
         raise error
     sys.stdout = None  # nothing more can be said there, not even at exit
     if error.errno == errno.EPIPE:  # whoever read it has seen enough
-        return 1
+        return _NO_READER
     return _complain(f"standard output cannot be written: {error.strerror}")
 
 
@@ -150,6 +179,9 @@ def _run(arguments: list[str]) -> int:
     # The base of all that the option parser complains with; it lives in click or in typer, depending on the version.
     usage_error: Any = typer.BadParameter.__mro__[1]
     parser_error: Any = usage_error.__mro__[1]
+    for before, after in zip(["", *arguments], [*arguments, ""]):
+        if (before == "--out" and after == "") or after == "--out=":  # a path would be that of the folder one is in
+            return _complain("--out is empty; it must name a file or a folder.")
     app = _app(arguments[0] if arguments else "")
     try:
         result = app(arguments or ["--help"], prog_name="cruxbox", standalone_mode=False)
@@ -157,6 +189,10 @@ def _run(arguments: list[str]) -> int:
         return _complain(_with_value(error, arguments))
     except typer.Abort:
         return _INTERRUPTED
+    except SystemExit as ended:  # so the parser takes a pipe that nobody reads, with a code that is a verdict here
+        if isinstance(ended.__context__, BrokenPipeError):
+            return _unusable(ended.__context__)
+        raise
     if sys.stdout is not None:  # a disk that is full is to show while it can be told
         sys.stdout.flush()
     return result if isinstance(result, int) else 0
@@ -165,6 +201,7 @@ def _run(arguments: list[str]) -> int:
 def _with_value(error: Any, arguments: Sequence[str]) -> str:
     """The parser's sentence, with the value that it is about: some versions leave it out."""
     sentence = str(error.format_message()).replace("Value error, ", "")
+    sentence = _AT_MOST.sub(r"must be at most \1", _AT_LEAST.sub(r"must be at least \1", sentence))
     sentence = _NO_NUMBER.sub(lambda found: f"must be a {_NUMBERS[found[1]]}", sentence)
     for option in getattr(getattr(error, "param", None), "opts", ()):
         values = [after for before, after in zip(arguments, arguments[1:]) if before == option]
@@ -231,9 +268,30 @@ def _by_option(error: CruxboxError) -> str:
     """The sentence, with the command line's name of a setting that a server refused."""
     sentence = str(error)
     if isinstance(error, InvalidRequest):
+        sentence = _RANGE.sub(_in_units_of_the_option, sentence)
+        if sentence.startswith("target "):
+            sentence = sentence.replace("target", "--server", 1)
         for field, option in _OPTION_OF.items():
             sentence = sentence.replace(f"refused the request: {field} is ", f"refused the request: {option} is ")
     return sentence
+
+
+def _in_units_of_the_option(found: re.Match[str]) -> str:
+    """What a server says of a limit, in the units that the option has."""
+    name, *numbers = found.groups()
+    if name not in _OPTION_OF:
+        return found[0]
+    value, low, high = (_in_units_of(name, int(number)) for number in numbers)
+    return f"{name} is {value}; allowed are {low} to {high}"
+
+
+def _in_units_of(name: str, number: int) -> str:
+    if name.endswith("_ms"):
+        return f"{number / 1000:.10g} s"
+    if name.endswith("_bytes"):
+        shift, unit = next((each for each in _SIZES if number and number % (1 << each[0]) == 0), (0, ""))
+        return f"{number >> shift}{unit}"
+    return str(number)
 
 
 def _missing_token(error: CruxboxError) -> str:

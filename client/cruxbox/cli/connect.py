@@ -10,6 +10,7 @@ import typer
 
 from cruxbox.channel import Tls
 from cruxbox.client import Client
+from cruxbox.errors import InvalidRequest
 
 Server = Annotated[
     Optional[str],
@@ -35,11 +36,21 @@ def connect(server: str | None, make: Callable[..., Client] = Client, **more: An
     names = {"ca": "CRUXBOX_TLS_CA", "cert": "CRUXBOX_TLS_CERT", "key": "CRUXBOX_TLS_KEY"}
     files = {name: os.environ[key] for name, key in names.items() if os.environ.get(key)}
     server_name = os.environ.get("CRUXBOX_TLS_SERVER_NAME") or None
-    wanted = bool(files) or os.environ.get("CRUXBOX_TLS") == "1"
+    wanted = _switch("CRUXBOX_TLS") or bool(files)
+    if server_name and not wanted:
+        raise InvalidRequest("CRUXBOX_TLS_SERVER_NAME is for TLS: set CRUXBOX_TLS=1 or CRUXBOX_TLS_CA, too.")
     return make(
         server,
         token=os.environ.get("CRUXBOX_TOKEN") or None,
         tls=Tls(**files, server_name=server_name) if wanted else None,
-        allow_plaintext_token=os.environ.get("CRUXBOX_PLAINTEXT_TOKEN") == "1",
+        allow_plaintext_token=_switch("CRUXBOX_PLAINTEXT_TOKEN"),
         **more,
     )
+
+
+def _switch(name: str) -> bool:
+    """Whether the variable is 1. Any other word but 0 is refused: it may have been meant as the opposite."""
+    value = os.environ.get(name, "")
+    if value not in ("", "0", "1"):
+        raise InvalidRequest(f"{name} must be 1 or 0, not {value[:40]!r}.")
+    return value == "1"

@@ -15,9 +15,11 @@ from cruxbox.building.rows import count_rows
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.show import note, print_json, print_table, resumable, say
+from cruxbox.errors import InvalidRequest
 from cruxbox.filtering import SENTENCES, Plan, Summary, filter_file, load_rules
 from cruxbox.filtering.outputs import journal_of
 from cruxbox.printable import counted
+from cruxbox.reading import STANDARD
 from cruxbox.terminal import Terminal
 
 # Bad rows that are reported one by one; all are counted, and all are in the file of refused rows.
@@ -48,6 +50,9 @@ def command(
     The limits are those of the rules unless an option sets them. The exit code is 1 if the sandbox could not decide a
     pair (reason UNDECIDED); such a pair is not kept.
     """
+    for option, path in (("--out", out), ("--rejects", rejects)):
+        if path is not None and str(path) == STANDARD:
+            raise InvalidRequest(f"{option} must name a file, not -: what a run has done is kept beside it.")
     plan = Plan(
         candidates,
         out,

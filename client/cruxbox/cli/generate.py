@@ -1,6 +1,7 @@
 """`cruxbox generate`: prompts in, a model's completions out."""
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -99,6 +100,10 @@ class Endpoints:
     concurrency: int
     retries: int
 
+    def __post_init__(self) -> None:
+        if self.key_variable != KEY_VARIABLE and self.key_variable not in os.environ:
+            raise InvalidRequest(f"--key-env names {self.key_variable[:80]!r}, which is not set.")
+
     def open(self) -> Endpoint:
         return Endpoint(
             self.base_url, key_variable=self.key_variable, timeout_s=self.timeout_s, connections=self.concurrency
@@ -130,8 +135,8 @@ def open_cache(out: Path, resume: bool, restart: bool) -> Iterator[Cache]:
     try:
         if len(cache) and not resume and not restart:
             raise DataError(
-                f"{path}: holds {counted(len(cache), 'completion')} of an earlier run; --resume goes on with "
-                "them, --restart forgets them"
+                f"{path}: holds {counted(len(cache), 'completion')} of an earlier run; --resume continues it, "
+                "--restart discards them"
             )
         if restart:
             cache.clear()

@@ -85,7 +85,7 @@ class Done:
         if self._found is not None and not going.restart:
             if not going.resume:
                 path = self._path
-                raise DataError(f"{path}: an unfinished run is here; --resume goes on with it, --restart begins anew")
+                raise DataError(f"{path}: an unfinished run is here; --resume continues it, --restart starts over")
             check_same(f"{self._path}: the unfinished run", self._found, self._identity)
             return
         self.fields.clear()

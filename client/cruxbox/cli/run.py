@@ -128,6 +128,8 @@ def _way(template: Optional[str], cot: bool, style: Style) -> str:
 
 
 def _make(folder: Path) -> None:
+    if folder.parent.exists() and not folder.parent.is_dir():
+        raise DataError(f"{folder.parent}: is a file; --out names the folder of a run")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -21,7 +21,7 @@ from cruxbox.client import Client
 from cruxbox.errors import InvalidRequest
 from cruxbox.model import Assurance, Limits, Task, Verdict
 
-_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([kmgt]?)(i?b)?", re.IGNORECASE)
+_SIZE = re.compile(r"(-?\d{1,300}(?:\.\d{1,6})?)\s*([kmgt]?)(i?b)?", re.IGNORECASE)
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _MOST_STEPS = (1 << 63) - 1
 _LONGEST_S = 1e6
@@ -191,21 +191,23 @@ def _short(number: int) -> str:
 def _milliseconds(option: str, seconds: float | None) -> int:
     if seconds is None:
         return 0
-    if not 0.001 <= seconds < _LONGEST_S:  # false for NaN
+    if not 0 < seconds < _LONGEST_S:  # false for NaN
         raise InvalidRequest(
-            f"{option} must be a number of seconds above 0 (0.001 at least, below {_LONGEST_S:.0f}), not {seconds:g}."
+            f"{option} must be a number of seconds above 0 and below {_LONGEST_S:.0f}, not {seconds:g}."
         )
-    return round(seconds * 1000)
+    return max(1, round(seconds * 1000))  # the server says what is too little
 
 
 def _bytes(option: str, size: str | None) -> int:
     if size is None:
         return 0
     match = _SIZE.fullmatch(size.strip())
-    count = 0 if match is None else int(float(match[1]) * (1 << _UNITS[match[2].lower()]))
-    if not 1 <= count < 1 << 63:
+    if match is None:
         raise InvalidRequest(f"{option} must be a size such as 512M or 2G, not {size[:40]!r}.")
-    return count
+    count = float(match[1]) * (1 << _UNITS[match[2].lower()])
+    if not 1 <= count < 1 << 63:
+        raise InvalidRequest(f"{option} must be above 0 and below {1 << 23}T, not {size[:40]!r}.")
+    return int(count)
 
 
 def _interpreter(path: str | None) -> str | None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cruxbox.building.rows import BadRow, Row, row_source, write_records
-from cruxbox.building.sampling import select, select_permuted
+from cruxbox.building.sampling import TooFewRows, select, select_permuted
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.show import note, print_json, say
 from cruxbox.errors import DataError
@@ -60,7 +60,10 @@ def command(
             raise DataError(f"{kept}: no usable row")
 
     take = select if order is Order.HASH else select_permuted
-    chosen = take(rows(), n, seed, one_per_program=one_per_program)
+    try:
+        chosen = take(rows(), n, seed, one_per_program=one_per_program)
+    except TooFewRows as error:
+        raise DataError(f"{kept}: has {error.found}, and --n is {n}") from None
     write_records(out, (_numbered(row, at) for at, row in enumerate(chosen)))
     if as_json:
         print_json({**counts, "sampled": len(chosen), "seed": seed, "out": str(out)})

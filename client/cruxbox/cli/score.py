@@ -92,7 +92,8 @@ def command(
 ) -> None:
     """Score CRUXEval generations: pass@k and a verdict for each generation.
 
-    After a kill, --resume runs only the checks that are missing, which are kept beside --out; without it all run again.
+    What a run has done is kept beside --out until the file is written. After a kill, --resume runs only the checks that
+    are missing, and --restart runs all of them again.
     """
     ks = _checked_ks(k or [1, 5])
     if as_json and out == STANDARD:
@@ -141,8 +142,8 @@ def _way_of_running(running: Running) -> dict[str, Any]:
 
 
 def _going(out: str | None, outputs: Sequence[OutputFile], resume: bool, restart: bool) -> Going:
-    """Who asks for neither begins anew, as ever, and finds no file beside the scores."""
-    going = Going([output.path for output in outputs if out != STANDARD], resume, restart or not resume)
+    """How this run stands to one before it; what either has done is kept beside the first file of scores."""
+    going = Going([output.path for output in outputs if out != STANDARD], resume, restart)
     if (resume or restart) and not going.results:
         asked = "--resume" if resume else "--restart"
         raise InvalidRequest(f"{asked} needs --out FILE: what a run has done is kept beside it.")
@@ -193,12 +194,16 @@ def _outputs(out: str | None, inputs: Sequence[Path], *others: Path | None) -> I
 
 
 def _output_paths(named: str, inputs: Sequence[Path]) -> list[Path]:
+    if not named:
+        raise InvalidRequest("--out is empty; it must name a file or a folder.")
     out = Path(named)
     if len(inputs) > 1 and named == STANDARD:
         raise InvalidRequest(f"--out - is for one file; there are {len(inputs)} to score.")
     if len(inputs) == 1 and not named.endswith(os.sep):
         paths = [out]
     else:
+        if out.exists() and not out.is_dir() and len(inputs) == 1:
+            raise DataError(f"{named}: ends in {os.sep} as a folder does, but is a file")
         if out.exists() and not out.is_dir():
             raise DataError(f"{out}: must be a folder, because there are {len(inputs)} files to score")
         try:

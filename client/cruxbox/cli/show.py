@@ -51,7 +51,7 @@ def resumable(left: Callable[[], Path | None]) -> Iterator[None]:
     except BaseException:
         path = left()
         if path is not None:
-            note(f"what was done so far is kept in {path}; --resume goes on with it")
+            note(f"what was done so far is kept in {path}; --resume continues it")
         raise
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import enum
 from functools import partial
 from pathlib import Path
@@ -68,7 +69,27 @@ def command(
     source = "" if checker is None else read_text(checker, _MOST_SOURCE)
     if checker is not None and not source.strip():
         raise InvalidRequest(f"{checker}: is empty; a checker must define check(stdin, stdout, expected).")
+    if checker is not None and not _may_define_check(source):
+        raise InvalidRequest(f"{checker}: defines no check; a checker must define check(stdin, stdout, expected).")
     front = None if prelude is None else read_text(prelude, _MOST_SOURCE)
     comparison = Comparison(None if compare is None else compare.value, tolerance, source)
     read = partial(problem_of, comparison=comparison, prelude=front)
     judge(request, running, read, comparison=comparison, prelude=front)
+
+
+def _may_define_check(source: str) -> bool:
+    """Whether the name `check` may be bound in a checker. One that this Python cannot read is left to the runtime."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    for node in nodes:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name == "check":
+            return True
+        if isinstance(node, ast.Name) and node.id == "check" and isinstance(node.ctx, ast.Store):
+            return True
+        if isinstance(node, ast.alias) and (node.asname or node.name) in ("check", "*"):
+            return True
+        if isinstance(node, ast.Constant) and node.value == "check":  # globals()["check"] = …
+            return True
+    return False

@@ -8,6 +8,14 @@
 ...         print(judged.output, judged.steps, judged.reasons)
 
 `filter_file` does the same from file to file, and goes on where it was killed.
+
+    candidates      rows with functions and inputs
+    rules, reasons  what is refused; every reason, with a sentence
+    judging         whether a pair is kept
+    pipeline        candidates to judged pairs, in order
+    seen            which pairs came before, in flat memory
+    files, outputs  from file to file; files of a run that may be killed
+    summary         what was done, in numbers
 """
 
 from cruxbox.filtering.candidates import BadRow, Candidate, candidate, read_candidates

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Union
 
 from cruxbox.building.rows import MAX_FIELD_BYTES, count_rows, problem_of_name, records
 from cruxbox.errors import DataError
+from cruxbox.reading import kind_of
 
 _KNOWN = ("code", "input", "inputs", "output", "outputs", "id")
 
@@ -88,7 +89,7 @@ def _lists_problem(record: Mapping[str, Any]) -> str:
     for name in ("inputs", "outputs"):
         items = record.get(name, [])
         if not isinstance(items, list):
-            return f"field {name!r} must be a list of strings, is {type(items).__name__}"
+            return f"field {name!r} must be a list of strings, is {kind_of(items)}"
         for at, item in enumerate(items):
             problem = _text_problem(item, f"{name!r}[{at}]")
             if problem:
@@ -102,7 +103,7 @@ def _lists_problem(record: Mapping[str, Any]) -> str:
 
 def _text_problem(value: object, name: str) -> str:
     if not isinstance(value, str):
-        return f"field {name} must be a string, is {type(value).__name__}"
+        return f"field {name} must be a string, is {kind_of(value)}"
     if len(value) > MAX_FIELD_BYTES or len(value.encode("utf-8", "replace")) > MAX_FIELD_BYTES:
         return f"field {name} is larger than {MAX_FIELD_BYTES} bytes"
     return ""

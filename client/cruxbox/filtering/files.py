@@ -78,7 +78,7 @@ def filter_file(
     if journal_of(plan.out).exists() and not plan.resume and not plan.restart:
         raise DataError(
             f"{plan.out}: an unfinished run is here ({journal_of(plan.out).name}); "
-            f"--resume goes on with it, --restart begins anew"
+            f"--resume continues it, --restart starts over"
         )
     identity = _identity(plan)
     paths = [plan.out, *([plan.rejects] if plan.rejects else [])]
@@ -148,11 +148,14 @@ def _take(plan: Plan, file: str, outputs: Outputs, result: Result, on_bad_row: C
 def _check_paths(plan: Plan) -> None:
     paths = [plan.candidates, plan.out, *([plan.rejects] if plan.rejects else [])]
     for at, path in enumerate(paths):
-        if any(path.resolve() == other.resolve() for other in paths[:at]):
-            raise DataError(f"{path}: is named twice; candidates, kept and refused rows are three files")
+        same = [other for other in paths[:at] if path.resolve() == other.resolve()]
+        if plan.candidates in same:
+            raise DataError(f"{path}: would overwrite a file it is made from")
+        if same:
+            raise DataError(f"{path}: is named twice; kept and refused rows are two files")
     for path in paths[1:]:
         if path.exists() and not path.is_file():
-            raise DataError(f"{path}: is no regular file; a run that can be gone on with needs one")
+            raise DataError(f"{path}: is not a regular file, which a resumable run needs")
     if not plan.out.parent.is_dir():
         raise DataError(f"{plan.out}: there is no folder {plan.out.parent}")
 

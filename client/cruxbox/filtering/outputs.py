@@ -74,7 +74,7 @@ class Outputs:
         with self._complaining():
             for path, file, size in zip(self._partials, self._files, state["sizes"]):
                 if path.stat().st_size < size:
-                    raise DataError(f"{path}: is shorter than {self.journal.name} says; use --restart to begin anew")
+                    raise DataError(f"{path}: is shorter than {self.journal.name} says; use --restart to start over")
                 file.truncate(size)
                 file.seek(size)
 
@@ -170,7 +170,7 @@ def read_journal(path: Path, files: int) -> dict[str, Any]:
     except (DataError, NotJson, KeyError, TypeError, AttributeError):
         sound = False
     if not sound:
-        raise DataError(f"{path}: is not the journal of a run; use --restart to begin anew")
+        raise DataError(f"{path}: is not the journal of a run; use --restart to start over")
     return dict(state)
 
 

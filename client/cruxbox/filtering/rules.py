@@ -12,6 +12,9 @@ from cruxbox.errors import DataError
 from cruxbox.filtering import reasons
 from cruxbox.model import Limits, StepCount
 
+# What a server can be asked for.
+_MOST = {"max_steps": (1 << 63) - 1, "max_megabytes": (1 << 43) - 1}
+
 FORBIDDEN = (
     "import ", "__builtins__", "__builtin__", "globals()", "open(", "exec(", "eval(", "input(", "hash(", "set(",
     "locals()",
@@ -27,9 +30,9 @@ class Rules:
         refuse: names of `reasons`; those that leave no output to keep are always refused.
         forbidden: texts that neither function nor input may hold (FORBIDDEN_TEXT).
         min_chars, max_chars: length of function and input together, as `code + "\\nassert f(" + input + ") =="`.
-        max_steps: steps a pair may take.
+        max_steps: steps a pair may take; 0 is the server's default.
         max_seconds: CPU time it may take.
-        max_megabytes: memory it may take, in MiB. The paper says nothing of memory.
+        max_megabytes: memory it may take, in MiB. 0 is the server's default. The paper says nothing of memory.
         count: what a step is.
         nested_calls: f may stand inside its own arguments, `f(f(1))`; else that is CALL_SHAPE.
     """
@@ -140,6 +143,9 @@ def _texts(name: str, key: str, value: object) -> tuple[str, ...]:
 def _whole(name: str, key: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise DataError(f"{name}: {key} must be a whole number from 0 up, is {value!r:.60}")
+    most = _MOST.get(key)
+    if most is not None and value > most:
+        raise DataError(f"{name}: {key} must be at most {most}, is {value if value < 1 << 80 else 'larger'}")
     return value
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from cruxbox.building.rows import records
 from cruxbox.errors import DataError
+from cruxbox.reading import kind_of
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def prompt_of(record: Mapping[str, Any], default_id: str, where: str) -> Prompt:
         raise DataError(f"{where}: needs either a 'prompt' or 'messages'")
     if "prompt" in record:
         if not isinstance(record["prompt"], str):
-            raise DataError(f"{where}: 'prompt' must be a string, is {type(record['prompt']).__name__}")
+            raise DataError(f"{where}: 'prompt' must be a string, is {kind_of(record['prompt'])}")
         return Prompt(id, record["prompt"], (), tuple(stop))
     return Prompt(id, "", _messages(record["messages"], where), tuple(stop))
 

@@ -18,7 +18,7 @@ from cruxbox.problems.heads import behind
 from cruxbox.problems.packed import unpacked
 from cruxbox.problems.records import BadRow, Record, identity, optional_text, text
 from cruxbox.problems.shapes import Problem, Stage
-from cruxbox.reading import NotJson, parse_json
+from cruxbox.reading import NotJson, kind_of, parse_json
 
 # Most wrong programs fail one of the first tests, so few are run before the others; ends of the stages.
 _ENDS = (2, 12)
@@ -224,7 +224,7 @@ def _function_of(record: Record) -> str:
 def _object(value: Any, name: str) -> Mapping[str, Any]:
     value = _json(value, name) if isinstance(value, str) else value
     if not isinstance(value, dict):
-        raise BadRow(f"field {name!r} must be an object, is {type(value).__name__}")
+        raise BadRow(f"field {name!r} must be an object, is {kind_of(value)}")
     return value
 
 
@@ -253,7 +253,7 @@ def _lines(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return "\n".join(value)
     if not isinstance(value, str):
-        raise BadRow(f"what a program reads and prints must be text, is {type(value).__name__}")
+        raise BadRow(f"what a program reads and prints must be text, is {kind_of(value)}")
     return value
 
 
@@ -266,7 +266,7 @@ def _of_code_contests(record: Record) -> Tests:
         if isinstance(tests, list):
             tests = {each: [test.get(each) for test in tests if isinstance(test, dict)] for each in ("input", "output")}
         if not isinstance(tests, dict):
-            raise BadRow(f"field {name!r} must be an object or a list, is {type(tests).__name__}")
+            raise BadRow(f"field {name!r} must be an object or a list, is {kind_of(tests)}")
         inputs, outputs = tests.get("input", []), tests.get("output", [])
         if not isinstance(inputs, list) or not isinstance(outputs, list) or len(inputs) != len(outputs):
             raise BadRow(f"field {name!r} must hold two lists of the same length, input and output")

@@ -10,6 +10,7 @@ from cruxbox.errors import DataError
 from cruxbox.problems.records import BadRow, Record, identity, records
 from cruxbox.problems.sanitizing import sanitized
 from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample
+from cruxbox.reading import kind_of
 from cruxbox.sentences import too_large
 
 ReadProblem = Callable[[Record, str], Problem]
@@ -112,7 +113,7 @@ def _samples(record: Record | BadRow, where: str, problems: Problems, clean: boo
             yield Sample(problem.task_id, program, own, where, fault)
         else:
             which = f"item {number} of field" if is_several else "field"
-            fault = f"{which} {field!r} must be a string, is {type(written).__name__}"
+            fault = f"{which} {field!r} must be a string, is {kind_of(written)}"
             yield Sample(problem.task_id, "", own, where, fault)
 
 
@@ -149,6 +150,6 @@ def _with_runtime(sample: Sample, problems: Problems, column: str) -> Sample:
         if isinstance(value, str) and value:
             return replace(sample, runtime=value)
         if value is not None and value != "":
-            fault = f"field {column!r} must name a runtime, is {type(value).__name__}"
+            fault = f"field {column!r} must name a runtime, is {kind_of(value)}"
             return replace(sample, fault=fault, counts=False)
     return sample

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cruxbox.errors import DataError
-from cruxbox.reading import NotJson, lines, opened, parse_row, read_bytes, read_json
+from cruxbox.reading import NotJson, kind_of, lines, opened, parse_row, read_bytes, read_json
 
 Record = Mapping[str, Any]
 _EMPTY_CALLS = re.compile(r"(?:\(\))+\Z")
@@ -80,7 +80,7 @@ def _parsed(line: bytes) -> Record | BadRow:
 
 
 def _no_object(value: Any) -> BadRow:
-    return BadRow(f"must be an object, is {type(value).__name__}")
+    return BadRow(f"must be an object, is {kind_of(value)}")
 
 
 def text(record: Record, name: str) -> str:
@@ -89,7 +89,7 @@ def text(record: Record, name: str) -> str:
         raise BadRow(f"field {name!r} is missing")
     value = record[name]
     if not isinstance(value, str):
-        raise BadRow(f"field {name!r} must be a string, is {type(value).__name__}")
+        raise BadRow(f"field {name!r} must be a string, is {kind_of(value)}")
     return value
 
 

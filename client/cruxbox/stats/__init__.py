@@ -3,6 +3,22 @@
 from cruxbox.stats import compare, read_all, to_json
 comparison = compare(read_all(["small.json", "large.json"]))
 print(to_json(comparison)["models"][0]["pass_at"])
+
+    scored                 reads and validates scored files
+    panel                  the models of a comparison as arrays
+    bootstrap, noise       variation of a score over other tasks; the two kinds of noise in a pass@1
+    paired, correlation    differences and correlations between models
+    difficulty, behaviour  of tasks; kinds of failures
+    compare                a comparison: every statistic, computed once
+    across, external       the same models on two tasks; scores of other benchmarks
+    study                  several tasks in one report
+    dataset                statistics of a data set
+    leaderboard            a table out of files named as CRUXEval names them
+    sheets, sheets_across  tables as plain text cells, for terminal and page
+    tables, html           the terminal; the HTML page
+    plots, plots_across    figures; `lines` keeps them readable, `slim` makes them small
+    reading, wording       how to read a section; numbers and sentences
+    jsonable               results as JSON
 """
 
 try:

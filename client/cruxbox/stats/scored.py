@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cruxbox.errors import DataError
-from cruxbox.reading import read_json
+from cruxbox.reading import kind_of, read_json
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def read_scored(path: Path, name: str) -> Scored:
 
 def _verdicts(path: Path, id: str, row: Any) -> tuple[bool | None, ...]:
     if not isinstance(row, list):
-        raise DataError(f"{path}: verdicts of task {id!r} must be a list, are {type(row).__name__}")
+        raise DataError(f"{path}: verdicts of task {id!r} must be a list, not {kind_of(row)}")
     for one in row:
         if one is not None and not isinstance(one, bool):
             raise DataError(f"{path}: verdicts of task {id!r} must be true, false or null; one is {one!r:.40}")
@@ -80,7 +80,7 @@ def _generations(path: Path, value: Any) -> dict[str, tuple[str, ...]]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise DataError(f"{path}: 'raw_generations' must be an object, is {type(value).__name__}")
+        raise DataError(f"{path}: 'raw_generations' must be an object, is {kind_of(value)}")
     for id, row in value.items():
         if not isinstance(row, list) or not all(isinstance(one, str) for one in row):
             raise DataError(f"{path}: generations of task {id!r} must be a list of strings")

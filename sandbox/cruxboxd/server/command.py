@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import errno
 import json
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from cruxboxd import __version__
@@ -20,18 +22,39 @@ from cruxboxd.telemetry.logs import configure_logging
 from cruxboxd.tenancy.identity import make_token
 
 USAGE = 2
+NO_READER = 141  # as if SIGPIPE had ended the process
+# What standard output meets where it is a file.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line. Exit codes: 0 fine, 1 refused to serve or a layer does not hold, 2 usage."""
-    options = _parser().parse_args(arguments)
+    """Run the command line. Exit codes: 0 fine, 1 refused to serve or a layer does not hold, 2 usage, or standard
+    output that cannot be written, 141 nobody reads standard output any more."""
+    with _told():
+        options = _parser().parse_args(arguments)
+        if options.command != "serve":  # which writes nothing there
+            sys.exit(_run(options))
+    sys.exit(_run(options))
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """When the body ends the process, has standard output written before; one sentence where that cannot be done."""
     try:
-        code = _run(options)
-        sys.stdout.flush()
+        try:
+            yield
+        finally:
+            if sys.stdout is not None:  # it may have been closed from the start
+                sys.stdout.flush()
     except BrokenPipeError:  # whoever read the output has seen enough; nothing is flushed at exit either
         sys.stdout = None
-        code = 1
-    sys.exit(code)
+        sys.exit(NO_READER)
+    except OSError as error:
+        if error.errno not in _FULL or error.filename is not None:
+            raise
+        sys.stdout = None
+        print(f"cruxboxd: standard output cannot be written: {error.strerror}", file=sys.stderr)
+        sys.exit(USAGE)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -100,10 +123,15 @@ def _preflight(config: Config, as_json: bool) -> int:
         for name, helper in found["helpers"].items():  # type: ignore[attr-defined]
             sharing = "" if helper == "native" else "; every check has a worker of its own"
             print(f"{'helper':<14} {helper:<12} {'optional':<9} of workers of runtime {name}{sharing}")
-        for name, result in found["attempts"].items():  # type: ignore[attr-defined]
-            print(f"{name:<18} {result}")
+        attempts: dict[str, str] = found["attempts"]  # type: ignore[assignment]
+        width = max(map(len, attempts), default=0)
+        for name, result in attempts.items():
+            print(f"{name:<{width}} {result}")
         for problem in found["problems"]:  # type: ignore[attr-defined]
             print(f"problem: {problem}")
+        refused = sum(result.startswith("refused") for result in attempts.values())
+        holds = "do not hold; a daemon does not serve here" if found["problems"] else "hold"
+        print(f"required layers {holds}; {refused} of {len(attempts)} forbidden attempts were refused")
     return 1 if found["problems"] else 0
 
 

@@ -6,6 +6,7 @@ A flag beats its environment variable (CRUXBOXD_ and the flag's name), which bea
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -178,6 +179,7 @@ def add_options(parser: argparse.ArgumentParser, is_serve: bool) -> None:
 
 def config_from(options: argparse.Namespace) -> Config:
     """The Config. Raises ConfigError that names the flag, variable or key and what is allowed."""
+    _refuse_unknown_variables()
     file = _read_file(options.config) if options.config else {}
     config = Config()
     changes: dict[str, Any] = {}
@@ -196,10 +198,30 @@ def config_from(options: argparse.Namespace) -> Config:
     return replace(config, **changes)
 
 
+def _variable(option: Option) -> str:
+    return "CRUXBOXD_" + option.flag.upper().replace("-", "_")
+
+
+def _refuse_unknown_variables() -> None:
+    """A variable with a mistake in its name would be a setting that does not hold: CRUXBOXD_TOKEN serves everybody.
+
+    An empty one says nothing, and Kubernetes sets its own for a service of the name `cruxboxd`.
+    """
+    known = [_variable(option) for option in OPTIONS + _LIMITS]
+    for name in sorted(os.environ):
+        if not name.startswith("CRUXBOXD_") or name in known or not os.environ[name]:
+            continue
+        if name.startswith(("CRUXBOXD_PORT", "CRUXBOXD_SERVICE_")):
+            continue
+        close = difflib.get_close_matches(name, known, 1)
+        which = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+        raise ConfigError(f"{name} is not a setting; {which}")
+
+
 def _find(option: Option, options: argparse.Namespace, file: dict[str, Any]) -> Any:
     """The value of one setting, None if nobody says anything about it."""
     given = getattr(options, option.flag.replace("-", "_"), None)
-    variable = "CRUXBOXD_" + option.flag.upper().replace("-", "_")
+    variable = _variable(option)
     if given is not None:
         return _read(option, given, f"--{option.flag}")
     if os.environ.get(variable):

@@ -21,7 +21,9 @@ def read_toml(path: Path, flag: str) -> dict[str, Any]:
         content: dict[str, Any] = tomllib.loads(read_file(path).decode("utf-8"))
     except OSError as error:
         raise ConfigError(f"{flag} {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{flag} {path}: it is not UTF-8 (byte {error.start})") from None
+    except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{flag} {path}: {error}") from None
     except RecursionError:
         raise ConfigError(f"{flag} {path}: it is nested too deep") from None

@@ -128,7 +128,7 @@ class Admission:
         open a thousand streams, each of which reads a request ahead. One it may always have."""
         name = tenant.name
         own = self._arrived[name]
-        spare = _ARRIVED * self._most.bytes - self._arrived.total() - (own if self._shared else 0)
+        spare = _ARRIVED * self._most.bytes - sum(self._arrived.values()) - (own if self._shared else 0)
         if own and size > spare:
             raise full("bytes", f"{own // MIB} MiB of your requests wait to be let in", self._wait_s())
         self._arrived[name] += size

@@ -10,7 +10,7 @@ import termios
 from contextlib import ExitStack
 
 from cruxboxd.zygotes.jobs import Job
-from cruxboxd.zygotes.pipe_writer import PipeWriter
+from cruxboxd.zygotes.pipe_writer import SET_PIPE_SIZE, PipeWriter
 from cruxboxd.zygotes.streams import Streams
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ class Lane:
             for fd in (self.payload, self.report):
                 os.set_blocking(fd, False)
                 try:
-                    fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+                    fcntl.fcntl(fd, SET_PIPE_SIZE, _PIPE_BYTES)
                 except OSError:  # the user's pipe budget is used up: smaller pipes work, with more turns
                     log.debug("pipe size stays at its default")
             self._report_room = fcntl.fcntl(self.report, fcntl.F_GETPIPE_SZ)

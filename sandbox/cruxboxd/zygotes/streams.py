@@ -12,7 +12,7 @@ import fcntl
 import os
 from contextlib import ExitStack
 
-from cruxboxd.zygotes.pipe_writer import PipeWriter
+from cruxboxd.zygotes.pipe_writer import SET_PIPE_SIZE, PipeWriter
 
 _NOEXEC_SEAL = 0x8  # MFD_NOEXEC_SEAL, from Linux 6.3 on; some hosts allow no other memory files
 _PIPE_BYTES = 1 << 20
@@ -31,7 +31,7 @@ class Streams:
             os.set_blocking(self._pipe, False)
             if len(stdin) > 1 << 16:
                 with contextlib.suppress(OSError):  # the user's pipe budget is used up: smaller pipes work
-                    fcntl.fcntl(self._pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+                    fcntl.fcntl(self._pipe, SET_PIPE_SIZE, _PIPE_BYTES)
             self._files = []
             for name in ("stdout", "stderr"):
                 file = _memory_file(name)
