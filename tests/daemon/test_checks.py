@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -122,7 +123,7 @@ def test_bytes_and_folders_of_files():
     deep = {f"{n}/a/b/c/d": b"" for n in range(64)}
     assert fault(run(files=deep)) == ""
     wide = {f"{n}/a/b/c/d": b"" for n in range(63)} | {"63/a/b/c/d/e": b""}
-    assert fault(run(files=wide)) == "files are in 257 folders; at most 256 are allowed"
+    assert fault(run(files=wide)) == "files are in more than 256 folders"
 
 
 def test_files_need_a_folder():
@@ -213,6 +214,34 @@ def test_what_no_program_may_print_nobody_expects(check: pb.Check, why: str):
 )
 def test_what_a_program_finds_around_it(fields: dict[str, object], found: Setting):
     assert read_setting(pb.RunCheck(**fields), "run.", FOLDER) == (found, "")
+
+
+LONG = "a/" * 500_000 + "b"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"files": {LONG: b""}}, {"env": {LONG: ""}}, {"arguments": ["\0"], "files": {LONG: b""}}, {"arguments": [LONG]}],
+    ids=["files", "env", "files behind another fault", "arguments"],
+)
+def test_of_a_setting_that_is_wrong_nothing_is_kept_or_looked_at_again(fields: dict[str, object]):
+    message = pb.RunCheck(**fields)
+    tracemalloc.start()
+    try:
+        found, why = read_setting(message, "run.", FOLDER)
+        assert KINDS["run"](pb.Check(run=message), Around(Setting(), FOLDER))[1] == why
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (found, bool(why)) == (Setting(), True)
+    assert peak < 5 * len(LONG)
+
+
+def test_folders_are_counted_no_further_than_they_may_be():
+    deep = {f"{n}/" + "a/" * 90 + "b": b"" for n in range(64)}
+    assert fault(run(files=deep)) == "files are in more than 256 folders"
+    assert fault(run(files={"a/" * 90 + str(n): b"" for n in range(64)})) == ""
+    assert fault(run(files={"a/b": b"", "a/b/c/d": b""})).startswith("files names 'a/b' and 'a/b/c/d'")
 
 
 def test_a_checks_setting_goes_over_its_tasks():

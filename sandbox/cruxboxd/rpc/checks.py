@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Callable
+from typing import Any, Callable, TypeVar
 
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 
@@ -29,6 +29,8 @@ _LONGEST_NAME = 200
 _PAGE = 4096
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 FRAMEWORKS = ("unittest", "pytest", "doctest")
+
+_Value = TypeVar("_Value", str, bytes)
 
 
 def _read_call(check: pb.Check, around: Around) -> tuple[Check, str]:
@@ -121,20 +123,26 @@ KINDS: Mapping[str, Callable[[pb.Check, Around], tuple[Check, str]]] = {
 
 
 def read_setting(message: Any, where: str, folder: Folder) -> tuple[Setting, str]:
-    """The arguments, env and files of a Task or of a check, and what is wrong with them."""
+    """The arguments, env and files of a Task or of a check, and what is wrong with them: then nothing is kept of them,
+    as their names may be megabytes."""
     arguments = tuple(getattr(message, "arguments", ()))
     if not (arguments or message.env or message.files):
         return _NOTHING, ""
-    setting = Setting(arguments, tuple(sorted(message.env.items())), tuple(sorted(message.files.items())))
+    setting = Setting(arguments, _by_name(message.env), _by_name(message.files))
     fault = (
         _fault_of_arguments(arguments, f"{where}arguments")
         or _fault_of_env(setting.env, f"{where}env")
         or _fault_of_files(setting.files, f"{where}files", folder)
     )
-    return setting, fault
+    return (_NOTHING if fault else setting), fault
 
 
 _NOTHING = Setting()
+
+
+def _by_name(entries: Mapping[str, _Value]) -> tuple[tuple[str, _Value], ...]:
+    """The entries in order, for which no more is looked at than the longest name may be."""
+    return tuple(sorted(entries.items(), key=lambda entry: entry[0][:_LONGEST_NAME]))
 
 
 def _read_own(message: Any, where: str, around: Around) -> tuple[Setting, str, str]:
@@ -184,13 +192,17 @@ def _fault_of_names(names: Sequence[str], where: str, folder: Folder) -> str:
     if len(names) > MOST_FILES:
         return f"{where} names {len(names)} files; at most {MOST_FILES} are allowed"
     for name in names:
-        parts = name.split("/")
-        if len(name.encode()) > _LONGEST_NAME or "\0" in name or any(part in ("", ".", "..") for part in parts):
+        if _is_long(name) or "\0" in name or any(part in ("", ".", "..") for part in name.split("/")):
             return (
                 f"{where} names {name[:80]!r}; a name is relative, of at most {_LONGEST_NAME} bytes, and has no empty "
                 "part, '.' or '..'"
             )
     return ""
+
+
+def _is_long(name: str) -> bool:
+    """Is it over the longest name, in bytes? Of one that is over that in characters no bytes are made."""
+    return len(name) > _LONGEST_NAME or len(name.encode()) > _LONGEST_NAME
 
 
 def fault_of_both(setting: Setting, folder: Folder) -> str:
@@ -201,14 +213,14 @@ def fault_of_both(setting: Setting, folder: Folder) -> str:
     names = {name for name, _ in setting.files}
     folders: set[str] = set()
     for name in sorted(names):
-        above = name
-        while "/" in above:
-            above = above.rpartition("/")[0]
-            folders.add(above)
+        above = name.rpartition("/")[0]
+        while above and above not in folders:
             if above in names:
                 return f"files names {above[:80]!r} and {name[:80]!r}; one cannot be a folder of the other"
-    if len(folders) > MOST_FOLDERS:
-        return f"files are in {len(folders)} folders; at most {MOST_FOLDERS} are allowed"
+            if len(folders) == MOST_FOLDERS:
+                return f"files are in more than {MOST_FOLDERS} folders"
+            folders.add(above)
+            above = above.rpartition("/")[0]
     taken = sum(-(-len(content) // _PAGE) * _PAGE for _, content in setting.files)
     if taken > folder.size_bytes:
         return f"files take {taken} bytes; the scratch folder of this server holds {folder.size_bytes}"
