@@ -10,6 +10,7 @@ import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.judging.comparing import Compare
 from cruxboxd.judging.tasks import Around, Folder, Setting
+from cruxboxd.rpc import checks
 from cruxboxd.rpc.checks import KINDS, fault_of_both, fault_of_text, read_setting
 
 FOLDER = Folder(64 * 4096, "")
@@ -152,6 +153,7 @@ def test_files_of_the_task_and_of_the_check_together(check: pb.Check):
 
 NAME = "'f()', which is not a Python name"
 PATH = "'f(1)', which is not a Python name with attributes and empty calls, like 'A().solve'"
+AT_MOST = "at most 500 are allowed"
 TEXTS = [
     ({"call": {"call": "", "expected": "1"}}, "call.call is empty"),
     ({"call": {"call": " ", "expected": "1"}}, "call.call is empty"),
@@ -162,12 +164,27 @@ TEXTS = [
     ({"script": {"script": "\0"}}, "script.script holds a NUL character"),
     ({"script": {"script": "s", "entry_point": "A().b()().c"}}, ""),
     ({"script": {"script": "s", "entry_point": "f(1)"}}, f"script.entry_point is {PATH}"),
+    *[
+        ({"script": {"script": "s", "entry_point": path}}, f"script.entry_point is {path!r}, {PATH.partition(', ')[2]}")
+        for path in ("f(", "f)", "f)(", "f(()", "f(())", "()", "f()x", "A()..b", ".f", "f.")
+    ],
+    ({"script": {"script": "s", "entry_point": "f" + "()" * 249}}, ""),
+    *[
+        ({kind: {**texts, "entry_point": "()" * 250 + "x"}}, f"{kind}.entry_point has 501 characters; {AT_MOST}")
+        for kind, texts in (("script", {"script": "s"}), ("call", {"call": "1", "expected": "1"}))
+    ],
 ]
 
 
 @pytest.mark.parametrize(("fields", "why"), TEXTS)
 def test_a_text_is_there_and_a_name_is_one(fields: dict[str, object], why: str):
     assert fault(pb.Check(**fields)) == why
+
+
+def test_a_name_is_looked_at_once_however_many_calls_are_behind_it(monkeypatch: pytest.MonkeyPatch):
+    """No pattern is: one that may stop at each of the calls looks at all that follow, each time."""
+    monkeypatch.setattr(checks, "_LONGEST_PATH", 10**7)
+    assert "is not a Python name" in fault(pb.Check(script=pb.ScriptCheck(script="s", entry_point="()" * 500_000 + "x")))
 
 
 def test_scripts():

@@ -229,7 +229,7 @@ def fault_of_both(setting: Setting, folder: Folder) -> str:
 
 # ---- texts ---------------------------------------------------------------------------------------------------------
 
-_EMPTY_CALLS = re.compile(r"(?:\(\))+\Z")
+_LONGEST_PATH = 500  # characters of an entry point
 
 
 def fault_of_text(value: str, where: str, may_be_empty: bool = False) -> str:
@@ -242,6 +242,8 @@ def fault_of_text(value: str, where: str, may_be_empty: bool = False) -> str:
 
 
 def _fault_of_name(value: str, where: str) -> str:
+    if len(value) > _LONGEST_PATH:
+        return f"{where} has {len(value)} characters; at most {_LONGEST_PATH} are allowed"
     if value and not value.isidentifier():
         return f"{where} is {value[:80]!r}, which is not a Python name"
     return ""
@@ -249,6 +251,15 @@ def _fault_of_name(value: str, where: str) -> str:
 
 def _fault_of_path(value: str, where: str) -> str:
     """A name, then attributes and empty calls: `f`, `Solution.two_sum`, `Solution().two_sum`."""
-    if not value or all(_EMPTY_CALLS.sub("", part).isidentifier() for part in value.split(".")):
+    if len(value) > _LONGEST_PATH:
+        return f"{where} has {len(value)} characters; at most {_LONGEST_PATH} are allowed"
+    if not value or all(map(_is_called_name, value.split("."))):
         return ""
     return f"{where} is {value[:80]!r}, which is not a Python name with attributes and empty calls, like 'A().solve'"
+
+
+def _is_called_name(part: str) -> bool:
+    """Is it a name, and nothing but empty calls behind that?"""
+    name = part.rstrip("()")
+    calls = part[len(name) :]
+    return name.isidentifier() and calls == "()" * (len(calls) // 2)
