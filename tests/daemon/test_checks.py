@@ -184,7 +184,9 @@ def test_a_text_is_there_and_a_name_is_one(fields: dict[str, object], why: str):
 def test_a_name_is_looked_at_once_however_many_calls_are_behind_it(monkeypatch: pytest.MonkeyPatch):
     """No pattern is: one that may stop at each of the calls looks at all that follow, each time."""
     monkeypatch.setattr(checks, "_LONGEST_PATH", 10**7)
-    assert "is not a Python name" in fault(pb.Check(script=pb.ScriptCheck(script="s", entry_point="()" * 500_000 + "x")))
+    assert "is not a Python name" in fault(
+        pb.Check(script=pb.ScriptCheck(script="s", entry_point="()" * 500_000 + "x"))
+    )
 
 
 def test_scripts():

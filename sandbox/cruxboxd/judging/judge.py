@@ -123,7 +123,8 @@ class Judge:
         self, texts: list[tuple[bytes, str]], runtime: str, tenant: str, interactive: bool
     ) -> list[Reading]:
         """What is expected may be a candidate's, so no script is read beside it."""
-        reader = Reader(self._scheduler, ZygoteKey(runtime, False, self._seeds[0]), tenant, interactive)
+        key = ZygoteKey(runtime, False, self._seeds[0])
+        reader = Reader(self._scheduler, key, tenant, interactive, self._turns)
         scripts = [text for text in texts if text[0] != EXPECTED]
         if not scripts:
             return await reader.read(texts)

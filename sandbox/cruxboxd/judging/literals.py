@@ -51,14 +51,13 @@ class _Tokens:
         self._tokens: list[tuple[int, str]] = []
         self._next = 0
         at = 0
-        for match in _TOKEN.finditer(text):
-            if match.start() != at:
-                break
+        while at < len(text):  # a search would go on behind what is no token, from each of its blanks
+            match = _TOKEN.match(text, at)
+            if match is None:
+                raise _Unread
             at = match.end()
             group = match.lastindex or 0
             self._tokens.append((group - 1, match[group]))
-        if at != len(text):
-            raise _Unread
 
     def whole(self) -> Any:
         value = self._value(0)
