@@ -148,6 +148,19 @@ def test_a_task_of_many_checks_is_read_in_pieces():
     assert [steps_of(asked), steps_of(task())] == [4 + 1 + 1_000 + 1, 1 + 1 + 1 + 1]
 
 
+def test_a_long_task_is_read_in_pieces_of_so_many_bytes(monkeypatch: pytest.MonkeyPatch):
+    """However few checks it has: each of them may be thousands of empty fields."""
+    parsed: list[int] = []
+    of = codec._add_piece
+    monkeypatch.setattr(codec, "_add_piece", lambda task, piece: parsed.append(len(piece)) or of(task, piece))
+    checks = [pb.Check(id=str(at), call=pb.CallCheck(call="f(1)" + " " * 4_000, expected="1")) for at in range(200)]
+    (found,) = read(task(*checks, pb.Check(id="a", stdio=pb.StdioCheck(stdin="x" * MIB, expected_stdout="y"))))
+    assert len(found.checks) == 201
+    whole, *others = sorted(parsed, reverse=True)
+    assert MIB < whole < MIB + 100
+    assert (others[0] <= codec._BYTES_A_PIECE, len(others)) == (True, 4)
+
+
 def steps_of(*tasks: pb.Task) -> int:
     """How often reading them lets others go on."""
     data, outline = pb.CheckRequest(tasks=tasks).SerializeToString(), Outline()
