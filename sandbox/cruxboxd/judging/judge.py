@@ -30,7 +30,7 @@ from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.expected import Kind, Reader, Reading
 from cruxboxd.judging.jobs import look_at_texts
 from cruxboxd.judging.known_scripts import KnownScripts
-from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, invalid, sandbox_error
+from cruxboxd.judging.outcomes import Assurance, CheckResult, evaluated, invalid, sandbox_error
 from cruxboxd.judging.scripts import read_as, run_script
 from cruxboxd.judging.series import SeriesJudge
 from cruxboxd.judging.shared_streams import Printed, Runs
@@ -44,8 +44,9 @@ from cruxboxd.zygotes.setup import ZygoteKey
 log = logging.getLogger(__name__)
 
 SECOND_SEED_OFFSET = 1
-# Tasks that start in one pass of the event loop. Other work of the loop, and tasks of other tenants, come in between.
-_TASKS_A_PASS = 8
+# Tasks that start, and checks that are refused, in a pass of the event loop. Other work, and that of other tenants, comes
+# in between.
+_TASKS_A_PASS, _REFUSED_A_PASS = 8, 32
 _TEXTS_AT_ONCE = 1 << 18  # characters that are looked at before others get a turn
 
 Texts = dict[Check, tuple[bytes, str]]  # of the checks of a task that have a text to be read
@@ -123,8 +124,7 @@ class Judge:
         self, texts: list[tuple[bytes, str]], runtime: str, tenant: str, interactive: bool
     ) -> list[Reading]:
         """What is expected may be a candidate's, so no script is read beside it."""
-        key = ZygoteKey(runtime, False, self._seeds[0])
-        reader = Reader(self._scheduler, key, tenant, interactive, self._turns)
+        reader = Reader(self._scheduler, ZygoteKey(runtime, False, self._seeds[0]), tenant, interactive, self._turns)
         scripts = [text for text in texts if text[0] != EXPECTED]
         if not scripts:
             return await reader.read(texts)
@@ -171,13 +171,19 @@ class Judge:
         if stdio:
             work.append(self._judge_stdio(task, stdio, emit))
         work += [self._judge_run(task, check, emit) for check in task.checks if isinstance(check, RunCheck)]
-        work += [
-            emit(task, check, invalid(check.why), None) for check in task.checks if isinstance(check, InvalidCheck)
-        ]
+        refused = [check for check in task.checks if isinstance(check, InvalidCheck)]
+        if refused:
+            work.append(self._refuse(task, refused, emit))
         if len(work) == 1:
             await work[0]
         else:
             await together(*work)
+
+    async def _refuse(self, task: Task, checks: Sequence[InvalidCheck], emit: Emit) -> None:
+        for part in cut(checks, _REFUSED_A_PASS):
+            await self._beginning.run(task.tenant, iter(()))
+            for check in part:
+                await emit(task, check, invalid(check.why), None)
 
     # ---- calls -------------------------------------------------------------------------------------------------
 
@@ -191,7 +197,7 @@ class Judge:
         others = await self._evaluator(task, 1).believed(checks, others)
         for check, value, other in zip(checks, values, others):
             if check.expected is None:
-                await emit(task, check, *outcomes.compare_runs(_evaluated(value), other and _evaluated(other)))
+                await emit(task, check, *outcomes.compare_runs(evaluated(value), other and evaluated(other)))
                 continue
             with self._scheduler.holding(task.tenant, _printed_by(value)):
                 judged = await self._settle(evaluator, check, value, read[check])
@@ -380,12 +386,6 @@ def settle_expression(value: CheckResult, expected: CheckResult) -> CheckResult:
     settled = outcomes.compare(value, expected.canonical, expected.relation)
     sides = [side.assurance for side in (value, expected) if side.assurance is not None]
     return settled.but(assurance=min(sides, key=lambda assurance: assurance.value, default=Assurance.SEPARATED))
-
-
-def _evaluated(value: CheckResult) -> CheckResult:
-    """The result of a check without expectation, without the notes that are meant for the daemon."""
-    findings = tuple([name for name in value.findings if name != SEEDLESS]) if value.findings else ()
-    return value.but(outcome=value.outcome or Outcome.EVALUATED, findings=findings)
 
 
 def _deal(
