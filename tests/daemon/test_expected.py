@@ -60,9 +60,15 @@ async def test_many_literals_are_read_by_a_worker_unless_somebody_waits():
 
 
 async def test_what_is_read_here_is_read_one_text_at_a_time_and_is_the_tenants(monkeypatch: pytest.MonkeyPatch):
-    charged, log = [], []
+    charged: list[str] = []
+    log: list[str] = []
     turns = Turns(lambda tenant, _seconds: charged.append(tenant), slice_s=0)
-    monkeypatch.setattr(expected, "read_literal", lambda text: log.append(text) or canonical(1))
+
+    def read_literal(text: str) -> bytes:
+        log.append(text)
+        return canonical(1)
+
+    monkeypatch.setattr(expected, "read_literal", read_literal)
     texts = [(EXPECTED, f"{at}") for at in range(20)]
     reading = asyncio.ensure_future(read_texts(Told({}), *texts, interactive=True, turns=turns))
     while not reading.done():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
@@ -199,7 +200,12 @@ def test_what_a_check_holds_counts_in_a_step(monkeypatch: pytest.MonkeyPatch):
     """However it is nested: kinds, and files of these, of which each alone has few fields."""
     walked: list[int] = []
     of = outline._field
-    monkeypatch.setattr(outline, "_field", lambda *where: walked.append(1) or of(*where))
+
+    def one_field(*where: Any) -> tuple[int, int, int]:
+        walked.append(1)
+        return of(*where)
+
+    monkeypatch.setattr(outline, "_field", one_field)
     files = field(3, field(8, b"\x0a\x00" * 4) * 287)
     data = field(1, (field(3, files) + field(3, field(5, b"\x3a\x00" * 287))) * 100)
     in_a_step = [0]

@@ -11,7 +11,7 @@ from cruxboxd.judging import streams
 from cruxboxd.judging.comparing import Compare, Comparison
 from cruxboxd.judging.literals import read_literal
 from cruxboxd.judging.outcomes import CheckResult, Outcome
-from cruxboxd.judging.tasks import CallCheck, RunCheck, StdioCheck
+from cruxboxd.judging.tasks import CallCheck, RunCheck, StdioCheck, as_text
 from cruxboxd.shared.turns import Turns
 from cruxboxd.zygotes.jobs import Result
 from test_scripts_judged import TASK
@@ -35,7 +35,7 @@ class Checkers:
         self.says, self.calls = list(says), list[str]()
 
     async def evaluate(self, checks: list[CallCheck]) -> list[CheckResult]:
-        self.calls += [check.call for check in checks]
+        self.calls += [as_text(check.call) for check in checks]
         return [self.says.pop(0)]
 
     async def believed(self, _checks: list[CallCheck], found: list[CheckResult]) -> list[CheckResult]:

@@ -14,8 +14,8 @@ from cruxcell.protocol.payloads import EXPECTED, LARGE_SCRIPT
 
 from cruxboxd.judging.asserted import Series, read_series
 from cruxboxd.judging.cuts import cut
-from cruxboxd.judging.literals import read_literal
-from cruxboxd.judging.tasks import encoded
+from cruxboxd.judging.literals import MOST_CHARACTERS, read_literal
+from cruxboxd.judging.tasks import Kept, as_text, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import DEFAULT_LIMITS, MIB, Limits
 from cruxboxd.shared.turns import Turns
@@ -81,11 +81,11 @@ class Reader:
         self._tenant, self._interactive = tenant, interactive
         self._turns = turns or Turns(lambda _tenant, _seconds: None)
 
-    async def read(self, texts: Sequence[tuple[bytes, str]]) -> list[Reading]:
+    async def read(self, texts: Sequence[tuple[bytes, Kept]]) -> list[Reading]:
         """Read pairs of what a text is meant to be and the text, each distinct pair once; the readings in their order.
         Large scripts are read by themselves."""
         distinct = list(dict.fromkeys(texts))
-        read: dict[tuple[bytes, str], Reading] = {}
+        read: dict[tuple[bytes, Kept], Reading] = {}
         if self._interactive or len(distinct) <= _FEW:
             await self._turns.run(self._tenant, _read_here(distinct, read))
         rest = [item for item in distinct if item not in read]
@@ -94,7 +94,7 @@ class Reader:
         read.update(zip(rest, [reading for part in found for reading in part]))
         return [read[item] for item in texts]
 
-    async def _read_part(self, texts: Sequence[tuple[bytes, str]]) -> list[Reading]:
+    async def _read_part(self, texts: Sequence[tuple[bytes, Kept]]) -> list[Reading]:
         """A worker that dies answers for the text it died on; the rest goes on in a new one."""
         read: list[Reading] = []
         while len(read) < len(texts):
@@ -108,7 +108,7 @@ class Reader:
                 read.append(Reading(Kind.EXPRESSION))
         return read
 
-    def _job(self, texts: Sequence[tuple[bytes, str]]) -> Job:
+    def _job(self, texts: Sequence[tuple[bytes, Kept]]) -> Job:
         fields = [field for kind, item in texts for field in (kind, encoded(item))]
         return Job(
             key=self._key,
@@ -122,12 +122,12 @@ class Reader:
         )
 
 
-def _read_here(texts: Sequence[tuple[bytes, str]], read: dict[tuple[bytes, str], Reading]) -> Iterator[None]:
+def _read_here(texts: Sequence[tuple[bytes, Kept]], read: dict[tuple[bytes, Kept], Reading]) -> Iterator[None]:
     """Add the readings of the plain literals among the texts to `read`, in steps: one may take milliseconds."""
     for kind, item in texts:
-        if kind != EXPECTED:
+        if kind != EXPECTED or len(item) > MOST_CHARACTERS:
             continue
-        canonical = read_literal(item)
+        canonical = read_literal(as_text(item))
         if canonical is not None:
             read[kind, item] = Reading(Kind.CONSTANT, canonical)
         yield

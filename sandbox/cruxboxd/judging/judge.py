@@ -35,7 +35,7 @@ from cruxboxd.judging.scripts import read_as, run_script
 from cruxboxd.judging.series import SeriesJudge
 from cruxboxd.judging.shared_streams import Printed, Runs
 from cruxboxd.judging.streams import checkers_of, run_program, run_stdio, settle
-from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, RunCheck, ScriptCheck, StdioCheck, Task
+from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, Kept, RunCheck, ScriptCheck, StdioCheck, Task
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.shared.turns import Turns
 from cruxboxd.shared.waiting import together
@@ -44,12 +44,12 @@ from cruxboxd.zygotes.setup import ZygoteKey
 log = logging.getLogger(__name__)
 
 SECOND_SEED_OFFSET = 1
-# Tasks that start, and checks that are refused, in a pass of the event loop. Other work, and that of other tenants, comes
-# in between.
+# Tasks that start, and checks that are refused, in a pass of the event loop. Other work, and other tenants', comes in
+# between.
 _TASKS_A_PASS, _REFUSED_A_PASS = 8, 32
 _TEXTS_AT_ONCE = 1 << 18  # characters that are looked at before others get a turn
 
-Texts = dict[Check, tuple[bytes, str]]  # of the checks of a task that have a text to be read
+Texts = dict[Check, tuple[bytes, Kept]]  # of the checks of a task that have a text to be read
 Readings = Mapping[Check, Reading]  # of those
 Emit = Callable[[Task, Check, CheckResult, "CheckResult | None"], Awaitable[None]]
 
@@ -121,7 +121,7 @@ class Judge:
         return futures, works
 
     async def _read(
-        self, texts: list[tuple[bytes, str]], runtime: str, tenant: str, interactive: bool
+        self, texts: list[tuple[bytes, Kept]], runtime: str, tenant: str, interactive: bool
     ) -> list[Reading]:
         """What is expected may be a candidate's, so no script is read beside it."""
         reader = Reader(self._scheduler, ZygoteKey(runtime, False, self._seeds[0]), tenant, interactive, self._turns)
@@ -329,7 +329,7 @@ class Judge:
         await runs.run(checks, take)
 
     async def _settle_printed(
-        self, task: Task, check: StdioCheck, printed: Printed, checkers: Mapping[str, CallEvaluator]
+        self, task: Task, check: StdioCheck, printed: Printed, checkers: Mapping[Kept, CallEvaluator]
     ) -> CheckResult:
         with self._scheduler.holding(task.tenant, _printed_by(printed[0]) + len(printed[1])):
             return await settle(task, check, printed, checkers.get(check.checker), self._turns)
@@ -367,7 +367,7 @@ async def _texts_of_all(tasks: Sequence[Task]) -> AsyncIterator[Texts]:
         yield texts
 
 
-def texts_of(task: Task) -> Iterator[tuple[Check, tuple[bytes, str]]]:
+def texts_of(task: Task) -> Iterator[tuple[Check, tuple[bytes, Kept]]]:
     """The texts of a task that have to be read, with their checks: what is expected of calls, and scripts."""
     for check in task.checks:
         if isinstance(check, CallCheck) and check.expected is not None:

@@ -15,7 +15,7 @@ from cruxboxd.judging.comparing import is_same, parts_of_text
 from cruxboxd.judging.jobs import job_for
 from cruxboxd.judging.literals import read_literal
 from cruxboxd.judging.outcomes import ENDED, Assurance, CheckResult, Outcome, sandbox_error
-from cruxboxd.judging.tasks import PLAIN_SETTING, CallCheck, RunCheck, StdioCheck, Task, encoded
+from cruxboxd.judging.tasks import PLAIN_SETTING, CallCheck, Kept, RunCheck, StdioCheck, Task, as_text, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.shared.turns import Turns
 from cruxboxd.zygotes.jobs import Job, Result
@@ -156,16 +156,16 @@ def _end_of_run(result: Result, task: Task) -> CheckResult:
 _MOST_CHECKED = 4 << 20
 # A call that has a value only if the checker can be loaded and defines `check`.
 _IS_DEFINED = "_has_check()"
-_DEFINITION = "\n\n\ndef _has_check():\n    return check is not None\n"
+_DEFINITION = b"\n\n\ndef _has_check():\n    return check is not None\n"
 
 
-def checkers_of(task: Task, checks: Sequence[StdioCheck]) -> dict[str, Task]:
+def checkers_of(task: Task, checks: Sequence[StdioCheck]) -> dict[Kept, Task]:
     """Source of a checker -> the task that runs it. A checker is a separate program and knows nothing of the
     candidate's."""
     sources = {check.checker for check in checks if check.checker}
     changes = {"repeat": 1, "together": False, "checks": [], "setting": PLAIN_SETTING}
     return {
-        source: replace(task, program=encoded(source + _DEFINITION), require=Assurance.SEPARATED, **changes)  # type: ignore[arg-type]
+        source: replace(task, program=encoded(source) + _DEFINITION, require=Assurance.SEPARATED, **changes)  # type: ignore[arg-type]
         for source in sources
     }
 
@@ -185,7 +185,7 @@ async def _ask_checker(checkers: CallEvaluator, check: StdioCheck, out: bytes, j
         return judged.but(outcome=Outcome.OUTPUT_LIMIT, detail=detail)
     outcome, why = await _say(checkers, check, _call(check, out.decode("utf-8", "replace")))
     if outcome is None:
-        by_itself = _IS_DEFINED if not check.expected_stdout.strip() else _call(check, check.expected_stdout)
+        by_itself = _IS_DEFINED if not check.expected_stdout.strip() else _call(check, as_text(check.expected_stdout))
         sound, fault = await _say(checkers, check, by_itself)
         outcome, why = (Outcome.INVALID, fault) if sound is None else (Outcome.FAILED, f"{why} (of what was printed)")
         if sound is Outcome.SANDBOX_ERROR:
@@ -196,7 +196,8 @@ async def _ask_checker(checkers: CallEvaluator, check: StdioCheck, out: bytes, j
 
 
 def _call(check: StdioCheck, printed: str) -> str:
-    return f"check({', '.join([ascii(each) for each in (check.stdin, printed, check.expected_stdout)])})"
+    given = as_text(check.stdin), printed, as_text(check.expected_stdout)
+    return f"check({', '.join([ascii(each) for each in given])})"
 
 
 async def _say(checkers: CallEvaluator, check: StdioCheck, call: str) -> tuple[Outcome | None, str]:

@@ -20,6 +20,7 @@ from cruxboxd.judging.tasks import (
     Setting,
     StdioCheck,
     encoded,
+    kept,
 )
 
 MOST_ARGUMENTS, MOST_ARGUMENT_BYTES = 64, 1 << 16
@@ -34,27 +35,28 @@ _Value = TypeVar("_Value", str, bytes)
 
 
 def _read_call(check: pb.Check, around: Around) -> tuple[Check, str]:
-    found = CallCheck(check.id, check.call.call, check.call.expected, check.call.entry_point)
+    call, expected, entry_point = check.call.call, check.call.expected, check.call.entry_point
     fault = (
-        fault_of_text(found.call, "call.call")
-        or fault_of_text(found.expected or "", "call.expected")
-        or _fault_of_name(found.entry_point, "call.entry_point")
+        fault_of_text(call, "call.call")
+        or fault_of_text(expected, "call.expected")
+        or _fault_of_name(entry_point, "call.entry_point")
     )
-    return found, fault or around.fault_of_setting
+    return CallCheck(check.id, kept(call), kept(expected), entry_point), fault or around.fault_of_setting
 
 
 def _read_stdio(check: pb.Check, around: Around) -> tuple[Check, str]:
     stdio = check.stdio
     comparison, wrong = _read_comparison(stdio)
     setting, fault, fault_of_all = _read_own(stdio, "stdio.", around)
-    found = StdioCheck(check.id, stdio.stdin, stdio.expected_stdout, comparison, stdio.checker, setting)
-    is_blank = not found.expected_stdout or found.expected_stdout.isspace()
-    if is_blank and not stdio.allow_empty and not found.checker:
+    expected, checker = stdio.expected_stdout, stdio.checker
+    is_blank = not expected or expected.isspace()
+    if is_blank and not stdio.allow_empty and not checker:
         fault = fault or "stdio.expected_stdout is blank; silence never passes unless allow_empty asks for it"
-    if found.checker:
-        wrong = wrong or fault_of_text(found.checker, "stdio.checker")
+    if checker:
+        wrong = wrong or fault_of_text(checker, "stdio.checker")
         if comparison != Comparison():
             wrong = wrong or "stdio has a checker, which decides by itself: compare and tolerance do not go with it"
+    found = StdioCheck(check.id, kept(stdio.stdin), kept(expected), comparison, kept(checker), setting)
     wrong = wrong or _fault_of_room(found, around.most_output)
     return found, around.fault_of_program or fault or wrong or fault_of_all
 
@@ -90,22 +92,23 @@ def _read_run(check: pb.Check, around: Around) -> tuple[Check, str]:
     setting, fault, fault_of_all = _read_own(run, "run.", around)
     names = tuple(dict.fromkeys(run.read_files))
     fault = fault or _fault_of_names(names, "run.read_files", around.folder)
-    return RunCheck(check.id, run.stdin, setting, names), around.fault_of_program or fault or fault_of_all
+    return RunCheck(check.id, kept(run.stdin), setting, names), around.fault_of_program or fault or fault_of_all
 
 
 def _read_script(check: pb.Check, around: Around) -> tuple[Check, str]:
     script = check.script
-    found = ScriptCheck(check.id, script.script, script.entry_point, script.framework)
-    fault = fault_of_text(found.script, "script.script") or _fault_of_path(found.entry_point, "script.entry_point")
-    if found.framework and found.framework not in FRAMEWORKS:
+    text, entry_point, framework = script.script, script.entry_point, script.framework
+    fault = fault_of_text(text, "script.script") or _fault_of_path(entry_point, "script.entry_point")
+    if framework and framework not in FRAMEWORKS:
         allowed = ", ".join(FRAMEWORKS)
-        fault = fault or f"script.framework is {found.framework[:80]!r}; it is one of {allowed}, or empty"
-    return found, fault or around.fault_of_setting
+        fault = fault or f"script.framework is {framework[:80]!r}; it is one of {allowed}, or empty"
+    return ScriptCheck(check.id, kept(text), entry_point, framework), fault or around.fault_of_setting
 
 
 def _read_evaluate(check: pb.Check, around: Around) -> tuple[Check, str]:
-    found = CallCheck(check.id, check.evaluate.call, None, inspect=check.evaluate.inspect)
-    return found, fault_of_text(found.call, "evaluate.call") or around.fault_of_setting
+    call = check.evaluate.call
+    found = CallCheck(check.id, kept(call), None, inspect=check.evaluate.inspect)
+    return found, fault_of_text(call, "evaluate.call") or around.fault_of_setting
 
 
 # By the name of the kind: reads a check of a task that has this around it; (what is asked, "" or what is wrong). A
@@ -128,13 +131,15 @@ def read_setting(message: Any, where: str, folder: Folder) -> tuple[Setting, str
     arguments = tuple(getattr(message, "arguments", ()))
     if not (arguments or message.env or message.files):
         return _NOTHING, ""
-    setting = Setting(arguments, _by_name(message.env), _by_name(message.files))
+    env, files = _by_name(message.env), _by_name(message.files)
     fault = (
         _fault_of_arguments(arguments, f"{where}arguments")
-        or _fault_of_env(setting.env, f"{where}env")
-        or _fault_of_files(setting.files, f"{where}files", folder)
+        or _fault_of_env(env, f"{where}env")
+        or _fault_of_files(files, f"{where}files", folder)
     )
-    return (_NOTHING if fault else setting), fault
+    if fault:
+        return _NOTHING, fault
+    return Setting(tuple(map(kept, arguments)), tuple([(name, kept(value)) for name, value in env]), files), ""
 
 
 _NOTHING = Setting()
