@@ -44,8 +44,7 @@ from cruxboxd.zygotes.setup import ZygoteKey
 log = logging.getLogger(__name__)
 
 SECOND_SEED_OFFSET = 1
-# Tasks that start, and checks that are refused, in a pass of the event loop. Other work, and other tenants', comes in
-# between.
+# Tasks that start, and checks that are refused, in one pass of the event loop. The work of others comes in between.
 _TASKS_A_PASS, _REFUSED_A_PASS = 8, 32
 _TEXTS_AT_ONCE = 1 << 18  # characters that are looked at before others get a turn
 
@@ -171,8 +170,7 @@ class Judge:
         if stdio:
             work.append(self._judge_stdio(task, stdio, emit))
         work += [self._judge_run(task, check, emit) for check in task.checks if isinstance(check, RunCheck)]
-        refused = [check for check in task.checks if isinstance(check, InvalidCheck)]
-        if refused:
+        if refused := [check for check in task.checks if isinstance(check, InvalidCheck)]:
             work.append(self._refuse(task, refused, emit))
         if len(work) == 1:
             await work[0]
