@@ -193,7 +193,8 @@ def without_input_text(accounting: Accounting) -> Accounting:
 
 # ---- where the two differ -------------------------------------------------------
 
-_STRING = re.compile(r"""[rRbBuU]{0,2}(?:\"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""")
+# A string, to where its line ends if it has no end: else one would be looked for from each quote in it.
+_STRING = re.compile(r"""[rRbBuU]{0,2}(?:\"(?:[^"\\\n]|\\.)*("?)|'(?:[^'\\\n]|\\.)*('?))""")
 _BRACKETED = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
 # What remains of text that is one operand, or several bound tighter than `==`.
 _TIGHT = re.compile(r"[\w.\s+*/%&|^~@-]*")
@@ -208,7 +209,7 @@ def may_splice(text: str) -> bool:
     """
     if len(text) > _LONG:
         return True
-    rest = _STRING.sub("0", text.strip())
+    rest = _STRING.sub(lambda found: "0" if found[1] or found[2] else found[0], text.strip())
     for _ in range(_DEEP):
         rest = _BRACKETED.sub(" ", rest)
     return "\n" in rest or _TIGHT.fullmatch(rest) is None or _LOOSE_WORDS.search(rest) is not None

@@ -48,6 +48,15 @@ def remove(s, c):
 """
 
 
+# What a pattern may run over again from each of its characters; in this length that takes minutes.
+ENDLESS = [
+    *[" " * 300_000 + "x", "\n" * 300_000 + "x", "</s>" * 75_000 + "x", "<|a|> " * 50_000 + "x"],
+    *["```" + part * 300_000 for part in ("`", " ", "a", "~")],
+    "from __future__ import (\n" * 12_000,
+    "    x\n" * 20_000 + "".join(f"def a{at}(): pass\n" for at in range(10_000)),
+]
+
+
 def write(path: Path, *records: dict) -> Path:
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return path
@@ -346,6 +355,19 @@ def test_an_input_shown_behind_a_program_is_not_the_answer(shown):
 def test_chat_without_code_is_only_a_program_that_does_not_run(text):
     assert isinstance(sanitized(text, "mean"), str)
     assert isinstance(sanitized(text, "mean", PROMPT), str)
+
+
+@pytest.mark.parametrize("text", ENDLESS, ids=[text[:9] for text in ENDLESS])
+def test_no_text_is_run_over_again_from_each_of_its_characters(text):
+    assert isinstance(sanitized(text, "mean", PROMPT), str)
+    record = {**MBPP, "test_list": [text]}
+    assert problem_of(record, "here").needs == frozenset()
+
+
+@pytest.mark.parametrize("end", ["</s>", "<|im_end|>", " </s>\n<|a|> \n", "</s></s>\u3000"])
+def test_what_ends_a_models_text_is_not_its_answer(end):
+    assert sanitized(WHOLE + end, "mean").rstrip() == WHOLE.rstrip()
+    assert sanitized(f"x = {end.strip()!r}\n" + WHOLE, "mean") == f"x = {end.strip()!r}\n" + WHOLE
 
 
 def test_sanitize_is_asked_for(tmp_path):

@@ -75,10 +75,15 @@ def test_a_test_that_cannot_be_used_is_not_the_sample_s_failure(server, tmp_path
     assert (broken["passed"], broken["result"]) == (False, "failed: program holds a NUL character")
 
 
-@pytest.mark.parametrize("name", ["", "()", "f(", "f(1)", "a b", "a..b", "().f", "f()g", "f.(x)"])
+@pytest.mark.parametrize("name", ["", "()", "f(", "f(1)", "a b", "a..b", "().f", "f()g", "f.(x)", "f(()"])
 def test_what_is_no_entry_point(name):
     with pytest.raises(BadRow):
         entry_point(name)
+
+
+def test_many_calls_behind_no_name_are_looked_at_once():
+    with pytest.raises(BadRow):
+        entry_point("()" * 300_000 + "x")
 
 
 # ---- killed and gone on with -----------------------------------------------------

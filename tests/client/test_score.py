@@ -304,7 +304,8 @@ def test_what_is_compared_whole(text):
 
 @pytest.mark.parametrize(
     "text", ["1 or True", "'a', 'b'", "1, 2", "'x'  # f(", "1\nassert 2", "not 1", "1 < 2", "f(1", "1 if x else 2",
-             "x := 3", "(" * 100 + "1" + ")" * 100, "a" * 20_000],
+             "x := 3", "(" * 100 + "1" + ")" * 100, "a" * 20_000,
+             '\\"' * 4_999, "1 + 'x"],
 )  # fmt: skip
 def test_what_may_fall_apart(text):
     assert may_splice(text)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from dataclasses import replace
 
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.judging.comparing import Compare
 from cruxboxd.judging.tasks import Around, Folder, Setting
+from cruxboxd.rpc import checks
 from cruxboxd.rpc.checks import KINDS, fault_of_both, fault_of_text, read_setting
 
 FOLDER = Folder(64 * 4096, "")
@@ -122,7 +124,7 @@ def test_bytes_and_folders_of_files():
     deep = {f"{n}/a/b/c/d": b"" for n in range(64)}
     assert fault(run(files=deep)) == ""
     wide = {f"{n}/a/b/c/d": b"" for n in range(63)} | {"63/a/b/c/d/e": b""}
-    assert fault(run(files=wide)) == "files are in 257 folders; at most 256 are allowed"
+    assert fault(run(files=wide)) == "files are in more than 256 folders"
 
 
 def test_files_need_a_folder():
@@ -151,6 +153,7 @@ def test_files_of_the_task_and_of_the_check_together(check: pb.Check):
 
 NAME = "'f()', which is not a Python name"
 PATH = "'f(1)', which is not a Python name with attributes and empty calls, like 'A().solve'"
+AT_MOST = "at most 500 are allowed"
 TEXTS = [
     ({"call": {"call": "", "expected": "1"}}, "call.call is empty"),
     ({"call": {"call": " ", "expected": "1"}}, "call.call is empty"),
@@ -161,12 +164,29 @@ TEXTS = [
     ({"script": {"script": "\0"}}, "script.script holds a NUL character"),
     ({"script": {"script": "s", "entry_point": "A().b()().c"}}, ""),
     ({"script": {"script": "s", "entry_point": "f(1)"}}, f"script.entry_point is {PATH}"),
+    *[
+        ({"script": {"script": "s", "entry_point": path}}, f"script.entry_point is {path!r}, {PATH.partition(', ')[2]}")
+        for path in ("f(", "f)", "f)(", "f(()", "f(())", "()", "f()x", "A()..b", ".f", "f.")
+    ],
+    ({"script": {"script": "s", "entry_point": "f" + "()" * 249}}, ""),
+    *[
+        ({kind: {**texts, "entry_point": "()" * 250 + "x"}}, f"{kind}.entry_point has 501 characters; {AT_MOST}")
+        for kind, texts in (("script", {"script": "s"}), ("call", {"call": "1", "expected": "1"}))
+    ],
 ]
 
 
 @pytest.mark.parametrize(("fields", "why"), TEXTS)
 def test_a_text_is_there_and_a_name_is_one(fields: dict[str, object], why: str):
     assert fault(pb.Check(**fields)) == why
+
+
+def test_a_name_is_looked_at_once_however_many_calls_are_behind_it(monkeypatch: pytest.MonkeyPatch):
+    """No pattern is: one that may stop at each of the calls looks at all that follow, each time."""
+    monkeypatch.setattr(checks, "_LONGEST_PATH", 10**7)
+    assert "is not a Python name" in fault(
+        pb.Check(script=pb.ScriptCheck(script="s", entry_point="()" * 500_000 + "x"))
+    )
 
 
 def test_scripts():
@@ -213,6 +233,34 @@ def test_what_no_program_may_print_nobody_expects(check: pb.Check, why: str):
 )
 def test_what_a_program_finds_around_it(fields: dict[str, object], found: Setting):
     assert read_setting(pb.RunCheck(**fields), "run.", FOLDER) == (found, "")
+
+
+LONG = "a/" * 500_000 + "b"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"files": {LONG: b""}}, {"env": {LONG: ""}}, {"arguments": ["\0"], "files": {LONG: b""}}, {"arguments": [LONG]}],
+    ids=["files", "env", "files behind another fault", "arguments"],
+)
+def test_of_a_setting_that_is_wrong_nothing_is_kept_or_looked_at_again(fields: dict[str, object]):
+    message = pb.RunCheck(**fields)
+    tracemalloc.start()
+    try:
+        found, why = read_setting(message, "run.", FOLDER)
+        assert KINDS["run"](pb.Check(run=message), Around(Setting(), FOLDER))[1] == why
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (found, bool(why)) == (Setting(), True)
+    assert peak < 5 * len(LONG)
+
+
+def test_folders_are_counted_no_further_than_they_may_be():
+    deep = {f"{n}/" + "a/" * 90 + "b": b"" for n in range(64)}
+    assert fault(run(files=deep)) == "files are in more than 256 folders"
+    assert fault(run(files={"a/" * 90 + str(n): b"" for n in range(64)})) == ""
+    assert fault(run(files={"a/b": b"", "a/b/c/d": b""})).startswith("files names 'a/b' and 'a/b/c/d'")
 
 
 def test_a_checks_setting_goes_over_its_tasks():

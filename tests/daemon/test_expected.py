@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from cruxboxd.judging import expected
 from cruxboxd.judging.expected import Kind, Reader, Reading, readings
 from cruxboxd.settings.config import MAXIMUM_LIMITS
+from cruxboxd.shared.turns import Turns
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.setup import ZygoteKey
 from cruxcell.analysis.parsing import parse_text
@@ -18,8 +21,10 @@ from told_workers import CLEAN, CONSTANT, EXPRESSION, Told, canonical, read
 KEY = ZygoteKey("default", False, "0")
 
 
-async def read_texts(told: Told, *texts: tuple[bytes, str], interactive: bool = False) -> list[Reading]:
-    return await Reader(told, KEY, "tenant", interactive).read(texts)  # type: ignore[arg-type]
+async def read_texts(
+    told: Told, *texts: tuple[bytes, str], interactive: bool = False, turns: Turns | None = None
+) -> list[Reading]:
+    return await Reader(told, KEY, "tenant", interactive, turns).read(texts)  # type: ignore[arg-type]
 
 
 def texts_of(job: Job) -> list[str]:
@@ -52,6 +57,26 @@ async def test_many_literals_are_read_by_a_worker_unless_somebody_waits():
     assert ({one.canonical for one in found}, len(told.jobs)) == ({canonical(1)}, 1)
     found = await read_texts(told, *[(EXPECTED, text) for text in texts], interactive=True)
     assert ([one.canonical for one in found], len(told.jobs)) == ([canonical(at) for at in range(9)], 1)
+
+
+async def test_what_is_read_here_is_read_one_text_at_a_time_and_is_the_tenants(monkeypatch: pytest.MonkeyPatch):
+    charged: list[str] = []
+    log: list[str] = []
+    turns = Turns(lambda tenant, _seconds: charged.append(tenant), slice_s=0)
+
+    def read_literal(text: str) -> bytes:
+        log.append(text)
+        return canonical(1)
+
+    monkeypatch.setattr(expected, "read_literal", read_literal)
+    texts = [(EXPECTED, f"{at}") for at in range(20)]
+    reading = asyncio.ensure_future(read_texts(Told({}), *texts, interactive=True, turns=turns))
+    while not reading.done():
+        log.append("-")
+        await asyncio.sleep(0)
+    assert [one.canonical for one in reading.result()] == [canonical(1)] * 20
+    assert all("-" in pair for pair in zip(log, log[1:]))
+    assert (len(charged) >= 20, set(charged)) == (True, {"tenant"})
 
 
 async def test_a_worker_that_dies_has_died_of_the_text_it_was_at():

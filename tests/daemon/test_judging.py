@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from dataclasses import replace
 from typing import Any
@@ -117,6 +118,23 @@ async def test_tasks_end_one_at_a_time(is_patient: bool):
     text = "".join(log)
     assert text.count("e") == 20
     assert ("ee" in text) is not is_patient
+
+
+async def test_of_refused_checks_a_few_have_their_verdicts_in_one_pass():
+    """However many requests have them: no worker is waited for that would come in between."""
+    judge = Judge(Told({}), "0")  # type: ignore[arg-type]
+    task = replace(TASK, checks=[InvalidCheck(str(at), "why") for at in range(200)])
+    log: list[str] = []
+
+    async def emit(_task: Task, check: Check, _result: CheckResult, _second: CheckResult | None) -> None:
+        log.append(check.id)
+
+    running = [asyncio.ensure_future(judge.judge([replace(task, tenant=name)], emit)) for name in "abc"]
+    while not all(one.done() for one in running):
+        log.append("-")
+        await asyncio.sleep(0)
+    in_a_pass = [len(list(names)) for is_pass, names in itertools.groupby(log, "-".__eq__) if not is_pass]
+    assert (sum(in_a_pass), max(in_a_pass)) == (600, 32)
 
 
 async def test_a_result_that_is_not_taken_ends_the_batch_and_is_no_failure_of_judging(

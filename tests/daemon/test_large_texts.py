@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -16,7 +17,18 @@ from cruxboxd.judging import scripts
 from cruxboxd.judging.jobs import look_at_texts
 from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.scripts import read_as
-from cruxboxd.judging.tasks import CallCheck, Folder, RunCheck, ScriptCheck, StepCount, Task, encoded
+from cruxboxd.judging.tasks import (
+    CallCheck,
+    Folder,
+    InvalidCheck,
+    RunCheck,
+    ScriptCheck,
+    StepCount,
+    Task,
+    as_text,
+    encoded,
+    kept,
+)
 from cruxboxd.rpc.codec import Origin, outline_of, read_tasks
 from cruxboxd.rpc.outline import Outline
 from cruxboxd.rpc.rpc_work import slices
@@ -96,6 +108,56 @@ async def test_what_a_checks_program_finds_around_it_is_put_together_when_its_wo
     await Judge(told, "0").judge([task], emit)  # type: ignore[arg-type]
     assert told.jobs[-1].setting is setting
     assert told.jobs[-1].size >= task.setting.size + len("OWN1")
+
+
+WIDE = "\U0001f600" + "x" * MIB  # as a str, four bytes a character
+AROUND = {"arguments": ["\U0001f600" + "x" * 30_000], "env": {"A": "\U0001f600" + "x" * 30_000}}
+WIDE_KINDS = {
+    "stdio": pb.Check(stdio=pb.StdioCheck(stdin=WIDE, expected_stdout=WIDE, **AROUND)),
+    "checker": pb.Check(stdio=pb.StdioCheck(checker=WIDE)),
+    "run": pb.Check(run=pb.RunCheck(stdin=WIDE, **AROUND)),
+    "call": pb.Check(call=pb.CallCheck(call=WIDE, expected=WIDE)),
+    "evaluate": pb.Check(evaluate=pb.EvaluateCheck(call=WIDE)),
+    "script": pb.Check(script=pb.ScriptCheck(script=WIDE)),
+}
+
+
+def held_by(value: object) -> list[object]:
+    """All that a check holds."""
+    if isinstance(value, tuple):
+        return [part for each in value for part in held_by(each)]
+    if is_dataclass(value):
+        return [part for each in fields(value) for part in held_by(getattr(value, each.name))]
+    return [value]
+
+
+@pytest.mark.parametrize("kind", WIDE_KINDS)
+async def test_a_long_text_is_held_once_and_as_long_as_it_came(kind: str):
+    asked = WIDE_KINDS[kind]
+    ((task,), _) = tasks_of(pb.CheckRequest(tasks=[pb.Task(program="x = 1", checks=[asked])]).SerializeToString())
+    (check,) = task.checks
+    assert not isinstance(check, InvalidCheck)
+    held = [part for part in held_by(check) if isinstance(part, (str, bytes))]
+    assert sum(map(sys.getsizeof, held)) < asked.ByteSize() + 2_000
+    none = Result(error="no")
+    told = Told({}, ZygoteKinds(has_scratch=True), pair=(none, none), before=lambda _job: none)
+
+    async def emit(*_result: object) -> None: ...
+
+    await Judge(told, "0").judge([task], emit)  # type: ignore[arg-type]
+    waiting = [one for job in told.jobs for one in (job, job.partner) if one is not None]
+    long = [part for job in waiting for part in [*parts_of(job), job.stdin] if len(part) > 20_000]
+    assert long or kind == "checker"  # which waits for what is printed
+    assert {id(part) for part in long} <= {id(part) for part in held}
+
+
+@pytest.mark.parametrize("text", ["x" * 256, "\U0001f600" * 256, "\u3000" * 1_000, ""])
+def test_a_short_text_and_a_blank_one_stay_text(text: str):
+    assert kept(text) is text
+    assert (kept(text + "é" * 257), as_text(kept(text + "é" * 257))) == (
+        f"{text}{'é' * 257}".encode(),
+        text + "é" * 257,
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

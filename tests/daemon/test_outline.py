@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
+from cruxboxd.rpc import outline
 from cruxboxd.rpc.outline import Malformed, Outline, TooMany, pieces, walk
 from cruxboxd.rpc.wire import field
 from google.protobuf.message import DecodeError
@@ -16,10 +18,10 @@ MOST = 1_000
 
 
 def outlined(data: bytes, most: int = MOST) -> Outline:
-    outline = Outline()
-    for _ in walk(data, outline, most):
+    found = Outline()
+    for _ in walk(data, found, most):
         pass
-    return outline
+    return found
 
 
 texts = st.text(max_size=20)
@@ -75,12 +77,20 @@ def test_any_bytes_end_in_an_outline_or_a_refusal(data):
 def test_pieces_put_together_are_the_message(task, most):
     data = b"head" + task.SerializeToString()
     whole = pb.Task()
-    found = list(pieces(data, 4, len(data), most))
+    found = list(pieces(data, 4, len(data), most, len(data)))
     for piece in found:
         whole.MergeFrom(pb.Task.FromString(piece))
     assert whole == task
     fields = bool(task.id) + bool(task.program) + len(task.checks) + task.HasField("options")
     assert len(found) == -(-fields // most)
+
+
+def test_a_piece_has_no_more_bytes_than_it_may_unless_one_field_has_them():
+    fields = [field(3, b"x" * size) for size in (1, 2, 50, 3, 4, 5)]
+    data = b"head" + b"".join(fields)
+    found = list(pieces(data, 4, len(data), 100, 12))
+    assert found == [fields[0] + fields[1], fields[2], fields[3] + fields[4], fields[5]]
+    assert list(pieces(data, 4, len(data), 2, 12)) == found
 
 
 @pytest.mark.parametrize(
@@ -93,9 +103,14 @@ def test_pieces_put_together_are_the_message(task, most):
         (field(2, b"\x0a\x00" * 1_500) * 2, "options are over 4096 bytes"),
         (b"\x12\x00" * 10**6, "options stand in the request more than 32 times"),
         (field(1, field(4, b"\x0a\x00" * 10**6)), "options are over 4096 bytes"),
+        (field(1, field(4, b"\x0a\x00" * 100) * 21), "options are over 4096 bytes"),
+        (field(1, b"\x22\x00" * 10**6), "a task has more than 32 fields beside its checks"),
+        (field(1, b"\x12\x00" * 10**6), "a task has more than 32 fields beside its checks"),
+        (field(1, b"\x98\x06\x01" * 10**6), "a task has more than 32 fields beside its checks"),
         (field(1, b"\x2a\x00\x32\x00" * 10**6), "a task holds at most 128 files and environment variables"),
         (field(1, field(3, b"\x12\x00" * 10**6)), "a check has more than 32 fields"),
         (field(1, field(3, field(2, b"\x0a\x00" * 10**6))), "a check's kind has more than 288 fields"),
+        (field(1, field(3, field(6, b"\x12\x00" * 150) * 2)), "a check's kind has more than 288 fields"),
         (field(1, field(5, b"\x0a\x00" * 10**6)), "a file or variable has more than 4 fields"),
         (field(1, field(6, b"\x12\x00" * 10**6)), "a file or variable has more than 4 fields"),
         (field(1, field(3, field(3, field(8, b"\x0a\x00" * 10**6)))), "a file or variable has more than 4 fields"),
@@ -123,9 +138,10 @@ def test_a_check_may_have_all_that_it_may_have():
 
 
 def test_what_it_does_not_know_is_no_field_of_ours():
-    """A later client's fields: of the request, and of a check that is long enough to be looked into."""
-    check = b"\x78\x01" + field(6, b"\x0a\x00" * 200 + field(1, b"x" * 9_000))
-    found = outlined(field(7, b"\x0a\x00") + field(1, field(3, check)) + b"\x78\x01")
+    """A later client's fields: of the request, of a task, and of a check that is long enough to be looked into."""
+    check = b"\x78\x01" + field(6, b"\x0a\x00" * 200 + field(1, b"x" * 9_000)) + field(7, b"no message" * 100)
+    task = field(3, check) + field(9, b"x" * 9_000) + b"\x78\x01" * 28
+    found = outlined(field(7, b"\x0a\x00") + field(1, task) + b"\x78\x01")
     assert (found.options, found.checks) == ([], 1)
 
 
@@ -170,3 +186,31 @@ def test_what_is_no_field_is_refused(data: bytes):
 )
 def test_it_comes_up_for_air(data: bytes, times: int):
     assert len(list(walk(data, Outline(), 10**6))) == times
+
+
+def test_every_kind_is_looked_into():
+    kinds = pb.Check.DESCRIPTOR.oneofs_by_name["kind"].fields
+    assert list(outline._ENTRIES) == [kind.number << 3 | 2 for kind in kinds]
+    for kind in kinds:
+        maps = [one for one in kind.message_type.fields if one.message_type is not None]
+        assert outline._ENTRIES[kind.number << 3 | 2] == tuple(one.number << 3 | 2 for one in maps)
+
+
+def test_what_a_check_holds_counts_in_a_step(monkeypatch: pytest.MonkeyPatch):
+    """However it is nested: kinds, and files of these, of which each alone has few fields."""
+    walked: list[int] = []
+    of = outline._field
+
+    def one_field(*where: Any) -> tuple[int, int, int]:
+        walked.append(1)
+        return of(*where)
+
+    monkeypatch.setattr(outline, "_field", one_field)
+    files = field(3, field(8, b"\x0a\x00" * 4) * 287)
+    data = field(1, (field(3, files) + field(3, field(5, b"\x3a\x00" * 287))) * 100)
+    in_a_step = [0]
+    for _ in walk(data, Outline(), MOST):
+        in_a_step.append(len(walked))
+    in_a_step.append(len(walked))
+    assert len(walked) > 170_000
+    assert max(later - sooner for sooner, later in zip(in_a_step, in_a_step[1:])) <= 1_000 + 10

@@ -13,7 +13,7 @@ from cruxboxd.judging.calls import CallEvaluator
 from cruxboxd.judging.comparing import Compare, Comparison
 from cruxboxd.judging.literals import read_literal
 from cruxboxd.judging.outcomes import CheckResult, Outcome
-from cruxboxd.judging.tasks import CallCheck, RunCheck, StdioCheck
+from cruxboxd.judging.tasks import CallCheck, RunCheck, StdioCheck, as_text
 from cruxboxd.scheduling.holding import Holding, current_holding
 from cruxboxd.shared.turns import Turns
 from cruxboxd.zygotes.jobs import Result
@@ -38,7 +38,7 @@ class Checkers:
         self.says, self.calls, self.given = list(says), list[str](), list[tuple[bytes, ...]]()
 
     async def evaluate(self, checks: list[CallCheck]) -> list[CheckResult]:
-        self.calls += [check.call for check in checks]
+        self.calls += [as_text(check.call) for check in checks]
         return [self.says.pop(0)]
 
     async def evaluate_check(self, *given: bytes) -> CheckResult:

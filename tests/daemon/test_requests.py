@@ -10,7 +10,7 @@ from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Clock, Outcome
 from cruxboxd.judging.tasks import CallCheck as CallAsk
-from cruxboxd.judging.tasks import InvalidCheck, StepCount
+from cruxboxd.judging.tasks import InvalidCheck, StepCount, as_text
 from cruxboxd.judging.tasks import ScriptCheck as ScriptAsk
 from cruxboxd.judging.tasks import StdioCheck as StdioAsk
 from cruxboxd.judging.tasks import Task as TaskAsk
@@ -136,7 +136,7 @@ def test_what_is_wrong_around_a_program_is_every_check_of_its_task():
 def test_a_text_may_be_as_long_as_the_message():
     (found,) = read(task(pb.Check(stdio=pb.StdioCheck(stdin="é" * (4 << 20), expected_stdout="1")), program="x"))
     assert isinstance(found.checks[0], StdioAsk)
-    assert len(found.checks[0].stdin) == 4 << 20
+    assert as_text(found.checks[0].stdin) == "é" * (4 << 20)
 
 
 def test_a_task_of_many_checks_is_read_in_pieces():
@@ -146,6 +146,24 @@ def test_a_task_of_many_checks_is_read_in_pieces():
     assert [ask.id for ask in found.checks] == [check.id for check in checks]
     assert (found.id, found.program, found.repeat) == ("t", b"p", 2)
     assert [steps_of(asked), steps_of(task())] == [4 + 1 + 1_000 + 1, 1 + 1 + 1 + 1]
+
+
+def test_a_long_task_is_read_in_pieces_of_so_many_bytes(monkeypatch: pytest.MonkeyPatch):
+    """However few checks it has: each of them may be thousands of empty fields."""
+    parsed: list[int] = []
+    of = codec._add_piece
+
+    def add_piece(task: pb.Task, piece: bytes) -> None:
+        parsed.append(len(piece))
+        of(task, piece)
+
+    monkeypatch.setattr(codec, "_add_piece", add_piece)
+    checks = [pb.Check(id=str(at), call=pb.CallCheck(call="f(1)" + " " * 4_000, expected="1")) for at in range(200)]
+    (found,) = read(task(*checks, pb.Check(id="a", stdio=pb.StdioCheck(stdin="x" * MIB, expected_stdout="y"))))
+    assert len(found.checks) == 201
+    whole, *others = sorted(parsed, reverse=True)
+    assert MIB < whole < MIB + 100
+    assert (others[0] <= codec._BYTES_A_PIECE, len(others)) == (True, 4)
 
 
 def steps_of(*tasks: pb.Task) -> int:

@@ -10,14 +10,14 @@ from cruxboxd.judging import judge as judging
 from cruxboxd.judging.expected import Kind, Reading
 from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
-from cruxboxd.judging.tasks import ScriptCheck, StepCount, Task
+from cruxboxd.judging.tasks import ScriptCheck, StepCount, Task, as_text
 from cruxcell.protocol import messages
 from cruxcell.protocol.payloads import EXPECTED, SCRIPT
 from told_workers import CONSTANT, EXPRESSION, LIMITS, Told, read
 
 TASK = Task("t", b"def f(x): ...", [], LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS)
 SHORT = ScriptCheck("s", "def check():\n    for x in cases:\n        assert f(x)\n", "")
-LONG = replace(SHORT, script=SHORT.script + "# more\n" * 1000)
+LONG = replace(SHORT, script=as_text(SHORT.script) + "# more\n" * 1000)
 SERIES: Any = object()
 PASSED, RAN = CheckResult(Outcome.PASSED), CheckResult(Outcome.RAISED)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
+from cruxboxd.judging import literals
 from cruxboxd.judging.literals import read_literal
 from cruxcell.jobs import expressions
 from cruxcell.protocol import messages
@@ -42,6 +43,22 @@ def test_these_are_read_as_python_reads_them(text):
 @pytest.mark.parametrize("text", LEFT)
 def test_these_are_left_to_a_worker(text):
     assert read_literal(text) is None
+
+
+@pytest.mark.parametrize("text", ["1" + " " * 1_900 + "!", "!" + " " * 1_900 + "1", "1" * 1_900])
+def test_behind_what_is_no_token_nobody_looks_for_one(monkeypatch: pytest.MonkeyPatch, text: str):
+    """A search would try each of the blanks, and run over all that follow it each time."""
+    tried: list[int] = []
+
+    class Pattern:
+        def match(self, text: str, at: int) -> object:
+            tried.append(at)
+            return token.match(text, at)
+
+    token = literals._TOKEN
+    monkeypatch.setattr(literals, "_TOKEN", Pattern())
+    assert read_literal(text) is None
+    assert len(tried) <= 1_900 // 18 + 1  # digits of a number
 
 
 atoms = (

@@ -12,7 +12,7 @@ from cruxbox.problems.evalplus import scripts_of
 from cruxbox.problems.records import BadRow, Record, entry_point, identity, text, texts
 from cruxbox.problems.shapes import Problem, Stage
 
-_IMPORTS = re.compile(r"^\s*(?:import|from)\s+(numpy|pandas|scipy|sympy|networkx)\b", re.MULTILINE)
+_IMPORTS = re.compile(r"^[ \t]*(?:import|from)[ \t]+(numpy|pandas|scipy|sympy|networkx)\b", re.MULTILINE)
 
 _TESTS = {"test", "test_list", "base_input"}
 

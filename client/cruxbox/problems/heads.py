@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_FUTURE = re.compile(r"^from[ \t]+__future__[ \t]+import[ \t]*(?:\([^)]*\)|[^\n(]*)[^\n]*(?:\n|\Z)", re.MULTILINE)
+# What stands in brackets ends at the next one that opens: else each import without an end would be read to the end.
+_FUTURE = re.compile(r"^from[ \t]+__future__[ \t]+import[ \t]*(?:\([^()]*\)|[^\n(]*)[^\n]*(?:\n|\Z)", re.MULTILINE)
 
 
 def behind(head: str, program: str) -> str:

@@ -12,7 +12,6 @@ from cruxbox.errors import DataError
 from cruxbox.reading import NotJson, kind_of, lines, opened, parse_row, read_bytes, read_json
 
 Record = Mapping[str, Any]
-_EMPTY_CALLS = re.compile(r"(?:\(\))+\Z")
 
 
 class BadRow(ValueError):
@@ -117,6 +116,13 @@ def identity(record: Record, *names: str) -> str:
 
 def entry_point(value: str) -> str:
     """A name with attributes and empty calls: `f`, `Solution.solve`, `Solution().solve`. BadRow if it is none."""
-    if all(_EMPTY_CALLS.sub("", part).isidentifier() for part in value.split(".")):
+    if all(map(_is_called_name, value.split("."))):
         return value
     raise BadRow(f"entry_point is {value[:80]!r}, which is no name such as 'f' or 'Solution().solve'")
+
+
+def _is_called_name(part: str) -> bool:
+    """Is it a name, and nothing but empty calls behind that?"""
+    name = part.rstrip("()")
+    calls = part[len(name) :]
+    return name.isidentifier() and calls == "()" * (len(calls) // 2)

@@ -8,14 +8,15 @@ from collections.abc import Sequence
 
 from cruxbox.problems.heads import behind
 
-# A fence ends where one of its kind stands no deeper, as in Markdown: not at one in a docstring.
+# A fence ends where one of its kind stands no deeper, as in Markdown: not at one in a docstring. Each part of its line
+# is all that can be of it, or a line without an end would be read once for each way to part it.
 _FENCE = re.compile(
-    r"^(?P<indent>[ \t]*)(?P<marks>```|~~~)[`~]*[ \t]*(?P<language>[\w+-]*)[^\n]*\n(?P<code>.*?)"
-    r"(?:^(?:(?P=indent))? {0,3}(?P=marks)|\Z)",
+    r"^(?P<indent>[ \t]*)(?P<marks>```|~~~)[`~]*(?![`~])[ \t]*(?![ \t])(?P<language>[\w+-]*)(?![\w+-])[^\n]*\n"
+    r"(?P<code>.*?)(?:^(?:(?P=indent))? {0,3}(?P=marks)|\Z)",
     re.DOTALL | re.MULTILINE,
 )
 # What models of chat write around their answer: what they thought, and where it ends.
-_THOUGHT, _TOKENS = "</think>", re.compile(r"(?:\s*(?:<\|\w+\|>|</s>))+\s*\Z")
+_THOUGHT, _END, _TOKEN = "</think>", "</s>", re.compile(r"<\|\w+\|>")
 # Lines around the answer in the prompts of MBPP's paper and of Code Llama.
 _MARK = re.compile(
     r"^\[(?:(?P<begin>BEGIN|PYTHON|CODE|ANSWER)|DONE|/(?:PYTHON|CODE|ANSWER))\][ \t\r]*$\n?", re.MULTILINE
@@ -24,6 +25,7 @@ _BEGINS = re.compile(r"(?:(?:from|import|def|async def|class|if|for|while|try|wi
 # Where a completion that goes on behind a prompt has ended, as HumanEval's users cut it.
 _STOPS_BEHIND_HELPERS = ("\nif __name__", "\nprint(", "\nassert ", "\n```", "\n<|")
 _STOPS = ("\nclass ", "\ndef ", "\n#", *_STOPS_BEHIND_HELPERS)
+_WORD = re.compile(r"\w+")
 _DEFINITIONS = re.compile(r"^(?:def|class) (\w+)", re.MULTILINE)
 _MOST_LINES, _MOST_CHARACTERS, _MOST_NESTING, _MOST_OPERATORS = 2_000, 200_000, 60, 5_000
 
@@ -42,7 +44,7 @@ def sanitized(text: str, entry_point: str, prompt: str = "") -> str:
         behind that are no Python. A text that does not define the entry point is a completion: it is put behind the
         prompt, up to where the next definition begins that it does not use.
     """
-    answer = _unmarked(_TOKENS.sub("\n", text.rpartition(_THOUGHT)[2].lstrip("\ufeff")))
+    answer = _unmarked(_without_tokens(text.rpartition(_THOUGHT)[2].lstrip("\ufeff")))
     body = answer if _is_program(answer, entry_point, prompt) else _unfenced(_closed(answer, entry_point), entry_point)
     if not prompt or _defines(body, entry_point):
         code = _parsing_lines(body)
@@ -50,8 +52,31 @@ def sanitized(text: str, entry_point: str, prompt: str = "") -> str:
         return behind(_imports(prompt), code) if prompt else code
     kept = _cut(body, _STOPS)
     helpers = _DEFINITIONS.findall(body[len(kept) :])
-    is_short = any(re.search(rf"\b{name}\b", kept) for name in helpers)  # of what it calls
+    is_short = not set(_WORD.findall(kept)).isdisjoint(helpers)  # of what it calls
     return prompt + (_cut(body, _STOPS_BEHIND_HELPERS) if is_short else kept)
+
+
+def _without_tokens(text: str) -> str:
+    """The text without the tokens that end it, and the white space around them. It is looked at from its end: a pattern
+    would run to it from each of its blanks."""
+    begin, end = len(text), _without_blanks(text, len(text))
+    while (at := _last_token(text, end)) >= 0:
+        begin = end = _without_blanks(text, at)
+    return text if begin == len(text) else text[:begin] + "\n"
+
+
+def _last_token(text: str, end: int) -> int:
+    """Where the token begins that ends at `end`; -1 if none does."""
+    if text.endswith(_END, 0, end):
+        return end - len(_END)
+    at = text.rfind("<|", 0, end) if text.endswith("|>", 0, end) else -1
+    return at if at >= 0 and _TOKEN.fullmatch(text, at, end) else -1
+
+
+def _without_blanks(text: str, end: int) -> int:
+    while end and text[end - 1].isspace():
+        end -= 1
+    return end
 
 
 def _unmarked(text: str) -> str:

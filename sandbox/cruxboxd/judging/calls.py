@@ -15,7 +15,7 @@ from cruxboxd.judging import charging
 from cruxboxd.judging.audit import Audit, Audited
 from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, invalid, sandbox_error
-from cruxboxd.judging.tasks import CallCheck, Task, encoded
+from cruxboxd.judging.tasks import CallCheck, Kept, Task, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.shared.waiting import together
 from cruxboxd.zygotes.jobs import Job, Result
@@ -266,7 +266,7 @@ class CallEvaluator:
 
     # ---- expressions on the other side -------------------------------------------------------------------------
 
-    async def evaluate_expected(self, expression: str) -> CheckResult:
+    async def evaluate_expected(self, expression: Kept) -> CheckResult:
         """An expected value that is not a constant: without the program, or beside it if it needs its names."""
         field = encoded(expression)
         later = self.afterwards()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -14,10 +14,11 @@ from cruxcell.protocol.payloads import EXPECTED, LARGE_SCRIPT
 
 from cruxboxd.judging.asserted import Series, read_series
 from cruxboxd.judging.cuts import cut
-from cruxboxd.judging.literals import read_literal
-from cruxboxd.judging.tasks import encoded
+from cruxboxd.judging.literals import MOST_CHARACTERS, read_literal
+from cruxboxd.judging.tasks import Kept, as_text, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import DEFAULT_LIMITS, MIB, Limits
+from cruxboxd.shared.turns import Turns
 from cruxboxd.shared.waiting import together
 from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.report import text
@@ -71,24 +72,29 @@ class Reading:
 
 
 class Reader:
-    """Reads the texts of a batch."""
+    """Reads the texts of a batch; `turns` are those of what the event loop itself does for it."""
 
-    def __init__(self, scheduler: Scheduler, key: ZygoteKey, tenant: str, interactive: bool) -> None:
+    def __init__(
+        self, scheduler: Scheduler, key: ZygoteKey, tenant: str, interactive: bool, turns: Turns | None = None
+    ) -> None:
         self._scheduler, self._key = scheduler, key
         self._tenant, self._interactive = tenant, interactive
+        self._turns = turns or Turns(lambda _tenant, _seconds: None)
 
-    async def read(self, texts: Sequence[tuple[bytes, str]]) -> list[Reading]:
+    async def read(self, texts: Sequence[tuple[bytes, Kept]]) -> list[Reading]:
         """Read pairs of what a text is meant to be and the text, each distinct pair once; the readings in their order.
         Large scripts are read by themselves."""
         distinct = list(dict.fromkeys(texts))
-        read = _read_here(distinct) if self._interactive or len(distinct) <= _FEW else {}
+        read: dict[tuple[bytes, Kept], Reading] = {}
+        if self._interactive or len(distinct) <= _FEW:
+            await self._turns.run(self._tenant, _read_here(distinct, read))
         rest = [item for item in distinct if item not in read]
         parts = cut(rest, _TEXTS_A_JOB, _BYTES_A_JOB, lambda item: len(item[1]))
         found = await together(*[self._read_part(part) for part in parts])
         read.update(zip(rest, [reading for part in found for reading in part]))
         return [read[item] for item in texts]
 
-    async def _read_part(self, texts: Sequence[tuple[bytes, str]]) -> list[Reading]:
+    async def _read_part(self, texts: Sequence[tuple[bytes, Kept]]) -> list[Reading]:
         """A worker that dies answers for the text it died on; the rest goes on in a new one."""
         read: list[Reading] = []
         while len(read) < len(texts):
@@ -102,7 +108,7 @@ class Reader:
                 read.append(Reading(Kind.EXPRESSION))
         return read
 
-    def _job(self, texts: Sequence[tuple[bytes, str]]) -> Job:
+    def _job(self, texts: Sequence[tuple[bytes, Kept]]) -> Job:
         fields = [field for kind, item in texts for field in (kind, encoded(item))]
         return Job(
             key=self._key,
@@ -117,14 +123,15 @@ class Reader:
         )
 
 
-def _read_here(texts: list[tuple[bytes, str]]) -> dict[tuple[bytes, str], Reading]:
-    """The readings of the plain literals among the texts."""
-    found = {}
+def _read_here(texts: Sequence[tuple[bytes, Kept]], read: dict[tuple[bytes, Kept], Reading]) -> Iterator[None]:
+    """Add the readings of the plain literals among the texts to `read`, in steps: one may take milliseconds."""
     for kind, item in texts:
-        canonical = read_literal(item) if kind == EXPECTED else None
+        if kind != EXPECTED or len(item) > MOST_CHARACTERS:
+            continue
+        canonical = read_literal(as_text(item))
         if canonical is not None:
-            found[kind, item] = Reading(Kind.CONSTANT, canonical)
-    return found
+            read[kind, item] = Reading(Kind.CONSTANT, canonical)
+        yield
 
 
 def readings(report: bytes, most: int) -> list[Reading]:

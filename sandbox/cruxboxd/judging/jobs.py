@@ -8,7 +8,7 @@ from itertools import chain
 
 from cruxcell.protocol import messages
 
-from cruxboxd.judging.tasks import CallCheck, Check, ScriptCheck, Setting, Task, encoded
+from cruxboxd.judging.tasks import CallCheck, Check, Kept, ScriptCheck, Setting, Task, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.looks import SHORT
@@ -60,10 +60,10 @@ def look_at_texts(scheduler: Scheduler, task: Task) -> Iterator[None]:
     """Look through the long texts of a task, in steps: the zygotes of its jobs are chosen by them, and find what was
     seen."""
     kinds = scheduler.kinds
-    texts: Iterator[bytes | str] = chain([task.program], map(_source_of, task.checks))
+    texts: Iterator[Kept] = chain([task.program], map(_source_of, task.checks))
     for at, text in enumerate(texts):
         if len(text) >= SHORT:
-            kinds.look(task.runtime, text if isinstance(text, bytes) else encoded(text))
+            kinds.look(task.runtime, encoded(text))
             yield
         elif at % _CHECKS_A_STEP == 0:
             yield
@@ -72,7 +72,7 @@ def look_at_texts(scheduler: Scheduler, task: Task) -> Iterator[None]:
 _CHECKS_A_STEP = 1_000
 
 
-def _source_of(check: Check) -> str:
+def _source_of(check: Check) -> Kept:
     """What of a check is run."""
     if isinstance(check, CallCheck):
         return check.call

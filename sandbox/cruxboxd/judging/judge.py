@@ -30,12 +30,12 @@ from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.expected import Kind, Reader, Reading
 from cruxboxd.judging.jobs import look_at_texts
 from cruxboxd.judging.known_scripts import KnownScripts
-from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, invalid, sandbox_error
+from cruxboxd.judging.outcomes import Assurance, CheckResult, evaluated, invalid, sandbox_error
 from cruxboxd.judging.scripts import read_as, run_script
 from cruxboxd.judging.series import SeriesJudge
 from cruxboxd.judging.shared_streams import Printed, Runs
 from cruxboxd.judging.streams import checkers_of, run_program, run_stdio, settle
-from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, RunCheck, ScriptCheck, StdioCheck, Task
+from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, Kept, RunCheck, ScriptCheck, StdioCheck, Task
 from cruxboxd.scheduling import holding
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.shared.turns import Turns
@@ -45,12 +45,12 @@ from cruxboxd.zygotes.setup import ZygoteKey
 log = logging.getLogger(__name__)
 
 SECOND_SEED_OFFSET = 1
-# Tasks that start in one pass of the event loop, and their checks; one that is cancelled has a pass of its own. Other
-# work of the loop, and tasks of other tenants, come in between.
-_TASKS_A_PASS, _CHECKS_A_PASS = 8, 64
+# Tasks that start in one pass of the event loop, their checks, and checks that are refused; a task that is cancelled
+# has a pass of its own. Other work of the loop, and tasks of other tenants, come in between.
+_TASKS_A_PASS, _CHECKS_A_PASS, _REFUSED_A_PASS = 8, 64, 32
 _TEXTS_AT_ONCE = 1 << 18  # characters that are looked at before others get a turn
 
-Texts = dict[Check, tuple[bytes, str]]  # of the checks of a task that have a text to be read
+Texts = dict[Check, tuple[bytes, Kept]]  # of the checks of a task that have a text to be read
 Readings = Mapping[Check, Reading]  # of those
 Emit = Callable[[Task, Check, CheckResult, "CheckResult | None"], Awaitable[None]]
 
@@ -121,10 +121,10 @@ class Judge:
         return futures, works
 
     async def _read(
-        self, texts: list[tuple[bytes, str]], runtime: str, tenant: str, interactive: bool
+        self, texts: list[tuple[bytes, Kept]], runtime: str, tenant: str, interactive: bool
     ) -> list[Reading]:
         """What is expected may be a candidate's, so no script is read beside it."""
-        reader = Reader(self._scheduler, ZygoteKey(runtime, False, self._seeds[0]), tenant, interactive)
+        reader = Reader(self._scheduler, ZygoteKey(runtime, False, self._seeds[0]), tenant, interactive, self._turns)
         scripts = [text for text in texts if text[0] != EXPECTED]
         if not scripts:
             return await reader.read(texts)
@@ -172,13 +172,18 @@ class Judge:
         if stdio:
             work.append(self._judge_stdio(task, stdio, emit))
         work += [self._judge_run(task, check, emit) for check in task.checks if isinstance(check, RunCheck)]
-        work += [
-            emit(task, check, invalid(check.why), None) for check in task.checks if isinstance(check, InvalidCheck)
-        ]
+        if refused := [check for check in task.checks if isinstance(check, InvalidCheck)]:
+            work.append(self._refuse(task, refused, emit))
         if len(work) == 1:
             await work[0]
         else:
             await together(*work)
+
+    async def _refuse(self, task: Task, checks: Sequence[InvalidCheck], emit: Emit) -> None:
+        for part in cut(checks, _REFUSED_A_PASS):
+            await self._beginning.run(task.tenant, iter(()))
+            for check in part:
+                await emit(task, check, invalid(check.why), None)
 
     # ---- calls -------------------------------------------------------------------------------------------------
 
@@ -193,7 +198,7 @@ class Judge:
             others = await self._evaluator(task, 1).believed(checks, others)
             for check, value, other in zip(checks, values, others):
                 if check.expected is None:
-                    await emit(task, check, *outcomes.compare_runs(_evaluated(value), other and _evaluated(other)))
+                    await emit(task, check, *outcomes.compare_runs(evaluated(value), other and evaluated(other)))
                     continue
                 judged = await self._settle(evaluator, check, value, read[check])
                 second = other and await self._settle(evaluator, check, other, read[check])
@@ -358,7 +363,7 @@ async def _texts_of_all(tasks: Sequence[Task]) -> AsyncIterator[Texts]:
         yield texts
 
 
-def texts_of(task: Task) -> Iterator[tuple[Check, tuple[bytes, str]]]:
+def texts_of(task: Task) -> Iterator[tuple[Check, tuple[bytes, Kept]]]:
     """The texts of a task that have to be read, with their checks: what is expected of calls, and scripts."""
     for check in task.checks:
         if isinstance(check, CallCheck) and check.expected is not None:
@@ -377,12 +382,6 @@ def settle_expression(value: CheckResult, expected: CheckResult) -> CheckResult:
     settled = outcomes.compare(value, expected.canonical, expected.relation)
     sides = [side.assurance for side in (value, expected) if side.assurance is not None]
     return settled.but(assurance=min(sides, key=lambda assurance: assurance.value, default=Assurance.SEPARATED))
-
-
-def _evaluated(value: CheckResult) -> CheckResult:
-    """The result of a check without expectation, without the notes that are meant for the daemon."""
-    findings = tuple([name for name in value.findings if name != SEEDLESS]) if value.findings else ()
-    return value.but(outcome=value.outcome or Outcome.EVALUATED, findings=findings)
 
 
 def _deal(

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from cruxcell.protocol.payloads import LARGE_SCRIPT
 
 from cruxboxd.judging.expected import Kind, Reader, Reading
-from cruxboxd.judging.tasks import encoded
+from cruxboxd.judging.tasks import Kept, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import MIB
 from cruxboxd.shared.waiting import together
@@ -26,9 +26,9 @@ from cruxboxd.zygotes.jobs import current_outlet
 from cruxboxd.zygotes.setup import ZygoteKey
 
 _MOST, _MOST_A_TENANT = 64 * MIB, 32 * MIB
-_AT_ONCE = MIB  # characters that are hashed before others get a turn on the event loop
+_AT_ONCE = MIB  # characters, or bytes of a long script, that are hashed before others get a turn on the event loop
 
-Text = tuple[bytes, str]  # what it is meant to be, and it
+Text = tuple[bytes, Kept]  # what it is meant to be, and it
 
 
 @dataclass(frozen=True)

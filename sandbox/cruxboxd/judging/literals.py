@@ -14,7 +14,7 @@ from typing import Any
 
 from cruxcell.values.canonical import canon
 
-_MOST_CHARACTERS = 2_000
+MOST_CHARACTERS = 2_000
 _MOST_DEPTH = 20
 _MOST_BYTES = 1 << 20  # far more than so few characters can come to
 # Values that stand side by side match, too ("1 2", "0123", '"a""b"'); the grammar refuses them.
@@ -36,7 +36,7 @@ class _Unread(Exception):
 
 def read_literal(text: str) -> bytes | None:
     """The canonical bytes of a plain literal; None for any other text, about which that says nothing."""
-    if len(text) > _MOST_CHARACTERS:
+    if len(text) > MOST_CHARACTERS:
         return None
     try:
         return canon(_Tokens(text.strip(" ")).whole(), _MOST_BYTES)[0]
@@ -51,14 +51,13 @@ class _Tokens:
         self._tokens: list[tuple[int, str]] = []
         self._next = 0
         at = 0
-        for match in _TOKEN.finditer(text):
-            if match.start() != at:
-                break
+        while at < len(text):  # a search would go on behind what is no token, from each of its blanks
+            match = _TOKEN.match(text, at)
+            if match is None:
+                raise _Unread
             at = match.end()
             group = match.lastindex or 0
             self._tokens.append((group - 1, match[group]))
-        if at != len(text):
-            raise _Unread
 
     def whole(self) -> Any:
         value = self._value(0)

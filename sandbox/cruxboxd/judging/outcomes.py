@@ -329,6 +329,12 @@ def _are_alike(mark: bytes, other: bytes) -> bool:
 _LIMITS = frozenset({Outcome.TIMED_OUT, Outcome.STEP_LIMIT, Outcome.MEMORY_LIMIT, Outcome.OUTPUT_LIMIT})
 
 
+def evaluated(value: CheckResult) -> CheckResult:
+    """The result of a check without expectation, without the notes that are meant for the daemon."""
+    findings = tuple([name for name in value.findings if name != messages.SEEDLESS]) if value.findings else ()
+    return value.but(outcome=value.outcome or Outcome.EVALUATED, findings=findings)
+
+
 def compare_runs(first: CheckResult, second: CheckResult | None) -> tuple[CheckResult, CheckResult | None]:
     """How a check ended that was run under two hash seeds, and the second run if it differs.
 

@@ -34,10 +34,10 @@ NEEDS_TWO = "pytest"  # a suite of it runs in the program's process on nobody's 
 
 
 # What a script that is taken apart into calls, or that may be vacuous by its form, does not have or has.
-_LOOP = re.compile(r"\n[ \t]+for ")
-_MAY_ASSERT_A_TUPLE = re.compile(r"assert[\s\\]*\(")
-_LARGE = 1 << 12  # characters
-_VERY_LARGE = 1 << 18  # characters; nobody makes a tree of so much, so nobody looks for a loop
+_LOOP = re.compile(rb"\n[ \t]+for ")
+_MAY_ASSERT_A_TUPLE = re.compile(rb"assert[\s\\]*\(")
+_LARGE = 1 << 12  # bytes
+_VERY_LARGE = 1 << 18  # bytes; nobody makes a tree of so much, so nobody looks for a loop
 
 
 def read_as(task: Task, check: ScriptCheck) -> bytes:
@@ -49,7 +49,7 @@ def read_as(task: Task, check: ScriptCheck) -> bytes:
     """
     if check.framework or task.step_count is not StepCount.INSTRUCTIONS:
         return b""
-    text = check.script
+    text = encoded(check.script)
     if task.require is Assurance.IN_PROCESS or len(text) < _LARGE:
         return SCRIPT
     if len(text) < _VERY_LARGE and _LOOP.search(text) is None:

@@ -15,7 +15,7 @@ from cruxboxd.judging.comparing import is_same, parts_of_text
 from cruxboxd.judging.jobs import job_for
 from cruxboxd.judging.literals import read_literal
 from cruxboxd.judging.outcomes import ENDED, Assurance, CheckResult, Outcome, sandbox_error
-from cruxboxd.judging.tasks import PLAIN_SETTING, CallCheck, RunCheck, StdioCheck, Task, encoded
+from cruxboxd.judging.tasks import PLAIN_SETTING, CallCheck, Kept, RunCheck, StdioCheck, Task, as_text, encoded
 from cruxboxd.scheduling.holding import hold_more
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.shared.turns import Turns
@@ -160,16 +160,16 @@ _MOST_CHECKED = 4 << 20  # bytes of what a checker is given
 _LONGEST_CALL = 1 << 12
 # A call that has a value only if the checker can be loaded and defines `check`.
 _IS_DEFINED = "_has_check()"
-_DEFINITION = "\n\n\ndef _has_check():\n    return check is not None\n"
+_DEFINITION = b"\n\n\ndef _has_check():\n    return check is not None\n"
 
 
-def checkers_of(task: Task, checks: Sequence[StdioCheck]) -> dict[str, Task]:
+def checkers_of(task: Task, checks: Sequence[StdioCheck]) -> dict[Kept, Task]:
     """Source of a checker -> the task that runs it. A checker is a separate program and knows nothing of the
     candidate's."""
     sources = {check.checker for check in checks if check.checker}
     changes = {"repeat": 1, "together": False, "checks": [], "setting": PLAIN_SETTING}
     return {
-        source: replace(task, program=encoded(source + _DEFINITION), require=Assurance.SEPARATED, **changes)  # type: ignore[arg-type]
+        source: replace(task, program=encoded(source) + _DEFINITION, require=Assurance.SEPARATED, **changes)  # type: ignore[arg-type]
         for source in sources
     }
 
@@ -204,7 +204,7 @@ async def _ask_checker(checkers: CallEvaluator, check: StdioCheck, out: bytes, j
 async def _say_of(checkers: CallEvaluator, check: StdioCheck, printed: bytes) -> tuple[Outcome | None, str]:
     """The checker's answer on what was printed, as for `_say`."""
     if len(check.stdin) + len(printed) + len(check.expected_stdout) <= _LONGEST_CALL:
-        texts = check.stdin, printed.decode("utf-8", "replace"), check.expected_stdout
+        texts = as_text(check.stdin), printed.decode("utf-8", "replace"), as_text(check.expected_stdout)
         return await _say(checkers, check, f"check({', '.join(map(ascii, texts))})")
     stdin, expected = encoded(check.stdin), encoded(check.expected_stdout)
     hold_more(len(stdin) + len(expected))

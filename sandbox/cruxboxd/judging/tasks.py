@@ -13,6 +13,11 @@ from cruxboxd.judging.comparing import PLAINLY, Comparison
 from cruxboxd.judging.outcomes import Assurance
 from cruxboxd.settings.config import Limits
 
+# A text of a check. A long one is kept as UTF-8: as a str it may take four times what the request has it in, and its
+# jobs would hold it a second time.
+Kept = Union[str, bytes]
+_LONGEST_STR = 256  # characters; four bytes each are less than what is charged for a check beside its text
+
 
 class StepCount(Enum):
     INSTRUCTIONS = 1
@@ -27,8 +32,8 @@ class Setting:
     its worker is handed out.
     """
 
-    arguments: tuple[str, ...] = ()
-    env: tuple[tuple[str, str], ...] = ()
+    arguments: tuple[Kept, ...] = ()
+    env: tuple[tuple[str, Kept], ...] = ()
     files: tuple[tuple[str, bytes], ...] = ()
     base: Setting | None = None
 
@@ -64,9 +69,9 @@ class Setting:
         if not self:
             return []
         whole = self.whole
-        pairs = [part for name, value in whole.env for part in (name.encode(), value.encode())]
+        pairs = [part for name, value in whole.env for part in (name.encode(), encoded(value))]
         pairs_of_files = [part for name, value in whole.files for part in (name.encode(), value)]
-        fields = [each.encode() for each in whole.arguments], pairs, pairs_of_files
+        fields = [encoded(each) for each in whole.arguments], pairs, pairs_of_files
         return [part for each in fields for part in frames.field(frames.parts(each))]
 
 
@@ -101,8 +106,8 @@ class CallCheck:
     """value(call) == value(expected); expected None only asks for the value."""
 
     id: str
-    call: str
-    expected: str | None
+    call: Kept
+    expected: Kept | None
     entry_point: str = ""
     inspect: bool = False
 
@@ -112,10 +117,10 @@ class StdioCheck:
     """`checker` is the source of a program that decides; "" compares."""
 
     id: str
-    stdin: str
-    expected_stdout: str
+    stdin: Kept
+    expected_stdout: Kept
     comparison: Comparison = PLAINLY
-    checker: str = ""
+    checker: Kept = ""
     setting: Setting = PLAIN_SETTING
 
 
@@ -124,7 +129,7 @@ class RunCheck:
     """Run the program, expect nothing; `read_files` are the names of those to be read back."""
 
     id: str
-    stdin: str
+    stdin: Kept
     setting: Setting = PLAIN_SETTING
     read_files: tuple[str, ...] = ()
 
@@ -132,7 +137,7 @@ class RunCheck:
 @dataclass(frozen=True)
 class ScriptCheck:
     id: str
-    script: str
+    script: Kept
     entry_point: str
     framework: str = ""  # of a suite: what runs it
 
@@ -173,6 +178,16 @@ class Task:
     most_output: int = 0  # what a stdio check may print if that much is expected of it
 
 
-def encoded(text: str) -> bytes:
+def kept(text: str) -> Kept:
+    """A text as a check keeps it. What is blank stays a str, which has its own notion of that and takes no more."""
+    return text if len(text) <= _LONGEST_STR or text.isspace() else encoded(text)
+
+
+def encoded(text: Kept) -> bytes:
     """A text of a task as a field of a payload."""
-    return text.encode("utf-8", "surrogatepass")
+    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+
+
+def as_text(text: Kept) -> str:
+    """A text of a task as what it was."""
+    return text if isinstance(text, str) else text.decode("utf-8", "surrogatepass")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Callable
+from typing import Any, Callable, TypeVar
 
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 
@@ -20,6 +20,7 @@ from cruxboxd.judging.tasks import (
     Setting,
     StdioCheck,
     encoded,
+    kept,
 )
 
 MOST_ARGUMENTS, MOST_ARGUMENT_BYTES = 64, 1 << 16
@@ -30,29 +31,32 @@ _PAGE = 4096
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 FRAMEWORKS = ("unittest", "pytest", "doctest")
 
+_Value = TypeVar("_Value", str, bytes)
+
 
 def _read_call(check: pb.Check, around: Around) -> tuple[Check, str]:
-    found = CallCheck(check.id, check.call.call, check.call.expected, check.call.entry_point)
+    call, expected, entry_point = check.call.call, check.call.expected, check.call.entry_point
     fault = (
-        fault_of_text(found.call, "call.call")
-        or fault_of_text(found.expected or "", "call.expected")
-        or _fault_of_name(found.entry_point, "call.entry_point")
+        fault_of_text(call, "call.call")
+        or fault_of_text(expected, "call.expected")
+        or _fault_of_name(entry_point, "call.entry_point")
     )
-    return found, fault or around.fault_of_setting
+    return CallCheck(check.id, kept(call), kept(expected), entry_point), fault or around.fault_of_setting
 
 
 def _read_stdio(check: pb.Check, around: Around) -> tuple[Check, str]:
     stdio = check.stdio
     comparison, wrong = _read_comparison(stdio)
     setting, fault, fault_of_all = _read_own(stdio, "stdio.", around)
-    found = StdioCheck(check.id, stdio.stdin, stdio.expected_stdout, comparison, stdio.checker, setting)
-    is_blank = not found.expected_stdout or found.expected_stdout.isspace()
-    if is_blank and not stdio.allow_empty and not found.checker:
+    expected, checker = stdio.expected_stdout, stdio.checker
+    is_blank = not expected or expected.isspace()
+    if is_blank and not stdio.allow_empty and not checker:
         fault = fault or "stdio.expected_stdout is blank; silence never passes unless allow_empty asks for it"
-    if found.checker:
-        wrong = wrong or fault_of_text(found.checker, "stdio.checker")
+    if checker:
+        wrong = wrong or fault_of_text(checker, "stdio.checker")
         if comparison != Comparison():
             wrong = wrong or "stdio has a checker, which decides by itself: compare and tolerance do not go with it"
+    found = StdioCheck(check.id, kept(stdio.stdin), kept(expected), comparison, kept(checker), setting)
     wrong = wrong or _fault_of_room(found, around.most_output)
     return found, around.fault_of_program or fault or wrong or fault_of_all
 
@@ -88,22 +92,23 @@ def _read_run(check: pb.Check, around: Around) -> tuple[Check, str]:
     setting, fault, fault_of_all = _read_own(run, "run.", around)
     names = tuple(dict.fromkeys(run.read_files))
     fault = fault or _fault_of_names(names, "run.read_files", around.folder)
-    return RunCheck(check.id, run.stdin, setting, names), around.fault_of_program or fault or fault_of_all
+    return RunCheck(check.id, kept(run.stdin), setting, names), around.fault_of_program or fault or fault_of_all
 
 
 def _read_script(check: pb.Check, around: Around) -> tuple[Check, str]:
     script = check.script
-    found = ScriptCheck(check.id, script.script, script.entry_point, script.framework)
-    fault = fault_of_text(found.script, "script.script") or _fault_of_path(found.entry_point, "script.entry_point")
-    if found.framework and found.framework not in FRAMEWORKS:
+    text, entry_point, framework = script.script, script.entry_point, script.framework
+    fault = fault_of_text(text, "script.script") or _fault_of_path(entry_point, "script.entry_point")
+    if framework and framework not in FRAMEWORKS:
         allowed = ", ".join(FRAMEWORKS)
-        fault = fault or f"script.framework is {found.framework[:80]!r}; it is one of {allowed}, or empty"
-    return found, fault or around.fault_of_setting
+        fault = fault or f"script.framework is {framework[:80]!r}; it is one of {allowed}, or empty"
+    return ScriptCheck(check.id, kept(text), entry_point, framework), fault or around.fault_of_setting
 
 
 def _read_evaluate(check: pb.Check, around: Around) -> tuple[Check, str]:
-    found = CallCheck(check.id, check.evaluate.call, None, inspect=check.evaluate.inspect)
-    return found, fault_of_text(found.call, "evaluate.call") or around.fault_of_setting
+    call = check.evaluate.call
+    found = CallCheck(check.id, kept(call), None, inspect=check.evaluate.inspect)
+    return found, fault_of_text(call, "evaluate.call") or around.fault_of_setting
 
 
 # By the name of the kind: reads a check of a task that has this around it; (what is asked, "" or what is wrong). A
@@ -121,20 +126,28 @@ KINDS: Mapping[str, Callable[[pb.Check, Around], tuple[Check, str]]] = {
 
 
 def read_setting(message: Any, where: str, folder: Folder) -> tuple[Setting, str]:
-    """The arguments, env and files of a Task or of a check, and what is wrong with them."""
+    """The arguments, env and files of a Task or of a check, and what is wrong with them: then nothing is kept of them,
+    as their names may be megabytes."""
     arguments = tuple(getattr(message, "arguments", ()))
     if not (arguments or message.env or message.files):
         return _NOTHING, ""
-    setting = Setting(arguments, tuple(sorted(message.env.items())), tuple(sorted(message.files.items())))
+    env, files = _by_name(message.env), _by_name(message.files)
     fault = (
         _fault_of_arguments(arguments, f"{where}arguments")
-        or _fault_of_env(setting.env, f"{where}env")
-        or _fault_of_files(setting.files, f"{where}files", folder)
+        or _fault_of_env(env, f"{where}env")
+        or _fault_of_files(files, f"{where}files", folder)
     )
-    return setting, fault
+    if fault:
+        return _NOTHING, fault
+    return Setting(tuple(map(kept, arguments)), tuple([(name, kept(value)) for name, value in env]), files), ""
 
 
 _NOTHING = Setting()
+
+
+def _by_name(entries: Mapping[str, _Value]) -> tuple[tuple[str, _Value], ...]:
+    """The entries in order, for which no more is looked at than the longest name may be."""
+    return tuple(sorted(entries.items(), key=lambda entry: entry[0][:_LONGEST_NAME]))
 
 
 def _read_own(message: Any, where: str, around: Around) -> tuple[Setting, str, str]:
@@ -184,13 +197,17 @@ def _fault_of_names(names: Sequence[str], where: str, folder: Folder) -> str:
     if len(names) > MOST_FILES:
         return f"{where} names {len(names)} files; at most {MOST_FILES} are allowed"
     for name in names:
-        parts = name.split("/")
-        if len(name.encode()) > _LONGEST_NAME or "\0" in name or any(part in ("", ".", "..") for part in parts):
+        if _is_long(name) or "\0" in name or any(part in ("", ".", "..") for part in name.split("/")):
             return (
                 f"{where} names {name[:80]!r}; a name is relative, of at most {_LONGEST_NAME} bytes, and has no empty "
                 "part, '.' or '..'"
             )
     return ""
+
+
+def _is_long(name: str) -> bool:
+    """Is it over the longest name, in bytes? Of one that is over that in characters no bytes are made."""
+    return len(name) > _LONGEST_NAME or len(name.encode()) > _LONGEST_NAME
 
 
 def fault_of_both(setting: Setting, folder: Folder) -> str:
@@ -201,14 +218,14 @@ def fault_of_both(setting: Setting, folder: Folder) -> str:
     names = {name for name, _ in setting.files}
     folders: set[str] = set()
     for name in sorted(names):
-        above = name
-        while "/" in above:
-            above = above.rpartition("/")[0]
-            folders.add(above)
+        above = name.rpartition("/")[0]
+        while above and above not in folders:
             if above in names:
                 return f"files names {above[:80]!r} and {name[:80]!r}; one cannot be a folder of the other"
-    if len(folders) > MOST_FOLDERS:
-        return f"files are in {len(folders)} folders; at most {MOST_FOLDERS} are allowed"
+            if len(folders) == MOST_FOLDERS:
+                return f"files are in more than {MOST_FOLDERS} folders"
+            folders.add(above)
+            above = above.rpartition("/")[0]
     taken = sum(-(-len(content) // _PAGE) * _PAGE for _, content in setting.files)
     if taken > folder.size_bytes:
         return f"files take {taken} bytes; the scratch folder of this server holds {folder.size_bytes}"
@@ -217,7 +234,7 @@ def fault_of_both(setting: Setting, folder: Folder) -> str:
 
 # ---- texts ---------------------------------------------------------------------------------------------------------
 
-_EMPTY_CALLS = re.compile(r"(?:\(\))+\Z")
+_LONGEST_PATH = 500  # characters of an entry point
 
 
 def fault_of_text(value: str, where: str, may_be_empty: bool = False) -> str:
@@ -230,6 +247,8 @@ def fault_of_text(value: str, where: str, may_be_empty: bool = False) -> str:
 
 
 def _fault_of_name(value: str, where: str) -> str:
+    if len(value) > _LONGEST_PATH:
+        return f"{where} has {len(value)} characters; at most {_LONGEST_PATH} are allowed"
     if value and not value.isidentifier():
         return f"{where} is {value[:80]!r}, which is not a Python name"
     return ""
@@ -237,6 +256,15 @@ def _fault_of_name(value: str, where: str) -> str:
 
 def _fault_of_path(value: str, where: str) -> str:
     """A name, then attributes and empty calls: `f`, `Solution.two_sum`, `Solution().two_sum`."""
-    if not value or all(_EMPTY_CALLS.sub("", part).isidentifier() for part in value.split(".")):
+    if len(value) > _LONGEST_PATH:
+        return f"{where} has {len(value)} characters; at most {_LONGEST_PATH} are allowed"
+    if not value or all(map(_is_called_name, value.split("."))):
         return ""
     return f"{where} is {value[:80]!r}, which is not a Python name with attributes and empty calls, like 'A().solve'"
+
+
+def _is_called_name(part: str) -> bool:
+    """Is it a name, and nothing but empty calls behind that?"""
+    name = part.rstrip("()")
+    calls = part[len(name) :]
+    return name.isidentifier() and calls == "()" * (len(calls) // 2)

@@ -19,7 +19,7 @@ from cruxboxd.settings.config import UNITS, LimitError, Limits, resolve_limits
 MAX_ID_BYTES = 256
 MAX_CHECKS = 100_000
 MAX_DISTINCT_OPTIONS = 1_000
-_FIELDS_A_PIECE = 256  # a task with more is parsed in pieces
+_FIELDS_A_PIECE, _BYTES_A_PIECE = 256, 1 << 18  # a task with more checks, or longer, is parsed in pieces
 # What a task, and a check, take in memory beyond their text.
 BYTES_A_PART = 1_024
 
@@ -75,10 +75,10 @@ def read_tasks(data: bytes, outline: Outline, offer: Offer, origin: Origin, task
     known: dict[bytes, dict[str, Any]] = {}  # options that were read before: most tasks have those of their neighbours
     for position, (begin, end, count) in enumerate(outline.tasks):
         where = f"tasks[{position}]"
-        if count > _FIELDS_A_PIECE:
+        if count > _FIELDS_A_PIECE or end - begin > _BYTES_A_PIECE:
             task = pb.Task()
-            for piece in pieces(data, begin, end, _FIELDS_A_PIECE):
-                task.MergeFrom(_parse(pb.Task, piece))
+            for piece in pieces(data, begin, end, _FIELDS_A_PIECE, _BYTES_A_PIECE):
+                _add_piece(task, piece)
                 yield
         else:
             task = _parse(pb.Task, data[begin:end])
@@ -124,6 +124,18 @@ _NO_MESSAGE = "the request is no valid protobuf message: text that is not UTF-8,
 def _parse(kind: type[_Message], data: bytes) -> _Message:
     try:
         return kind.FromString(data)
+    except DecodeError:
+        raise RequestError(_NO_MESSAGE) from None
+
+
+def _add_piece(task: pb.Task, piece: bytes) -> None:
+    """MergeFrom writes what it merges and parses that again, so that nothing stays that one field has and another one
+    replaces. One long field alone replaces little, and is many bytes."""
+    if len(piece) <= _BYTES_A_PIECE:
+        task.MergeFrom(_parse(pb.Task, piece))
+        return
+    try:
+        task.MergeFromString(piece)
     except DecodeError:
         raise RequestError(_NO_MESSAGE) from None
 

@@ -8,7 +8,7 @@ check too many.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
 # Fields of sandbox.proto: CheckRequest.tasks, CheckRequest.options, Task.checks and so on; all are length-delimited.
@@ -19,17 +19,23 @@ _VARINT, _FIXED64, _DELIMITED, _FIXED32 = 0, 1, 2, 5
 _LONGEST = 5  # bytes of a tag or a length
 # So many fields are walked over between two looks at the clock.
 _FIELDS_A_STEP = 1_000
-# Options are some numbers and a name. A check has an id and one kind; a long one is looked into, as it could hold
-# millions of empty fields, which take long to parse. So could what names a file or variable, which has two fields.
+# Options are some numbers and a name. A task has many checks, files and variables, and few other fields. A check has an
+# id and one kind; a long one is looked into, as it could hold millions of empty fields, which take long to parse. So
+# could what names a file or variable, which has two fields.
 _MOST_OPTIONS_BYTES = 4_096
-_LONG_CHECK = 4_096
+_LONG_CHECK = 512
 _MOST_FIELDS = 32
 _MOST_FIELDS_OF_A_KIND = 288  # 64 arguments, files, variables and names of files to be read, and some more
 _MOST_FIELDS_OF_AN_ENTRY = 4
 _MOST_ENTRIES = 128  # files and environment variables of a task
-_CHECK_ID = 1 << 3 | 2
-# By the kind of a check, Check.stdio and Check.run: its fields that are files or variables.
-_ENTRIES = {3 << 3 | 2: (8 << 3 | 2, 9 << 3 | 2), 6 << 3 | 2: (3 << 3 | 2, 4 << 3 | 2)}
+# By the kind of a check, Check.call to Check.run: its fields that are files or variables.
+_ENTRIES: dict[int, tuple[int, ...]] = {
+    2 << 3 | 2: (),
+    3 << 3 | 2: (8 << 3 | 2, 9 << 3 | 2),
+    4 << 3 | 2: (),
+    5 << 3 | 2: (),
+    6 << 3 | 2: (3 << 3 | 2, 4 << 3 | 2),
+}
 
 
 class Malformed(ValueError):
@@ -49,7 +55,7 @@ class Outline:
     checks: int = 0
 
 
-def walk(data: bytes, outline: Outline, most: int) -> Iterator[None]:  # noqa: C901, PLR0912 - a branch a field
+def walk(data: bytes, outline: Outline, most: int) -> Iterator[None]:
     """Fill `outline` from a CheckRequest, in steps of about a millisecond. Raises Malformed, TooMany.
 
     Args:
@@ -62,30 +68,7 @@ def walk(data: bytes, outline: Outline, most: int) -> Iterator[None]:  # noqa: C
         tag, begin, at = _field(data, at, end)
         fields += 1
         if tag == _TASKS:
-            before, entries = outline.checks, 0
-            inner = begin
-            while inner < at:
-                tag, content, inner = _field(data, inner, at)
-                fields += 1
-                if tag == _CHECKS:
-                    outline.checks += 1
-                    if outline.checks > most:
-                        raise TooMany(f"a request holds at most {most} checks; send more requests, or use CheckStream")
-                    if inner - content > _LONG_CHECK:
-                        _look_into(data, content, inner)
-                elif tag == _OWN_OPTIONS:
-                    _bound_options(inner - content)
-                elif tag in (_FILES, _ENV):
-                    entries += 1
-                    if entries > _MOST_ENTRIES:
-                        raise TooMany(f"a task holds at most {_MOST_ENTRIES} files and environment variables")
-                    fields += _bound_entry(data, content, inner)
-                if fields >= _FIELDS_A_STEP:
-                    fields = 0
-                    yield
-            outline.tasks.append((begin, at, outline.checks - before))
-            if len(outline.tasks) > most:
-                raise TooMany(f"a request holds at most {most} tasks; send more requests, or use CheckStream")
+            fields = yield from _walk_task(data, begin, at, outline, most, fields)
         elif tag == _OPTIONS:
             _bound_options(at - begin)
             outline.options.append((begin, at))
@@ -97,19 +80,63 @@ def walk(data: bytes, outline: Outline, most: int) -> Iterator[None]:  # noqa: C
             yield
 
 
+def _walk_task(  # noqa: PLR0917 - where a task is, and what is walked over it with
+    data: bytes, begin: int, end: int, outline: Outline, most: int, fields: int
+) -> Generator[None, None, int]:
+    """Add a task to `outline`; a step for each thousand fields, of which `fields` have been already. Returns how many
+    have been since the last step."""
+    before = outline.checks
+    at, entries, others, options = begin, 0, 0, 0
+    while at < end:
+        tag, content, at = _field(data, at, end)
+        fields += 1
+        if tag == _CHECKS:
+            outline.checks += 1
+            if outline.checks > most:
+                raise TooMany(f"a request holds at most {most} checks; send more requests, or use CheckStream")
+            if at - content > _LONG_CHECK:
+                fields = yield from _look_into(data, content, at, fields)
+        elif tag in (_FILES, _ENV):
+            entries += 1
+            if entries > _MOST_ENTRIES:
+                raise TooMany(f"a task holds at most {_MOST_ENTRIES} files and environment variables")
+            fields += _bound_entry(data, content, at)
+        else:
+            others += 1
+            if others > _MOST_FIELDS:
+                raise TooMany(f"a task has more than {_MOST_FIELDS} fields beside its checks, files and variables")
+            options += at - content if tag == _OWN_OPTIONS else 0
+            _bound_options(options)
+        if fields >= _FIELDS_A_STEP:
+            fields = 0
+            yield
+    outline.tasks.append((begin, end, outline.checks - before))
+    if len(outline.tasks) > most:
+        raise TooMany(f"a request holds at most {most} tasks; send more requests, or use CheckStream")
+    return fields
+
+
 def _bound_options(size: int) -> None:
     if size > _MOST_OPTIONS_BYTES:
         raise TooMany(f"options are over {_MOST_OPTIONS_BYTES} bytes")
 
 
-def _look_into(data: bytes, at: int, end: int) -> None:
-    """A check, and the kind in it: neither has more than a few fields."""
+def _look_into(data: bytes, at: int, end: int, fields: int) -> Generator[None, None, int]:
+    """A check, and its kind, which may stand in several fields: neither has more than a few. Steps, and what is
+    returned, as in `_walk_task`."""
+    of_kind = 0
     for tag, begin, stop in _few_fields(data, at, end, _MOST_FIELDS, "a check"):
-        if tag & 7 == _DELIMITED and tag > _CHECK_ID and stop - begin > _LONG_CHECK:
-            entries = _ENTRIES.get(tag, ())
-            for inner, content, after in _few_fields(data, begin, stop, _MOST_FIELDS_OF_A_KIND, "a check's kind"):
-                if inner in entries:
-                    _bound_entry(data, content, after)
+        fields += 1
+        entries = _ENTRIES.get(tag)
+        if entries is None:
+            continue
+        for inner, content, after in _few_fields(data, begin, stop, _MOST_FIELDS_OF_A_KIND, "a check's kind", of_kind):
+            of_kind += 1
+            fields += 1 + (_bound_entry(data, content, after) if inner in entries else 0)
+            if fields >= _FIELDS_A_STEP:
+                fields = 0
+                yield
+    return fields
 
 
 def _bound_entry(data: bytes, at: int, end: int) -> int:
@@ -117,9 +144,11 @@ def _bound_entry(data: bytes, at: int, end: int) -> int:
     return sum(1 for _ in _few_fields(data, at, end, _MOST_FIELDS_OF_AN_ENTRY, "a file or variable"))
 
 
-def _few_fields(data: bytes, at: int, end: int, most: int, what: str) -> Iterator[tuple[int, int, int]]:
-    """(tag, begin, end) of each field of a message. Raises TooMany when there are more than `most`."""
-    fields = 0
+def _few_fields(  # noqa: PLR0917 - where a message is, and what it may have
+    data: bytes, at: int, end: int, most: int, what: str, fields: int = 0
+) -> Iterator[tuple[int, int, int]]:
+    """(tag, begin, end) of each field of a message. Raises TooMany when there are more than `most`, of which `fields`
+    have been already."""
     while at < end:
         tag, begin, at = _field(data, at, end)
         fields += 1
@@ -128,15 +157,17 @@ def _few_fields(data: bytes, at: int, end: int, most: int, what: str) -> Iterato
         yield tag, begin, at
 
 
-def pieces(data: bytes, begin: int, end: int, most: int) -> Iterator[bytes]:
-    """The fields of one message in pieces of at most `most` fields; parsed and put together, they are the message."""
+def pieces(data: bytes, begin: int, end: int, most: int, room: int) -> Iterator[bytes]:
+    """The fields of one message in pieces of at most `most` fields and `room` bytes, unless one field has more; parsed
+    and put together, they are the message."""
     at, start, fields = begin, begin, 0
     while at < end:
+        before = at
         _, _, at = _field(data, at, end)
+        if fields and (fields == most or at - start > room):
+            yield data[start:before]
+            start, fields = before, 0
         fields += 1
-        if fields >= most:
-            yield data[start:at]
-            start, fields = at, 0
     if start < end:
         yield data[start:end]
 

@@ -12,7 +12,6 @@ import grpc
 import grpc.aio
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 
-from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.outcomes import CheckResult
 from cruxboxd.judging.tasks import Check as OneCheck
@@ -275,10 +274,16 @@ class _Answer(Outlet):
         return [task for task in found if task.checks]
 
     def in_order(self, tasks: list[Task], parts: list[bytes]) -> Iterator[None]:
-        """Append the verdicts to `parts` in the order of what was asked, in steps."""
-        for task in tasks:
-            for part in cut(task.checks, _VERDICTS_A_STEP):
-                parts += [self._verdicts.pop((task.id, check.id)) for check in part]
+        """Append the verdicts to `parts` in the order of what was asked, in steps. Each takes what it was asked for out
+        of `tasks`: to give a hundred thousand checks back at once takes tens of milliseconds."""
+        tasks.reverse()
+        while tasks:
+            task = tasks.pop()
+            task.checks.reverse()
+            while task.checks:
+                part = task.checks[: -_VERDICTS_A_STEP - 1 : -1]
+                del task.checks[-_VERDICTS_A_STEP:]
+                parts.append(b"".join([self._verdicts.pop((task.id, check.id)) for check in part]))
                 yield
 
 
