@@ -22,11 +22,18 @@ LAST = "\nlast = len('')"
 ONE_THREAD = "import threading\ndef f():\n    threading.Thread(target=print).start()\n    return 1"
 
 
+ONE_FOLDER = "import tempfile\ndef f():\n    return len([tempfile.mkdtemp()])\n"
+
+
 def possible(client: Client) -> dict[str, tuple[str, str, str, str]]:
-    """All cases; without those that name threads where the host refuses them, as to users without user namespaces."""
-    if client.check([Task(ONE_THREAD, [CallCheck("f()", "1")])])[0].outcome is Outcome.PASSED:
-        return CASES
-    return {name: case for name, case in CASES.items() if not re.search("thread|concurrent", str(case))}
+    """All cases but those that need what the host refuses, as to users without user namespaces: threads, files."""
+    probes = {"thread|concurrent": (ONE_THREAD, "f()"), "tempfile": (ONE_FOLDER, "f()")}
+    passed = [
+        client.check([Task(program, [CallCheck(call, "1")])])[0].outcome is Outcome.PASSED
+        for program, call in probes.values()
+    ]
+    refused = "|".join([words for words, has_passed in zip(probes, passed) if not has_passed])
+    return {name: case for name, case in CASES.items() if not (refused and re.search(refused, str(case)))}
 
 
 def wrong(client: Client, runtime: str, last: str = LAST) -> list[str]:

@@ -321,6 +321,13 @@ def test_pytest(with_pytest: Client):
     assert ask(with_pytest, RIGHT + theirs, PYTEST + "test_zero(1)\n", "pytest").outcome is Outcome.PASSED
 
 
+def test_pytest_without_scratch_folders():
+    """It goes back to where it began, which a worker without such a folder may not."""
+    arguments = [f"--runtime=default={sys.executable}", "--own-packages", "--scratch-mib=0"]
+    with Client(workers=1, server_args=arguments) as client:
+        assert ask(client, RIGHT, PYTEST, "pytest").outcome is Outcome.PASSED
+
+
 BROKEN_OFF = {
     "as by a key": "    raise KeyboardInterrupt",
     "as by a key, while it is reported": "    return Key()",

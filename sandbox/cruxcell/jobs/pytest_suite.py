@@ -51,7 +51,8 @@ class PytestSuite(Suite):
             names = vars(plugin)
             names["_FileHandler"] = lambda *_file, **_how: names["logging"].NullHandler()
         os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-        vars(os)["chdir"] = leave  # back to where it began, which a worker never left
+        shared = sys.modules["os"]  # type: Any  # pytest's, not the harness's own
+        vars(shared)["chdir"] = leave  # back to where it began, which a worker never left
         try:
             code = int(self._pytest.main(options, plugins=[notes]))
         finally:
