@@ -31,6 +31,8 @@ class Candidate:
         self.equal = True
         self.compared_by_identity = False
         self.garbled: Any = None
+        self.gives: Any = None
+        self.changed: list[bool] = []
 
     def present(self, with_values: bool = False) -> list[Any]:
         return self.here
@@ -41,7 +43,13 @@ class Candidate:
     def note(self) -> None:
         self.notes.take(self, 0)
 
+    def note_again(self, value: object) -> None:
+        self.notes.is_complete = False
+        self.changed.append(self.notes.has_changed(self, value))
+
     def call(self, _cls: object, arguments: Any, _keywords: object) -> Any:
+        if self.gives is not None:
+            return self.gives
         return self.thing(_cls, 100 + len(self.here), {"x": arguments[0] if arguments else None})
 
     def ask(self, operation: str, *fields: Any) -> Any:
@@ -99,7 +107,7 @@ def test_two_objects_of_a_class_that_the_script_knows_may_hold_the_same(
     first, second = other.thing(cls, 5, one), cls(*given)
     other.states[remote.number_of(second)], other.equal = another, says
     for left, right in [(first, second), (second, first)]:
-        other.notes.forget("get", [None, "x"], 0)
+        other.notes.forget(other, "get", [None, "x"], 0)
         other.asked[:], other.compared_by_identity = [], False
         assert (left == right) is are_equal
         # What they hold is asked for before the class is: its `__eq__` may make them the same.
@@ -122,7 +130,7 @@ def test_what_an_object_held_before_the_expected_one_was_made_counts(other: Cand
     other.states[5] = {"x": 2}  # the class has changed it: now it knows
     assert result != expected
     assert [each[0] for each in other.asked] == ["states", "states", "special"]
-    other.notes.forget("get", [None, "x"], 0)  # the candidate was asked for something, which may have changed it
+    other.notes.forget(other, "get", [None, "x"], 0)  # the candidate was asked for something, which may have changed it
     assert result == expected
 
 
@@ -165,7 +173,7 @@ def test_what_is_noted_is_noted_once_and_with_what_it_leads_to(other: Candidate)
     assert len(other.asked) == 2  # nothing was asked that could have changed them
     other.states[6] = {"x": 1}
     assert outer != expected
-    other.notes.forget("get", [None, "x"], 0)
+    other.notes.forget(other, "get", [None, "x"], 0)
     assert outer == expected
 
 
@@ -179,18 +187,42 @@ def test_what_comes_with_what_an_object_holds_is_noted_before_the_next_is_made(o
     assert other.asked[-1] == ("states", None, made, late)
 
 
+def test_what_a_class_gives_that_is_no_new_object_of_it_is_noted(other: Candidate):
+    cls, factory = of_a_class(other), of_a_class(other)
+    cls(1)
+    other.gives = other.thing(cls, 50, {"x": 0})
+    result = factory(1)
+    other.gives = None
+    expected = cls(2)
+    other.states[50] = {"x": 2}
+    assert (result is other.here[1], result == expected) == (True, False)
+
+
+def test_an_object_that_a_class_gives_out_again_is_as_it_was(other: Candidate):
+    cls = of_a_class(other)
+    only = other.thing(cls, 50, {"x": 0})
+    other.gives = only
+    assert cls(2) is only
+    other.notes.take(other, 0)
+    other.states[50] = {"x": 2}
+    assert cls(2) is only
+    other.gives = 8
+    cls(2)
+    assert other.changed == [False, True, False]
+
+
 def test_what_was_noted_before_a_question_holds_after_what_is_asked_while_it_is_open(other: Candidate):
     cls = of_a_class(other)
     outside = other.thing(cls, 5, {"x": 0})
     other.notes.take(other, 0)
     inside = other.thing(cls, 6, {"x": 0})
-    other.notes.forget("get", [None, "x"], 1)
+    other.notes.forget(other, "get", [None, "x"], 1)
     other.notes.take(other, 1)
     assert [each[2:] for each in other.asked] == [(outside,), (inside,)]
     other.states.update({5: {"x": 2}, 6: {"x": 2}})
-    other.notes.forget("get", [None, "x"], 1)
+    other.notes.forget(other, "get", [None, "x"], 1)
     assert other.notes.held(other, outside, inside) == [{"x": 0}, {"x": 2}]
-    other.notes.forget("get", [None, "x"], 0)
+    other.notes.forget(other, "get", [None, "x"], 0)
     assert other.notes.held(other, outside, inside) == [{"x": 2}, {"x": 2}]
 
 
@@ -202,16 +234,19 @@ def test_how_much_is_noted_is_bounded(other: Candidate, monkeypatch: pytest.Monk
         other.thing(cls, number, {"x": number})
     other.notes.take(other, 0)
     assert [len(each) - 2 for each in other.asked] == [3]
-    other.notes.forget("get", [None, "x"], 0)
+    other.notes.forget(other, "get", [None, "x"], 0)
     other.notes.take(other, 0)
     assert len(other.asked) == 1
+    made = cls(3)
+    assert other.here[3] != made  # by then it may have become that
+    assert other.notes.held(other, other.here[3], made) == [None, {"x": 3}]
 
 
 @pytest.mark.parametrize("garbled", [8, [], [{"x": 2}] * 3, ({"x": 2}, {"x": 2})])
 def test_who_does_not_say_what_objects_hold_has_none_that_are_equal(other: Candidate, garbled: object):
     cls = of_a_class(other)
     result, expected = other.thing(cls, 5, {"x": 2}), cls(2)
-    other.notes.forget("get", [None, "x"], 0)
+    other.notes.forget(other, "get", [None, "x"], 0)
     other.garbled = garbled
     assert not hold_the_same(other, result, expected)
 
@@ -229,13 +264,14 @@ def test_who_does_not_say_what_objects_hold_has_none_that_are_equal(other: Candi
         ("special", ["outer", "__len__"], 0),
         ("get", ["outer", "x"], 0),
         ("set", ["outer", "x", 1], 0),
+        ("call", ["unknown", "", 1], 0),  # a class that the script has no name for is called as a function is
     ],
 )
 def test_which_questions_may_change_what_is_noted(other: Candidate, operation: str, fields: list[Any], noted: int):
     cls = of_a_class(other)
     inner = other.thing(cls, 5, {"x": 1})
     outer = other.thing(cls, 6, {"x": [inner], "itself": inner})
-    names = {"class": cls, "outer": outer, "inner": inner}
+    names = {"class": cls, "outer": outer, "inner": inner, "unknown": make_class("Q", 9, (), [], [], None)}
 
     def named(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
@@ -244,7 +280,7 @@ def test_which_questions_may_change_what_is_noted(other: Candidate, operation: s
 
     other.thing(cls, 7, {"x": 1})
     other.notes.take(other, 0)
-    other.notes.forget(operation, named(fields), 0)
+    other.notes.forget(other, operation, named(fields), 0)
     other.asked[:] = []
     other.notes.take(other, 0)
     assert sum(len(each) - 2 for each in other.asked) == 3 - noted

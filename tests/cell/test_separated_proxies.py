@@ -51,6 +51,9 @@ class Other:
     def note(self) -> None:
         pass
 
+    def note_again(self, _value: object) -> None:
+        pass
+
     def refuse(self, why: str) -> None:
         raise TypeError(why)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import ipaddress
 import logging
@@ -67,11 +68,18 @@ def _locked(path: Path) -> int:
 
 
 def _answers(path: Path) -> bool:
-    """Does anybody listen there, also one that knows of no lock?"""
-    with socket.socket(socket.AF_UNIX) as probe, contextlib.suppress(OSError):
-        probe.connect(os.fspath(path))
+    """Is the socket somebody's, also one that knows of no lock? A full queue of connections is a listener's, and one of
+    another type is not ours to take away."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(os.fspath(path))
+        except OSError as error:
+            return error.errno not in _NOBODYS
         return True
-    return False
+
+
+_NOBODYS = (errno.ECONNREFUSED, errno.ENOENT)
 
 
 def listen(server: grpc.aio.Server, config: Config) -> list[Claim]:

@@ -32,7 +32,7 @@ _FILELESS = frozenset(
 # A longer text that imports anything is taken to work with files and threads: to look for all of the words takes too
 # long.
 _MOST_READ = 1 << 19  # bytes
-_MOST_IMPORTS, _LONGEST_IMPORT = 1_000, 2_000  # statements, bytes
+_MOST_IMPORTS, _LONGEST_IMPORT, _MOST_OF_IMPORTS = 1_000, 2_000, 20_000  # statements, bytes of one, of all
 # Each begins with a character that the search runs to at once: a script may be hundreds of kilobytes of constants, and
 # the event loop waits meanwhile. An import begins a line.
 _IMPORTED = re.compile(rb"\n[ \t]*(?:from[ \t]+(\w+)|import[ \t]+([^#;\n]+))")
@@ -64,9 +64,11 @@ def modules_named(text: bytes) -> set[bytes]:
     """The modules that a text imports by ordinary statements, without their submodules. Of a text that is made of
     imports no more than so many are looked at, and b"" stands for the others."""
     names: set[bytes] = set()
+    left = _MOST_OF_IMPORTS
     for at, found in enumerate(_IMPORTED.finditer(b"\n" + text)):
         module, modules = found.groups()
-        if at == _MOST_IMPORTS or len(modules or b"") > _LONGEST_IMPORT:
+        left -= len(modules or b"")
+        if at == _MOST_IMPORTS or len(modules or b"") > _LONGEST_IMPORT or left < 0:
             names.add(b"")
             break
         parts = [module] if module else modules.split(b",")

@@ -33,6 +33,37 @@ def all_cross(writer, table):
     return True
 
 
+def refuse_theirs(objects, table):
+    # type: (Any, Any) -> Any
+    """The table that a test has read. Raises ValueError where it holds what would answer for itself: the other end may
+    not have looked, as it is a candidate's."""
+    if objects is None or not objects.is_test or objects.class_of_proxies is None:
+        return table
+    pending, seen = [table], set()  # type: list[Any], set[int]
+    for value in pending:
+        if id(type(value)) in _SIMPLE or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if type(type(value)) is objects.class_of_proxies and _answers(type(value), objects.class_of_proxies):
+            raise ValueError("a table with objects of the program in it")
+        pending += _inside(value) or ()
+    return table
+
+
+def _answers(cls, kind):
+    # type: (Any, Any) -> bool
+    """Has it methods of its own, but for how it is shown? Those of a namedtuple say no more."""
+    own = [_OWN(each) for each in _MRO(cls) if type(each) is kind and "_remote_class" in _OWN(each)]
+    is_plain = any(issubclass(cls, plain) for plain in (int, float, complex, str, bytes, tuple))
+    return not is_plain or any(name not in _SHOWN for names in own for name in names)
+
+
+_MRO, _OWN = (type.__dict__[name].__get__ for name in ("__mro__", "__dict__"))
+_SHOWN = frozenset(
+    ["__module__", "__doc__", "_remote_class", "__repr__", "__str__", "__format__", "__dict__", "__weakref__"]
+)
+
+
 def _inside(value):
     # type: (Any) -> list[Any] | None
     """What is in a container or a table; None of what is none."""

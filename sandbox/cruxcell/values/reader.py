@@ -3,7 +3,7 @@
 import struct
 from sys import intern as _intern
 
-from cruxcell.values import arrays, made_tables, stdlib, views
+from cruxcell.values import arrays, cells, made_tables, stdlib, views
 from cruxcell.values.containers import (
     MAX_DEPTH,
     Containers,  # noqa: F401 - in type comments
@@ -34,7 +34,7 @@ class Reader:
     def __init__(self, data, containers, objects=None, at=0):
         # type: (bytes, Containers, Any, int) -> None
         self.data, self.at = data, at
-        self.containers, self._objects = containers, objects
+        self.containers, self.objects = containers, objects
 
     def checked(self, read, *arguments):
         # type: (Callable[..., Any], object) -> Any
@@ -94,9 +94,9 @@ class Reader:
         nested = _NESTED.get(tag)
         if nested is not None:
             return nested(self, depth)
-        if self._objects is None:
+        if self.objects is None:
             raise Garbled("an unknown tag")
-        return self._objects.read(self, tag, depth)
+        return self.objects.read(self, tag, depth)
 
     def items(self, count, depth):
         # type: (int, int) -> list[Any]
@@ -131,7 +131,7 @@ class Reader:
             base = self.containers.shown_by(value)
             return arrays.refill(self, value) if base is None else views.refill(self, value, base)
         if kind == "table":
-            return made_tables.refill(self, value, depth)
+            return cells.refuse_theirs(self.objects, made_tables.refill(self, value, depth))
         count = self.count()
         if kind is dict:
             pairs = [(self.value(depth + 1), self.value(depth + 1)) for _ in range(count)]
@@ -159,8 +159,8 @@ class Reader:
 
     def _is_filled(self, value):
         # type: (object) -> None
-        if self._objects is not None:
-            self._objects.filled(value)
+        if self.objects is not None:
+            self.objects.filled(value)
 
     def new(self, value, depth):
         # type: (Any, int) -> Any
@@ -265,6 +265,13 @@ def _read_list(reader, depth):
     return value
 
 
+def _read_of_library(reader, depth):
+    # type: (Any, int) -> Any
+    is_of_pandas = reader.data[reader.at : reader.at + 1] == b"P"
+    value = stdlib.read(reader, depth)
+    return cells.refuse_theirs(reader.objects, value) if is_of_pandas else value
+
+
 def _read_ordered(reader, depth):
     # type: (Reader, int) -> Any
     return reader.new(__import__("collections").OrderedDict(), depth)
@@ -297,10 +304,10 @@ _NESTED = {
     ord("O"): _read_ordered,
     ord("C"): _read_counter,
     ord("D"): _read_defaultdict,
-    ord("V"): stdlib.read,
+    ord("V"): _read_of_library,
     ord("W"): stdlib.read_nan,
     ord("A"): arrays.read,
     ord("I"): views.read_both,
     ord("J"): views.read,
-    ord("Q"): made_tables.read,
+    ord("Q"): lambda reader, depth: cells.refuse_theirs(reader.objects, made_tables.read(reader, depth)),
 }  # type: dict[int, Callable[[Reader, int], Any]]

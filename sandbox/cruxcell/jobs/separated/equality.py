@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-_MOST_NOTED = 1 << 12  # in all: a script may hold thousands of objects and make thousands
+_MOST_NOTED = 1 << 13  # in all: a script may hold thousands of objects and make thousands
 
 
 class Notes:
@@ -30,15 +30,15 @@ class Notes:
         # type: () -> None
         self._held = {}  # type: dict[int, tuple[int, Any]]
         self._left = _MOST_NOTED
-        self._is_complete = False
+        self.is_complete = False
 
     def take(self, link, depth):
         # type: (Any, int) -> None
         """The script is about to make an object, with `depth` questions open: note what those hold that it may be
         compared with, and what these hold in turn."""
-        while self._left and not self._is_complete:
+        while self._left and not self.is_complete:
             pending = [each for each in link.objects.present() if self._is_unknown(link, each)][: self._left]
-            self._is_complete = not pending
+            self.is_complete = not pending
             if pending:
                 self._left -= len(pending)
                 notes = [(depth, held) for held in _copied(_told_of(link, pending), link.objects)]
@@ -50,11 +50,11 @@ class Notes:
         may_be_equal = "__eq__" in vars(type(value)) and link.means_a_class(type(value))
         return may_be_equal and number_of(value) not in self._held
 
-    def forget(self, operation, fields, depth):
-        # type: (str, list[Any], int) -> None
+    def forget(self, link, operation, fields, depth):
+        # type: (Any, str, list[Any], int) -> None
         """The candidate is about to be asked this, with `depth` questions open. It may change all but what was noted
         before the question that is being answered by asking; who makes an object may change those that it is given."""
-        if not _makes_something(operation, fields):
+        if not _makes_something(link, operation, fields):
             self.forget_from(depth)
         elif operation == "call":
             self._forget_what_leads_from(fields[2:])
@@ -62,7 +62,7 @@ class Notes:
     def forget_from(self, depth):
         # type: (int) -> None
         """The candidate goes on, and with it all questions but the first `depth`."""
-        self._is_complete = False
+        self.is_complete = False
         if self._held:
             self._held = {number: each for number, each in self._held.items() if each[0] < depth}
 
@@ -72,16 +72,26 @@ class Notes:
         for each in pending:
             note = self._held.pop(number_of(each), None)
             if note is not None:
-                self._is_complete = False
+                self.is_complete = False
                 pending += _objects_in(note[1])
+
+    def has_changed(self, link, value):
+        # type: (Any, object) -> bool
+        """Does an object hold something else than was noted? One that a class gives out again, made anew, would be what
+        the script expects by its identity."""
+        note = self._held.get(number_of(value)) if isinstance(value, RemoteObject) else None
+        return note is not None and bool(_told_of(link, [value])[0] != note[1])
 
     def held(self, link, *values):
         # type: (Any, Any) -> list[Any]
-        """What these objects hold."""
+        """What these objects hold; None where that can no longer be noted of one that the script has not made."""
         noted = [self._held.get(number_of(each)) for each in values]
-        unknown = [value for value, note in zip(values, noted) if note is None]
-        self._is_complete = self._is_complete and not unknown
-        told = iter(_told_of(link, unknown) if unknown else ())
+        if not self._left:
+            unknown = [note is None and standing_of(value) != MADE for value, note in zip(values, noted)]
+            noted = [(0, None) if is_unknown else note for is_unknown, note in zip(unknown, noted)]
+        asked = [value for value, note in zip(values, noted) if note is None]
+        self.is_complete = self.is_complete and not asked
+        told = iter(_told_of(link, asked) if asked else ())
         return [next(told) if note is None else note[1] for note in noted]
 
 
@@ -102,11 +112,11 @@ def _copied(told, objects):
         return [None] * len(told)
 
 
-def _makes_something(operation, fields):
-    # type: (str, list[Any]) -> bool
-    """Does it make an object, or ask what objects hold?"""
+def _makes_something(link, operation, fields):
+    # type: (Any, str, list[Any]) -> bool
+    """Does it make an object of a class that the script knows by its name, or ask what objects hold?"""
     if operation == "call":
-        return type(fields[0]) is RemoteType
+        return type(fields[0]) is RemoteType and bool(link.means_a_class(fields[0]))
     return operation == "states" or (operation == "special" and fields[1] in ("__eq__", "__hash__"))
 
 

@@ -10,7 +10,7 @@ import sys
 from opcode import opmap
 
 from cruxcell.analysis.bytecode import dissect, names_of
-from cruxcell.jobs.separated.script import rebound_names, stored_names
+from cruxcell.jobs.separated.script import is_looked_up, rebound_names, stored_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,10 +81,10 @@ class Lender:
         watched |= {name for name in self.names if name not in bound and name not in stored and name in self._namespace}
         both = stored.intersection(bound).difference(vars(builtins))
         meant, unread = rebound_names(self._script, both)
-        watched |= meant
-        for name in sorted(watched):
-            self._watches.append(_Watch(("name", name, ""), _reader(self._namespace, name), True))
-        for name in sorted(both - watched):
+        for name in sorted(watched | meant):
+            may_be_data = name not in meant and not is_looked_up(self._script, name)
+            self._watches.append(_Watch(("name", name, ""), _reader(self._namespace, name), True, may_be_data))
+        for name in sorted(both - watched - meant):
             is_stub = name in unread and name != root and not name.startswith(_NOT_FOR_THE_PROGRAM)
             self._watches.append(_Stub(self._namespace, name, is_stub))
         shadows = stored.intersection(vars(builtins))
@@ -103,17 +103,21 @@ class Lender:
 
 
 class _Watch:
-    """A place that the script may change. `is_object`: told by identity, and set back to what the program has there."""
+    """A place that the script may change. `is_object`: told by identity, and set back to what the program has there.
+    `may_be_data`: if not, data that the script puts there is its own, as it may be what is expected."""
 
-    def __init__(self, place, read, is_object=False):
-        # type: (tuple[str, str, str], Callable[[], Any], bool) -> None
+    def __init__(self, place, read, is_object=False, may_be_data=True):
+        # type: (tuple[str, str, str], Callable[[], Any], bool, bool) -> None
         self._place, self._read, self._is_object = place, read, is_object
+        self._may_be_data = may_be_data
         self._first = self._last = read()
 
     def changes(self):
         # type: () -> list[tuple[str, str, str, bool, Any]]
         now = self._read()
         if now is self._last or (not self._is_object and now == self._last):
+            return []
+        if not (self._may_be_data or now is self._first or callable(now)):
             return []
         self._last = now
         return [_change(self._place, self._is_object and now is self._first, now)]

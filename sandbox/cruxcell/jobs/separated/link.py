@@ -306,6 +306,10 @@ class Link:
         # type: () -> None
         """An object is about to be made by calling a class of the other end."""
 
+    def note_again(self, value):
+        # type: (object) -> None
+        """What came of that was `value`, which is no new object of that class."""
+
     def refuse(self, why):
         # type: (str) -> Any
         """What only the other end could do is not asked of it."""

@@ -57,7 +57,10 @@ class RemoteType(type):
         link.note()
         began = now()
         value = link.call(cls, arguments, keywords)
-        return marked(value, MADE, cls, began, (*arguments, *keywords.values()))
+        marked(value, MADE, cls, began, (*arguments, *keywords.values()))
+        if standing_of(value) != MADE:
+            link.note_again(value)
+        return value
 
     def __getattribute__(cls, name):
         # type: (str) -> Any

@@ -42,8 +42,6 @@ def rebound_names(code, names):
     what the program has there; those that it never reads, so they are there for somebody else)."""
     ahead = own_names(code, LOADS) if names else set()
     meant = {name for name in ahead & names if _is_read_first(code, name)}
-    inner = set().union(*[names_of(each, _GLOBAL_STORES) for each in nested_codes(code)])  # type: set[str]
-    meant |= (inner & names).difference(own_names(code, _STORES))
     parameters = set().union(*[each.co_varnames for each in dissect(code).codes])  # type: set[str]
     return meant, names.difference(meant, loaded_names(code), parameters)
 
@@ -57,6 +55,12 @@ def _is_read_first(code, name):
         if each.argval == name and each.opcode in _STORES | LOADS:
             return each.opcode in LOADS
     return False
+
+
+def is_looked_up(code, name):
+    # type: (Any, str) -> bool
+    """May the script itself read what stands under a name, by it or by its text (`globals()[name]`)?"""
+    return name in loaded_names(code) or bool(_LOOKS_UP.intersection(dissect(code).all_names))
 
 
 def names_in_texts(code):

@@ -174,7 +174,7 @@ class _TestLink(Link):
             value, until = self._steady[told]
             if _monotonic() < until and not self.containers.changed():  # which the object may look at
                 return b"v", value
-        self.notes.forget(operation, fields, self._open)
+        self.notes.forget(self, operation, fields, self._open)
         self._lend()
         heard, streams = self._heard, {name: getattr(sys, name) for name in self.listens()}
         for name, stream in streams.items():  # of output from before, what is not for another stream
@@ -279,6 +279,12 @@ class _TestLink(Link):
     def note(self):
         # type: () -> None
         self.notes.take(self, self._open)
+
+    def note_again(self, value):
+        # type: (object) -> None
+        self.notes.is_complete = False
+        if self.notes.has_changed(self, value):
+            self.refuse("a %s became another when the script made one" % type(value).__name__)
 
     def may_have_texts(self):
         # type: () -> bool
