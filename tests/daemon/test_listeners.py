@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 from pathlib import Path
@@ -41,6 +42,24 @@ def test_one_that_knows_of_no_lock_is_left_alone(tmp_path: Path):
             Claim(path)
         assert os.listdir(tmp_path) == ["s"]
     Claim(path).release()
+
+
+@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM])
+def test_one_that_takes_no_connection_is_left_alone_at_once(tmp_path: Path, kind: socket.SocketKind):
+    """Its queue is full, or it is no listener of streams: a connection would be waited for, or taken for nobody's."""
+    path = tmp_path / "s"
+    with socket.socket(socket.AF_UNIX, kind) as theirs, contextlib.ExitStack() as waiting:
+        theirs.bind(str(path))
+        if kind == socket.SOCK_STREAM:
+            theirs.listen(0)
+            for _ in range(3):
+                one = waiting.enter_context(socket.socket(socket.AF_UNIX))
+                one.setblocking(False)
+                with contextlib.suppress(BlockingIOError):
+                    one.connect(str(path))
+        with pytest.raises(ConfigError, match="another process does"):
+            Claim(path)
+        assert path.is_socket()
 
 
 def test_a_lock_that_is_released_before_it_is_taken_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

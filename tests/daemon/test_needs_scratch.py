@@ -54,6 +54,9 @@ def test_of_a_text_that_is_made_of_imports_no_more_is_looked_at():
     assert looks.modules_named(most + b"from os import path") == {b"math", b""}
     assert looks.modules_named(b"import " + b"re, " * 500 + b"\nimport os") == {b"re", b"", b"os"}
     assert looks.modules_named(b"import re, " + b"re, " * 500) == {b""}
+    line = b"import " + b",".join([b"re"] * 500) + b"\n"
+    names = looks.modules_named(line * (looks._MOST_OF_IMPORTS // len(line) + 1) + b"import os")
+    assert names == {b"re", b""}
 
 
 def test_a_long_text_is_looked_through_once(monkeypatch: pytest.MonkeyPatch):
