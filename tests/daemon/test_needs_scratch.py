@@ -78,3 +78,10 @@ def test_a_long_text_is_looked_through_once(monkeypatch: pytest.MonkeyPatch):
     for text in (three, one, one[1:], two):
         kinds.key("r", "0", [text])
     assert seen[-3:] == [three, one[1:], two]
+
+
+def test_what_a_text_imports_is_seen_with_the_rest():
+    many = b"".join([b"import m%d\n" % number for number in range(40)])
+    found = [looks.look_at(text).modules for text in (b"x = 1", b"import re, os.path as p", many)]
+    assert found == [frozenset(), {b"re", b"os"}, {b""}]
+    assert looks.look_at(b"import re\n" + bytes(looks._MOST_READ)).modules == {b""}

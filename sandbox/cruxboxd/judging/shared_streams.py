@@ -22,7 +22,6 @@ from cruxboxd.judging.tasks import StdioCheck, Task, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.shared.waiting import together
 from cruxboxd.zygotes.jobs import Job, Result
-from cruxboxd.zygotes.looks import modules_named
 from cruxboxd.zygotes.report import ENDS, Asked
 from cruxboxd.zygotes.setup import ZygoteKey
 
@@ -85,7 +84,8 @@ class Runs:
         key = self._key()
         if key.threads or key.scratch or key.packages:
             return False
-        return modules_named(self._program) <= _MODULES and not _REFUSED.search(self._program)
+        modules = self._scheduler.kinds.look(task.runtime, self._program).modules
+        return modules <= _MODULES and not _REFUSED.search(self._program)
 
     def _key(self) -> ZygoteKey:
         return self._scheduler.kinds.key(self._task.runtime, self._hash_seed, [self._program], is_whole=True)

@@ -86,6 +86,7 @@ class Look:
         is_odd: whether it imports what may work with files, or in a way that is not read here.
         may_thread: whether it may start threads or run an event loop.
         packages: which of the packages that were asked for it may import.
+        modules: which modules it imports by ordinary statements; b"" among them stands for others.
     """
 
     imports: bool = False
@@ -93,6 +94,7 @@ class Look:
     is_odd: bool = False
     may_thread: bool = False
     packages: tuple[str, ...] = ()
+    modules: frozenset[bytes] = frozenset()
 
     def works_with_files(self, is_whole: bool) -> bool:
         """May it want a scratch folder? `is_whole` says that it is a program or script, not a call: these may want one
@@ -106,15 +108,19 @@ def look_at(text: bytes, packages: Sequence[str] = ()) -> Look:
         return Look(opens=b"open(" in text)
     named = tuple([name for name in packages if name.encode() in text])
     if len(text) > _MOST_READ:
-        return Look(True, True, True, True, named)
-    words = _Text(text)
+        return Look(True, True, True, True, named, _OTHERS)
+    words, modules = _Text(text), modules_named(text)
     return Look(
         imports=True,
         opens=b"open(" in text or words.holds_any(_FILE_WORDS),
-        is_odd=_imports_oddly(text) or bool(modules_named(text) - _FILELESS),
+        is_odd=_imports_oddly(text) or bool(modules - _FILELESS),
         may_thread=words.holds_any(_THREAD_WORDS),
         packages=named,
+        modules=frozenset(modules) if len(modules) <= _MANY_MODULES else _OTHERS,
     )
+
+
+_OTHERS, _MANY_MODULES = frozenset([b""]), 32
 
 
 class Looks:
