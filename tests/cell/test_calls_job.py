@@ -365,7 +365,7 @@ def test_a_function_is_applied_to_arguments_and_to_nothing_else(pair: object, do
         (b"def check(*given): return given == ('\xe2\x82\xac', '\xef\xbf\xbd1', 'e')", "d 0=True"),
         (b"check = 1", "d 0:TypeError"),
         (b"", "d 0:NameError"),
-        (b"def check(", "the program: line 1"),
+        (b"def check(", "the program: '(' was never closed"),
     ],
 )
 def test_a_checker_is_given_texts_of_bytes_that_may_be_none(program: bytes, done: str):

@@ -86,9 +86,8 @@ async def test_it_hands_out_while_nobody_else_does():
     assert daemon.running() == [[], []]
 
 
-async def test_behind_what_does_not_fit_nobody_looks_for_what_does():
-    """Unless it is another tenant's turn: then what does not fit is passed over."""
-    for first, starts in (("large", False), ("waiting", True)):
+async def test_who_keeps_to_its_share_passes_what_does_not_fit():
+    for first in ("large", "waiting"):
         daemon = await Daemon().open()
         await daemon.put(job("a"))
         large, small = job("c"), job("d")
@@ -99,7 +98,7 @@ async def test_behind_what_does_not_fit_nobody_looks_for_what_does():
         daemon.scheduler._is_pumping = False
         heads = list(daemon.scheduler._queue.heads())
         daemon.scheduler._pump()
-        assert (heads[0] is large, daemon.running()[1] == [small]) == (not starts, starts)
+        assert (heads[0] is large, daemon.running()[1]) == (first == "large", [small])
 
 
 async def test_what_passes_by_fits_into_memory_too():

@@ -89,7 +89,7 @@ def test_one_sample_has_no_noise_of_samples(tmp_path, capsys):
         (["compare", "{data}"], "is not JSON"),
         (["compare", "{small}", "--dataset", "{data}"], "the data set has none of the scored tasks"),
         (["stats", "{small}"], "no usable row"),
-        (["sample", "{data}", "--n", "4", "--out", "x"], "n is 4, but there are only 3 different programs"),
+        (["sample", "{data}", "--n", "4", "--out", "x"], "has only 3 different programs, and --n is 4"),
         (["prompts", "output"], "prompts output needs DATA"),
         (["prompts", "candidates", "{data}"], "prompts candidates takes no DATA"),
         (["prompts", "candidates", "--cot"], "takes neither --cot nor --style nor --template"),

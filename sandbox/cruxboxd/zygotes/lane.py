@@ -10,7 +10,7 @@ import termios
 from contextlib import ExitStack
 
 from cruxboxd.zygotes.jobs import Job
-from cruxboxd.zygotes.pipe_writer import SET_PIPE_SIZE, PipeWriter
+from cruxboxd.zygotes.pipe_writer import GET_PIPE_SIZE, SET_PIPE_SIZE, PipeWriter
 from cruxboxd.zygotes.streams import Streams
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ class Lane:
                     fcntl.fcntl(fd, SET_PIPE_SIZE, _PIPE_BYTES)
                 except OSError:  # the user's pipe budget is used up: smaller pipes work, with more turns
                     log.debug("pipe size stays at its default")
-            self._report_room = fcntl.fcntl(self.report, fcntl.F_GETPIPE_SZ)
+            self._report_room = fcntl.fcntl(self.report, GET_PIPE_SIZE)
             undo.pop_all()
         self.streams: Streams | None = None
         self.job: Job | None = None

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable
 
-SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which fcntl names from Python 3.10 on
+SET_PIPE_SIZE, GET_PIPE_SIZE = 1031, 1032  # F_SETPIPE_SZ and F_GETPIPE_SZ, which fcntl names from Python 3.10 on
 _BYTES_A_STEP = 1 << 18  # a reader that keeps up would else hold the loop until it has all
 
 

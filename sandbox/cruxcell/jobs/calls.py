@@ -266,43 +266,19 @@ def _evaluate(context, index, sharing, program, code, look=None, is_final=True):
         raised = None  # it holds this frame, and with it all that the check made
 
 
-def run_apply(context, fields):
-    # type: (JobContext, list[bytes]) -> None
-    """fields: program, name, encoded (arguments, keyword arguments). Decoded before the program runs."""
-    source = fields[0].decode("utf-8", "surrogatepass")
-    name = fields[1].decode()
+def run_apply(context, fields, read=None):
+    # type: (JobContext, list[bytes], Callable[[list[bytes]], tuple[str, Any, dict[str, Any]]] | None) -> None
+    """fields: program, name, encoded (arguments, keyword arguments). Decoded before the program runs, by `read`: (name,
+    arguments, keyword arguments). In one frame: a program finds the same depth however it is run."""
     try:
-        program = compile_text(source, PROGRAM, "exec")
-        positional, keywords = _arguments(fields[2])
+        program = compile_text(fields[0].decode("utf-8", "surrogatepass"), PROGRAM, "exec")
+        name, positional, keywords = (read or _named_arguments)(fields[1:])
     except (Invalid, transfer.Garbled) as error:
         context.refuse("the program: %s" % error)
         return
-    context.start(messages.DIRECT, 1)
-    _apply(context, program, name, lambda: (positional, keywords))
-
-
-def run_checker(context, fields):
-    # type: (JobContext, list[bytes]) -> None
-    """fields: program, a standard input, what another program printed on it, what was expected of that. What `check` of
-    the program says of these three texts. They are megabytes, and no text of a call is made of them."""
-    try:
-        program = compile_text(fields[0].decode("utf-8", "surrogatepass"), PROGRAM, "exec")
-    except Invalid as error:
-        context.refuse("the program: %s" % error)
-        return
-    errors = ("surrogatepass", "replace", "surrogatepass")
-    context.start(messages.DIRECT, 1)
-    _apply(
-        context, program, "check", lambda: ([field.decode("utf-8", how) for field, how in zip(fields[1:], errors)], {})
-    )
-
-
-def _apply(context, program, name, arguments):
-    # type: (JobContext, CodeType, str, Callable[[], tuple[Any, dict[Any, Any]]]) -> None
-    """Run the program, and apply a function of it to arguments that are made before."""
     namespace = module_namespace()
+    context.start(messages.DIRECT, 1)
     try:
-        positional, keywords = arguments()
         context.run(program, namespace)
         function = context.run(compile_text(name, "<check>", "eval"), namespace)
         value = context.run(CALL, {"f": function, "a": positional, "k": keywords})
@@ -310,6 +286,24 @@ def _apply(context, program, name, arguments):
         context.send_raised(error)
     else:
         context.send_value(value)
+
+
+def run_checker(context, fields):
+    # type: (JobContext, list[bytes]) -> None
+    """fields: program, a standard input, what another program printed on it, what was expected of that. What `check` of
+    the program says of these three texts. They are megabytes, and no text of a call is made of them."""
+    run_apply(context, fields, _checked_texts)
+
+
+def _named_arguments(fields):
+    # type: (list[bytes]) -> tuple[str, Any, dict[str, Any]]
+    return (fields[0].decode(), *_arguments(fields[1]))
+
+
+def _checked_texts(fields):
+    # type: (list[bytes]) -> tuple[str, Any, dict[str, Any]]
+    errors = ("surrogatepass", "replace", "surrogatepass")
+    return "check", tuple([field.decode("utf-8", how) for field, how in zip(fields, errors)]), {}
 
 
 def _arguments(data):
