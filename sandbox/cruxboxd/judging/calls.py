@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Collection, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Optional, TypeVar
@@ -129,11 +130,13 @@ class CallEvaluator:
         """(results, classes of the calls that must be evaluated in another way), by index. If the worker stalls in a
         call, other workers evaluate the calls after it meanwhile."""
         behind: dict[int, asyncio.Task[list[CheckResult]]] = {}
+        of_this_request = copy_context()  # the zygote calls in its own
 
         def take_over(report: bytes) -> None:
             for at in charging.behind(report, job.asked):
                 if at not in behind:  # the call may run again, and stall again
-                    behind[at] = asyncio.ensure_future(self.afterwards()._evaluate_shared([checks[at]]))
+                    work = self.afterwards()._evaluate_shared([checks[at]])
+                    behind[at] = of_this_request.run(asyncio.ensure_future, work)
 
         way = _TOGETHER if self._task.together else _SHARED
         job = self._calls_job(checks, way)

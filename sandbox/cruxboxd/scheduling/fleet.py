@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from cruxboxd.scheduling.memory_share import MemoryShare
 from cruxboxd.settings.config import Config, reserve_of
 from cruxboxd.shared.observer import Observer
+from cruxboxd.shared.waiting import on_its_own
 from cruxboxd.zygotes import strays
 from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.launch import StartError
@@ -213,7 +214,7 @@ class Fleet:
         self._make_room()
         if len(self._zygotes) + self.starting < self._most_zygotes:
             self._starting[key] = self._starting.get(key, 0) + 1
-            start = asyncio.get_running_loop().create_task(self._start_or_give_up(key))
+            start = on_its_own(self._start_or_give_up(key))
             self._starts.add(start)
             start.add_done_callback(self._starts.discard)
 

@@ -8,8 +8,9 @@ cancelled task runs for ever. The linter refuses it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Collection
-from typing import TypeVar
+from collections.abc import Awaitable, Collection, Coroutine
+from contextvars import Context
+from typing import Any, TypeVar
 
 _Found = TypeVar("_Found")
 
@@ -42,6 +43,12 @@ async def within(seconds: float, work: Awaitable[_Found]) -> _Found:
         return running.result()
     finally:
         await _end(running)
+
+
+def on_its_own(work: Coroutine[Any, Any, _Found]) -> asyncio.Task[_Found]:
+    """Begin work that is of no request, whoever happens to begin it. All that it begins in turn, and every callback
+    that it registers, would else run as that request's for as long as the daemon lives."""
+    return Context().run(asyncio.get_running_loop().create_task, work)
 
 
 async def _end(*running: asyncio.Future[_Found]) -> None:
