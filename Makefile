@@ -36,7 +36,7 @@ PYTEST = $(BIN)/python -m pytest
 export PYTHONDONTWRITEBYTECODE =
 # The tests often wait, so three files run at a time, on any machine. The tests of a file share its daemons.
 AT_ONCE ?= 3
-TESTS = $(PYTEST) -n $(AT_ONCE) --dist loadfile
+TESTS = $(PYTEST) -n $(AT_ONCE) --dist loadfile --no-loadscope-reorder
 
 test: setup  ## every test, against real daemons and real workers
 	$(TESTS)

@@ -53,7 +53,7 @@ def test_a_daemon_that_has_answered_is_waited_for_in_the_next_call_too(daemons, 
 
 @pytest.mark.parametrize("ask", [lambda client: run(client, lambda: None), Client.info])
 def test_a_daemon_that_starts_after_its_client_is_waited_for(tmp_path, ask):
-    with Client(f"unix:{tmp_path}/s", retries=8) as client, ThreadPoolExecutor() as threads:
+    with Client(f"unix:{tmp_path}/s", retries=8, deadline=60) as client, ThreadPoolExecutor() as threads:
         asked = threads.submit(ask, client)
         time.sleep(1)
         daemon = Daemon(f"unix:{tmp_path}/s")

@@ -178,7 +178,7 @@ def test_an_address_is_refused_before_anything_is_done(tmp_path: Path):
 
 def run(command: list[str], folder: Path, told: str = "") -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "TMPDIR": str(folder)}
-    return subprocess.run(command, cwd=folder, env=environment, input=told, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, cwd=folder, env=environment, input=told, capture_output=True, text=True, timeout=300)
 
 
 def refused_by_one_sentence(code: int, out: str, err: str, sentence: str) -> None:
