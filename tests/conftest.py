@@ -94,18 +94,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 # Files that take longest for what they hold: begun first, as one process has all tests of a file.
-_LONG = {
-    name: at
-    for at, name in enumerate(
-        "cases stats_many_models stats_across fairness score canon_native bench_ours audit differential_slice preflight"
-        " samples fuzz_values service_faults bench_layers finetune filter_seedless".split()
-    )
-}
+_LONG = [
+    "cases", "stats_many_models", "stats_across", "fairness", "score", "canon_native", "bench_ours", "audit",
+    "differential_slice", "preflight", "samples", "fuzz_values", "service_faults", "bench_layers", "finetune",
+    "filter_seedless",
+]  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what starts processes; order the files."""
-    items.sort(key=lambda item: _LONG.get(item.path.stem.removeprefix("test_"), len(_LONG)))
+    place = {f"test_{name}": at for at, name in enumerate(_LONG)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(place)))
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if fixtures & _STARTING_FIXTURES or _imports_a_starter(item.path):
