@@ -103,7 +103,7 @@ def test_objects_that_hold_more_than_may_cross_are_equal_to_none(half: Half):
 
 def test_what_was_noted_holds_until_the_candidate_goes_on(half: Half):
     class_of_program = make_class("P", 1, (), ["__eq__"], [], None)
-    half.namespace["P"], half._names_of_classes = class_of_program, ("P",)
+    half.namespace["P"], half._names._of_classes = class_of_program, ("P",)
     result = object.__new__(class_of_program)
     remote.give_number(result, 7)
     half.objects.present = lambda with_values=False: [result]  # type: ignore[method-assign]

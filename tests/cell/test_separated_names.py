@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from cruxcell.analysis.parsing import CHECK
-from cruxcell.jobs.separated import remote, runs
+from cruxcell.jobs.separated import program_names, remote, runs
 from cruxcell.jobs.separated import test as halves
 from cruxcell.jobs.separated.proxy_classes import make_class
 from cruxcell.protocol import messages
@@ -134,11 +134,11 @@ def test_without_an_entry_point_a_builtin_s_name_is_the_program_s_if_it_is_all_t
 def test_data_of_the_program_may_be_what_is_too_large(
     f: Any, monkeypatch: pytest.MonkeyPatch, program: str, script: str, entry: str, is_the_script_s_doing: bool
 ):
-    monkeypatch.setattr(halves, "_MANY_NAMES", 3)
+    monkeypatch.setattr(program_names, "_MANY_NAMES", 3)
     names = {"f": type(f) if program == "class" else "data" if program == "data" else f}
     half = Half(**names, **(dict.fromkeys("abcd") if program == "many" else {}))
     half.gets(script, entry)
-    assert half._has_answered is not is_the_script_s_doing
+    assert half.has_answered is not is_the_script_s_doing
 
 
 def test_so_may_containers_that_came_with_it(f: Any):
@@ -146,7 +146,7 @@ def test_so_may_containers_that_came_with_it(f: Any):
     for _ in range(9):
         half.containers.adopt(2 * len(half.containers.entries) + 1, [])
     half.gets("f(1)")
-    assert half._has_answered is True
+    assert half.has_answered is True
 
 
 @pytest.mark.parametrize(
@@ -198,10 +198,10 @@ def test_a_name_follows_the_program_unless_the_script_binds_it(f: Any):
     half = Half(f=f, g=1, h=2, own=f)
     half.gets("def own(): pass\nf(g, h, own)")
     half.namespace["h"] = 3
-    half._view = {"f": f, "g": 4, "h": 5, "own": later}
-    half._rebind()
-    half._view = {"f": later, "g": 6}
-    half._rebind()
+    half._names.view = {"f": f, "g": 4, "h": 5, "own": later}
+    half._names.rebind()
+    half._names.view = {"f": later, "g": 6}
+    half._names.rebind()
     assert [half.namespace[name] for name in ("f", "g", "h", "own")] == [later, 6, 3, f]
 
 
@@ -210,8 +210,8 @@ def test_where_a_script_may_bind_any_name_only_what_is_the_program_s_follows(f: 
     later, other = thing(), type(thing())
     half = Half(f=f, g=1, A=type(f))
     half.gets(script)
-    half._view = {"f": later, "g": 4, "A": other}
-    half._rebind()
+    half._names.view = {"f": later, "g": 4, "A": other}
+    half._names.rebind()
     assert [half.namespace[name] for name in ("f", "g", "A")] == [later, 1, other]
 
 
@@ -236,4 +236,4 @@ def test_a_candidate_uses_what_it_was_handed_and_nothing_else():
     assert [half._may(each, Text, []) for each in ("names", "look", "printed", "lend", "drive")] == [False] * 5
     assert half._may("get", shown, [8]) is False
     assert half._may("get", shown, [Text("__name__")]) is False
-    assert half._has_answered is True
+    assert half.has_answered is True

@@ -130,6 +130,7 @@ TESTS = {
     "cruxcell/jobs/separated/objects.py": [_OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/operations.py": [_RULES, *_PAIRS],
     "cruxcell/jobs/separated/placing.py": [_PROXIES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/program_names.py": ["cell/test_separated_names.py", *_PAIRS],
     "cruxcell/jobs/separated/proxy_classes.py": [_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/remote.py": [_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/runs.py": [_PROXIES, *_PAIRS],

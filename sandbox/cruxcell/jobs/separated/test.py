@@ -5,7 +5,6 @@ import os
 import sys
 from time import monotonic as _monotonic
 
-from cruxcell.analysis.bytecode import dissect, loaded_names
 from cruxcell.analysis.compiled import loaded
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
@@ -14,19 +13,11 @@ from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
 from cruxcell.jobs.separated.equality import Notes
 from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
-from cruxcell.jobs.separated.looking import follow_sources, looks_at_all, shown_names
+from cruxcell.jobs.separated.looking import follow_sources
 from cruxcell.jobs.separated.operations import STEADY, may_get, may_set, shown
-from cruxcell.jobs.separated.remote import RemoteObject, RemoteType, number_of
-from cruxcell.jobs.separated.script import (
-    bound_names,
-    constant_texts,
-    expects_names,
-    names_in_texts,
-    raises_by_itself,
-    used_as_modules,
-    uses_its_own,
-)
-from cruxcell.jobs.separated.shared_names import STDLIB_MODULES, own_module
+from cruxcell.jobs.separated.program_names import ProgramNames
+from cruxcell.jobs.separated.remote import number_of
+from cruxcell.jobs.separated.script import constant_texts, raises_by_itself, uses_its_own
 from cruxcell.jobs.separated.texts import Texts
 from cruxcell.jobs.suite_base import is_well
 from cruxcell.jobs.suites import open_suite
@@ -38,9 +29,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
-
-_MOST_OF_NAMES = 8  # containers that an honest answer about names is made of
-_MANY_NAMES = 10_000
 
 
 def run_test(context, fields, is_rehearsal=False):
@@ -99,8 +87,6 @@ def _run_script(script, namespace):
 _ENDS = (StopIteration, StopAsyncIteration, GeneratorExit)
 _CALLS = frozenset(["call", "special", "drive"])
 _TELLS = (repr, str, format)
-# Of objects of other classes the class has a name, which is a text of the program's.
-_NAMELESS = frozenset(["function", "builtin_function_or_method", "_lru_cache_wrapper"])
 _RUNS_TEXT = (
     "the script runs code in line %d that may be the program's (by eval, exec, pickle, doctest or a library), and would"
     " run it in the test's process: compare values, or require IN_PROCESS"
@@ -134,10 +120,9 @@ class _TestLink(Link):
         self._context, self._namespace = context, namespace
         self._source = ""
         self._own = self._lent = (sys.stdin, builtins.input)
-        self._view = {}  # type: dict[str, Any]
-        self._given = {}  # type: dict[str, Any]
-        self._names_of_classes = ()  # type: tuple[str, ...]
-        self._has_answered = self._shows_texts = self._has_called = False
+        self._names = ProgramNames(self, namespace)
+        # Has the candidate given anything that may be large, or a text? Was anything called?
+        self.has_answered = self._has_called = False
         self.idle = []  # type: list[Any]  # doctest runs that have tested nothing
         self.compared_by_identity = self._is_of_its_own = False
         self._steady = {}  # type: dict[tuple[int, str], Any]
@@ -154,6 +139,24 @@ class _TestLink(Link):
         # type: () -> int
         """What a report on the script says besides."""
         return records.BY_IDENTITY * self.compared_by_identity | records.OF_ITS_OWN * self._is_of_its_own
+
+    def provide(self, script, source, entry_point):
+        # type: (CodeType, str, str) -> None
+        """Put what the script uses of the program into its namespace, and what it tests under `candidate`."""
+        self._source = source
+        bound = self._names.bound()
+        self._is_of_its_own = uses_its_own(script)
+        lender = Lender(script, constant_texts(script), self._namespace)
+        if "source" in source:
+            follow_sources(self)
+        if "doctest" in source:
+            follow_doctests(self)
+        root = root_of(entry_point)
+        self._names.provide(script, source, root, bound, lender.names)
+        lender.begin(self._names.view, root)
+        self._lender = lender
+        if root in self._namespace:
+            self._namespace["candidate"] = resolve(self._namespace, entry_point)
 
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
@@ -187,11 +190,11 @@ class _TestLink(Link):
         for name in streams:
             self._hear(name, getattr(sys, name))
         if operation not in ("names", "look"):
-            self._has_answered = True
+            self.has_answered = True
             self._has_called = self._has_called or operation in _CALLS
         if kind != b"v":
             value = _answered(value, may_stop)
-        self._rebind()
+        self._names.rebind()
         self._took(value if kind == b"v" else None)  # a text cannot hold what it raises
         if told is not None and kind == b"v":
             self._steady[told] = value, _monotonic() + STEADY[told[1]]
@@ -201,17 +204,19 @@ class _TestLink(Link):
         # type: (object) -> None
         """Of the candidate; with that, what both sides have may be another, too."""
         if self.texts is not None and self.texts.is_under_way():
-            self.texts.take([value, *self._given.values(), *[each[0] for each in self.containers.entries.values()]])
+            self.texts.take(
+                [value, *self._names.given.values(), *[each[0] for each in self.containers.entries.values()]]
+            )
 
     def _exchange_or_leave(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
         try:
             kind, value = Link.exchange(self, operation, fields)
         except Broken as error:
-            self._leave(messages.CANDIDATE_GONE, "the candidate is gone, or what it said is no answer (%s)" % error)
+            self.gone("the candidate is gone, or what it said is no answer (%s)" % error)
         except Unsent as error:
             # What the candidate gave may have made it so large; before that it is the script's own doing.
-            end = messages.NOT_PLAIN if self._has_answered else messages.CANNOT_CROSS
+            end = messages.NOT_PLAIN if self.has_answered else messages.CANNOT_CROSS
             self._leave(end, "the script hands over more than may cross at once (%s)" % error)
         if kind == TOO_LARGE and operation != "states":
             self._leave(messages.NOT_PLAIN, "the candidate returned more than may cross at once (%s)" % value)
@@ -265,6 +270,11 @@ class _TestLink(Link):
         """As `refuse`, where it is the script that no program can pass."""
         self._leave(messages.CANNOT_CROSS, why)
 
+    def gone(self, why):
+        # type: (str) -> Any
+        """As `refuse`, where the candidate does not answer, or not as an honest one does."""
+        self._leave(messages.CANDIDATE_GONE, why)
+
     def at_end(self):
         # type: () -> None
         """The script is through, and nothing has failed."""
@@ -274,7 +284,7 @@ class _TestLink(Link):
     def means_a_class(self, cls):
         # type: (object) -> bool
         """By the name that the script has for it: `add(1, 2)` is meant to give a number, whatever `add` is."""
-        return any(self._namespace.get(name) is cls for name in self._names_of_classes)
+        return self._names.means_a_class(cls)
 
     def note(self):
         # type: () -> None
@@ -289,7 +299,7 @@ class _TestLink(Link):
     def may_have_texts(self):
         # type: () -> bool
         """May the script hold texts of the candidate by now?"""
-        return self._has_answered or self._shows_texts
+        return self.has_answered or self._names.shows_texts
 
     def leave_at_text(self, line):
         # type: (int) -> None
@@ -299,7 +309,7 @@ class _TestLink(Link):
     def _may(self, operation, target, rest):
         # type: (str, Any, list[Any]) -> bool
         """What the candidate may do: call, and use, what it was handed; never what leads from there to the script."""
-        self._has_answered = True  # what comes with a question may make large what the script hands over
+        self.has_answered = True  # what comes with a question may make large what the script hands over
         if not self.objects.shows(target):
             return False
         self._took(rest)
@@ -311,94 +321,3 @@ class _TestLink(Link):
         # type: (BaseException, Any) -> bool
         """Is the exception the script's own doing, with no part in it of what the candidate gave?"""
         return raises_by_itself(self._source, self._namespace, error, traceback)
-
-    # ---- the names of the program ----------------------------------------------------------------------------------
-
-    def provide(self, script, source, entry_point):
-        # type: (CodeType, str, str) -> None
-        """Put what the script uses of the program into its namespace, and what it tests under `candidate`."""
-        root, self._source = root_of(entry_point), source
-        bound = self.ask("names", None)
-        if type(bound) is not list or any(type(name) is not str for name in bound):
-            self._leave(messages.CANDIDATE_GONE, "the candidate's names are no names")
-        # Not those that a module has by itself: `__name__` would decide whether what it guards runs.
-        named = dissect(script).all_names
-        used = named | names_in_texts(script).difference(STDLIB_MODULES)
-        self._is_of_its_own = uses_its_own(script)
-        lender = Lender(script, constant_texts(script), self._namespace)
-        used = used.union(lender.names).difference(self._namespace, ["__annotations__", "__file__"])
-        self._names_of_classes = tuple(
-            [name for name in bound if (name in used or name == root) and name.lstrip("_")[:1].isupper()]
-        )
-        if "source" in source:
-            follow_sources(self)
-        if "doctest" in source:
-            follow_doctests(self)
-        used = used | shown_names(bound) if looks_at_all(source, named) else used
-        names = [name for name in bound if name in used or name == root]
-        if root:
-            names = [name for name in names if name == root or not (hasattr(builtins, name) or name == "candidate")]
-        self._look(names, root, source, len(bound))
-        if not root:
-            self._give_builtins_back(script)
-        self._follow(bound_names(script))
-        lender.begin(self._view, root)
-        self._lender = lender
-        if root in self._namespace:
-            self._namespace["candidate"] = resolve(self._namespace, entry_point)
-
-    def _look(self, names, root, source, count):
-        # type: (list[str], str, str, int) -> None
-        found = self.ask("look", None, *names)
-        if type(found) is not tuple or len(found) != 2 or type(found[0]) is not dict or type(found[1]) is not dict:
-            self._leave(messages.CANDIDATE_GONE, "the candidate's names are no names")
-        self._view, modules = found
-        # Functions and classes alone make nothing large that the script hands over; data of the program may.
-        is_bare = all(type(each) is RemoteType or isinstance(each, RemoteObject) for each in self._view.values())
-        if not is_bare or len(self.containers.entries) > _MOST_OF_NAMES or count > _MANY_NAMES:
-            self._has_answered = True
-        self._shows_texts = not all(type(each).__name__ in _NAMELESS for each in self._view.values())
-        meant = used_as_modules(source, [name for name in names if name in STDLIB_MODULES and name != root])
-        for name in names:
-            if name in meant or name in modules:
-                module = own_module(name, modules.get(name, name))
-                # `datetime.strptime` is the class's that the program has from the module of that name.
-                if name in modules or all(hasattr(module, attribute) for attribute in meant[name]):
-                    if module is not None:
-                        self._namespace[name] = module
-                    continue
-            if name in self._view:
-                self._namespace[name] = self._given[name] = self._view[name]
-        hashed = [each for each in self.objects.present() if "__hash__" in vars(type(each))]
-        if hashed and not is_bare:  # which classes are meant is known now
-            self.objects.placing.again(hashed, [each[0] for each in self.containers.entries.values()])
-
-    def _give_builtins_back(self, script):
-        # type: (object) -> None
-        """A script that names no entry point tests a program's `sum` if that is all it expects of the program; beside
-        other names, bound by the program or not, `sum` is Python's own: or a program that redefines `abs` could have
-        any number come close, and one that redefines `zip` could have no test run."""
-        redefined = [name for name in self._given if hasattr(builtins, name)]
-        if redefined:
-            loaded = loaded_names(script)
-            if expects_names(script) or any(name in loaded and name not in redefined for name in self._given):
-                for name in redefined:
-                    del self._namespace[name], self._given[name]
-
-    def _follow(self, own):
-        # type: (set[str] | None) -> None
-        """Which names may come to stand for something else: none that the script binds (`own`; None: it may bind any to
-        what both sides have). Or a program would take the script's own `Counter` for its, and change that."""
-        for name, value in list(self._given.items()):
-            is_proxy = type(value) is RemoteType or isinstance(value, RemoteObject)
-            if not is_proxy if own is None else name in own:
-                del self._given[name]
-
-    def _rebind(self):
-        # type: () -> None
-        """Where the program has bound a name anew, the script sees it, unless it has done so itself."""
-        for name, before in self._given.items():
-            now = self._view.get(name, before)
-            if self._namespace.get(name) is before:
-                self._namespace[name] = now
-            self._given[name] = now
