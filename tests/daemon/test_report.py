@@ -6,18 +6,8 @@ import struct
 from dataclasses import replace
 
 import pytest
-from cruxboxd.zygotes.report import (
-    ENDS,
-    NOT_HELD,
-    TEST_ENDS,
-    Asked,
-    Plan,
-    Report,
-    read_report,
-    split_sections,
-    text,
-    utf8,
-)
+from cruxboxd.zygotes.report import ENDS, TEST_ENDS, Asked, Plan, Report, text, utf8
+from cruxboxd.zygotes.report_parser import NOT_HELD, read_report, split_sections
 from cruxcell.protocol import frames, messages, records
 from cruxcell.protocol.frames import frame
 

@@ -11,7 +11,8 @@ from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.settings.config import DEFAULT_LIMITS
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Result
-from cruxboxd.zygotes.report import ENDS, TEST_ENDS, VALUES, Asked, read_report, split_sections
+from cruxboxd.zygotes.report import ENDS, TEST_ENDS, VALUES, Asked
+from cruxboxd.zygotes.report_parser import read_report, split_sections
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.records import NUMBERS, section
 from cruxcell.values import transfer

@@ -41,6 +41,7 @@ _PAIRS = [
 # A module below sandbox/ -> what pytest is given, below tests/, in the order in which it is asked.
 TESTS = {
     "cruxboxd/zygotes/report.py": ["daemon/test_report.py", _SCRIPTS, "daemon/test_charging.py", _BUNDLES],
+    "cruxboxd/zygotes/report_parser.py": ["daemon/test_report.py", _SCRIPTS, "daemon/test_charging.py", _BUNDLES],
     "cruxboxd/zygotes/seals.py": ["daemon/test_unsealing.py", _SEALS],
     "cruxboxd/zygotes/jobs.py": ["daemon/test_jobs.py", _CALLS, _AGAIN, _BUNDLES, _SEALS, _WORKERS],
     "cruxboxd/zygotes/template.py": [

@@ -1,7 +1,7 @@
 """From a worker's report and end to results: which check the end is attributed to, and which checks run again alone.
 
-There are three pure steps. The report is parsed (`cruxboxd.zygotes.report`). The worker's end is attributed to one
-check, or to none. The results are labelled with properties that all of them share. Rules of the second step:
+There are three pure steps. The report is parsed (`cruxboxd.zygotes.report_parser`). The worker's end is attributed to
+one check, or to none. The results are labelled with properties that all of them share. Rules of the second step:
 
 * If the report explains the end, it is attributed to no check. Checks that were not reached run in a new worker, unless
   none was reached at all.
@@ -28,7 +28,8 @@ from cruxboxd.seccomp.compiler import syscall_name
 from cruxboxd.settings.config import Limits
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Result
-from cruxboxd.zygotes.report import VALUES, Asked, Plan, Report, read_report
+from cruxboxd.zygotes.report import VALUES, Asked, Plan, Report
+from cruxboxd.zygotes.report_parser import read_report
 
 _MS = 1_000_000
 _EVERY_CALL = messages.DIRECT + messages.ARGUED + messages.EXPRESSION

@@ -1,7 +1,8 @@
 """Decides the Outcome: first from the kernel's facts about a worker, then from the worker's own report.
 
 This module is pure, and the only place where outcomes are decided. Kernel facts come first because the worker is
-hostile: its report counts only where the facts allow it, and only as far as `cruxboxd.zygotes.report` accepts it.
+hostile: its report counts only where the facts allow it, and only as far as `cruxboxd.zygotes.report_parser` accepts
+it.
 """
 
 from __future__ import annotations

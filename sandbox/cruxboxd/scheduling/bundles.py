@@ -20,7 +20,8 @@ from cruxcell.protocol import frames, messages
 
 from cruxboxd.zygotes.company import Company
 from cruxboxd.zygotes.jobs import Job, Result
-from cruxboxd.zygotes.report import Asked, Report, read_report, split_sections
+from cruxboxd.zygotes.report import Asked, Report
+from cruxboxd.zygotes.report_parser import read_report, split_sections
 
 # Size of a bundle at most: what is lost if its worker dies. Tenants alternate between bundles.
 MOST_CHECKS = 128

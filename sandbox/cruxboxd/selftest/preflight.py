@@ -13,7 +13,8 @@ from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import LAYERS, MIB, OPTIONAL_LAYERS, Config
 from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.launch import StartError
-from cruxboxd.zygotes.report import ONE_VALUE, read_report
+from cruxboxd.zygotes.report import ONE_VALUE
+from cruxboxd.zygotes.report_parser import read_report
 from cruxboxd.zygotes.setup import ZygoteKey
 from cruxboxd.zygotes.zygote_process import ZygoteProcess
 

@@ -18,7 +18,8 @@ from cruxboxd.zygotes import seals
 from cruxboxd.zygotes.company import Company
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.read_back import NO_FILES, FilesRead
-from cruxboxd.zygotes.report import ONE_VALUE, Asked, Report, read_report
+from cruxboxd.zygotes.report import ONE_VALUE, Asked, Report
+from cruxboxd.zygotes.report_parser import read_report
 from cruxboxd.zygotes.setup import ZygoteKey
 
 _MS = 1_000_000
