@@ -273,15 +273,7 @@ async def test_what_is_stopped_writes_no_more_and_says_nothing(pipe: Pipe):
     assert (pipe.read(), pipe.ended) == (b"", [])
 
 
-def test_the_long_texts_of_a_task_are_looked_through_in_steps_before_its_jobs_are_made(monkeypatch: pytest.MonkeyPatch):
-    seen: list[bytes] = []
-    look_at = looks.look_at
-
-    def look(text: bytes, packages: tuple[str, ...]) -> looks.Look:
-        seen.append(text)
-        return look_at(text, packages)
-
-    monkeypatch.setattr(looks, "look_at", look)
+def test_the_long_texts_of_a_task_are_looked_through_in_steps_before_its_jobs_are_made(looked_at: list[bytes]):
     kinds = ZygoteKinds()
     long = "import math\n" * 200
     checks = [
@@ -290,12 +282,12 @@ def test_the_long_texts_of_a_task_are_looked_through_in_steps_before_its_jobs_ar
     ]  # fmt: skip
     task = Task("t", encoded("x" + long), checks, DEFAULT_LIMITS, "r", True, None, 1, StepCount.INSTRUCTIONS)
     steps = look_at_texts(cast(Any, SimpleNamespace(kinds=kinds)), task)
-    assert seen == []
+    assert looked_at == []
     texts = [encoded("x" + long), encoded(long), encoded(long + "f()")]
     for number in range(3):
         next(steps)
-        assert seen == texts[: number + 1]
+        assert looked_at == texts[: number + 1]
     assert len(list(steps)) == 2
     for text in texts:
         kinds.key("r", "0", [text])
-    assert seen == texts
+    assert looked_at == texts

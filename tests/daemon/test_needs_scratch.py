@@ -59,25 +59,17 @@ def test_of_a_text_that_is_made_of_imports_no_more_is_looked_at():
     assert names == {b"re", b""}
 
 
-def test_a_long_text_is_looked_through_once(monkeypatch: pytest.MonkeyPatch):
-    seen: list[bytes] = []
-    look_at = looks.look_at
-
-    def look(text: bytes, packages: tuple[str, ...]) -> looks.Look:
-        seen.append(text)
-        return look_at(text, packages)
-
-    monkeypatch.setattr(looks, "look_at", look)
+def test_a_long_text_is_looked_through_once(looked_at: list[bytes], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(looks, "_MOST_KEPT", 4)
     kinds = ZygoteKinds({"r": ("numpy",), "s": ("numpy",)}, has_scratch=True)
     one, two, three = (b"import numpy, os  # %d\n" % number * looks.SHORT for number in range(3))
     again = bytes(bytearray(one))
     keys = [kinds.key(runtime, "0", [text, b"f(1)"]) for text in (one, two, one, again) for runtime in "rsx"]
     assert [key.packages for key in keys] == [("numpy",), ("numpy",), ()] * 4
-    assert [text for text in seen if text != b"f(1)"] == [one, one, two, two]
+    assert [text for text in looked_at if text != b"f(1)"] == [one, one, two, two]
     for text in (three, one, one[1:], two):
         kinds.key("r", "0", [text])
-    assert seen[-3:] == [three, one[1:], two]
+    assert looked_at[-3:] == [three, one[1:], two]
 
 
 def test_what_a_text_imports_is_seen_with_the_rest():
