@@ -547,11 +547,11 @@ def test_what_has_nowhere_to_go_is_put_aside_a_part_at_a_time_and_comes_back_in_
         queue.put(one)
     assert take(queue) is None
     assert queue.of("a")["held"] == 1024
-    assert queue.look_anew()
-    assert not queue.look_anew()
+    assert queue.begin_round()
+    assert not queue.begin_round()
     assert take(queue) is free
     assert queue.of("a") == {"waiting": 0, "out": 1, "held": 1500}
-    assert not queue.look_anew()
+    assert not queue.begin_round()
     queue.resume()
     assert queue.of("a")["waiting"] == 0
     outlet.is_full = False

@@ -194,17 +194,15 @@ def _outputs(out: str | None, inputs: Sequence[Path], *others: Path | None) -> I
 
 
 def _output_paths(named: str, inputs: Sequence[Path]) -> list[Path]:
-    if not named:
-        raise InvalidRequest("--out is empty; it must name a file or a folder.")
     out = Path(named)
     if len(inputs) > 1 and named == STANDARD:
         raise InvalidRequest(f"--out - is for one file; there are {len(inputs)} to score.")
     if len(inputs) == 1 and not named.endswith(os.sep):
         paths = [out]
     else:
-        if out.exists() and not out.is_dir() and len(inputs) == 1:
-            raise DataError(f"{named}: ends in {os.sep} as a folder does, but is a file")
         if out.exists() and not out.is_dir():
+            if len(inputs) == 1:
+                raise DataError(f"{named}: ends in {os.sep} as a folder does, but is a file")
             raise DataError(f"{out}: must be a folder, because there are {len(inputs)} files to score")
         try:
             out.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -75,14 +75,7 @@ def read_tasks(data: bytes, outline: Outline, offer: Offer, origin: Origin, task
     known: dict[bytes, dict[str, Any]] = {}  # options that were read before: most tasks have those of their neighbours
     for position, (begin, end, count) in enumerate(outline.tasks):
         where = f"tasks[{position}]"
-        if count > _FIELDS_A_PIECE or end - begin > _BYTES_A_PIECE:
-            task = pb.Task()
-            for piece in pieces(data, begin, end, _FIELDS_A_PIECE, _BYTES_A_PIECE):
-                _add_piece(task, piece)
-                yield
-        else:
-            task = _parse(pb.Task, data[begin:end])
-            yield
+        task = yield from _parse_task(data, begin, end, count)
         check_id(task.id, f"{where}.id", seen)
         key = task.options.SerializeToString(deterministic=True) if task.HasField("options") else b""
         if key not in known:
@@ -126,6 +119,19 @@ def _parse(kind: type[_Message], data: bytes) -> _Message:
         return kind.FromString(data)
     except DecodeError:
         raise RequestError(_NO_MESSAGE) from None
+
+
+def _parse_task(data: bytes, begin: int, end: int, count: int) -> Generator[None, None, pb.Task]:
+    """The task that stands there, with so many checks: one that is large in steps."""
+    if count <= _FIELDS_A_PIECE and end - begin <= _BYTES_A_PIECE:
+        task = _parse(pb.Task, data[begin:end])
+        yield
+        return task
+    task = pb.Task()
+    for piece in pieces(data, begin, end, _FIELDS_A_PIECE, _BYTES_A_PIECE):
+        _add_piece(task, piece)
+        yield
+    return task
 
 
 def _add_piece(task: pb.Task, piece: bytes) -> None:

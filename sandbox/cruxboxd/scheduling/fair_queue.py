@@ -57,7 +57,7 @@ class Lately:
 class TenantQueue(Lines):
     """One tenant's jobs: those that wait, and those handed out."""
 
-    terms: Callable[[], Tenant] = field(default=lambda: Tenant(""))
+    ask_tenant: Callable[[], Tenant] = field(default=lambda: Tenant(""))
     out: set[Job] = field(default_factory=set)
     results: int = 0  # bytes that wait for their verdicts
     holdings: dict[Holding, None] = field(default_factory=dict)  # that have any
@@ -71,7 +71,7 @@ class TenantQueue(Lines):
     @property
     def tenant(self) -> Tenant:
         """Its weight and quotas as they are now: an operator may change them while it waits."""
-        return self.terms()
+        return self.ask_tenant()
 
     @property
     def first(self) -> Job | None:
@@ -127,7 +127,7 @@ class FairQueue:
         self._waiting: dict[str, TenantQueue] = {}
         self._clock = 0.0  # the tag of the queue served last
         self._used = Lately()  # by all
-        self._looks = _MOST_ASIDE
+        self._asides_left = _MOST_ASIDE
         self.checks = 0
 
     # ---- in ----------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class FairQueue:
         queue = self._queues.get(name)
         if queue is None:
             self._forget_absent()
-            queue = self._queues[name] = TenantQueue(terms=lambda: self._tenant_of(name))
+            queue = self._queues[name] = TenantQueue(ask_tenant=lambda: self._tenant_of(name))
         return queue
 
     # ---- out ---------------------------------------------------------------------------------------------------
@@ -171,16 +171,16 @@ class FairQueue:
             if job is not None and not queue.is_at_quota and (may_start is None or may_start(job.tenant)):
                 yield job
 
-    def look_anew(self) -> bool:
-        """Begin to hand out; was there more to be put aside last time than is looked at in one go?"""
-        was_cut, self._looks = self._looks < 0, _MOST_ASIDE
+    def begin_round(self) -> bool:
+        """Begin to hand out; was the last round cut short, as there was more to be put aside than is in one go?"""
+        was_cut, self._asides_left = self._asides_left < 0, _MOST_ASIDE
         return was_cut
 
     def _startable(self, queue: TenantQueue) -> Job | None:
         """The head of a queue, after those whose verdicts nobody takes were put aside."""
         while (job := queue.first) is not None and job.outlet is not None and job.outlet.is_full:
-            self._looks -= 1
-            if self._looks < 0:
+            self._asides_left -= 1
+            if self._asides_left < 0:
                 return None
             queue.put_aside(job, job.outlet)
             if queue.head is None:
@@ -329,7 +329,7 @@ class FairQueue:
 
     def of(self, name: str) -> dict[str, int]:
         """A tenant's jobs: how many wait, have been handed out, or have nowhere to put their verdicts."""
-        queue = self._queues.get(name) or TenantQueue(terms=lambda: Tenant(name))
+        queue = self._queues.get(name) or TenantQueue(ask_tenant=lambda: Tenant(name))
         waiting = sum(map(len, queue.lines.values()))
         return {"waiting": waiting, "out": len(queue.out), "held": sum(map(len, queue.held.values()))}
 

@@ -295,13 +295,13 @@ class Scheduler:
         if self._is_pumping or self._is_closed:  # ending a zygote to make room for another comes back here
             return
         self._is_pumping = True
-        self._queue.look_anew()
+        self._queue.begin_round()
         try:
             while self._queue.checks and self._place_one():
                 pass
         finally:
             self._is_pumping = False
-        if self._queue.look_anew():
+        if self._queue.begin_round():
             self._pump_soon()
 
     def _place_one(self) -> bool:
