@@ -92,7 +92,7 @@ def test_a_class_of_the_program_does_not_say_what_its_errors_are_made_of_nor_sho
 
     own, plain = Own("a"), FileNotFoundError(2, "no", "a")
     own.code = plain.code = 7  # type: ignore[attr-defined]
-    assert (exceptions.made_of(own), exceptions.made_of(plain)) == (None, (2, "no", "a"))
+    assert (exceptions.constructor_arguments(own), exceptions.constructor_arguments(plain)) == (None, (2, "no", "a"))
     assert (exceptions.more_of(own), exceptions.more_of(plain)) == (None, (None, [], (("code", 7),)))
 
 

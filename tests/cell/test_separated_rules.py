@@ -173,17 +173,17 @@ def test_what_an_error_is_made_of():
     with pytest.raises(json.JSONDecodeError) as info:
         json.loads("{")
     broken = info.value
-    assert exceptions.made_of(missing) == (2, "no", "a")
-    assert exceptions.made_of(decoding) is None
-    assert exceptions.made_of(ValueError("a")) is None
-    assert exceptions.made_of(broken) == (broken.msg, "{", 1)
+    assert exceptions.constructor_arguments(missing) == (2, "no", "a")
+    assert exceptions.constructor_arguments(decoding) is None
+    assert exceptions.constructor_arguments(ValueError("a")) is None
+    assert exceptions.constructor_arguments(broken) == (broken.msg, "{", 1)
 
     class Odd(OSError):
         def __reduce__(self) -> Any:
             return (Own, ("a",))
 
-    assert exceptions.made_of(Odd(1)) is None
-    assert exceptions.made_of(OSError(2, "no", Own())) is None
+    assert exceptions.constructor_arguments(Odd(1)) is None
+    assert exceptions.constructor_arguments(OSError(2, "no", Own())) is None
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_an_error_that_is_made_of_its_args_says_no_more(
     known_errors: None, monkeypatch: pytest.MonkeyPatch, reduced: Callable[[Any], Any]
 ):
     monkeypatch.setattr(Signal, "__reduce__", reduced, raising=False)
-    assert exceptions.made_of(Signal("a")) is None
+    assert exceptions.constructor_arguments(Signal("a")) is None
 
 
 def test_notes_and_how_an_error_is_shown():

@@ -80,7 +80,7 @@ class Outlet:
 current_outlet: ContextVar[Outlet | None] = ContextVar("current_outlet", default=None)
 
 
-class Around(Protocol):
+class JobSetting(Protocol):
     """What a program finds around it."""
 
     @property
@@ -130,7 +130,7 @@ class Job:
     scratch_bytes: int = 0  # that its scratch folder may hold
     # What its program finds around it, put together when it is handed out: a thousand checks of a task may wait with
     # the same files.
-    setting: Around | None = None
+    setting: JobSetting | None = None
     # Told once, when its worker is really gone, or when it has none and never will: it is paid for and counts no more.
     on_over: Callable[[Job, Result], None] | None = None
     late_before_ns: int = 0  # for how long the event loop had been late when it was handed out

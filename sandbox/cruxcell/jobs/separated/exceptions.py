@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 
-def made_of(error):
+def constructor_arguments(error):
     # type: (BaseException) -> tuple[Any, ...] | None
     """What an error of the library is made of, where that is more than its `args`: a file's name, a place in a text."""
     cls = type(error)

@@ -14,12 +14,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-_dict_of = type.__dict__["__dict__"].__get__
+_OWN = type.__dict__["__dict__"].__get__
 _MRO = type.__dict__["__mro__"].__get__
 _OF_ANY = ("__dict__", "__weakref__")  # how each object holds its attributes
 
 
-def names_of(target):
+def dir_of(target):
     # type: (Any) -> list[str]
     return [name for name in dir(target) if type(name) is str]
 
@@ -28,8 +28,8 @@ def members_of(cls, name=""):
     # type: (Any, str) -> Any
     """What the class itself has; or whether it has an attribute of that name from any class of the program."""
     if name:
-        return any(name in _dict_of(each) for each in _MRO(cls) if not is_stdlib(each))
-    return {name: value for name, value in _dict_of(cls).items() if type(name) is str and name not in _OF_ANY}
+        return any(name in _OWN(each) for each in _MRO(cls) if not is_stdlib(each))
+    return {name: value for name, value in _OWN(cls).items() if type(name) is str and name not in _OF_ANY}
 
 
 def subclasses_of(cls):
@@ -84,7 +84,7 @@ def follow_sources(link):
     inspect.findsource = findsource
 
 
-LOOKING = {"dir": names_of, "members": members_of, "subclasses": subclasses_of, "source": source_of}
+LOOKING = {"dir": dir_of, "members": members_of, "subclasses": subclasses_of, "source": source_of}
 
 # What shows a script all names of the program: not only those that stand in it.
 _ALL_NAMES = frozenset(["globals", "locals", "__main__", "modules", "testmod", "DocTestSuite", "DocTestFinder"])

@@ -18,7 +18,7 @@ from cruxcell.jobs.separated.classes import (
     register,
     told_of,
 )
-from cruxcell.jobs.separated.exceptions import SIMPLEST, add_more, made_of, make_exception, more_of
+from cruxcell.jobs.separated.exceptions import SIMPLEST, add_more, constructor_arguments, make_exception, more_of
 from cruxcell.jobs.separated.placing import Placing
 from cruxcell.jobs.separated.shared_names import (
     BUILTIN_TYPE,
@@ -180,7 +180,7 @@ class Objects:
         arguments = _ARGS(error)
         writer.items((records.message_of(error), len(arguments)), depth)
         writer.items(arguments, depth)
-        writer.value(made_of(error), depth)
+        writer.value(constructor_arguments(error), depth)
         writer.value(more_of(error, not self.is_test), depth)
         is_last = self.is_test or depth > _MOST_CAUSES
         cause, context = (None, None) if is_last else (_CAUSE(error), _CONTEXT(error))

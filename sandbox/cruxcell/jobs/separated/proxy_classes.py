@@ -33,7 +33,7 @@ from cruxcell.jobs.separated.remote import (
     RemoteBase,
     RemoteObject,
     RemoteType,
-    copied,
+    copied_there,
     marked,
     now,
     standing_of,
@@ -267,4 +267,6 @@ _SHAPED_FOR_THE_TEST = {"__await__": await_, "__anext__": next_, "__aexit__": ae
 _OF_THIS_SIDE = {name: _of_made(name) for name in OF_THE_TEST if name not in DESCRIPTORS}  # type: dict[str, Any]
 _OF_THIS_SIDE.update({"__contains__": _contains, "__eq__": _is_same, "__ne__": _is_another})
 _SHAPED = {"__call__": _call, "__iter__": _iter, "__exit__": exit_, "__array__": _array}  # type: dict[str, Any]
-_SHAPED.update({"__copy__": lambda self: copied(self, False), "__deepcopy__": lambda self, _memo: copied(self, True)})
+_SHAPED.update(
+    {"__copy__": lambda self: copied_there(self, False), "__deepcopy__": lambda self, _memo: copied_there(self, True)}
+)

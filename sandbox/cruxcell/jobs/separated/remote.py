@@ -214,7 +214,7 @@ class RemoteBase(metaclass=RemoteType):
         caller = sys._getframe(1)
         if caller.f_globals.get("__name__") == "copy":
             is_deep = caller.f_code.co_name == "deepcopy"
-            return lambda: copied(self, is_deep), ()
+            return lambda: copied_there(self, is_deep), ()
         return connection[0].refuse(
             "a %s lives in the other process and cannot be pickled here: require IN_PROCESS" % type(self).__name__
         )
@@ -226,7 +226,7 @@ class RemoteObject(RemoteBase):
     __slots__ = ("__weakref__", "_remote_made_of", "_remote_number", "_remote_standing", "_remote_time")
 
 
-def copied(value, is_deep):
+def copied_there(value, is_deep):
     # type: (RemoteBase, bool) -> Any
     """A copy that the other side makes of its object."""
     return connection[0].ask("copy", value, is_deep)
