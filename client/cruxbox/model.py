@@ -178,7 +178,8 @@ class ScriptCheck:
     """Passes when `script` ends without an exception.
 
     Args:
-        script: Python source of the test.
+        script: Python source of the test. One that only defines functions tests nothing and is INVALID: a test of
+            HumanEval needs a last line `check(candidate)`.
         entry_point: what the script tests, available to it under this name and as `candidate`: a name of the program
             with attributes and empty calls, such as `f`, `Solution.solve` or `Solution().solve`.
         id: tells the verdicts of a task apart.
