@@ -25,6 +25,7 @@ class Candidate:
         self.notes = Notes()
         self.objects = self
         self.here: list[Any] = []
+        self.values: list[Any] = []
         self.known: tuple[type, ...] = ()
         self.states: dict[int, Any] = {}
         self.asked: list[tuple[Any, ...]] = []
@@ -35,7 +36,7 @@ class Candidate:
         self.changed: list[bool] = []
 
     def present(self, with_values: bool = False) -> list[Any]:
-        return self.here
+        return self.here + self.values * with_values
 
     def means_a_class(self, cls: type) -> bool:
         return cls in self.known
@@ -43,9 +44,10 @@ class Candidate:
     def note(self) -> None:
         self.notes.take(self, 0)
 
-    def note_again(self, value: object) -> None:
-        self.notes.is_complete = False
-        self.changed.append(self.notes.has_changed(self, value))
+    def made(self, value: object, _began: int) -> None:
+        if remote.standing_of(value) != remote.MADE:
+            self.notes.is_complete = False
+            self.changed.append(self.notes.has_changed(self, value))
 
     def call(self, _cls: object, arguments: Any, _keywords: object) -> Any:
         if self.gives is not None:
@@ -142,6 +144,30 @@ def test_what_is_noted_has_containers_of_its_own(other: Candidate):
     shared["x"] += [2]
     other.states[remote.number_of(expected)] = shared
     assert result != expected
+
+
+@pytest.mark.parametrize(
+    ("base", "held", "later"),
+    [(list, [0], [2]), (dict, {1: 0}, {1: 2}), (set, {0}, {2}), (tuple, ([0],), ([2],)), (bytearray, b"0", b"2")],
+)
+def test_what_is_noted_has_plain_containers_for_those_of_a_class(other: Candidate, base: Any, held: Any, later: Any):
+    cls, kind = of_a_class(other), make_class("L", 8, (base,), [], [], None)  # type: Any, Any
+    items = kind.__new__(kind, held) if base is tuple else kind.__new__(kind)
+    if base is not tuple:
+        base.__init__(items, held)
+    remote.give_number(items, 70)
+    other.values.append(items)
+    result = other.thing(cls, 5, {"x": items, "raw": [2]})
+    expected = cls(2)
+    if base is tuple:
+        items[0][:] = [2]
+    else:
+        base.__init__(items, later)
+    other.states[remote.number_of(expected)] = {"x": later, "raw": [2]}
+    assert result != expected
+    assert other.notes.held(other, result) == [{"x": held if base is not tuple else ([0],), "raw": [2]}]
+    other.notes.forget(other, "get", [None, "x"], 0)
+    assert result == expected
 
 
 def test_what_cannot_be_copied_is_equal_to_nothing(other: Candidate):
@@ -261,6 +287,8 @@ def test_who_does_not_say_what_objects_hold_has_none_that_are_equal(other: Candi
         ("call", ["class", "", "inner"], 2),  # it may change what it is given
         ("call", ["class", "x", [{1: ("outer",)}]], 1),  # and what that leads to
         ("call", ["outer", "", 1], 0),
+        ("special", ["outer", "__repr__"], 3),
+        ("special", ["outer", "__format__", ""], 3),
         ("special", ["outer", "__len__"], 0),
         ("get", ["outer", "x"], 0),
         ("set", ["outer", "x", 1], 0),

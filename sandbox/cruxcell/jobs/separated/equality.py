@@ -5,16 +5,19 @@ is expected when the script makes an object to compare with. So what other objec
 one, and counts as long as the candidate is asked for nothing else: none of them becomes what is expected later.
 """
 
+from cruxcell.jobs.separated.classes import plain_base
 from cruxcell.jobs.separated.remote import (
     MADE,
     RemoteBase,
     RemoteObject,
     RemoteType,
+    is_newer,
     made_of,
     number_of,
     standing_of,
 )
 from cruxcell.values.canonical import NotPlain, TooLarge, canon
+from cruxcell.values.containers import dict_base
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +82,7 @@ class Notes:
         # type: (Any, object) -> bool
         """Does an object hold something else than was noted? One that a class gives out again, made anew, would be what
         the script expects by its identity."""
-        note = self._held.get(number_of(value)) if isinstance(value, RemoteObject) else None
+        note = self._held.get(number_of(value)) if issubclass(type(value), RemoteObject) else None
         return note is not None and bool(_told_of(link, [value])[0] != note[1])
 
     def held(self, link, *values):
@@ -103,26 +106,47 @@ def _told_of(link, values):
 
 def _copied(told, objects):
     # type: (list[Any], Any) -> list[Any]
-    """With containers of their own: those that both sides have change when the candidate changes its."""
+    """With containers of their own: those that both sides have change when the candidate changes its. Containers with a
+    class of their own become plain ones, which are equal."""
     import copy
+    import copyreg
 
+    reductions = copyreg.dispatch_table  # type: dict[Any, Any]
+    present = objects.present(with_values=True)
+    kinds = {type(each) for each in present if plain_base(type(each)) in (*_CONTAINERS, bytearray)}
+    reductions.update(dict.fromkeys(kinds, _as_plain))
     try:
-        return copy.deepcopy(told, {id(each): each for each in objects.present(with_values=True)})
+        return copy.deepcopy(told, {id(each): each for each in present if type(each) not in kinds})
     except Exception:  # nested too deep, or of a library that cannot copy it
         return [None] * len(told)
+    finally:
+        for kind in kinds:
+            del reductions[kind]
+
+
+def _as_plain(value):
+    # type: (Any) -> tuple[Any, ...]
+    """A container with a class of its own, as what `copy` makes a plain one of."""
+    base = plain_base(type(value))
+    if base is list:
+        return list, (), None, list.__iter__(value)
+    if base is dict:
+        kind = dict_base(type(value))
+        return kind, (), None, None, iter(kind.items(value))
+    return base, (list(base.__iter__(value)),)
 
 
 def _makes_something(link, operation, fields):
     # type: (Any, str, list[Any]) -> bool
-    """Does it make an object of a class that the script knows by its name, or ask what objects hold?"""
+    """Does it make an object of a class that the script knows by its name, or ask what objects hold or look like?"""
     if operation == "call":
         return type(fields[0]) is RemoteType and bool(link.means_a_class(fields[0]))
-    return operation == "states" or (operation == "special" and fields[1] in ("__eq__", "__hash__"))
+    return operation == "states" or (operation == "special" and fields[1] in _CHANGES_NOTHING)
 
 
 def _objects_in(value):
     # type: (Any) -> list[Any]
-    return [each for each in _parts(value) if isinstance(each, RemoteObject)]
+    return [each for each in _parts(value) if issubclass(type(each), RemoteObject)]
 
 
 def hold_the_same(link, one, other):
@@ -144,6 +168,32 @@ def _shows(held, value):
     """Do its attributes show what the test made the object of? Those of a class that keeps nothing of it would all be
     equal."""
     return bool(held) and standing_of(value) == MADE and _atoms(made_of(value)) <= _atoms(held)
+
+
+def look_at_made(link, value, began, named):
+    # type: (Any, object, int, list[int]) -> None
+    """The script has made `value` since `began`. What the program has given it before may not become that meanwhile: no
+    object, and no container but those that it has by a name of the program's (`named`: their addresses)."""
+    if standing_of(value) != MADE:
+        link.notes.is_complete = False
+        if link.notes.has_changed(link, value):
+            link.refuse(_BECAME % ("a %s" % type(value).__name__))
+    refilled = [number for when, number in link.refilled or () if when > began]
+    if refilled:
+        apart = named + [id(each) for each in link.objects.present(with_values=True)]
+        held = [link.containers.entries[number][0] for number in link.containers.held(refilled, apart)]
+        if any(_may_be_it(each, value, began) for each in held):
+            link.refuse(_BECAME % "what the program has given the script")
+
+
+def _may_be_it(container, value, began):
+    # type: (Any, object, int) -> bool
+    """Is it by now equal to something that the script makes of `value`, an object made since `began`? What is a value
+    equals plain data, too."""
+    kind = type(value)
+    if issubclass(kind, RemoteBase) and not issubclass(kind, (RemoteObject, BaseException)):
+        return True
+    return any("__eq__" in vars(type(each)) and is_newer(each, began) for each in _objects_in(container))
 
 
 def _atoms(value):
@@ -172,15 +222,18 @@ def _parts(value):
         seen.add(id(each))
         kind = type(each)
         is_deque = (kind.__module__, kind.__name__) == ("collections", "deque")
-        if isinstance(each, RemoteBase) or not (is_deque or isinstance(each, _CONTAINERS)):
-            found.append(each)
-        elif isinstance(each, dict):
-            pending += [*each, *each.values()]
+        base = next((base for base in _CONTAINERS if issubclass(kind, base)), None)
+        if base is dict:  # whose class may have methods of its own
+            pending += [*dict.keys(each), *dict.values(each)]
+        elif base is not None or is_deque:
+            pending += each if base is None else base.__iter__(each)
         else:
-            pending += each
+            found.append(each)
     return found
 
 
+_BECAME = "%s became another when the script made an object, which may be what it expects: require IN_PROCESS"
 _ATOMS = (type(None), bool, int, float, complex, str, bytes)
 _CONTAINERS = (list, tuple, dict, set, frozenset)
+_CHANGES_NOTHING = frozenset(["__eq__", "__hash__", "__str__", "__repr__", "__format__"])
 _LARGEST_ATOM = 1 << 16  # bytes

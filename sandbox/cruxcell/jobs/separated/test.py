@@ -10,12 +10,13 @@ from cruxcell.analysis.compiled import loaded
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.classes import without_class
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
-from cruxcell.jobs.separated.equality import Notes
+from cruxcell.jobs.separated.equality import Notes, look_at_made
 from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.looking import follow_sources, looks_at_all, shown_names
-from cruxcell.jobs.separated.operations import STEADY, may_get, may_set, shown
+from cruxcell.jobs.separated.operations import STEADY, is_a_mock, may_get, may_set, shown
 from cruxcell.jobs.separated.remote import RemoteObject, RemoteType, number_of
 from cruxcell.jobs.separated.script import (
     bound_names,
@@ -279,12 +280,13 @@ class _TestLink(Link):
     def note(self):
         # type: () -> None
         self.notes.take(self, self._open)
+        self.refilled = [] if self.refilled is None or not self._open else self.refilled
 
-    def note_again(self, value):
-        # type: (object) -> None
-        self.notes.is_complete = False
-        if self.notes.has_changed(self, value):
-            self.refuse("a %s became another when the script made one" % type(value).__name__)
+    def made(self, value, began):
+        # type: (object, int) -> None
+        named = [id(each) for name in self._given for each in (self._given[name], self._namespace.get(name))]
+        look_at_made(self, value, began, [id(self._view), *named])
+        self.refilled = self.refilled if self._open else None
 
     def may_have_texts(self):
         # type: () -> bool
@@ -303,8 +305,10 @@ class _TestLink(Link):
         if not self.objects.shows(target):
             return False
         self._took(rest)
+        if operation == "set" and is_a_mock(target):  # an IntEnum, say, would answer in the place of a mock
+            rest[1:] = map(without_class, rest[1:])
         if operation in ("get", "set", "del"):
-            return type(rest[0]) is str and (may_get if operation == "get" else may_set)(target, rest[0])
+            return type(rest[0]) is str and (may_get if operation == "get" else may_set)(target, *rest)
         return operation in ("call", "special", "copy") or (operation == "fields" and isinstance(target, type))
 
     def made_by_itself(self, error, traceback):
@@ -354,7 +358,7 @@ class _TestLink(Link):
             self._leave(messages.CANDIDATE_GONE, "the candidate's names are no names")
         self._view, modules = found
         # Functions and classes alone make nothing large that the script hands over; data of the program may.
-        is_bare = all(type(each) is RemoteType or isinstance(each, RemoteObject) for each in self._view.values())
+        is_bare = all(type(each) is RemoteType or issubclass(type(each), RemoteObject) for each in self._view.values())
         if not is_bare or len(self.containers.entries) > _MOST_OF_NAMES or count > _MANY_NAMES:
             self._has_answered = True
         self._shows_texts = not all(type(each).__name__ in _NAMELESS for each in self._view.values())
@@ -390,7 +394,7 @@ class _TestLink(Link):
         """Which names may come to stand for something else: none that the script binds (`own`; None: it may bind any to
         what both sides have). Or a program would take the script's own `Counter` for its, and change that."""
         for name, value in list(self._given.items()):
-            is_proxy = type(value) is RemoteType or isinstance(value, RemoteObject)
+            is_proxy = type(value) is RemoteType or issubclass(type(value), RemoteObject)
             if not is_proxy if own is None else name in own:
                 del self._given[name]
 
