@@ -44,10 +44,9 @@ class Candidate:
     def note(self) -> None:
         self.notes.take(self, 0)
 
-    def made(self, value: object, _began: int) -> None:
-        if remote.standing_of(value) != remote.MADE:
-            self.notes.is_complete = False
-            self.changed.append(self.notes.has_changed(self, value))
+    def note_again(self, value: object) -> None:
+        self.notes.is_complete = False
+        self.changed.append(self.notes.has_changed(self, value))
 
     def call(self, _cls: object, arguments: Any, _keywords: object) -> Any:
         if self.gives is not None:
@@ -109,7 +108,7 @@ def test_two_objects_of_a_class_that_the_script_knows_may_hold_the_same(
     first, second = other.thing(cls, 5, one), cls(*given)
     other.states[remote.number_of(second)], other.equal = another, says
     for left, right in [(first, second), (second, first)]:
-        other.notes.forget(other, "get", [None, "x"], 0)
+        other.notes.outlast(other, "get", [None, "x"], 0)
         other.asked[:], other.compared_by_identity = [], False
         assert (left == right) is are_equal
         # What they hold is asked for before the class is: its `__eq__` may make them the same.
@@ -132,7 +131,9 @@ def test_what_an_object_held_before_the_expected_one_was_made_counts(other: Cand
     other.states[5] = {"x": 2}  # the class has changed it: now it knows
     assert result != expected
     assert [each[0] for each in other.asked] == ["states", "states", "special"]
-    other.notes.forget(other, "get", [None, "x"], 0)  # the candidate was asked for something, which may have changed it
+    other.notes.outlast(
+        other, "get", [None, "x"], 0
+    )  # the candidate was asked for something, which may have changed it
     assert result == expected
 
 
@@ -166,7 +167,7 @@ def test_what_is_noted_has_plain_containers_for_those_of_a_class(other: Candidat
     other.states[remote.number_of(expected)] = {"x": later, "raw": [2]}
     assert result != expected
     assert other.notes.held(other, result) == [{"x": held if base is not tuple else ([0],), "raw": [2]}]
-    other.notes.forget(other, "get", [None, "x"], 0)
+    other.notes.outlast(other, "get", [None, "x"], 0)
     assert result == expected
 
 
@@ -199,7 +200,7 @@ def test_what_is_noted_is_noted_once_and_with_what_it_leads_to(other: Candidate)
     assert len(other.asked) == 2  # nothing was asked that could have changed them
     other.states[6] = {"x": 1}
     assert outer != expected
-    other.notes.forget(other, "get", [None, "x"], 0)
+    other.notes.outlast(other, "get", [None, "x"], 0)
     assert outer == expected
 
 
@@ -242,13 +243,13 @@ def test_what_was_noted_before_a_question_holds_after_what_is_asked_while_it_is_
     outside = other.thing(cls, 5, {"x": 0})
     other.notes.take(other, 0)
     inside = other.thing(cls, 6, {"x": 0})
-    other.notes.forget(other, "get", [None, "x"], 1)
+    other.notes.outlast(other, "get", [None, "x"], 1)
     other.notes.take(other, 1)
     assert [each[2:] for each in other.asked] == [(outside,), (inside,)]
     other.states.update({5: {"x": 2}, 6: {"x": 2}})
-    other.notes.forget(other, "get", [None, "x"], 1)
+    other.notes.outlast(other, "get", [None, "x"], 1)
     assert other.notes.held(other, outside, inside) == [{"x": 0}, {"x": 2}]
-    other.notes.forget(other, "get", [None, "x"], 0)
+    other.notes.outlast(other, "get", [None, "x"], 0)
     assert other.notes.held(other, outside, inside) == [{"x": 2}, {"x": 2}]
 
 
@@ -260,7 +261,7 @@ def test_how_much_is_noted_is_bounded(other: Candidate, monkeypatch: pytest.Monk
         other.thing(cls, number, {"x": number})
     other.notes.take(other, 0)
     assert [len(each) - 2 for each in other.asked] == [3]
-    other.notes.forget(other, "get", [None, "x"], 0)
+    other.notes.outlast(other, "get", [None, "x"], 0)
     other.notes.take(other, 0)
     assert len(other.asked) == 1
     made = cls(3)
@@ -272,7 +273,7 @@ def test_how_much_is_noted_is_bounded(other: Candidate, monkeypatch: pytest.Monk
 def test_who_does_not_say_what_objects_hold_has_none_that_are_equal(other: Candidate, garbled: object):
     cls = of_a_class(other)
     result, expected = other.thing(cls, 5, {"x": 2}), cls(2)
-    other.notes.forget(other, "get", [None, "x"], 0)
+    other.notes.outlast(other, "get", [None, "x"], 0)
     other.garbled = garbled
     assert not hold_the_same(other, result, expected)
 
@@ -308,7 +309,7 @@ def test_which_questions_may_change_what_is_noted(other: Candidate, operation: s
 
     other.thing(cls, 7, {"x": 1})
     other.notes.take(other, 0)
-    other.notes.forget(other, operation, named(fields), 0)
+    other.notes.outlast(other, operation, named(fields), 0)
     other.asked[:] = []
     other.notes.take(other, 0)
     assert sum(len(each) - 2 for each in other.asked) == 3 - noted

@@ -51,7 +51,7 @@ class Other:
     def note(self) -> None:
         pass
 
-    def made(self, _value: object, _began: int) -> None:
+    def note_again(self, _value: object) -> None:
         pass
 
     def refuse(self, why: str) -> None:

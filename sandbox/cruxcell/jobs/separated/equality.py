@@ -5,13 +5,12 @@ is expected when the script makes an object to compare with. So what other objec
 one, and counts as long as the candidate is asked for nothing else: none of them becomes what is expected later.
 """
 
-from cruxcell.jobs.separated.classes import plain_base
 from cruxcell.jobs.separated.remote import (
     MADE,
     RemoteBase,
     RemoteObject,
     RemoteType,
-    is_newer,
+    is_made_since,
     made_of,
     number_of,
     standing_of,
@@ -53,14 +52,17 @@ class Notes:
         may_be_equal = "__eq__" in vars(type(value)) and link.means_a_class(type(value))
         return may_be_equal and number_of(value) not in self._held
 
-    def forget(self, link, operation, fields, depth):
-        # type: (Any, str, list[Any], int) -> None
-        """The candidate is about to be asked this, with `depth` questions open. It may change all but what was noted
-        before the question that is being answered by asking; who makes an object may change those that it is given."""
+    def outlast(self, link, operation, fields, depth):
+        # type: (Any, str, list[Any], int) -> bool
+        """The candidate is about to be asked this, with `depth` questions open. Does what was noted hold after that? It
+        may change all but what was noted before the question that is being answered by asking; who makes an object may
+        change those that it is given."""
         if not _makes_something(link, operation, fields):
             self.forget_from(depth)
-        elif operation == "call":
+            return False
+        if operation == "call":
             self._forget_what_leads_from(fields[2:])
+        return True
 
     def forget_from(self, depth):
         # type: (int) -> None
@@ -113,7 +115,7 @@ def _copied(told, objects):
 
     reductions = copyreg.dispatch_table  # type: dict[Any, Any]
     present = objects.present(with_values=True)
-    kinds = {type(each) for each in present if plain_base(type(each)) in (*_CONTAINERS, bytearray)}
+    kinds = {type(each) for each in present if issubclass(type(each), (*_CONTAINERS, bytearray))}
     reductions.update(dict.fromkeys(kinds, _as_plain))
     try:
         return copy.deepcopy(told, {id(each): each for each in present if type(each) not in kinds})
@@ -127,7 +129,7 @@ def _copied(told, objects):
 def _as_plain(value):
     # type: (Any) -> tuple[Any, ...]
     """A container with a class of its own, as what `copy` makes a plain one of."""
-    base = plain_base(type(value))
+    base = next(each for each in (*_CONTAINERS, bytearray) if issubclass(type(value), each))
     if base is list:
         return list, (), None, list.__iter__(value)
     if base is dict:
@@ -170,30 +172,17 @@ def _shows(held, value):
     return bool(held) and standing_of(value) == MADE and _atoms(made_of(value)) <= _atoms(held)
 
 
-def look_at_made(link, value, began, named):
-    # type: (Any, object, int, list[int]) -> None
-    """The script has made `value` since `began`. What the program has given it before may not become that meanwhile: no
-    object, and no container but those that it has by a name of the program's (`named`: their addresses)."""
-    if standing_of(value) != MADE:
-        link.notes.is_complete = False
-        if link.notes.has_changed(link, value):
-            link.refuse(_BECAME % ("a %s" % type(value).__name__))
-    refilled = [number for when, number in link.refilled or () if when > began]
-    if refilled:
-        apart = named + [id(each) for each in link.objects.present(with_values=True)]
-        held = [link.containers.entries[number][0] for number in link.containers.held(refilled, apart)]
-        if any(_may_be_it(each, value, began) for each in held):
-            link.refuse(_BECAME % "what the program has given the script")
-
-
-def _may_be_it(container, value, began):
-    # type: (Any, object, int) -> bool
-    """Is it by now equal to something that the script makes of `value`, an object made since `began`? What is a value
-    equals plain data, too."""
+def hold_what_was_made(link, numbers, named, value, began):
+    # type: (Any, list[int], list[int], object, int) -> bool
+    """May one of these containers, which the program has changed since `began`, be equal by now to something that the
+    script makes of what it has made, `value` or another object? Not one that the script does not have, or has by a name
+    of the program's (`named`: their addresses). What is a value equals plain data, too."""
+    apart = named + [id(each) for each in link.objects.present(with_values=True)]
+    held = [link.containers.entries[number][0] for number in link.containers.held(numbers, apart)]
     kind = type(value)
     if issubclass(kind, RemoteBase) and not issubclass(kind, (RemoteObject, BaseException)):
-        return True
-    return any("__eq__" in vars(type(each)) and is_newer(each, began) for each in _objects_in(container))
+        return bool(held)
+    return any("__eq__" in vars(type(each)) and is_made_since(each, began) for each in _objects_in(held))
 
 
 def _atoms(value):
@@ -232,7 +221,7 @@ def _parts(value):
     return found
 
 
-_BECAME = "%s became another when the script made an object, which may be what it expects: require IN_PROCESS"
+BECAME = "%s became another when the script made an object, which may be what it expects: require IN_PROCESS"
 _ATOMS = (type(None), bool, int, float, complex, str, bytes)
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 _CHANGES_NOTHING = frozenset(["__eq__", "__hash__", "__str__", "__repr__", "__format__"])

@@ -311,9 +311,9 @@ class Link:
         # type: () -> None
         """An object is about to be made by calling a class of the other end."""
 
-    def made(self, value, began):
-        # type: (object, int) -> None
-        """What came of that, which began at that time, was `value`."""
+    def note_again(self, value):
+        # type: (object) -> None
+        """What came of that was `value`, which is no new object of that class."""
 
     def refuse(self, why):
         # type: (str) -> Any

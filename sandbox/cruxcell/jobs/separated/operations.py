@@ -190,13 +190,17 @@ def may_get(target, name):
     if kind is _MODULE or kind is _CODE or (kind.__module__ == "builtins" and kind.__name__ in ("frame", "traceback")):
         return False
     # A partial function, say, would show what it was given; an object of the script's own class shows what it has.
-    return isinstance(target, type) or not callable(target) or kind.__module__ == _SCRIPT or _is_mocked(kind, name)
+    if is_a_mock(target):
+        return _is_mocked(target, name)
+    return isinstance(target, type) or not callable(target) or kind.__module__ == _SCRIPT
 
 
-def _is_mocked(kind, name):
+def _is_mocked(mock, name):
     # type: (Any, str) -> bool
-    """An attribute that a mock makes up: not what it tells or can be told about itself."""
-    return kind.__module__ == _MOCKS and not any(name in _OWN(each) for each in kind.__mro__)
+    """An attribute that a mock makes up or was given: not what it tells or can be told about itself."""
+    found = mock.__dict__.get(name)
+    tells = type(found).__module__ == _MOCKS and isinstance(found, list)  # of its calls
+    return not (tells or any(name in _OWN(each) for each in type(mock).__mro__))
 
 
 def is_a_mock(target):
@@ -234,7 +238,7 @@ def may_set(target, name, value=...):
     if not may_get(target, name) or isinstance(target, type) or kind.__module__ == "builtins":
         return False
     if is_a_mock(target):
-        is_free = _is_mocked(kind, name) and not is_a_mock(target.__dict__.get(name))
+        is_free = _is_mocked(target, name) and not is_a_mock(target.__dict__.get(name))
         return is_free and id(type(value)) in _OF_DATA
     for cls in kind.__mro__:
         if name in _OWN(cls):

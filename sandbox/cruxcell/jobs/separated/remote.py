@@ -58,7 +58,8 @@ class RemoteType(type):
         began = now()
         value = link.call(cls, arguments, keywords)
         marked(value, MADE, cls, began, (*arguments, *keywords.values()))
-        link.made(value, began)
+        if standing_of(value) != MADE:
+            link.note_again(value)
         return value
 
     def __getattribute__(cls, name):
@@ -316,10 +317,10 @@ def made_of(value):
     return found
 
 
-def is_newer(value, began):
+def is_made_since(value, began):
     # type: (Any, int) -> bool
-    """Was this opaque object not here when time was `began`?"""
-    return bool(_TIME.__get__(value) > began)
+    """Has the test made this opaque object, or was it not here when time was `began`?"""
+    return bool(_TIME.__get__(value) > began or standing_of(value) == MADE)
 
 
 def now():

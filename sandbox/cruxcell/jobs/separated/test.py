@@ -12,12 +12,12 @@ from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.classes import without_class
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
-from cruxcell.jobs.separated.equality import Notes, look_at_made
+from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made
 from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.looking import follow_sources, looks_at_all, shown_names
 from cruxcell.jobs.separated.operations import STEADY, is_a_mock, may_get, may_set, shown
-from cruxcell.jobs.separated.remote import RemoteObject, RemoteType, number_of
+from cruxcell.jobs.separated.remote import RemoteObject, RemoteType, now, number_of
 from cruxcell.jobs.separated.script import (
     bound_names,
     constant_texts,
@@ -175,14 +175,14 @@ class _TestLink(Link):
             value, until = self._steady[told]
             if _monotonic() < until and not self.containers.changed():  # which the object may look at
                 return b"v", value
-        self.notes.forget(self, operation, fields, self._open)
+        exchange = self._watched if self.notes.outlast(self, operation, fields, self._open) else self._exchange_or_leave
         self._lend()
         heard, streams = self._heard, {name: getattr(sys, name) for name in self.listens()}
         for name, stream in streams.items():  # of output from before, what is not for another stream
             self._hear(name, heard.get(name) if self._open or heard.get(name) is stream else None)
         self._heard = streams
         try:
-            kind, value = self._exchange_or_leave(operation, fields)
+            kind, value = exchange(operation, fields)
         finally:
             self._heard = heard if self._open else streams
         for name in streams:
@@ -203,6 +203,21 @@ class _TestLink(Link):
         """Of the candidate; with that, what both sides have may be another, too."""
         if self.texts is not None and self.texts.is_under_way():
             self.texts.take([value, *self._given.values(), *[each[0] for each in self.containers.entries.values()]])
+
+    def _watched(self, operation, fields):
+        # type: (str, list[Any]) -> tuple[bytes, Any]
+        """Ask what changes nothing that was noted. No container becomes what the script has made meanwhile, either."""
+        began, before = now(), self.refilled
+        self.refilled = [] if before is None else before
+        try:
+            kind, value = self._exchange_or_leave(operation, fields)
+            refilled = [number for when, number in self.refilled if when > began]
+        finally:
+            self.refilled = before
+        named = [id(each) for name in self._given for each in (self._given[name], self._namespace.get(name))]
+        if refilled and hold_what_was_made(self, refilled, [id(self._view), *named], value, began):
+            self.refuse(BECAME % "what the program has given the script")
+        return kind, value
 
     def _exchange_or_leave(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
@@ -280,13 +295,12 @@ class _TestLink(Link):
     def note(self):
         # type: () -> None
         self.notes.take(self, self._open)
-        self.refilled = [] if self.refilled is None or not self._open else self.refilled
 
-    def made(self, value, began):
-        # type: (object, int) -> None
-        named = [id(each) for name in self._given for each in (self._given[name], self._namespace.get(name))]
-        look_at_made(self, value, began, [id(self._view), *named])
-        self.refilled = self.refilled if self._open else None
+    def note_again(self, value):
+        # type: (object) -> None
+        self.notes.is_complete = False
+        if self.notes.has_changed(self, value):
+            self.refuse(BECAME % ("a %s" % type(value).__name__))
 
     def may_have_texts(self):
         # type: () -> bool
