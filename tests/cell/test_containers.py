@@ -267,6 +267,22 @@ def test_a_sweep_forgets_what_nobody_else_has():
     assert (list(table.entries), list(table.numbers)) == ([0], [id(kept)])
 
 
+def test_what_is_held_is_what_more_than_the_table_refers_to():
+    table, kept, named = Containers(), [[1]], [2]
+    for make in (lambda: kept, lambda: kept[0], lambda: named, lambda: [4], lambda: {"a": named}, lambda: {(5,)}):
+        table.add(make())
+    table.add([table.entries[6][0], named])
+    table.settle()
+    every = [0, 2, 4, 6, 8, 10, 12]
+    assert table.held(every, []) == [0, 2, 4]
+    assert table.held(every, [id(named)]) == [0, 2]  # its name here does not count
+    assert table.held([4, 6, 2], []) == [4, 2]
+    inner, kept = kept[0], []
+    assert table.held(every, []) == [2, 4]
+    inner.append(table.entries[12][0])
+    assert table.held(every, []) == [2, 4, 6, 12]  # with what they hold
+
+
 # ---- what is not plain ---------------------------------------------------------------
 
 

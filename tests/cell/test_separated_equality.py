@@ -25,6 +25,7 @@ class Candidate:
         self.notes = Notes()
         self.objects = self
         self.here: list[Any] = []
+        self.values: list[Any] = []
         self.known: tuple[type, ...] = ()
         self.states: dict[int, Any] = {}
         self.asked: list[tuple[Any, ...]] = []
@@ -35,7 +36,7 @@ class Candidate:
         self.changed: list[bool] = []
 
     def present(self, with_values: bool = False) -> list[Any]:
-        return self.here
+        return self.here + self.values * with_values
 
     def means_a_class(self, cls: type) -> bool:
         return cls in self.known
@@ -107,7 +108,7 @@ def test_two_objects_of_a_class_that_the_script_knows_may_hold_the_same(
     first, second = other.thing(cls, 5, one), cls(*given)
     other.states[remote.number_of(second)], other.equal = another, says
     for left, right in [(first, second), (second, first)]:
-        other.notes.forget(other, "get", [None, "x"], 0)
+        other.notes.outlast(other, "get", [None, "x"], 0)
         other.asked[:], other.compared_by_identity = [], False
         assert (left == right) is are_equal
         # What they hold is asked for before the class is: its `__eq__` may make them the same.
@@ -130,7 +131,9 @@ def test_what_an_object_held_before_the_expected_one_was_made_counts(other: Cand
     other.states[5] = {"x": 2}  # the class has changed it: now it knows
     assert result != expected
     assert [each[0] for each in other.asked] == ["states", "states", "special"]
-    other.notes.forget(other, "get", [None, "x"], 0)  # the candidate was asked for something, which may have changed it
+    other.notes.outlast(
+        other, "get", [None, "x"], 0
+    )  # the candidate was asked for something, which may have changed it
     assert result == expected
 
 
@@ -142,6 +145,30 @@ def test_what_is_noted_has_containers_of_its_own(other: Candidate):
     shared["x"] += [2]
     other.states[remote.number_of(expected)] = shared
     assert result != expected
+
+
+@pytest.mark.parametrize(
+    ("base", "held", "later"),
+    [(list, [0], [2]), (dict, {1: 0}, {1: 2}), (set, {0}, {2}), (tuple, ([0],), ([2],)), (bytearray, b"0", b"2")],
+)
+def test_what_is_noted_has_plain_containers_for_those_of_a_class(other: Candidate, base: Any, held: Any, later: Any):
+    cls, kind = of_a_class(other), make_class("L", 8, (base,), [], [], None)  # type: Any, Any
+    items = kind.__new__(kind, held) if base is tuple else kind.__new__(kind)
+    if base is not tuple:
+        base.__init__(items, held)
+    remote.give_number(items, 70)
+    other.values.append(items)
+    result = other.thing(cls, 5, {"x": items, "raw": [2]})
+    expected = cls(2)
+    if base is tuple:
+        items[0][:] = [2]
+    else:
+        base.__init__(items, later)
+    other.states[remote.number_of(expected)] = {"x": later, "raw": [2]}
+    assert result != expected
+    assert other.notes.held(other, result) == [{"x": held if base is not tuple else ([0],), "raw": [2]}]
+    other.notes.outlast(other, "get", [None, "x"], 0)
+    assert result == expected
 
 
 def test_what_cannot_be_copied_is_equal_to_nothing(other: Candidate):
@@ -173,7 +200,7 @@ def test_what_is_noted_is_noted_once_and_with_what_it_leads_to(other: Candidate)
     assert len(other.asked) == 2  # nothing was asked that could have changed them
     other.states[6] = {"x": 1}
     assert outer != expected
-    other.notes.forget(other, "get", [None, "x"], 0)
+    other.notes.outlast(other, "get", [None, "x"], 0)
     assert outer == expected
 
 
@@ -216,13 +243,13 @@ def test_what_was_noted_before_a_question_holds_after_what_is_asked_while_it_is_
     outside = other.thing(cls, 5, {"x": 0})
     other.notes.take(other, 0)
     inside = other.thing(cls, 6, {"x": 0})
-    other.notes.forget(other, "get", [None, "x"], 1)
+    other.notes.outlast(other, "get", [None, "x"], 1)
     other.notes.take(other, 1)
     assert [each[2:] for each in other.asked] == [(outside,), (inside,)]
     other.states.update({5: {"x": 2}, 6: {"x": 2}})
-    other.notes.forget(other, "get", [None, "x"], 1)
+    other.notes.outlast(other, "get", [None, "x"], 1)
     assert other.notes.held(other, outside, inside) == [{"x": 0}, {"x": 2}]
-    other.notes.forget(other, "get", [None, "x"], 0)
+    other.notes.outlast(other, "get", [None, "x"], 0)
     assert other.notes.held(other, outside, inside) == [{"x": 2}, {"x": 2}]
 
 
@@ -234,7 +261,7 @@ def test_how_much_is_noted_is_bounded(other: Candidate, monkeypatch: pytest.Monk
         other.thing(cls, number, {"x": number})
     other.notes.take(other, 0)
     assert [len(each) - 2 for each in other.asked] == [3]
-    other.notes.forget(other, "get", [None, "x"], 0)
+    other.notes.outlast(other, "get", [None, "x"], 0)
     other.notes.take(other, 0)
     assert len(other.asked) == 1
     made = cls(3)
@@ -246,7 +273,7 @@ def test_how_much_is_noted_is_bounded(other: Candidate, monkeypatch: pytest.Monk
 def test_who_does_not_say_what_objects_hold_has_none_that_are_equal(other: Candidate, garbled: object):
     cls = of_a_class(other)
     result, expected = other.thing(cls, 5, {"x": 2}), cls(2)
-    other.notes.forget(other, "get", [None, "x"], 0)
+    other.notes.outlast(other, "get", [None, "x"], 0)
     other.garbled = garbled
     assert not hold_the_same(other, result, expected)
 
@@ -261,6 +288,8 @@ def test_who_does_not_say_what_objects_hold_has_none_that_are_equal(other: Candi
         ("call", ["class", "", "inner"], 2),  # it may change what it is given
         ("call", ["class", "x", [{1: ("outer",)}]], 1),  # and what that leads to
         ("call", ["outer", "", 1], 0),
+        ("special", ["outer", "__repr__"], 3),
+        ("special", ["outer", "__format__", ""], 3),
         ("special", ["outer", "__len__"], 0),
         ("get", ["outer", "x"], 0),
         ("set", ["outer", "x", 1], 0),
@@ -280,7 +309,7 @@ def test_which_questions_may_change_what_is_noted(other: Candidate, operation: s
 
     other.thing(cls, 7, {"x": 1})
     other.notes.take(other, 0)
-    other.notes.forget(other, operation, named(fields), 0)
+    other.notes.outlast(other, operation, named(fields), 0)
     other.asked[:] = []
     other.notes.take(other, 0)
     assert sum(len(each) - 2 for each in other.asked) == 3 - noted

@@ -64,6 +64,16 @@ def test_a_name_of_the_program_that_is_patched_is_lent():
     assert one.changes() == [("name", "helper", "", False, None)]
 
 
+@pytest.mark.parametrize("text", ["__main__.limit", ".limit", "__main__.limit.real"])
+def test_data_that_is_patched_where_it_says_is_lent_though_the_script_reads_it(text: str):
+    namespace = {"limit": 5, "other": 5}
+    script = compile(f"patch({text!r}); patch('other'); limit; other", "check", "exec")
+    one = Lender(script, constant_texts(script), namespace)
+    one.begin({"limit", "other"})
+    namespace.update(limit=3, other=3)  # what stands under a mere name may be what is expected
+    assert one.changes() == [("name", "limit", "", False, 3)]
+
+
 def test_what_is_no_place_is_not_looked_at():
     texts = [
         "patch",

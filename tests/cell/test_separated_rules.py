@@ -44,6 +44,10 @@ def test_few_names_may_be_asked_for(module: str, name: str, may: bool):
     assert shared_names.may_be_named(module, name) is may
 
 
+class Mode(enum.IntEnum):
+    NONE = 0
+
+
 class Signal(Exception):
     pass
 
@@ -368,6 +372,10 @@ except ValueError as caught:
         (mock.Mock(), "anything", True),
         (mock.Mock(), "assert_called_with", False),
         (mock.Mock(), "call_args", False),
+        (mock.Mock(), "method_calls", False),
+        (mock.NonCallableMock(), "method_calls", False),
+        (mock.NonCallableMock(), "anything", True),
+        (mock.Mock(items=[1]), "items", True),
         (type("frame", (), {"__module__": "__main__", "data": 1})(), "data", True),
         (type("Own", (), {"__module__": "__main__", "format": 1}), "format", True),
         (Pair(1, 2), "_replace", True),
@@ -396,14 +404,38 @@ def test_what_a_candidate_may_read_of_the_test_s(target: object, name: str, may:
         (math, "pi", False),
         (raised, "args", False),
         (raised, "new", False),
-        (mock.Mock(), "anything", False),
+        (mock.Mock(), "anything", False),  # an object
+        (mock.Mock(spec=["send"], send=1), "send", False),
         (Library(), "number", True),
         (Library(), "new", True),
         (Library(), "method", False),
     ],
 )
 def test_what_a_candidate_may_set_of_the_test_s(target: object, name: str, may: bool):
-    assert operations.may_set(target, name) is may
+    assert operations.may_set(target, name, object()) is may
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "may"),
+    [
+        ("anything", 1, True),
+        ("anything", None, True),
+        ("counted", [1], True),
+        ("anything", len, False),  # it would be called in the place of a mock
+        ("anything", Mode.NONE, False),
+        ("configured", 1, False),
+        ("method_calls", [], False),
+        ("call_count", 1, False),
+        ("return_value", 1, False),
+        ("_mock_name", "a", False),
+    ],
+)
+@pytest.mark.parametrize("kind", [mock.Mock, mock.MagicMock, mock.NonCallableMock])
+def test_what_a_candidate_may_set_of_a_mock(kind: Any, name: str, value: object, may: bool):
+    target = kind(counted=1)
+    target.__dict__["configured"] = mock.Mock()
+    assert operations.may_set(target, name, value) is may
+    assert operations.may_set(target, name) is False  # nor take away
 
 
 def test_what_the_test_s_objects_look_like():

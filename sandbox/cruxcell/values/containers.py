@@ -1,6 +1,7 @@
 """The containers that both ends of a connection share, and the detection of changes in them."""
 
 import sys
+from gc import get_referents
 from sys import getrecursionlimit, getrefcount, setrecursionlimit
 
 from cruxcell.values import arrays, stdlib, tables, views
@@ -163,6 +164,43 @@ class Containers:
                 del self.entries[number], self.numbers[id(entry[0])]
         return gone
 
+    def held(self, numbers, apart):
+        # type: (list[int], list[int]) -> list[int]
+        """Those of these containers that anything else refers to than this table: itself, or by what they are in.
+        `apart`: the addresses of what is referred to once more each, which does not count."""
+        parts = {number: self._inside(entry) for number, entry in self.entries.items()}
+        known = [each for found in parts.values() for each in found]
+        known += [self.numbers[address] for address in apart if address in self.numbers]
+        counts = {}  # type: dict[int, int]
+        for number in known:
+            counts[number] = counts.get(number, 0) + 1
+        pending = self._referred_to(counts)
+        for number in pending:
+            pending += parts.pop(number, ())
+        return [number for number in numbers if number in pending]
+
+    def _inside(self, entry):
+        # type: (list[Any]) -> list[int]
+        """The numbers of the containers that one refers to, and that what is remembered of it refers to."""
+        numbers, items = self.numbers, get_referents(entry[0])
+        for each in get_referents(entry[1]):  # its items, or lists of them
+            items += [each] if id(each) in numbers or type(each) not in _PARTS else get_referents(each)
+        return [numbers[id(each)] for each in items if id(each) in numbers]
+
+    def _referred_to(self, counts):
+        # type: (dict[int, int]) -> list[int]
+        """The numbers of the containers with more references than those of this table and these."""
+        references = getrefcount
+        probe = [[[], None]]  # type: list[list[Any]]
+        alone = 0
+        for entry in probe:
+            alone = references(entry[0])
+        found = []
+        for number, entry in self.entries.items():
+            if references(entry[0]) > alone + counts.get(number, 0):
+                found.append(number)
+        return found
+
 
 def _state(entry):
     # type: (list[Any]) -> Any
@@ -265,6 +303,7 @@ def _are_alike(one, other):
     return kind in _PLAIN and bool(one == other)
 
 
+_PARTS = (tuple, list)  # of what is remembered
 _PLAIN = frozenset([bool, int, str, bytes])
 _STATES = {"array": arrays.state_of, "ndarray": arrays.state_of, "table": tables.state_of}
 

@@ -28,7 +28,7 @@ def parts_of(writer, value):
             return _of_memory(writer, value)
         except ValueError:  # it was released
             return None
-    letters = next((letters for cls, letters in VIEWS.items() if type(value) is cls), None)
+    letters = next((letters for cls, letters in VIEWS.items() if issubclass(type(value), cls)), None)
     if letters is None:
         return None
     (owner,) = get_referents(value)
@@ -79,9 +79,22 @@ def memory(values):
     return found.toreadonly() if is_readonly else found
 
 
+def _view(name):
+    # type: (str) -> Any
+    """What makes a view of that name; an OrderedDict has an order of its own."""
+
+    def view(values):
+        # type: (list[Any]) -> Any
+        (owner,) = values
+        ordered = getattr(sys.modules.get("collections"), "OrderedDict", dict)
+        return getattr(ordered if issubclass(type(owner), ordered) else dict, name)(owner)
+
+    return view
+
+
 MAKERS = {
-    b"K": lambda values: dict.keys(*values),
-    b"X": lambda values: dict.values(*values),
-    b"Y": lambda values: dict.items(*values),
+    b"K": _view("keys"),
+    b"X": _view("values"),
+    b"Y": _view("items"),
     b"M": memory,
 }  # type: dict[bytes, Any]

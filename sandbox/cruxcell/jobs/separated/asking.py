@@ -123,8 +123,8 @@ class Attribute:
 
 
 class _Search:
-    """A method that is told what to look for. Of a value that the test did not make, the class is believed where the
-    plain type finds the same."""
+    """A method that is told what to look for, to compare with or to remove. Of a value that the test did not make, the
+    class is believed where the plain type finds the same, and removes what the plain type holds."""
 
     def __init__(self, name, base):
         # type: (str, Any) -> None
@@ -138,6 +138,9 @@ class _Search:
 
         def method(*arguments):
             # type: (object) -> Any
+            if self._name in _REMOVALS:
+                is_held = any(self._base.__contains__(instance, each) for each in arguments)
+                return (found if is_held else getattr(self._base, self._name).__get__(instance))(*arguments)
             expected = _of_base(self._base, self._name, instance, arguments)
             return _agreed(self._name, instance, expected, found(*arguments))
 
@@ -146,9 +149,13 @@ class _Search:
 
 _SEARCHES = frozenset(
     [
-        "count", "endswith", "find", "index", "isdisjoint", "issubset", "issuperset", "rfind", "rindex", "startswith",
+        "count", "difference", "endswith", "find", "index", "intersection", "isdisjoint", "issubset", "issuperset",
+        "rfind", "rindex", "startswith", "symmetric_difference", "union",
     ]
 )  # fmt: skip
+
+
+_REMOVALS = frozenset(["discard", "remove"])
 
 
 def own_of_value(name, base, is_test):
@@ -157,10 +164,11 @@ def own_of_value(name, base, is_test):
     what the value here does."""
     if name not in SPECIAL:
         is_public = name[:1] != "_" and hasattr(base, name)
-        return None if not is_public else _Search(name, base) if is_test and name in _SEARCHES else Attribute(name)
+        is_told = is_test and name in _SEARCHES | _REMOVALS
+        return None if not is_public else _Search(name, base) if is_told else Attribute(name)
     if name in DESCRIPTORS:
         return forward(name) if not is_test else None
-    if name in ("__eq__", "__hash__"):  # or it were no value; the hash is for who makes the class to say
+    if name in ("__eq__", "__hash__"):  # or it were no value
         return None
     if not is_test:
         return forward(name)
@@ -184,7 +192,7 @@ _IN_PLACE = frozenset([name for name in ARITHMETIC if name[:3] == "__i" and name
 def _agreed(name, value, expected, answer):
     # type: (str, Any, Any, Any) -> Any
     """The other side's answer, if the plain type has given the same before."""
-    if expected is not NotImplemented and not isinstance(answer, RemoteObject) and bool(expected == answer):
+    if expected is not NotImplemented and not issubclass(type(answer), RemoteObject) and bool(expected == answer):
         return answer
     return connection[0].refuse(
         "%s of a %s is for the candidate to say, and is not what the plain type gives" % (name, type(value).__name__)
@@ -215,14 +223,14 @@ def _reckoned(name, base):
         # type: (object, object) -> Any
         operands = () if name == "__round__" else others
         is_made, standing = are_made(self, *operands), standing_of(self)
-        if standing == HANDED_OVER and not all(isinstance(other, RemoteBase) for other in operands):
+        if standing == HANDED_OVER and not all(issubclass(type(other), RemoteBase) for other in operands):
             return not_said(self, *[other for other in others if not is_stdlib(type(other))])
         expected = NotImplemented if is_made else _of_base(base, name, self, others)
         began = now()
         value = connection[0].ask("special", self, name, *others)
         if value is NotImplemented:
             return value
-        if not is_made and not isinstance(value, RemoteObject):
+        if not is_made and not issubclass(type(value), RemoteObject):
             value = _agreed(name, self, expected, value)
         return value if standing == HANDED_OVER else marked(value, MADE if is_made else DERIVED, type(self), began)
 

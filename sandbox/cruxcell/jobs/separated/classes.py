@@ -127,6 +127,13 @@ COPY = {
 }  # type: dict[Any, Any]
 
 
+def without_class(value):
+    # type: (Any) -> Any
+    """A number or text with a class of its own, as the plain one that it equals."""
+    base = plain_base(type(value)) if type(type(value)) is not type else None
+    return COPY[base](value) if base in COPY else value
+
+
 def fields_of(cls):
     # type: (Any) -> list[tuple[str, str, bool, bool, bool]] | None
     """The fields of a dataclass; None of others."""

@@ -29,7 +29,7 @@ def follow_doctests(link):
 
     def from_module(self, module, value):
         # type: (Any, Any, Any) -> bool
-        if type(value) is RemoteType or isinstance(value, RemoteObject):
+        if type(value) is RemoteType or issubclass(type(value), RemoteObject):
             return module is None or getattr(value, "__module__", None) == CANDIDATE
         return bool(belongs(self, module, value))
 

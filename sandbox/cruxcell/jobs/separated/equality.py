@@ -10,11 +10,13 @@ from cruxcell.jobs.separated.remote import (
     RemoteBase,
     RemoteObject,
     RemoteType,
+    is_made_since,
     made_of,
     number_of,
     standing_of,
 )
 from cruxcell.values.canonical import NotPlain, TooLarge, canon
+from cruxcell.values.containers import dict_base
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,14 +52,17 @@ class Notes:
         may_be_equal = "__eq__" in vars(type(value)) and link.means_a_class(type(value))
         return may_be_equal and number_of(value) not in self._held
 
-    def forget(self, link, operation, fields, depth):
-        # type: (Any, str, list[Any], int) -> None
-        """The candidate is about to be asked this, with `depth` questions open. It may change all but what was noted
-        before the question that is being answered by asking; who makes an object may change those that it is given."""
+    def outlast(self, link, operation, fields, depth):
+        # type: (Any, str, list[Any], int) -> bool
+        """The candidate is about to be asked this, with `depth` questions open. Does what was noted hold after that? It
+        may change all but what was noted before the question that is being answered by asking; who makes an object may
+        change those that it is given."""
         if not _makes_something(link, operation, fields):
             self.forget_from(depth)
-        elif operation == "call":
+            return False
+        if operation == "call":
             self._forget_what_leads_from(fields[2:])
+        return True
 
     def forget_from(self, depth):
         # type: (int) -> None
@@ -79,7 +84,7 @@ class Notes:
         # type: (Any, object) -> bool
         """Does an object hold something else than was noted? One that a class gives out again, made anew, would be what
         the script expects by its identity."""
-        note = self._held.get(number_of(value)) if isinstance(value, RemoteObject) else None
+        note = self._held.get(number_of(value)) if issubclass(type(value), RemoteObject) else None
         return note is not None and bool(_told_of(link, [value])[0] != note[1])
 
     def held(self, link, *values):
@@ -103,26 +108,47 @@ def _told_of(link, values):
 
 def _copied(told, objects):
     # type: (list[Any], Any) -> list[Any]
-    """With containers of their own: those that both sides have change when the candidate changes its."""
+    """With containers of their own: those that both sides have change when the candidate changes its. Containers with a
+    class of their own become plain ones, which are equal."""
     import copy
+    import copyreg
 
+    reductions = copyreg.dispatch_table  # type: dict[Any, Any]
+    present = objects.present(with_values=True)
+    kinds = {type(each) for each in present if issubclass(type(each), (*_CONTAINERS, bytearray))}
+    reductions.update(dict.fromkeys(kinds, _as_plain))
     try:
-        return copy.deepcopy(told, {id(each): each for each in objects.present(with_values=True)})
+        return copy.deepcopy(told, {id(each): each for each in present if type(each) not in kinds})
     except Exception:  # nested too deep, or of a library that cannot copy it
         return [None] * len(told)
+    finally:
+        for kind in kinds:
+            del reductions[kind]
+
+
+def _as_plain(value):
+    # type: (Any) -> tuple[Any, ...]
+    """A container with a class of its own, as what `copy` makes a plain one of."""
+    base = next(each for each in (*_CONTAINERS, bytearray) if issubclass(type(value), each))
+    if base is list:
+        return list, (), None, list.__iter__(value)
+    if base is dict:
+        kind = dict_base(type(value))
+        return kind, (), None, None, iter(kind.items(value))
+    return base, (list(base.__iter__(value)),)
 
 
 def _makes_something(link, operation, fields):
     # type: (Any, str, list[Any]) -> bool
-    """Does it make an object of a class that the script knows by its name, or ask what objects hold?"""
+    """Does it make an object of a class that the script knows by its name, or ask what objects hold or look like?"""
     if operation == "call":
         return type(fields[0]) is RemoteType and bool(link.means_a_class(fields[0]))
-    return operation == "states" or (operation == "special" and fields[1] in ("__eq__", "__hash__"))
+    return operation == "states" or (operation == "special" and fields[1] in _CHANGES_NOTHING)
 
 
 def _objects_in(value):
     # type: (Any) -> list[Any]
-    return [each for each in _parts(value) if isinstance(each, RemoteObject)]
+    return [each for each in _parts(value) if issubclass(type(each), RemoteObject)]
 
 
 def hold_the_same(link, one, other):
@@ -144,6 +170,19 @@ def _shows(held, value):
     """Do its attributes show what the test made the object of? Those of a class that keeps nothing of it would all be
     equal."""
     return bool(held) and standing_of(value) == MADE and _atoms(made_of(value)) <= _atoms(held)
+
+
+def hold_what_was_made(link, numbers, named, value, began):
+    # type: (Any, list[int], list[int], object, int) -> bool
+    """May one of these containers, which the program has changed since `began`, be equal by now to something that the
+    script makes of what it has made, `value` or another object? Not one that the script does not have, or has by a name
+    of the program's (`named`: their addresses). What is a value equals plain data, too."""
+    apart = named + [id(each) for each in link.objects.present(with_values=True)]
+    held = [link.containers.entries[number][0] for number in link.containers.held(numbers, apart)]
+    kind = type(value)
+    if issubclass(kind, RemoteBase) and not issubclass(kind, (RemoteObject, BaseException)):
+        return bool(held)
+    return any("__eq__" in vars(type(each)) and is_made_since(each, began) for each in _objects_in(held))
 
 
 def _atoms(value):
@@ -172,15 +211,18 @@ def _parts(value):
         seen.add(id(each))
         kind = type(each)
         is_deque = (kind.__module__, kind.__name__) == ("collections", "deque")
-        if isinstance(each, RemoteBase) or not (is_deque or isinstance(each, _CONTAINERS)):
-            found.append(each)
-        elif isinstance(each, dict):
-            pending += [*each, *each.values()]
+        base = next((base for base in _CONTAINERS if issubclass(kind, base)), None)
+        if base is dict:  # whose class may have methods of its own
+            pending += [*dict.keys(each), *dict.values(each)]
+        elif base is not None or is_deque:
+            pending += each if base is None else base.__iter__(each)
         else:
-            pending += each
+            found.append(each)
     return found
 
 
+BECAME = "%s became another when the script made an object, which may be what it expects: require IN_PROCESS"
 _ATOMS = (type(None), bool, int, float, complex, str, bytes)
 _CONTAINERS = (list, tuple, dict, set, frozenset)
+_CHANGES_NOTHING = frozenset(["__eq__", "__hash__", "__str__", "__repr__", "__format__"])
 _LARGEST_ATOM = 1 << 16  # bytes

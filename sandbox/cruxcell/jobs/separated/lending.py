@@ -49,7 +49,7 @@ class Lender:
         names = anatomy.all_names.union(*[each.co_varnames for each in anatomy.codes])
         self._script, self._namespace = script, namespace
         self._watches = []  # type: list[Any]
-        self.names = set()  # type: set[str]
+        self.names, self._placed = set(), set()  # type: set[str], set[str]
         self._places, self._modules = [], []  # type: list[tuple[Any, str]], list[Any]
         if "argv" in names:
             self._watches.append(_Watch(("argv", "", ""), lambda: list(sys.argv)))
@@ -66,7 +66,8 @@ class Lender:
             imported = _modules_of(script)
             if _SETS & names:
                 self._modules = imported
-                self.names = _names_in(texts)
+                self._placed = _names_with_a_place(texts)
+                self.names = self._placed | _bare_names(texts)
             self._places += _places(sorted(stored), (), False, imported)
         if "modules" in names or "sys.modules" in texts:
             found = [each for each in dict.fromkeys(texts) if _is_dotted(each) and each != _MAIN]
@@ -82,7 +83,7 @@ class Lender:
         both = stored.intersection(bound).difference(vars(builtins))
         meant, unread = rebound_names(self._script, both)
         for name in sorted(watched | meant):
-            may_be_data = name not in meant and not is_looked_up(self._script, name)
+            may_be_data = name in self._placed or (name not in meant and not is_looked_up(self._script, name))
             self._watches.append(_Watch(("name", name, ""), _reader(self._namespace, name), True, may_be_data))
         for name in sorted(both - watched - meant):
             is_stub = name in unread and name != root and not name.startswith(_NOT_FOR_THE_PROGRAM)
@@ -197,16 +198,17 @@ def _is_mock(value):
     return any(each.__module__ == "unittest.mock" for each in type.__dict__["__mro__"].__get__(type(value)))
 
 
-def _names_in(texts):
+def _names_with_a_place(texts):
     # type: (list[str]) -> set[str]
-    """The names of the program that a script which patches may mean: `"__main__.x"`, `f"{__name__}.x"`, `"x"`."""
-    found = set()  # type: set[str]
-    for each in texts:
-        if each.startswith((_MAIN + ".", ".")):
-            found.add(each.split(".")[1])
-        elif each.isidentifier() and not hasattr(builtins, each) and each not in sys.modules:
-            found.add(each)
-    return {each for each in found if each.isidentifier()}
+    """The names of the program that a script which patches says where they are: `"__main__.x"`, `f"{__name__}.x"`."""
+    found = [each.split(".") for each in texts if each.startswith((_MAIN + ".", "."))]
+    return {path[1] for path in found if path[1].isidentifier()}
+
+
+def _bare_names(texts):
+    # type: (list[str]) -> set[str]
+    """Those that it may mean by their texts alone: `"x"`."""
+    return {each for each in texts if each.isidentifier() and not hasattr(builtins, each) and each not in sys.modules}
 
 
 def _modules_of(script):

@@ -23,6 +23,7 @@ from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.classes import fields_of
 from cruxcell.jobs.separated.objects import Objects
 from cruxcell.jobs.separated.operations import SPECIAL
+from cruxcell.jobs.separated.remote import now
 from cruxcell.jobs.separated.runs import connection
 from cruxcell.protocol import frames
 from cruxcell.protocol.records import set_traceback
@@ -69,6 +70,7 @@ class Link:
         self._incoming = frames.Incoming(CHANNEL, MAX_MESSAGE + (1 << 20))
         self.more = {"fields": fields_of}  # type: dict[str, Callable[..., Any]]
         self.before_answer = None  # type: Callable[[], None] | None
+        self.refilled = None  # type: list[tuple[int, int]] | None  # when, and which container, while that matters
 
     # ---- asking ----------------------------------------------------------------------------------------------------
 
@@ -288,7 +290,10 @@ class Link:
     def _values(self, reader):
         # type: (Reader) -> list[Any]
         for _ in range(reader.count()):
-            reader.fill(self.containers.touch(reader.u32()), 0)
+            number = reader.u32()
+            if self.refilled is not None:
+                self.refilled.append((now(), number))
+            reader.fill(self.containers.touch(number), 0)
         return reader.items(reader.count(), 1)
 
     # ---- for proxies -----------------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ def follow_sources(link):
 
     def findsource(target):
         # type: (Any) -> Any
-        if type(target) is RemoteType or isinstance(target, RemoteObject):
+        if type(target) is RemoteType or issubclass(type(target), RemoteObject):
             found = link.ask("source", target)
             if type(found) is tuple and len(found) == 2 and type(found[0]) is list and type(found[1]) is int:
                 return found

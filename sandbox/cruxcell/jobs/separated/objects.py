@@ -139,7 +139,9 @@ class Objects:
         if not of and self._write_shared(writer, cls):
             return
         base = None if of == "object" else plain_base(cls)
-        bases = [each for each in cls.__bases__ if issubclass(each, BaseException) or not is_stdlib(each)]
+        # Of builtins those alone that a class may be made with there; some have no name, as those of views.
+        own = [each for each in cls.__bases__ if each.__module__ != "builtins" and not is_stdlib(each)]
+        bases = [each for each in cls.__bases__ if issubclass(each, BaseException) or each in own]
         if base is not None:
             bases.append(base)
         self._write_number(writer, b"K", self.export(cls))

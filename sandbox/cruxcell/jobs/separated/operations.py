@@ -165,6 +165,7 @@ _FUNCTION = type(offered)
 _BUILTIN = type(len)
 _CODE = type(offered.__code__)
 _MODULE = type(_operator)
+_MOCKS = "unittest.mock"
 _SCRIPT = "__main__"  # what classes of a script say their module is
 _FORMATTING = frozenset(["format", "format_map", "vformat", "get_field", "mro"])  # a format may name any attribute
 _OF_NAMED_TUPLES = frozenset(["_asdict", "_field_defaults", "_fields", "_make", "_replace"])
@@ -189,13 +190,22 @@ def may_get(target, name):
     if kind is _MODULE or kind is _CODE or (kind.__module__ == "builtins" and kind.__name__ in ("frame", "traceback")):
         return False
     # A partial function, say, would show what it was given; an object of the script's own class shows what it has.
-    return isinstance(target, type) or not callable(target) or kind.__module__ == _SCRIPT or _is_mocked(kind, name)
+    if is_a_mock(target):
+        return _is_mocked(target, name)
+    return isinstance(target, type) or not callable(target) or kind.__module__ == _SCRIPT
 
 
-def _is_mocked(kind, name):
+def _is_mocked(mock, name):
     # type: (Any, str) -> bool
-    """An attribute that a mock makes up: not what it tells or can be told about itself."""
-    return kind.__module__ == "unittest.mock" and not any(name in _OWN(each) for each in kind.__mro__)
+    """An attribute that a mock makes up or was given: not what it tells or can be told about itself."""
+    found = mock.__dict__.get(name)
+    tells = type(found).__module__ == _MOCKS and isinstance(found, list)  # of its calls
+    return not (tells or any(name in _OWN(each) for each in type(mock).__mro__))
+
+
+def is_a_mock(target):
+    # type: (object) -> bool
+    return type(target).__module__ == _MOCKS
 
 
 def _is_of_the_script(target, name):
@@ -217,14 +227,19 @@ def shown(target):
     return "" if is_plain or kind.__module__ == _SCRIPT else object.__repr__(target)
 
 
-def may_set(target, name):
-    # type: (object, str) -> bool
-    """May the candidate set it? Data of an instance; not what the test's own class defines and relies on."""
+_OF_DATA = frozenset(map(id, (type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)))
+
+
+def may_set(target, name, value=...):
+    # type: (object, str, object) -> bool
+    """May the candidate set it? Data of an instance; not what the test's own class defines and relies on. A mock would
+    let itself be given what answers in the place of its own mocks, or another list of its calls."""
     kind = type(target)
-    if not may_get(target, name) or isinstance(target, type):
+    if not may_get(target, name) or isinstance(target, type) or kind.__module__ == "builtins":
         return False
-    if kind.__module__ in ("builtins", "unittest.mock"):
-        return False
+    if is_a_mock(target):
+        is_free = _is_mocked(target, name) and not is_a_mock(target.__dict__.get(name))
+        return is_free and id(type(value)) in _OF_DATA
     for cls in kind.__mro__:
         if name in _OWN(cls):
             return not callable(_OWN(cls)[name])

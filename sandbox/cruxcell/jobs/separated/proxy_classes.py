@@ -101,7 +101,7 @@ def _own_of_value(base, names):
     found = {}  # type: dict[str, Any]
     for name in names:
         method = _special(name, is_test, False) if name in ASKED else own_of_value(name, base, is_test)
-        if name == "__hash__":
+        if name == "__hash__" and not (is_test and base.__hash__):  # values that are equal are found as such
             method = hashed(base.__hash__ or object.__hash__, False)
         if method is not None:
             found[name] = method
@@ -161,11 +161,11 @@ def _arithmetic(name):
     def method(self, *others):
         # type: (object, object) -> Any
         standing = standing_of(self)
-        if standing == HANDED_OVER and not all(isinstance(other, RemoteObject) for other in others):
+        if standing == HANDED_OVER and not all(issubclass(type(other), RemoteObject) for other in others):
             return not_said(self, *others)
         began = now()
         value = connection[0].ask("special", self, name, *others)
-        if value is NotImplemented or isinstance(value, RemoteObject):
+        if value is NotImplemented or issubclass(type(value), RemoteObject):
             return value if standing == HANDED_OVER else marked(value, DERIVED, type(self), began)
         return value if are_made(self, *others) else not_said(self)
 

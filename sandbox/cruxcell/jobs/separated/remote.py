@@ -221,7 +221,7 @@ class RemoteBase(metaclass=RemoteType):
 
 
 class RemoteObject(RemoteBase):
-    """An opaque object."""
+    """An opaque object. One is told by its type, as a test's mock may say that it is of a class of the program's."""
 
     __slots__ = ("__weakref__", "_remote_made_of", "_remote_number", "_remote_standing", "_remote_time")
 
@@ -255,7 +255,7 @@ def number_of(value):
     """The other side's number of what a proxy or class stands for."""
     if type(value) is RemoteType:
         number = _OWN(value)["_remote_class"]  # type: int
-    elif isinstance(value, RemoteObject):
+    elif issubclass(type(value), RemoteObject):
         number = _NUMBER.__get__(value)
     else:
         number = _get(value, "__dict__")["_remote_number"]
@@ -268,7 +268,7 @@ _NUMBER, _STANDING, _TIME, _MADE_OF = (RemoteObject.__dict__["_remote_" + each] 
 
 def give_number(value, number):
     # type: (Any, int) -> None
-    if isinstance(value, RemoteObject):
+    if issubclass(type(value), RemoteObject):
         _NUMBER.__set__(value, number)
         _TIME.__set__(value, now())
         _STANDING.__set__(value, HANDED_OVER)
@@ -284,7 +284,7 @@ _time = [0]
 
 def standing_of(value):
     # type: (Any) -> int
-    if isinstance(value, RemoteObject):
+    if issubclass(type(value), RemoteObject):
         found = _STANDING.__get__(value)  # type: int
     elif type(type(value)) is RemoteType:
         found = _get(value, "__dict__").get("_remote_standing", HANDED_OVER)
@@ -299,7 +299,7 @@ def marked(value, standing, cls, began, made_of=()):
     was keeps its own: or what a function has returned would come back as what the test has made."""
     if type(value) is not cls:
         return value
-    if isinstance(value, RemoteObject):
+    if issubclass(type(value), RemoteObject):
         if _TIME.__get__(value) > began:
             _STANDING.__set__(value, standing)
             _MADE_OF.__set__(value, made_of)
@@ -315,6 +315,12 @@ def made_of(value):
     """What the test gave the class when it made this object."""
     found = _MADE_OF.__get__(value)  # type: tuple[object, ...]
     return found
+
+
+def is_made_since(value, began):
+    # type: (Any, int) -> bool
+    """Has the test made this opaque object, or was it not here when time was `began`?"""
+    return bool(_TIME.__get__(value) > began or standing_of(value) == MADE)
 
 
 def now():

@@ -106,7 +106,8 @@ def own_module(name, told):
         wanted = name if name in STDLIB_MODULES else told
         if type(wanted) is not str or not wanted.isidentifier() or wanted.startswith("_"):
             return None
-        return __import__(wanted)
+        __import__(wanted)  # which gives the harness a copy of what it has imported, too
+        return sys.modules.get(wanted)
     except ImportError:
         return None
 

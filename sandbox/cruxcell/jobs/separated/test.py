@@ -9,14 +9,15 @@ from cruxcell.analysis.compiled import loaded
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.classes import without_class
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
-from cruxcell.jobs.separated.equality import Notes
+from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made
 from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.looking import follow_sources
-from cruxcell.jobs.separated.operations import STEADY, may_get, may_set, shown
+from cruxcell.jobs.separated.operations import STEADY, is_a_mock, may_get, may_set, shown
 from cruxcell.jobs.separated.program_names import ProgramNames
-from cruxcell.jobs.separated.remote import number_of
+from cruxcell.jobs.separated.remote import now, number_of
 from cruxcell.jobs.separated.script import constant_texts, raises_by_itself, uses_its_own
 from cruxcell.jobs.separated.texts import Texts
 from cruxcell.jobs.suite_base import is_well
@@ -177,14 +178,14 @@ class _TestLink(Link):
             value, until = self._steady[told]
             if _monotonic() < until and not self.containers.changed():  # which the object may look at
                 return b"v", value
-        self.notes.forget(self, operation, fields, self._open)
+        exchange = self._watched if self.notes.outlast(self, operation, fields, self._open) else self._exchange_or_leave
         self._lend()
         heard, streams = self._heard, {name: getattr(sys, name) for name in self.listens()}
         for name, stream in streams.items():  # of output from before, what is not for another stream
             self._hear(name, heard.get(name) if self._open or heard.get(name) is stream else None)
         self._heard = streams
         try:
-            kind, value = self._exchange_or_leave(operation, fields)
+            kind, value = exchange(operation, fields)
         finally:
             self._heard = heard if self._open else streams
         for name in streams:
@@ -207,6 +208,22 @@ class _TestLink(Link):
             self.texts.take(
                 [value, *self._names.given.values(), *[each[0] for each in self.containers.entries.values()]]
             )
+
+    def _watched(self, operation, fields):
+        # type: (str, list[Any]) -> tuple[bytes, Any]
+        """Ask what changes nothing that was noted. No container becomes what the script has made meanwhile, either."""
+        began, before = now(), self.refilled
+        self.refilled = [] if before is None else before
+        try:
+            kind, value = self._exchange_or_leave(operation, fields)
+            refilled = [number for when, number in self.refilled if when > began]
+        finally:
+            self.refilled = before
+        given = self._names.given
+        named = [id(each) for name in given for each in (given[name], self._namespace.get(name))]
+        if refilled and hold_what_was_made(self, refilled, [id(self._names.view), *named], value, began):
+            self.refuse(BECAME % "what the program has given the script")
+        return kind, value
 
     def _exchange_or_leave(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
@@ -294,7 +311,7 @@ class _TestLink(Link):
         # type: (object) -> None
         self.notes.is_complete = False
         if self.notes.has_changed(self, value):
-            self.refuse("a %s became another when the script made one" % type(value).__name__)
+            self.refuse(BECAME % ("a %s" % type(value).__name__))
 
     def may_have_texts(self):
         # type: () -> bool
@@ -313,8 +330,10 @@ class _TestLink(Link):
         if not self.objects.shows(target):
             return False
         self._took(rest)
+        if operation == "set" and is_a_mock(target):  # an IntEnum, say, would answer in the place of a mock
+            rest[1:] = map(without_class, rest[1:])
         if operation in ("get", "set", "del"):
-            return type(rest[0]) is str and (may_get if operation == "get" else may_set)(target, rest[0])
+            return type(rest[0]) is str and (may_get if operation == "get" else may_set)(target, *rest)
         return operation in ("call", "special", "copy") or (operation == "fields" and isinstance(target, type))
 
     def made_by_itself(self, error, traceback):

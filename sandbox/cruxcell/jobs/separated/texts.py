@@ -205,7 +205,7 @@ def _is_known(name, scopes):
 def _is_remote(value):
     # type: (object) -> bool
     """Is it an object of the program's that holds nothing here?"""
-    return type(value) is RemoteType or isinstance(value, RemoteObject)
+    return type(value) is RemoteType or issubclass(type(value), RemoteObject)
 
 
 def _is_data(value):
