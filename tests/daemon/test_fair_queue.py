@@ -515,13 +515,48 @@ def test_what_the_verdicts_that_wait_wait_for_is_begun_whatever_else_waits():
         queue.put(one)
     jobs[4].outlet = Full()
     begun.add(MIB)
-    assert not jobs[1].follows
+    assert (begun.lets_go, begun.jobs, take(queue)) == ([False], {}, jobs[1])  # looked at once, however many there are
     other.add(128 * MIB)
     assert other.lets_go == [True]
-    assert {one.follows for one in jobs[1:]} == {True}
-    assert drain(queue) == jobs[1:4]
+    assert [one.is_begun for one in jobs] == [False, True, True, True, True]
+    assert drain(queue) == jobs[2:4]
     new.add(MIB)
     assert drain(queue) == jobs[:1]
+
+
+@pytest.mark.parametrize("is_first_aside", [False, True])
+def test_what_much_waits_for_comes_back_whatever_else_of_its_stream_may_not_begin(is_first_aside: bool):
+    """Else nobody's verdict would ever be known: what may not begin waits until there is less."""
+    queue, outlet = FairQueue(), Full()
+    new, later, more = [replace(one, outlet=outlet) for one in (job(), following(), job())]
+    holding = _Told(queue, "a")
+    queue.put(new)
+    if is_first_aside:
+        assert take(queue) is None
+    holding.add(129 * MIB)
+    for one in (later, more):
+        queue.put(one)
+    assert take(queue) is None
+    outlet.is_full = False
+    queue.resume()
+    assert drain(queue) == [later]
+    holding.close()
+    assert set(drain(queue)) == {new, more}
+
+
+def test_what_was_put_aside_is_hastened_too():
+    queue, outlet = FairQueue(), Full()
+    jobs = [replace(job(), outlet=outlet) for _ in range(70)]
+    for one in jobs:
+        queue.put(one)
+    assert take(queue) is None
+    outlet.is_full = False
+    queue.resume()
+    holding = _Told(queue, "a")
+    holding.jobs[jobs[-1]] = None
+    holding.add(129 * MIB)
+    assert (holding.lets_go, drain(queue)) == ([True], [jobs[-1]])
+    assert (queue.checks, queue.of("a")) == (69, {"waiting": 64, "out": 1, "held": 5})
 
 
 def test_behind_one_that_waits_for_a_zygote_nothing_begins_then_either():

@@ -109,6 +109,7 @@ class Job:
     is_ahead: bool = False  # its tenant has used less than its share: its worker comes before those of others
     was_called_back: bool = False  # from behind a slow worker; it waits behind no other
     follows: bool = False  # upon a result that is held until this one has come: it goes before what has not begun
+    is_begun: bool = False  # results of others wait for the same verdict, and came when this one waited already
     # May other jobs of the same RPC (its id) share its worker? The job that carries it now, if one does.
     may_share: bool = False
     rpc_id: int = 0
