@@ -559,6 +559,23 @@ def test_what_was_put_aside_is_hastened_too():
     assert (queue.checks, queue.of("a")) == (69, {"waiting": 64, "out": 1, "held": 5})
 
 
+@pytest.mark.parametrize("is_full", [False, True])
+def test_who_waits_for_its_own_reader_gathers_no_credit(is_full: bool):
+    """Else whoever does not read for a minute would have the machine to itself for as long."""
+    queue, outlet, holding = FairQueue(), Full(), Holding(lambda each, size: queue.hold("a", each, size), 1)
+    outlet.is_full = is_full
+    holding.add(0 if is_full else 129 * MIB)
+    for _ in range(20):
+        queue.put(replace(job("a"), outlet=outlet))
+        queue.put(job("b"))
+        queue.put(job("b"))
+    assert [take(queue).tenant for _ in range(20)] == ["b"] * 20
+    outlet.is_full = False
+    holding.close()
+    queue.resume()
+    assert Counter(take(queue).tenant for _ in range(20))["a"] in (10, 11)
+
+
 def test_behind_one_that_waits_for_a_zygote_nothing_begins_then_either():
     queue = FairQueue()
     head, new, later = following(), job(), following()

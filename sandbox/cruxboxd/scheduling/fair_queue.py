@@ -166,6 +166,8 @@ class FairQueue:
         queues = self._waiting.values()
         for queue in sorted(queues, key=lambda queue: queue.tag) if len(queues) > 1 else list(queues):
             job = self._startable(queue)
+            if job is None:
+                queue.tag = max(queue.tag, self._clock)  # it waits for itself, which earns no credit
             if job is not None and not queue.is_at_quota and (may_start is None or may_start(job.tenant)):
                 yield job
 
@@ -190,8 +192,7 @@ class FairQueue:
         for name, queue in self._queues.items():
             for outlet, place in reversed(list(queue.held)):
                 if queue.may_come_back(outlet, place):
-                    self._waiting[name] = queue
-                    queue.put_back(outlet, place)
+                    self._join(name).put_back(outlet, place)
 
     def take(self, job: Job) -> Job:
         """Hand a head out; its tenant pays for it."""
