@@ -559,6 +559,25 @@ def test_what_was_put_aside_is_hastened_too():
     assert (queue.checks, queue.of("a")) == (69, {"waiting": 64, "out": 1, "held": 5})
 
 
+def test_a_call_begins_nothing_while_much_of_its_waits_and_others_of_its_tenant_go_on():
+    """Whoever does not read holds up nobody else of the tenant, who may be everybody."""
+    queue, loud, quiet = FairQueue(), Outlet(), Outlet()
+    new, later = replace(job(), outlet=loud), replace(following(), outlet=loud)
+    other = replace(job(), outlet=quiet, key=replace(KEY, preloaded=True))
+    loud.held = 33 * MIB
+    for one in (new, later, other):
+        queue.put(one)
+    assert queue.next_of(replace(new, key=other.key), {KEY}) is later
+    assert drain(queue) == [later, other]
+    assert not queue.is_stalled((), True, may)
+    queue.resume()
+    assert take(queue) is None
+    loud.held = 32 * MIB
+    queue.resume()
+    assert queue.is_stalled((), True, may)
+    assert drain(queue) == [new]
+
+
 @pytest.mark.parametrize("is_full", [False, True])
 def test_who_waits_for_its_own_reader_gathers_no_credit(is_full: bool):
     """Else whoever does not read for a minute would have the machine to itself for as long."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 
 from cruxboxd.scheduling.holding import Holding
-from cruxboxd.scheduling.lines import LOOK_AHEAD, Lines, place_of
+from cruxboxd.scheduling.lines import LOOK_AHEAD, Lines, has_outlet, place_of
 from cruxboxd.tenancy.tenants import HOUSE, Tenant, TenantOf
 from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.setup import ZygoteKey
@@ -178,7 +178,7 @@ class FairQueue:
 
     def _startable(self, queue: TenantQueue) -> Job | None:
         """The head of a queue, after those whose verdicts nobody takes were put aside."""
-        while (job := queue.first) is not None and job.outlet is not None and job.outlet.is_full:
+        while (job := queue.first) is not None and job.outlet is not None and not has_outlet(job):
             self._looks -= 1
             if self._looks < 0:
                 return None
@@ -224,8 +224,7 @@ class FairQueue:
         """The first job behind this head, of the same tenant, that needs one of these kinds of zygote."""
         queue = self._queues[head.tenant]
         for job in islice(queue.waiting, LOOK_AHEAD):
-            is_held = job.outlet is not None and job.outlet.is_full
-            if job.key != head.key and job.key in keys and queue.may_begin(job) and not is_held:
+            if job.key != head.key and job.key in keys and queue.may_begin(job) and has_outlet(job):
                 return job
         return None
 
@@ -337,7 +336,7 @@ class FairQueue:
         out as it may, and none of it with a worker, would wait for ever."""
         for name, queue in self._waiting.items():
             head = queue.first
-            if head is None or (head.outlet is not None and head.outlet.is_full):
+            if head is None or not has_outlet(head):
                 continue  # nobody reads its verdicts, or they are yet to be found
             if queue.is_overspent or not may_start(name):
                 continue

@@ -26,6 +26,11 @@ def place_of(job: Job) -> Place:
     return not job.interactive, _FOLLOWS if job.follows else _BEGUN if job.is_begun else _NEW
 
 
+def has_outlet(job: Job) -> bool:
+    """Is there somewhere for its verdict to go, as soon as it is known?"""
+    return job.outlet is None or job.outlet.takes(place_of(job) in DUE)
+
+
 @dataclass
 class Lines:
     """The jobs of one tenant that wait."""
@@ -75,7 +80,7 @@ class Lines:
 
     def may_come_back(self, outlet: Outlet, place: Place) -> bool:
         """Were some put aside that may go now, and is none like them in the line?"""
-        return (outlet, place) in self.held and (outlet, place) not in self.lined and not outlet.is_full
+        return (outlet, place) in self.held and (outlet, place) not in self.lined and outlet.takes(place in DUE)
 
     def put_back(self, outlet: Outlet, place: Place) -> None:
         """Some of the jobs of an outlet that is not full, to the front; the next follow when these are gone. It may be

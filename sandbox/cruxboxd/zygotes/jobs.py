@@ -66,12 +66,23 @@ class Result:
             await self.company.settled()
 
 
+# Bytes that came of a call's checks and wait for their verdicts; over that none of its checks begins.
+HELD_A_CALL = 32 << 20
+
+
 class Outlet:
     """Where the verdicts of a call wait to leave."""
+
+    held: int = 0  # bytes that came of its checks and wait for their verdicts
 
     @property
     def is_full(self) -> bool:
         return False
+
+    def takes(self, is_due: bool) -> bool:
+        """May work begin whose verdict leaves here? `is_due` of what such bytes wait for, or will wait for nothing that
+        has not begun."""
+        return not self.is_full and (is_due or self.held <= HELD_A_CALL)
 
 
 # The outlet of the call that is being judged.
