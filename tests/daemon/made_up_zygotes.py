@@ -17,7 +17,7 @@ from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteSetup
 
 MIB = 1 << 20
-LIMITS = replace(DEFAULT_LIMITS, memory_bytes=10 * MIB)
+LIMITS = replace(DEFAULT_LIMITS, memory_bytes=10 * MIB, output_bytes=64)
 KEY, OTHER = ZygoteKey("default", False, "0"), ZygoteKey("default", True, "0")
 DONE = Result(report=b"done")
 

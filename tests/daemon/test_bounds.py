@@ -18,7 +18,7 @@ from cruxboxd.judging.outcomes import CheckResult, Outcome
 from cruxboxd.judging.tasks import CallCheck, StepCount, Task
 from cruxboxd.rpc import headers, health, interceptor, service
 from cruxboxd.rpc.health import Health
-from cruxboxd.rpc.response_stream import Answers
+from cruxboxd.rpc.response_stream import Answers, ResponseStream
 from cruxboxd.rpc.tracing import Tracer
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config
 from cruxboxd.tenancy import admission
@@ -263,6 +263,18 @@ async def test_a_tenants_answers_are_bounded_together():
     for answer in [*answers, other]:
         answer.gone()
     assert held.held("lab") == held.held("other") == 0
+
+
+async def test_a_verdict_that_replaces_a_longer_one_may_make_room():
+    """Of checks that are judged again, as an audit has found something. Streams of the tenant wait for room."""
+    told, sizes = list[str](), iter([64 * MIB, MIB])
+    held = Answers(lambda: told.append("room"))
+    stream = ResponseStream(held, "lab")
+    answer = service._Answer(lambda *_: b"x" * next(sizes), held, "lab")
+    await give(answer, "a")
+    assert (stream.is_full, told) == (True, [])
+    await give(answer, "a")
+    assert (stream.is_full, told) == (False, ["room"])
 
 
 async def give(answer: service._Answer, name: str) -> None:

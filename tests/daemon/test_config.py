@@ -23,6 +23,8 @@ from cruxboxd.settings.config import (
     RuntimeSpec,
     check_config,
     environment_for_zygotes,
+    most_reported,
+    reserve_of,
     resolve_limits,
 )
 
@@ -226,6 +228,24 @@ def test_workers_fit_into_memory(monkeypatch: pytest.MonkeyPatch):
         check_config(Config(workers=1, scratch_bytes=1100 * MIB))
     with pytest.raises(ConfigError, match="4 workers of 512 MiB each do not fit into 2048 MiB"):
         check_config(Config(workers=4))
+
+
+def test_what_workers_report_fits_into_memory_too(monkeypatch: pytest.MonkeyPatch):
+    """The daemon holds it until they end."""
+    monkeypatch.setattr(config_module, "memory_limit_bytes", lambda: 8192 * MIB)
+    roomy = check_config(Config(workers=3))
+    scratch = roomy.scratch_bytes
+    largest, default = roomy.maximum_limits, roomy.default_limits
+    reported = most_reported(largest.output_bytes), most_reported(default.output_bytes)
+    pair, reserve = 2 * (largest.memory_bytes + scratch + reported[0]), reserve_of(roomy)
+    assert roomy.worker_memory_bytes - 2 <= pair + reserve <= roomy.worker_memory_bytes
+    a_worker = default.memory_bytes + reported[1]
+    assert reserve == min(roomy.worker_memory_bytes // 4, 2 * (a_worker + scratch))
+    monkeypatch.setattr(config_module, "memory_limit_bytes", lambda: int((3 * a_worker + 256 * MIB) / 0.9) + 2)
+    assert check_config(Config(workers=3, scratch_bytes=0)).zygotes == 3
+    monkeypatch.setattr(config_module, "memory_limit_bytes", lambda: int((3 * a_worker + 256 * MIB) / 0.9) - 2)
+    with pytest.raises(ConfigError, match="3 workers of 512 MiB each do not fit"):
+        check_config(Config(workers=3, scratch_bytes=0))
 
 
 def test_a_zygote_inherits_nothing(monkeypatch: pytest.MonkeyPatch):

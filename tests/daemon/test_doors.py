@@ -159,7 +159,7 @@ def test_a_long_input_and_a_long_answer_fit_where_the_message_does(daemon):
 
 
 def test_a_stream_nobody_reads_holds_what_is_promised(tmp_path):
-    """8 MiB of verdicts, and what runs already; the rest is not begun, and all are judged once it reads."""
+    """8 MiB of verdicts, and what runs or waits already; the rest is not begun, and all are judged once it reads."""
     count = 400
     with Served(tmp_path) as daemon, grpc.insecure_channel(daemon.target, options=LARGE) as channel:
         with daemon.client() as client:

@@ -515,13 +515,84 @@ def test_what_the_verdicts_that_wait_wait_for_is_begun_whatever_else_waits():
         queue.put(one)
     jobs[4].outlet = Full()
     begun.add(MIB)
-    assert not jobs[1].follows
+    assert (begun.lets_go, begun.jobs, take(queue)) == ([False], {}, jobs[1])  # looked at once, however many there are
     other.add(128 * MIB)
     assert other.lets_go == [True]
-    assert {one.follows for one in jobs[1:]} == {True}
-    assert drain(queue) == jobs[1:4]
+    assert [one.is_begun for one in jobs] == [False, True, True, True, True]
+    assert drain(queue) == jobs[2:4]
     new.add(MIB)
     assert drain(queue) == jobs[:1]
+
+
+@pytest.mark.parametrize("is_first_aside", [False, True])
+def test_what_much_waits_for_comes_back_whatever_else_of_its_stream_may_not_begin(is_first_aside: bool):
+    """Else nobody's verdict would ever be known: what may not begin waits until there is less."""
+    queue, outlet = FairQueue(), Full()
+    new, later, more = [replace(one, outlet=outlet) for one in (job(), following(), job())]
+    holding = _Told(queue, "a")
+    queue.put(new)
+    if is_first_aside:
+        assert take(queue) is None
+    holding.add(129 * MIB)
+    for one in (later, more):
+        queue.put(one)
+    assert take(queue) is None
+    outlet.is_full = False
+    queue.resume()
+    assert drain(queue) == [later]
+    holding.close()
+    assert set(drain(queue)) == {new, more}
+
+
+def test_what_was_put_aside_is_hastened_too():
+    queue, outlet = FairQueue(), Full()
+    jobs = [replace(job(), outlet=outlet) for _ in range(70)]
+    for one in jobs:
+        queue.put(one)
+    assert take(queue) is None
+    outlet.is_full = False
+    queue.resume()
+    holding = _Told(queue, "a")
+    holding.jobs[jobs[-1]] = None
+    holding.add(129 * MIB)
+    assert (holding.lets_go, drain(queue)) == ([True], [jobs[-1]])
+    assert (queue.checks, queue.of("a")) == (69, {"waiting": 64, "out": 1, "held": 5})
+
+
+def test_a_call_begins_nothing_while_much_of_its_waits_and_others_of_its_tenant_go_on():
+    """Whoever does not read holds up nobody else of the tenant, who may be everybody."""
+    queue, loud, quiet = FairQueue(), Outlet(), Outlet()
+    new, later = replace(job(), outlet=loud), replace(following(), outlet=loud)
+    other = replace(job(), outlet=quiet, key=replace(KEY, preloaded=True))
+    loud.held = 33 * MIB
+    for one in (new, later, other):
+        queue.put(one)
+    assert queue.next_of(replace(new, key=other.key), {KEY}) is later
+    assert drain(queue) == [later, other]
+    assert not queue.is_stalled((), True, may)
+    queue.resume()
+    assert take(queue) is None
+    loud.held = 32 * MIB
+    queue.resume()
+    assert queue.is_stalled((), True, may)
+    assert drain(queue) == [new]
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+def test_who_waits_for_its_own_reader_gathers_no_credit(is_full: bool):
+    """Else whoever does not read for a minute would have the machine to itself for as long."""
+    queue, outlet, holding = FairQueue(), Full(), Holding(lambda each, size: queue.hold("a", each, size), 1)
+    outlet.is_full = is_full
+    holding.add(0 if is_full else 129 * MIB)
+    for _ in range(20):
+        queue.put(replace(job("a"), outlet=outlet))
+        queue.put(job("b"))
+        queue.put(job("b"))
+    assert [take(queue).tenant for _ in range(20)] == ["b"] * 20
+    outlet.is_full = False
+    holding.close()
+    queue.resume()
+    assert Counter(take(queue).tenant for _ in range(20))["a"] in (10, 11)
 
 
 def test_behind_one_that_waits_for_a_zygote_nothing_begins_then_either():

@@ -6,9 +6,9 @@ import asyncio
 
 from cruxboxd.scheduling.holding import Holding, current_holding, hold_more, leave
 from cruxboxd.zygotes.exit import Exit
-from cruxboxd.zygotes.jobs import Result
+from cruxboxd.zygotes.jobs import Outlet, Result, current_outlet
 from cruxboxd.zygotes.read_back import FilesRead
-from made_up_zygotes import Daemon, job
+from made_up_zygotes import Daemon, job, made_up, settle  # noqa: F401 - a fixture
 
 SIZE = 1 << 20
 RESULT = Result(b"r" * SIZE, Exit(), streams=(b"o" * SIZE, b"e"), files=FilesRead((("f", b"12"),)))
@@ -64,6 +64,23 @@ async def test_a_result_waits_from_the_moment_its_worker_is_gone():
         leave(0)
         assert held_by(daemon) == 0
     assert current_holding.get() is None
+
+
+async def test_results_count_of_the_call_too_and_what_was_put_aside_comes_back_when_they_have_left():
+    daemon, outlet = await Daemon().open(), Outlet()
+    current_outlet.set(outlet)
+    with daemon.scheduler.holding("t", 2) as holding:
+        holding.add(33 * SIZE)
+        assert outlet.held == 33 * SIZE
+    assert outlet.held == 0
+    with daemon.scheduler.holding("t", 2) as holding:
+        holding.add(33 * SIZE)
+        with daemon.scheduler.holding("t"):
+            await daemon.put(one := job())
+        assert (daemon.running(), daemon.scheduler.depth) == ([[], []], 1)
+        holding.leave(SIZE)
+        await settle()
+        assert [one] in daemon.running()
 
 
 async def test_what_is_begun_where_results_wait_follows_upon_them():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -157,10 +158,19 @@ async def test_of_what_goes_on_without_seals_all_counts():
 
 
 async def test_a_pair_takes_the_memory_of_two_workers_and_streams_that_of_a_folder_each():
-    room = DEFAULT_LIMITS.memory_bytes
+    room = DEFAULT_LIMITS.memory_bytes + job().report_cap
     assert [job().memory_bytes, job(partner=job()).memory_bytes] == [room, 2 * room]
     assert job(scratch_bytes=5).memory_bytes == room + 5
     assert job(scratch_bytes=5, flags=messages.STDIO).memory_bytes == room + 15
+
+
+async def test_what_a_worker_may_report_is_memory_too():
+    """The daemon holds it until the worker ends: of one that may take 16 MiB it may be four times as much, and more."""
+    small, loud = replace(DEFAULT_LIMITS, memory_bytes=16 << 20), 16 << 20
+    one = replace(job(), limits=replace(small, output_bytes=loud))
+    assert one.memory_bytes == (16 << 20) + one.report_cap > 5 * loud
+    several = replace(one, checks=128, seals=129)
+    assert several.memory_bytes == (16 << 20) + several.report_cap > 7 * loud
 
 
 async def test_only_printing_to_a_stream_is_bounded_by_the_zygote():

@@ -12,6 +12,7 @@ from cruxbox.model import Outcome, ScriptCheck, Task
 from cruxboxd.judging import known_scripts
 from cruxboxd.judging.expected import Kind, Reading
 from cruxboxd.judging.known_scripts import KnownScripts
+from cruxboxd.scheduling.holding import Holding, current_holding
 from cruxboxd.zygotes.jobs import Job, Outlet, Result, current_outlet
 from cruxcell.protocol import messages
 from cruxcell.protocol.payloads import LARGE_SCRIPT, SCRIPT
@@ -173,18 +174,19 @@ async def test_who_waits_with_another_does_not_hang_on_what_that_one_takes():
     class Full(Outlet):
         is_full = True
 
-    told, outlets = Told({}), []
+    told, outlets = Told({}), list[object]()
 
     def note(_job: Job) -> None:
-        outlets.append(current_outlet.get())
+        outlets.append((current_outlet.get(), current_holding.get()))
 
     told.before = note
     scripts = known(told)
-    token = current_outlet.set(Full())
+    full, holding = Full(), Holding(lambda _holding, _size: None, 1)
+    current_outlet.set(full)
+    current_holding.set(holding)
     await read_one(scripts, "x")
-    assert isinstance(current_outlet.get(), Full)
-    current_outlet.reset(token)
-    assert outlets == [None]
+    assert (current_outlet.get(), current_holding.get()) == (full, holding)
+    assert outlets == [(None, None)]
 
 
 async def test_hashing_many_texts_lets_others_have_a_turn(monkeypatch: pytest.MonkeyPatch):

@@ -123,6 +123,20 @@ def test_what_would_be_costly_to_parse_is_refused_before(data, what):
         list(itertools.islice(walk(data, Outline(), MOST), 5))
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        field(1, field(3, field(3, field(9, field(1, b"a")) * 60)) * 1_000),
+        field(1, field(3, field(6, b"\x12\x00\x2a\x00" * 60)) * 1_000),
+        field(1, field(5, field(1, b"a")) * 60) * 100,
+    ],
+)
+def test_arguments_files_and_variables_are_few_in_all(data: bytes):
+    """However many checks and tasks they are spread over: each takes a hundred bytes when it is parsed."""
+    with pytest.raises(TooMany, match="at most 1000 arguments, files and variables"):
+        list(walk(data, Outline(), MOST))
+
+
 def test_a_check_may_have_all_that_it_may_have():
     names = [f"{number:02d}" + "x" * 198 for number in range(64)]
     full = {"files": dict.fromkeys(names, b"\x0a\x00" * 4_000), "env": dict.fromkeys(names, "1"), "arguments": names}
@@ -194,6 +208,9 @@ def test_every_kind_is_looked_into():
     for kind in kinds:
         maps = [one for one in kind.message_type.fields if one.message_type is not None]
         assert outline._ENTRIES[kind.number << 3 | 2] == tuple(one.number << 3 | 2 for one in maps)
+        empty = getattr(pb.Check(), kind.name)
+        lists = [one for one in kind.message_type.fields if hasattr(getattr(empty, one.name), "append")]
+        assert outline._LISTS.get(kind.number << 3 | 2, ()) == tuple(one.number << 3 | 2 for one in lists)
 
 
 def test_what_a_check_holds_counts_in_a_step(monkeypatch: pytest.MonkeyPatch):
@@ -209,7 +226,7 @@ def test_what_a_check_holds_counts_in_a_step(monkeypatch: pytest.MonkeyPatch):
     files = field(3, field(8, b"\x0a\x00" * 4) * 287)
     data = field(1, (field(3, files) + field(3, field(5, b"\x3a\x00" * 287))) * 100)
     in_a_step = [0]
-    for _ in walk(data, Outline(), MOST):
+    for _ in walk(data, Outline(), 100 * MOST):
         in_a_step.append(len(walked))
     in_a_step.append(len(walked))
     assert len(walked) > 170_000

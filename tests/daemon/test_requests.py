@@ -15,7 +15,7 @@ from cruxboxd.judging.tasks import ScriptCheck as ScriptAsk
 from cruxboxd.judging.tasks import StdioCheck as StdioAsk
 from cruxboxd.judging.tasks import Task as TaskAsk
 from cruxboxd.rpc import codec
-from cruxboxd.rpc.codec import Offer, Origin, RequestError, Stamp, outline_of, read_tasks, write_verdict
+from cruxboxd.rpc.codec import Offer, Origin, RequestError, Stamp, outline_of, read_tasks, size_of, write_verdict
 from cruxboxd.rpc.outline import Outline
 from cruxboxd.rpc.wire import field
 from cruxboxd.settings.config import DEFAULT_LIMITS, MAXIMUM_LIMITS, MIB
@@ -163,7 +163,20 @@ def test_a_long_task_is_read_in_pieces_of_so_many_bytes(monkeypatch: pytest.Monk
     assert len(found.checks) == 201
     whole, *others = sorted(parsed, reverse=True)
     assert MIB < whole < MIB + 100
-    assert (others[0] <= codec._BYTES_A_PIECE, len(others)) == (True, 4)
+    assert (others[0] <= codec._BYTES_A_PIECE, len(others)) == (True, 25)
+
+
+def test_what_a_request_counts_for():
+    """Its bytes, and what is made of it: a variable of six bytes is a hundred more when it is parsed."""
+    variables = {f"{number:02d}": "" for number in range(64)}
+    run = pb.Check(run=pb.RunCheck(env=variables, files={"f": b""}, arguments=["", "a"], read_files=["f"]))
+    asked = task(*[pb.Check(id=str(at), stdio=pb.StdioCheck(env=variables, arguments=["a"])) for at in range(9)], run)
+    asked.env["E"], asked.files["F"] = "", b""
+    asked.checks.add(id="short").stdio.arguments.append("a")
+    data, outline = pb.CheckRequest(tasks=[asked]).SerializeToString(), Outline()
+    list(outline_of(data, outline))
+    assert outline.parts == 9 * 65 + 68 + 2
+    assert size_of(data, outline) == len(data) + 12 * 1024 + outline.parts * 256
 
 
 def steps_of(*tasks: pb.Task) -> int:

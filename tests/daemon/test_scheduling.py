@@ -109,7 +109,7 @@ async def test_alone_a_job_always_fits():
 
 def sized(size: int, tenant: str) -> Any:
     made = job(tenant)
-    made.limits = replace(LIMITS, memory_bytes=size * MIB)
+    made.limits = replace(LIMITS, memory_bytes=size * MIB - made.report_cap)
     return made
 
 

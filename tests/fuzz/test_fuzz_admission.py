@@ -10,8 +10,9 @@ import grpc
 import pytest
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.judging.tasks import Task
-from cruxboxd.rpc.codec import BYTES_A_PART, Offer
+from cruxboxd.rpc.codec import Offer, outline_of, size_of
 from cruxboxd.rpc.interceptor import Rpc
+from cruxboxd.rpc.outline import Outline
 from cruxboxd.rpc.service import SandboxService
 from cruxboxd.settings.config import DEFAULT_LIMITS, MAXIMUM_LIMITS, Config
 from cruxboxd.shared.turns import Turns
@@ -226,7 +227,7 @@ class Idle:
 
 
 async def take(data: bytes, tenant: Tenant, on_a_stream: bool, leaves_after: int | None) -> None:
-    config = Config(workers=1, queue_checks=64, queue_bytes=64 * BYTES_A_PART)
+    config = Config(workers=1, queue_checks=64, queue_bytes=64 << 10)
     rules, charged = Admission(config, True, lambda: 1.0, lambda _: 0.0), []
     offer = Offer(frozenset({"default"}), "default", DEFAULT_LIMITS, MAXIMUM_LIMITS)
     service = SandboxService(
@@ -254,9 +255,10 @@ async def take(data: bytes, tenant: Tenant, on_a_stream: bool, leaves_after: int
     else:
         parsed = pb.CheckRequest.FromString(data)
         assert [task.id for task in tasks] == [task.id for task in parsed.tasks]
-        checks = sum(len(task.checks) for task in tasks)
-        size = len(data) + BYTES_A_PART * (checks + len(tasks))
-        assert (rules.checks, rules._all.bytes) == (checks, size)
+        checks, outline = sum(len(task.checks) for task in tasks), Outline()
+        list(outline_of(data, outline))
+        assert (rules.checks, rules._all.bytes) == (checks, size_of(data, outline))
+        assert rules._all.bytes >= len(data) + 1024 * (checks + len(tasks))
         ticket.close()
     assert (rules._all, rules._of, rules._arrived) == (admission._Held(), {}, {})
     assert set(charged) <= {tenant.name}

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from contextvars import copy_context
 from dataclasses import dataclass
 
 from cruxcell.protocol.payloads import LARGE_SCRIPT
@@ -21,8 +20,7 @@ from cruxboxd.judging.expected import Kind, Reader, Reading
 from cruxboxd.judging.tasks import Kept, encoded
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import MIB
-from cruxboxd.shared.waiting import together
-from cruxboxd.zygotes.jobs import current_outlet
+from cruxboxd.shared.waiting import on_its_own, together
 from cruxboxd.zygotes.setup import ZygoteKey
 
 _MOST, _MOST_A_TENANT = 64 * MIB, 32 * MIB
@@ -89,11 +87,8 @@ class KnownScripts:
 
     def _begin(self, missing: Mapping[_Key, Text], interactive: bool) -> _Work:
         """Others may come to wait for it: so it neither ends with the call it began with, nor waits until verdicts of
-        that have left."""
-        context = copy_context()
-        context.run(current_outlet.set, None)
-        reading = context.run(asyncio.ensure_future, self._read(missing, interactive))
-        work = _Work(frozenset(missing), reading)
+        that have left, nor is among what these hold."""
+        work = _Work(frozenset(missing), on_its_own(self._read(missing, interactive)))
         self._under_way.update({(key, interactive): work for key in missing})
         return work
 

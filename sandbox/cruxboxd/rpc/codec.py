@@ -19,9 +19,9 @@ from cruxboxd.settings.config import UNITS, LimitError, Limits, resolve_limits
 MAX_ID_BYTES = 256
 MAX_CHECKS = 100_000
 MAX_DISTINCT_OPTIONS = 1_000
-_FIELDS_A_PIECE, _BYTES_A_PIECE = 256, 1 << 18  # a task with more checks, or longer, is parsed in pieces
-# What a task, and a check, take in memory beyond their text.
-BYTES_A_PART = 1_024
+_FIELDS_A_PIECE, _BYTES_A_PIECE = 256, 1 << 15  # a task with more checks, or longer, is parsed in pieces
+# What a task, and a check, take in memory beyond their text; and each of their arguments, files and variables.
+_BYTES_A_CHECK, _BYTES_A_PART = 1_024, 256
 
 # Fields of a verdict that may be long, and those of an entry of a map.
 _STDOUT, _STDERR, _FILES = (pb.Verdict.DESCRIPTOR.fields_by_name[name].number for name in ("stdout", "stderr", "files"))
@@ -62,6 +62,11 @@ def outline_of(data: bytes, outline: Outline) -> Iterator[None]:
         raise RequestError(str(error)) from None
     if not outline.tasks:
         raise RequestError("tasks is empty; a request holds at least one task")
+
+
+def size_of(data: bytes, outline: Outline) -> int:
+    """Bytes that a request counts for in the queue."""
+    return len(data) + _BYTES_A_CHECK * (outline.checks + len(outline.tasks)) + _BYTES_A_PART * outline.parts
 
 
 def read_tasks(data: bytes, outline: Outline, offer: Offer, origin: Origin, tasks: list[Task]) -> Iterator[None]:

@@ -21,9 +21,9 @@ _LONGEST = 5  # bytes of a tag or a length
 _FIELDS_A_STEP = 1_000
 # Options are some numbers and a name. A task has many checks, files and variables, and few other fields. A check has an
 # id and one kind; a long one is looked into, as it could hold millions of empty fields, which take long to parse. So
-# could what names a file or variable, which has two fields.
+# could what names a file or variable, which has two fields. What a shorter check may hold takes two kilobytes.
 _MOST_OPTIONS_BYTES = 4_096
-_LONG_CHECK = 512
+_LONG_CHECK = 128
 _MOST_FIELDS = 32
 _MOST_FIELDS_OF_A_KIND = 288  # 64 arguments, files, variables and names of files to be read, and some more
 _MOST_FIELDS_OF_AN_ENTRY = 4
@@ -36,6 +36,8 @@ _ENTRIES: dict[int, tuple[int, ...]] = {
     5 << 3 | 2: (),
     6 << 3 | 2: (3 << 3 | 2, 4 << 3 | 2),
 }
+# And those that are lists of texts.
+_LISTS: dict[int, tuple[int, ...]] = {3 << 3 | 2: (7 << 3 | 2,), 6 << 3 | 2: (2 << 3 | 2, 5 << 3 | 2)}
 
 
 class Malformed(ValueError):
@@ -48,11 +50,13 @@ class TooMany(ValueError):
 
 @dataclass
 class Outline:
-    """What the outer fields say. `tasks` holds (begin, end, checks) of each; `options` (begin, end), mostly once."""
+    """What the outer fields say. `tasks` holds (begin, end, checks) of each; `options` (begin, end), mostly once;
+    `parts` counts arguments, files and variables, those of short checks excepted."""
 
     tasks: list[tuple[int, int, int]] = field(default_factory=list)
     options: list[tuple[int, int]] = field(default_factory=list)
     checks: int = 0
+    parts: int = 0
 
 
 def walk(data: bytes, outline: Outline, most: int) -> Iterator[None]:
@@ -61,7 +65,7 @@ def walk(data: bytes, outline: Outline, most: int) -> Iterator[None]:
     Args:
         data: the message.
         outline: what is filled.
-        most: tasks, and checks, that are allowed.
+        most: tasks, checks, and arguments, files and variables of all, that are allowed.
     """
     at, end, fields = 0, len(data), 0
     while at < end:
@@ -95,9 +99,10 @@ def _walk_task(  # noqa: PLR0917 - where a task is, and what is walked over it w
             if outline.checks > most:
                 raise TooMany(f"a request holds at most {most} checks; send more requests, or use CheckStream")
             if at - content > _LONG_CHECK:
-                fields = yield from _look_into(data, content, at, fields)
+                fields = yield from _look_into(data, content, at, fields, outline, most)
         elif tag in (_FILES, _ENV):
             entries += 1
+            _count_part(outline, most)
             if entries > _MOST_ENTRIES:
                 raise TooMany(f"a task holds at most {_MOST_ENTRIES} files and environment variables")
             fields += _bound_entry(data, content, at)
@@ -121,7 +126,9 @@ def _bound_options(size: int) -> None:
         raise TooMany(f"options are over {_MOST_OPTIONS_BYTES} bytes")
 
 
-def _look_into(data: bytes, at: int, end: int, fields: int) -> Generator[None, None, int]:
+def _look_into(  # noqa: PLR0917 - where a check is, and what is walked over it with
+    data: bytes, at: int, end: int, fields: int, outline: Outline, most: int
+) -> Generator[None, None, int]:
     """A check, and its kind, which may stand in several fields: neither has more than a few. Steps, and what is
     returned, as in `_walk_task`."""
     of_kind = 0
@@ -130,13 +137,22 @@ def _look_into(data: bytes, at: int, end: int, fields: int) -> Generator[None, N
         entries = _ENTRIES.get(tag)
         if entries is None:
             continue
+        lists = _LISTS.get(tag, ())
         for inner, content, after in _few_fields(data, begin, stop, _MOST_FIELDS_OF_A_KIND, "a check's kind", of_kind):
             of_kind += 1
+            if inner in entries or inner in lists:
+                _count_part(outline, most)
             fields += 1 + (_bound_entry(data, content, after) if inner in entries else 0)
             if fields >= _FIELDS_A_STEP:
                 fields = 0
                 yield
     return fields
+
+
+def _count_part(outline: Outline, most: int) -> None:
+    outline.parts += 1
+    if outline.parts > most:
+        raise TooMany(f"a request holds at most {most} arguments, files and variables; send more requests")
 
 
 def _bound_entry(data: bytes, at: int, end: int) -> int:

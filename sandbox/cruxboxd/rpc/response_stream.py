@@ -37,15 +37,18 @@ class Answers:
         return self._held.get(tenant, 0)
 
     def add(self, tenant: str, size: int) -> None:
-        self._held[tenant] = self.held(tenant) + size
+        """So many bytes more are held; a verdict that replaces another may be shorter."""
+        before = self.held(tenant)
+        self._held[tenant] = before + size
+        if not self._held[tenant]:
+            del self._held[tenant]
+        if before >= BYTES_A_TENANT > before + size:
+            self._has_room()
 
     def gone(self, tenant: str, size: int, was_full: bool) -> None:
         """So many bytes have left; `was_full` says whether their RPC was held up by them."""
-        before = self.held(tenant)
-        self._held[tenant] = before - size
-        if not self._held[tenant]:
-            del self._held[tenant]
-        if was_full or before >= BYTES_A_TENANT > before - size:
+        self.add(tenant, -size)
+        if was_full:
             self._has_room()
 
 

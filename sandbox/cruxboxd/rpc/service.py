@@ -17,13 +17,13 @@ from cruxboxd.judging.outcomes import CheckResult
 from cruxboxd.judging.tasks import Check as OneCheck
 from cruxboxd.judging.tasks import Task
 from cruxboxd.rpc.codec import (
-    BYTES_A_PART,
     Offer,
     Origin,
     RequestError,
     Stamp,
     outline_of,
     read_tasks,
+    size_of,
     write_verdict,
 )
 from cruxboxd.rpc.interceptor import Interceptor, Rpc, away, current_rpc
@@ -189,7 +189,7 @@ class SandboxService:
             await self._turns.run(name, outline_of(data, outline))
         except RequestError as error:
             raise _invalid(error) from None
-        size = len(data) + BYTES_A_PART * (outline.checks + len(outline.tasks))
+        size = size_of(data, outline)
         if stream is None:
             ticket = self._admission.take(rpc.tenant, outline.checks, size)
         else:

@@ -6,8 +6,9 @@ a millisecond of CPU time a check is added when it is over: so a tenant pays for
 back from a pause starts where the others are, without credit for the time it was away (start-time fair queueing).
 
 Inside a queue interactive jobs go before bulk ones. Of a priority, jobs that follow upon a result go before all others,
-as it is held so long, and of others those that come back (a zygote died). A tenant at its quota is passed over; what it
-holds back is handed out when something of its own has ended.
+as it is held so long; then those whose verdict has results that wait for it; and of others those that come back (a
+zygote died). A tenant at its quota is passed over; what it holds back is handed out when something of its own has
+ended.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 
 from cruxboxd.scheduling.holding import Holding
-from cruxboxd.scheduling.lines import LOOK_AHEAD, Lines
+from cruxboxd.scheduling.lines import LOOK_AHEAD, Lines, has_outlet, place_of
 from cruxboxd.tenancy.tenants import HOUSE, Tenant, TenantOf
 from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.setup import ZygoteKey
@@ -60,7 +61,6 @@ class TenantQueue(Lines):
     ask_tenant: Callable[[], Tenant] = field(default=lambda: Tenant(""))
     out: set[Job] = field(default_factory=set)
     results: int = 0  # bytes that wait for their verdicts
-    holdings: dict[Holding, None] = field(default_factory=dict)  # that have any
     tag: float = 0.0
     used: Lately = field(default_factory=Lately)  # in checks by its weight
     cpu_left_s: float = 0.0
@@ -76,12 +76,10 @@ class TenantQueue(Lines):
     @property
     def first(self) -> Job | None:
         """The one to go next. Where much waits for its verdicts, it is one that a verdict waits for."""
-        if self.results <= _HELD:
-            return self.head
-        return next(chain(self.lines[False, False], self.lines[True, False]), None)
+        return self.head if self.results <= _HELD else next(self.due, None)
 
     def may_begin(self, job: Job) -> bool:
-        return job.follows or self.results <= _HELD
+        return job.follows or job.is_begun or self.results <= _HELD
 
     def refill(self, now: float) -> float:
         """Give the CPU time that has accrued; a minute's worth may be saved up. The quota, in seconds a minute.
@@ -134,24 +132,24 @@ class FairQueue:
 
     def put(self, job: Job) -> None:
         """Add a job at the end of its tenant's queue."""
-        self._join(job).enter(job)
+        self._join(job.tenant).enter(job)
         self._count(job, 1)
 
     def put_first(self, job: Job) -> None:
         """A job that was handed out and comes back: it goes before the others of its priority."""
-        queue = self._join(job)
+        queue = self._join(job.tenant)
         if job in queue.out:
             queue.out.discard(job)
             self._pay(queue, -job.checks)
         queue.enter(job, first=True)
         self._count(job, 1)
 
-    def _join(self, job: Job) -> TenantQueue:
+    def _join(self, name: str) -> TenantQueue:
         """The tenant's queue; one that was empty takes its place among the others."""
-        queue = self._queue_of(job.tenant)
+        queue = self._queue_of(name)
         if queue.head is None:
             queue.tag = max(queue.tag, self._clock)
-            self._waiting[job.tenant] = queue
+            self._waiting[name] = queue
         return queue
 
     def _queue_of(self, name: str) -> TenantQueue:
@@ -168,6 +166,8 @@ class FairQueue:
         queues = self._waiting.values()
         for queue in sorted(queues, key=lambda queue: queue.tag) if len(queues) > 1 else list(queues):
             job = self._startable(queue)
+            if job is None:
+                queue.tag = max(queue.tag, self._clock)  # it waits for itself, which earns no credit
             if job is not None and not queue.is_at_quota and (may_start is None or may_start(job.tenant)):
                 yield job
 
@@ -178,7 +178,7 @@ class FairQueue:
 
     def _startable(self, queue: TenantQueue) -> Job | None:
         """The head of a queue, after those whose verdicts nobody takes were put aside."""
-        while (job := queue.first) is not None and job.outlet is not None and job.outlet.is_full:
+        while (job := queue.first) is not None and job.outlet is not None and not has_outlet(job):
             self._asides_left -= 1
             if self._asides_left < 0:
                 return None
@@ -190,10 +190,9 @@ class FairQueue:
     def resume(self) -> None:
         """Verdicts have left: what was put aside because there was no room for them goes back to the front."""
         for name, queue in self._queues.items():
-            for outlet in reversed(list(queue.held)):
-                if not outlet.is_full and outlet not in queue.lined:
-                    self._waiting[name] = queue
-                    queue.put_back(outlet)
+            for outlet, place in reversed(list(queue.held)):
+                if queue.may_come_back(outlet, place):
+                    self._join(name).put_back(outlet, place)
 
     def take(self, job: Job) -> Job:
         """Hand a head out; its tenant pays for it."""
@@ -214,7 +213,7 @@ class FairQueue:
         """Hand out jobs that are to go with `head`, which was taken: of its tenant and priority, in their order."""
         queue = self._queues[head.tenant]
         taken = []
-        for job in list(islice(queue.of(head), LOOK_AHEAD)):
+        for job in list(islice(queue.lines[place_of(head)], LOOK_AHEAD)):
             if queue.is_at_quota:
                 break
             if goes_along(job):
@@ -225,8 +224,7 @@ class FairQueue:
         """The first job behind this head, of the same tenant, that needs one of these kinds of zygote."""
         queue = self._queues[head.tenant]
         for job in islice(queue.waiting, LOOK_AHEAD):
-            is_held = job.outlet is not None and job.outlet.is_full
-            if job.key != head.key and job.key in keys and queue.may_begin(job) and not is_held:
+            if job.key != head.key and job.key in keys and queue.may_begin(job) and has_outlet(job):
                 return job
         return None
 
@@ -248,28 +246,19 @@ class FairQueue:
         much, what its verdicts wait for goes first, also what was put in before there was any of it."""
         queue = self._queue_of(name)
         was, queue.results = queue.results, queue.results + size
-        if holding.size:
-            queue.holdings[holding] = None
-        else:
-            queue.holdings.pop(holding, None)
-        if queue.results <= _HELD:
-            return was > _HELD
-        grown = list(queue.holdings) if was <= _HELD else [holding] * (size > 0)
-        return sum(self._hasten(queue, each) for each in grown) > 0
+        is_hastened = size > 0 and self._hasten(holding)
+        return is_hastened if queue.results > _HELD else was > _HELD
 
-    @staticmethod
-    def _hasten(queue: TenantQueue, holding: Holding) -> int:
-        """Verdicts wait for these jobs. How many are there to be handed out?"""
-        jobs = [job for job in holding.jobs if not job.follows]
+    def _hasten(self, holding: Holding) -> bool:
+        """The rest of these jobs, each of them once, as results wait for them. Are there any to be handed out?"""
+        jobs = [job for job in holding.jobs if not (job.follows or job.is_begun)]
         holding.jobs.clear()
-        waiting = [job for job in jobs if job in queue.of(job)]
-        for job in waiting:
-            del queue.of(job)[job]
+        waiting = [job for job in jobs if self.remove(job)]
         for job in jobs:
-            job.follows = True
+            job.is_begun = True
         for job in waiting:
-            queue.of(job)[job] = None
-        return len(waiting)
+            self.put(job)
+        return bool(waiting)
 
     def _pay(self, queue: TenantQueue, checks: float) -> None:
         """A tenant's share of work of so many checks."""
@@ -292,15 +281,11 @@ class FairQueue:
         queue = self._queues.get(job.tenant)
         if queue is None:
             return False
-        if job in queue.of(job):
+        if job in queue.lines[place_of(job)]:
             self._drop(queue, job)
             return True
-        aside = queue.held.get(job.outlet) if job.outlet is not None else None
-        if aside is None or job not in aside:
+        if not queue.take_from_aside(job):
             return False
-        del aside[job]
-        if not aside:
-            del queue.held[job.outlet]  # type: ignore[arg-type]
         self._count(job, -1)
         return True
 
@@ -313,9 +298,8 @@ class FairQueue:
     def _drop(self, queue: TenantQueue, job: Job) -> None:
         queue.leave(job)
         self._count(job, -1)
-        outlet = job.outlet
-        if outlet in queue.held and outlet not in queue.lined and not outlet.is_full:
-            queue.put_back(outlet)
+        if job.outlet is not None and queue.may_come_back(job.outlet, place_of(job)):
+            queue.put_back(job.outlet, place_of(job))
         if queue.head is None:
             del self._waiting[job.tenant]
 
@@ -352,7 +336,7 @@ class FairQueue:
         out as it may, and none of it with a worker, would wait for ever."""
         for name, queue in self._waiting.items():
             head = queue.first
-            if head is None or (head.outlet is not None and head.outlet.is_full):
+            if head is None or not has_outlet(head):
                 continue  # nobody reads its verdicts, or they are yet to be found
             if queue.is_overspent or not may_start(name):
                 continue

@@ -27,7 +27,7 @@ from cruxboxd.scheduling.slow_share import SlowShare
 from cruxboxd.settings.config import Config
 from cruxboxd.shared.observer import Observer
 from cruxboxd.tenancy.tenants import HOUSE, Tenant, TenantOf
-from cruxboxd.zygotes.jobs import Job, Result, current_outlet
+from cruxboxd.zygotes.jobs import Job, Outlet, Result, current_outlet
 from cruxboxd.zygotes.retry import RETRY
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds, ZygoteSetup
 from cruxboxd.zygotes.zygote_process import LANES, ZygoteProcess
@@ -121,9 +121,9 @@ class Scheduler:
 
     @contextlib.contextmanager
     def holding(self, tenant: str, verdicts: int = 1) -> Iterator[Holding]:
-        """What comes of jobs meanwhile waits for so many verdicts (`Holding`). Where a tenant has much of that, it
-        begins nothing: what is handed out is what such verdicts wait for."""
-        holding = Holding(partial(self._hold, tenant), verdicts)
+        """What comes of jobs meanwhile waits for so many verdicts (`Holding`). Where a call or a tenant has much of
+        that, it begins nothing: what is handed out is what such verdicts wait for."""
+        holding = Holding(partial(self._hold, tenant, current_outlet.get()), verdicts)
         before = current_holding.set(holding)
         try:
             yield holding
@@ -131,9 +131,13 @@ class Scheduler:
             current_holding.reset(before)
             holding.close()
 
-    def _hold(self, tenant: str, holding: Holding, size: int) -> None:
+    def _hold(self, tenant: str, outlet: Outlet | None, holding: Holding, size: int) -> None:
         if self._queue.hold(tenant, holding, size):
             self._pump_soon()
+        if outlet is not None:
+            had_room, outlet.held = outlet.takes(is_due=False), outlet.held + size
+            if not had_room and outlet.takes(is_due=False):
+                self.resume()
 
     def stop(self, job: Job) -> None:
         """Kill the job's worker, if it has one. Its result is an error, and holds what was reported until then."""

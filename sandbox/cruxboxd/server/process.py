@@ -15,7 +15,8 @@ from cruxboxd import STARTED_BY
 from cruxboxd.settings.host import usable_cpus
 from cruxboxd.zygotes.launch import PRIORITY
 
-_YOUNG_OBJECTS = 20_000
+# Objects that a young collection looks through; so many of these make a middle one, and of those a full one.
+_YOUNG_OBJECTS, _YOUNG, _MIDDLE = 1_000, 10, 500
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _LARGE_BLOCK = -1, -3, 1 << 18
 _THREADS = 16  # that gRPC and the executor start
 _STEP_FORWARD = 10  # in units of nice: beside one other process it gets nine tenths of a CPU
@@ -28,12 +29,12 @@ class RefusedToServe(Exception):
 
 
 def spare_the_collector() -> None:
-    """Have the garbage collector run less often. Objects that exist now are never freed, and work in flight is
-    thousands of objects that live some milliseconds longer than a young generation of 700. Collections took an eighth
-    of the daemon's CPU time."""
+    """Have the garbage collector hold the event loop rarely and briefly (docs/decisions/memory.md). Objects that exist
+    now are never freed, and next to nothing else is left to it: work in flight is looked through for cycles that are
+    not there. A full collection looks through all of it, which takes a tenth of a second."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_YOUNG_OBJECTS)
+    gc.set_threshold(_YOUNG_OBJECTS, _YOUNG, _MIDDLE)
 
 
 def give_memory_back() -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, fields, replace
 
+from cruxcell.protocol.messages import VALUE_BYTES
+
 from cruxboxd.settings.host import memory_limit_bytes, usable_cpus
 
 MIB = 1 << 20
@@ -38,6 +40,17 @@ LARGEST_SCRATCH = 65_536 * MIB
 LARGEST_HASH_SEED = 2**32 - 2  # the interpreter's largest is one more
 
 UNITS = {"cpu_ms": "ms", "wall_ms": "ms", "memory_bytes": "bytes", "steps": "steps", "output_bytes": "bytes"}
+
+
+# Bytes that a worker which answers several checks may report more than one that answers the longest of them.
+_MORE_REPORTED = 32 * MIB
+
+
+def most_reported(output_bytes: int, checks: int = 1) -> int:
+    """Bytes of report that the daemon reads from a worker before it kills it: enough for any one check, and for what
+    others are likely to say. What goes over it with others in front of it runs again, alone."""
+    a_check = 4 * max(output_bytes, VALUE_BYTES) + (1 << 16)
+    return (1 << 18) + a_check + min((checks - 1) * a_check, _MORE_REPORTED)
 
 
 class LimitError(ValueError):
@@ -218,36 +231,39 @@ _ZYGOTES_A_WORKER = 4
 def fit_memory(config: Config, preload_bytes: int = 0) -> Config:
     """All workers at their limit at once must fit into this machine or container: the kernel kills a whole container
     for one worker's excess (cgroup v2, memory.oom.group), and that would be our failure. Every zygote's worker fits at
-    the default limit; who asks for more, or has a scratch folder, waits until there is room (the scheduler counts). The
-    largest limit is one that a pair of workers with scratch folders can have beside the reserve.
+    the default limit, with what it reports, which is the daemon's memory; who asks for more, or has a scratch folder,
+    waits until there is room (the scheduler counts). The largest limit is one that a pair of workers with scratch
+    folders can have beside the reserve.
 
     `preload_bytes` is what preloaded packages take of each zygote's own memory.
     """
     available = memory_limit_bytes()
     room = int(available * 0.9) - 256 * MIB - _ZYGOTES_A_WORKER * config.workers * preload_bytes
     memory = config.default_limits.memory_bytes
-    if config.workers * memory > room:
+    reported = most_reported(config.default_limits.output_bytes)
+    if config.workers * (memory + reported) > room:
         raise ConfigError(
             f"{config.workers} workers of {memory // MIB} MiB each do not fit into {available // MIB} MiB of memory; "
             "lower --workers or --default-memory-mib"
         )
-    if memory + config.scratch_bytes > room:
+    if memory + reported + config.scratch_bytes > room:
         raise ConfigError(
             f"a worker of {memory // MIB} MiB with a scratch folder of {config.scratch_bytes // MIB} MiB does not fit "
             f"into {available // MIB} MiB of memory; lower --scratch-mib or --default-memory-mib"
         )
-    fitting = room // memory
+    fitting = room // (memory + reported)
     zygotes = max(config.workers, min(_ZYGOTES_A_WORKER * config.workers, fitting))
     fitted = replace(config, zygotes=zygotes, worker_memory_bytes=room)
-    largest = min(
-        config.maximum_limits.memory_bytes, max((room - reserve_of(fitted)) // 2 - config.scratch_bytes, memory)
-    )
+    beside = config.scratch_bytes + most_reported(config.maximum_limits.output_bytes)
+    largest = min(config.maximum_limits.memory_bytes, max((room - reserve_of(fitted)) // 2 - beside, memory))
     return replace(fitted, maximum_limits=replace(config.maximum_limits, memory_bytes=largest))
 
 
 def reserve_of(config: Config) -> int:
     """Of the memory of all workers, what is kept for a tenant that holds none: a pair at the default limit."""
-    return min(config.worker_memory_bytes // 4, 2 * (config.default_limits.memory_bytes + config.scratch_bytes))
+    default = config.default_limits
+    a_worker = default.memory_bytes + most_reported(default.output_bytes) + config.scratch_bytes
+    return min(config.worker_memory_bytes // 4, 2 * a_worker)
 
 
 def environment_for_zygotes(hash_seed: str) -> dict[str, str]:

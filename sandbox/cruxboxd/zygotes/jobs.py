@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import LIMITS as LIMIT_FIELDS
 
-from cruxboxd.settings.config import Limits
+from cruxboxd.settings.config import Limits, most_reported
 from cruxboxd.zygotes import seals
 from cruxboxd.zygotes.company import Company
 from cruxboxd.zygotes.exit import Exit
@@ -25,7 +25,6 @@ from cruxboxd.zygotes.setup import ZygoteKey
 _MS = 1_000_000
 # A worker that shares ends so when its own code finds things changed.
 _NO_ENDS = frozenset([messages.EXIT_UNSEALED << 8, messages.EXIT_HARNESS << 8])
-_MORE_BYTES = 32 << 20
 
 
 @dataclass(frozen=True)
@@ -68,12 +67,23 @@ class Result:
             await self.company.settled()
 
 
+# Bytes that came of a call's checks and wait for their verdicts; over that none of its checks begins.
+HELD_A_CALL = 32 << 20
+
+
 class Outlet:
     """Where the verdicts of a call wait to leave."""
+
+    held: int = 0  # bytes that came of its checks and wait for their verdicts
 
     @property
     def is_full(self) -> bool:
         return False
+
+    def takes(self, is_due: bool) -> bool:
+        """May work begin whose verdict leaves here? `is_due` of what such bytes wait for, or will wait for nothing that
+        has not begun."""
+        return not self.is_full and (is_due or self.held <= HELD_A_CALL)
 
 
 # The outlet of the call that is being judged.
@@ -110,6 +120,7 @@ class Job:
     is_ahead: bool = False  # its tenant has used less than its share: its worker comes before those of others
     was_called_back: bool = False  # from behind a slow worker; it waits behind no other
     follows: bool = False  # upon a result that is held until this one has come: it goes before what has not begun
+    is_begun: bool = False  # results of others wait for the same verdict, and came when this one waited already
     # May other jobs of the same RPC (its id) share its worker? The job that carries it now, if one does.
     may_share: bool = False
     rpc_id: int = 0
@@ -140,10 +151,11 @@ class Job:
 
     @property
     def memory_bytes(self) -> int:
-        """What its workers may take: a pair is two of them. A scratch folder is memory, and where there is one, what is
-        printed on a standard stream may be as large, too, before it is looked at."""
+        """What its workers may take, and have the daemon take: a pair is two of them. A scratch folder is memory, and
+        where there is one, what is printed on a standard stream may be as large, too, before it is looked at. What a
+        worker reports is held until it ends."""
         files = self.scratch_bytes * (3 if self.flags & messages.STDIO else 1)
-        return (self.limits.memory_bytes + files) * (2 if self.partner is not None else 1)
+        return (self.limits.memory_bytes + files + self.report_cap) * (2 if self.partner is not None else 1)
 
     @property
     def is_wanted(self) -> bool:
@@ -188,10 +200,8 @@ class Job:
 
     @property
     def report_cap(self) -> int:
-        """Bytes of report the daemon reads from this job's worker before it kills it: enough for any one check, and
-        for what others are likely to say. What goes over it with others in front of it runs again, alone."""
-        a_check = 4 * max(self.limits.output_bytes, messages.VALUE_BYTES) + (1 << 16)
-        return (1 << 18) + self.seals * seals.RECORD_BYTES + a_check + min((self.checks - 1) * a_check, _MORE_BYTES)
+        """Bytes of report the daemon reads from this job's worker before it kills it."""
+        return most_reported(self.limits.output_bytes, self.checks) + self.seals * seals.RECORD_BYTES
 
     def stuck(self, report: bytes) -> None:
         """The worker has stalled; `report` is its report so far."""
