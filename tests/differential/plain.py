@@ -16,13 +16,26 @@ MOST_CHARACTERS = 4000
 SECONDS = 900  # for what sleeps
 ATOMS = (type(None), bool, int, float, complex, str, bytes, bytearray)
 CONTAINERS = (list, tuple, set, frozenset, dict)
+# Values of the library and of the language, of which the repr says all as well; a deque is one by its items.
+VALUES = {
+    "builtins": {"range", "slice", "ellipsis", "NotImplementedType", "memoryview", "dict_keys", "dict_items"},
+    "collections": {"deque"},
+    "datetime": {"date", "datetime", "time", "timedelta", "timezone"},
+    "decimal": {"Decimal"},
+    "fractions": {"Fraction"},
+    "re": {"Pattern"},
+    "uuid": {"UUID"},
+}
 DICT_LIKE = (collections.OrderedDict, collections.Counter, collections.defaultdict)
 
 
 def is_plain(value, depth=0):
     """Is the value made of types whose repr says all, so that both sides show it alike? So are classes derived from
     these that keep their equality."""
-    base = base_of(type(value))
+    kind = type(value)
+    if kind.__name__ in VALUES.get(kind.__module__, ()):
+        return kind is not collections.deque or all(is_plain(item, depth + 1) for item in value)
+    base = base_of(kind)
     if depth > 90 or base is None:
         return False
     if base is dict:
