@@ -2,7 +2,7 @@
 
 import sys
 
-from cruxcell.jobs.separated.remote import RemoteObject, RemoteType
+from cruxcell.jobs.separated.remote import is_remote
 from cruxcell.jobs.suite_base import MAIN
 from cruxcell.namespace import CANDIDATE
 
@@ -29,7 +29,7 @@ def follow_doctests(link):
 
     def from_module(self, module, value):
         # type: (Any, Any, Any) -> bool
-        if type(value) is RemoteType or issubclass(type(value), RemoteObject):
+        if is_remote(value):
             return module is None or getattr(value, "__module__", None) == CANDIDATE
         return bool(belongs(self, module, value))
 

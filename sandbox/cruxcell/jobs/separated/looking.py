@@ -5,7 +5,7 @@ import builtins
 import sys
 
 from cruxcell.analysis.parsing import PROGRAM
-from cruxcell.jobs.separated.remote import RemoteObject, RemoteType
+from cruxcell.jobs.separated.remote import is_remote
 from cruxcell.jobs.separated.shared_names import STDLIB_MODULES, is_stdlib
 from cruxcell.jobs.suite_base import MAIN
 from cruxcell.namespace import CANDIDATE
@@ -72,7 +72,7 @@ def follow_sources(link):
 
     def findsource(target):
         # type: (Any) -> Any
-        if type(target) is RemoteType or issubclass(type(target), RemoteObject):
+        if is_remote(target):
             found = link.ask("source", target)
             if type(found) is tuple and len(found) == 2 and type(found[0]) is list and type(found[1]) is int:
                 return found

@@ -8,7 +8,7 @@ import builtins
 
 from cruxcell.analysis.bytecode import dissect, loaded_names
 from cruxcell.jobs.separated.looking import looks_at_all, shown_names
-from cruxcell.jobs.separated.remote import RemoteObject, RemoteType
+from cruxcell.jobs.separated.remote import is_remote
 from cruxcell.jobs.separated.script import bound_names, expects_names, names_in_texts, used_as_modules
 from cruxcell.jobs.separated.shared_names import STDLIB_MODULES, own_module
 
@@ -85,7 +85,7 @@ class ProgramNames:
             link.gone(_NO_NAMES)
         self.view, modules = found
         # Functions and classes alone make nothing large that the script hands over; data of the program may.
-        is_bare = all(type(each) is RemoteType or issubclass(type(each), RemoteObject) for each in self.view.values())
+        is_bare = all(map(is_remote, self.view.values()))
         if not is_bare or len(link.containers.entries) > _MOST_OF_NAMES or count > _MANY_NAMES:
             link.has_answered = True
         self.shows_texts = not all(type(each).__name__ in _NAMELESS for each in self.view.values())
@@ -121,6 +121,5 @@ class ProgramNames:
         """Which names may come to stand for something else: none that the script binds (`own`; None: it may bind any to
         what both sides have). Or a program would take the script's own `Counter` for its, and change that."""
         for name, value in list(self.given.items()):
-            is_proxy = type(value) is RemoteType or issubclass(type(value), RemoteObject)
-            if not is_proxy if own is None else name in own:
+            if not is_remote(value) if own is None else name in own:
                 del self.given[name]

@@ -226,6 +226,12 @@ class RemoteObject(RemoteBase):
     __slots__ = ("__weakref__", "_remote_made_of", "_remote_number", "_remote_standing", "_remote_time")
 
 
+def is_remote(value):
+    # type: (object) -> bool
+    """Is it a class or an object of the other side's, which holds nothing here?"""
+    return type(value) is RemoteType or issubclass(type(value), RemoteObject)
+
+
 def copied_there(value, is_deep):
     # type: (RemoteBase, bool) -> Any
     """A copy that the other side makes of its object."""

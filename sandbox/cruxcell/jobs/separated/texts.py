@@ -18,7 +18,7 @@ from cruxcell.analysis.bytecode import LOADS, Anatomy, loaded_names, nested_code
 from cruxcell.analysis.hermetic import SAFE_BUILTINS
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.operations import is_public
-from cruxcell.jobs.separated.remote import RemoteObject, RemoteType
+from cruxcell.jobs.separated.remote import is_remote
 from cruxcell.jobs.separated.script import texts_in
 
 TYPE_CHECKING = False
@@ -198,14 +198,8 @@ def _is_known(name, scopes):
     """Does a name mean an object of the program's in each of these, or a pure builtin that none of them has anew?"""
     values = [each[name] for each in scopes if name in each]
     if values:
-        return all(_is_remote(each) for each in values)
+        return all(is_remote(each) for each in values)
     return name in _CALM_ONES and vars(builtins).get(name) is _CALM_ONES[name]
-
-
-def _is_remote(value):
-    # type: (object) -> bool
-    """Is it an object of the program's that holds nothing here?"""
-    return type(value) is RemoteType or issubclass(type(value), RemoteObject)
 
 
 def _is_data(value):
@@ -213,7 +207,7 @@ def _is_data(value):
     """Does it consist of simple values and the program's objects?"""
     pending, seen = [value], set()  # type: list[Any], set[int]
     for each in pending:
-        if id(each) in seen or id(type(each)) in _SIMPLE or _is_remote(each):
+        if id(each) in seen or id(type(each)) in _SIMPLE or is_remote(each):
             continue
         seen.add(id(each))
         base = next((kind for kind in _HOLDING if issubclass(type(each), kind)), None)
