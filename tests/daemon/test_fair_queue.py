@@ -544,14 +544,20 @@ def test_what_much_waits_for_comes_back_whatever_else_of_its_stream_may_not_begi
     assert set(drain(queue)) == {new, more}
 
 
-def test_what_was_put_aside_is_hastened_too():
+def put_aside_and_back(count: int) -> tuple[FairQueue, list[Job]]:
+    """So many jobs of an outlet that was full and is not any more; the first of them are in their line again."""
     queue, outlet = FairQueue(), Full()
-    jobs = [replace(job(), outlet=outlet) for _ in range(70)]
+    jobs = [replace(job(), outlet=outlet) for _ in range(count)]
     for one in jobs:
         queue.put(one)
     assert take(queue) is None
     outlet.is_full = False
     queue.resume()
+    return queue, jobs
+
+
+def test_what_was_put_aside_is_hastened_too():
+    queue, jobs = put_aside_and_back(70)
     holding = _Told(queue, "a")
     holding.jobs[jobs[-1]] = None
     holding.add(129 * MIB)
@@ -642,13 +648,7 @@ def test_what_has_nowhere_to_go_is_put_aside_a_part_at_a_time_and_comes_back_in_
 
 
 def test_what_is_cancelled_lets_the_next_of_its_outlet_come_back():
-    queue, outlet = FairQueue(), Full()
-    jobs = [replace(job(), outlet=outlet) for _ in range(100)]
-    for one in jobs:
-        queue.put(one)
-    assert take(queue) is None
-    outlet.is_full = False
-    queue.resume()
+    queue, jobs = put_aside_and_back(100)
     for one in jobs[:64]:
         assert queue.remove(one)
     assert drain(queue) == jobs[64:]

@@ -151,11 +151,7 @@ class Containers:
         """Forget what nothing but this table refers to any more; the numbers. The other end can forget them, too."""
         if not self.entries:
             return []
-        references = getrefcount
-        probe = [[[], None]]  # type: list[list[Any]]
-        alone = 0
-        for entry in probe:
-            alone = references(entry[0])
+        references, alone = getrefcount, _references_alone([[], None])
         gone = []
         for number in list(self.entries):
             entry = self.entries[number]
@@ -190,16 +186,18 @@ class Containers:
     def _referred_to(self, counts):
         # type: (dict[int, int]) -> list[int]
         """The numbers of the containers with more references than those of this table and these."""
-        references = getrefcount
-        probe = [[[], None]]  # type: list[list[Any]]
-        alone = 0
-        for entry in probe:
-            alone = references(entry[0])
+        references, alone = getrefcount, _references_alone([[], None])
         found = []
         for number, entry in self.entries.items():
             if references(entry[0]) > alone + counts.get(number, 0):
                 found.append(number)
         return found
+
+
+def _references_alone(entry):
+    # type: (list[Any]) -> int
+    """What `getrefcount(entry[0])` says where nothing but the table refers to the container: counted as it counts."""
+    return getrefcount(entry[0])
 
 
 def _state(entry):
