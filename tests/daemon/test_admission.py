@@ -28,6 +28,7 @@ async def test_one_tenant_leaves_room_for_others():
     with pytest.raises(Refused) as caught:
         rules.take(a, 1, 1)
     assert (caught.value.code, caught.value.retry_s) == (grpc.StatusCode.RESOURCE_EXHAUSTED, 1.0)
+    assert (rules.refused(), rules.refused()) == ({"a"}, set())
     rules.take(b, 25, 10)
     first.give_back(49)
     rules.take(a, 30, 10)

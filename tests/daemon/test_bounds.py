@@ -161,6 +161,7 @@ async def test_a_call_is_counted_out_for_whom_it_was_counted_in():
     rpc = interceptor.Rpc("m", "1", None)
     with door._entered(rpc):
         rpc.tenant = Tenant("renamed")
+    rpc.give_back()
     assert rules._of == {}
 
 

@@ -288,6 +288,10 @@ class Full(Outlet):
     """Where verdicts leave, for as long as somebody reads them."""
 
     is_full = True
+    is_unread = False
+
+    def __init__(self, is_unread: bool = False) -> None:
+        self.is_unread = is_unread
 
 
 def test_work_whose_verdicts_nobody_reads_is_put_aside_until_somebody_does():
@@ -342,6 +346,30 @@ def test_work_that_was_put_aside_can_be_called_off():
     assert queue.take_all(lambda one: True) == [jobs[1]]
     queue.resume()
     assert (queue.checks, queue.present, queue._waiting) == (0, 0, {})
+
+
+def test_work_waits_for_streams_to_be_read_if_it_is_not_their_own():
+    queue, unread, read = FairQueue(), Full(is_unread=True), Outlet()
+    for outlet in (unread, unread, read):
+        one = job()
+        one.outlet = outlet
+        queue.put(one)
+    asked = [(queue.is_held_up("b", True), queue.is_held_up("a", True))]
+    assert asked == [(False, False)]  # nothing was put aside
+    holding = Holding(lambda *_: None, 2)
+    queue.hold("a", holding, 129 * MIB)
+    assert queue.is_held_up("a", False)
+    queue.hold("a", holding, -129 * MIB)
+    assert not queue.is_held_up("a", False)
+
+
+@pytest.mark.parametrize(("is_unread", "is_held_up"), [(True, False), (False, True)])
+def test_what_was_put_aside_waits_for_streams_to_be_read(is_unread: bool, is_held_up: bool):
+    queue, one = FairQueue(), job()
+    one.outlet = Full(is_unread)
+    queue.put(one)
+    assert take(queue) is None
+    assert (queue.is_held_up("a", True), queue.is_held_up("a", False)) == (is_held_up, False)
 
 
 def may(tenant: str) -> bool:

@@ -82,6 +82,8 @@ async def test_what_nobody_will_take_is_held_no_longer(is_given: bool):
         await stream.responses().__anext__()
     stream.drop()
     await putting
+    assert answers.held("lab") == (20 << 20 if is_given else 0)  # gRPC has it until the RPC is over
+    stream.gone()
     assert (answers.held("lab"), stream.is_full) == (0, True)  # so nothing more of it begins
 
 

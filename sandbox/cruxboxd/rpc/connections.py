@@ -114,6 +114,15 @@ class Connections:
         self._refused[peer] = -_ENOUGH  # what is on its way from it comes yet
         self._ending = self._end([address], "too many calls without identity")
 
+    def unread(self, peer: str) -> bool:
+        """Nobody reads the end of an RPC there, and what stands before it. End the connection, unless another RPC of a
+        tenant is open on it; was that possible?"""
+        address = address_of(peer)
+        if address is None or peer in self._open:
+            return False
+        self._end([address], "nobody reads what stands there of a call that was ended")
+        return True
+
     def _end(self, addresses: Collection[Address], why: str) -> asyncio.Future[int]:
         for host, port in addresses:
             log.warning("a connection is ended", extra={"peer": f"{host} port {port}", "reason": why})

@@ -18,6 +18,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 import grpc
@@ -65,9 +66,26 @@ class Rpc:
     checks: int = 0
     received_bytes: int = 0
     at_end: list[Callable[[], None]] = field(default_factory=list)
-    is_ended_by_us: bool = False
+    ended: Refused | None = None
+    cut: Callable[[], bool] = lambda: False  # end its connection, once its status waits there to be read
     task: asyncio.Task[Any] | None = None
     id: int = field(default_factory=itertools.count(1).__next__)
+
+    def end(self, why: Refused) -> bool:
+        """End it with this status, whatever it is at; if that waits to be read already, its connection. False where
+        there is nothing that can be ended."""
+        if self.ended is not None:
+            return self.cut()
+        if self.task is not None:
+            self.ended = why
+            self.task.cancel()
+        return self.task is not None
+
+    def give_back(self) -> None:
+        """Nothing is left of it, its status has left too."""
+        for give_back in self.at_end:
+            give_back()
+        self.at_end.clear()
 
 
 current_rpc: ContextVar[Rpc] = ContextVar("current_rpc")
@@ -132,7 +150,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         async def behave(context: Context) -> None:
             start = await starts.begin(current_rpc.get().tenant.name)
             try:
-                await _write(context, await answer(_parsed(parse, await _one_message(context)), context))
+                await _sent(context.write(await answer(_parsed(parse, await _one_message(context)), context)))
             except Refused:
                 start.refused()
                 raise
@@ -142,10 +160,15 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
 
     def _stream(self, answer: Callable[[Any, Context], AsyncIterator[Any]], parse: Parse) -> Behaviour:
         async def behave(context: Context) -> None:
-            responses = answer(_messages(context, parse), context)
+            responses, has_begun = answer(_messages(context, parse), context), False
             try:
                 async for response in responses:
-                    await _write(context, response)
+                    if not has_begun:
+                        # gRPC would send it with the first message, and try again with the status where that is given
+                        # up while it waits to be read: then the client would hear of none.
+                        has_begun = True
+                        await _sent(context.send_initial_metadata(()))
+                    await _sent(context.write(response))
             finally:
                 await responses.aclose()  # type: ignore[attr-defined]
 
@@ -158,74 +181,84 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         self._observer.refused("", "too_large")
         await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"the headers are over {MOST_HEADER_BYTES} bytes")
 
-    def _passing(self, method: str, metadata: Metadata, behave: Behaviour) -> Callable[[Any, Context], Awaitable[None]]:  # noqa: C901 - the ends an RPC may come to
+    def _passing(self, method: str, metadata: Metadata, behave: Behaviour) -> Callable[[Any, Context], Awaitable[None]]:
         async def answer(_requests: Any, context: Context) -> None:
             """One RPC from its beginning to its end, however it ends."""
             rpc = Rpc(
                 method, _request_id(metadata), context, shown=shown_by(context, metadata), peer=context.peer(),
                 task=asyncio.current_task(),
             )  # fmt: skip
-            began, code = time.monotonic(), "OK"
             current_rpc.set(rpc)
-            refused: Refused | None = None
             try:
-                with self._entered(rpc), self._tracer.span(rpc.method, metadata):
-                    await behave(context)
-            except Unidentified as error:
-                refused = Refused(grpc.StatusCode.UNAUTHENTICATED, "unidentified", str(error))
-                self.connections.refused(rpc.peer)
-            except Refused as error:
-                # Without its traceback, whose frames hold the request for as long as somebody holds the exception.
-                refused = error.bare()
-            except asyncio.CancelledError:
-                code = "CANCELLED"
-                if not rpc.is_ended_by_us:
-                    raise
-                refused = away()
-            except _Gone:
-                code = "CANCELLED"
-            except grpc.aio.AbortError:
-                code = "ABORTED"
-                raise
-            except Exception:
-                log.exception("a call failed", extra={"request_id": rpc.request_id})
-                refused = _FAILED.bare()
+                refused = await self._behaved(rpc, metadata, context, behave)
+                rpc.cut = partial(self.connections.unread, rpc.peer)
+                if refused is not None:
+                    await self._abort(rpc, context, refused)
             finally:
-                code = code if refused is None else refused.code.name
-                _log_end(rpc, code, time.monotonic() - began)
-                for give_back in rpc.at_end:
-                    give_back()
-                rpc.at_end.clear()
-                rpc.context = rpc.task = None  # else the RPC and its task hold each other until a collection
-            if refused is not None:
-                await self._abort(rpc, context, refused)
+                rpc.give_back()
 
         return answer
 
+    async def _behaved(self, rpc: Rpc, metadata: Metadata, context: Context, behave: Behaviour) -> Refused | None:
+        """What became of it, if it is to be refused: its client has not heard that yet."""
+        began, code = time.monotonic(), "OK"
+        refused: Refused | None = None
+        try:
+            with self._entered(rpc), self._tracer.span(rpc.method, metadata):
+                await behave(context)
+        except Unidentified as error:
+            refused = Refused(grpc.StatusCode.UNAUTHENTICATED, "unidentified", str(error))
+            self.connections.refused(rpc.peer)
+        except Refused as error:
+            # Without its traceback, whose frames hold the request for as long as somebody holds the exception.
+            refused = error.bare()
+        except asyncio.CancelledError:
+            code = "CANCELLED"
+            if rpc.ended is None:
+                raise
+            refused = rpc.ended
+        except _Gone:
+            code = "CANCELLED"
+        except grpc.aio.AbortError:
+            code = "ABORTED"
+            raise
+        except Exception:
+            log.exception("a call failed", extra={"request_id": rpc.request_id})
+            refused = _FAILED.bare()
+        finally:
+            code = code if refused is None else refused.code.name
+            _log_end(rpc, code, time.monotonic() - began)
+            rpc.context = rpc.task = None  # else the RPC and its task hold each other until a collection
+        return refused
+
     @contextlib.contextmanager
     def _entered(self, rpc: Rpc) -> Iterator[None]:
-        """Identified, counted and known as open."""
+        """Identified, counted and known as open. It counts until its status has left: what gRPC has of it is there as
+        long, and a client that does not read takes none."""
         tenant = rpc.tenant = self._identity.tenant_of(rpc.shown)
         if self.draining.is_set():
             raise away()
         self._admission.enter(tenant)
+        rpc.at_end.append(partial(self._admission.leave, tenant))  # its token may be another tenant's by then
         self._open.add(rpc)
         self.connections.opened(rpc.peer)
         try:
             yield
         finally:
             self.connections.closed(rpc.peer)
-            self._admission.leave(tenant)  # its token may be another tenant's by now
             self._open.discard(rpc)
             if not self._open:
                 self._empty.set()
 
     async def _abort(self, rpc: Rpc, context: Context, refused: Refused) -> None:
-        if refused is not _FAILED and not rpc.is_ended_by_us:
+        if refused is not _FAILED and not (rpc.ended and self.draining.is_set()):
             self._observer.refused(rpc.tenant.name, refused.reason)
         self._collect_after(rpc.received_bytes)
         metadata: list[tuple[str, str | bytes]] = [(REQUEST_ID_KEY, rpc.request_id), *refused.metadata()]
-        await context.abort(refused.code, refused.sentence, tuple(metadata))
+        try:
+            await context.abort(refused.code, refused.sentence, tuple(metadata))
+        except grpc.aio.InternalError:  # the client has gone meanwhile; gRPC calls anything else a fault of ours
+            raise asyncio.CancelledError from None
 
     def _collect_after(self, size: int) -> None:
         """What a refused request leaves in cycles is found by the collector, which counts objects and not bytes: so it
@@ -245,9 +278,7 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
             with contextlib.suppress(asyncio.TimeoutError):
                 await within(seconds, self._empty.wait())
         for rpc in list(self._open):
-            rpc.is_ended_by_us = True
-            if rpc.task is not None:
-                rpc.task.cancel()
+            rpc.end(away())
 
 
 _FAILED = Refused(grpc.StatusCode.INTERNAL, "failed", "an internal error of the server; its log has the request id")
@@ -257,9 +288,9 @@ class _Gone(Exception):
     """The client has disconnected. The daemon has not failed."""
 
 
-async def _write(context: Context, response: Any) -> None:
+async def _sent(sending: Awaitable[None]) -> None:
     try:
-        await context.write(response)
+        await sending
     except grpc.aio.InternalError:
         raise _Gone from None
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 
 from cruxboxd.settings.config import MIB
+from cruxboxd.tenancy.refusal import Refused
 from cruxboxd.zygotes.jobs import Outlet
 
-# Verdicts that are ready at the same time travel together, up to so many a message and so many bytes.
+# Verdicts that are ready at the same time travel together, up to so many a message and so many bytes. That a message is
+# taken is all that tells a client that reads slowly from one that does not read.
 _VERDICTS_A_MESSAGE = 256
-_BYTES_A_MESSAGE = 4 * MIB
+_BYTES_A_MESSAGE = MIB // 4
+# A message of so many bytes is given twice the time.
+_TWICE_AS_LONG = 16 * MIB
 _BYTES = 8 * MIB
 BYTES_A_TENANT = 64 * MIB
 _LINGER_S = 0.002
@@ -26,29 +32,25 @@ class Answers:
 
     Args:
         has_room: called when something that was full is not full any more.
+        unread_s: for how long nothing of a stream has to be taken for it to count as unread.
     """
 
-    def __init__(self, has_room: Callable[[], None]) -> None:
-        self._has_room = has_room
+    def __init__(self, has_room: Callable[[], None], unread_s: float = 60.0) -> None:
+        self._has_room, self.unread_s = has_room, unread_s
         self._held: dict[str, int] = {}
+        self.streams: dict[str, set[ResponseStream]] = {}  # those that are open, by tenant
 
     def held(self, tenant: str) -> int:
         """Bytes of a tenant's verdicts that have not left."""
         return self._held.get(tenant, 0)
 
-    def add(self, tenant: str, size: int) -> None:
-        """So many bytes more are held; a verdict that replaces another may be shorter."""
+    def add(self, tenant: str, size: int, *, was_full: bool = False) -> None:
+        """So many bytes more are held, or fewer; `was_full` says whether their RPC was held up by those that left."""
         before = self.held(tenant)
         self._held[tenant] = before + size
         if not self._held[tenant]:
             del self._held[tenant]
-        if before >= BYTES_A_TENANT > before + size:
-            self._has_room()
-
-    def gone(self, tenant: str, size: int, was_full: bool) -> None:
-        """So many bytes have left; `was_full` says whether their RPC was held up by them."""
-        self.add(tenant, -size)
-        if was_full:
+        if was_full or before >= BYTES_A_TENANT > before + size:
             self._has_room()
 
 
@@ -57,20 +59,36 @@ class ResponseStream(Outlet):
     requests. A client that does not read therefore holds a bounded amount of memory.
 
     A message that gRPC was given has not left: gRPC keeps it until the client has room for it.
+
+    Args:
+        answers: those of all RPCs.
+        tenant: whose it is.
+        end: ends its RPC, and then its connection; False where that cannot be.
     """
 
-    def __init__(self, answers: Answers, tenant: str) -> None:
-        self._answers, self._tenant = answers, tenant
+    def __init__(self, answers: Answers, tenant: str, end: Callable[[Refused], bool] = lambda _why: False) -> None:
+        self._answers, self._tenant, self.end = answers, tenant, end
+        answers.streams.setdefault(tenant, set()).add(self)
         self._verdicts: deque[bytes] = deque()
         self._bytes = 0  # of verdicts that have not left
         self._bytes_leaving = self._count_leaving = 0  # of those, what gRPC has
-        self._to_come = 0
-        self._is_closed = self._is_dropped = False
+        self._unread_from = math.inf  # when that is to count as unread, unless it is taken before
+        self.to_come = 0
+        self.is_dropped = self._is_closed = False
         self._ready, self._room = asyncio.Event(), asyncio.Event()
 
     @property
     def is_full(self) -> bool:
-        return self._is_dropped or self._is_own_full or self._answers.held(self._tenant) >= BYTES_A_TENANT
+        return self.is_dropped or self._is_own_full or self._answers.held(self._tenant) >= BYTES_A_TENANT
+
+    @property
+    def is_unread(self) -> bool:
+        return time.monotonic() >= self._unread_from
+
+    @property
+    def holds(self) -> int:
+        """Bytes that have not left, or wait to be verdicts."""
+        return self._bytes + self.held
 
     @property
     def _is_own_full(self) -> bool:
@@ -83,27 +101,37 @@ class ResponseStream(Outlet):
 
     def expect(self, checks: int) -> None:
         """So many more verdicts will come."""
-        self._to_come += checks
+        self.to_come += checks
 
     async def put(self, verdict: bytes) -> None:
         """Add a verdict, written as a field of CheckResponse."""
-        if self._is_dropped:
+        if self.is_dropped:
             return
-        self._to_come -= 1
+        self.to_come -= 1
         self._verdicts.append(verdict)
         self._bytes += len(verdict)
         self._answers.add(self._tenant, len(verdict))
         self._ready.set()
-        while self._is_own_full:
+        while self._is_own_full and not self.is_dropped:
             self._room.clear()
             await self._room.wait()
 
     def drop(self) -> None:
-        """Nobody will take what is left, nor what comes."""
-        self._is_dropped = True
-        self._bytes_leaving, self._count_leaving = self._bytes, self._count
+        """Nobody will take what gRPC does not have yet, nor what comes."""
+        self.is_dropped = True
         self._verdicts.clear()
+        left, self._bytes = self._bytes - self._bytes_leaving, self._bytes_leaving
+        self._answers.add(self._tenant, -left)
+        self._room.set()
+
+    def gone(self) -> None:
+        """The RPC is over: gRPC has nothing of it any more."""
+        self.drop()
         self._left()
+        streams = self._answers.streams[self._tenant]
+        streams.discard(self)
+        if not streams:
+            del self._answers.streams[self._tenant]
 
     def close(self) -> None:
         """Nothing more will come."""
@@ -120,7 +148,7 @@ class ResponseStream(Outlet):
                 await self._ready.wait()
             if len(self._verdicts) < _VERDICTS_A_MESSAGE and not self._is_closed:
                 # What becomes ready in a moment travels along.
-                await asyncio.sleep(_LINGER_OF_MANY_S if self._to_come >= _MANY else _LINGER_S)
+                await asyncio.sleep(_LINGER_OF_MANY_S if self.to_come >= _MANY else _LINGER_S)
             yield b"".join(self._take())
             self._left()
 
@@ -134,15 +162,15 @@ class ResponseStream(Outlet):
             taken.append(self._verdicts.popleft())
             size += len(taken[-1])
         self._bytes_leaving, self._count_leaving = size, len(taken)
+        self._unread_from = time.monotonic() + self._answers.unread_s * (1 + size / _TWICE_AS_LONG)
         return taken
 
     def _left(self) -> None:
         """What gRPC was given has left, or nobody will take it."""
-        if not self._count_leaving:
-            return
         was_full, size = self._is_own_full, self._bytes_leaving
         self._bytes -= size
         self._bytes_leaving = self._count_leaving = 0
-        self._answers.gone(self._tenant, size, was_full)
+        self._unread_from = math.inf
+        self._answers.add(self._tenant, -size, was_full=was_full)
         if not self._is_own_full:
             self._room.set()

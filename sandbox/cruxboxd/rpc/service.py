@@ -113,9 +113,11 @@ class SandboxService:
 
     async def CheckStream(self, requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
         """Batches are judged as they come, several at a time; verdicts leave as they are known."""
-        stream = ResponseStream(self._answers, current_rpc.get().tenant.name)
+        rpc = current_rpc.get()
+        stream = ResponseStream(self._answers, rpc.tenant.name, rpc.end)
+        rpc.at_end.append(stream.gone)
         current_outlet.set(stream)
-        judging = asyncio.create_task(self._judge_stream(requests, current_rpc.get(), stream))
+        judging = asyncio.create_task(self._judge_stream(requests, rpc, stream))
         try:
             async for response in stream.responses():
                 yield response
@@ -260,7 +262,7 @@ class _Answer(Outlet):
 
     def gone(self) -> None:
         """It has left, or nobody waits for it any more."""
-        self._answers.gone(self._tenant, self._bytes, was_full=False)
+        self._answers.add(self._tenant, -self._bytes)
         self._bytes = 0
         self._is_gone = True
         self._verdicts.clear()

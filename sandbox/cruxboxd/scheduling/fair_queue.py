@@ -344,6 +344,15 @@ class FairQueue:
                 return True
         return False
 
+    def is_held_up(self, name: str, are_streams_full: bool) -> bool:
+        """Does work of a tenant wait for verdicts to leave, of whoever: other work than that of calls nobody reads?"""
+        queue = self._queues.get(name)
+        if queue is None:
+            return False
+        waiting = chain(queue.held, queue.lined if queue.results > _HELD else ())
+        is_stopped = are_streams_full or queue.results > _HELD
+        return is_stopped and any(not outlet.is_unread for outlet, _place in waiting)
+
     def cpu_wait_s(self, name: str) -> float:
         """Seconds until a tenant that has used up its CPU time may start something again; 0 if it may now."""
         queue = self._queues.get(name)

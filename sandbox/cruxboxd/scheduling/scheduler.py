@@ -53,7 +53,8 @@ class Scheduler:
         self.scratch_bytes = config.scratch_bytes
         self._observer, self._draw = observer, draw
         self._is_unsealed = "seal" in config.opened
-        self._queue = FairQueue(tenant_of)
+        self._queue = queue = FairQueue(tenant_of)
+        self.cpu_wait_s, self.charge, self.is_held_up = queue.cpu_wait_s, queue.charge, queue.is_held_up
         self._fleet = Fleet(
             config, setup_of, observer, on_change=self._pump, requeue=self._requeue, give_up=self._give_up
         )
@@ -199,18 +200,10 @@ class Scheduler:
             "held_back": sorted(self._crowders()),
         }
 
-    def cpu_wait_s(self, tenant: str) -> float:
-        """Seconds until a tenant that has used up its CPU time may start something again; 0 if it may now."""
-        return self._queue.cpu_wait_s(tenant)
-
     def resume(self) -> None:
         """Verdicts have left somewhere: hand out what was waiting for that."""
         self._queue.resume()
         self._pump_soon()
-
-    def charge(self, tenant: str, cpu_s: float) -> None:
-        """Have a tenant pay for CPU time that the daemon itself spent on it."""
-        self._queue.charge(tenant, cpu_s)
 
     @property
     def busy(self) -> int:

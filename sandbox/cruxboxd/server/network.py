@@ -18,6 +18,7 @@ from cruxboxd.rpc.listeners import Claim, is_unix, listen
 from cruxboxd.rpc.response_stream import Answers
 from cruxboxd.rpc.service import SandboxService
 from cruxboxd.rpc.tracing import Tracer
+from cruxboxd.rpc.unread import Unread
 from cruxboxd.server.engine import Engine
 from cruxboxd.settings.config import Config
 from cruxboxd.tenancy.admission import Admission
@@ -41,14 +42,16 @@ class Server:
         admission = Admission(config, identity.is_required, lambda: scheduler.queue_age_s, scheduler.cpu_wait_s)
         engine.metrics.watch_accepted(lambda: admission.checks)
         self._interceptor = Interceptor(identity, admission, engine.metrics, Tracer())
+        answers = Answers(scheduler.resume, config.unread_s)
+        self._unread = Unread(answers, scheduler.is_held_up, admission.refused)
         self._health = Health()
-        self._watching: asyncio.Task[None] | None = None
+        self._watching: list[asyncio.Task[None]] = []
         self._claims: list[Claim] = []
         self._server = grpc.aio.server(interceptors=(self._interceptor,), options=_channel_options(config))
         service = SandboxService(
             judge=engine.judge, offer=engine.offer(), stamp=engine.stamp(), info=engine.info(), identity=identity,
             admission=admission, interceptor=self._interceptor, turns=engine.turns,
-            answers=Answers(scheduler.resume), observer=engine.metrics,
+            answers=answers, observer=engine.metrics,
         )  # fmt: skip
         service.add_to(self._server)
         self._health.add_to(self._server)
@@ -58,8 +61,9 @@ class Server:
         """Listen and serve. Raises ConfigError for an address that cannot or must not be listened on."""
         self._claims = listen(self._server, self._engine.config)
         await self._server.start()
+        self._watching.append(asyncio.create_task(self._unread.watch()))
         if not all(map(is_unix, self._engine.config.listen)):
-            self._watching = asyncio.create_task(self._interceptor.connections.watch())
+            self._watching.append(asyncio.create_task(self._interceptor.connections.watch()))
         self._say("SERVING")
 
     async def drain(self) -> None:
@@ -67,8 +71,8 @@ class Server:
         self._say("NOT_SERVING")
         log.info("draining", extra={"seconds": self._engine.config.drain_s})
         await self._interceptor.drain(self._engine.config.drain_s)
-        if self._watching is not None:
-            self._watching.cancel()
+        for watching in self._watching:
+            watching.cancel()
         await self._server.stop(_STOP_S)
         for claim in self._claims:
             claim.release()

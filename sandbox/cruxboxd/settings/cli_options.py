@@ -127,6 +127,8 @@ OPTIONS = (
            "it names the tenant", "FILE"),
     Option("connection-age-s", "connection_age_s", _seconds, "seconds after which a connection made with a client "
            "certificate must be made anew (default: {default})", "S"),
+    Option("unread-s", "unread_s", _seconds, "seconds without a message taken after which a stream may be ended that "
+           "holds up other work of its tenant (default: {default})", "S"),
     Option("tokens", "tokens", str, "tenants, their quotas and hashes of their bearer tokens (TOML; read anew when it "
            "changes)", "FILE"),
     Option("insecure-listen", "insecure_listen", _switch, "allow plain text on addresses other hosts can reach"),

@@ -123,6 +123,7 @@ class Config:
     tokens: str = ""
     insecure_listen: bool = False
     connection_age_s: float = 900.0
+    unread_s: float = 60.0
     canary_s: float = 30.0
     exit_with_parent: bool = False
     parent_pid: int = 0  # 0: whoever had started this process when it first looked
@@ -196,7 +197,7 @@ def _check_limits(config: Config) -> None:
 def _check_service(config: Config) -> None:
     """What the network side was told: numbers in range, and TLS that is whole."""
     least = {"queue_checks": 1, "queue_bytes": MIB, "max_message_bytes": MIB, "drain_s": 0, "canary_s": 0}
-    least["connection_age_s"] = 1
+    least["connection_age_s"] = least["unread_s"] = 1
     for name, low in least.items():
         value = getattr(config, name)
         if not low <= value <= 1e12:

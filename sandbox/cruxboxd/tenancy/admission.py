@@ -97,6 +97,7 @@ class Admission:
         self._of: dict[str, _Held] = {}
         self._arrived: Counter[str] = Counter()  # bytes, by tenant
         self._lines: dict[str, dict[_Waiter, None]] = {}  # of each tenant, in the order in which they came
+        self._refused: set[str] = set()
         self.starts = Starts(max(LEAST_PLACES, PLACES_A_WORKER * config.workers) if shared else 0)
 
     @property
@@ -141,9 +142,17 @@ class Admission:
 
     def ask(self, tenant: Tenant, checks: int, size: int) -> None:
         """Raises Refused if work of this size could not be let in now."""
-        refused = self.refusal(tenant, checks, size) or self._overspent(tenant)
+        refused = self.refusal(tenant, checks, size)
+        if refused is not None and refused.reason != "too_large":
+            self._refused.add(tenant.name)
+        refused = refused or self._overspent(tenant)
         if refused is not None:
             raise refused
+
+    def refused(self) -> set[str]:
+        """The tenants for whose work there has been no room since this was last asked."""
+        found, self._refused = self._refused, set()
+        return found
 
     def take(self, tenant: Tenant, checks: int, size: int) -> Ticket:
         """Let work in; raises Refused when there is no room."""

@@ -80,6 +80,11 @@ class Outlet:
     def is_full(self) -> bool:
         return False
 
+    @property
+    def is_unread(self) -> bool:
+        """Has nobody taken anything of what is ready for long?"""
+        return False
+
     def takes(self, is_due: bool) -> bool:
         """May work begin whose verdict leaves here? `is_due` of what such bytes wait for, or will wait for nothing that
         has not begun."""
