@@ -97,6 +97,7 @@ def test_a_client_that_was_busy_with_something_else_gets_every_verdict_all_the_s
             sizes.append(len(verdict.stdout))
             if not answered and sum(event.kind == "sent" for event in events) == 10:
                 answered.append(True)
+                until(lambda: is_still(lambda: daemon.metric("cruxbox_accepted_checks")))
                 until(lambda: is_answered(daemon), 60)
         return sizes
 
