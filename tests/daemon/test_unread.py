@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -58,11 +58,9 @@ def unread(daemon: Served, count: int) -> Iterator[list]:
 
 
 def test_who_stands_in_the_way_of_others_and_reads_nothing_is_ended(daemon):
-    ended = daemon.metric("cruxbox_refused_total", reason="unread")
+    before = ended_by(daemon)
     with unread(daemon, 5) as calls:
-        until(lambda: is_still(lambda: daemon.metric("cruxbox_accepted_checks")))
-        until(lambda: is_answered(daemon), 60)
-        until(lambda: daemon.metric("cruxbox_refused_total", reason="unread") > ended)
+        until(lambda: is_answered(daemon) and ended_by(daemon) > before, 60)
         said = [words for words in map(last_words, calls) if words]
         assert said
         assert {code for code, words in said if "nobody has read" in str(words)} == {"RESOURCE_EXHAUSTED"}
@@ -70,10 +68,8 @@ def test_who_stands_in_the_way_of_others_and_reads_nothing_is_ended(daemon):
     until(lambda: daemon.metric("cruxbox_accepted_checks") == 0)
 
 
-def is_still(figure: Callable[[], float]) -> bool:
-    before = figure()
-    time.sleep(0.5)
-    return before > 0 and figure() == before
+def ended_by(daemon: Served) -> float:
+    return daemon.metric("cruxbox_refused_total", reason="unread")
 
 
 def is_answered(daemon: Served) -> bool:
@@ -88,7 +84,7 @@ def is_answered(daemon: Served) -> bool:
 
 def test_a_client_that_was_busy_with_something_else_gets_every_verdict_all_the_same(daemon):
     """Its event loop reads ten streams, and does not come to it while another client waits for what they hold."""
-    events, answered = list[Event](), list[bool]()
+    events, answered, before = list[Event](), list[bool](), ended_by(daemon)
 
     async def stream(client: AsyncClient, number: int) -> list[int]:
         sizes = []
@@ -97,8 +93,7 @@ def test_a_client_that_was_busy_with_something_else_gets_every_verdict_all_the_s
             sizes.append(len(verdict.stdout))
             if not answered and sum(event.kind == "sent" for event in events) == 10:
                 answered.append(True)
-                until(lambda: is_still(lambda: daemon.metric("cruxbox_accepted_checks")))
-                until(lambda: is_answered(daemon), 60)
+                until(lambda: is_answered(daemon) and ended_by(daemon) > before, 60)
         return sizes
 
     async def busy() -> list[list[int]]:
