@@ -14,11 +14,13 @@ import pytest
 from cruxbox import AsyncClient, Event, RunCheck, Task
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.rpc.response_stream import Answers, ResponseStream
+from cruxboxd.rpc.service import _Answer
 from cruxboxd.rpc.unread import Unread
 from cruxboxd.tenancy.refusal import Refused
 from support.daemons import Served
 from support.tasks import sums
 from support.waiting import until
+from test_bounds import give
 
 CHECK, STREAM = "/cruxbox.v1.Sandbox/Check", "/cruxbox.v1.Sandbox/CheckStream"
 MIB = 1 << 20
@@ -161,15 +163,31 @@ async def test_of_those_that_harm_others_one_is_ended_and_of_others_none(why: di
 async def test_one_that_was_ended_is_ended_again_only_if_what_it_leaves_is_much():
     streams = Streams(is_held_up=True)
     one = await streams.add("one", 20 * MIB)
+    assert streams.look() == ["one"]
     one.drop()
-    assert (streams.look(), streams.answers.held("lab")) == ([], 20 * MIB)
+    assert (streams.look(), streams.answers.held("lab")) == (["one"], 20 * MIB)
     other = await streams.add("other", 19 * MIB)
-    assert streams.look() == ["other"]
+    assert streams.look() == ["one", "other"]
     other.drop()
-    assert streams.look() == ["other", "one"]
+    assert streams.look() == ["one", "other", "one"]
     for stream in (one, other):
         stream.gone()
-    assert (streams.look(), streams.answers.streams) == (["other", "one"], {})
+    assert (streams.look(), streams.answers.open) == (["one", "other", "one"], {})
+
+
+@pytest.mark.parametrize(("is_held_up", "is_refused"), [(True, False), (False, True)])
+async def test_an_answer_to_check_that_nobody_reads_is_ended_too(is_held_up: bool, is_refused: bool):
+    streams = Streams(is_held_up=is_held_up)
+    answer = _Answer(lambda *_: b"x" * MIB, streams.answers, "lab", partial(streams._end, "answer"))
+    await give(answer, "a")
+    assert streams.look() == []  # gRPC has none of it yet
+    assert answer.whole([b"x"]) == b"x"
+    if is_refused:
+        streams.answers.refused.add("lab")
+    assert streams.look() == ["answer"]
+    assert streams.look() == ["answer"]
+    answer.gone()
+    assert (streams.answers.held("lab"), streams.answers.open) == (0, {})
 
 
 async def test_what_its_client_has_taken_is_read():

@@ -50,6 +50,8 @@ _MESSAGE_S = 60
 # Messages that are parsed as a whole (reflection's, say) are small.
 _MOST_PARSED = 1 << 16
 _COLLECT_BYTES = 32 << 20
+# An answer that is not longer needs no client that reads.
+_WINDOW = 64 << 10
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,64}")
 
 
@@ -150,7 +152,10 @@ class Interceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         async def behave(context: Context) -> None:
             start = await starts.begin(current_rpc.get().tenant.name)
             try:
-                await _sent(context.write(await answer(_parsed(parse, await _one_message(context)), context)))
+                response = await answer(_parsed(parse, await _one_message(context)), context)
+                if parse is None and len(response) > _WINDOW:
+                    await _sent(context.send_initial_metadata(()))  # as for a stream
+                await _sent(context.write(response))
             except Refused:
                 start.refused()
                 raise

@@ -38,7 +38,8 @@ class Answers:
     def __init__(self, has_room: Callable[[], None], unread_s: float = 60.0) -> None:
         self._has_room, self.unread_s = has_room, unread_s
         self._held: dict[str, int] = {}
-        self.streams: dict[str, set[ResponseStream]] = {}  # those that are open, by tenant
+        self.refused: set[str] = set()  # tenants with too many, since `Unread` has looked
+        self.open: dict[str, set[Outgoing]] = {}  # those of RPCs that are not over, by tenant
 
     def held(self, tenant: str) -> int:
         """Bytes of a tenant's verdicts that have not left."""
@@ -54,32 +55,23 @@ class Answers:
             self._has_room()
 
 
-class ResponseStream(Outlet):
-    """A queue of verdicts. While it is full, no job of its stream starts, and `put` blocks, which stops the reading of
-    requests. A client that does not read therefore holds a bounded amount of memory.
-
-    A message that gRPC was given has not left: gRPC keeps it until the client has room for it.
+class Outgoing(Outlet):
+    """What leaves by one RPC. It counts until `_forget`, as gRPC has a message until its client takes that.
 
     Args:
         answers: those of all RPCs.
         tenant: whose it is.
-        end: ends its RPC, and then its connection; False where that cannot be.
+        end: ends the RPC, and then its connection; False where that cannot be.
     """
 
-    def __init__(self, answers: Answers, tenant: str, end: Callable[[Refused], bool] = lambda _why: False) -> None:
-        self._answers, self._tenant, self.end = answers, tenant, end
-        answers.streams.setdefault(tenant, set()).add(self)
-        self._verdicts: deque[bytes] = deque()
-        self._bytes = 0  # of verdicts that have not left
-        self._bytes_leaving = self._count_leaving = 0  # of those, what gRPC has
-        self._unread_from = math.inf  # when that is to count as unread, unless it is taken before
-        self.to_come = 0
-        self.is_dropped = self._is_closed = False
-        self._ready, self._room = asyncio.Event(), asyncio.Event()
+    to_come = 0  # verdicts
+    is_ended = False
 
-    @property
-    def is_full(self) -> bool:
-        return self.is_dropped or self._is_own_full or self._answers.held(self._tenant) >= BYTES_A_TENANT
+    def __init__(self, answers: Answers, tenant: str, end: Callable[[Refused], bool] = lambda _why: False) -> None:
+        self._answers, self._tenant, self._end = answers, tenant, end
+        self._bytes = 0  # of verdicts that have not left
+        self._unread_from = math.inf  # when a message that gRPC has counts as unread, unless it is taken before
+        answers.open.setdefault(tenant, set()).add(self)
 
     @property
     def is_unread(self) -> bool:
@@ -89,6 +81,40 @@ class ResponseStream(Outlet):
     def holds(self) -> int:
         """Bytes that have not left, or wait to be verdicts."""
         return self._bytes + self.held
+
+    def end(self, why: Refused) -> bool:
+        """Nobody reads it; False where nothing can be done about that."""
+        self.is_ended = True
+        return self._end(why)
+
+    def _given(self, size: int) -> None:
+        """gRPC has a message of so many bytes."""
+        self._unread_from = time.monotonic() + self._answers.unread_s * (1 + size / _TWICE_AS_LONG)
+
+    def _forget(self) -> None:
+        of_tenant = self._answers.open.get(self._tenant, set())
+        of_tenant.discard(self)
+        if not of_tenant:
+            self._answers.open.pop(self._tenant, None)
+
+
+class ResponseStream(Outgoing):
+    """A queue of verdicts. While it is full, no job of its stream starts, and `put` blocks, which stops the reading of
+    requests. A client that does not read therefore holds a bounded amount of memory.
+
+    A message that gRPC was given has not left: gRPC keeps it until the client has room for it.
+    """
+
+    def __init__(self, answers: Answers, tenant: str, end: Callable[[Refused], bool] = lambda _why: False) -> None:
+        super().__init__(answers, tenant, end)
+        self._verdicts: deque[bytes] = deque()
+        self._bytes_leaving = self._count_leaving = 0  # of those, what gRPC has
+        self._is_dropped = self._is_closed = False
+        self._ready, self._room = asyncio.Event(), asyncio.Event()
+
+    @property
+    def is_full(self) -> bool:
+        return self._is_dropped or self._is_own_full or self._answers.held(self._tenant) >= BYTES_A_TENANT
 
     @property
     def _is_own_full(self) -> bool:
@@ -105,20 +131,20 @@ class ResponseStream(Outlet):
 
     async def put(self, verdict: bytes) -> None:
         """Add a verdict, written as a field of CheckResponse."""
-        if self.is_dropped:
+        if self._is_dropped:
             return
         self.to_come -= 1
         self._verdicts.append(verdict)
         self._bytes += len(verdict)
         self._answers.add(self._tenant, len(verdict))
         self._ready.set()
-        while self._is_own_full and not self.is_dropped:
+        while self._is_own_full and not self._is_dropped:
             self._room.clear()
             await self._room.wait()
 
     def drop(self) -> None:
         """Nobody will take what gRPC does not have yet, nor what comes."""
-        self.is_dropped = True
+        self._is_dropped = True
         self._verdicts.clear()
         left, self._bytes = self._bytes - self._bytes_leaving, self._bytes_leaving
         self._answers.add(self._tenant, -left)
@@ -128,10 +154,7 @@ class ResponseStream(Outlet):
         """The RPC is over: gRPC has nothing of it any more."""
         self.drop()
         self._left()
-        streams = self._answers.streams[self._tenant]
-        streams.discard(self)
-        if not streams:
-            del self._answers.streams[self._tenant]
+        self._forget()
 
     def close(self) -> None:
         """Nothing more will come."""
@@ -162,7 +185,7 @@ class ResponseStream(Outlet):
             taken.append(self._verdicts.popleft())
             size += len(taken[-1])
         self._bytes_leaving, self._count_leaving = size, len(taken)
-        self._unread_from = time.monotonic() + self._answers.unread_s * (1 + size / _TWICE_AS_LONG)
+        self._given(size)
         return taken
 
     def _left(self) -> None:

@@ -28,7 +28,7 @@ from cruxboxd.rpc.codec import (
 )
 from cruxboxd.rpc.interceptor import Interceptor, Rpc, away, current_rpc
 from cruxboxd.rpc.outline import Outline
-from cruxboxd.rpc.response_stream import Answers, ResponseStream
+from cruxboxd.rpc.response_stream import Answers, Outgoing, ResponseStream
 from cruxboxd.rpc.rpc_work import RpcWork, slices
 from cruxboxd.rpc.wire import field
 from cruxboxd.settings.config import MIB
@@ -37,7 +37,7 @@ from cruxboxd.shared.turns import Turns
 from cruxboxd.tenancy.admission import Admission, Ticket
 from cruxboxd.tenancy.identity import Identity
 from cruxboxd.tenancy.refusal import Refused, full
-from cruxboxd.zygotes.jobs import Outlet, current_outlet
+from cruxboxd.zygotes.jobs import current_outlet
 
 if TYPE_CHECKING:
     Context = grpc.aio.ServicerContext[Any, Any]
@@ -88,7 +88,7 @@ class SandboxService:
             until_let_in.enter_context(self._admission.arrived(rpc.tenant, len(request)))
             tasks, ticket = await self._take(request, rpc, until_let_in)
         del request
-        answer = _Answer(self._write, self._answers, rpc.tenant.name)
+        answer = _Answer(self._write, self._answers, rpc.tenant.name, rpc.end)
         current_outlet.set(answer)
         rpc.at_end.append(answer.gone)
         work = answer.work = RpcWork(self._judge, answer.emit)
@@ -109,7 +109,7 @@ class SandboxService:
                 del answer.work  # each holds the other
         parts: list[bytes] = []
         await self._turns.run(rpc.tenant.name, answer.in_order(tasks, parts))
-        return b"".join(parts)
+        return answer.whole(parts)
 
     async def CheckStream(self, requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
         """Batches are judged as they come, several at a time; verdicts leave as they are known."""
@@ -215,7 +215,7 @@ class SandboxService:
         return field(_VERDICTS, *write_verdict(task, check, judged, second, self._stamp))
 
 
-class _Answer(Outlet):
+class _Answer(Outgoing):
     """The verdicts of one answer, kept until the last is known, and bounded in bytes.
 
     `work` is what they come from. It fails where they are too many, and `emit` does not raise: an exception holds the
@@ -225,12 +225,13 @@ class _Answer(Outlet):
     work: RpcWork
 
     def __init__(
-        self, write: Callable[[Task, OneCheck, CheckResult, CheckResult | None], bytes], answers: Answers, tenant: str
-    ) -> None:
-        self._write, self._answers, self._tenant = write, answers, tenant
+        self, write: Callable[[Task, OneCheck, CheckResult, CheckResult | None], bytes], answers: Answers, tenant: str,
+        end: Callable[[Refused], bool] = lambda _why: False,
+    ) -> None:  # fmt: skip
+        super().__init__(answers, tenant, end)
+        self._write = write
         self._verdicts: dict[tuple[str, str], bytes] = {}
         self._shared: set[tuple[str, str]] = set()
-        self._bytes = 0
         self._is_gone = False
 
     @property
@@ -253,6 +254,7 @@ class _Answer(Outlet):
         if self._bytes > _BYTES_AN_ANSWER:
             self._refuse(_too_large())
         elif self._answers.held(self._tenant) > _BYTES_OF_ANSWERS:
+            self._answers.refused.add(self._tenant)
             sentence = f"{_BYTES_OF_ANSWERS // MIB} MiB of answers to you have not left"
             self._refuse(full("answers", sentence, _ANSWERS_WAIT_S))
 
@@ -266,6 +268,12 @@ class _Answer(Outlet):
         self._bytes = 0
         self._is_gone = True
         self._verdicts.clear()
+        self._forget()
+
+    def whole(self, parts: list[bytes]) -> bytes:
+        """What gRPC is given."""
+        self._given(self._bytes)
+        return b"".join(parts)
 
     def shared(self, tasks: list[Task]) -> list[Task]:
         """The tasks with those checks alone that shared a worker."""

@@ -1,4 +1,4 @@
-"""Ends streams that nobody reads where they stand in the way of others.
+"""Ends streams, and answers to `Check`, that nobody reads where they stand in the way of others.
 
 What is ready for a client and what waits behind it takes places and memory of its tenant, who has a bounded amount of
 both. A stream that nobody reads harms nobody while the tenant has more. Where other work of the tenant waits, one such
@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Sequence
 
-from cruxboxd.rpc.response_stream import BYTES_A_TENANT, Answers, ResponseStream
+from cruxboxd.rpc.response_stream import BYTES_A_TENANT, Answers, Outgoing
 from cruxboxd.tenancy.refusal import full
 
 log = logging.getLogger(__name__)
@@ -43,27 +43,29 @@ class Unread:
 
     def look(self) -> None:
         """Of each tenant end one, if it has any and they harm others."""
-        refused = self._refused()
-        for tenant, streams in list(self._answers.streams.items()):
+        refused, answers = self._refused(), self._answers
+        too_many, answers.refused = answers.refused, set()
+        for tenant, streams in list(self._answers.open.items()):
             unread = [stream for stream in streams if stream.is_unread]
-            if unread and self._is_held_up(tenant, self._answers.held(tenant) >= BYTES_A_TENANT):
+            are_full = answers.held(tenant) >= BYTES_A_TENANT
+            if unread and (tenant in too_many or self._is_held_up(tenant, are_full)):
                 self._end_one(tenant, sorted(_going(unread) or _much(unread), key=lambda stream: -stream.holds))
             elif unread and tenant in refused:
                 self._end_one(tenant, sorted(_going(unread), key=lambda stream: -stream.to_come))
 
-    def _end_one(self, tenant: str, streams: Sequence[ResponseStream]) -> None:
-        sentence = f"nobody has read from this stream for {self._answers.unread_s:g} s, and others wait for that"
+    def _end_one(self, tenant: str, streams: Sequence[Outgoing]) -> None:
+        sentence = f"nobody has read from this call for {self._answers.unread_s:g} s, and others wait for that"
         for stream in streams:
             if stream.end(full("unread", sentence, _COME_BACK_S)):
-                log.warning("a stream that nobody reads is ended", extra={"tenant": tenant, "bytes": stream.holds})
+                log.warning("a call that nobody reads is ended", extra={"tenant": tenant, "bytes": stream.holds})
                 break
 
 
-def _going(streams: Sequence[ResponseStream]) -> list[ResponseStream]:
-    return [stream for stream in streams if not stream.is_dropped]
+def _going(streams: Sequence[Outgoing]) -> list[Outgoing]:
+    return [stream for stream in streams if not stream.is_ended]
 
 
-def _much(streams: Sequence[ResponseStream]) -> list[ResponseStream]:
+def _much(streams: Sequence[Outgoing]) -> list[Outgoing]:
     """Those that were ended, if that is not enough: gRPC keeps the last message of each until its client takes it."""
-    ended = [stream for stream in streams if stream.is_dropped]
+    ended = [stream for stream in streams if stream.is_ended]
     return ended if sum(stream.holds for stream in ended) > BYTES_A_TENANT / 2 else []
