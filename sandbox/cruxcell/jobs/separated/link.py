@@ -5,8 +5,8 @@ numbers of what the sender has forgotten; the body the containers that changed s
 While one side waits for an answer it serves the other's questions, so either may call back; how deep that goes is
 bounded. Whatever is wrong with a message ends the conversation: an answer is never taken for that to another question.
 
-That is so where no threads can be started. Where they can, `turns` says whose question is open, who serves it, and who
-may send.
+That is so where no threads can be started. Where they can, `partners` says whose questions are open, who serves them,
+and who may send.
 """
 
 import struct
@@ -17,9 +17,9 @@ from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.classes import fields_of
 from cruxcell.jobs.separated.objects import Objects
 from cruxcell.jobs.separated.operations import SPECIAL
+from cruxcell.jobs.separated.partners import QUESTION, RAISED, Partners, undisturbed
 from cruxcell.jobs.separated.remote import now
 from cruxcell.jobs.separated.runs import connection
-from cruxcell.jobs.separated.turns import QUESTION, RAISED, Turns, undisturbed
 from cruxcell.protocol import frames
 from cruxcell.protocol.records import set_traceback
 from cruxcell.values.canonical import TooLarge
@@ -59,7 +59,7 @@ class Link:
         self._ends = {}  # type: dict[int, Any]
         self._open = self._asked = self._arrived = 0
         self.line = _RLock()
-        self.turns = None  # type: Turns | None
+        self.partners = None  # type: Partners | None
         self.incoming = frames.Incoming(CHANNEL, _MOST_BYTES)
         self.more = {"fields": fields_of}  # type: dict[str, Callable[..., Any]]
         self.before_answer = None  # type: Callable[[], None] | None
@@ -68,20 +68,20 @@ class Link:
     def share(self, _target=None):
         # type: (object) -> bool
         """Several threads may ask at a time from the next message on."""
-        turns = Turns(self)
-        if turns.begin():
-            self.turns = turns
-        return self.turns is not None
+        partners = Partners(self)
+        if partners.begin():
+            self.partners = partners
+        return self.partners is not None
 
     def depth(self):
         # type: () -> int
         """How many questions are open that what this thread does is a part of."""
-        return self._open if self.turns is None else self.turns.depth()
+        return self._open if self.partners is None else self.partners.depth()
 
     def heard_others_since(self, time):
         # type: (int) -> bool
         """Has the other end said something to another thread since then?"""
-        return self.turns is not None and self.turns.heard_others_since(time)
+        return self.partners is not None and self.partners.heard_others_since(time)
 
     # ---- asking ----------------------------------------------------------------------------------------------------
 
@@ -93,8 +93,8 @@ class Link:
                 raise RecursionError("more than %d calls between candidate and test at a time" % MAX_NESTED)
             self._open += 1
             try:
-                if self.turns is not None:
-                    answer = self.turns.exchange(operation, fields)  # type: tuple[bytes, Any]
+                if self.partners is not None:
+                    answer = self.partners.exchange(operation, fields)  # type: tuple[bytes, Any]
                 else:
                     answer = with_room(self._exchange, operation, fields)
             except (Broken, Unsent):
@@ -103,7 +103,7 @@ class Link:
                 raise self.broken(error) from None
             finally:
                 self._open -= 1
-            if self.turns is None:
+            if self.partners is None:
                 self.place()
             return answer
 
@@ -148,24 +148,24 @@ class Link:
         """Answer until the other side hangs up or says what is no question."""
         with self.line:
             try:
-                while self.turns is None:
+                while self.partners is None:
                     kind, number, fields = self._receive()
                     if kind != QUESTION:
                         return
                     self.answer(number, fields)
             except Broken:
                 return
-            self.turns.serve()
+            self.partners.serve()
 
     def answer(self, number, fields):
         # type: (int, list[Any]) -> None
         """Do what was asked, with the line free for other threads, and say what came of it."""
         if self.depth() > MAX_NESTED:
             raise Broken("too many questions")
-        send = self._send_undisturbed if self.turns is None else self.turns.send
+        send = self._send_undisturbed if self.partners is None else self.partners.send
         kind, values = VALUE, []  # type: bytes, list[Any]
         try:
-            values.append(self._perform(fields) if self.turns is None else self.outside(self._perform, fields))
+            values.append(self._perform(fields) if self.partners is None else self.outside(self._perform, fields))
         except Broken:
             raise
         except BaseException as error:
@@ -191,7 +191,7 @@ class Link:
 
     def _perform(self, fields):
         # type: (list[Any]) -> Any
-        if self.turns is None:
+        if self.partners is None:
             self.place()
         operation, target, *rest = fields
         if self._permits is not None and not self._permits(operation, target, rest):

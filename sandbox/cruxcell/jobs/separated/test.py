@@ -19,11 +19,11 @@ from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.looking import follow_sources
 from cruxcell.jobs.separated.operations import STEADY, is_a_mock, may_get, may_set, shown
+from cruxcell.jobs.separated.partners import Partners, may_begin
 from cruxcell.jobs.separated.program_names import ProgramNames
 from cruxcell.jobs.separated.remote import now, number_of
 from cruxcell.jobs.separated.script import constant_texts, raises_by_itself, uses_its_own
 from cruxcell.jobs.separated.texts import Texts
-from cruxcell.jobs.separated.turns import Turns, may_begin
 from cruxcell.jobs.suite_base import is_well
 from cruxcell.jobs.suites import open_suite
 from cruxcell.namespace import resolve, root_of
@@ -54,7 +54,7 @@ def run_test(context, fields, is_rehearsal=False):
     link = _TestLink(context, suite.namespace)
     try:
         if not is_rehearsal:
-            link.begin_turns()
+            link.begin_partners()
             link.texts = Texts(context.helper.hear, script, link.may_have_texts, link.leave_at_text)
         link.provide(script, suite.code, fields[1].decode())
         suite.begin()
@@ -133,10 +133,9 @@ class _TestLink(Link):
         self.has_answered = self._has_called = False
         self.idle = []  # type: list[Any]  # doctest runs that have tested nothing
         self.compared_by_identity = self._is_of_its_own = False
-        self._steady = {}  # type: dict[tuple[int, str], Any]
+        self._threads = {}  # type: dict[int, tuple[Notes, dict[tuple[int, str], Any]]]
         self.texts = None  # type: Texts | None
         self._lender = None  # type: Lender | None
-        self._notes = {}  # type: dict[int, Notes]
         self.before_answer = lambda: self.notes.forget_from(self.depth())
         self.more["copy"] = copied
         self._watching = 0
@@ -144,14 +143,18 @@ class _TestLink(Link):
         self._heard = {}  # type: dict[str, Any]  # where what the candidate prints to a stream goes instead
         connect(self)
 
+    def _of_thread(self):
+        # type: () -> tuple[Notes, dict[tuple[int, str], Any]]
+        """What this thread has noted, and what it was told that holds for a while: whatever others ask meanwhile."""
+        thread = 0 if self.partners is None else _get_ident()
+        if thread not in self._threads:
+            self._threads[thread] = (Notes(), {})
+        return self._threads[thread]
+
     @property
     def notes(self):
         # type: () -> Notes
-        """Those of this thread: what others ask for meanwhile changes none of them."""
-        thread = 0 if self.turns is None else _get_ident()
-        if thread not in self._notes:
-            self._notes[thread] = Notes()
-        return self._notes[thread]
+        return self._of_thread()[0]
 
     @property
     def flags(self):
@@ -177,12 +180,12 @@ class _TestLink(Link):
         if root in self._namespace:
             self._namespace["candidate"] = resolve(self._namespace, entry_point)
 
-    def begin_turns(self):
+    def begin_partners(self):
         # type: () -> None
         """Where threads can be started, several may ask at a time."""
-        turns = Turns(self) if may_begin() else None
-        if turns is not None and turns.begin() and self._tell("share") is True:
-            self.turns = turns
+        partners = Partners(self) if may_begin() else None
+        if partners is not None and partners.begin() and self._tell("share") is True:
+            self.partners = partners
 
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
@@ -195,10 +198,11 @@ class _TestLink(Link):
         if operation == "special" and fields[1] == "__next__":
             may_stop = StopIteration
         told = (number_of(fields[0]), fields[1]) if operation == "special" and fields[1] in STEADY else None
-        if told is None or self.turns is not None or self.listens():
-            self._steady.clear()
-        elif told in self._steady:
-            value, until = self._steady[told]
+        steady = self._of_thread()[1]
+        if told is None or self.listens():
+            steady.clear()
+        elif told in steady:
+            value, until = steady[told]
             if _monotonic() < until and not self.containers.changed():  # which the object may look at
                 return b"v", value
         do_notes_hold = self.notes.outlast(self, operation, fields, self.depth())
@@ -218,13 +222,13 @@ class _TestLink(Link):
         self._names.rebind()
         self._took(value if kind == b"v" else None)  # a text cannot hold what it raises
         if told is not None and kind == b"v":
-            self._steady[told] = value, _monotonic() + STEADY[told[1]]
+            steady[told] = value, _monotonic() + STEADY[told[1]]
         return kind, value
 
     def _alone(self, function, *arguments):
         # type: (Any, Any) -> Any
         """`function(*arguments)`, which asks what goes with a question: one thread at a time."""
-        if self.turns is None:
+        if self.partners is None:
             return function(*arguments)
         self.outside(self._aside.acquire)
         try:

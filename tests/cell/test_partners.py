@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from cruxcell.jobs.separated import link as links
-from cruxcell.jobs.separated import turns
+from cruxcell.jobs.separated import partners
 from cruxcell.jobs.separated.link import QUESTION, RAISED, VALUE, Broken, Link
-from cruxcell.jobs.separated.turns import Turns
+from cruxcell.jobs.separated.partners import Partners
 from cruxcell.protocol import frames
 from link_messages import EIGHT, message, text, u32
 
@@ -61,8 +61,8 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool], tuple[Lin
     def start(is_test: bool) -> tuple[Link, Far]:
         link = Link(is_test, lambda function, arguments, keywords: function(*arguments, **keywords))
         with link.line:
-            link.turns = Turns(link)
-            assert link.turns.begin()
+            link.partners = Partners(link)
+            assert link.partners.begin()
         return link, Far(theirs)
 
     with ours, theirs:
@@ -115,7 +115,6 @@ def test_who_wants_the_turn_that_is_under_way_does_not_get_it_twice(ends: Any):
 
 
 HOSTILE = {
-    "two messages in one turn": [message(VALUE, 1, EIGHT), message(QUESTION, 1, whole(0), text("names"), b"N")],
     "an answer to a question that nobody asked": [message(VALUE, 2, EIGHT)],
     "an answer without a value": [message(VALUE, 1)],
     "an answer of no kind": [message(b"?", 1, EIGHT)],
@@ -137,11 +136,20 @@ def test_whatever_is_no_message_ends_it_for_all_threads(name: str, ends: Any):
     threads.append(Asking(link))
     assert far.got()[0] == WANTS
     far.send(*HOSTILE[name])
-    if name == "two messages in one turn":
-        assert threads.pop(0).result() == 8
     assert [type(each.result()) for each in threads] == [Broken] * len(threads)
     with pytest.raises(Broken):
         link.ask("names", None)
+
+
+def test_two_answers_in_one_turn_end_it(ends: Any):
+    link, far = ends(True)
+    first = Asking(link)
+    assert far.asked() == 1
+    second = Asking(link)
+    far.gives()
+    assert far.asked() == 2
+    far.send(message(VALUE, 1, EIGHT), message(VALUE, 2, EIGHT))
+    assert (first.result(), type(second.result())) == (8, Broken)
 
 
 def test_a_question_is_served_by_the_partner_of_its_thread(ends: Any):
@@ -191,7 +199,7 @@ def test_where_no_thread_can_be_started_for_a_partner_the_question_raises(ends: 
         raise RuntimeError("can't start new thread")
 
     link, far = ends(False)
-    monkeypatch.setattr(turns, "_start_new_thread", fails)
+    monkeypatch.setattr(partners, "_start_new_thread", fails)
     far.send(message(QUESTION, 1, whole(2), text("names"), b"N"))
     assert far.got()[:2] == (RAISED, 1)
-    assert Turns(link).begin() is False
+    assert Partners(link).begin() is False

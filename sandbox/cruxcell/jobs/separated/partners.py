@@ -35,7 +35,7 @@ _FIRST = 0  # the number of the test's first thread, and of its partner
 _THREAD, _QUESTION = 1, 2  # places in an entry
 
 
-class Turns:
+class Partners:
     """Of one end. The test's has the first turn."""
 
     def __init__(self, link):
@@ -240,11 +240,12 @@ class Turns:
 
     def _read(self):
         # type: () -> None
-        self._link.outside(self._link.incoming.more)
+        """The next message, or some more of it."""
         frame = self._link.incoming.whole()
-        while frame is not None:
+        if frame is None:
+            self._link.outside(self._link.incoming.more)
+        else:
             self._take(frame)
-            frame = self._link.incoming.whole()
 
     def _take(self, frame):
         # type: (bytes) -> None
