@@ -175,6 +175,12 @@ async def test_one_that_was_ended_is_ended_again_only_if_what_it_leaves_is_much(
     assert (streams.look(), streams.answers.open) == (["one", "other", "one"], {})
 
 
+async def test_one_that_has_every_verdict_takes_no_places_of_the_queue():
+    streams = Streams(is_refused=True)
+    await streams.add("judged", 20 * MIB, 1)
+    assert streams.look() == []
+
+
 @pytest.mark.parametrize(("is_held_up", "is_refused"), [(True, False), (False, True)])
 async def test_an_answer_to_check_that_nobody_reads_is_ended_too(is_held_up: bool, is_refused: bool):
     streams = Streams(is_held_up=is_held_up)

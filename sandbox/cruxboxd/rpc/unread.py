@@ -51,7 +51,8 @@ class Unread:
             if unread and (tenant in too_many or self._is_held_up(tenant, are_full)):
                 self._end_one(tenant, sorted(_going(unread) or _much(unread), key=lambda stream: -stream.holds))
             elif unread and tenant in refused:
-                self._end_one(tenant, sorted(_going(unread), key=lambda stream: -stream.to_come))
+                holding_places = [stream for stream in _going(unread) if stream.to_come]
+                self._end_one(tenant, sorted(holding_places, key=lambda stream: -stream.to_come))
 
     def _end_one(self, tenant: str, streams: Sequence[Outgoing]) -> None:
         sentence = f"nobody has read from this call for {self._answers.unread_s:g} s, and others wait for that"
