@@ -48,10 +48,10 @@ class Other:
     def means_a_class(self, _cls: object) -> bool:
         return self.means
 
-    def note(self) -> None:
-        pass
+    def note(self, _cls: type, values: tuple[object, ...]) -> Any:
+        return values, None
 
-    def note_again(self, _value: object) -> None:
+    def note_again(self, _value: object, _shown: Any, _began: int) -> None:
         pass
 
     def refuse(self, why: str) -> None:

@@ -11,7 +11,7 @@ from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.classes import without_class
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
-from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made
+from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made, shown_by
 from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.looking import follow_sources
@@ -303,14 +303,15 @@ class _TestLink(Link):
         """By the name that the script has for it: `add(1, 2)` is meant to give a number, whatever `add` is."""
         return self._names.means_a_class(cls)
 
-    def note(self):
-        # type: () -> None
+    def note(self, cls, values):
+        # type: (object, tuple[object, ...]) -> Any
         self.notes.take(self, self._open)
+        return shown_by(cls, values)
 
-    def note_again(self, value):
-        # type: (object) -> None
+    def note_again(self, value, shown, began):
+        # type: (object, Any, int) -> None
         self.notes.is_complete = False
-        if self.notes.has_changed(self, value):
+        if self.notes.is_another(self, value, shown, began):
             self.refuse(BECAME % ("a %s" % type(value).__name__))
 
     def may_have_texts(self):
