@@ -8,6 +8,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
+import numpy
 import pytest
 from cruxcell.jobs.separated import equality, remote, runs
 from cruxcell.jobs.separated.equality import Notes, hold_the_same
@@ -105,6 +106,8 @@ def of_a_class(other: Candidate, offers: str = "__eq__") -> Any:
         (True, {"a": deque("ab")}, {"a": deque("ab")}, ("b", ["a"]), True),
         (True, {"a": SOME}, {"a": SOME}, (SOME,), True),
         (True, {"a": SOME}, {"a": SOME}, (object(),), False),
+        (True, {"a": [SOME, 1]}, {"a": [SOME, 1]}, (numpy.array([[SOME, 1]], dtype=object),), True),
+        (True, {"a": SOME}, {"a": SOME}, (numpy.array([object()], dtype=object),), False),
     ],
 )
 def test_two_objects_of_a_class_that_the_script_knows_may_hold_the_same(
