@@ -59,12 +59,15 @@ def are_made(*values):
 
 def unsaid(name):
     # type: (str) -> Any
-    """Where the candidate is not asked: what is left to nobody else raises."""
+    """Where the candidate is not asked: what the other operand does not say either is refused. Python would raise a
+    TypeError, which a script may expect."""
 
     def method(self, *others):
         # type: (object, object) -> Any
-        if not all(has_no_say(other) for other in others):
-            return NotImplemented
+        if len(others) == 1 and not has_no_say(others[0]):
+            answer = _said_by(others[0], name, self)
+            if answer is not NotImplemented:
+                return answer
         return connection[0].refuse(
             "%s of a %s is for the candidate to say; compare what its methods or attributes give"
             % (name, type(self).__name__)
@@ -72,6 +75,17 @@ def unsaid(name):
 
     method.__name__ = name
     return method
+
+
+def _said_by(other, name, value):
+    # type: (Any, str, object) -> Any
+    """What the class of the other operand says of an operator of `value`, which says nothing."""
+    mirrored = _MIRRORED.get(name) or ("__r" + name[3:] if name in _IN_PLACE else "__r" + name[2:])
+    method = getattr(type(other), mirrored, None)
+    return NotImplemented if method is None else method(other, value)
+
+
+_MIRRORED = {"__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__", "__ne__": "__ne__"}
 
 
 def has_no_say(other):
@@ -179,6 +193,9 @@ def own_of_value(name, base, is_test):
     return _held_in(base) if name == "__contains__" else _reckoned(name, base)
 
 
+_IN_PLACE = frozenset([name for name in ARITHMETIC if name[:3] == "__i" and name != "__invert__"])
+
+
 def _of_base(base, name, value, others, keywords=None):
     # type: (Any, str, Any, Any, Any) -> Any
     """What the plain type gives; NotImplemented where it has nothing to give."""
@@ -188,9 +205,6 @@ def _of_base(base, name, value, others, keywords=None):
         return getattr(base, name)(value, *others, **(keywords or {}))
     except Exception:
         return NotImplemented
-
-
-_IN_PLACE = frozenset([name for name in ARITHMETIC if name[:3] == "__i" and name != "__invert__"])
 
 
 def _agreed(name, value, expected, answer):

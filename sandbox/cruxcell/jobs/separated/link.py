@@ -70,6 +70,7 @@ class Link:
         self._incoming = frames.Incoming(CHANNEL, MAX_MESSAGE + (1 << 20))
         self.more = {"fields": fields_of}  # type: dict[str, Callable[..., Any]]
         self.before_answer = None  # type: Callable[[], None] | None
+        self.named = frozenset()  # type: frozenset[str]  # the names with two underscores that the script has
         self.refilled = None  # type: list[tuple[int, int]] | None  # when, and which container, while that matters
 
     # ---- asking ----------------------------------------------------------------------------------------------------

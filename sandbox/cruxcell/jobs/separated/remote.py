@@ -6,6 +6,7 @@ For every class of the other side there is one class here, with the same name an
 
 import sys
 
+from cruxcell.jobs.separated.operations import SPECIAL
 from cruxcell.jobs.separated.runs import connection
 
 MappingProxyType = type(type.__dict__)
@@ -34,7 +35,10 @@ _PUBLIC = frozenset(
 
 def _refuse(name):
     # type: (str) -> bool
-    return name.startswith("__") and name not in _PUBLIC
+    """Is nobody to ask this? So it is with what a library may look for, unless the script itself names it."""
+    if not name.startswith("__") or name in _PUBLIC:
+        return False
+    return name not in connection[0].named or name in SPECIAL or name.startswith("__array")
 
 
 class RemoteType(type):

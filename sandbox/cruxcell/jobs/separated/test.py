@@ -5,6 +5,7 @@ import os
 import sys
 from time import monotonic as _monotonic
 
+from cruxcell.analysis.bytecode import dissect
 from cruxcell.analysis.compiled import loaded
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
@@ -95,11 +96,20 @@ _RUNS_TEXT = (
 _ANSWERED = "_answered"  # an attribute of the SystemExit that the candidate has raised, or raised again
 
 
+class _Ended(Exception):
+    """In the place of what would end an iteration: no error that a script expects by its class."""
+
+
+class _Exited(BaseException):
+    """In the place of a GeneratorExit, which is no Exception."""
+
+
 def _answered(error, may_stop):
     # type: (BaseException, Any) -> BaseException
     """What is raised where the candidate has raised `error`; `may_stop`: what may end an iteration."""
     if isinstance(error, _ENDS) and not isinstance(error, may_stop):
-        return RuntimeError("the candidate raised %s" % type(error).__name__)
+        kind = _Ended if isinstance(error, Exception) else _Exited
+        return kind("the candidate raised %s" % type(error).__name__)
     if isinstance(error, SystemExit):
         BaseException.__setattr__(error, _ANSWERED, True)
     return error
@@ -147,7 +157,9 @@ class _TestLink(Link):
         self._source = source
         bound = self._names.bound()
         self._is_of_its_own = uses_its_own(script)
-        lender = Lender(script, constant_texts(script), self._namespace)
+        texts = constant_texts(script)
+        self.named = frozenset([each for each in (*dissect(script).all_names, *texts) if each[:2] == "__"])
+        lender = Lender(script, texts, self._namespace)
         if "source" in source:
             follow_sources(self)
         if "doctest" in source:
