@@ -8,7 +8,6 @@ one, and counts as long as the candidate is asked for nothing else: none of them
 from cruxcell.jobs.separated.remote import (
     HANDED_OVER,
     MADE,
-    RemoteBase,
     RemoteObject,
     RemoteType,
     is_made_since,
@@ -34,7 +33,7 @@ class Notes:
     def __init__(self):
         # type: () -> None
         self._held = {}  # type: dict[int, tuple[int, Any]]
-        self._left = _MOST_NOTED
+        self._left = self._left_of_others = _MOST_NOTED  # of those with an equality of their own; of others
         self.is_complete = False
 
     def take(self, link, depth):
@@ -45,14 +44,15 @@ class Notes:
             pending = [each for each in link.objects.present() if self._is_unknown(link, each)][: self._left]
             self.is_complete = not pending
             if pending:
-                self._left -= len(pending)
+                others = len([each for each in pending if "__eq__" not in vars(type(each))])
+                self._left, self._left_of_others = self._left - len(pending) + others, self._left_of_others - others
                 notes = [(depth, held) for held in _copied(_told_of(link, pending), link.objects)]
                 self._held.update(zip(map(number_of, pending), notes))
 
     def _is_unknown(self, link, value):
         # type: (Any, Any) -> bool
         """May this be found equal to another, or be given out again as another, and is it not noted what it holds?"""
-        may_be = "__eq__" in vars(type(value)) or standing_of(value) == HANDED_OVER
+        may_be = "__eq__" in vars(type(value)) or (self._left_of_others > 0 and standing_of(value) == HANDED_OVER)
         return may_be and link.means_a_class(type(value)) and number_of(value) not in self._held
 
     def outlast(self, link, operation, fields, depth):
@@ -190,12 +190,11 @@ def shown_by(cls, values):
 def hold_what_was_made(link, numbers, named, value, began):
     # type: (Any, list[int], list[int], object, int) -> bool
     """May one of these containers, which the program has changed since `began`, be equal by now to something that the
-    script makes of what it has made, `value` or another object? Not one that the script does not have, or has by a name
-    of the program's (`named`: their addresses). What is a value equals plain data, too."""
+    script makes of what it has made: `value` (None: nothing was made), or another object? Not one that the script does
+    not have, or has by a name of the program's (`named`: their addresses). What is no opaque object equals plain data."""
     apart = named + [id(each) for each in link.objects.present(with_values=True)]
     held = [link.containers.entries[number][0] for number in link.containers.held(numbers, apart)]
-    kind = type(value)
-    if issubclass(kind, RemoteBase) and not issubclass(kind, (RemoteObject, BaseException)):
+    if value is not None and not issubclass(type(value), (RemoteObject, BaseException)):
         return bool(held)
     return any("__eq__" in vars(type(each)) and is_made_since(each, began) for each in _objects_in(held))
 

@@ -233,7 +233,8 @@ class _TestLink(Link):
             self.refilled = before
         given = self._names.given
         named = [id(each) for name in given for each in (given[name], self._namespace.get(name))]
-        if refilled and hold_what_was_made(self, refilled, [id(self._names.view), *named], value, began):
+        made = value if operation == "call" else None
+        if refilled and hold_what_was_made(self, refilled, [id(self._names.view), *named], made, began):
             self.refuse(BECAME % "what the program has given the script")
         return kind, value
 
