@@ -44,6 +44,9 @@ class Candidate:
     def means_a_class(self, cls: type) -> bool:
         return cls in self.known
 
+    def heard_others_since(self, _time: int) -> bool:
+        return False
+
     def note(self, cls: type, values: tuple[object, ...]) -> Any:
         self.notes.take(self, 0)
         return equality.shown_by(cls, values)

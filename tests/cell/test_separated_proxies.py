@@ -51,6 +51,9 @@ class Other:
     def means_a_class(self, _cls: object) -> bool:
         return self.means
 
+    def heard_others_since(self, _time: int) -> bool:
+        return False
+
     def note(self, _cls: type, values: tuple[object, ...]) -> Any:
         return values, None
 

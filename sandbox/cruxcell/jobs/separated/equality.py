@@ -191,7 +191,7 @@ def hold_what_was_made(link, numbers, named, value, began):
     # type: (Any, list[int], list[int], object, int) -> bool
     """May one of these containers, which the program has changed since `began`, be equal by now to something that the
     script makes of what it has made: `value` (None: nothing was made), or another object? Not one that the script does
-    not have, or has by a name of the program's (`named`: their addresses). What is no opaque object equals plain data."""
+    not have, or has by a name of the program's (`named`: their addresses). What is not opaque equals plain data."""
     apart = named + [id(each) for each in link.objects.present(with_values=True)]
     held = [link.containers.entries[number][0] for number in link.containers.held(numbers, apart)]
     if value is not None and not issubclass(type(value), (RemoteObject, BaseException)):
