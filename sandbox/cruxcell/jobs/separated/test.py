@@ -16,6 +16,7 @@ from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.classes import without_class
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
 from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made, shown_by
+from cruxcell.jobs.separated.exceptions import ANSWERED, answered
 from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.looking import follow_sources
@@ -88,38 +89,16 @@ def _run_script(script, namespace):
     try:
         exec(script, namespace)
     except SystemExit as error:
-        if not is_well(error) or _ANSWERED in error.__dict__:
+        if not is_well(error) or ANSWERED in error.__dict__:
             raise
 
 
-# What would end an iteration or a generator of the test's own, `all(map(candidate, ...))`, and leave it content.
-_ENDS = (StopIteration, StopAsyncIteration, GeneratorExit)
 _CALLS = frozenset(["call", "special", "drive"])
 _TELLS = (repr, str, format)
 _RUNS_TEXT = (
     "the script runs code in line %d that may be the program's (by eval, exec, pickle, doctest or a library), and would"
     " run it in the test's process: compare values, or require IN_PROCESS"
 )
-_ANSWERED = "_answered"  # an attribute of the SystemExit that the candidate has raised, or raised again
-
-
-class _Ended(Exception):
-    """In the place of what would end an iteration: no error that a script expects by its class."""
-
-
-class _Exited(BaseException):
-    """In the place of a GeneratorExit, which is no Exception."""
-
-
-def _answered(error, may_stop):
-    # type: (BaseException, Any) -> BaseException
-    """What is raised where the candidate has raised `error`; `may_stop`: what may end an iteration."""
-    if isinstance(error, _ENDS) and not isinstance(error, may_stop):
-        kind = _Ended if isinstance(error, Exception) else _Exited
-        return kind("the candidate raised %s" % type(error).__name__)
-    if isinstance(error, SystemExit):
-        BaseException.__setattr__(error, _ANSWERED, True)
-    return error
 
 
 def _run(function, arguments, keywords):
@@ -230,7 +209,7 @@ class _TestLink(Link):
             self.has_answered = True
             self._has_called = self._has_called or operation in _CALLS
         if kind != b"v":
-            value = _answered(value, may_stop)
+            value = answered(value, may_stop)
         self._names.rebind()
         self._took(value if kind == b"v" else None)  # a text cannot hold what it raises
         if told is not None and kind == b"v":
