@@ -12,6 +12,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     program_names which names of the program a script has, and what stands behind them
     lending       what a script sets in its own process for the program
     link          the messages between them, one at a time, each side serving while it waits
+    partners      whose question is open where several threads ask, and who may send
     objects       tables of what each side has shown to the other; how such things are written
     classes       what is told of a class that only one side has
     exceptions    what is told of an exception, and one made of that
