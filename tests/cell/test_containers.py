@@ -250,7 +250,7 @@ def test_what_changes_while_it_is_looked_at_has_changed(monkeypatch: pytest.Monk
     busy.left = 1 << 20
     with pytest.raises(TooLarge):
         containers.items_of("deque", busy)
-    table, kept = Containers(), [1]
+    table, kept = Containers(), {1}
     table.add(kept)
     table.settle()
     monkeypatch.setattr(containers, "_differs", lambda *_: busy.__iter__())
@@ -258,7 +258,7 @@ def test_what_changes_while_it_is_looked_at_has_changed(monkeypatch: pytest.Monk
 
 
 def test_a_sweep_forgets_what_nobody_else_has():
-    table, kept = Containers(), [1]
+    table, kept = Containers(), {1}
     assert table.sweep() == []
     table.add(kept)
     table.add([2])

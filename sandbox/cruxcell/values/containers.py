@@ -1,6 +1,7 @@
 """The containers that both ends of a connection share, and the detection of changes in them."""
 
 import sys
+from _operator import is_ as _is
 from gc import get_referents
 from sys import getrecursionlimit, getrefcount, setrecursionlimit
 
@@ -73,20 +74,19 @@ class Containers:
         number = self._next
         if len(self.entries) >= MAX_CONTAINERS:
             raise TooLarge("the number of containers")
-        self._next += 2
-        self._keep(number, value, base)
+        self._next = number + 2
+        self.entries[number] = [value, None] if base is None else [value, None, base]
+        self.numbers[id(value)] = number
+        self._new.append(number)
         return number
 
     def adopt(self, number, value, base=None):
         # type: (int, object, object) -> None
         """A container of the other end. Garbled if that end may not use the number."""
-        if number & 1 == self._parity or number in self.entries or len(self.entries) >= MAX_CONTAINERS:
+        entries = self.entries
+        if number & 1 == self._parity or number in entries or len(entries) >= MAX_CONTAINERS:
             raise Garbled("a container's number that cannot be")
-        self._keep(number, value, base)
-
-    def _keep(self, number, value, base):
-        # type: (int, object, object) -> None
-        self.entries[number] = [value, None] if base is None else [value, None, base]
+        entries[number] = [value, None] if base is None else [value, None, base]
         self.numbers[id(value)] = number
         self._new.append(number)
 
@@ -144,7 +144,17 @@ class Containers:
     def changed(self):
         # type: () -> list[int]
         """The numbers of the containers whose content is not what the other end has."""
-        return [number for number, entry in self.entries.items() if _may_differ(entry)]
+        found = []
+        for number, entry in self.entries.items():
+            value, before = entry[0], entry[1]
+            if before is None:
+                continue
+            if type(value) is list and len(entry) == _OF_OTHERS:  # as most are: without another call
+                if len(value) != len(before) or not all(map(_is, value, before)):
+                    found.append(number)
+            elif _may_differ(entry):
+                found.append(number)
+        return found
 
     def sweep(self):
         # type: () -> list[int]
@@ -308,7 +318,7 @@ _STATES = {"array": arrays.state_of, "ndarray": arrays.state_of, "table": tables
 
 def _same(items, others):
     # type: (Any, Any) -> bool
-    return all(one is other for one, other in zip(items, others))
+    return all(map(_is, items, others))
 
 
 def base_of(kind):

@@ -24,7 +24,10 @@ _smalls_in = struct.Struct("<xi").iter_unpack
 _doubles_in = struct.Struct(">xd").iter_unpack
 _small_at = struct.Struct("<i").unpack_from
 _u32_at = struct.Struct("<I").unpack_from
+_two_at = struct.Struct("<II").unpack_from
 _LARGE = 1 << 14
+# What reading what is no value may raise.
+WRONG = (struct.error, ArithmeticError, BufferError, LookupError, TypeError, ValueError, RecursionError)
 
 
 class Reader:
@@ -41,17 +44,7 @@ class Reader:
         """`read(*arguments)`; whatever goes wrong in it is Garbled."""
         try:
             return with_room(read, *arguments)
-        except Garbled:
-            raise
-        except (
-            struct.error,
-            ArithmeticError,
-            BufferError,
-            LookupError,
-            TypeError,
-            ValueError,
-            RecursionError,
-        ) as error:
+        except WRONG as error:
             raise Garbled(str(error)) from None
 
     def end(self):
@@ -109,12 +102,18 @@ class Reader:
             if size and stop <= len(data) and data[at:stop:size] == tag * count:
                 self.at = stop
                 return [item for (item,) in read_all(data[at:stop])]
-        items, readers = [], _READERS.get  # type: list[Any], Any
+        items, readers, nested = [], _READERS.get, _NESTED.get  # type: list[Any], Any, Any
         for _ in range(count):
-            read = readers(data[self.at])
+            kind = data[self.at]
+            read = readers(kind)
             if read is not None:  # as of most: without another call
                 self.at += 1
                 items.append(read(self))
+                continue
+            read = nested(kind) if depth <= MAX_DEPTH else None
+            if read is not None:
+                self.at += 1
+                items.append(read(self, depth))
             else:
                 items.append(self.value(depth))
         return items
@@ -260,8 +259,12 @@ def _read_list(reader, depth):
     # type: (Reader, int) -> list[Any]
     """As `new`, for what is a list and nothing else."""
     value = []  # type: list[Any]
-    reader.containers.adopt(reader.u32(), value)
-    value += reader.items(reader.count(), depth + 1)
+    number, count = _two_at(reader.data, reader.at)
+    reader.at += 8
+    if count > len(reader.data) - reader.at:
+        raise Garbled("a length that cannot be")
+    reader.containers.adopt(number, value)
+    value += reader.items(count, depth + 1)
     return value
 
 

@@ -55,6 +55,11 @@ class Writer:
         if data is not None:
             self.parts.append(data)
             return
+        self._nested(value, kind, atom, depth)
+
+    def _nested(self, value, kind, atom, depth):
+        # type: (Any, type, Any, int) -> None
+        """What is not written as an atom, although it may be of a kind that is (`atom`)."""
         number = self._numbers.get(id(value))
         if number is not None:
             self.parts.append(_sized(b"@", number))
@@ -187,6 +192,11 @@ class Writer:
                 if _FLOAT in kinds and not _may_hold_nan(items):
                     parts.extend(map(_tagged_double, [b"f"] * len(items), items))
                     return
+                if _TEXT in kinds:
+                    texts = [*map(_write_text, items)]
+                    if None not in texts:
+                        parts += texts  # type: ignore[arg-type]
+                        return
             except struct.error:  # ints that are not small
                 del parts[begun:]
         self.mixed(items, depth)
@@ -195,12 +205,13 @@ class Writer:
         # type: (list[Any] | tuple[Any, ...], int) -> None
         append, atoms, depth = self.parts.append, _ATOMS.get, depth + 1
         for item in items:
-            atom = atoms(id(type(item)))
+            kind = type(item)
+            atom = atoms(id(kind))
             data = None if atom is None else atom(item)
             if data is not None:
                 append(data)
             else:
-                self.value(item, depth)
+                self._nested(item, kind, atom, depth)
 
 
 def _write_int(value):
@@ -265,5 +276,5 @@ _ATOMS = _by_address({
     range: lambda value: _written(b"r", b",".join(b"%d" % n for n in (value.start, value.stop, value.step))),
 })  # fmt: skip
 _SEQUENCES = _by_address({list: b"l", tuple: b"t", set: b"S", frozenset: b"Z", bytearray: b"B"})
-_INT, _FLOAT = id(int), id(float)
+_INT, _FLOAT, _TEXT = id(int), id(float), id(str)
 FACTORIES = {int: b"i", list: b"l", dict: b"d", set: b"s", str: b"S", float: b"f", bool: b"b", tuple: b"t"}

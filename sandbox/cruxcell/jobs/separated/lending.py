@@ -54,7 +54,7 @@ class Lender:
         self._places, self._modules = [], []  # type: list[tuple[Any, str]], list[Any]
         if "argv" in names:
             self._watches.append(_Watch(("argv", "", ""), lambda: list(sys.argv)))
-        if _ENVIRONMENT & names or any("environ" in each for each in texts):
+        if _ENVIRONMENT & names or "environ" in "\0".join(texts):
             self._watches.append(_Watch(("environ", "", ""), _environment))
         if _SEEDS & names:
             named = [each for each in _STATES if each.partition(".")[0] in names and _is_module(_imported(each))]

@@ -24,7 +24,7 @@ from cruxcell.protocol import frames
 from cruxcell.protocol.records import set_traceback
 from cruxcell.values.canonical import TooLarge
 from cruxcell.values.containers import Containers, Garbled, with_room
-from cruxcell.values.reader import Reader
+from cruxcell.values.reader import WRONG, Reader
 from cruxcell.values.writer import Writer
 
 TYPE_CHECKING = False
@@ -126,11 +126,13 @@ class Link:
 
     def _exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
-        number = undisturbed(self.send, QUESTION, 0, [operation, *fields])  # type: int
+        number = undisturbed(self.send, QUESTION, 0, [operation, *fields], True)  # type: int
+        has_room = True  # until anything else has run
         while True:
-            kind, answered, values = self._receive()
+            kind, answered, values = self._receive(has_room)
             if kind == QUESTION:
                 self.answer(answered, values)
+                has_room = False
                 continue
             return self.answer_to(number, kind, answered, values)
 
@@ -199,10 +201,9 @@ class Link:
             raise AttributeError("a candidate may not %s this of the test" % operation)
         if operation == "call":
             names = rest[0].split("\0") if rest[0] else []
-            arguments, values = rest[1 : len(rest) - len(names)], rest[len(rest) - len(names) :]
-            keywords = dict(zip(names, values))
-            del fields[:], rest[:], values[:]
-            return self._run(target, arguments, keywords)
+            keywords = dict(zip(names, rest[len(rest) - len(names) :])) if names else {}
+            del fields[:], rest[len(rest) - len(names) :], rest[:1]
+            return self._run(target, rest, keywords)
         if operation == "special":
             return self._run(SPECIAL[rest[0]], [target, *rest[1:]], {})
         if operation in _ATTRIBUTES:
@@ -211,27 +212,26 @@ class Link:
 
     # ---- messages --------------------------------------------------------------------------------------------------
 
-    def send(self, kind, number, values):
-        # type: (bytes, int, list[Any]) -> int
+    def send(self, kind, number, values, has_room=False):
+        # type: (bytes, int, list[Any], bool) -> int
         """Everything in `values` crosses; the list is emptied, so that nothing here refers to it any more. Returns the
-        number, which is the next for a question."""
+        number, which is the next for a question. `has_room`: there are frames enough already, as by `with_room`."""
         if kind == QUESTION:
             number = self._asked = self._asked + 1
         try:
-            body = with_room(self._written, values)
+            body = self._written(values) if has_room else with_room(self._written, values)
         except (TooLarge, MemoryError, RecursionError) as error:
             self.containers.undo()
             raise Unsent(str(error) or type(error).__name__) from None
         self.containers.settle()
         del values[:]
-        dropped = [] if self.is_test else self.containers.sweep()
-        dead, self.objects.dead = self.objects.dead, []
-        gone = [*dropped, *dead]
-        head = _HEAD.pack(number, len(dropped))
-        if gone:
-            head += struct.pack("<%dI" % len(gone), *gone)
-        size = _BEGIN.size + len(head) + len(body)  # not its own field, but that of the body's
-        front = _BEGIN.pack(size, 1, kind, len(head)) + head + _U32.pack(len(body))
+        dropped = () if self.is_test else self.containers.sweep()  # type: Sequence[int]
+        gone = b""
+        if dropped or self.objects.dead:
+            dead, self.objects.dead = self.objects.dead, []
+            gone = struct.pack("<%dI" % (len(dropped) + len(dead)), *dropped, *dead)
+        size = _BEGIN.size + len(gone) + len(body)  # not its own field, but that of the body's
+        front = _BEGIN.pack(size, 1, kind, _HEAD.size + len(gone), number, len(dropped)) + gone + _U32.pack(len(body))
         if len(body) < _LARGE:
             self.write(front + body)
         else:  # not copied once more
@@ -262,30 +262,28 @@ class Link:
         writer.mixed(values, 0)
         return writer.bytes(MAX_MESSAGE)
 
-    def _receive(self):
-        # type: () -> tuple[bytes, int, list[Any]]
+    def _receive(self, has_room=False):
+        # type: (bool) -> tuple[bytes, int, list[Any]]
         try:
             data = self.incoming.frame()
         except (frames.FrameError, OSError, MemoryError) as error:
             raise Broken(str(error)) from None
-        return self.taken(data)
+        return self.taken(data, has_room)
 
-    def taken(self, data):
-        # type: (bytes) -> tuple[bytes, int, list[Any]]
+    def taken(self, data, has_room=False):
+        # type: (bytes, bool) -> tuple[bytes, int, list[Any]]
         """(kind, number of the question, values) of a message, in its frame. What the other side has forgotten since is
         forgotten after them."""
-        kind, head, body = _places(data)
-        number, count = _HEAD.unpack_from(data, head)
+        kind, number, count, body = _places(data)
         reader = Reader(data, self.containers, self.objects, body)
         try:
-            values = self.objects.placing.during(reader.checked, self._values, reader)
+            values = self.objects.placing.during(self._read, reader, has_room)
             reader.end()
         except (Garbled, MemoryError, AttributeError, ImportError, AssertionError) as error:
             raise Broken("what was sent is no value: %s" % error) from None
         self.containers.settle()
-        gone = head + _HEAD.size
-        if body - _U32.size > gone:
-            numbers = list(struct.unpack_from("<%dI" % ((body - gone) // 4 - 1), data, gone))
+        if body - _U32.size > _BEGIN.size:
+            numbers = list(struct.unpack_from("<%dI" % ((body - _BEGIN.size) // 4 - 1), data, _BEGIN.size))
             self.containers.forget(numbers[:count])
             self.objects.release(numbers[count:])
         if kind == QUESTION:
@@ -293,6 +291,13 @@ class Link:
             if number != self._arrived:
                 raise Broken("a question out of turn")
         return kind, number, values
+
+    def _read(self, reader, has_room):
+        # type: (Reader, bool) -> list[Any]
+        try:
+            return self._values(reader) if has_room else with_room(self._values, reader)
+        except WRONG as error:
+            raise Garbled(str(error)) from None
 
     def _values(self, reader):
         # type: (Reader) -> list[Any]
@@ -312,7 +317,11 @@ class Link:
 
     def call(self, target, arguments, keywords):
         # type: (Any, tuple[Any, ...], dict[str, Any]) -> Any
-        return self.ask("call", target, "\0".join(keywords), *arguments, *keywords.values())
+        names = "\0".join(keywords) if keywords else ""
+        kind, value = self.exchange("call", [target, names, *arguments, *keywords.values()])
+        if kind == RAISED:
+            raise value
+        return value
 
     def means_a_class(self, cls):  # noqa: ARG002 - the test's end knows
         # type: (object) -> bool
@@ -341,17 +350,18 @@ class Link:
 
 
 def _places(data):
-    # type: (bytes) -> tuple[bytes, int, int]
-    """(kind of the message, where its head begins, where its body does) in its frame. Raises Broken."""
-    if len(data) < _BEGIN.size + _HEAD.size + _U32.size:
+    # type: (bytes) -> tuple[bytes, int, int, int]
+    """(kind of the message, number of the question, how many containers were forgotten, where the body begins) of its
+    frame. Raises Broken."""
+    if len(data) < _BEGIN.size + _U32.size:
         raise Broken("not a message")
-    _, first, kind, size = _BEGIN.unpack_from(data)
-    body = _BEGIN.size + size + _U32.size
+    _, first, kind, size, number, count = _BEGIN.unpack_from(data)
+    body = _BEGIN.size - _HEAD.size + size + _U32.size
     if first != 1 or size < _HEAD.size or size % 4 or body > len(data):
         raise Broken("not a message")
     if _U32.unpack_from(data, body - _U32.size)[0] != len(data) - body:
         raise Broken("not a message")
-    return kind, _BEGIN.size, body
+    return kind, number, count, body
 
 
 def copied(target, is_deep):
@@ -363,7 +373,8 @@ def copied(target, is_deep):
 
 _MOST_BYTES = MAX_MESSAGE + (1 << 20)  # of a frame
 _U32 = struct.Struct("<I")
-_BEGIN = struct.Struct("<IIcI")  # of a frame of three fields: its size, the first one, the length of the second
+# Of a frame of three fields: its size, the first one, the length of the second, and how that begins (_HEAD).
+_BEGIN = struct.Struct("<IIcIII")
 _LARGE = 1 << 16
 _ATTRIBUTES = {"get": getattr, "set": setattr, "del": delattr}
 

@@ -5,6 +5,7 @@ number as long as anything refers to it, so that identity is kept. A proxy that 
 """
 
 import _weakref
+import struct
 
 from cruxcell.jobs.separated import proxy_classes, remote
 from cruxcell.jobs.separated.classes import (
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 MAX_OBJECTS = 1 << 17
 MAX_CLASSES = 1 << 12
+_numbered = struct.Struct("<cI").pack
 _MOST_CAUSES = 20  # of an exception that is raised from others; they may go round in a circle
 
 
@@ -68,7 +70,7 @@ class Objects:
         # type: (Any, Any, int) -> None
         kind = type(value)
         if kind is remote.RemoteType or type(kind) is remote.RemoteType:
-            self._write_number(writer, b".", remote.number_of(value))
+            writer.parts.append(_numbered(b".", remote.number_of(value)))
         elif issubclass(kind, type):
             self._write_class(writer, value, depth)
         elif (kind is BUILTIN_TYPE or kind is METHOD_TYPE) and self._write_shared(writer, value):
@@ -87,7 +89,7 @@ class Objects:
 
     def _write_number(self, writer, tag, number):
         # type: (Any, bytes, int) -> None
-        writer.parts.append(tag + number.to_bytes(4, "little"))
+        writer.parts.append(_numbered(tag, number))
 
     def export(self, value):
         # type: (object) -> int

@@ -189,14 +189,14 @@ class _TestLink(Link):
         if operation == "special" and fields[1] == "__next__":
             may_stop = StopIteration
         told = (number_of(fields[0]), fields[1]) if operation == "special" and fields[1] in STEADY else None
-        steady = self._of_thread()[1]
+        notes, steady = self._of_thread()
         if told is None or self.listens():
             steady.clear()
         elif told in steady:
             value, until = steady[told]
             if _monotonic() < until and not self.containers.changed():  # which the object may look at
                 return b"v", value
-        do_notes_hold = self.notes.outlast(self, operation, fields, self.depth())
+        do_notes_hold = notes.outlast(self, operation, fields, self.depth())
         exchange = self._watched if do_notes_hold else self._exchange_or_leave
         heard, streams = self._alone(self._lend_and_hear)
         try:
