@@ -48,8 +48,8 @@ class Other:
     def means_a_class(self, _cls: object) -> bool:
         return self.means
 
-    def heard_others_since(self, _time: int) -> bool:
-        return False
+    def alone_since(self, time: int) -> int:
+        return time
 
     def note(self) -> None:
         pass
