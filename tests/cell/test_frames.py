@@ -115,3 +115,48 @@ def test_what_is_written_in_parts_is_written_whole(monkeypatch):
     monkeypatch.setattr(frames, "os", write)
     frames.write_all(1, b"abcdef")
     assert written == [b"ab", b"cd", b"ef"]
+
+
+def wait(incoming: frames.Incoming) -> None:
+    came, coming = incoming.coming()
+    came.extend(coming)
+
+
+def test_frames_that_come_in_pieces_are_whole_when_their_last_byte_is_there():
+    reading, writing = os.pipe()
+    try:
+        incoming = frames.Incoming(reading, 1 << 20)
+        sent = [frames.frame([b"a"]), frames.frame([b"b" * 5000, b"c"]), frames.frame([])]
+        data, found = b"".join(sent), []
+        for at in range(0, len(data), 7):
+            os.write(writing, data[at : at + 7])
+            wait(incoming)
+            while (one := incoming.whole()) is not None:
+                found.append(one)
+        assert found == sent
+        os.write(writing, sent[0] + sent[1][:-1])
+        os.close(writing)
+        writing = -1
+        wait(incoming)
+        assert (incoming.whole(), incoming.whole()) == (sent[0], None)
+        wait(incoming)
+        with pytest.raises(frames.FrameError):
+            incoming.whole()
+    finally:
+        os.close(reading)
+        if writing >= 0:
+            os.close(writing)
+
+
+def test_a_large_frame_is_put_together_once(monkeypatch: pytest.MonkeyPatch):
+    pieces = [frames.frame([bytes(1 << 20)])[at : at + 4096] for at in range(0, (1 << 20) + 8, 4096)]
+    coming = iter(pieces)
+    monkeypatch.setattr(os, "read", lambda _fd, _size: next(coming))
+    incoming = frames.Incoming(-1, 2 << 20)
+    seen = set()
+    for _ in pieces:
+        assert incoming.whole() is None
+        wait(incoming)
+        seen.add(id(incoming._ahead))
+    assert len(incoming.whole() or b"") == (1 << 20) + 8
+    assert len(seen) <= 2

@@ -120,6 +120,9 @@ HOSTILE = {
     "an answer of no kind": [message(b"?", 1, EIGHT)],
     "a question of nobody": [message(QUESTION, 1, text("names"), b"N")],
     "a question of nothing": [message(QUESTION, 1)],
+    "a question of a number below zero": [message(QUESTION, 1, whole(-1), text("names"), b"N")],
+    "a question of a number that no thread has": [message(QUESTION, 1, whole(1 << 20), text("names"), b"N")],
+    "a question to a thread that waits for nothing": [message(QUESTION, 1, whole(20), text("names"), b"N")],
     "a question out of turn": [message(QUESTION, 2, whole(0), text("names"), b"N")],
     "a wish that says something": [message(WANTS, 0, EIGHT)],
     "a turn with what is no value": [message(GIVES, 0, b"?")],
@@ -139,6 +142,89 @@ def test_whatever_is_no_message_ends_it_for_all_threads(name: str, ends: Any):
     assert [type(each.result()) for each in threads] == [Broken] * len(threads)
     with pytest.raises(Broken):
         link.ask("names", None)
+
+
+def test_questions_that_nobody_can_serve_yet_are_bounded(ends: Any):
+    link, far = ends(True)
+    link.more["wait"] = lambda _target: threading.Event().wait()
+    asking = Asking(link)
+    assert far.asked() == 1
+    wants = frames.frame([WANTS, bytes(8), bytes(8)])
+    for number in range(1, 67):  # one is served
+        far.send(message(QUESTION, number, whole(1), text("wait"), b"N"), wants)
+    assert type(asking.result()) is Broken
+
+
+def test_a_finalizer_that_asks_just_before_its_thread_waits_lets_no_answer_be_missed(ends: Any, monkeypatch: Any):
+    """The answer to the first question comes while the thread asks the second, and waits for the first no more."""
+    link, far = ends(True)
+    asked_within: list[Any] = []
+
+    def lock() -> Any:
+        if not asked_within:
+            asked_within.append(None)
+            asked_within.append(link.ask("names", None))
+        return threading.Lock()
+
+    monkeypatch.setattr(partners, "_lock", lock)
+    asking = Asking(link)
+    assert far.asked() == 1
+    far.gives()
+    assert far.asked() == 2
+    far.send(message(VALUE, 1, whole(1)), frames.frame([WANTS, bytes(8), bytes(8)]))
+    assert far.got()[0] == GIVES
+    far.send(message(VALUE, 2, whole(2)))
+    assert (asking.result(), asked_within[1]) == (1, 2)
+
+
+def test_a_thread_has_one_partner_even_while_that_is_busy(ends: Any):
+    """A finalizer of a thread that waits asks under the same number."""
+    link, far = ends(False)
+    serving: list[int] = []
+    going_on = threading.Event()
+
+    def wait(_target: object) -> None:
+        serving.append(threading.get_ident())
+        going_on.wait(10)
+
+    link.more["wait"] = wait
+    link.more["note"] = lambda _target: serving.append(threading.get_ident())
+    threading.Thread(target=link.serve, daemon=True).start()
+    for thread in (0, 2):
+        going_on.clear()
+        number = thread + 1
+        far.send(message(QUESTION, number, whole(thread), text("wait"), b"N"))
+        far.send(frames.frame([WANTS, bytes(8), bytes(8)]))
+        assert far.got()[0] == GIVES
+        far.send(message(QUESTION, number + 1, whole(thread), text("note"), b"N"))
+        going_on.set()
+        kind, answered, _ = far.got()
+        while kind != VALUE:
+            kind, answered, _ = far.got()
+        assert answered == number
+        far.send(frames.frame([GIVES, struct.pack("<II", 0, 0), u32(0, 0)]))
+        while (kind, answered) != (VALUE, number + 1):
+            kind, answered, _ = far.got()
+    assert serving[0] == serving[1] != serving[2] == serving[3]
+
+
+def test_what_has_come_for_a_thread_alone(ends: Any):
+    """What another thread was told in between may have been given to that one."""
+    link, far = ends(True)
+    first = Asking(link)
+    assert far.asked() == 1
+    second = Asking(link)
+    far.gives()
+    assert far.asked() == 2
+    began = partners.now()
+    far.send(message(VALUE, 2, EIGHT), frames.frame([WANTS, bytes(8), bytes(8)]))
+    assert second.result() == 8
+    assert far.got()[0] == GIVES
+    between = partners.now()
+    far.send(message(VALUE, 1, EIGHT))
+    assert first.result() == 8
+    since = link._alone_since[first.ident]
+    assert began < since < between
 
 
 def test_two_answers_in_one_turn_end_it(ends: Any):

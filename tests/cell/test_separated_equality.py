@@ -44,8 +44,8 @@ class Candidate:
     def means_a_class(self, cls: type) -> bool:
         return cls in self.known
 
-    def heard_others_since(self, _time: int) -> bool:
-        return False
+    def alone_since(self, time: int) -> int:
+        return time
 
     def note(self, cls: type, values: tuple[object, ...]) -> Any:
         self.notes.take(self, 0)

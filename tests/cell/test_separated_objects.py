@@ -40,8 +40,8 @@ class End:
     def means_a_class(self, _cls: object) -> bool:
         return False
 
-    def heard_others_since(self, _time: int) -> bool:
-        return False
+    def alone_since(self, time: int) -> int:
+        return time
 
     def call(self, target: object, arguments: object, keywords: object) -> object:
         return self.ask("call", target, arguments, keywords)
@@ -185,6 +185,7 @@ def test_what_is_let_go_of_is_told_once(test: End, candidate: End):
     numbers = [remote.number_of(each) for each in found]
     del found
     test.containers.sweep()
+    test.containers.gone.clear()
     gc.collect()
     assert sorted(test.objects.dead) == numbers
     again = test.reads(candidate.sends(things[1]))

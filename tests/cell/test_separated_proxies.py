@@ -51,8 +51,8 @@ class Other:
     def means_a_class(self, _cls: object) -> bool:
         return self.means
 
-    def heard_others_since(self, _time: int) -> bool:
-        return False
+    def alone_since(self, time: int) -> int:
+        return time
 
     def note(self, _cls: type, values: tuple[object, ...]) -> Any:
         return values, None

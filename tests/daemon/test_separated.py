@@ -36,11 +36,11 @@ def possible(client: Client) -> dict[str, tuple[str, str, str, str]]:
     return {name: case for name, case in CASES.items() if not (refused and re.search(refused, str(case)))}
 
 
-def wrong(client: Client, runtime: str, last: str = LAST) -> list[str]:
-    """The cases whose verdict is another than it should be."""
+def wrong(client: Client, runtime: str, last: str = LAST, more: str = "") -> list[str]:
+    """The cases whose verdict is another than it should be. `more`: at the end of each program."""
     cases = possible(client)
     tasks = [
-        Task(program, [ScriptCheck(script + last, entry)], runtime=runtime, id=name)
+        Task(program + more, [ScriptCheck(script + last, entry)], runtime=runtime, id=name)
         for name, (program, script, entry, _) in cases.items()
     ]
     found = []
@@ -57,6 +57,10 @@ def test_every_case(native: Client, runtime: str):
 
 def test_every_case_as_it_stands(native: Client):
     assert wrong(native, "default", "") == []
+
+
+def test_every_case_where_threads_may_ask(native: Client):
+    assert wrong(native, "default", more="\nimport threading\n") == []
 
 
 def test_every_case_with_the_pure_twin(pure: Client):

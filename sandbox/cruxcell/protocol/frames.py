@@ -16,7 +16,7 @@ _pack_length = _U32.pack
 _unpack_length = _U32.unpack_from
 
 MAX_FIELDS = 1 << 20
-_AT_ONCE = 1 << 14
+_AT_ONCE, _MOST_AT_ONCE = 1 << 14, 1 << 20
 
 
 class FrameError(ValueError):
@@ -151,6 +151,7 @@ class Incoming:
         self._fd, self._limit = fd, limit
         self._ahead = b""
         self._came = []  # type: list[bytes]
+        self._needs = 4  # bytes, for the next step
 
     def frame(self):
         # type: () -> bytes
@@ -167,24 +168,28 @@ class Incoming:
         self._ahead = data[end:]
         return data[:end]
 
-    def more(self):
-        # type: () -> None
-        """Wait for more bytes, for `whole`. They are read and kept in one step, as a finalizer may read on."""
-        self._came.extend(map(os.read, (self._fd,), (_AT_ONCE,)))
-        if not self._came[-1]:
-            raise FrameError("the other side closed")
+    def coming(self):
+        # type: () -> tuple[list[bytes], Iterator[bytes]]
+        """Two, of which the first extended by the second waits for more bytes, for `whole`: one step, in which no
+        finalizer runs, which would read on."""
+        size = _AT_ONCE if self._needs < _AT_ONCE else self._needs if self._needs < _MOST_AT_ONCE else _MOST_AT_ONCE
+        return self._came, map(os.read, (self._fd,), (size,))
 
     def whole(self):
         # type: () -> bytes | None
-        """The next frame, its size in front, if it has come whole."""
-        came, self._came = self._came, []
+        """The next frame, its size in front, if it has come whole. Not to be called while it runs."""
+        came = self._came
+        if len(self._ahead) + _length(came) < self._needs:
+            if came and not came[-1]:
+                raise FrameError("the other side closed in the middle of a frame")
+            return None
         data = self._ahead = b"".join([self._ahead, *came]) if came else self._ahead
-        if len(data) < 4:
-            return None
+        del came[:]
         end = 4 + _size_of(data, self._limit)
-        if len(data) < end:
+        if len(data) < end:  # nothing is put together again before all of it has come
+            self._needs = end
             return None
-        self._ahead = data[end:]
+        self._ahead, self._needs = data[end:], 4
         return data[:end]
 
 

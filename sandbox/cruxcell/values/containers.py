@@ -49,6 +49,7 @@ class Containers:
         self._new = []  # type: list[int]
         self._touched = []  # type: list[int]
         self._written = {}  # type: dict[int, Any]
+        self.gone = []  # type: list[Any]  # what is let go between messages: its finalizers may send some
         self.stand_ins = {}  # type: dict[int, list[int]]  # of memory that has no number, by the address of its owner
 
     def stands_for(self, base):
@@ -140,6 +141,7 @@ class Containers:
             entry = self.entries.pop(number, None)
             if entry is not None:
                 self.numbers.pop(id(entry[0]), None)
+                self.gone.append(entry)
 
     def changed(self):
         # type: () -> list[int]
@@ -168,6 +170,7 @@ class Containers:
             if references(entry[0]) <= alone:
                 gone.append(number)
                 del self.entries[number], self.numbers[id(entry[0])]
+                self.gone.append(entry)
         return gone
 
     def held(self, numbers, apart):

@@ -35,11 +35,15 @@ class Notes:
         self._held = {}  # type: dict[int, tuple[int, Any]]
         self._left = self._left_of_others = _MOST_NOTED  # of those with an equality of their own; of others
         self.is_complete = False
+        self.is_old = False  # another thread has asked for something that may change what was noted
 
     def take(self, link, depth):
         # type: (Any, int) -> None
         """The script is about to make an object, with `depth` questions open: note what those hold that it may be
         compared with, and what these hold in turn."""
+        if self.is_old:  # only now: as long as the script has what it expects, nothing may be noted anew
+            self.is_old = False
+            self.forget_from(depth)
         while self._left and not self.is_complete:
             pending = [each for each in link.objects.present() if self._is_unknown(link, each)][: self._left]
             self.is_complete = not pending

@@ -57,6 +57,7 @@ class Link:
         self.containers = Containers(0 if is_test else 1)
         self._run, self._permits = run, permits
         self._ends = {}  # type: dict[int, Any]
+        self._alone_since = {}  # type: dict[int, int]  # by the thread
         self._open = self._asked = self._arrived = 0
         self.line = _RLock()
         self.partners = None  # type: Partners | None
@@ -64,7 +65,6 @@ class Link:
         self.more = {"fields": fields_of}  # type: dict[str, Callable[..., Any]]
         self.before_answer = None  # type: Callable[[], None] | None
         self.named = frozenset()  # type: frozenset[str]  # the names with two underscores that the script has
-        self.refilled = None  # type: list[tuple[int, int]] | None  # when, and which container, while that matters
 
     def share(self, _target=None):
         # type: (object) -> bool
@@ -79,10 +79,10 @@ class Link:
         """How many questions are open that what this thread does is a part of."""
         return self._open if self.partners is None else self.partners.depth()
 
-    def heard_others_since(self, time):
-        # type: (int) -> bool
-        """Has the other end said something to another thread since then?"""
-        return self.partners is not None and self.partners.heard_others_since(time)
+    def alone_since(self, time):
+        # type: (int) -> int
+        """Since when, from then on, nothing came for another thread before this thread's last answer."""
+        return max(time, self._alone_since.get(_get_ident(), 0))
 
     # ---- asking ----------------------------------------------------------------------------------------------------
 
@@ -92,10 +92,13 @@ class Link:
         with self.line:
             if self.depth() >= MAX_NESTED:
                 raise RecursionError("more than %d calls between candidate and test at a time" % MAX_NESTED)
+            if not self._open:
+                self._alone_since[_get_ident()] = now()
             self._open += 1
             try:
                 if self.partners is not None:
-                    answer = self.partners.exchange(operation, fields)  # type: tuple[bytes, Any]
+                    answer, alone = self.partners.exchange(operation, fields)  # type: tuple[bytes, Any], int
+                    self._alone_since[_get_ident()] = alone
                 else:
                     answer = with_room(self._exchange, operation, fields)
             except (Broken, Unsent):
@@ -106,13 +109,22 @@ class Link:
                 self._open -= 1
             if self.partners is None:
                 self.place()
+            else:
+                self.outside(self.let_go)
             return answer
 
     def place(self):
         # type: () -> None
         """What has come goes to its place in sets and dicts."""
+        self.let_go()
         if self.objects.placing.waiting:
             self.objects.placing.finish(Broken)
+
+    def let_go(self):
+        # type: () -> None
+        """What neither side has any more: not in the midst of a message, as its finalizers may ask for something."""
+        gone, self.containers.gone = self.containers.gone, []
+        del gone
 
     def may_end(self, ends):
         # type: (Any) -> None
@@ -196,6 +208,8 @@ class Link:
         # type: (list[Any]) -> Any
         if self.partners is None:
             self.place()
+        else:
+            self.let_go()
         operation, target, *rest = fields
         if self._permits is not None and not self._permits(operation, target, rest):
             raise AttributeError("a candidate may not %s this of the test" % operation)
@@ -268,7 +282,7 @@ class Link:
             data = self.incoming.frame()
         except (frames.FrameError, OSError, MemoryError) as error:
             raise Broken(str(error)) from None
-        return self.taken(data, has_room)
+        return undisturbed(self.taken, data, has_room)  # type: ignore[no-any-return]
 
     def taken(self, data, has_room=False):
         # type: (bytes, bool) -> tuple[bytes, int, list[Any]]
@@ -285,7 +299,7 @@ class Link:
         if body - _U32.size > _BEGIN.size:
             numbers = list(struct.unpack_from("<%dI" % ((body - _BEGIN.size) // 4 - 1), data, _BEGIN.size))
             self.containers.forget(numbers[:count])
-            self.objects.release(numbers[count:])
+            self.containers.gone += self.objects.release(numbers[count:])
         if kind == QUESTION:
             self._arrived += 1
             if number != self._arrived:
@@ -303,10 +317,13 @@ class Link:
         # type: (Reader) -> list[Any]
         for _ in range(reader.count()):
             number = reader.u32()
-            if self.refilled is not None:
-                self.refilled.append((now(), number))
+            self.is_refilled(number)
             reader.fill(self.containers.touch(number), 0)
         return reader.items(reader.count(), 1)
+
+    def is_refilled(self, number):
+        # type: (int) -> None
+        """The other end has changed this container."""
 
     def broken(self, error):
         # type: (BaseException) -> Broken

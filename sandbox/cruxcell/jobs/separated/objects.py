@@ -109,12 +109,13 @@ class Objects:
         return id(value) in self._numbers
 
     def release(self, numbers):
-        # type: (list[int]) -> None
-        """The other side has let go of these."""
-        for number in numbers:
-            value = self.exports.pop(number, None)
+        # type: (list[int]) -> list[Any]
+        """The other side has let go of these, whose finalizers may ask for something."""
+        values = [self.exports.pop(number, None) for number in numbers]
+        for number, value in zip(numbers, values):
             if self._numbers.get(id(value)) == number:
                 del self._numbers[id(value)]
+        return values
 
     def _write_shared(self, writer, value):
         # type: (Any, Any) -> bool

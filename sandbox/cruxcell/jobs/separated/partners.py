@@ -20,6 +20,7 @@ from sys import _current_frames
 
 from cruxcell.jobs.separated.remote import now
 from cruxcell.protocol import frames
+from cruxcell.protocol.messages import MOST_THREADS
 from cruxcell.values.containers import with_room
 
 TYPE_CHECKING = False
@@ -33,6 +34,8 @@ _WANTS = frames.frame([b"w", bytes(8), bytes(8)])  # the turn
 _GIVES = b"g"  # it, and nothing else
 _FIRST = 0  # the number of the test's first thread, and of its partner
 _THREAD, _QUESTION = 1, 2  # places in an entry
+_MOST_NUMBERS = 4 * MOST_THREADS  # those of threads that have ended are used again
+_MOST_WAITING = 64  # questions that nobody has begun to serve: a thread asks one at a time, finalizers apart
 
 
 class Partners:
@@ -50,8 +53,9 @@ class Partners:
         self._gate = _lock()
         self._gate.acquire()
         self._questions = {}  # type: dict[int, list[tuple[int, list[Any]]]]  # for who waits under a number
+        self._served = set() if link.is_test else {_FIRST}  # type: set[int]  # numbers that have their partner here
         self._open, self._answers = {}, {}  # type: dict[int, int], dict[int, Any]  # the thread's number; the answer
-        self._last, self._last_of_another = (_FIRST, 0), 0  # messages: for which thread, and when; when
+        self._last, self._alone_since = (_FIRST, 0), 0  # the last message: for which thread, and when; see `_note`
         self._over = None  # type: Exception | None
         self._is_placing = 0
 
@@ -68,11 +72,12 @@ class Partners:
 
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> Any
-        """(kind of the answer, value). Called with the line held, which is free meanwhile."""
+        """((kind of the answer, value), since when this thread alone was answered before). Called with the line held,
+        which is free meanwhile."""
         thread = self._number()
         number = self.send(QUESTION, 0, [thread, operation, *fields])
         while number not in self._answers:
-            self._serve_or_wait(thread, number)
+            self._serve_or_wait(thread, number, lambda: number in self._answers)
         self._place(thread)
         return self._answers.pop(number)
 
@@ -82,8 +87,12 @@ class Partners:
         while True:
             while not self._has_turn:
                 self._want()
-                self._wait(self._queue, (_lock(), 0, 0))
-            sent = undisturbed(self._sent, kind, number, values)  # type: int | None
+                self._wait(self._queue, (_lock(), self._number(), 0), lambda: self._has_turn)
+            try:
+                sent = undisturbed(self._sent, kind, number, values)  # type: int | None
+            except BaseException:  # nothing was sent
+                self._wake_next()
+                raise
             if sent is not None:
                 return sent
 
@@ -113,18 +122,12 @@ class Partners:
         """How many questions of this thread and of those that it serves are open."""
         return len(self._numbers.get(_get_ident(), [_FIRST])) - 1
 
-    def heard_others_since(self, time):
-        # type: (int) -> bool
-        """Has the other end said something to another thread since then?"""
-        last, when = self._last
-        return (self._last_of_another if last == self._number() else when) > time
-
     def _note(self, thread):
         # type: (int) -> None
-        """A message for this thread has come."""
+        """A message for this thread has come. Since when is it the only one that messages have come for?"""
         last, when = self._last
         if last != thread:
-            self._last_of_another = when
+            self._alone_since = when
         self._last = (thread, now())
 
     def _number(self):
@@ -155,18 +158,18 @@ class Partners:
             self._numbers[_get_ident()] = [thread]
             try:
                 while True:
-                    self._serve_or_wait(thread)
+                    self._serve_or_wait(thread, 0, lambda: False)
             except BaseException as error:
                 self._end(error)
 
-    def _serve_or_wait(self, thread, number=0):
-        # type: (int, int) -> None
+    def _serve_or_wait(self, thread, number, is_over):
+        # type: (int, int, Callable[[], bool]) -> None
         """Who waits for an answer has the number of its question."""
-        asked = self._questions.get(thread)
+        asked = self._questions.setdefault(thread, [])
         if asked:
             self._answer(thread, asked.pop(0))
         else:
-            self._wait(self._idle, (_lock(), thread, number))
+            self._wait(self._idle, (_lock(), thread, number), lambda: bool(asked) or is_over())
 
     def _answer(self, thread, question):
         # type: (int, tuple[int, list[Any]]) -> None
@@ -178,20 +181,20 @@ class Partners:
         finally:
             numbers.pop()
 
-    def _serve_newcomer(self, thread, question):
-        # type: (int, tuple[int, list[Any]]) -> None
+    def _serve_newcomer(self, thread, number):
+        # type: (int, int) -> None
         """By a thread of its own, which then waits for what the same thread asks next."""
-        self._questions.setdefault(thread, []).append(question)
         try:
             _start_new_thread(self.serve, (thread,))
+            self._served.add(thread)
         except RuntimeError as error:
-            self._questions[thread].remove(question)
-            undisturbed(self._sent, RAISED, question[0], [error])
+            del self._questions[thread]
+            self._sent(RAISED, number, [error])
 
     # ---- waiting and reading ---------------------------------------------------------------------------------------
 
-    def _wait(self, among, entry):
-        # type: (list[Any], Any) -> None
+    def _wait(self, among, entry, has_come):
+        # type: (list[Any], Any, Callable[[], bool]) -> None
         """Until somebody wakes this thread. The reader, in whose midst a finalizer may ask, reads."""
         if self._over is not None:
             raise self._over
@@ -200,17 +203,26 @@ class Partners:
             return
         entry[0].acquire()
         among.append(entry)
+        if has_come() or self._over is not None:  # before this thread could be woken: a finalizer has asked meanwhile
+            if entry in among:
+                among.remove(entry)
+            return
         self._link.outside(entry[0].acquire)
 
     def _wake(self, among, place, meant):
-        # type: (list[Any], int, int) -> bool
-        """The first who has that at this place of its entry; is there one?"""
-        for entry in among:
+        # type: (list[Any], int, int) -> None
+        """The last who has that at this place of its entry: a thread whose finalizer waits has two."""
+        for entry in reversed(among):
             if entry[place] == meant:
                 among.remove(entry)
                 entry[0].release()
-                return True
-        return False
+                return
+
+    def _wake_next(self):
+        # type: () -> None
+        """Who has waited longest for the turn, if it is there."""
+        if self._has_turn and self._queue:
+            self._wake(self._queue, _THREAD, self._queue[0][_THREAD])
 
     def _open_gate(self):
         # type: () -> None
@@ -240,18 +252,35 @@ class Partners:
 
     def _read(self):
         # type: () -> None
-        """The next message, or some more of it."""
-        frame = self._link.incoming.whole()
-        if frame is None:
-            self._link.outside(self._link.incoming.more)
-        else:
-            self._take(frame)
+        """The next message, or some more of it. No finalizer runs between the look at what has come and the wait: it
+        would take what this one waits for."""
+        line, collects = self._link.line, _collects()  # type: Any, bool
+        _collect_not()
+        try:
+            if self._take():
+                return
+            came, coming = self._link.incoming.coming()
+            held = line._release_save()
+        finally:
+            if collects:
+                _collect_again()
+        try:
+            came.extend(coming)
+        finally:
+            line._acquire_restore(held)
 
-    def _take(self, frame):
-        # type: (bytes) -> None
+    def _take(self):
+        # type: () -> bool
+        """The next message, if it has come whole."""
+        frame = self._link.incoming.whole()
         if frame == _WANTS:  # not if it has crossed with a message, by which the other end has the turn
-            undisturbed(self._sent, _GIVES, 0, [])
-            return
+            self._sent(_GIVES, 0, [])
+        elif frame is not None:
+            self._take_message(frame)
+        return frame is not None
+
+    def _take_message(self, frame):
+        # type: (bytes) -> None
         if self._has_turn:
             raise frames.FrameError("a message out of turn")
         self._has_turn, self._wants = True, False
@@ -261,29 +290,34 @@ class Partners:
         elif kind != _GIVES:
             answer = self._link.answer_to(number if number in self._open else -1, kind, number, values)
             self._note(self._open.pop(number))
-            self._answers[number] = answer
+            self._answers[number] = answer, self._alone_since
             self._wake(self._idle, _QUESTION, number)
-        if self._has_turn:
-            self._wake(self._queue, _QUESTION, 0)
+        self._wake_next()
 
     def _sort(self, number, values):
         # type: (int, list[Any]) -> None
         """A question, to who serves it."""
         thread = values.pop(0) if values else None
-        if type(thread) is not int:
+        if type(thread) is not int or not 0 <= thread < _MOST_NUMBERS:
             raise frames.FrameError("a question of nobody")
+        is_back = thread & 1 != self._link.is_test  # asked of a thread of this end, by its partner
+        if is_back and thread not in self._open.values():
+            raise frames.FrameError("a question to a thread that waits for nothing")
+        if len([None for asked in self._questions.values() for _ in asked]) >= _MOST_WAITING:
+            raise frames.FrameError("too many questions")
         self._note(thread)
-        if self._wake(self._idle, _THREAD, thread):
-            self._questions.setdefault(thread, []).append((number, values))
+        self._questions.setdefault(thread, []).append((number, values))
+        if is_back or thread in self._served:  # it may be on its way to look
+            self._wake(self._idle, _THREAD, thread)
         else:
-            self._serve_newcomer(thread, (number, values))
+            self._serve_newcomer(thread, number)
 
     def _place(self, thread):
         # type: (int) -> None
         """What came has its place in sets and dicts before anybody sees it, whichever thread it is for."""
         placing = self._link.objects.placing
         while self._is_placing and self._is_placing != _get_ident():
-            self._serve_or_wait(thread)
+            self._serve_or_wait(thread, 0, lambda: not self._is_placing)
         if placing.waiting and not self._is_placing:
             self._is_placing = _get_ident()
             try:

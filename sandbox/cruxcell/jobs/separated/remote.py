@@ -305,10 +305,12 @@ def standing_of(value):
 
 def marked(value, standing, cls, began, made_of=None):
     # type: (Any, int, object, int, Any) -> Any
-    """`value`, with that standing if it is an object of that class which was not here when time was `began`. One that
-    was keeps its own: or what a function has returned would come back as what the test has made."""
-    if type(value) is not cls or connection[0].heard_others_since(began):
+    """`value`, with that standing if it is an object of that class which was not here when time was `began`, and has
+    come for this thread. One that was keeps its own: or what a function has returned, to another thread meanwhile,
+    would come back as what the test has made."""
+    if type(value) is not cls:
         return value
+    began = connection[0].alone_since(began)
     if issubclass(type(value), RemoteObject):
         if _TIME.__get__(value) > began:
             _STANDING.__set__(value, standing)

@@ -128,6 +128,7 @@ class _TestLink(Link):
         self.before_answer = lambda: self.notes.forget_from(self.depth())
         self.more["copy"] = copied
         self._watching = 0
+        self._refilled = None  # type: list[tuple[int, int]] | None  # when, and which container, while that matters
         self._aside, self.ending = _RLock(), _lock()
         self._heard = {}  # type: dict[str, Any]  # where what the candidate prints to a stream goes instead
         connect(self)
@@ -189,15 +190,14 @@ class _TestLink(Link):
         if operation == "special" and fields[1] == "__next__":
             may_stop = StopIteration
         told = (number_of(fields[0]), fields[1]) if operation == "special" and fields[1] in STEADY else None
-        notes, steady = self._of_thread()
+        steady = self._of_thread()[1]
         if told is None or self.listens():
             steady.clear()
         elif told in steady:
             value, until = steady[told]
             if _monotonic() < until and not self.containers.changed():  # which the object may look at
                 return b"v", value
-        do_notes_hold = notes.outlast(self, operation, fields, self.depth())
-        exchange = self._watched if do_notes_hold else self._exchange_or_leave
+        exchange = self._watched if self._do_notes_hold(operation, fields) else self._exchange_or_leave
         heard, streams = self._alone(self._lend_and_hear)
         try:
             kind, value = exchange(operation, fields)
@@ -215,6 +215,16 @@ class _TestLink(Link):
         if told is not None and kind == b"v":
             steady[told] = value, _monotonic() + STEADY[told[1]]
         return kind, value
+
+    def _do_notes_hold(self, operation, fields):
+        # type: (str, list[Any]) -> bool
+        """Does what this thread has noted hold after this question? What others have is old, where it may not."""
+        own = self.notes
+        holds = own.outlast(self, operation, fields, self.depth())
+        if not holds or operation == "call":
+            for each, _ in list(self._threads.values()):
+                each.is_old = each.is_old or each is not own
+        return holds
 
     def _alone(self, function, *arguments):
         # type: (Any, Any) -> Any
@@ -246,28 +256,45 @@ class _TestLink(Link):
         # type: (object) -> None
         """Of the candidate; with that, what both sides have may be another, too."""
         if self.texts is not None and self.texts.is_under_way():
-            self.texts.take(
-                [value, *self._names.given.values(), *[each[0] for each in self.containers.entries.values()]]
-            )
+            self.texts.take([value, *self._names.given.values(), *self._shared()])
+
+    def _shared(self):
+        # type: () -> list[Any]
+        """The containers that both sides have."""
+        return [each[0] for each in self.containers.entries.values()]
+
+    def taken(self, data, has_room=False):
+        # type: (bytes, bool) -> tuple[bytes, int, list[Any]]
+        message = Link.taken(self, data, has_room)
+        if self.partners is not None and self.texts is not None and self.texts.is_under_way_anywhere():
+            self.texts.take(self._shared())  # whichever thread the message is for
+        return message
 
     def _watched(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
         """Ask what changes nothing that was noted. No container becomes what the script has made meanwhile, either."""
         began, self._watching = now(), self._watching + 1
-        self.refilled = [] if self.refilled is None else self.refilled
+        self._refilled = [] if self._refilled is None else self._refilled
         try:
             kind, value = self._exchange_or_leave(operation, fields)
-            refilled = [number for when, number in self.refilled if when > began]
+            refilled = [number for when, number in self._refilled if when > began]
         finally:
             self._watching -= 1
             if not self._watching:
-                self.refilled = None
+                self._refilled = None
         given = self._names.given
         named = [id(each) for name in given for each in (given[name], self._namespace.get(name))]
         made = value if operation == "call" else None
         if refilled and hold_what_was_made(self, refilled, [id(self._names.view), *named], made, began):
             self.refuse(BECAME % "what the program has given the script")
         return kind, value
+
+    def is_refilled(self, number):
+        # type: (int) -> None
+        """What another thread's message brings is there before that thread knows."""
+        if self._refilled is not None:
+            self._refilled.append((now(), number))
+        self.has_answered = self.has_answered or self.containers.entries[number][0] is not self._names.view
 
     def _exchange_or_leave(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]

@@ -63,7 +63,7 @@ _FLAGS = 0x1FF0000  # of a code: which `from __future__ import` were in force
 _TWIN = "cruxcell.native.pure"  # whose hook is a function of Python's itself
 _SIMPLE = frozenset(map(id, (str, bytes, int, float, bool, complex, type(None), range, bytearray)))
 _HOLDING = (list, tuple, dict, set, frozenset)
-_frame = sys._getframe
+_frame, _current_frames = sys._getframe, sys._current_frames
 
 
 class Texts:
@@ -88,9 +88,15 @@ class Texts:
     def is_under_way(self):
         # type: () -> bool
         """Is it for a harmless text that something is asked of the candidate?"""
-        if not self._harmless:
-            return False
-        frame = _frame(1)  # type: Any
+        return bool(self._harmless) and self._is_harmless(_frame(1))
+
+    def is_under_way_anywhere(self):
+        # type: () -> bool
+        """Does a thread of the script run a harmless text?"""
+        return bool(self._harmless) and any(map(self._is_harmless, _current_frames().values()))
+
+    def _is_harmless(self, frame):
+        # type: (Any) -> bool
         while frame is not None and frame.f_code not in self._harmless:
             if frame.f_code.co_filename == CHECK:
                 return False
