@@ -174,6 +174,17 @@ def test_steps_are_those_of_the_first_thread(native: Client, pure: Client):
         assert many.steps < few.steps + 1000
 
 
+@every_runtime
+def test_a_call_of_a_script_may_go_as_deep_where_threads_may_ask(native: Client, runtime: str):
+    program = "def f(n=0):\n    try: return f(n + 1)\n    except RecursionError: return n\n"
+    found = []
+    for names in ("", "import threading\n"):
+        verdict = judge(native, names + program, ScriptCheck("raise ValueError(f())", "f"), runtime=runtime)
+        assert verdict.exception is not None
+        found.append(verdict.exception.message)
+    assert found[0] == found[1]
+
+
 def test_a_call_that_leaves_threads_is_followed_by_a_clean_worker(native: Client):
     """No check shares a worker with one that may start threads, even where that is asked for."""
     program = "import threading, time\nleft = threading.active_count()\ndef f():\n"

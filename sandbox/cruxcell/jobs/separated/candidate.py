@@ -3,7 +3,7 @@
 import builtins
 import sys
 from _thread import get_ident as _get_ident
-from sys import getrecursionlimit
+from sys import getrecursionlimit, setrecursionlimit
 
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
@@ -19,7 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-_HARNESS_FRAMES = 6  # between this module's `run_serve` and a function of the program that the test calls
+_HARNESS_FRAMES = 5  # between this module's `run_serve` and a function of the program that the test calls
+_FRAMES_OF_PARTNERS = 4  # more, where its threads have partners
 _MODULE_TYPE = type(messages)
 
 
@@ -44,6 +45,7 @@ def run_serve(context, fields):
         return
     if getrecursionlimit() == depth:  # the program has set none of its own
         set_recursion_depth(_HARNESS_FRAMES)
+        server.own_depth = getrecursionlimit()
     try:
         server.link.serve()
     except BaseException:  # the candidate has broken what serves it, which is its failure: the test sees it gone
@@ -89,6 +91,13 @@ class _Server:
         finally:
             self._is_running = False
             self.steps += self._context.steps()
+
+    def share(self, _target):
+        # type: (object) -> bool
+        is_shared = self.link.share()
+        if is_shared and getrecursionlimit() == self.own_depth:
+            setrecursionlimit(self.own_depth + _FRAMES_OF_PARTNERS)
+        return is_shared
 
     def drive(self, target, how, *values):
         # type: (Any, str, Any) -> Any

@@ -66,8 +66,8 @@ class Link:
         self.before_answer = None  # type: Callable[[], None] | None
         self.named = frozenset()  # type: frozenset[str]  # the names with two underscores that the script has
 
-    def share(self, _target=None):
-        # type: (object) -> bool
+    def share(self):
+        # type: () -> bool
         """Several threads may ask at a time from the next message on."""
         partners = Partners(self)
         if partners.begin():
