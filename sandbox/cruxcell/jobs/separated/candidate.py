@@ -9,6 +9,7 @@ from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.awaiting import Awaited
 from cruxcell.jobs.separated.classes import state_of
+from cruxcell.jobs.separated.files import ProgramFiles
 from cruxcell.jobs.separated.lending import Borrower
 from cruxcell.jobs.separated.link import CALL, Link, connect, copied
 from cruxcell.jobs.separated.looking import LOOKING, keep
@@ -64,6 +65,8 @@ class _Server:
         self.link = Link(False, self.run)
         self.link.more.update({"names": self.names, "look": self.look, "printed": self.printed, "lend": self.lend})
         self.link.more.update(drive=self.drive, copy=self.copy, states=self.states, borrow=self.borrow)
+        files = ProgramFiles()
+        self.link.more.update(have_files=files.have, made_files=files.made)
         for name, function in LOOKING.items():
             self.link.more[name] = self._looking(function)
         self._awaited = Awaited()

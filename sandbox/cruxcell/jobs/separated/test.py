@@ -12,13 +12,14 @@ from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.classes import without_class
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
 from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made
+from cruxcell.jobs.separated.files import PassedFiles
 from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.looking import follow_sources
 from cruxcell.jobs.separated.operations import STEADY, is_a_mock, may_get, may_set, shown
 from cruxcell.jobs.separated.program_names import ProgramNames
 from cruxcell.jobs.separated.remote import now, number_of
-from cruxcell.jobs.separated.script import constant_texts, raises_by_itself, uses_its_own
+from cruxcell.jobs.separated.script import constant_texts, names_in, raises_by_itself, uses_its_own
 from cruxcell.jobs.separated.texts import Texts
 from cruxcell.jobs.suite_base import is_well
 from cruxcell.jobs.suites import open_suite
@@ -129,6 +130,7 @@ class _TestLink(Link):
         self._steady = {}  # type: dict[tuple[int, str], Any]
         self.texts = None  # type: Texts | None
         self._lender = None  # type: Lender | None
+        self._files = None  # type: PassedFiles | None
         self.notes = Notes()
         self.before_answer = lambda: self.notes.forget_from(self._open)
         self.more["copy"] = copied
@@ -145,6 +147,8 @@ class _TestLink(Link):
         # type: (CodeType, str, str) -> None
         """Put what the script uses of the program into its namespace, and what it tests under `candidate`."""
         self._source = source
+        files = PassedFiles(names_in(script))
+        self._files = files if files.are_needed else None
         bound = self._names.bound()
         self._is_of_its_own = uses_its_own(script)
         lender = Lender(script, constant_texts(script), self._namespace)
@@ -178,18 +182,9 @@ class _TestLink(Link):
             value, until = self._steady[told]
             if _monotonic() < until and not self.containers.changed():  # which the object may look at
                 return b"v", value
-        exchange = self._watched if self.notes.outlast(self, operation, fields, self._open) else self._exchange_or_leave
-        self._lend()
-        heard, streams = self._heard, {name: getattr(sys, name) for name in self.listens()}
-        for name, stream in streams.items():  # of output from before, what is not for another stream
-            self._hear(name, heard.get(name) if self._open or heard.get(name) is stream else None)
-        self._heard = streams
-        try:
-            kind, value = exchange(operation, fields)
-        finally:
-            self._heard = heard if self._open else streams
-        for name in streams:
-            self._hear(name, getattr(sys, name))
+        exchange = self._watched if self.notes.outlast(self, operation, fields, self._open) else self._exchange_and_hear
+        self._lend(fields)
+        kind, value = exchange(operation, fields)
         if operation not in ("names", "look"):
             self.has_answered = True
             self._has_called = self._has_called or operation in _CALLS
@@ -199,6 +194,23 @@ class _TestLink(Link):
         self._took(value if kind == b"v" else None)  # a text cannot hold what it raises
         if told is not None and kind == b"v":
             self._steady[told] = value, _monotonic() + STEADY[told[1]]
+        return kind, value
+
+    def _exchange_and_hear(self, operation, fields):
+        # type: (str, list[Any]) -> tuple[bytes, Any]
+        """The answer; and what the candidate has printed and written meanwhile."""
+        heard, streams = self._heard, {name: getattr(sys, name) for name in self.listens()}
+        for name, stream in streams.items():  # of output from before, what is not for another stream
+            self._hear(name, heard.get(name) if self._open or heard.get(name) is stream else None)
+        self._heard = streams
+        try:
+            kind, value = self._exchange_or_leave(operation, fields)
+        finally:
+            self._heard = heard if self._open else streams
+        for name in streams:
+            self._hear(name, getattr(sys, name))
+        if self._files is not None:
+            self._files.take(self._tell("made_files"))
         return kind, value
 
     def _took(self, value):
@@ -215,7 +227,7 @@ class _TestLink(Link):
         began, before = now(), self.refilled
         self.refilled = [] if before is None else before
         try:
-            kind, value = self._exchange_or_leave(operation, fields)
+            kind, value = self._exchange_and_hear(operation, fields)
             refilled = [number for when, number in self.refilled if when > began]
         finally:
             self.refilled = before
@@ -258,9 +270,10 @@ class _TestLink(Link):
         own = {"stdout": self._context.stdout, "stderr": self._context.stderr}
         return [name for name in own if getattr(sys, name) is not own[name]]
 
-    def _lend(self):
-        # type: () -> None
-        """The program reads what the script has in the place of standard input, and calls what it has for `input`."""
+    def _lend(self, fields):
+        # type: (list[Any]) -> None
+        """The program reads what the script has in the place of standard input, and calls what it has for `input`. It
+        has what the script has set for it, and the files that it is told of."""
         stdin, ask = sys.stdin, builtins.input
         if stdin is not self._lent[0] or ask is not self._lent[1]:
             self._lent = (stdin, ask)
@@ -270,6 +283,12 @@ class _TestLink(Link):
             if change[0] == "refused":
                 self.refuse(change[1])
             self._tell("borrow", *change)
+            fields = [*fields, change[-1]]
+        if self._files is not None:
+            self._files.note(fields)
+            told = self._files.given()
+            if told:
+                self._tell("have_files", *told)
 
     def _leave(self, kind, text):
         # type: (bytes, str) -> None
