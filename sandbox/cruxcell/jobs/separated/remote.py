@@ -198,7 +198,7 @@ class RemoteBase(metaclass=RemoteType):
         # type: (str, object) -> None
         if name.startswith("__") and isinstance(self, BaseException):
             BaseException.__setattr__(self, name, value)
-        else:
+        elif name != "__signature__" or connection[0].is_test:  # which matplotlib notes on a `show` that is a mock
             connection[0].ask("set", self, name, value)
 
     def __delattr__(self, name):

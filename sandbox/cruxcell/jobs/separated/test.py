@@ -52,7 +52,7 @@ def run_test(context, fields, is_rehearsal=False):
     try:
         if not is_rehearsal:
             link.texts = Texts(context.helper.hear, script, link.may_have_texts, link.leave_at_text)
-        link.provide(script, suite.code, fields[1].decode())
+        link.provide(script, suite.code, fields[1].decode(), suite.names)
         suite.begin()
         results = _run_suite(script, suite)
         link.at_end()
@@ -143,9 +143,10 @@ class _TestLink(Link):
         """What a report on the script says besides."""
         return records.BY_IDENTITY * self.compared_by_identity | records.OF_ITS_OWN * self._is_of_its_own
 
-    def provide(self, script, source, entry_point):
-        # type: (CodeType, str, str) -> None
-        """Put what the script uses of the program into its namespace, and what it tests under `candidate`."""
+    def provide(self, script, source, entry_point, names=frozenset()):
+        # type: (CodeType, str, str, frozenset[str]) -> None
+        """Put what the script uses of the program into its namespace (`names` besides), and what it tests under
+        `candidate`."""
         self._source = source
         files = PassedFiles(names_in(script))
         self._files = files if files.are_needed else None
@@ -157,7 +158,7 @@ class _TestLink(Link):
         if "doctest" in source:
             follow_doctests(self)
         root = root_of(entry_point)
-        self._names.provide(script, source, root, bound, lender.names)
+        self._names.provide(script, source, root, bound, lender.names | names)
         lender.begin(self._names.view, root)
         self._lender = lender
         if root in self._namespace:
