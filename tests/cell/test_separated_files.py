@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -30,12 +29,25 @@ class Halves:
             run()
         self.passed.take(self.made.made(None))
 
+    def do(self, *steps: tuple[str, str | bool | None]) -> None:
+        """The program writes a text, makes a folder (None), or removes what there is (False)."""
+        for name, content in steps:
+            place = self.program / name
+            if isinstance(content, str):
+                place.write_text(content)
+            elif content is None:
+                place.mkdir()
+            elif place.is_dir():
+                place.rmdir()
+            else:
+                place.unlink()
+
     def path(self, name: str) -> str:
         return str(self.test / name)
 
 
 @pytest.fixture
-def halves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterable[Halves]:
+def halves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Halves:
     made = Halves(tmp_path)
     monkeypatch.chdir(made.test)
     return made
@@ -88,7 +100,7 @@ def test_a_folder_is_passed_with_all_in_it_but_links(halves: Halves):
 def test_what_leads_to_a_path_is_there_for_a_file_to_be_made(halves: Halves):
     (halves.test / "d" / "e").mkdir(parents=True)
     (halves.test / "d" / "other").write_text("1")
-    halves.ask(halves.path("d/e/out"), run=lambda: (halves.program / "d" / "e" / "out").write_text("2"))
+    halves.ask(halves.path("d/e/out"), run=lambda: halves.do(("d/e/out", "2")))
     assert content(halves.program) == {"d": None, "d/e": None, "d/e/out": "2"}
     assert (halves.test / "d" / "e" / "out").read_text() == "2"
 
@@ -112,19 +124,19 @@ def test_times_cross_with_files(halves: Halves):
 
 
 def test_what_the_program_makes_changes_and_removes_the_script_has(halves: Halves):
-    halves.ask(run=lambda: ((halves.program / "d").mkdir(), (halves.program / "d" / "a").write_text("1")))
+    halves.ask(run=lambda: halves.do(("d", None), ("d/a", "1")))
     assert content(halves.test) == {"d": None, "d/a": "1"}
-    halves.ask(run=lambda: (halves.program / "d" / "a").write_text("2"))
+    halves.ask(run=lambda: halves.do(("d/a", "2")))
     assert content(halves.test) == {"d": None, "d/a": "2"}
-    halves.ask(run=lambda: ((halves.program / "d" / "a").unlink(), (halves.program / "d").rmdir()))
+    halves.ask(run=lambda: halves.do(("d/a", False), ("d", False)))
     assert content(halves.test) == {}
 
 
 def test_a_file_that_becomes_a_folder_and_the_other_way_round(halves: Halves):
-    halves.ask(run=lambda: (halves.program / "x").write_text("1"))
-    halves.ask(run=lambda: ((halves.program / "x").unlink(), (halves.program / "x").mkdir()))
+    halves.ask(run=lambda: halves.do(("x", "1")))
+    halves.ask(run=lambda: halves.do(("x", False), ("x", None)))
     assert content(halves.test) == {"x": None}
-    halves.ask(run=lambda: ((halves.program / "x").rmdir(), (halves.program / "x").write_text("2")))
+    halves.ask(run=lambda: halves.do(("x", False), ("x", "2")))
     assert content(halves.test) == {"x": "2"}
 
 
@@ -175,9 +187,9 @@ def test_what_is_the_scripts_stays_whatever_a_candidate_says(halves: Halves, tol
 
 
 def test_what_the_script_makes_anew_is_its_own(halves: Halves):
-    halves.ask(run=lambda: (halves.program / "a").write_text("7"))
+    halves.ask(run=lambda: halves.do(("a", "7")))
     (halves.test / "a").write_text("42")
-    halves.ask(run=lambda: (halves.program / "a").write_text("8"))
+    halves.ask(run=lambda: halves.do(("a", "8")))
     assert (halves.test / "a").read_text() == "42"
 
 
