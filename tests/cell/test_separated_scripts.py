@@ -139,7 +139,7 @@ def test_a_script_s_own_builtin_is_not_python_s():
         ("assert f([1]) == 1", False),
         ("import sys\nsys.argv = ['a']\nassert main()", True),
         ("import tempfile\nassert f(tempfile.mkdtemp())", False),
-        ("def test_a(caplog):\n    assert f(caplog)", True),
+        ("def test_a(monkeypatch):\n    assert f(monkeypatch)", True),
         ("import os\ndef g():\n    os.environ['A'] = 'b'\ng()\nassert f()", True),
     ],
 )

@@ -12,6 +12,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     program_names which names of the program a script has, and what stands behind them
     lending       what a script sets in its own process for the program
     files         files that the script passes, and those that the program makes
+    listening     warnings and logs of the program that the script listens to
     link          the messages between them, one at a time, each side serving while it waits
     objects       tables of what each side has shown to the other; how such things are written
     classes       what is told of a class that only one side has

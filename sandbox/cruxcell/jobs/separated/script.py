@@ -117,15 +117,11 @@ def used_as_modules(source, names):
     return {name: set(taken[name]) for name in names if name in taken and loads[name] == len(taken[name])}
 
 
-# What changes its own process, or listens to it: the program has an environment, random numbers, warnings and so on of
-# its own. Names, attributes, and parameters for pytest's fixtures.
+# What changes its own process: the program has an environment, random numbers and so on of its own. Names, attributes,
+# and parameters for pytest's fixtures.
 _OF_ONE_PROCESS = frozenset(
-    [
-        "argv", "assertLogs", "assertNoLogs", "assertWarns", "assertWarnsRegex", "caplog", "catch_warnings",
-        "deprecated_call", "environ", "getsource", "getsourcelines", "monkeypatch", "patch", "putenv", "recwarn",
-        "seed", "setrecursionlimit", "warns",
-    ]
-)  # fmt: skip
+    ["argv", "environ", "getsource", "getsourcelines", "monkeypatch", "patch", "putenv", "seed", "setrecursionlimit"]
+)
 
 
 def uses_its_own(script):

@@ -15,6 +15,7 @@ from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made
 from cruxcell.jobs.separated.files import PassedFiles
 from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
+from cruxcell.jobs.separated.listening import Listener
 from cruxcell.jobs.separated.looking import follow_sources
 from cruxcell.jobs.separated.operations import STEADY, is_a_mock, may_get, may_set, shown
 from cruxcell.jobs.separated.program_names import ProgramNames
@@ -131,6 +132,7 @@ class _TestLink(Link):
         self.texts = None  # type: Texts | None
         self._lender = None  # type: Lender | None
         self._files = None  # type: PassedFiles | None
+        self._listener = None  # type: Listener | None
         self.notes = Notes()
         self.before_answer = lambda: self.notes.forget_from(self._open)
         self.more["copy"] = copied
@@ -148,8 +150,10 @@ class _TestLink(Link):
         """Put what the script uses of the program into its namespace (`names` besides), and what it tests under
         `candidate`."""
         self._source = source
-        files = PassedFiles(names_in(script))
+        named = names_in(script)
+        files, listener = PassedFiles(named), Listener(named)
         self._files = files if files.are_needed else None
+        self._listener = listener if listener.is_needed else None
         bound = self._names.bound()
         self._is_of_its_own = uses_its_own(script)
         lender = Lender(script, constant_texts(script), self._namespace)
@@ -212,6 +216,8 @@ class _TestLink(Link):
             self._hear(name, getattr(sys, name))
         if self._files is not None:
             self._files.take(self._tell("made_files"))
+        if self._listener is not None:
+            self._listener.hear(self._tell("heard"))
         return kind, value
 
     def _took(self, value):
@@ -290,6 +296,9 @@ class _TestLink(Link):
             told = self._files.given()
             if told:
                 self._tell("have_files", *told)
+        wishes = self._listener.wishes() if self._listener is not None else None
+        if wishes:
+            self._tell("listen", *wishes)
 
     def _leave(self, kind, text):
         # type: (bytes, str) -> None
