@@ -21,6 +21,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     placing       where objects have their place in sets and dicts that are read
     asking        what special methods of proxies ask, those of values among them
     proxy_classes the classes of proxies, and what their special methods ask
+    readings      what a value is in another form
     equality      when two objects of a class of the program's are equal to a test
     remote        the proxies
     runs          what runs in steps: generators, awaitables, context managers
