@@ -7,7 +7,6 @@ import os
 import socket
 import struct
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,46 +14,7 @@ import pytest
 from cruxcell.jobs.separated import link as links
 from cruxcell.jobs.separated.link import QUESTION, RAISED, TOO_LARGE, VALUE, Broken, Link, Unsent
 from cruxcell.protocol import frames
-
-
-def u32(*numbers: int) -> bytes:
-    return struct.pack(f"<{len(numbers)}I", *numbers)
-
-
-def text(data: str) -> bytes:
-    return b"s" + u32(len(data)) + data.encode()
-
-
-EIGHT = b"j" + struct.pack("<i", 8)
-LEN = b"G" + text("builtins") + text("len")
-
-
-def message(kind: bytes, number: int, *values: bytes, changed: bytes = b"", gone: bytes = u32(0)) -> bytes:
-    body = (changed or u32(0)) + u32(len(values)) + b"".join(values)
-    return frames.frame([kind, u32(number) + gone, body])
-
-
-class Other:
-    """The other end: a socket."""
-
-    def __init__(self, line: socket.socket) -> None:
-        self.line = line
-
-    def send(self, *messages: bytes, last: bool = True) -> None:
-        self.line.sendall(b"".join(messages))
-        if last:
-            self.line.shutdown(socket.SHUT_WR)
-
-    def got(self) -> list[list[bytes]]:
-        """The messages that came until now."""
-        self.line.setblocking(False)
-        data = b""
-        try:
-            while more := self.line.recv(1 << 20):
-                data += more
-        except BlockingIOError:
-            pass
-        return frames.split(data)[0]
+from link_messages import EIGHT, LEN, Other, message, text, u32
 
 
 @pytest.fixture
@@ -230,13 +190,6 @@ def test_a_finalizer_asks_before_or_after_a_question_never_within(other: Other):
         gc.unfreeze()
 
 
-def test_a_thread_that_has_ended_waits_for_nobody():
-    thread = threading.Thread(target=lambda: None)
-    thread.start()
-    thread.join()
-    assert links._waits(thread.ident or 0) is False
-
-
 def test_what_is_too_large_is_not_sent(other: Other, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(links, "MAX_MESSAGE", 100)
     link = end()
@@ -256,8 +209,8 @@ def test_so_many_questions_are_open_at_a_time(other: Other):
     with pytest.raises(RecursionError, match="more than"):
         link.ask("names", None)
     link._open = links.MAX_NESTED + 1
-    with pytest.raises(Broken, match="out of turn"):
-        link._answer(1, ["names", None])
+    with pytest.raises(Broken, match="too many"):
+        link.answer(1, ["names", None])
     assert other.got() == []
 
 
@@ -267,82 +220,6 @@ def in_a_thread(function: Any, *arguments: Any) -> list[Any]:
     thread.start()
     thread.join(5)
     return found
-
-
-def test_a_thread_asks_while_what_the_other_end_asked_for_is_done(other: Other):
-    link = end()
-    link.more["pool"] = lambda _target: in_a_thread(link.ask, "names", None)
-    other.send(message(QUESTION, 1, text("pool"), b"N"), message(VALUE, 1, EIGHT))
-    link.serve()
-    asked, answered = other.got()
-    assert (asked[0], answered[0]) == (QUESTION, VALUE)
-    assert EIGHT in answered[2]
-
-
-def test_an_answer_waits_for_what_was_asked_since(other: Other):
-    link, began, goes_on = end(), threading.Event(), threading.Event()
-
-    def back(_target: object) -> None:
-        began.set()
-        goes_on.wait(5)
-
-    def pool(_target: object) -> None:
-        threads.append(threading.Thread(target=link.ask, args=("names", None)))
-        threads[0].start()
-        began.wait(5)
-        threading.Timer(0.05, goes_on.set).start()  # this is done first, and answered last
-
-    threads: list[threading.Thread] = []
-    link.more.update(pool=pool, back=back)
-    questions = [message(QUESTION, at, text(name), b"N") for at, name in [(1, "pool"), (2, "back")]]
-    other.send(*questions, message(VALUE, 1, EIGHT))
-    link.serve()
-    threads[0].join(5)
-    assert [(record[0], record[1][:4]) for record in other.got()] == [
-        (QUESTION, u32(1)), (VALUE, u32(2)), (VALUE, u32(1))
-    ]  # fmt: skip
-
-
-def waits_in_its_own_way(link: Link, found: list[Any]) -> Any:
-    """A call that waits for a thread's question, and not by what `threading` has for it."""
-
-    def call(_target: object) -> None:
-        def asks() -> None:
-            while not goes_on:  # until the other thread has left `threading`, too
-                time.sleep(0.001)
-            found.append(link.ask("names", None))
-
-        goes_on: list[bool] = []
-        threading.Thread(target=asks, daemon=True).start()
-        goes_on.append(True)
-        until = time.monotonic() + 10
-        while not found and time.monotonic() < until:
-            time.sleep(0.001)
-
-    return call
-
-
-def test_a_call_back_that_waits_for_a_thread_in_its_own_way_keeps_it_out_for_a_while(
-    other: Other, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(links, "_PATIENCE_S", 0.05)
-    link, found = end(), []
-    link.more["back"] = waits_in_its_own_way(link, found)
-    other.send(message(QUESTION, 1, text("back"), b"N"), message(VALUE, 2, EIGHT), message(VALUE, 1, EIGHT))
-    link.ask("names", None)
-    assert found == [8]
-    assert [(record[0], record[1][:4]) for record in other.got()] == [
-        (QUESTION, u32(1)), (QUESTION, u32(2)), (VALUE, u32(1))
-    ]  # fmt: skip
-
-
-def test_a_call_that_is_none_back_keeps_no_thread_out(other: Other, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(links, "_PATIENCE_S", 1000)
-    link, found = end(), []
-    link.more["pool"] = waits_in_its_own_way(link, found)
-    other.send(message(QUESTION, 1, text("pool"), b"N"), message(VALUE, 1, EIGHT))
-    link.serve()
-    assert found == [8]
 
 
 def test_what_may_end_an_iteration_is_said_for_the_next_question_of_a_thread():

@@ -41,6 +41,9 @@ class Candidate:
     def means_a_class(self, cls: type) -> bool:
         return cls in self.known
 
+    def heard_others_since(self, _time: int) -> bool:
+        return False
+
     def note(self) -> None:
         self.notes.take(self, 0)
 

@@ -40,6 +40,9 @@ class End:
     def means_a_class(self, _cls: object) -> bool:
         return False
 
+    def heard_others_since(self, _time: int) -> bool:
+        return False
+
     def call(self, target: object, arguments: object, keywords: object) -> object:
         return self.ask("call", target, arguments, keywords)
 

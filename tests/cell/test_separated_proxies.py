@@ -48,6 +48,9 @@ class Other:
     def means_a_class(self, _cls: object) -> bool:
         return self.means
 
+    def heard_others_since(self, _time: int) -> bool:
+        return False
+
     def note(self) -> None:
         pass
 

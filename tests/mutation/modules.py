@@ -140,6 +140,7 @@ TESTS = {
     "cruxcell/jobs/separated/test.py": [
         "cell/test_separated_exchange.py", "cell/test_separated_names.py", *_PAIRS,
     ],
+    "cruxcell/jobs/separated/partners.py": ["cell/test_partners.py", *_PAIRS],
     "cruxcell/jobs/kept.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/jobs/pytest_suite.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/jobs/suite_base.py": ["cell/test_leaving.py", "cell/test_suite_results.py", "daemon/test_suites.py"],

@@ -150,6 +150,7 @@ class Incoming:
         # type: (int, int) -> None
         self._fd, self._limit = fd, limit
         self._ahead = b""
+        self._came = []  # type: list[bytes]
 
     def frame(self):
         # type: () -> bytes
@@ -163,6 +164,26 @@ class Incoming:
         end = 4 + _size_of(data, self._limit)
         if len(data) < end:
             data = _read_exactly(self._fd, end, [data])
+        self._ahead = data[end:]
+        return data[:end]
+
+    def more(self):
+        # type: () -> None
+        """Wait for more bytes, for `whole`. They are read and kept in one step, as a finalizer may read on."""
+        self._came.extend(map(os.read, (self._fd,), (_AT_ONCE,)))
+        if not self._came[-1]:
+            raise FrameError("the other side closed")
+
+    def whole(self):
+        # type: () -> bytes | None
+        """The next frame, its size in front, if it has come whole."""
+        came, self._came = self._came, []
+        data = self._ahead = b"".join([self._ahead, *came]) if came else self._ahead
+        if len(data) < 4:
+            return None
+        end = 4 + _size_of(data, self._limit)
+        if len(data) < end:
+            return None
         self._ahead = data[end:]
         return data[:end]
 

@@ -65,7 +65,9 @@ class _Server:
         self.view = {}  # type: dict[str, object]
         self.link = Link(False, self.run)
         self.link.more.update({"names": self.names, "look": self.look, "printed": self.printed, "lend": self.lend})
-        self.link.more.update(drive=self.drive, copy=self.copy, states=self.states, borrow=self.borrow)
+        self.link.more.update(
+            drive=self.drive, copy=self.copy, states=self.states, borrow=self.borrow, share=self.link.share
+        )
         files, heard = ProgramFiles(), Heard()
         self.link.more.update(have_files=files.have, made_files=files.made, listen=heard.listen, heard=heard.heard)
         for name, function in LOOKING.items():

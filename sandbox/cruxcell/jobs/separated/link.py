@@ -5,24 +5,19 @@ numbers of what the sender has forgotten; the body the containers that changed s
 While one side waits for an answer it serves the other's questions, so either may call back; how deep that goes is
 bounded. Whatever is wrong with a message ends the conversation: an answer is never taken for that to another question.
 
-Threads take turns. The line is whose question is open, up to the answer; while an asked-for call runs, it is free, so a
-thread of that call may ask. Questions are answered in the order in which they were nested, whoever waits. A question
-is served by the thread of the other end that waits: where that is in the midst of a call, which may hold a lock, other
-threads wait until what it has called back is done; not where that waits for a thread, and not for ever.
+That is so where no threads can be started. Where they can, `partners` says whose questions are open, who serves them,
+and who may send.
 """
 
-import gc
 import struct
 from _thread import RLock as _RLock
 from _thread import get_ident as _get_ident
-from sys import _current_frames
-from time import monotonic as _monotonic
-from time import sleep as _sleep
 
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.classes import fields_of
 from cruxcell.jobs.separated.objects import Objects
 from cruxcell.jobs.separated.operations import SPECIAL
+from cruxcell.jobs.separated.partners import QUESTION, RAISED, Partners, undisturbed
 from cruxcell.jobs.separated.remote import now
 from cruxcell.jobs.separated.runs import connection
 from cruxcell.protocol import frames
@@ -39,8 +34,7 @@ if TYPE_CHECKING:
 CHANNEL = 5
 MAX_MESSAGE = 16 << 20
 MAX_NESTED = 64  # questions that are open at a time
-_PATIENCE_S = 1  # how long threads wait for the end of what the other side calls back
-QUESTION, VALUE, RAISED, TOO_LARGE = b"q", b"v", b"e", b"t"
+VALUE, TOO_LARGE = b"v", b"t"
 _HEAD = struct.Struct("<II")
 CALL = compile("f(*a, **k)", CHECK, "eval")
 
@@ -63,55 +57,61 @@ class Link:
         self.containers = Containers(0 if is_test else 1)
         self._run, self._permits = run, permits
         self._ends = {}  # type: dict[int, Any]
-        self._open = 0
-        self._line, self._nested = _RLock(), 0
-        self._inside = []  # type: list[tuple[int, float]]
-        self._asked = self._served = 0
-        self._incoming = frames.Incoming(CHANNEL, MAX_MESSAGE + (1 << 20))
+        self._open = self._asked = self._arrived = 0
+        self.line = _RLock()
+        self.partners = None  # type: Partners | None
+        self.incoming = frames.Incoming(CHANNEL, _MOST_BYTES)
         self.more = {"fields": fields_of}  # type: dict[str, Callable[..., Any]]
         self.before_answer = None  # type: Callable[[], None] | None
         self.refilled = None  # type: list[tuple[int, int]] | None  # when, and which container, while that matters
+
+    def share(self, _target=None):
+        # type: (object) -> bool
+        """Several threads may ask at a time from the next message on."""
+        partners = Partners(self)
+        if partners.begin():
+            self.partners = partners
+        return self.partners is not None
+
+    def depth(self):
+        # type: () -> int
+        """How many questions are open that what this thread does is a part of."""
+        return self._open if self.partners is None else self.partners.depth()
+
+    def heard_others_since(self, time):
+        # type: (int) -> bool
+        """Has the other end said something to another thread since then?"""
+        return self.partners is not None and self.partners.heard_others_since(time)
 
     # ---- asking ----------------------------------------------------------------------------------------------------
 
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
         """(kind of the answer, value). Raises Broken, or Unsent where nothing was sent."""
-        with self._line:
-            if self._inside:
-                self.take_turn()
-            if self._open >= MAX_NESTED:
+        with self.line:
+            if self.depth() >= MAX_NESTED:
                 raise RecursionError("more than %d calls between candidate and test at a time" % MAX_NESTED)
             self._open += 1
             try:
-                answer = with_room(self._exchange, operation, fields)  # type: tuple[bytes, Any]
+                if self.partners is not None:
+                    answer = self.partners.exchange(operation, fields)  # type: tuple[bytes, Any]
+                else:
+                    answer = with_room(self._exchange, operation, fields)
             except (Broken, Unsent):
                 raise
             except BaseException as error:  # whatever it is, the answer may still be under way
-                raise Broken("%s: %s" % (type(error).__name__, error)) from None
+                raise self.broken(error) from None
             finally:
                 self._open -= 1
-            if self.objects.placing.waiting:
-                self.objects.placing.finish(Broken)
+            if self.partners is None:
+                self.place()
             return answer
 
-    def take_turn(self):
+    def place(self):
         # type: () -> None
-        """Called with the line held: wait until this thread may ask."""
-        while self._is_outside():
-            self._pause()
-
-    def _is_outside(self):
-        # type: () -> bool
-        me, now = _get_ident(), _monotonic()
-        return any(me != owner and now < until and not _waits(owner) for owner, until in self._inside)
-
-    def _pause(self):
-        # type: () -> None
-        """Let other threads have the line, however often this one has it."""
-        held = self._line._release_save()  # type: ignore[attr-defined]
-        _sleep(0.0005)
-        self._line._acquire_restore(held)  # type: ignore[attr-defined]
+        """What has come goes to its place in sets and dicts."""
+        if self.objects.placing.waiting:
+            self.objects.placing.finish(Broken)
 
     def may_end(self, ends):
         # type: (Any) -> None
@@ -125,89 +125,74 @@ class Link:
 
     def _exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
-        number = _undisturbed(self._put, operation, fields)  # type: int
+        number = undisturbed(self.send, QUESTION, 0, [operation, *fields])  # type: int
         while True:
             kind, answered, values = self._receive()
             if kind == QUESTION:
-                self._answer(answered, values)
+                self.answer(answered, values)
                 continue
-            if kind not in (VALUE, RAISED, TOO_LARGE) or answered != number:
-                raise Broken("an answer to another question")
-            if len(values) != 1 or (kind == RAISED and not isinstance(values[0], BaseException)):
-                raise Broken("an answer that is none")
-            return kind, values[0]
+            return self.answer_to(number, kind, answered, values)
 
-    def _put(self, operation, fields):
-        # type: (str, list[Any]) -> int
-        number = self._asked = self._asked + 1
-        self._send(QUESTION, number, [operation, *fields])
-        return number
+    def answer_to(self, number, kind, answered, values):
+        # type: (int, bytes, int, list[Any]) -> tuple[bytes, Any]
+        if kind not in (VALUE, RAISED, TOO_LARGE) or answered != number:
+            raise Broken("an answer to another question")
+        if len(values) != 1 or (kind == RAISED and not isinstance(values[0], BaseException)):
+            raise Broken("an answer that is none")
+        return kind, values[0]
 
     # ---- serving ---------------------------------------------------------------------------------------------------
 
     def serve(self):
         # type: () -> None
         """Answer until the other side hangs up or says what is no question."""
-        with self._line:
-            while True:
-                try:
+        with self.line:
+            try:
+                while self.partners is None:
                     kind, number, fields = self._receive()
                     if kind != QUESTION:
                         return
-                    self._answer(number, fields)
-                except Broken:
-                    return
+                    self.answer(number, fields)
+            except Broken:
+                return
+            self.partners.serve()
 
-    def _answer(self, number, fields):
+    def answer(self, number, fields):
         # type: (int, list[Any]) -> None
-        if number != self._served + 1 or self._open > MAX_NESTED:
-            raise Broken("a question out of turn")
-        self._served = number
-        self._nested += 1
+        """Do what was asked, with the line free for other threads, and say what came of it."""
+        if self.depth() > MAX_NESTED:
+            raise Broken("too many questions")
+        send = self._send_undisturbed if self.partners is None else self.partners.send
         kind, values = VALUE, []  # type: bytes, list[Any]
         try:
-            try:
-                values.append(self._performed(fields))
-            except Broken:
-                raise
-            except BaseException as error:
-                if not self.is_test:
-                    set_traceback(error, None)
-                kind, values = RAISED, [error]
-            del fields[:]
-            if self.before_answer is not None:
-                self.before_answer()
-            _undisturbed(self._say, kind, number, values)
-        finally:
-            self._nested -= 1
-
-    def _performed(self, fields):
-        # type: (list[Any]) -> Any
-        """What was asked for, with the line free for other threads; until what these ask has its answers."""
-        nested, is_call_back = self._nested, self._open > 0
-        if is_call_back:
-            self._inside.append((_get_ident(), _monotonic() + _PATIENCE_S))
-        held = self._line._release_save()  # type: ignore[attr-defined]
+            values.append(self._perform(fields) if self.partners is None else self.outside(self._perform, fields))
+        except Broken:
+            raise
+        except BaseException as error:
+            if not self.is_test:
+                set_traceback(error, None)
+            kind, values = RAISED, [error]
+        del fields[:]
+        if self.before_answer is not None:
+            self.before_answer()
         try:
-            return self._perform(fields)
-        finally:
-            self._line._acquire_restore(held)  # type: ignore[attr-defined]
-            while self._nested != nested:
-                self._pause()
-            if is_call_back:
-                self._inside.pop()
-
-    def _say(self, kind, number, values):
-        # type: (bytes, int, list[Any]) -> None
-        try:
-            self._send(kind, number, values)
+            send(kind, number, values)
         except Unsent as error:
-            self._send(TOO_LARGE, number, [str(error)])
+            send(TOO_LARGE, number, [str(error)])
+
+    def outside(self, function, *arguments):
+        # type: (Callable[..., Any], Any) -> Any
+        """`function(*arguments)` with the line free, however often this thread has it."""
+        held = self.line._release_save()  # type: ignore[attr-defined]
+        try:
+            return function(*arguments)
+        finally:
+            self.line._acquire_restore(held)  # type: ignore[attr-defined]
 
     def _perform(self, fields):
         # type: (list[Any]) -> Any
-        if self.objects.placing.waiting:
-            self.objects.placing.finish(Broken)
+        if self.partners is None:
+            self.place()
         operation, target, *rest = fields
         if self._permits is not None and not self._permits(operation, target, rest):
             raise AttributeError("a candidate may not %s this of the test" % operation)
@@ -225,9 +210,12 @@ class Link:
 
     # ---- messages --------------------------------------------------------------------------------------------------
 
-    def _send(self, kind, number, values):
-        # type: (bytes, int, list[Any]) -> None
-        """Everything in `values` crosses; the list is emptied, so that nothing here refers to it any more."""
+    def send(self, kind, number, values):
+        # type: (bytes, int, list[Any]) -> int
+        """Everything in `values` crosses; the list is emptied, so that nothing here refers to it any more. Returns the
+        number, which is the next for a question."""
+        if kind == QUESTION:
+            number = self._asked = self._asked + 1
         try:
             body = with_room(self._written, values)
         except (TooLarge, MemoryError, RecursionError) as error:
@@ -243,12 +231,21 @@ class Link:
             head += struct.pack("<%dI" % len(gone), *gone)
         size = _BEGIN.size + len(head) + len(body)  # not its own field, but that of the body's
         front = _BEGIN.pack(size, 1, kind, len(head)) + head + _U32.pack(len(body))
+        if len(body) < _LARGE:
+            self.write(front + body)
+        else:  # not copied once more
+            self.write(front)
+            self.write(body)
+        return number
+
+    def _send_undisturbed(self, kind, number, values):
+        # type: (bytes, int, list[Any]) -> None
+        undisturbed(self.send, kind, number, values)
+
+    def write(self, data):
+        # type: (bytes) -> None
         try:
-            if len(body) < _LARGE:
-                frames.write_all(CHANNEL, front + body)
-            else:  # not copied once more
-                frames.write_all(CHANNEL, front)
-                frames.write_all(CHANNEL, body)
+            frames.write_all(CHANNEL, data)
         except OSError as error:
             raise Broken(str(error)) from None
 
@@ -266,11 +263,16 @@ class Link:
 
     def _receive(self):
         # type: () -> tuple[bytes, int, list[Any]]
-        """(kind, number of the question, values). What the other side has forgotten since is forgotten after them."""
         try:
-            data = self._incoming.frame()
+            data = self.incoming.frame()
         except (frames.FrameError, OSError, MemoryError) as error:
             raise Broken(str(error)) from None
+        return self.taken(data)
+
+    def taken(self, data):
+        # type: (bytes) -> tuple[bytes, int, list[Any]]
+        """(kind, number of the question, values) of a message, in its frame. What the other side has forgotten since is
+        forgotten after them."""
         kind, head, body = _places(data)
         number, count = _HEAD.unpack_from(data, head)
         reader = Reader(data, self.containers, self.objects, body)
@@ -285,6 +287,10 @@ class Link:
             numbers = list(struct.unpack_from("<%dI" % ((body - gone) // 4 - 1), data, gone))
             self.containers.forget(numbers[:count])
             self.objects.release(numbers[count:])
+        if kind == QUESTION:
+            self._arrived += 1
+            if number != self._arrived:
+                raise Broken("a question out of turn")
         return kind, number, values
 
     def _values(self, reader):
@@ -295,6 +301,11 @@ class Link:
                 self.refilled.append((now(), number))
             reader.fill(self.containers.touch(number), 0)
         return reader.items(reader.count(), 1)
+
+    def broken(self, error):
+        # type: (BaseException) -> Broken
+        """What says that the conversation cannot go on, for that reason."""
+        return error if isinstance(error, Broken) else Broken("%s: %s" % (type(error).__name__, error))
 
     # ---- for proxies -----------------------------------------------------------------------------------------------
 
@@ -342,19 +353,6 @@ def _places(data):
     return kind, _BEGIN.size, body
 
 
-def _undisturbed(function, *arguments):
-    # type: (Callable[..., Any], object) -> Any
-    """`function(*arguments)` without a collection of garbage. A finalizer that asks the other end would put its
-    question in front of the message that is being written, whose number and containers are taken already."""
-    collects = _collects()
-    _collect_not()
-    try:
-        return function(*arguments)
-    finally:
-        if collects:
-            _collect_again()
-
-
 def copied(target, is_deep):
     # type: (Any, object) -> Any
     import copy
@@ -362,15 +360,7 @@ def copied(target, is_deep):
     return (copy.deepcopy if is_deep else copy.copy)(target)
 
 
-def _waits(thread):
-    # type: (int) -> bool
-    """Is a thread in the midst of what `threading` does, which is waiting for another?"""
-    frame = _current_frames().get(thread)
-    return frame is not None and frame.f_globals.get("__name__") == "threading"
-
-
-# Taken now: what a program puts in their place later changes nothing.
-_collects, _collect_not, _collect_again = gc.isenabled, gc.disable, gc.enable
+_MOST_BYTES = MAX_MESSAGE + (1 << 20)  # of a frame
 _U32 = struct.Struct("<I")
 _BEGIN = struct.Struct("<IIcI")  # of a frame of three fields: its size, the first one, the length of the second
 _LARGE = 1 << 16

@@ -306,7 +306,7 @@ def marked(value, standing, cls, began, made_of=()):
     # type: (Any, int, object, int, tuple[object, ...]) -> Any
     """`value`, with that standing if it is an object of that class which was not here when time was `began`. One that
     was keeps its own: or what a function has returned would come back as what the test has made."""
-    if type(value) is not cls:
+    if type(value) is not cls or connection[0].heard_others_since(began):
         return value
     if issubclass(type(value), RemoteObject):
         if _TIME.__get__(value) > began:

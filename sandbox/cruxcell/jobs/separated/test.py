@@ -3,6 +3,9 @@
 import builtins
 import os
 import sys
+from _thread import RLock as _RLock
+from _thread import allocate_lock as _lock
+from _thread import get_ident as _get_ident
 from time import monotonic as _monotonic
 
 from cruxcell.analysis.compiled import loaded
@@ -18,6 +21,7 @@ from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connec
 from cruxcell.jobs.separated.listening import Listener
 from cruxcell.jobs.separated.looking import follow_sources
 from cruxcell.jobs.separated.operations import STEADY, is_a_mock, may_get, may_set, shown
+from cruxcell.jobs.separated.partners import Partners, may_begin
 from cruxcell.jobs.separated.program_names import ProgramNames
 from cruxcell.jobs.separated.remote import now, number_of
 from cruxcell.jobs.separated.script import constant_texts, names_in, raises_by_itself, uses_its_own
@@ -52,12 +56,15 @@ def run_test(context, fields, is_rehearsal=False):
     link = _TestLink(context, suite.namespace)
     try:
         if not is_rehearsal:
+            link.begin_partners()
             link.texts = Texts(context.helper.hear, script, link.may_have_texts, link.leave_at_text)
         link.provide(script, suite.code, fields[1].decode(), suite.names)
         suite.begin()
         results = _run_suite(script, suite)
         link.at_end()
+        link.ending.acquire()
     except BaseException as error:
+        link.ending.acquire()
         context.send_raised(error, flags=link.flags)
     else:
         if results is not None:
@@ -128,16 +135,30 @@ class _TestLink(Link):
         self.has_answered = self._has_called = False
         self.idle = []  # type: list[Any]  # doctest runs that have tested nothing
         self.compared_by_identity = self._is_of_its_own = False
-        self._steady = {}  # type: dict[tuple[int, str], Any]
+        self._threads = {}  # type: dict[int, tuple[Notes, dict[tuple[int, str], Any]]]
         self.texts = None  # type: Texts | None
         self._lender = None  # type: Lender | None
         self._files = None  # type: PassedFiles | None
         self._listener = None  # type: Listener | None
-        self.notes = Notes()
-        self.before_answer = lambda: self.notes.forget_from(self._open)
+        self.before_answer = lambda: self.notes.forget_from(self.depth())
         self.more["copy"] = copied
+        self._watching = 0
+        self._aside, self.ending = _RLock(), _lock()
         self._heard = {}  # type: dict[str, Any]  # where what the candidate prints to a stream goes instead
         connect(self)
+
+    def _of_thread(self):
+        # type: () -> tuple[Notes, dict[tuple[int, str], Any]]
+        """What this thread has noted, and what it was told that holds for a while: whatever others ask meanwhile."""
+        thread = 0 if self.partners is None else _get_ident()
+        if thread not in self._threads:
+            self._threads[thread] = (Notes(), {})
+        return self._threads[thread]
+
+    @property
+    def notes(self):
+        # type: () -> Notes
+        return self._of_thread()[0]
 
     @property
     def flags(self):
@@ -168,12 +189,17 @@ class _TestLink(Link):
         if root in self._namespace:
             self._namespace["candidate"] = resolve(self._namespace, entry_point)
 
+    def begin_partners(self):
+        # type: () -> None
+        """Where threads can be started, several may ask at a time."""
+        partners = Partners(self) if may_begin() else None
+        if partners is not None and partners.begin() and self._tell("share") is True:
+            self.partners = partners
+
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
         may_stop = self.ends()
-        with self._line:  # what comes with a question is no other thread's
-            if self._inside:
-                self.take_turn()
+        with self.line:
             return self._asked_for(operation, fields, may_stop)
 
     def _asked_for(self, operation, fields, may_stop):
@@ -181,14 +207,15 @@ class _TestLink(Link):
         if operation == "special" and fields[1] == "__next__":
             may_stop = StopIteration
         told = (number_of(fields[0]), fields[1]) if operation == "special" and fields[1] in STEADY else None
+        steady = self._of_thread()[1]
         if told is None or self.listens():
-            self._steady.clear()
-        elif told in self._steady:
-            value, until = self._steady[told]
+            steady.clear()
+        elif told in steady:
+            value, until = steady[told]
             if _monotonic() < until and not self.containers.changed():  # which the object may look at
                 return b"v", value
-        exchange = self._watched if self.notes.outlast(self, operation, fields, self._open) else self._exchange_and_hear
-        self._lend(fields)
+        do_notes_hold = self.notes.outlast(self, operation, fields, self.depth())
+        exchange = self._watched if do_notes_hold else self._exchange_and_hear
         kind, value = exchange(operation, fields)
         if operation not in ("names", "look"):
             self.has_answered = True
@@ -198,27 +225,50 @@ class _TestLink(Link):
         self._names.rebind()
         self._took(value if kind == b"v" else None)  # a text cannot hold what it raises
         if told is not None and kind == b"v":
-            self._steady[told] = value, _monotonic() + STEADY[told[1]]
+            steady[told] = value, _monotonic() + STEADY[told[1]]
         return kind, value
+
+    def _alone(self, function, *arguments):
+        # type: (Any, Any) -> Any
+        """`function(*arguments)`, which asks what goes with a question: one thread at a time."""
+        if self.partners is None:
+            return function(*arguments)
+        self.outside(self._aside.acquire)
+        try:
+            return function(*arguments)
+        finally:
+            self._aside.release()
 
     def _exchange_and_hear(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
-        """The answer; and what the candidate has printed and written meanwhile."""
-        heard, streams = self._heard, {name: getattr(sys, name) for name in self.listens()}
-        for name, stream in streams.items():  # of output from before, what is not for another stream
-            self._hear(name, heard.get(name) if self._open or heard.get(name) is stream else None)
-        self._heard = streams
+        """The answer; and what the candidate has printed, written, warned of and logged meanwhile."""
+        heard, streams = self._alone(self._lend_and_hear, fields)
         try:
             kind, value = self._exchange_or_leave(operation, fields)
         finally:
-            self._heard = heard if self._open else streams
-        for name in streams:
+            self._heard = heard if self.depth() else streams
+        if streams or self._files is not None or self._listener is not None:
+            self._alone(self._hear_again, streams)
+        return kind, value
+
+    def _lend_and_hear(self, fields):
+        # type: (list[Any]) -> tuple[dict[str, Any], dict[str, Any]]
+        """(where the candidate's output went before, where what the script listens to goes now)."""
+        self._lend(fields)
+        heard, streams = self._heard, {name: getattr(sys, name) for name in self.listens()}
+        for name, stream in streams.items():  # of output from before, what is not for another stream
+            self._hear(name, heard.get(name) if self.depth() or heard.get(name) is stream else None)
+        self._heard = streams
+        return heard, streams
+
+    def _hear_again(self, names):
+        # type: (Any) -> None
+        for name in names:
             self._hear(name, getattr(sys, name))
         if self._files is not None:
             self._files.take(self._tell("made_files"))
         if self._listener is not None:
             self._listener.hear(self._tell("heard"))
-        return kind, value
 
     def _took(self, value):
         # type: (object) -> None
@@ -231,13 +281,15 @@ class _TestLink(Link):
     def _watched(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
         """Ask what changes nothing that was noted. No container becomes what the script has made meanwhile, either."""
-        began, before = now(), self.refilled
-        self.refilled = [] if before is None else before
+        began, self._watching = now(), self._watching + 1
+        self.refilled = [] if self.refilled is None else self.refilled
         try:
             kind, value = self._exchange_and_hear(operation, fields)
             refilled = [number for when, number in self.refilled if when > began]
         finally:
-            self.refilled = before
+            self._watching -= 1
+            if not self._watching:
+                self.refilled = None
         given = self._names.given
         named = [id(each) for name in given for each in (given[name], self._namespace.get(name))]
         if refilled and hold_what_was_made(self, refilled, [id(self._names.view), *named], value, began):
@@ -302,7 +354,8 @@ class _TestLink(Link):
 
     def _leave(self, kind, text):
         # type: (bytes, str) -> None
-        """Report the reason and end. Never returns."""
+        """Report the reason and end. Never returns, to no thread."""
+        self.ending.acquire()
         self._context.send(frames.frame([kind, self._context.numbers(), records.text_bytes(text)]))
         os._exit(messages.EXIT_DONE)
 
@@ -334,7 +387,7 @@ class _TestLink(Link):
 
     def note(self):
         # type: () -> None
-        self.notes.take(self, self._open)
+        self.notes.take(self, self.depth())
 
     def note_again(self, value):
         # type: (object) -> None

@@ -1,0 +1,48 @@
+"""Messages of a link as bytes, and the other end of one."""
+
+from __future__ import annotations
+
+import socket
+import struct
+
+from cruxcell.protocol import frames
+
+
+def u32(*numbers: int) -> bytes:
+    return struct.pack(f"<{len(numbers)}I", *numbers)
+
+
+def text(data: str) -> bytes:
+    return b"s" + u32(len(data)) + data.encode()
+
+
+EIGHT = b"j" + struct.pack("<i", 8)
+LEN = b"G" + text("builtins") + text("len")
+
+
+def message(kind: bytes, number: int, *values: bytes, changed: bytes = b"", gone: bytes = u32(0)) -> bytes:
+    body = (changed or u32(0)) + u32(len(values)) + b"".join(values)
+    return frames.frame([kind, u32(number) + gone, body])
+
+
+class Other:
+    """The other end: a socket."""
+
+    def __init__(self, line: socket.socket) -> None:
+        self.line = line
+
+    def send(self, *messages: bytes, last: bool = True) -> None:
+        self.line.sendall(b"".join(messages))
+        if last:
+            self.line.shutdown(socket.SHUT_WR)
+
+    def got(self) -> list[list[bytes]]:
+        """The messages that came until now."""
+        self.line.setblocking(False)
+        data = b""
+        try:
+            while more := self.line.recv(1 << 20):
+                data += more
+        except BlockingIOError:
+            pass
+        return frames.split(data)[0]

@@ -1,0 +1,205 @@
+"""Questions of several threads: who may send, who serves, and what ends the conversation."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from cruxcell.jobs.separated import link as links
+from cruxcell.jobs.separated import partners
+from cruxcell.jobs.separated.link import QUESTION, RAISED, VALUE, Broken, Link
+from cruxcell.jobs.separated.partners import Partners
+from cruxcell.protocol import frames
+from link_messages import EIGHT, message, text, u32
+
+GIVES, WANTS = b"g", b"w"
+
+
+def whole(number: int) -> bytes:
+    """A number as a value of a message."""
+    return EIGHT[:1] + number.to_bytes(4, "little", signed=True)
+
+
+class Far:
+    """The other end, which takes part in the turns."""
+
+    def __init__(self, line: socket.socket) -> None:
+        self.line = line
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 10, 0))
+        self._incoming = frames.Incoming(line.fileno(), 1 << 20)
+
+    def send(self, *messages: bytes) -> None:
+        self.line.sendall(b"".join(messages))
+
+    def got(self) -> tuple[bytes, int, bytes]:
+        """(kind, number of the question, body) of the next message."""
+        kind, head, body = frames.unpack(self._incoming.frame()[4:])
+        return kind, int.from_bytes(head[:4], "little"), body
+
+    def asked(self) -> int:
+        """The next question; who asked for the turn meanwhile has got it by a message."""
+        kind, number, _ = self.got()
+        while kind == WANTS:
+            kind, number, _ = self.got()
+        assert kind == QUESTION
+        return number
+
+    def gives(self) -> None:
+        assert self.got()[0] == WANTS
+        self.send(message(GIVES, 0))
+
+
+@pytest.fixture
+def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool], tuple[Link, Far]]]:
+    ours, theirs = socket.socketpair()
+    monkeypatch.setattr(links, "CHANNEL", ours.fileno())
+
+    def start(is_test: bool) -> tuple[Link, Far]:
+        link = Link(is_test, lambda function, arguments, keywords: function(*arguments, **keywords))
+        with link.line:
+            link.partners = Partners(link)
+            assert link.partners.begin()
+        return link, Far(theirs)
+
+    with ours, theirs:
+        yield start
+
+
+class Asking(threading.Thread):
+    def __init__(self, link: Link) -> None:
+        super().__init__(daemon=True)
+        self.link, self.found = link, None  # type: Link, Any
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self.found = self.link.ask("names", None)
+        except BaseException as error:
+            self.found = error
+
+    def result(self) -> Any:
+        self.join(10)
+        assert not self.is_alive()
+        return self.found
+
+
+def test_a_thread_asks_while_anothers_question_is_open_and_is_answered_first(ends: Any):
+    link, far = ends(True)
+    first = Asking(link)
+    assert far.asked() == 1
+    second = Asking(link)
+    far.gives()
+    assert far.asked() == 2
+    far.send(message(VALUE, 2, whole(2)))
+    assert second.result() == 2
+    far.send(frames.frame([WANTS, bytes(8), bytes(8)]))
+    assert far.got()[0] == GIVES
+    far.send(message(VALUE, 1, whole(1)))
+    assert first.result() == 1
+
+
+def test_who_wants_the_turn_that_is_under_way_does_not_get_it_twice(ends: Any):
+    link, far = ends(True)
+    asking = Asking(link)
+    assert far.asked() == 1
+    far.send(frames.frame([WANTS, bytes(8), bytes(8)]), message(VALUE, 1, EIGHT))  # it has crossed with the question
+    assert asking.result() == 8
+    link_is_free = Asking(link)
+    assert far.asked() == 2  # and no message that gives the turn
+    far.send(message(VALUE, 2, EIGHT))
+    assert link_is_free.result() == 8
+
+
+HOSTILE = {
+    "an answer to a question that nobody asked": [message(VALUE, 2, EIGHT)],
+    "an answer without a value": [message(VALUE, 1)],
+    "an answer of no kind": [message(b"?", 1, EIGHT)],
+    "a question of nobody": [message(QUESTION, 1, text("names"), b"N")],
+    "a question of nothing": [message(QUESTION, 1)],
+    "a question out of turn": [message(QUESTION, 2, whole(0), text("names"), b"N")],
+    "a wish that says something": [message(WANTS, 0, EIGHT)],
+    "a turn with what is no value": [message(GIVES, 0, b"?")],
+    "too long": [u32((17 << 20) + 1)],
+    "no frame": [u32(0)],
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_whatever_is_no_message_ends_it_for_all_threads(name: str, ends: Any):
+    link, far = ends(True)
+    threads = [Asking(link)]
+    assert far.asked() == 1
+    threads.append(Asking(link))
+    assert far.got()[0] == WANTS
+    far.send(*HOSTILE[name])
+    assert [type(each.result()) for each in threads] == [Broken] * len(threads)
+    with pytest.raises(Broken):
+        link.ask("names", None)
+
+
+def test_two_answers_in_one_turn_end_it(ends: Any):
+    link, far = ends(True)
+    first = Asking(link)
+    assert far.asked() == 1
+    second = Asking(link)
+    far.gives()
+    assert far.asked() == 2
+    far.send(message(VALUE, 1, EIGHT), message(VALUE, 2, EIGHT))
+    assert (first.result(), type(second.result())) == (8, Broken)
+
+
+def test_a_question_is_served_by_the_partner_of_its_thread(ends: Any):
+    link, far = ends(False)
+    seen: dict[str, int] = {}
+
+    def note(_target: object, name: str) -> str:
+        seen[name] = threading.get_ident()
+        return name
+
+    link.more["note"] = note
+    main = threading.Thread(target=link.serve, daemon=True)
+    main.start()
+    for number, (thread, name) in enumerate([(0, "a"), (2, "b"), (4, "c"), (2, "d"), (0, "e")], 1):
+        far.send(message(QUESTION, number, whole(thread), text("note"), b"N", text(name)))
+        kind, answered, body = far.got()
+        assert (kind, answered, body[8:]) == (VALUE, number, text(name))
+    assert seen["a"] == seen["e"] == main.ident
+    assert seen["b"] == seen["d"] not in (seen["a"], seen["c"])
+    assert seen["c"] != seen["a"]
+
+
+def test_a_thread_is_asked_back_by_its_partner(ends: Any):
+    link, far = ends(False)
+    serving: list[int] = []
+
+    def back(_target: object) -> Any:
+        serving.append(threading.get_ident())
+        return link.ask("names", None)
+
+    link.more["back"] = back
+    link.more["note"] = lambda _target: serving.append(threading.get_ident())
+    threading.Thread(target=link.serve, daemon=True).start()
+    far.send(message(QUESTION, 1, whole(2), text("back"), b"N"))
+    kind, number, body = far.got()
+    assert (kind, number, body[8:13]) == (QUESTION, 1, whole(2))
+    far.send(message(QUESTION, 2, whole(2), text("note"), b"N"))
+    assert far.got()[:2] == (VALUE, 2)
+    far.send(message(VALUE, 1, EIGHT))
+    kind, number, body = far.got()
+    assert (kind, number, body[8:]) == (VALUE, 1, EIGHT)
+    assert len(set(serving)) == 1
+
+
+def test_where_no_thread_can_be_started_for_a_partner_the_question_raises(ends: Any, monkeypatch: pytest.MonkeyPatch):
+    def fails(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    link, far = ends(False)
+    monkeypatch.setattr(partners, "_start_new_thread", fails)
+    far.send(message(QUESTION, 1, whole(2), text("names"), b"N"))
+    assert far.got()[:2] == (RAISED, 1)
+    assert Partners(link).begin() is False
