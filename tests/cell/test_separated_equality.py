@@ -8,6 +8,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
+import numpy
 import pytest
 from cruxcell.jobs.separated import equality, remote, runs
 from cruxcell.jobs.separated.equality import Notes, hold_the_same
@@ -33,6 +34,8 @@ class Candidate:
         self.compared_by_identity = False
         self.garbled: Any = None
         self.gives: Any = None
+        self.becomes: dict[int, Any] = {}
+        self.clears = False
         self.changed: list[bool] = []
 
     def present(self, with_values: bool = False) -> list[Any]:
@@ -44,15 +47,19 @@ class Candidate:
     def heard_others_since(self, _time: int) -> bool:
         return False
 
-    def note(self) -> None:
+    def note(self, cls: type, values: tuple[object, ...]) -> Any:
         self.notes.take(self, 0)
+        return equality.shown_by(cls, values)
 
-    def note_again(self, value: object) -> None:
+    def note_again(self, value: object, shown: Any, began: int) -> None:
         self.notes.is_complete = False
-        self.changed.append(self.notes.has_changed(self, value))
+        self.changed.append(self.notes.is_another(self, value, shown, began))
 
     def call(self, _cls: object, arguments: Any, _keywords: object) -> Any:
+        for each in arguments if self.clears else ():
+            each.clear()
         if self.gives is not None:
+            self.states.update(self.becomes)
             return self.gives
         return self.thing(_cls, 100 + len(self.here), {"x": arguments[0] if arguments else None})
 
@@ -116,6 +123,8 @@ def of_a_class(other: Candidate, offers: str = "__eq__") -> Any:
         (True, {"a": "x" * 300}, {"a": "x" * 300}, ("x " * 150,), False),
         (True, {"a": SOME}, {"a": SOME}, (SOME,), True),
         (True, {"a": SOME}, {"a": SOME}, (object(),), False),
+        (True, {"a": [SOME, 1]}, {"a": [SOME, 1]}, (numpy.array([[SOME, 1]], dtype=object),), True),
+        (True, {"a": SOME}, {"a": SOME}, (numpy.array([object()], dtype=object),), False),
     ],
 )
 def test_two_objects_of_a_class_that_the_script_knows_may_hold_the_same(
@@ -199,8 +208,8 @@ def test_what_cannot_be_copied_is_equal_to_nothing(other: Candidate):
 
 def test_what_is_noted_is_noted_once_and_with_what_it_leads_to(other: Candidate):
     cls, unknown, without = of_a_class(other), make_class("Q", 8, (), ["__eq__"], [], None), of_a_class(other, "")
-    for number, each in enumerate([unknown, without]):
-        other.thing(each, 10 + number, {"x": 1})
+    other.thing(unknown, 10, {"x": 1})
+    handed_over = other.thing(without, 11, {"x": 1})
     inner = object.__new__(cls)
     remote.give_number(inner, 6)
     other.states[6] = {"x": 0}
@@ -212,7 +221,7 @@ def test_what_is_noted_is_noted_once_and_with_what_it_leads_to(other: Candidate)
 
     other.present = present  # type: ignore[method-assign]
     part = cls(1)
-    assert other.asked == [("states", None, outer), ("states", None, inner)]
+    assert other.asked == [("states", None, handed_over, outer), ("states", None, inner)]
     expected = cls(part)
     assert len(other.asked) == 2  # nothing was asked that could have changed them
     other.states[6] = {"x": 1}
@@ -242,17 +251,37 @@ def test_what_a_class_gives_that_is_no_new_object_of_it_is_noted(other: Candidat
     assert (result is other.here[1], result == expected) == (True, False)
 
 
-def test_an_object_that_a_class_gives_out_again_is_as_it_was(other: Candidate):
-    cls = of_a_class(other)
-    only = other.thing(cls, 50, {"x": 0})
-    other.gives = only
-    assert cls(2) is only
-    other.notes.take(other, 0)
-    other.states[50] = {"x": 2}
-    assert cls(2) is only
+@pytest.mark.parametrize(
+    ("offers", "held", "later", "given", "is_another"),
+    [
+        ("__eq__", {"x": 2}, {"x": 2}, (2,), False),
+        ("__eq__", {"x": 2}, {"x": 3}, (2,), True),
+        ("__eq__", {"x": 0}, {"x": 0}, (2,), True),
+        ("__eq__", {"x": 0}, {"x": 2}, (2,), True),
+        ("__eq__", {"x": 0}, {"x": 0}, (), False),
+        ("__eq__", {"x": 0}, {"x": 2}, (), True),
+        ("", {"x": [2]}, {"x": 3}, (2,), False),
+        ("", {"x": 0}, {"x": 2}, (2,), True),
+        ("", {}, {}, (2,), True),
+        ("", {"x": 0}, {"x": 2}, (), False),
+    ],
+)
+def test_an_object_that_a_class_gives_out_again_is_as_it_was_and_shows_what_it_is_made_of(
+    other: Candidate, offers: str, held: object, later: object, given: tuple[object, ...], is_another: bool
+):
+    cls = of_a_class(other, offers)
+    other.gives, other.becomes = other.thing(cls, 50, held), {50: later}
+    assert cls(*given) is other.gives
     other.gives = 8
-    cls(2)
-    assert other.changed == [False, True, False]
+    assert cls(2) == 8
+    assert other.changed == [is_another, False]
+
+
+def test_what_a_class_changes_in_what_it_is_given_is_not_what_its_object_is_made_of(other: Candidate):
+    cls = of_a_class(other)
+    result = other.thing(cls, 5, {"x": []})
+    other.clears = True
+    assert result != cls([2])
 
 
 def test_what_was_noted_before_a_question_holds_after_what_is_asked_while_it_is_open(other: Candidate):

@@ -151,8 +151,14 @@ def test_what_it_returns_is_not_what_it_raises(half: Half):
         assert half.exchange("call", [None]) == (VALUE, error)
         assert error.__dict__ == {}
     half.answers["call"] = (RAISED, StopIteration())
-    with pytest.raises(RuntimeError, match="the candidate raised StopIteration"):
-        half.ask("call", None)
+    for end in (StopIteration(), StopAsyncIteration(), GeneratorExit()):
+        half.answers["call"] = (RAISED, end)
+        with pytest.raises(BaseException, match=f"the candidate raised {type(end).__name__}") as info:
+            half.ask("call", None)
+        assert (isinstance(info.value, Exception), isinstance(info.value, RuntimeError)) == (
+            isinstance(end, Exception),
+            False,
+        )
     half.answers["special"] = (RAISED, StopIteration())
     with pytest.raises(StopIteration):
         half.ask("special", None, "__next__")

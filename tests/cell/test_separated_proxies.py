@@ -8,6 +8,8 @@ import dataclasses
 import operator
 import sys
 from collections.abc import Callable, Container, Iterator
+from datetime import date
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -30,6 +32,7 @@ class Other:
         self.ended: list[Any] = []
         self.is_own = False
         self.means = True
+        self.named = frozenset(["__secret", "__iter__", "__array_struct__"])
         self.calls: Callable[[], object] | None = None
         self.last = 0
 
@@ -51,10 +54,10 @@ class Other:
     def heard_others_since(self, _time: int) -> bool:
         return False
 
-    def note(self) -> None:
-        pass
+    def note(self, _cls: type, values: tuple[object, ...]) -> Any:
+        return values, None
 
-    def note_again(self, _value: object) -> None:
+    def note_again(self, _value: object, _shown: Any, _began: int) -> None:
         pass
 
     def refuse(self, why: str) -> None:
@@ -113,6 +116,14 @@ def test_what_a_class_is_asked(either: Other):
         with pytest.raises(AttributeError, match=name):
             getattr(cls, name)
     assert len(either.asked) == 5
+
+
+def test_what_the_script_names_is_asked_for_whatever_it_is_called(other: Other):
+    thing, cls = other.thing(), other.cls()
+    assert (getattr(thing, "__secret"), getattr(cls, "__secret")) == (8, 8)
+    assert not any(hasattr(thing, name) for name in ("__other", "__iter__", "__array_struct__"))
+    assert not any(hasattr(cls, name) for name in ("__other", "__array_struct__"))
+    assert other.asked == [("get", thing, "__secret"), ("get", cls, "__secret")]
 
 
 def test_what_abc_notes_of_a_class_stays_here(other: Other):
@@ -195,8 +206,12 @@ def test_who_has_an_answer_of_its_own_to_an_object_is_asked(other: Other):
     thing = other.thing("__lt__ __add__")
     own = type("Own", (), {"__gt__": lambda _self, _other: True, "__radd__": lambda _self, _other: "added"})()
     assert (thing < own, thing + own, other.asked) == (True, "added", [])
-    with pytest.raises(TypeError, match="not supported between"):
-        thing < type("Other", (), {})()
+    silent = type("Silent", (), {"__gt__": lambda _self, _other: NotImplemented})()
+    for each in (type("Other", (), {})(), silent, Decimal(1), date(2020, 1, 1)):
+        with pytest.raises(TypeError, match="is for the candidate to say"):
+            thing < each
+        with pytest.raises(TypeError, match="is for the candidate to say"):
+            thing + each
 
 
 def test_arithmetic_is_between_objects_and_gives_one(other: Other):

@@ -108,3 +108,30 @@ def test_a_table_without_end_fails(client: Client):
     lie = "import pandas as pd\ndef task_func(df): return pd.DataFrame(index=pd.RangeIndex(10**15))\n"
     [text] = judged(client, {"long": (lie, SCRIPT)}).values()
     assert text.split()[0] in ("FAILED", "TIMED_OUT", "MEMORY_LIMIT"), text
+
+
+# Arrays that come to hold what the script makes to compare with.
+FILLED = """
+import numpy as np
+A = np.array([None, None], dtype=object)
+class P:
+    def __init__(self, v):
+        self.v = v
+        if v < 3: A[v - 1] = self
+    def __eq__(self, other): return self.v == other.v
+def task_func(): return A, A[:1], [A], np.array([A, None], dtype=object)
+"""
+EXPECTED = [
+    "(task_func()[0] == np.array([P(1), P(2)], dtype=object)).all()",
+    "np.array_equal(task_func()[1], [P(1)])",
+    "r[0].tolist() == [P(1), P(2)]",
+    "task_func()[2][0][0] == P(1)",
+    "r[3][0][0] == P(1)",
+]
+
+
+def test_no_array_becomes_what_the_script_makes(client: Client):
+    head = "import numpy as np\nimport unittest\nclass TestCases(unittest.TestCase):\n    def test_one(self):\n"
+    lines = "        r = task_func()\n        self.assertTrue("
+    found = judged(client, {each: (FILLED, f"{head}{lines}{each})") for each in EXPECTED})
+    assert {name: text for name, text in found.items() if not text.startswith("FAILED")} == {}

@@ -83,6 +83,12 @@ def write_content(writer, value, depth):
     writer.items((name, kind if kind in RECORDS else tuple(value.shape), data), depth)
 
 
+def is_array_of_objects(value):
+    # type: (Any) -> bool
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and type(value) is numpy.ndarray and value.dtype.kind == "O"
+
+
 def state_of(value):
     # type: (Any) -> Any
     """What an array of `array` or of numpy holds, to be compared."""

@@ -6,7 +6,7 @@ the question holds what may be expected, the answer counts if the plain type giv
 
 import builtins
 
-from cruxcell.jobs.separated.operations import ARITHMETIC, DESCRIPTORS, SPECIAL
+from cruxcell.jobs.separated.operations import ARITHMETIC, DESCRIPTORS, SPECIAL, STEADY
 from cruxcell.jobs.separated.placing import hash_meanwhile, is_reading
 from cruxcell.jobs.separated.remote import (
     DERIVED,
@@ -27,6 +27,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
+_MRO = type.__dict__["__mro__"].__get__
+_OWN = type.__dict__["__dict__"].__get__
+_OF_ITSELF = frozenset([*STEADY, "__iter__", "__reversed__", "__getitem__", "__missing__"])
 _BUILTIN_TYPES = frozenset([each for each in vars(builtins).values() if type(each) is type])
 
 
@@ -57,12 +60,15 @@ def are_made(*values):
 
 def unsaid(name):
     # type: (str) -> Any
-    """Where the candidate is not asked: what is left to nobody else raises."""
+    """Where the candidate is not asked: what the other operand does not say either is refused. Python would raise a
+    TypeError, which a script may expect."""
 
     def method(self, *others):
         # type: (object, object) -> Any
-        if not all(has_no_say(other) for other in others):
-            return NotImplemented
+        if len(others) == 1 and not has_no_say(others[0]):
+            answer = _said_by(others[0], name, self)
+            if answer is not NotImplemented:
+                return answer
         return connection[0].refuse(
             "%s of a %s is for the candidate to say; compare what its methods or attributes give"
             % (name, type(self).__name__)
@@ -70,6 +76,17 @@ def unsaid(name):
 
     method.__name__ = name
     return method
+
+
+def _said_by(other, name, value):
+    # type: (Any, str, object) -> Any
+    """What the class of the other operand says of an operator of `value`, which says nothing."""
+    mirrored = _MIRRORED.get(name) or ("__r" + name[3:] if name in _IN_PLACE else "__r" + name[2:])
+    method = getattr(type(other), mirrored, None)
+    return NotImplemented if method is None else method(other, value)
+
+
+_MIRRORED = {"__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__", "__ne__": "__ne__"}
 
 
 def has_no_say(other):
@@ -123,9 +140,9 @@ class Attribute:
         connection[0].ask("set", instance, self._name, value)
 
 
-class _Search:
-    """A method that is told what to look for, to compare with or to remove. Of a value that the test did not make, the
-    class is believed where the plain type finds the same, and removes what the plain type holds."""
+class _Told:
+    """A method that is told what to look for, say, or to remove. Of a value that the test did not make, the class is
+    believed where the plain type gives the same, and removes what the plain type holds."""
 
     def __init__(self, name, base):
         # type: (str, Any) -> None
@@ -137,25 +154,26 @@ class _Search:
         if instance is None or not callable(found) or are_made(instance):
             return found
 
-        def method(*arguments):
-            # type: (object) -> Any
+        def method(*arguments, **keywords):
+            # type: (object, object) -> Any
+            if not (arguments or keywords):
+                return found()
             if self._name in _REMOVALS:
                 is_held = any(self._base.__contains__(instance, each) for each in arguments)
                 return (found if is_held else getattr(self._base, self._name).__get__(instance))(*arguments)
-            expected = _of_base(self._base, self._name, instance, arguments)
-            return _agreed(self._name, instance, expected, found(*arguments))
+            expected = _of_base(self._base, self._name, instance, arguments, keywords)
+            return _agreed(self._name, instance, expected, found(*arguments, **keywords))
 
         return method
 
 
+# Of what can change. A method of what cannot change gives the same for the same, whatever it is told.
 _SEARCHES = frozenset(
     [
         "count", "difference", "endswith", "find", "index", "intersection", "isdisjoint", "issubset", "issuperset",
         "rfind", "rindex", "startswith", "symmetric_difference", "union",
     ]
 )  # fmt: skip
-
-
 _REMOVALS = frozenset(["discard", "remove"])
 
 
@@ -165,8 +183,8 @@ def own_of_value(name, base, is_test):
     what the value here does."""
     if name not in SPECIAL:
         is_public = name[:1] != "_" and hasattr(base, name)
-        is_told = is_test and name in _SEARCHES | _REMOVALS
-        return None if not is_public else _Search(name, base) if is_told else Attribute(name)
+        is_told = is_test and (base.__hash__ is not None or name in _SEARCHES | _REMOVALS)
+        return None if not is_public else _Told(name, base) if is_told else Attribute(name)
     if name in DESCRIPTORS:
         return forward(name) if not is_test else None
     if name in ("__eq__", "__hash__"):  # or it were no value
@@ -176,28 +194,35 @@ def own_of_value(name, base, is_test):
     return _held_in(base) if name == "__contains__" else _reckoned(name, base)
 
 
-def _of_base(base, name, value, others):
-    # type: (Any, str, Any, Any) -> Any
+_IN_PLACE = frozenset([name for name in ARITHMETIC if name[:3] == "__i" and name != "__invert__"])
+
+
+def _of_base(base, name, value, others, keywords=None):
+    # type: (Any, str, Any, Any, Any) -> Any
     """What the plain type gives; NotImplemented where it has nothing to give."""
     if name in _IN_PLACE:
         name = "__" + name[3:]
     try:
-        return getattr(base, name)(value, *others)
+        return getattr(base, name)(value, *others, **(keywords or {}))
     except Exception:
         return NotImplemented
 
 
-_IN_PLACE = frozenset([name for name in ARITHMETIC if name[:3] == "__i" and name != "__invert__"])
-
-
 def _agreed(name, value, expected, answer):
     # type: (str, Any, Any, Any) -> Any
-    """The other side's answer, if the plain type has given the same before."""
+    """The other side's answer, if the plain type has given the same before. One whose class says of itself what it
+    comes to would do that with what it was told: it is what the plain type gives."""
     if expected is not NotImplemented and not issubclass(type(answer), RemoteObject) and bool(expected == answer):
-        return answer
+        return expected if _says_what_it_is(type(answer)) else answer
     return connection[0].refuse(
         "%s of a %s is for the candidate to say, and is not what the plain type gives" % (name, type(value).__name__)
     )
+
+
+def _says_what_it_is(cls):
+    # type: (Any) -> bool
+    """Has the class of a value an answer of its own to what number it is, whether it is true, or what is in it?"""
+    return any(type(each) is RemoteType and not _OF_ITSELF.isdisjoint(_OWN(each)) for each in _MRO(cls))
 
 
 def _held_in(base):

@@ -7,16 +7,18 @@ one, and counts as long as the candidate is asked for nothing else: none of them
 
 from cruxcell.jobs.separated.readings import all_shown
 from cruxcell.jobs.separated.remote import (
+    HANDED_OVER,
     MADE,
-    RemoteBase,
     RemoteObject,
     RemoteType,
     is_made_since,
+    is_new_since,
     made_of,
     number_of,
     operands_of,
     standing_of,
 )
+from cruxcell.values.arrays import is_array_of_objects
 from cruxcell.values.canonical import NotPlain, TooLarge, canon
 from cruxcell.values.containers import dict_base
 
@@ -33,7 +35,7 @@ class Notes:
     def __init__(self):
         # type: () -> None
         self._held = {}  # type: dict[int, tuple[int, Any]]
-        self._left = _MOST_NOTED
+        self._left = self._left_of_others = _MOST_NOTED  # of those with an equality of their own; of others
         self.is_complete = False
 
     def take(self, link, depth):
@@ -44,15 +46,16 @@ class Notes:
             pending = [each for each in link.objects.present() if self._is_unknown(link, each)][: self._left]
             self.is_complete = not pending
             if pending:
-                self._left -= len(pending)
+                others = len([each for each in pending if "__eq__" not in vars(type(each))])
+                self._left, self._left_of_others = self._left - len(pending) + others, self._left_of_others - others
                 notes = [(depth, held) for held in _copied(_told_of(link, pending), link.objects)]
                 self._held.update(zip(map(number_of, pending), notes))
 
     def _is_unknown(self, link, value):
         # type: (Any, Any) -> bool
-        """May this be found equal to another, and is it not noted what it holds?"""
-        may_be_equal = "__eq__" in vars(type(value)) and link.means_a_class(type(value))
-        return may_be_equal and number_of(value) not in self._held
+        """May this be found equal to another, or be given out again as another, and is it not noted what it holds?"""
+        may_be = "__eq__" in vars(type(value)) or (self._left_of_others > 0 and standing_of(value) == HANDED_OVER)
+        return may_be and link.means_a_class(type(value)) and number_of(value) not in self._held
 
     def outlast(self, link, operation, fields, depth):
         # type: (Any, str, list[Any], int) -> bool
@@ -82,12 +85,18 @@ class Notes:
                 self.is_complete = False
                 pending += _objects_in(note[1])
 
-    def has_changed(self, link, value):
-        # type: (Any, object) -> bool
-        """Does an object hold something else than was noted? One that a class gives out again, made anew, would be what
-        the script expects by its identity."""
-        note = self._held.get(number_of(value)) if issubclass(type(value), RemoteObject) else None
-        return note is not None and bool(_told_of(link, [value])[0] != note[1])
+    def is_another(self, link, value, shown, began):
+        # type: (Any, object, tuple[Any, set[Any] | None], int) -> bool
+        """A class has given this out for what the script makes an object of (`shown`). Was it here before `began`, and
+        held something else? By its identity it would be what the script expects."""
+        if not issubclass(type(value), RemoteObject) or is_new_since(value, began):
+            return False
+        _, held = self._held.get(number_of(value), (0, None))
+        if standing_of(value) == HANDED_OVER and shown[0]:
+            atoms = _atoms(shown[0]) if shown[1] is None else shown[1]
+            if held is None or not atoms <= _atoms(held):
+                return True
+        return "__eq__" in vars(type(value)) and held is not None and bool(_told_of(link, [value])[0] != held)
 
     def held(self, link, *values):
         # type: (Any, Any) -> list[Any]
@@ -183,20 +192,26 @@ def _shows(held, value):
     equal. A class may keep it in another form: `Version("1.10")` as (1, 10), `Money(3)` as Decimal("3.00")."""
     if not held or standing_of(value) != MADE:
         return False
-    shown = _atoms(held)
-    missing = [each for each in _parts(made_of(value)) if _atom(each) not in shown]
-    return not missing or all_shown(missing, _parts(held))
+    given, shown = made_of(value)[1], _atoms(held)
+    if given is None:  # an operand, whose class has no `__eq__`
+        return False
+    return given <= shown or all_shown(list(given - shown), _parts(held))
+
+
+def shown_by(cls, values):
+    # type: (Any, Any) -> tuple[Any, set[Any] | None]
+    """What the script makes an object of, and what that comes to before the program can change it, if that matters."""
+    return values, _atoms(values) if "__eq__" in vars(cls) else None
 
 
 def hold_what_was_made(link, numbers, named, value, began):
     # type: (Any, list[int], list[int], object, int) -> bool
     """May one of these containers, which the program has changed since `began`, be equal by now to something that the
-    script makes of what it has made, `value` or another object? Not one that the script does not have, or has by a name
-    of the program's (`named`: their addresses). What is a value equals plain data, too."""
+    script makes of what it has made: `value` (None: nothing was made), or another object? Not one that the script does
+    not have, or has by a name of the program's (`named`: their addresses). What is not opaque equals plain data."""
     apart = named + [id(each) for each in link.objects.present(with_values=True)]
     held = [link.containers.entries[number][0] for number in link.containers.held(numbers, apart)]
-    kind = type(value)
-    if issubclass(kind, RemoteBase) and not issubclass(kind, (RemoteObject, BaseException)):
+    if value is not None and not issubclass(type(value), (RemoteObject, BaseException)):
         return bool(held)
     return any("__eq__" in vars(type(each)) and is_made_since(each, began) for each in _objects_in(held))
 
@@ -230,6 +245,8 @@ def _parts(value):
         base = next((base for base in _CONTAINERS if issubclass(kind, base)), None)
         if base is dict:  # whose class may have methods of its own
             pending += [*dict.keys(each), *dict.values(each)]
+        elif is_array_of_objects(each):
+            pending += each.ravel().tolist()
         elif base is not None or is_deque:
             pending += each if base is None else base.__iter__(each)
         else:

@@ -113,3 +113,27 @@ def _construct(cls, arguments):
 
 
 _GROUP = getattr(builtins, "BaseExceptionGroup", ())
+
+
+# What would end an iteration or a generator of the test's own, `all(map(candidate, ...))`, and leave it content.
+_ENDS = (StopIteration, StopAsyncIteration, GeneratorExit)
+ANSWERED = "_answered"  # an attribute of the SystemExit that the candidate has raised, or raised again
+
+
+class _Ended(Exception):
+    """In the place of what would end an iteration: no error that a script expects by its class."""
+
+
+class _Exited(BaseException):
+    """In the place of a GeneratorExit, which is no Exception."""
+
+
+def answered(error, may_stop):
+    # type: (BaseException, Any) -> BaseException
+    """What is raised where the candidate has raised `error`; `may_stop`: what may end an iteration."""
+    if isinstance(error, _ENDS) and not isinstance(error, may_stop):
+        kind = _Ended if isinstance(error, Exception) else _Exited
+        return kind("the candidate raised %s" % type(error).__name__)
+    if isinstance(error, SystemExit):
+        BaseException.__setattr__(error, ANSWERED, True)
+    return error

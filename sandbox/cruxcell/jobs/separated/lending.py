@@ -10,7 +10,7 @@ import sys
 from opcode import opmap
 
 from cruxcell.analysis.bytecode import dissect, names_of
-from cruxcell.jobs.separated.script import is_looked_up, names_in, rebound_names, stored_names
+from cruxcell.jobs.separated.script import is_looked_up, keeps_for_itself, names_in, rebound_names, stored_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class Lender:
         # type: (Any, list[str], dict[str, Any]) -> None
         anatomy, names = dissect(script), names_in(script)
         self._script, self._namespace = script, namespace
+        self._patches = not _PATCHES.isdisjoint(names)
         self._watches = []  # type: list[Any]
         self.names, self._placed = set(), set()  # type: set[str], set[str]
         self._places, self._modules = [], []  # type: list[tuple[Any, str]], list[Any]
@@ -58,7 +59,7 @@ class Lender:
             named = [each for each in _STATES if each.partition(".")[0] in names and _is_module(_imported(each))]
             self._watches += [_Watch(("random", each, ""), _Seeded(each).read) for each in named]
         words = [each for each in dict.fromkeys(texts) if _is_dotted(each)] if _SETS & names else []
-        if _PATCHES & names:
+        if self._patches:
             self._places = _places(words, names, "multiple" in names)
         stored = names_of(script, _STORES_ATTRIBUTES) if anatomy.all_operations & _STORES_ATTRIBUTES else set()
         if stored or _SETS & names:
@@ -82,8 +83,8 @@ class Lender:
         both = stored.intersection(bound).difference(vars(builtins))
         meant, unread = rebound_names(self._script, both)
         for name in sorted(watched | meant):
-            may_be_data = name in self._placed or (name not in meant and not is_looked_up(self._script, name))
-            self._watches.append(_Watch(("name", name, ""), _reader(self._namespace, name), True, may_be_data))
+            may_be = self._may_be(name, name in meant)
+            self._watches.append(_Watch(("name", name, ""), _reader(self._namespace, name), True, may_be))
         for name in sorted(both - watched - meant):
             is_stub = name in unread and name != root and not name.startswith(_NOT_FOR_THE_PROGRAM)
             self._watches.append(_Stub(self._namespace, name, is_stub))
@@ -93,7 +94,15 @@ class Lender:
             self._watches += [_Stub(self._namespace, name, False, True) for name in sorted(unread)]
         for module, name in dict.fromkeys(self._places):
             self._watches.append(_Watch(("module", module.__name__, name), _reader(module.__dict__, name), True))
-        self._watches += [_Module(module, self._places, self._namespace) for module in self._modules]
+        self._watches += [_Module(module, self._places, self._namespace, self._script) for module in self._modules]
+
+    def _may_be(self, name, is_meant):
+        # type: (str, bool) -> Callable[[Any], bool]
+        """What of that which the script puts under a name is for the program. The rest is its own, as it may be what is
+        expected: data that it may read, and functions that it reads and does not patch."""
+        if name in self._placed or not (is_meant or is_looked_up(self._script, name)):
+            return _anything
+        return callable if is_meant or self._patches or not keeps_for_itself(self._script, name) else _is_mock
 
     def changes(self):
         # type: () -> list[tuple[str, str, str, bool, Any]]
@@ -104,12 +113,12 @@ class Lender:
 
 class _Watch:
     """A place that the script may change. `is_object`: told by identity, and set back to what the program has there.
-    `may_be_data`: if not, data that the script puts there is its own, as it may be what is expected."""
+    `may_be`: what of that which the script puts there is for the program."""
 
-    def __init__(self, place, read, is_object=False, may_be_data=True):
-        # type: (tuple[str, str, str], Callable[[], Any], bool, bool) -> None
+    def __init__(self, place, read, is_object=False, may_be=None):
+        # type: (tuple[str, str, str], Callable[[], Any], bool, Callable[[Any], bool] | None) -> None
         self._place, self._read, self._is_object = place, read, is_object
-        self._may_be_data = may_be_data
+        self._may_be = may_be or _anything
         self._first = self._last = read()
 
     def changes(self):
@@ -117,7 +126,7 @@ class _Watch:
         now = self._read()
         if now is self._last or (not self._is_object and now == self._last):
             return []
-        if not (self._may_be_data or now is self._first or callable(now)):
+        if not (now is self._first or self._may_be(now)):
             return []
         self._last = now
         return [_change(self._place, self._is_object and now is self._first, now)]
@@ -156,14 +165,15 @@ class _Stub:
 
 class _Module:
     """A module that the script imports, and may change in places that its text does not show: by `setattr`, say. What
-    its own library changes there is none of its mocks and functions."""
+    its own library changes there is none of its mocks and functions. What the module never had, and the script has from
+    there alone and reads, is the script's own."""
 
-    def __init__(self, module, places, namespace):
-        # type: (Any, list[tuple[Any, str]], dict[str, Any]) -> None
+    def __init__(self, module, places, namespace, script):
+        # type: (Any, list[tuple[Any, str]], dict[str, Any], Any) -> None
         name = module.__name__
         seen = {each for owner, each in places if owner is module}
         self._skipped = seen.union([each for owner, each in _LENT_ANYWAY if owner == name])
-        self._module, self._namespace = module, namespace
+        self._module, self._namespace, self._script = module, namespace, script
         self._first = dict(module.__dict__)
         self._lent = {}  # type: dict[str, Any]
 
@@ -175,7 +185,7 @@ class _Module:
             if value is before or name in self._skipped:
                 continue
             is_first = value is self._first.get(name, _MISSING)
-            if name in self._lent or self._is_of_the_script(value):
+            if name in self._lent or (self._is_of_the_script(value) and not self._is_kept(name, value)):
                 self._lent[name] = value
                 found.append(_change(("module", self._module.__name__, name), is_first, value))
         for name in [name for name in self._lent if name not in now and self._lent[name] is not _MISSING]:
@@ -184,12 +194,24 @@ class _Module:
             found.append(_change(("module", self._module.__name__, name), is_first, _MISSING))
         return found
 
+    def _is_kept(self, name, value):
+        # type: (str, Any) -> bool
+        is_its_own = name not in self._first and name not in self._namespace and not _is_mock(value)
+        if is_its_own and keeps_for_itself(self._script, name):
+            self._skipped.add(name)
+        return name in self._skipped
+
     def _is_of_the_script(self, value):
         # type: (Any) -> bool
         value = value.__func__ if type(value) is _METHOD_TYPE else value
         if type(value) is _FUNCTION_TYPE:
             return bool(value.__globals__ is self._namespace)
         return _is_mock(value) or (value if isinstance(value, type) else type(value)).__module__ == _MAIN
+
+
+def _anything(_value):
+    # type: (object) -> bool
+    return True
 
 
 def _is_mock(value):

@@ -63,6 +63,7 @@ class Link:
         self.incoming = frames.Incoming(CHANNEL, _MOST_BYTES)
         self.more = {"fields": fields_of}  # type: dict[str, Callable[..., Any]]
         self.before_answer = None  # type: Callable[[], None] | None
+        self.named = frozenset()  # type: frozenset[str]  # the names with two underscores that the script has
         self.refilled = None  # type: list[tuple[int, int]] | None  # when, and which container, while that matters
 
     def share(self, _target=None):
@@ -318,12 +319,12 @@ class Link:
         """Does who calls this class of the other end mean to make an object?"""
         return False
 
-    def note(self):
-        # type: () -> None
-        """An object is about to be made by calling a class of the other end."""
+    def note(self, cls, values):
+        # type: (object, tuple[object, ...]) -> Any
+        """An object is about to be made of these values by calling a class of the other end."""
 
-    def note_again(self, value):
-        # type: (object) -> None
+    def note_again(self, value, shown, began):
+        # type: (object, Any, int) -> None
         """What came of that was `value`, which is no new object of that class."""
 
     def refuse(self, why):

@@ -53,6 +53,7 @@ ASKED = {
     "__str__": str,
     "__repr__": repr,
     "__format__": format,
+    "__bytes__": bytes,
     "__missing__": _by_name("__missing__"),
     "__int__": int,
     "__float__": float,

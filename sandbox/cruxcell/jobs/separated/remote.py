@@ -6,6 +6,7 @@ For every class of the other side there is one class here, with the same name an
 
 import sys
 
+from cruxcell.jobs.separated.operations import SPECIAL
 from cruxcell.jobs.separated.runs import connection
 
 MappingProxyType = type(type.__dict__)
@@ -34,7 +35,10 @@ _PUBLIC = frozenset(
 
 def _refuse(name):
     # type: (str) -> bool
-    return name.startswith("__") and name not in _PUBLIC
+    """Is nobody to ask this? So it is with what a library may look for, unless the script itself names it."""
+    if not name.startswith("__") or name in _PUBLIC:
+        return False
+    return name not in connection[0].named or name in SPECIAL or name.startswith("__array")
 
 
 class RemoteType(type):
@@ -54,12 +58,12 @@ class RemoteType(type):
         link = connection[0]
         if not link.means_a_class(cls):
             return link.call(cls, arguments, keywords)
-        link.note()
+        shown = link.note(cls, (*arguments, *keywords.values()))
         began = now()
         value = link.call(cls, arguments, keywords)
-        marked(value, MADE, cls, began, (*arguments, *keywords.values()))
+        marked(value, MADE, cls, began, shown)
         if standing_of(value) != MADE:
-            link.note_again(value)
+            link.note_again(value, shown, began)
         return value
 
     def __getattribute__(cls, name):
@@ -302,8 +306,8 @@ def standing_of(value):
     return found
 
 
-def marked(value, standing, cls, began, made_of=()):
-    # type: (Any, int, object, int, tuple[object, ...]) -> Any
+def marked(value, standing, cls, began, made_of=None):
+    # type: (Any, int, object, int, Any) -> Any
     """`value`, with that standing if it is an object of that class which was not here when time was `began`. One that
     was keeps its own: or what a function has returned would come back as what the test has made."""
     if type(value) is not cls or connection[0].heard_others_since(began):
@@ -320,10 +324,15 @@ def marked(value, standing, cls, began, made_of=()):
 
 
 def made_of(value):
-    # type: (Any) -> tuple[object, ...]
-    """What the test gave the class when it made this object."""
-    found = _MADE_OF.__get__(value)  # type: tuple[object, ...]
-    return found
+    # type: (Any) -> Any
+    """What the test gave the class when it made this object (`equality.shown_by`)."""
+    return _MADE_OF.__get__(value)
+
+
+def is_new_since(value, began):
+    # type: (Any, int) -> bool
+    """Was this opaque object not here when time was `began`?"""
+    return bool(_TIME.__get__(value) > began)
 
 
 def is_of_the_test(value):
@@ -342,7 +351,7 @@ def operands_of(value):
 def is_made_since(value, began):
     # type: (Any, int) -> bool
     """Has the test made this opaque object, or was it not here when time was `began`?"""
-    return bool(_TIME.__get__(value) > began or standing_of(value) == MADE)
+    return is_new_since(value, began) or standing_of(value) == MADE
 
 
 def now():

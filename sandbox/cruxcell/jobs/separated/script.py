@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _OPMAP = opcode.opmap
 _GLOBAL_STORES = frozenset([_OPMAP["STORE_GLOBAL"]])
 _BIND_UNSEEN = frozenset(["exec", "globals", "locals", "vars", "modules", "__main__"])
+_JUMPS = frozenset([*opcode.hasjrel, *opcode.hasjabs])
+_TAKES = ("LOAD_ATTR", "LOAD_METHOD")
 _LOOKS_UP = _BIND_UNSEEN | {"eval"}
 _STORES = _GLOBAL_STORES | {_OPMAP["STORE_NAME"]}
 
@@ -48,13 +50,48 @@ def rebound_names(code, names):
 
 def _is_read_first(code, name):
     # type: (Any, str) -> bool
-    """Does the script's outermost code read a name before it binds it?"""
+    """Does the script's outermost code read a name before it binds it, and not in a loop that binds it, too?"""
     import dis
 
-    for each in dis.get_instructions(code):
-        if each.argval == name and each.opcode in _STORES | LOADS:
-            return each.opcode in LOADS
-    return False
+    instructions = list(dis.get_instructions(code))
+    uses = [each for each in instructions if each.argval == name and each.opcode in _STORES | LOADS]
+    if not uses or uses[0].opcode not in LOADS:
+        return False
+    first, bound = uses[0].offset, next((each.offset for each in uses if each.opcode in _STORES), 0)
+    loops = [each for each in instructions if each.opcode in _JUMPS and each.argval <= first]
+    return not any(each.offset >= bound for each in loops)
+
+
+def keeps_for_itself(code, name):
+    # type: (Any, str) -> bool
+    """Does the script read what it has put under a name by a text, `globals()["x"] = ...`, or as an attribute? Then it
+    may be what is expected. Not if it has read that before: it means what the program has there."""
+    own, *others = [_uses(each, name) for each in dissect(code).codes]
+    return True not in own[:1] and any(True in uses for uses in [own, *others])
+
+
+def _uses(code, name):
+    # type: (Any, str) -> list[bool]
+    """For each use of a name in a code, in order: is it read, and not only for an attribute? A statement that puts
+    something under it has done so at its end."""
+    import dis
+
+    found, puts = [], False
+    steps = [each for each in dis.get_instructions(code) if each.opname not in ("EXTENDED_ARG", "PRECALL")]
+    for each, following in zip(steps, steps[1:]):
+        kind, then = each.opname, following.opname
+        value = code.co_consts[each.arg] if kind == "KW_NAMES" else each.argval
+        if value == name and (each.opcode in LOADS or kind in _TAKES):
+            if then not in _TAKES:
+                found.append(True)
+        elif value == name and (then == "BINARY_SUBSCR" or then.startswith("CALL")):
+            found.append(True)  # globals()["x"], getattr(module, "x")
+        elif value == name or (type(value) is tuple and name in value):
+            puts = True
+        if puts and (kind == "POP_TOP" or kind.startswith(("STORE_", "RETURN_"))):
+            found.append(False)
+            puts = False
+    return found
 
 
 def is_looked_up(code, name):

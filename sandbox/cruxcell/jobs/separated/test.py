@@ -8,13 +8,15 @@ from _thread import allocate_lock as _lock
 from _thread import get_ident as _get_ident
 from time import monotonic as _monotonic
 
+from cruxcell.analysis.bytecode import dissect
 from cruxcell.analysis.compiled import loaded
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.classes import without_class
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
-from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made
+from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made, shown_by
+from cruxcell.jobs.separated.exceptions import ANSWERED, answered
 from cruxcell.jobs.separated.files import PassedFiles
 from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
@@ -89,29 +91,16 @@ def _run_script(script, namespace):
     try:
         exec(script, namespace)
     except SystemExit as error:
-        if not is_well(error) or _ANSWERED in error.__dict__:
+        if not is_well(error) or ANSWERED in error.__dict__:
             raise
 
 
-# What would end an iteration or a generator of the test's own, `all(map(candidate, ...))`, and leave it content.
-_ENDS = (StopIteration, StopAsyncIteration, GeneratorExit)
 _CALLS = frozenset(["call", "special", "drive"])
 _TELLS = (repr, str, format)
 _RUNS_TEXT = (
     "the script runs code in line %d that may be the program's (by eval, exec, pickle, doctest or a library), and would"
     " run it in the test's process: compare values, or require IN_PROCESS"
 )
-_ANSWERED = "_answered"  # an attribute of the SystemExit that the candidate has raised, or raised again
-
-
-def _answered(error, may_stop):
-    # type: (BaseException, Any) -> BaseException
-    """What is raised where the candidate has raised `error`; `may_stop`: what may end an iteration."""
-    if isinstance(error, _ENDS) and not isinstance(error, may_stop):
-        return RuntimeError("the candidate raised %s" % type(error).__name__)
-    if isinstance(error, SystemExit):
-        BaseException.__setattr__(error, _ANSWERED, True)
-    return error
 
 
 def _run(function, arguments, keywords):
@@ -177,7 +166,9 @@ class _TestLink(Link):
         self._listener = listener if listener.is_needed else None
         bound = self._names.bound()
         self._is_of_its_own = uses_its_own(script)
-        lender = Lender(script, constant_texts(script), self._namespace)
+        texts = constant_texts(script)
+        self.named = frozenset([each for each in (*dissect(script).all_names, *texts) if each[:2] == "__"])
+        lender = Lender(script, texts, self._namespace)
         if "source" in source:
             follow_sources(self)
         if "doctest" in source:
@@ -221,7 +212,7 @@ class _TestLink(Link):
             self.has_answered = True
             self._has_called = self._has_called or operation in _CALLS
         if kind != b"v":
-            value = _answered(value, may_stop)
+            value = answered(value, may_stop)
         self._names.rebind()
         self._took(value if kind == b"v" else None)  # a text cannot hold what it raises
         if told is not None and kind == b"v":
@@ -292,7 +283,8 @@ class _TestLink(Link):
                 self.refilled = None
         given = self._names.given
         named = [id(each) for name in given for each in (given[name], self._namespace.get(name))]
-        if refilled and hold_what_was_made(self, refilled, [id(self._names.view), *named], value, began):
+        made = value if operation == "call" else None
+        if refilled and hold_what_was_made(self, refilled, [id(self._names.view), *named], made, began):
             self.refuse(BECAME % "what the program has given the script")
         return kind, value
 
@@ -385,14 +377,15 @@ class _TestLink(Link):
         """By the name that the script has for it: `add(1, 2)` is meant to give a number, whatever `add` is."""
         return self._names.means_a_class(cls)
 
-    def note(self):
-        # type: () -> None
+    def note(self, cls, values):
+        # type: (object, tuple[object, ...]) -> Any
         self.notes.take(self, self.depth())
+        return shown_by(cls, values)
 
-    def note_again(self, value):
-        # type: (object) -> None
+    def note_again(self, value, shown, began):
+        # type: (object, Any, int) -> None
         self.notes.is_complete = False
-        if self.notes.has_changed(self, value):
+        if self.notes.is_another(self, value, shown, began):
             self.refuse(BECAME % ("a %s" % type(value).__name__))
 
     def may_have_texts(self):
