@@ -138,8 +138,8 @@ def test_a_script_s_own_builtin_is_not_python_s():
     [
         ("assert f([1]) == 1", False),
         ("import sys\nsys.argv = ['a']\nassert main()", True),
-        ("import tempfile\nassert f(tempfile.mkdtemp())", True),
-        ("def test_a(tmp_path):\n    assert f(tmp_path)", True),
+        ("import tempfile\nassert f(tempfile.mkdtemp())", False),
+        ("def test_a(monkeypatch):\n    assert f(monkeypatch)", True),
         ("import os\ndef g():\n    os.environ['A'] = 'b'\ng()\nassert f()", True),
     ],
 )

@@ -271,6 +271,34 @@ TypeError: unsupported operand type(s) for +: 'int' and 'str'
 """
 
 
+IN_DOCSTRINGS = """\"\"\"Sums.
+
+>>> more(1, 2)
+4
+>>> n = 5
+\"\"\"
+def more(a, b):
+    \"\"\"
+    >>> add(1, 2)
+    3
+    >>> n
+    Traceback (most recent call last):
+    NameError: name 'n' is not defined
+    \"\"\"
+    return add(a, b) + 1
+"""
+
+
+def test_doctest_of_a_script_with_docstrings(native: Client):
+    right, wrong = ask(native, RIGHT, IN_DOCSTRINGS, "doctest"), ask(native, WRONG, IN_DOCSTRINGS, "doctest")
+    assert (right.outcome, right.assurance) == (Outcome.PASSED, Assurance.SEPARATED), right
+    assert [test.name for test in right.tests] == ["line 3", "line 9", "line 11"]
+    assert [test.name for test in wrong.tests if test.outcome is not Ended.PASSED] == ["line 3", "line 9"]
+    assert (
+        ask(native, RIGHT, IN_DOCSTRINGS, "doctest", require_assurance=Assurance.IN_PROCESS).outcome is Outcome.PASSED
+    )
+
+
 def test_doctest(native: Client):
     right, wrong = ask(native, RIGHT, EXAMPLES, "doctest"), ask(native, WRONG, EXAMPLES, "doctest")
     assert right.outcome is Outcome.PASSED, right

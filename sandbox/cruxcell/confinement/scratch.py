@@ -13,13 +13,14 @@ import fcntl
 import os
 
 from cruxcell.confinement import landlock, linux
+from cruxcell.protocol.messages import SCRATCH_FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cruxcell.native import Helper  # noqa: F401 - in type comments
 
-ABOVE = "/cruxbox-scratch"  # Landlock's rule is for what lies below it: it does not look at the place of a mount itself
-FOLDER = ABOVE + "/work"
+FOLDER = SCRATCH_FOLDER
+ABOVE = os.path.dirname(FOLDER)  # Landlock's rule is for what lies below it: it does not look at a mount's own place
 MOST_FILES = 4096  # and folders and links
 
 # Where the zygote keeps the rules, and a new folder for each of a pair; every worker closes them.

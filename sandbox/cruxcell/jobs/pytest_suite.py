@@ -5,6 +5,7 @@ import sys
 
 from cruxcell.analysis.parsing import Invalid
 from cruxcell.jobs.suite_base import ERROR, FAILED, PASSED, SKIPPED, Suite, leave
+from cruxcell.protocol.messages import SCRATCH_FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,8 +52,9 @@ class PytestSuite(Suite):
             names = vars(plugin)
             names["_FileHandler"] = lambda *_file, **_how: names["logging"].NullHandler()
         os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-        shared = sys.modules["os"]  # type: Any  # pytest's, not the harness's own
-        vars(shared)["chdir"] = leave  # back to where it began, which a worker never left
+        if not os.access(SCRATCH_FOLDER, os.W_OK):
+            shared = sys.modules["os"]  # type: Any  # pytest's, not the harness's own
+            vars(shared)["chdir"] = leave  # back to where it began, which such a worker never left
         try:
             code = int(self._pytest.main(options, plugins=[notes]))
         finally:

@@ -46,6 +46,7 @@ class Suite:
 
     is_whole = False
     has_run = False  # has the script run tests by itself, whose results count?
+    names = frozenset()  # type: frozenset[str]  # which it uses of the program beside those in `code`
     skips = ()  # type: tuple[type[BaseException], ...]  # what a script raises to have itself skipped
 
     def __init__(self, source):

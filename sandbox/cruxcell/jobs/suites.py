@@ -6,7 +6,9 @@ only: most workers need none.
 
 import sys
 
-from cruxcell.analysis.parsing import CHECK, Invalid
+from cruxcell.analysis.bytecode import dissect
+from cruxcell.analysis.parsing import CHECK, Invalid, parse_text
+from cruxcell.analysis.syntax import walk
 from cruxcell.jobs.kept import Kept
 from cruxcell.jobs.pytest_suite import PytestSuite
 from cruxcell.jobs.suite_base import ERROR, FAILED, MAIN, PASSED, SKIPPED, Suite
@@ -45,9 +47,8 @@ class _None(Suite):
 
 
 class _Doctest(Suite):
-    """A text with examples: each that shows what it prints is a test, and one that fails is, too."""
-
-    is_whole = True
+    """A text with examples: each that shows what it prints is a test, and one that fails is, too. A script with
+    examples in its docstrings runs first; then these do, each docstring's in names of their own."""
 
     def __init__(self, source):
         # type: (str) -> None
@@ -55,11 +56,18 @@ class _Doctest(Suite):
         import doctest
 
         self._doctest, self._kept = doctest, Kept("doctest")
+        texts = _docstrings(source)
+        self.is_whole = texts is None
         try:
-            self._examples = doctest.DocTestParser().get_examples(source)
+            found = [(line, doctest.DocTestParser().get_examples(text)) for line, text in texts or [(0, source)]]
         except ValueError as error:
             raise Invalid(str(error)) from None
-        self.code = "".join([example.source for example in self._examples])
+        self._examples = found
+        if self.is_whole:
+            self.code = "".join([example.source for example in found[0][1]])
+        else:
+            sources = [example.source for _, examples in found for example in examples]
+            self.names = frozenset().union(*[dissect(_compiled(each)).all_names for each in sources])
 
     def begin(self):
         # type: () -> None
@@ -68,19 +76,17 @@ class _Doctest(Suite):
 
     def run(self):
         # type: () -> Results | None
-        for example in self._examples:
-            try:
-                code = compile(example.source, CHECK, "single", 0, True)
-            except SyntaxError as error:
-                raise Invalid(str(error)) from None
-            self._run(example, code)
+        for line, examples in self._examples:
+            namespace = self.namespace if self.is_whole else dict(self.namespace)
+            for example in examples:
+                self._run(example, _compiled(example.source), "line %d" % (line + example.lineno + 1), namespace)
         return self.results
 
-    def _run(self, example, code):
-        # type: (Any, Any) -> None
+    def _run(self, example, code, name, namespace):
+        # type: (Any, Any, str, dict[str, Any]) -> None
         import io
 
-        name, flags = "line %d" % (example.lineno + 1), 0
+        flags = 0
         for flag, is_on in example.options.items():
             flags |= flag if is_on else 0
         if flags & self._doctest.SKIP:
@@ -91,7 +97,7 @@ class _Doctest(Suite):
         hook, sys.displayhook = sys.displayhook, sys.__displayhook__
         raised = None
         try:
-            exec(code, self.namespace)
+            exec(code, namespace)
         except Exception as error:
             raised = error
         finally:
@@ -110,6 +116,33 @@ class _Doctest(Suite):
                 is_same = self._doctest.OutputChecker().check_output(wanted, got, flags)
             if wanted or not is_same:
                 self.results.add(PASSED if is_same else FAILED, name, "" if is_same else "got %s" % got[:500])
+
+
+def _compiled(example):
+    # type: (str) -> Any
+    try:
+        return compile(example, CHECK, "single", 0, True)
+    except SyntaxError as error:
+        raise Invalid(str(error)) from None
+
+
+def _docstrings(source):
+    # type: (str) -> list[tuple[int, str]] | None
+    """The docstrings of a script with the lines before them; None of what is no Python, as examples themselves are."""
+    import _ast
+
+    scopes = (_ast.Module, _ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)
+    try:
+        tree = parse_text(source, "exec")
+    except Invalid:
+        return None
+    found = []
+    for node in walk(tree):
+        first = node.body[0] if isinstance(node, scopes) and node.body else None  # type: Any
+        text = getattr(getattr(first, "value", None), "value", None)
+        if isinstance(first, _ast.Expr) and type(text) is str:
+            found.append((first.lineno - 1, text))
+    return sorted(found) or None
 
 
 _NOT_TOLD = ("builtins", MAIN, CANDIDATE)  # as where program and examples are one file

@@ -55,6 +55,8 @@ WIDEST = 4  # at so many times its wall limit a worker ends, however long it wai
 
 ZYGOTE_AHEAD = 5  # in units of nice; as a share of a CPU about three times
 
+SCRATCH_FOLDER = "/cruxbox-scratch/work"  # of a worker that has one: its working folder
+
 MOST_THREADS = 32  # that a worker may have beside its first, if it may have any
 
 # ---- payload: jobs ----------------------------------------------------------------------------------------------

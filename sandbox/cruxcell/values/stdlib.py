@@ -31,6 +31,8 @@ def write(writer, value, depth):
             return False
         take = _PARTS.get(kind.__name__)
         found = take(value) if take is not None else None
+    elif module in ("pathlib", "pathlib._local"):
+        found = (b"x", (kind.__name__, str(value))) if _is_path(kind) else None
     elif module == "numpy":
         is_written = views.write(writer, value, depth) or arrays.write(writer, value, depth)
         found = None if is_written else arrays.parts_of(value)
@@ -70,6 +72,14 @@ def _zone(value):
     """Is the time zone one of fixed offset, or one that has a name, or none?"""
     zone = value.tzinfo
     return zone is None or type(zone) is sys.modules["datetime"].timezone or (_is_named(zone) and zone.key is not None)
+
+
+def _is_path(kind):
+    # type: (type) -> bool
+    return kind.__name__ in _PATHS and getattr(sys.modules.get("pathlib"), kind.__name__, None) is kind
+
+
+_PATHS = frozenset(["PosixPath", "PurePosixPath", "PureWindowsPath"])
 
 
 def _is_small(text, flags):
@@ -218,6 +228,14 @@ def _named_zone(values):
         raise ValueError("a time zone that there is not") from None
 
 
+def _path(values):
+    # type: (list[Any]) -> Any
+    name, text = _typed(values, str, str)
+    if name not in _PATHS:
+        raise ValueError("a path that cannot be")
+    return getattr(__import__("pathlib"), name)(text)
+
+
 def _deque(maxlen):
     # type: (Any) -> Any
     if maxlen is not None and type(maxlen) is not int:
@@ -265,6 +283,7 @@ _MAKERS = {
     b"u": lambda values: __import__("uuid").UUID(int=_typed(values, int)[0]),
     b"a": lambda values: arrays.made(values)[()],
     b"p": _pattern,
+    b"x": _path,
     b"P": made_tables.made,
     **owned.MAKERS,
 }  # type: dict[bytes, Any]

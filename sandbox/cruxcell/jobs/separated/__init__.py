@@ -11,6 +11,8 @@ crosses by value; of everything else its owner keeps the object, and the other s
     script        what a script says about itself: its names, and what it raises by itself
     program_names which names of the program a script has, and what stands behind them
     lending       what a script sets in its own process for the program
+    files         files that the script passes, and those that the program makes
+    listening     warnings and logs of the program that the script listens to
     link          the messages between them, one at a time, each side serving while it waits
     partners      whose question is open where several threads ask, and who may send
     objects       tables of what each side has shown to the other; how such things are written
@@ -20,6 +22,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     placing       where objects have their place in sets and dicts that are read
     asking        what special methods of proxies ask, those of values among them
     proxy_classes the classes of proxies, and what their special methods ask
+    readings      what a value is in another form
     equality      when two objects of a class of the program's are equal to a test
     remote        the proxies
     runs          what runs in steps: generators, awaitables, context managers

@@ -15,6 +15,7 @@ from cruxcell.jobs.separated.remote import (
     RemoteBase,
     RemoteObject,
     RemoteType,
+    is_of_the_test,
     marked,
     now,
     standing_of,
@@ -54,7 +55,7 @@ def method_of(name):
 
 def are_made(*values):
     # type: (object) -> bool
-    return all(standing_of(each) == MADE for each in values)
+    return all(map(is_of_the_test, values))
 
 
 def unsaid(name):

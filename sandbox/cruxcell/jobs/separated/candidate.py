@@ -9,8 +9,10 @@ from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.awaiting import Awaited
 from cruxcell.jobs.separated.classes import state_of
+from cruxcell.jobs.separated.files import ProgramFiles
 from cruxcell.jobs.separated.lending import Borrower
 from cruxcell.jobs.separated.link import CALL, Link, connect, copied
+from cruxcell.jobs.separated.listening import Heard
 from cruxcell.jobs.separated.looking import LOOKING, keep
 from cruxcell.namespace import module_namespace, set_recursion_depth
 from cruxcell.protocol import messages, records
@@ -66,11 +68,13 @@ class _Server:
         self.link = Link(False, self.run)
         self.link.more.update({"names": self.names, "look": self.look, "printed": self.printed, "lend": self.lend})
         self.link.more.update(
-            drive=self.drive, copy=self.copy, states=self.states, borrow=self.borrow, share=self.link.share
+            drive=self.drive, copy=self.copy, states=self.states, borrow=self.borrow, share=self.share
         )
+        files, heard = ProgramFiles(), Heard()
+        self.link.more.update(have_files=files.have, made_files=files.made, listen=heard.listen, heard=heard.heard)
         for name, function in LOOKING.items():
             self.link.more[name] = self._looking(function)
-        self._awaited = Awaited()
+        self._awaited, self.own_depth = Awaited(), 0  # a depth that the program has not set
         self._borrower = Borrower(namespace)
         self._told = {"stdout": 0, "stderr": 0}
         self._own = (sys.stdin, builtins.input)

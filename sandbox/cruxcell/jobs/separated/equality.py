@@ -5,6 +5,7 @@ is expected when the script makes an object to compare with. So what other objec
 one, and counts as long as the candidate is asked for nothing else: none of them becomes what is expected later.
 """
 
+from cruxcell.jobs.separated.readings import all_shown
 from cruxcell.jobs.separated.remote import (
     HANDED_OVER,
     MADE,
@@ -14,6 +15,7 @@ from cruxcell.jobs.separated.remote import (
     is_new_since,
     made_of,
     number_of,
+    operands_of,
     standing_of,
 )
 from cruxcell.values.arrays import is_array_of_objects
@@ -169,7 +171,7 @@ def hold_the_same(link, one, other):
     """Does their class say that they are equal, and do they hold attributes that are? That is found out here: or every
     value would be the expected one to a class that says so of all."""
     held = link.notes.held(link, one, other)  # first: `__eq__` may make them the same
-    are_the_same = type(held[0]) is dict and held[0] == held[1] and any(map(_shows, held, (one, other)))
+    are_the_same = type(held[0]) is dict and held[0] == held[1] and _count(link, held, one, other)
     if not link.ask("special", one, "__eq__", other):
         return False
     if are_the_same:
@@ -178,11 +180,26 @@ def hold_the_same(link, one, other):
     return False
 
 
+def _count(link, held, one, other):
+    # type: (Any, list[dict[str, Any]], object, object) -> bool
+    """May attributes that are equal decide? Where they show what one of the two was made of; and of two results of
+    operators on what the test has made, where those operands do."""
+    if not (operands_of(one) and operands_of(other)):
+        return any(map(_shows, held, (one, other)))
+    operands = [*operands_of(one)[1:], *operands_of(other)[1:]]
+    return bool(held[0]) and all(map(_shows, link.notes.held(link, *operands), operands))
+
+
 def _shows(held, value):
     # type: (dict[str, Any], object) -> bool
     """Do its attributes show what the test made the object of? Those of a class that keeps nothing of it would all be
-    equal."""
-    return bool(held) and standing_of(value) == MADE and made_of(value)[1] <= _atoms(held)
+    equal. A class may keep it in another form: `Version("1.10")` as (1, 10), `Money(3)` as Decimal("3.00")."""
+    if not held or standing_of(value) != MADE:
+        return False
+    given, shown = made_of(value)[1], _atoms(held)
+    if given is None:  # an operand, whose class has no `__eq__`
+        return False
+    return given <= shown or all_shown(list(given - shown), _parts(held))
 
 
 def shown_by(cls, values):

@@ -10,7 +10,7 @@ import sys
 from opcode import opmap
 
 from cruxcell.analysis.bytecode import dissect, names_of
-from cruxcell.jobs.separated.script import is_looked_up, keeps_for_itself, rebound_names, stored_names
+from cruxcell.jobs.separated.script import is_looked_up, keeps_for_itself, names_in, rebound_names, stored_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ class Lender:
 
     def __init__(self, script, texts, namespace):
         # type: (Any, list[str], dict[str, Any]) -> None
-        anatomy = dissect(script)
-        names = anatomy.all_names.union(*[each.co_varnames for each in anatomy.codes])
+        anatomy, names = dissect(script), names_in(script)
         self._script, self._namespace = script, namespace
         self._patches = not _PATCHES.isdisjoint(names)
         self._watches = []  # type: list[Any]

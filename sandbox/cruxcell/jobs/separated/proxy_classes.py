@@ -30,12 +30,16 @@ from cruxcell.jobs.separated.placing import is_reading
 from cruxcell.jobs.separated.remote import (
     DERIVED,
     HANDED_OVER,
+    MADE,
+    OF_MADE,
+    OF_VALUES,
     RemoteBase,
     RemoteObject,
     RemoteType,
     copied_there,
     marked,
     now,
+    operands_of,
     standing_of,
 )
 from cruxcell.jobs.separated.runs import aexit, await_, connection, exit_, next_, step_of, throw
@@ -166,11 +170,25 @@ def _arithmetic(name):
         began = now()
         value = connection[0].ask("special", self, name, *others)
         if value is NotImplemented or issubclass(type(value), RemoteObject):
-            return value if standing == HANDED_OVER else marked(value, DERIVED, type(self), began)
+            given = _operands(self, *others)
+            return value if standing == HANDED_OVER else marked(value, DERIVED, type(self), began, given)
         return value if are_made(self, *others) else not_said(self)
 
     method.__name__ = name
     return method
+
+
+def _operands(*operands):
+    # type: (object) -> tuple[Any, ...]
+    """What the result is noted to have come of (`operands_of`); () where a function of the program returned one."""
+    objects = [each for each in operands if issubclass(type(each), RemoteObject)]
+    found = [(each,) if standing_of(each) == MADE else operands_of(each)[1:] for each in objects]
+    if not all(found):
+        return ()
+    return (OF_MADE if are_made(*operands) else OF_VALUES, *[each for some in found for each in some][:_MOST_OPERANDS])
+
+
+_MOST_OPERANDS = 4  # are kept alive, and have to show what they were made of
 
 
 def _of_made(name):

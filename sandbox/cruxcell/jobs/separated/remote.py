@@ -202,7 +202,7 @@ class RemoteBase(metaclass=RemoteType):
         # type: (str, object) -> None
         if name.startswith("__") and isinstance(self, BaseException):
             BaseException.__setattr__(self, name, value)
-        else:
+        elif name != "__signature__" or connection[0].is_test:  # which matplotlib notes on a `show` that is a mock
             connection[0].ask("set", self, name, value)
 
     def __delattr__(self, name):
@@ -289,6 +289,9 @@ def give_number(value, number):
 # How a test came by an object: a function of the program returned it, say; it came of an operator, and one of the
 # operands the test had made; the test has made it by calling its class under a name that is one of a class.
 HANDED_OVER, DERIVED, MADE = range(3)
+# Of what came of an operator, before some of the objects that the test has made and it came of: all operands were such
+# objects, or results of operators on such alone; or values were among them, one of which may be what is expected.
+OF_MADE, OF_VALUES = "objects", "values"
 _time = [0]
 
 
@@ -332,6 +335,19 @@ def is_new_since(value, began):
     # type: (Any, int) -> bool
     """Was this opaque object not here when time was `began`?"""
     return bool(_TIME.__get__(value) > began)
+
+
+def is_of_the_test(value):
+    # type: (Any) -> bool
+    """Has the test made it, or did it come by operators of what the test has made alone?"""
+    return standing_of(value) == MADE or operands_of(value)[:1] == (OF_MADE,)
+
+
+def operands_of(value):
+    # type: (Any) -> tuple[Any, ...]
+    """(OF_MADE or OF_VALUES, objects that the test has made) of what came of these by operators; () of all else."""
+    is_derived = issubclass(type(value), RemoteObject) and standing_of(value) == DERIVED
+    return made_of(value) if is_derived else ()
 
 
 def is_made_since(value, began):

@@ -158,23 +158,23 @@ def used_as_modules(source, names):
     return {name: set(taken[name]) for name in names if name in taken and loads[name] == len(taken[name])}
 
 
-# What changes its own process, or listens to it: the program has an environment, random numbers, warnings, files and so
-# on of its own. Names, attributes, and parameters for pytest's fixtures.
+# What changes its own process: the program has an environment, random numbers and so on of its own. Names, attributes,
+# and parameters for pytest's fixtures.
 _OF_ONE_PROCESS = frozenset(
-    [
-        "NamedTemporaryFile", "TemporaryDirectory", "argv", "assertLogs", "assertNoLogs", "assertWarns",
-        "assertWarnsRegex", "caplog", "catch_warnings", "deprecated_call", "environ", "getsource", "getsourcelines",
-        "mkdtemp", "mkstemp", "monkeypatch", "patch", "putenv", "recwarn", "seed", "setrecursionlimit", "tmp_path",
-        "tmpdir", "warns",
-    ]
-)  # fmt: skip
+    ["argv", "environ", "getsource", "getsourcelines", "monkeypatch", "patch", "putenv", "seed", "setrecursionlimit"]
+)
 
 
 def uses_its_own(script):
     # type: (Any) -> bool
+    return bool(_OF_ONE_PROCESS & names_in(script))
+
+
+def names_in(script):
+    # type: (Any) -> set[str]
+    """All that it names: variables, attributes, modules, parameters."""
     anatomy = dissect(script)
-    names = anatomy.all_names.union(*[each.co_varnames for each in anatomy.codes])
-    return bool(_OF_ONE_PROCESS & names)
+    return set(anatomy.all_names).union(*[each.co_varnames for each in anatomy.codes])
 
 
 _RAISE = _OPMAP["RAISE_VARARGS"]

@@ -17,14 +17,16 @@ from cruxcell.jobs.separated.classes import without_class
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
 from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made, shown_by
 from cruxcell.jobs.separated.exceptions import ANSWERED, answered
+from cruxcell.jobs.separated.files import PassedFiles
 from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
+from cruxcell.jobs.separated.listening import Listener
 from cruxcell.jobs.separated.looking import follow_sources
 from cruxcell.jobs.separated.operations import STEADY, is_a_mock, may_get, may_set, shown
 from cruxcell.jobs.separated.partners import Partners, may_begin
 from cruxcell.jobs.separated.program_names import ProgramNames
 from cruxcell.jobs.separated.remote import now, number_of
-from cruxcell.jobs.separated.script import constant_texts, raises_by_itself, uses_its_own
+from cruxcell.jobs.separated.script import constant_texts, names_in, raises_by_itself, uses_its_own
 from cruxcell.jobs.separated.texts import Texts
 from cruxcell.jobs.suite_base import is_well
 from cruxcell.jobs.suites import open_suite
@@ -58,7 +60,7 @@ def run_test(context, fields, is_rehearsal=False):
         if not is_rehearsal:
             link.begin_partners()
             link.texts = Texts(context.helper.hear, script, link.may_have_texts, link.leave_at_text)
-        link.provide(script, suite.code, fields[1].decode())
+        link.provide(script, suite.code, fields[1].decode(), suite.names)
         suite.begin()
         results = _run_suite(script, suite)
         link.at_end()
@@ -125,6 +127,8 @@ class _TestLink(Link):
         self._threads = {}  # type: dict[int, tuple[Notes, dict[tuple[int, str], Any]]]
         self.texts = None  # type: Texts | None
         self._lender = None  # type: Lender | None
+        self._files = None  # type: PassedFiles | None
+        self._listener = None  # type: Listener | None
         self.before_answer = lambda: self.notes.forget_from(self.depth())
         self.more["copy"] = copied
         self._watching = 0
@@ -152,10 +156,15 @@ class _TestLink(Link):
         """What a report on the script says besides."""
         return records.BY_IDENTITY * self.compared_by_identity | records.OF_ITS_OWN * self._is_of_its_own
 
-    def provide(self, script, source, entry_point):
-        # type: (CodeType, str, str) -> None
-        """Put what the script uses of the program into its namespace, and what it tests under `candidate`."""
+    def provide(self, script, source, entry_point, names=frozenset()):
+        # type: (CodeType, str, str, frozenset[str]) -> None
+        """Put what the script uses of the program into its namespace (`names` besides), and what it tests under
+        `candidate`."""
         self._source = source
+        named = names_in(script)
+        files, listener = PassedFiles(named), Listener(named)
+        self._files = files if files.are_needed else None
+        self._listener = listener if listener.is_needed else None
         bound = self._names.bound()
         self._is_of_its_own = uses_its_own(script)
         texts = constant_texts(script)
@@ -166,7 +175,7 @@ class _TestLink(Link):
         if "doctest" in source:
             follow_doctests(self)
         root = root_of(entry_point)
-        self._names.provide(script, source, root, bound, lender.names)
+        self._names.provide(script, source, root, bound, lender.names | names)
         lender.begin(self._names.view, root)
         self._lender = lender
         if root in self._namespace:
@@ -197,14 +206,8 @@ class _TestLink(Link):
             value, until = steady[told]
             if _monotonic() < until and not self.containers.changed():  # which the object may look at
                 return b"v", value
-        exchange = self._watched if self._do_notes_hold(operation, fields) else self._exchange_or_leave
-        heard, streams = self._alone(self._lend_and_hear)
-        try:
-            kind, value = exchange(operation, fields)
-        finally:
-            self._heard = heard if self.depth() else streams
-        if streams:
-            self._alone(self._hear_again, streams)
+        exchange = self._watched if self._do_notes_hold(operation, fields) else self._exchange_and_hear
+        kind, value = exchange(operation, fields)
         if operation not in ("names", "look"):
             self.has_answered = True
             self._has_called = self._has_called or operation in _CALLS
@@ -237,10 +240,22 @@ class _TestLink(Link):
         finally:
             self._aside.release()
 
-    def _lend_and_hear(self):
-        # type: () -> tuple[dict[str, Any], dict[str, Any]]
+    def _exchange_and_hear(self, operation, fields):
+        # type: (str, list[Any]) -> tuple[bytes, Any]
+        """The answer; and what the candidate has printed, written, warned of and logged meanwhile."""
+        heard, streams = self._alone(self._lend_and_hear, fields)
+        try:
+            kind, value = self._exchange_or_leave(operation, fields)
+        finally:
+            self._heard = heard if self.depth() else streams
+        if streams or self._files is not None or self._listener is not None:
+            self._alone(self._hear_again, streams)
+        return kind, value
+
+    def _lend_and_hear(self, fields):
+        # type: (list[Any]) -> tuple[dict[str, Any], dict[str, Any]]
         """(where the candidate's output went before, where what the script listens to goes now)."""
-        self._lend()
+        self._lend(fields)
         heard, streams = self._heard, {name: getattr(sys, name) for name in self.listens()}
         for name, stream in streams.items():  # of output from before, what is not for another stream
             self._hear(name, heard.get(name) if self.depth() or heard.get(name) is stream else None)
@@ -251,6 +266,10 @@ class _TestLink(Link):
         # type: (Any) -> None
         for name in names:
             self._hear(name, getattr(sys, name))
+        if self._files is not None:
+            self._files.take(self._tell("made_files"))
+        if self._listener is not None:
+            self._listener.hear(self._tell("heard"))
 
     def _took(self, value):
         # type: (object) -> None
@@ -276,7 +295,7 @@ class _TestLink(Link):
         began, self._watching = now(), self._watching + 1
         self._refilled = [] if self._refilled is None else self._refilled
         try:
-            kind, value = self._exchange_or_leave(operation, fields)
+            kind, value = self._exchange_and_hear(operation, fields)
             refilled = [number for when, number in self._refilled if when > began]
         finally:
             self._watching -= 1
@@ -329,9 +348,10 @@ class _TestLink(Link):
         own = {"stdout": self._context.stdout, "stderr": self._context.stderr}
         return [name for name in own if getattr(sys, name) is not own[name]]
 
-    def _lend(self):
-        # type: () -> None
-        """The program reads what the script has in the place of standard input, and calls what it has for `input`."""
+    def _lend(self, fields):
+        # type: (list[Any]) -> None
+        """The program reads what the script has in the place of standard input, and calls what it has for `input`. It
+        has what the script has set for it, and the files that it is told of."""
         stdin, ask = sys.stdin, builtins.input
         if stdin is not self._lent[0] or ask is not self._lent[1]:
             self._lent = (stdin, ask)
@@ -341,6 +361,15 @@ class _TestLink(Link):
             if change[0] == "refused":
                 self.refuse(change[1])
             self._tell("borrow", *change)
+            fields = [*fields, change[-1]]
+        if self._files is not None:
+            self._files.note(fields)
+            told = self._files.given()
+            if told:
+                self._tell("have_files", *told)
+        wishes = self._listener.wishes() if self._listener is not None else None
+        if wishes:
+            self._tell("listen", *wishes)
 
     def _leave(self, kind, text):
         # type: (bytes, str) -> None

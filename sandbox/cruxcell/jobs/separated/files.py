@@ -1,0 +1,306 @@
+"""Files that both halves of a script have: each half has a scratch folder of its own.
+
+What the script passes to the program by a path (a file, or a folder with all that is in it), or makes the working
+folder, the program has, too, as it is when the program is asked for something. What the program makes the script has,
+too, and how it changes or removes that, and what it was passed. Other files of the script the program neither sees nor
+changes: one may hold what is expected. Files and folders cross, no links, and nothing hidden at the top (`.cache`).
+"""
+
+import os
+from itertools import islice
+from stat import S_ISDIR, S_ISREG
+from time import time_ns as _time_ns
+
+from cruxcell.protocol.messages import SCRATCH_FOLDER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterable  # noqa: F401 - in type comments
+
+# What a script names that has files.
+_WORDS = frozenset(
+    [
+        "open", "os", "io", "pathlib", "Path", "tempfile", "shutil", "glob", "tmp_path", "tmp_path_factory", "tmpdir",
+        "read_csv", "read_json", "read_excel", "read_pickle", "loadtxt", "genfromtxt", "imread", "zipfile", "tarfile",
+        "ZipFile",
+    ]
+)  # fmt: skip
+_MOST_PASSED, _MOST_PARTS, _LONGEST = 256, 1_000, 512
+_MOST_BYTES = 8 << 20  # of files that the program has made, in an answer
+_RACY_NS = 100_000_000  # a clock of files ticks every few milliseconds: a file may change and look as before
+_IS_FOLDER, _IS_GONE = None, False
+
+
+class Folder:
+    """The scratch folder of one half, and what of it both had when they were last alike."""
+
+    def __init__(self, place):
+        # type: (str) -> None
+        self.place = place
+        self._alike = {}  # type: dict[str, Any]  # path -> how it looked here, and of a file that may change unseen a hash
+
+    def present(self):
+        # type: () -> dict[str, Any]
+        """What there is, by its path below the folder, as it looks."""
+        found, pending = {}, [""]  # type: dict[str, Any], list[str]
+        for above in pending:
+            try:
+                with os.scandir(self._at(above)) as entries:
+                    names = [each.name for each in entries if above or each.name[:1] != "."]
+            except OSError:
+                continue
+            for name in names:
+                path = above + "/" + name if above else name
+                looks = self.looks(path)
+                if looks is not _IS_GONE:
+                    found[path] = looks
+                if looks is _IS_FOLDER:
+                    pending.append(path)
+        return found
+
+    def has_changed(self, path):
+        # type: (str) -> bool
+        """Does it look otherwise than when both were alike? A file that may have changed since is read again."""
+        looks, before = self.looks(path), self._alike.get(path, _IS_GONE)
+        if type(looks) is not tuple or type(before) is not tuple:
+            return looks is not before
+        if looks[:-1] != before[0]:
+            return True
+        if before[1] is None:
+            return False
+        if hash(self.content(path)) != before[1]:
+            return True
+        self._alike[path] = before[0], before[1] if looks[-1] else None
+        return False
+
+    def gone(self, present):
+        # type: (dict[str, Any]) -> list[str]
+        """What both had, and is here no longer: what is in a folder before that."""
+        return sorted([path for path in self._alike if path not in present], reverse=True)
+
+    def content(self, path):
+        # type: (str) -> Any
+        """Bytes of a file; None for a folder, False for what is not there, or cannot be read."""
+        looks = self.looks(path)
+        if looks is _IS_FOLDER or looks is _IS_GONE:
+            return looks
+        try:
+            descriptor = os.open(self._at(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return _IS_GONE
+        parts = []  # type: list[bytes]
+        try:
+            while not parts or parts[-1]:
+                parts.append(os.read(descriptor, 1 << 20))
+        except OSError:
+            return _IS_GONE
+        finally:
+            os.close(descriptor)
+        return b"".join(parts)
+
+    def put(self, path, content, changed_ns):
+        # type: (str, Any, int) -> None
+        """Have it there as the other half has. What cannot be is left as it is."""
+        try:
+            self._put(path, content)
+            if type(content) is bytes:
+                os.utime(self._at(path), ns=(changed_ns, changed_ns), follow_symlinks=False)
+        except (OSError, OverflowError):
+            pass
+        self._is_alike(path, content)
+
+    def told(self, path):
+        # type: (str) -> tuple[str, Any, int]
+        """Its path, content and time, which the other half is told."""
+        looks, content = self.looks(path), self.content(path)
+        self._is_alike(path, content)
+        return path, content, looks[2] if type(looks) is tuple else 0
+
+    def _is_alike(self, path, content):
+        # type: (str, Any) -> None
+        looks = self.looks(path)
+        if looks is _IS_GONE:
+            self._alike.pop(path, None)
+        elif looks is _IS_FOLDER:
+            self._alike[path] = looks
+        else:  # as it was before its content was read: what came later shows
+            self._alike[path] = looks[:-1], hash(content) if looks[-1] else None
+
+    def _put(self, path, content):
+        # type: (str, Any) -> None
+        place, looks = self._at(path), self.looks(path)
+        if looks is not _IS_GONE and (content is _IS_GONE or (looks is _IS_FOLDER) != (content is _IS_FOLDER)):
+            (os.rmdir if looks is _IS_FOLDER else os.unlink)(place)
+        if content is _IS_FOLDER and looks is not _IS_FOLDER:
+            os.mkdir(place)
+        elif type(content) is bytes:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            descriptor = os.open(place, flags, 0o666)
+            try:
+                while content:
+                    content = content[os.write(descriptor, content) :]
+            finally:
+                os.close(descriptor)
+
+    def _at(self, path):
+        # type: (str) -> str
+        return self.place + "/" + path if path else self.place
+
+    def looks(self, path):
+        # type: (str) -> Any
+        """What tells whether a file has changed, and whether it might have without that; None for a folder, False for
+        what is not there or is something else."""
+        try:
+            found = os.lstat(self._at(path))
+        except (OSError, ValueError):
+            return _IS_GONE
+        if S_ISDIR(found.st_mode):
+            return _IS_FOLDER
+        if not S_ISREG(found.st_mode):
+            return _IS_GONE
+        is_racy = found.st_mtime_ns > _time_ns() - _RACY_NS
+        return found.st_ino, found.st_size, found.st_mtime_ns, is_racy
+
+    def has_any(self):
+        # type: () -> bool
+        return bool(self._alike)
+
+    def has(self, path):
+        # type: (str) -> bool
+        return path in self._alike
+
+    def below(self, path):
+        # type: (str) -> str | None
+        """What a path means in this half: the path below the folder; None for what is elsewhere."""
+        if path[:1] != "/":
+            try:
+                path = os.getcwd() + "/" + path
+            except OSError:
+                return None
+        parts = [each for each in path.split("/") if each not in ("", ".")]
+        first = [each for each in self.place.split("/") if each]
+        if ".." in parts or parts[: len(first)] != first:
+            return None
+        return "/".join(parts[len(first) :])
+
+
+class PassedFiles:
+    """Of the test's half: what the program is to have, and what the script takes of it. `names`: the script's."""
+
+    def __init__(self, names, place=SCRATCH_FOLDER):
+        # type: (Iterable[str], str) -> None
+        self._folder = Folder(place)
+        self._passed = {}  # type: dict[str, None]
+        self._working = ""
+        self.are_needed = not _WORDS.isdisjoint(names) and os.access(place, os.W_OK)
+
+    def note(self, values):
+        # type: (list[Any]) -> None
+        """The program is about to be given these values, which may hold paths."""
+        pending, at = values[:_MOST_PARTS], 0
+        while at < len(pending) and at < _MOST_PARTS:
+            each, at = pending[at], at + 1
+            if type(each) is dict:
+                pending += [*islice(each, _MOST_PARTS), *islice(each.values(), _MOST_PARTS)]
+            elif type(each) in (list, tuple, set, frozenset):
+                pending += islice(each, _MOST_PARTS)
+            elif type(each) is str or type(each).__module__.partition(".")[0] == "pathlib":
+                self._note(str(each))
+
+    def _note(self, path):
+        # type: (str) -> None
+        if not 0 < len(path) <= _LONGEST or "\n" in path or "\0" in path:
+            return
+        below = self._folder.below(path)
+        if below is None or (not below and path[0] != "/"):  # "." is a text more often than a folder
+            return
+        self._passed.pop(below, None)
+        self._passed[below] = None
+        if len(self._passed) > _MOST_PASSED:
+            del self._passed[next(iter(self._passed))]
+
+    def given(self):
+        # type: () -> list[Any]
+        """The working folder if that is another, and path, content and time of what the program is to have and has not
+        yet, or no longer."""
+        folder, working = self._folder, self._folder.below(".") or ""
+        told = [working if working != self._working else None]  # type: list[Any]
+        if told[0]:
+            self._note(folder.place + "/" + working)
+        self._working = working
+        present = folder.present() if self._passed or folder.has_any() else {}
+        for path in folder.gone(present):
+            told += folder.told(path)
+        for path, looks in sorted(present.items()):
+            is_passed = self._is_passed(path) or (looks is _IS_FOLDER and self._leads(path))
+            if is_passed and folder.has_changed(path):
+                told += folder.told(path)
+        return told if len(told) > 1 or told[0] is not None else []
+
+    def take(self, told):
+        # type: (Any) -> None
+        """What the program has made, changed and removed, as the candidate says."""
+        if type(told) is not list:
+            return
+        for path, content, changed_ns in zip(told[0::3], told[1::3], told[2::3]):
+            is_content = content is _IS_GONE or content is _IS_FOLDER or type(content) is bytes
+            if _is_path(path) and is_content and type(changed_ns) is int and self._may_take(path, content):
+                self._folder.put(path, content, changed_ns)
+
+    def _may_take(self, path, content):
+        # type: (str, Any) -> bool
+        """Was it passed to the program, or is it the program's, and the script has not made it another since?"""
+        if self._is_passed(path):
+            return True
+        if self._folder.has(path):
+            return not self._folder.has_changed(path)
+        above = path.rpartition("/")[0]
+        is_new = content is not _IS_GONE and not os.path.lexists(self._folder.place + "/" + path)
+        return is_new and (not above or self._is_passed(above) or self._folder.has(above))
+
+    def _is_passed(self, path):
+        # type: (str) -> bool
+        return any(not each or path == each or path.startswith(each + "/") for each in self._passed)
+
+    def _leads(self, path):
+        # type: (str) -> bool
+        return any(each.startswith(path + "/") for each in self._passed)
+
+
+class ProgramFiles:
+    """Of the candidate's half, from before the program runs."""
+
+    def __init__(self, place=SCRATCH_FOLDER):
+        # type: (str) -> None
+        self._folder = Folder(place)
+        for path in self._folder.present():
+            self._folder.told(path)
+
+    def have(self, _target, working, *told):
+        # type: (object, Any, Any) -> None
+        """What the script has passed: see `PassedFiles.given`."""
+        for each in zip(told[0::3], told[1::3], told[2::3]):
+            self._folder.put(*each)
+        if working is not None:
+            try:
+                os.chdir(self._folder.place + "/" + working)
+            except OSError:  # whatever it was, the program has removed it
+                pass
+
+    def made(self, _target):
+        # type: (object) -> list[Any]
+        """Path, content and time of what the program has made, changed or removed since this was asked; not of what is
+        larger than may cross."""
+        folder, present, room = self._folder, self._folder.present(), _MOST_BYTES
+        told = [each for path in folder.gone(present) for each in folder.told(path)]
+        for path in sorted(present):
+            size = 0 if present[path] is _IS_FOLDER else present[path][1]
+            if size <= room and folder.has_changed(path):
+                room -= size
+                told += folder.told(path)
+        return told
+
+
+def _is_path(path):
+    # type: (object) -> bool
+    return type(path) is str and "\0" not in path and all(each not in ("", ".", "..") for each in path.split("/"))

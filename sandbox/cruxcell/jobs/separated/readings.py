@@ -1,0 +1,54 @@
+"""What a value is in another form: the numbers and words in a text, a number of another type, the fields of a date."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_LONGEST = 200
+_SEPARATORS = frozenset(" .,:/-_")
+_FIELDS = ("year", "month", "day", "hour", "minute", "second")
+_DATES = frozenset(["date", "datetime", "time"])
+
+
+def all_shown(values, held):
+    # type: (list[Any], list[Any]) -> bool
+    """Is each of the values, in one of its forms, among what is held?"""
+    words = set().union(*[reading for each in held for reading in readings_of(each)])  # type: set[Any]
+    return all(any(reading <= words for reading in readings_of(each)) for each in values)
+
+
+def readings_of(value):
+    # type: (Any) -> list[set[Any]]
+    """The forms of a value, each as the numbers and words in it; none of what has no other form."""
+    kind = type(value)
+    if kind is str:
+        return _readings_of_text(value.strip()) if len(value) <= _LONGEST else []
+    if kind in (int, float) or (kind.__module__, kind.__name__) == ("decimal", "Decimal"):
+        number = _number(str(value))
+        return [] if number is None else [{number}]
+    if kind.__module__ == "datetime" and kind.__name__ in _DATES:
+        return [{_number(str(getattr(value, each))) for each in _FIELDS if hasattr(value, each)}]
+    return []
+
+
+def _readings_of_text(text):
+    # type: (str) -> list[set[Any]]
+    found, number = [], _number(text)
+    if number is not None:
+        found.append({number})
+    pieces = "".join([" " if each in _SEPARATORS else each for each in text]).split()
+    # A sign, or a mark that is not between two words, would be lost.
+    if pieces and all(map(str.isalnum, pieces)) and text[0].isalnum():
+        found.append({each.casefold() if _number(each) is None else _number(each) for each in pieces})
+    return found
+
+
+def _number(text):
+    # type: (str) -> Any
+    """Equal ones are one and the same; None of what is no number."""
+    decimal = __import__("decimal")  # type: Any
+    try:
+        number = decimal.Decimal(text)
+    except (ArithmeticError, ValueError):
+        return None
+    return number if number.is_finite() else None

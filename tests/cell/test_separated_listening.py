@@ -1,0 +1,160 @@
+"""What a separated script hears of the program: its warnings and logs."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+
+import pytest
+from cruxcell.jobs.separated.listening import Heard, Listener
+
+
+@pytest.fixture(autouse=True)
+def own_loggers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(logging.Logger, "callHandlers", logging.Logger.callHandlers)
+    level = logging.getLogger().level
+    yield
+    logging.getLogger().setLevel(level)
+
+
+def test_a_script_that_names_nothing_of_it_hears_nothing():
+    assert not Listener({"open", "sys"}).is_needed
+    assert Listener({"caplog"}).is_needed
+    assert Listener({"catch_warnings"}).is_needed
+
+
+def test_filters_and_whether_warnings_are_recorded_are_told_once():
+    one = Listener({"catch_warnings"})
+    assert one.wishes() == []
+    with warnings.catch_warnings(record=True):
+        warnings.filterwarnings("error", "a.b", UserWarning, "m", 3)
+        assert one.wishes() == [(True, [("error", "a.b", UserWarning, "m", 3)]), None]
+        assert one.wishes() == []
+        warnings.simplefilter("ignore")
+        assert one.wishes() == [
+            (True, [("ignore", "", Warning, "", 0), ("error", "a.b", UserWarning, "m", 3)]),
+            None,
+        ]
+    assert one.wishes() == [None, None]
+
+
+def test_levels_that_the_script_sets_are_told_and_taken_back():
+    logger = logging.getLogger("cruxbox.listening")
+    one = Listener({"logging"})
+    assert one.wishes() == [None, {}]
+    try:
+        logger.setLevel(15)
+        logging.disable(5)
+        assert one.wishes() == [None, {"cruxbox.listening": 15, "": 5}]
+    finally:
+        logger.setLevel(0)
+        logging.disable(0)
+    assert one.wishes() == [None, {}]
+
+
+def test_warnings_of_the_program_are_shown():
+    one = Listener({"catch_warnings"})
+    with warnings.catch_warnings(record=True) as found:
+        one.wishes()
+        one.hear([(UserWarning("a"), "x.py", 3)])
+    assert [(str(each.message), each.category, each.filename, each.lineno) for each in found] == [
+        ("a", UserWarning, "x.py", 3)
+    ]
+
+
+class Kept(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, str, str]] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.found.append((record.name, record.levelname, record.getMessage()))
+
+
+def test_logs_of_the_program_go_to_handlers_and_are_printed_by_nobody(capsys: pytest.CaptureFixture[str]):
+    one, kept = Listener({"logging"}), Kept()
+    logger = logging.getLogger("cruxbox.listening")
+    logger.propagate, logger.handlers = False, []
+    told = ("cruxbox.listening", 40, "ERROR", "50% %s", "f", 1)
+    one.hear([told])
+    logger.addHandler(kept)
+    one.hear([told])
+    logger.removeHandler(kept)
+    assert kept.found == [("cruxbox.listening", "ERROR", "50% %s")]
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        None,
+        "a",
+        [1],
+        [(1, 2, 3)],
+        [("a", "x.py", 1)],
+        [(ValueError("a"), "x.py", 1)],
+        [(UserWarning("a"), 1, 1)],
+        [(UserWarning("a"), "x.py", "1")],
+        [("root", "40", "ERROR", "a", "f", 1)],
+        [("root", True, "ERROR", "a", "f", 1)],
+        [("root", 40, "ERROR", ["a"], "f", 1)],
+        [("root", 40, "ERROR", "a")],
+    ],
+)
+def test_what_is_neither_is_not_heard(told: object):
+    one, kept = Listener({"logging", "catch_warnings"}), Kept()
+    logging.getLogger().addHandler(kept)
+    try:
+        with warnings.catch_warnings(record=True) as found:
+            one.wishes()
+            one.hear(told)
+    finally:
+        logging.getLogger().removeHandler(kept)
+    assert (found, kept.found) == ([], [])
+
+
+def test_nobody_records_and_no_warning_is_shown():
+    one = Listener({"catch_warnings"})
+    with warnings.catch_warnings(record=True) as found:
+        one.hear([(UserWarning("a"), "x.py", 3)])
+    assert found == []
+
+
+def warn() -> None:
+    warnings.warn("old", DeprecationWarning, stacklevel=2)
+
+
+def test_the_program_warns_as_the_script_has_set():
+    one = Heard()
+    before = list(warnings.filters)
+    one.listen(None, (True, [("always", "", Warning, "", 0)]), None)
+    warn()
+    warn()
+    assert [(str(each[0]), type(each[0])) for each in one.heard(None)] == [("old", DeprecationWarning)] * 2
+    assert one.heard(None) == []
+    one.listen(None, (False, [("error", "", DeprecationWarning, "", 0)]), None)
+    with pytest.raises(DeprecationWarning):
+        warn()
+    one.listen(None, None, None)
+    assert (warnings.filters, one.heard(None)) == (before, [])
+
+
+def test_the_program_logs_as_the_script_has_set():
+    one, logger = Heard(), logging.getLogger("cruxbox.heard")
+    logger.setLevel(logging.ERROR)
+    one.listen(None, None, {"cruxbox.heard": logging.INFO})
+    logger.info("a %s", 1)
+    one.listen(None, None, {})
+    logger.info("b")
+    logger.error("c")
+    told = one.heard(None)
+    assert [each[:4] for each in told] == [
+        ("cruxbox.heard", 20, "INFO", "a 1"),
+        ("cruxbox.heard", 40, "ERROR", "c"),
+    ]
+    assert (logger.level, one.heard(None)) == (logging.ERROR, [])
+    one.listen(None, None, {"root": 10, "": 30})
+    assert (logging.getLogger().level, logging.root.manager.disable) == (10, 30)
+    one.listen(None, None, {})
+    assert logging.root.manager.disable == 0
