@@ -25,10 +25,12 @@ _WORDS = frozenset(
         "ZipFile",
     ]
 )  # fmt: skip
-_MOST_PASSED, _MOST_PARTS, _LONGEST = 256, 1_000, 512
+_MOST_PASSED, _MOST_PARTS, _LONGEST, _DEEPEST = 256, 1_000, 512, 64
+_MOST_SAID = 1 << 18
 _MOST_BYTES = 8 << 20  # of files that the program has made, in an answer
 _RACY_NS = 100_000_000  # a clock of files ticks every few milliseconds: a file may change and look as before
 _IS_FOLDER, _IS_GONE = None, False
+SAID = "the script passes a path that it has from the program, where a file of its own lies: require IN_PROCESS"
 
 
 class Folder:
@@ -54,7 +56,7 @@ class Folder:
                 looks = self.looks(path)
                 if looks is not _IS_GONE:
                     found[path] = looks
-                if looks is _IS_FOLDER:
+                if looks is _IS_FOLDER and path.count("/") < _DEEPEST:
                     pending.append(path)
         return found
 
@@ -101,6 +103,8 @@ class Folder:
     def put(self, path, content, changed_ns):
         # type: (str, Any, int) -> None
         """Have it there as the other half has. What cannot be is left as it is."""
+        if self._is_below_a_link(path):  # another place than the path says
+            return
         try:
             self._put(path, content)
             if type(content) is bytes:
@@ -108,6 +112,11 @@ class Folder:
         except (OSError, OverflowError):
             pass
         self._is_alike(path, content)
+
+    def _is_below_a_link(self, path):
+        # type: (str) -> bool
+        parts = path.split("/")[:-1]
+        return any(self.looks("/".join(parts[:end])) is not _IS_FOLDER for end in range(1, len(parts) + 1))
 
     def told(self, path):
         # type: (str) -> tuple[str, Any, int]
@@ -190,9 +199,30 @@ class PassedFiles:
     def __init__(self, names, place=SCRATCH_FOLDER):
         # type: (Iterable[str], str) -> None
         self._folder = Folder(place)
-        self._passed = {}  # type: dict[str, None]
+        self._passed = {}  # type: dict[str, bool]  # with whether it was the program that said it first
+        self._said = set()  # type: set[int]
+        self._texts = __import__("re").compile(rb"s(?=(.[\0-\2])\0\0)", 16).finditer  # as `Writer` writes them, DOTALL
         self._working = ""
         self.are_needed = not _WORDS.isdisjoint(names) and os.access(place, os.W_OK)
+
+    def hear(self, data):
+        # type: (bytes) -> None
+        """A message of the candidate. No text in it is a path that the script has of itself, if it passes it later: a
+        round trip (`decode(encode(x))`) would show the program whatever it names."""
+        for each in self._texts(data):
+            if len(self._said) >= _MOST_SAID:
+                return
+            start = each.end() + 4
+            size = int.from_bytes(each.group(1), "little")
+            if 0 < size <= _LONGEST:
+                self._said.add(hash(data[start : start + size]))
+
+    def _is_said(self, path, below):
+        # type: (str, str) -> bool
+        if len(self._said) >= _MOST_SAID:
+            return True
+        forms = (path, below, self._folder.place + "/" + below)
+        return any(hash(each.encode("utf-8", "surrogatepass")) in self._said for each in forms)
 
     def note(self, values):
         # type: (list[Any]) -> None
@@ -214,15 +244,15 @@ class PassedFiles:
         below = self._folder.below(path)
         if below is None or (not below and path[0] != "/"):  # "." is a text more often than a folder
             return
-        self._passed.pop(below, None)
-        self._passed[below] = None
+        is_said = self._passed.pop(below, None)
+        self._passed[below] = self._is_said(path, below) if is_said is None else is_said
         if len(self._passed) > _MOST_PASSED:
             del self._passed[next(iter(self._passed))]
 
     def given(self):
         # type: () -> list[Any]
         """The working folder if that is another, and path, content and time of what the program is to have and has not
-        yet, or no longer."""
+        yet, or no longer. ValueError for what it had the script pass."""
         folder, working = self._folder, self._folder.below(".") or ""
         told = [working if working != self._working else None]  # type: list[Any]
         if told[0]:
@@ -234,6 +264,8 @@ class PassedFiles:
         for path, looks in sorted(present.items()):
             is_passed = self._is_passed(path) or (looks is _IS_FOLDER and self._leads(path))
             if is_passed and folder.has_changed(path):
+                if looks is not _IS_FOLDER and not folder.has(path) and not self._is_passed(path, False):
+                    raise ValueError(SAID)
                 told += folder.told(path)
         return told if len(told) > 1 or told[0] is not None else []
 
@@ -250,7 +282,7 @@ class PassedFiles:
     def _may_take(self, path, content):
         # type: (str, Any) -> bool
         """Was it passed to the program, or is it the program's, and the script has not made it another since?"""
-        if self._is_passed(path):
+        if self._is_passed(path, False):
             return True
         if self._folder.has(path):
             return not self._folder.has_changed(path)
@@ -258,9 +290,11 @@ class PassedFiles:
         is_new = content is not _IS_GONE and not os.path.lexists(self._folder.place + "/" + path)
         return is_new and (not above or self._is_passed(above) or self._folder.has(above))
 
-    def _is_passed(self, path):
-        # type: (str) -> bool
-        return any(not each or path == each or path.startswith(each + "/") for each in self._passed)
+    def _is_passed(self, path, by_program=True):
+        # type: (str, bool) -> bool
+        """`by_program`: also as a path that the program said first."""
+        passed = [each for each in self._passed if by_program or not self._passed[each]]
+        return any(not each or path == each or path.startswith(each + "/") for each in passed)
 
     def _leads(self, path):
         # type: (str) -> bool
@@ -303,4 +337,6 @@ class ProgramFiles:
 
 def _is_path(path):
     # type: (object) -> bool
-    return type(path) is str and "\0" not in path and all(each not in ("", ".", "..") for each in path.split("/"))
+    if type(path) is not str or "\0" in path or path.count("/") > _DEEPEST:
+        return False
+    return all(each not in ("", ".", "..") for each in path.split("/"))

@@ -163,7 +163,6 @@ class _TestLink(Link):
         self._source = source
         named = names_in(script)
         files, listener = PassedFiles(named), Listener(named)
-        self._files = files if files.are_needed else None
         self._listener = listener if listener.is_needed else None
         bound = self._names.bound()
         self._is_of_its_own = uses_its_own(script)
@@ -178,6 +177,7 @@ class _TestLink(Link):
         self._names.provide(script, source, root, bound, lender.names | names)
         lender.begin(self._names.view, root)
         self._lender = lender
+        self._files = files if files.are_needed else None  # not before: it hears no names
         if root in self._namespace:
             self._namespace["candidate"] = resolve(self._namespace, entry_point)
 
@@ -285,6 +285,8 @@ class _TestLink(Link):
     def taken(self, data, has_room=False):
         # type: (bytes, bool) -> tuple[bytes, int, list[Any]]
         message = Link.taken(self, data, has_room)
+        if self._files is not None:
+            self._files.hear(data)
         if self.partners is not None and self.texts is not None and self.texts.is_under_way_anywhere():
             self.texts.take(self._shared())  # whichever thread the message is for
         return message
@@ -364,7 +366,10 @@ class _TestLink(Link):
             fields = [*fields, change[-1]]
         if self._files is not None:
             self._files.note(fields)
-            told = self._files.given()
+            try:
+                told = self._files.given()
+            except ValueError as error:
+                self.refuse(str(error))
             if told:
                 self._tell("have_files", *told)
         wishes = self._listener.wishes() if self._listener is not None else None
