@@ -204,3 +204,9 @@ def test_so_many_paths_are_remembered(halves: Halves):
     halves.passed.note(["a", *[f"none{number}" for number in range(300)], "b"])
     halves.ask()
     assert content(halves.program) == {"b": "b"}
+
+
+def test_a_name_that_no_file_can_have_is_left_out(halves: Halves):
+    halves.passed.note([str(halves.test)])
+    halves.passed.take(["a\ud800", b"1", 1, "a\ud800/b", b"1", 1, "c", b"2", 1])
+    assert content(halves.test) == {"c": "2"}

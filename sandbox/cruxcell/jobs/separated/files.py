@@ -109,7 +109,7 @@ class Folder:
             self._put(path, content)
             if type(content) is bytes:
                 os.utime(self._at(path), ns=(changed_ns, changed_ns), follow_symlinks=False)
-        except (OSError, OverflowError):
+        except (OSError, OverflowError, ValueError):
             pass
         self._is_alike(path, content)
 
