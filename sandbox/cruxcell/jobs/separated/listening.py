@@ -19,6 +19,7 @@ _OF_WARNINGS = frozenset(
 )  # fmt: skip
 _OF_LOGS = frozenset(["assertLogs", "assertNoLogs", "caplog", "logging"])
 _MOST = 1_000  # of each, in an answer
+_LONGEST = 1_000  # of a logger's name, whose parts are loggers
 
 
 class Listener:
@@ -71,7 +72,7 @@ class Listener:
             kinds = list(map(type, each)) if type(each) is tuple else []
             if self._told[0] is not None and kinds[1:] == [str, int] and isinstance(each[0], Warning):
                 self._warnings.showwarning(each[0], kinds[0], *each[1:])
-            elif self._logging is not None and kinds == [str, int, str, str, str, int]:
+            elif self._logging is not None and kinds == [str, int, str, str, str, int] and len(each[0]) <= _LONGEST:
                 self._log(*each)
 
     def _log(self, name, level, level_name, text, function, line):  # noqa: PLR0917 - what a record is told as
