@@ -287,7 +287,7 @@ def holds_long(encoded: bytes) -> bool:
     return b"I" in encoded
 
 
-@settings(max_examples=400)
+@settings(max_examples=250)
 @given(plain, st.integers(0, 400), st.binary(), st.binary())
 def test_any_plain_value(value: object, budget: int, out: bytes, err: bytes) -> None:
     numbers = records.NUMBERS.pack(1, 2, 3, 4, 0)

@@ -7,7 +7,6 @@ changes: one may hold what is expected. Files and folders cross, no links, and n
 """
 
 import os
-from itertools import islice
 from stat import S_ISDIR, S_ISREG
 from time import time_ns as _time_ns
 
@@ -201,7 +200,7 @@ class PassedFiles:
         self._folder = Folder(place)
         self._passed = {}  # type: dict[str, bool]  # with whether it was the program that said it first
         self._said = set()  # type: set[int]
-        self._texts = __import__("re").compile(rb"s(?=(.[\0-\2])\0\0)", 16).finditer  # as `Writer` writes them, DOTALL
+        self._texts = None  # type: Any
         self._working = ""
         self.are_needed = not _WORDS.isdisjoint(names) and os.access(place, os.W_OK)
 
@@ -209,6 +208,8 @@ class PassedFiles:
         # type: (bytes) -> None
         """A message of the candidate. No text in it is a path that the script has of itself, if it passes it later: a
         round trip (`decode(encode(x))`) would show the program whatever it names."""
+        if self._texts is None:  # as `Writer` writes them, DOTALL; scripts without files do not pay for the module
+            self._texts = __import__("re").compile(rb"s(?=(.[\0-\2])\0\0)", 16).finditer
         for each in self._texts(data):
             if len(self._said) >= _MOST_SAID:
                 return
@@ -231,9 +232,9 @@ class PassedFiles:
         while at < len(pending) and at < _MOST_PARTS:
             each, at = pending[at], at + 1
             if type(each) is dict:
-                pending += [*islice(each, _MOST_PARTS), *islice(each.values(), _MOST_PARTS)]
+                pending += [*_first(each), *_first(each.values())]
             elif type(each) in (list, tuple, set, frozenset):
-                pending += islice(each, _MOST_PARTS)
+                pending += _first(each)
             elif type(each) is str or type(each).__module__.partition(".")[0] == "pathlib":
                 self._note(str(each))
 
@@ -333,6 +334,11 @@ class ProgramFiles:
                 room -= size
                 told += folder.told(path)
         return told
+
+
+def _first(parts):
+    # type: (Iterable[Any]) -> list[Any]
+    return [each for _, each in zip(range(_MOST_PARTS), parts)]
 
 
 def _is_path(path):
