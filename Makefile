@@ -34,8 +34,8 @@ demo: $(DEMO_STAMP)  ## score the example generations on an embedded sandbox
 PYTEST = $(BIN)/python -m pytest
 # Pytest keeps what it makes of a test file: compiling all of them takes ten seconds of CPU time in each of its processes.
 export PYTHONDONTWRITEBYTECODE =
-# The tests often wait, so four files run at a time, on any machine. The tests of a file share its daemons.
-AT_ONCE ?= 4
+# The tests often wait, so three files run at a time, on any machine. The tests of a file share its daemons.
+AT_ONCE ?= 3
 TESTS = $(PYTEST) -n $(AT_ONCE) --dist loadfile --no-loadscope-reorder
 
 test: setup  ## every test, against real daemons and real workers

@@ -37,7 +37,7 @@ with contextlib.suppress(ImportError):
 
     settings.register_profile(
         "cruxbox",
-        max_examples=int(os.environ.get("CRUXBOX_EXAMPLES", "150")),
+        max_examples=int(os.environ.get("CRUXBOX_EXAMPLES", "100")),
         derandomize=True,
         deadline=None,
         database=None,
