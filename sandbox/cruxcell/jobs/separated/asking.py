@@ -6,7 +6,7 @@ the question holds what may be expected, the answer counts if the plain type giv
 
 import builtins
 
-from cruxcell.jobs.separated.operations import ARITHMETIC, DESCRIPTORS, SPECIAL, STEADY
+from cruxcell.jobs.separated.operations import ARITHMETIC, DESCRIPTORS, SPECIAL, STEADY, mro_of, own_of
 from cruxcell.jobs.separated.placing import hash_meanwhile, is_reading
 from cruxcell.jobs.separated.remote import (
     DERIVED,
@@ -27,8 +27,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-_MRO = type.__dict__["__mro__"].__get__
-_OWN = type.__dict__["__dict__"].__get__
 _OF_ITSELF = frozenset([*STEADY, "__iter__", "__reversed__", "__getitem__", "__missing__"])
 _BUILTIN_TYPES = frozenset([each for each in vars(builtins).values() if type(each) is type])
 
@@ -222,7 +220,7 @@ def _agreed(name, value, expected, answer):
 def _says_what_it_is(cls):
     # type: (Any) -> bool
     """Has the class of a value an answer of its own to what number it is, whether it is true, or what is in it?"""
-    return any(type(each) is RemoteType and not _OF_ITSELF.isdisjoint(_OWN(each)) for each in _MRO(cls))
+    return any(type(each) is RemoteType and not _OF_ITSELF.isdisjoint(own_of(each)) for each in mro_of(cls))
 
 
 def _held_in(base):

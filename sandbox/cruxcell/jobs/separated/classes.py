@@ -2,7 +2,7 @@
 
 import sys
 
-from cruxcell.jobs.separated.operations import OPERATORS, SPECIAL, offered
+from cruxcell.jobs.separated.operations import OPERATORS, SPECIAL, mro_of, offered, own_of
 from cruxcell.jobs.separated.shared_names import is_stdlib
 
 TYPE_CHECKING = False
@@ -13,17 +13,15 @@ PLAIN = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset, byt
 MUTABLE = (list, dict, set, bytearray)
 # Classes are told by their addresses: a metaclass of a program's may say what its class equals, or that it has no hash.
 PLAIN_ONES = frozenset(map(id, PLAIN))
-_MRO = type.__dict__["__mro__"].__get__
-_OWN = type.__dict__["__dict__"].__get__  # as with addresses, no metaclass is asked
 
 
 def plain_base(cls):
     # type: (Any) -> Any
     """The plain type that a class is a value of: it keeps that type's equality. None for others."""
-    for each in _MRO(cls):
+    for each in mro_of(cls):
         if id(each) in PLAIN_ONES:
             return each
-        if "__eq__" in _OWN(each):
+        if "__eq__" in own_of(each):
             return None
     return None
 
@@ -32,12 +30,12 @@ def told_of(cls):
     # type: (type) -> list[str]
     """What is told of the special methods of a class: not the operators that it has from another class which is told
     of. Where one operand's class derives from the other's, its method comes first only if it has one of its own."""
-    classes = _MRO(cls)
+    classes = mro_of(cls)
 
     def is_inherited(name):
         # type: (str) -> bool
-        owner = next(each for each in classes if name in _OWN(each))
-        return any(owner is one for each in classes[1:] if not is_stdlib(each) for one in _MRO(each))
+        owner = next(each for each in classes if name in own_of(each))
+        return any(owner is one for each in classes[1:] if not is_stdlib(each) for one in mro_of(each))
 
     return [name for name in offered(cls) if name not in OPERATORS or not is_inherited(name)]
 
@@ -57,7 +55,7 @@ _HAVE_ABSTRACT = frozenset(["collections.abc", *_MARKS.values()])
 def abstract_bases(cls):
     # type: (type) -> list[str]
     """Which of these a class is derived from."""
-    bases = [each for each in _MRO(cls) if each.__module__ in _HAVE_ABSTRACT]
+    bases = [each for each in mro_of(cls) if each.__module__ in _HAVE_ABSTRACT]
     return [each.__name__ for each in bases if each.__name__ in {*_ABSTRACT, *_MARKS} and is_stdlib(each)]
 
 
@@ -91,7 +89,7 @@ _marked = []  # type: list[tuple[Any, type]]
 
 def _is_marked(base, cls):
     # type: (type, Any) -> bool
-    return any(base is one and any(each is of for each in _MRO(cls)) for one, of in _marked)
+    return any(base is one and any(each is of for each in mro_of(cls)) for one, of in _marked)
 
 
 def overridden(cls, base):
@@ -100,16 +98,16 @@ def overridden(cls, base):
     has of the library (IntEnum), nor operators that it has from another class of values which is told of."""
     if base is None:
         return []
-    classes = _MRO(cls)
-    of_library = [_OWN(each) for each in classes if is_stdlib(each)]
+    classes = mro_of(cls)
+    of_library = [own_of(each) for each in classes if is_stdlib(each)]
     found, seen = [], set()  # type: list[str], set[str]
     for each in classes:
-        is_told_of = each is not cls and plain_base(each) is base and any(each in _MRO(one) for one in cls.__bases__)
-        for name, value in _OWN(each).items() if not is_stdlib(each) else ():
+        is_told_of = each is not cls and plain_base(each) is base and any(each in mro_of(one) for one in cls.__bases__)
+        for name, value in own_of(each).items() if not is_stdlib(each) else ():
             is_own = name not in seen and not any(name in one and one[name] is value for one in of_library)
             if is_own and may_be_own(name, base) and not (is_told_of and name in OPERATORS):
                 found.append(name)
-        seen.update(_OWN(each))
+        seen.update(own_of(each))
     return found
 
 
@@ -151,15 +149,15 @@ def state_of(target):
     # type: (Any) -> dict[str, Any]
     """The attributes that an object itself holds: what is in its `__dict__` and in its slots."""
     found = {}  # type: dict[str, Any]
-    for cls in _MRO(type(target)):
-        for name, member in _OWN(cls).items():
+    for cls in mro_of(type(target)):
+        for name, member in own_of(cls).items():
             if type(member) is _Member and name != "__weakref__":
                 try:
                     found[name] = member.__get__(target)
                 except AttributeError:  # it holds none by now
                     continue
-    for cls in _MRO(type(target)):
-        if type(_OWN(cls).get("__dict__")) is _Dict:  # no property of the program's
-            found.update(_OWN(cls)["__dict__"].__get__(target))
+    for cls in mro_of(type(target)):
+        if type(own_of(cls).get("__dict__")) is _Dict:  # no property of the program's
+            found.update(own_of(cls)["__dict__"].__get__(target))
             break
     return found

@@ -10,6 +10,7 @@ import sys
 from opcode import opmap
 
 from cruxcell.analysis.bytecode import dissect, names_of
+from cruxcell.jobs.separated.operations import mro_of
 from cruxcell.jobs.separated.script import is_looked_up, keeps_for_itself, names_in, rebound_names, stored_names
 
 TYPE_CHECKING = False
@@ -216,7 +217,7 @@ def _anything(_value):
 
 def _is_mock(value):
     # type: (Any) -> bool
-    return any(each.__module__ == "unittest.mock" for each in type.__dict__["__mro__"].__get__(type(value)))
+    return any(each.__module__ == "unittest.mock" for each in mro_of(type(value)))
 
 
 def _names_with_a_place(texts):

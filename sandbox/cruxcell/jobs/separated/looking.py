@@ -5,6 +5,7 @@ import builtins
 import sys
 
 from cruxcell.analysis.parsing import PROGRAM
+from cruxcell.jobs.separated.operations import mro_of, own_of
 from cruxcell.jobs.separated.remote import is_remote
 from cruxcell.jobs.separated.shared_names import STDLIB_MODULES, is_stdlib
 from cruxcell.jobs.suite_base import MAIN
@@ -14,8 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-_OWN = type.__dict__["__dict__"].__get__
-_MRO = type.__dict__["__mro__"].__get__
 _OF_ANY = ("__dict__", "__weakref__")  # how each object holds its attributes
 
 
@@ -28,8 +27,8 @@ def members_of(cls, name=""):
     # type: (Any, str) -> Any
     """What the class itself has; or whether it has an attribute of that name from any class of the program."""
     if name:
-        return any(name in _OWN(each) for each in _MRO(cls) if not is_stdlib(each))
-    return {name: value for name, value in _OWN(cls).items() if type(name) is str and name not in _OF_ANY}
+        return any(name in own_of(each) for each in mro_of(cls) if not is_stdlib(each))
+    return {name: value for name, value in own_of(cls).items() if type(name) is str and name not in _OF_ANY}
 
 
 def subclasses_of(cls):

@@ -9,13 +9,13 @@ test has made by calling their class say more (`proxy_classes`).
 import _operator
 import sys
 
+# Of a class, what no metaclass is asked for.
+mro_of = type.__dict__["__mro__"].__get__
+own_of = type.__dict__["__dict__"].__get__
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
-
-
-_MRO = type.__dict__["__mro__"].__get__
-_OWN = type.__dict__["__dict__"].__get__
 
 
 def _by_name(name):
@@ -26,9 +26,9 @@ def _by_name(name):
 def _bound(value, name):
     # type: (object, str) -> Any
     """A special method as Python itself looks it up: that of a mock's class is made when it is bound."""
-    for each in _MRO(type(value)):
-        if name in _OWN(each):
-            found = _OWN(each)[name]
+    for each in mro_of(type(value)):
+        if name in own_of(each):
+            found = own_of(each)[name]
             bind = getattr(type(found), "__get__", None)
             return found if bind is None else bind(found, value, type(value))
     raise AttributeError("%r object has no attribute %r" % (type(value).__name__, name))
@@ -142,8 +142,8 @@ def offered(cls):
     """The special methods of a class that `object` does not have, or has in another way. Not those of its own class:
     every class can be called, which says nothing of its objects."""
     has = {}  # type: dict[str, Any]
-    for each in reversed(_MRO(cls)):
-        has.update(_OWN(each))
+    for each in reversed(mro_of(cls)):
+        has.update(own_of(each))
     found = [name for name in _NAMES if has.get(name) is not None and has[name] is not object.__dict__.get(name)]
     found += [NONE + name for name in _NAMES if name in has and has[name] is None and name in MAY_BE_NONE]
     return found if _is_array(cls) else [name for name in found if name != "__array__"]
@@ -154,7 +154,7 @@ def _is_array(cls):
     """Is it a class of numpy's arrays? What numpy makes of one it asks the array, not its items."""
     numpy = sys.modules.get("numpy")
     array = type(sys).__dict__["__dict__"].__get__(numpy).get("ndarray") if type(numpy) is type(sys) else None  # type: ignore[index]
-    return any(each is array for each in _MRO(cls))
+    return any(each is array for each in mro_of(cls))
 
 
 _NAMES = (*SPECIAL, *METHODS)
@@ -201,7 +201,7 @@ def _is_mocked(mock, name):
     """An attribute that a mock makes up or was given: not what it tells or can be told about itself."""
     found = mock.__dict__.get(name)
     tells = type(found).__module__ == _MOCKS and isinstance(found, list)  # of its calls
-    return not (tells or any(name in _OWN(each) for each in type(mock).__mro__))
+    return not (tells or any(name in own_of(each) for each in type(mock).__mro__))
 
 
 def is_a_mock(target):
@@ -214,7 +214,7 @@ def _is_of_the_script(target, name):
     """Does a class of the script define this attribute, or is it data of an instance of one?"""
     cls = target if isinstance(target, type) else type(target)
     for each in cls.__mro__:
-        if name in _OWN(each):
+        if name in own_of(each):
             return bool(each.__module__ == _SCRIPT)
     return bool(cls.__module__ == _SCRIPT) and not isinstance(target, type)
 
@@ -242,6 +242,6 @@ def may_set(target, name, value=...):
         is_free = _is_mocked(target, name) and not is_a_mock(target.__dict__.get(name))
         return is_free and id(type(value)) in _OF_DATA
     for cls in kind.__mro__:
-        if name in _OWN(cls):
-            return not callable(_OWN(cls)[name])
+        if name in own_of(cls):
+            return not callable(own_of(cls)[name])
     return True

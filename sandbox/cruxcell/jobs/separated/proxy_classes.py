@@ -25,6 +25,7 @@ from cruxcell.jobs.separated.operations import (
     METHODS,
     NONE,
     OF_THE_TEST,
+    mro_of,
 )
 from cruxcell.jobs.separated.placing import is_reading
 from cruxcell.jobs.separated.remote import (
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 _get = object.__getattribute__
-_MRO = type.__dict__["__mro__"].__get__
 
 
 def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR0917 - what a class is written as
@@ -72,7 +72,7 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
     if plain:
         family = tuple(plain) if issubclass(plain[0], RemoteBase) else (RemoteBase, *plain)
         del namespace["__slots__"]
-        base = next(each for each in _MRO(plain[0]) if type(each) is not RemoteType)
+        base = next(each for each in mro_of(plain[0]) if type(each) is not RemoteType)
         if issubclass(base, BaseException):
             namespace["__str__"], namespace["__repr__"] = _told, _shown
             asked = [each for each in offers if each not in ("__str__", "__repr__")]

@@ -6,7 +6,7 @@ For every class of the other side there is one class here, with the same name an
 
 import sys
 
-from cruxcell.jobs.separated.operations import SPECIAL
+from cruxcell.jobs.separated.operations import SPECIAL, mro_of, own_of
 from cruxcell.jobs.separated.runs import connection
 
 MappingProxyType = type(type.__dict__)
@@ -15,9 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-_MRO = type.__dict__["__mro__"].__get__
 _BASES = type.__dict__["__bases__"].__get__
-_OWN = type.__dict__["__dict__"].__get__
 _finished = []  # type: list[bool]
 _OF_OBJECTS = frozenset(["__delattr__", "__dir__", "__init__", "__reduce_ex__", "__setattr__"])
 _OF_SOME = _OF_OBJECTS | frozenset(["__annotations__", "__bool__", "__dict__", "__getitem__", "__iter__", "__len__"])
@@ -79,7 +77,7 @@ class RemoteType(type):
 
     def __getattr__(cls, name):
         # type: (str) -> Any
-        if name == "__dataclass_fields__" and "_remote_class" in _OWN(cls):
+        if name == "__dataclass_fields__" and "_remote_class" in own_of(cls):
             return _fields(cls)
         if name == "__signature__" and _is_told(cls) and connection[0].ask("members", cls, "__init__"):
             return _signature(cls)
@@ -102,7 +100,7 @@ class RemoteType(type):
     def __mro__(cls):
         # type: () -> tuple[type, ...]
         """As over there: without what all proxies have."""
-        return tuple([each for each in _MRO(cls) if each is not RemoteObject and each is not RemoteBase])
+        return tuple([each for each in mro_of(cls) if each is not RemoteObject and each is not RemoteBase])
 
     @property
     def __bases__(cls):  # type: ignore[override]
@@ -112,12 +110,12 @@ class RemoteType(type):
     def mro(cls):
         # type: () -> list[type]
         """Also asked while the class is made, which has none by then."""
-        return type.mro(cls) if _MRO(cls) is None else list(cls.__mro__)
+        return type.mro(cls) if mro_of(cls) is None else list(cls.__mro__)
 
     @property
     def __doc__(cls):  # type: ignore[override]
         # type: () -> Any
-        return connection[0].ask("get", cls, "__doc__") if "_remote_class" in _OWN(cls) else None
+        return connection[0].ask("get", cls, "__doc__") if "_remote_class" in own_of(cls) else None
 
     def __dir__(cls):
         # type: () -> Any
@@ -147,7 +145,7 @@ class RemoteType(type):
 def _is_told(cls):
     # type: (Any) -> bool
     """Is it a class of the candidate's, which tells the test what it has?"""
-    return "_remote_class" in _OWN(cls) and bool(connection[0].is_test)
+    return "_remote_class" in own_of(cls) and bool(connection[0].is_test)
 
 
 def _looked(operation, target, kind):
@@ -179,7 +177,7 @@ def _is_asked_for(cls, name):
     """Is it a class of the other side's that has no such attribute here?"""
     if name == "__dict__":
         return _is_told(cls) and not _sees_proxies(sys._getframe(2).f_globals.get("__name__"))
-    found = [_OWN(each) for each in _MRO(cls)]
+    found = [own_of(each) for each in mro_of(cls)]
     if name in _OF_OBJECTS:
         return _is_told(cls) and bool(connection[0].ask("members", cls, name))
     return "_remote_class" in found[0] and not any(name in each for each in found)
@@ -264,7 +262,7 @@ def number_of(value):
     # type: (Any) -> int
     """The other side's number of what a proxy or class stands for."""
     if type(value) is RemoteType:
-        number = _OWN(value)["_remote_class"]  # type: int
+        number = own_of(value)["_remote_class"]  # type: int
     elif issubclass(type(value), RemoteObject):
         number = _NUMBER.__get__(value)
     else:
