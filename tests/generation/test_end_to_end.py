@@ -86,9 +86,9 @@ FILES = [
 def kill(arguments: list[str], sign: Path) -> bool:
     """Start a stage and kill it once its file, or a part of it, is there; was it still at work?
 
-    It has the lower priority: or on a busy host it may be done before this process looks again.
+    The filter has the lower priority: or on a busy host it may be done before this process looks again.
     """
-    command = ["nice", *COMMAND, *arguments]
+    command = [*(["nice"] if arguments[0] == "filter" else []), *COMMAND, *arguments]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     until = time.monotonic() + 60
     while process.poll() is None and not _begun(sign):
