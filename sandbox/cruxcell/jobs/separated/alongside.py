@@ -118,13 +118,20 @@ class Alongside:
         for name in names:
             self._hear(name, getattr(sys, name))
         if self.files is not None:
-            self.files.take(self._link.tell("made_files"))
+            self.files.take(self._told_of("made_files"))
         if self._listener is not None:
-            self._listener.hear(self._link.tell("heard"))
+            self._listener.hear(self._told_of("heard"))
+
+    def _told_of(self, *asked):
+        # type: (str) -> Any
+        """What the candidate tells besides is an answer, before that to the question is."""
+        told = self._link.tell(*asked)
+        self._link.has_answered = self._link.has_answered or bool(told)
+        return told
 
     def _hear(self, name, stream):
         # type: (str, Any) -> None
         """What the candidate has printed since the last time goes to this stream, if there is one."""
-        printed = self._link.tell("printed", name)
+        printed = self._told_of("printed", name)
         if type(printed) is str and printed and stream is not None:
             stream.write(printed)

@@ -210,7 +210,7 @@ class Link:
         dropped = () if self.is_test else self.containers.sweep()  # type: Sequence[int]
         gone = b""
         if dropped or self.objects.dead:
-            dead, self.objects.dead = self.objects.dead, []
+            dead, self.objects.dead = self.objects.dead, {}
             gone = struct.pack("<%dI" % (len(dropped) + len(dead)), *dropped, *dead)
         size = _BEGIN.size + len(gone) + len(body)  # not its own field, but that of the body's
         front = _BEGIN.pack(size, 1, kind, _HEAD.size + len(gone), number, len(dropped)) + gone + _U32.pack(len(body))

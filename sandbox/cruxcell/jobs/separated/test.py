@@ -122,7 +122,8 @@ class _TestLink(Link):
         self.has_answered = self._has_called = False
         self.idle = []  # type: list[Any]  # doctest runs that have tested nothing
         self.compared_by_identity = self._is_of_its_own = False
-        self._threads = {}  # type: dict[int, tuple[Notes, dict[tuple[int, str], Any]]]
+        self._notes = {}  # type: dict[int, Notes]  # of each thread
+        self._steady = {}  # type: dict[int, dict[tuple[int, str], Any]]  # what a thread was told, until when that holds
         self.texts = None  # type: Texts | None
         self.before_answer = lambda: self.notes.forget_from(self.depth())
         self.more["copy"] = copied
@@ -131,18 +132,11 @@ class _TestLink(Link):
         self.ending = _lock()
         connect(self)
 
-    def _of_thread(self):
-        # type: () -> tuple[Notes, dict[tuple[int, str], Any]]
-        """What this thread has noted, and what it was told that holds for a while: whatever others ask meanwhile."""
-        thread = _get_ident()
-        if thread not in self._threads:
-            self._threads[thread] = (Notes(), {})
-        return self._threads[thread]
-
     @property
     def notes(self):
         # type: () -> Notes
-        return self._of_thread()[0]
+        """What this thread has noted, whatever others ask meanwhile."""
+        return self._notes.setdefault(_get_ident(), Notes())
 
     @property
     def flags(self):
@@ -191,10 +185,10 @@ class _TestLink(Link):
         if operation == "special" and fields[1] == "__next__":
             may_stop = StopIteration
         told = (number_of(fields[0]), fields[1]) if operation == "special" and fields[1] in STEADY else None
-        steady = self._of_thread()[1]
         if told is None or self.alongside.listens():
-            steady.clear()
-        elif told in steady:
+            self._forget_what_was_steady()
+        steady = self._steady.setdefault(_get_ident(), {})
+        if told in steady:
             value, until = steady[told]
             if _monotonic() < until and not self.containers.changed():  # which the object may look at
                 return b"v", value
@@ -207,9 +201,20 @@ class _TestLink(Link):
             value = answered(value, may_stop)
         self._names.rebind()
         self._took(value if kind == b"v" else None)  # a text cannot hold what it raises
-        if told is not None and kind == b"v":
+        if told is None:
+            self._forget_what_was_steady()
+        elif kind == b"v":
             steady[told] = value, _monotonic() + STEADY[told[1]]
         return kind, value
+
+    def _forget_what_was_steady(self):
+        # type: () -> None
+        """Something else was asked, for all threads if it is a thread of the script's that has asked by itself: what it
+        does when the candidate calls it may be at any time."""
+        if self.depth():
+            self._steady.pop(_get_ident(), None)
+        else:
+            self._steady = {}
 
     def _do_notes_hold(self, operation, fields):
         # type: (str, list[Any]) -> bool
@@ -217,7 +222,7 @@ class _TestLink(Link):
         own = self.notes
         holds = own.outlast(self, operation, fields, self.depth())
         if not holds or operation == "call":
-            for each, _ in list(self._threads.values()):
+            for each in list(self._notes.values()):
                 each.is_old = each.is_old or each is not own
         return holds
 
