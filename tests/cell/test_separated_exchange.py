@@ -205,6 +205,22 @@ def test_what_is_printed_goes_to_the_stream_of_that_time(half: Half, monkeypatch
     assert (first.wrote[3:], second.wrote[1:], half.alongside._heard) == (["inside"], ["five"], {"stdout": first})
 
 
+def test_what_is_printed_may_be_a_text_to_run_when_the_stream_gets_it(half: Half, monkeypatch: pytest.MonkeyPatch):
+    class Stream(io.StringIO):
+        may_run: list[bool]
+
+        def write(self, _text: Any) -> int:
+            self.may_run.append(half.may_have_texts())
+            return 0
+
+    stream = Stream()
+    stream.may_run = []
+    monkeypatch.setattr(sys, "stdout", stream)
+    half.answers["printed"] = ["", "1 + 1"]
+    half.ask("names", None)
+    assert (stream.may_run, half.may_have_texts()) == ([True], True)
+
+
 def test_streams_of_the_script_are_lent_once(half: Half, monkeypatch: pytest.MonkeyPatch):
     stdin, ask = io.StringIO(), lambda: "text"
     for names in [(), ("stdin",), ("stdin", "input"), ("input",), ()]:
