@@ -302,6 +302,13 @@ class PassedFiles:
         is_new = content is not _IS_GONE and not os.path.lexists(self._folder.place + "/" + path)
         return is_new and (not above or self._is_passed(above) or self._folder.has(above))
 
+    def may_be_opened(self, path):
+        # type: (str) -> bool
+        """Does the program have it, too, or is there no file yet?"""
+        below = self._folder.below(path)
+        is_shared = below is not None and (self._is_passed(below, False) or self._folder.has(below))
+        return is_shared or not os.path.isfile(path)
+
     def _is_passed(self, path, by_program=True):
         # type: (str, bool) -> bool
         """`by_program`: also as a path that the program said first."""

@@ -57,7 +57,7 @@ def run_test(context, fields, is_rehearsal=False):
     try:
         if not is_rehearsal:
             link.begin_partners()
-            link.texts = Texts(context.helper.hear, script, link.may_have_texts, link.leave_at_text)
+            link.texts = Texts(context.helper.hear, script, link.may_have_texts, link.leave_at_text, link.may_open)
         link.provide(script, suite.code, fields[1].decode(), suite.names)
         suite.begin()
         results = _run_suite(script, suite)
@@ -338,6 +338,12 @@ class _TestLink(Link):
         # type: () -> bool
         """May the script hold texts of the candidate by now?"""
         return self.has_answered or self._names.shows_texts
+
+    def may_open(self, path):
+        # type: (str) -> bool
+        """May an object of the library open this for the candidate?"""
+        files = self.alongside.files
+        return files is None or files.may_be_opened(path)
 
     def leave_at_text(self, line):
         # type: (int) -> None
