@@ -27,6 +27,7 @@ from cruxcell.jobs.separated.partners import Partners, may_begin
 from cruxcell.jobs.separated.program_names import ProgramNames
 from cruxcell.jobs.separated.remote import now, number_of
 from cruxcell.jobs.separated.script import constant_texts, names_in, raises_by_itself, uses_its_own
+from cruxcell.jobs.separated.signatures import is_function, outline_of
 from cruxcell.jobs.separated.texts import Texts
 from cruxcell.jobs.suite_base import is_well
 from cruxcell.jobs.suites import open_suite
@@ -130,7 +131,7 @@ class _TestLink(Link):
         self._files = None  # type: PassedFiles | None
         self._listener = None  # type: Listener | None
         self.before_answer = lambda: self.notes.forget_from(self.depth())
-        self.more["copy"] = copied
+        self.more.update(copy=copied, outline=outline_of)
         self._watching = 0
         self._refilled = None  # type: list[tuple[int, int]] | None  # when, and which container, while that matters
         self._aside, self.ending = _RLock(), _lock()
@@ -441,7 +442,9 @@ class _TestLink(Link):
             rest[1:] = map(without_class, rest[1:])
         if operation in ("get", "set", "del"):
             return type(rest[0]) is str and (may_get if operation == "get" else may_set)(target, *rest)
-        return operation in ("call", "special", "copy") or (operation == "fields" and isinstance(target, type))
+        if operation in ("fields", "outline"):
+            return isinstance(target, type) if operation == "fields" else is_function(target)
+        return operation in ("call", "special", "copy")
 
     def made_by_itself(self, error, traceback):
         # type: (BaseException, Any) -> bool
