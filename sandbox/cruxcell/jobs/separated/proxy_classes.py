@@ -92,7 +92,7 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
     if "__eq__" in namespace:
         namespace["__hash__"] = _hashed if "__hash__" in offers else object.__hash__
     namespace.update({each[1:]: None for each in offers if each[:1] == NONE and each[1:] in MAY_BE_NONE})
-    if is_test and not DESCRIPTORS.isdisjoint(offers) and stands_for in (None, property, staticmethod, classmethod):
+    if is_test and not DESCRIPTORS.isdisjoint(offers) and stands_for not in (_FUNCTION_TYPE, _METHOD_TYPE):
         namespace["__set_name__"] = _is_no_descriptor_here
     if not is_test:
         namespace.update({each[1:]: Attribute(each[1:]) for each in offers if each[:1] == "."})
