@@ -7,7 +7,9 @@ import copy
 import dataclasses
 import operator
 import sys
+import unittest
 from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -63,6 +65,8 @@ class Other:
     def refuse(self, why: str) -> None:
         raise TypeError(why)
 
+    gone = refuse
+
     def may_end(self, ends: object) -> None:
         self.ended.append(ends)
 
@@ -80,26 +84,73 @@ class Other:
         return made
 
 
+@contextmanager
+def connected(other: Other) -> Iterator[Other]:
+    before, runs.connection[:] = list(runs.connection), [other]
+    yield other
+    runs.connection[:] = before
+
+
 @pytest.fixture(params=[True, False], ids=["test", "candidate"])
 def either(request: pytest.FixtureRequest) -> Iterator[Other]:
-    before, runs.connection[:] = list(runs.connection), [Other(request.param)]
-    yield runs.connection[0]
-    runs.connection[:] = before
+    with connected(Other(request.param)) as other:
+        yield other
 
 
 @pytest.fixture
 def other() -> Iterator[Other]:
-    before, runs.connection[:] = list(runs.connection), [Other()]
-    yield runs.connection[0]
-    runs.connection[:] = before
+    with connected(Other()) as other:
+        yield other
 
 
 # ---- classes ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_class_of_the_program_cannot_be_subclassed(other: Other):
-    with pytest.raises(TypeError, match="cannot be subclassed"):
-        type("Mine", (other.cls(),), {})
+@pytest.mark.parametrize(
+    ("name", "more", "members", "why"),
+    [
+        ("Mine", (), {"test_x": 1}, "has tests"),
+        ("Mine", (unittest.TestCase,), {}, "does not have"),
+        ("Mine", (type("Own", (), {}),), {}, "does not have"),
+        ("TestMine", (), {}, "has tests"),  # where pytest is loaded, as here
+        ("Mine", (), {}, "makes no class"),
+    ],
+)
+def test_what_cannot_be_a_class_of_the_other_side(other: Other, name: str, more: tuple, members: dict, why: str):
+    other.answers["derive"] = other.cls()
+    with pytest.raises(TypeError, match=why):
+        type(name, (*more, other.cls()), members)
+
+
+def test_a_candidate_derives_from_no_class_of_the_test():
+    with connected(Other(False)) as candidate, pytest.raises(TypeError, match="of the test cannot be subclassed"):
+        type("Mine", (candidate.cls(),), {})
+
+
+def test_what_the_script_defines_in_a_class_is_its_own(other: Other):
+    base = other.cls(offers="__len__")
+    other.answers["derive"] = made = other.cls(base, offers="__len__")
+    members = {
+        "__init__": len,
+        "f": lambda _self: 5,
+        "p": property(lambda _self: 6),
+        "__len__": lambda _self: 7,
+        "n": 9,
+    }
+    mine: Any = type("Mine", (base,), members)
+    assert mine is made
+    told = dict(other.asked[0][4])
+    assert (told["n"], told["__init__"], "__classcell__" in told) == (9, len, False)
+    other.answers["call"] = thing = object.__new__(made)
+    remote.give_number(thing, 8)
+    assert (thing.f(), thing.p, len(thing), mine.n, mine() is thing) == (5, 6, 7, 8, True)
+    with pytest.raises(AttributeError):
+        thing.p = 1
+    thing.f = 1
+    assert thing.f == 8, "what it was given since is over there"
+    other.answers["call"] = other.thing()
+    with pytest.raises(TypeError, match="a call of class A gives a A"):
+        made()
 
 
 def test_what_a_class_is_asked(either: Other):

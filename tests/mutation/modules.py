@@ -122,6 +122,7 @@ TESTS = {
     "cruxcell/jobs/separated/awaiting.py": ["cell/test_separated_awaiting.py", *_PAIRS],
     "cruxcell/jobs/separated/candidate.py": ["cell/test_separated_server.py", *_PAIRS],
     "cruxcell/jobs/separated/classes.py": ["cell/test_separated_classes.py", _RULES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/deriving.py": [_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/equality.py": ["cell/test_separated_equality.py", _PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/exceptions.py": ["cell/test_separated_classes.py", _RULES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/shared_names.py": ["cell/test_separated_classes.py", _RULES, _OBJECTS, *_PAIRS],
@@ -139,6 +140,7 @@ TESTS = {
     "cruxcell/jobs/separated/proxy_classes.py": [_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/remote.py": [_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/runs.py": [_PROXIES, *_PAIRS],
+    "cruxcell/jobs/separated/signatures.py": _PAIRS,
     "cruxcell/jobs/separated/script.py": ["cell/test_separated_scripts.py", *_PAIRS],
     "cruxcell/jobs/separated/texts.py": ["cell/test_separated_texts.py", *_PAIRS],
     "cruxcell/jobs/separated/test.py": [

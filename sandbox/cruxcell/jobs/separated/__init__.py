@@ -27,6 +27,8 @@ crosses by value; of everything else its owner keeps the object, and the other s
     readings      what a value is in another form
     equality      when two objects of a class of the program's are equal to a test
     remote        the proxies
+    deriving      classes that a script derives from the program's
+    signatures    what the program sees of a function of the script
     runs          what runs in steps: generators, awaitables, context managers
     awaiting      the event loop of what the test awaits
     operations    what may be asked of an object of the other side

@@ -9,6 +9,7 @@ from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.awaiting import Awaited
 from cruxcell.jobs.separated.classes import state_of
+from cruxcell.jobs.separated.deriving import made_class
 from cruxcell.jobs.separated.files import ProgramFiles
 from cruxcell.jobs.separated.lending import Borrower
 from cruxcell.jobs.separated.link import CALL, Link, connect, copied
@@ -68,7 +69,12 @@ class _Server:
         self.link = Link(False, self.run)
         self.link.more.update({"names": self.names, "look": self.look, "printed": self.printed, "lend": self.lend})
         self.link.more.update(
-            drive=self.drive, copy=self.copy, states=self.states, borrow=self.borrow, share=self.share
+            drive=self.drive,
+            copy=self.copy,
+            states=self.states,
+            borrow=self.borrow,
+            share=self.share,
+            derive=self.derive,
         )
         files, heard = ProgramFiles(), Heard()
         self.link.more.update(have_files=files.have, made_files=files.made, listen=heard.listen, heard=heard.heard)
@@ -115,6 +121,10 @@ class _Server:
     def states(self, _target, *values):
         # type: (object, Any) -> list[dict[str, Any]]
         return [self.run(state_of, [each], {}) for each in values]
+
+    def derive(self, _target, *told):
+        # type: (object, Any) -> type
+        return self.run(made_class, list(told), {})  # type: ignore[no-any-return]
 
     def _looking(self, function):
         # type: (Any) -> Any

@@ -3,6 +3,7 @@
 import sys
 
 from cruxcell.jobs.separated.operations import OPERATORS, SPECIAL, mro_of, offered, own_of
+from cruxcell.jobs.separated.runs import connection
 from cruxcell.jobs.separated.shared_names import is_stdlib
 
 TYPE_CHECKING = False
@@ -54,9 +55,23 @@ _HAVE_ABSTRACT = frozenset(["collections.abc", *_MARKS.values()])
 
 def abstract_bases(cls):
     # type: (type) -> list[str]
-    """Which of these a class is derived from."""
+    """Which of these a class is derived from; and whether its class has a say in what is one of it."""
     bases = [each for each in mro_of(cls) if each.__module__ in _HAVE_ABSTRACT]
-    return [each.__name__ for each in bases if each.__name__ in {*_ABSTRACT, *_MARKS} and is_stdlib(each)]
+    found = [each.__name__ for each in bases if each.__name__ in {*_ABSTRACT, *_MARKS} and is_stdlib(each)]
+    decides = any(name in own_of(each) for each in mro_of(type(cls)) if each is not type for name in _CHECKS)
+    return [*found, _DECIDES] if decides else found
+
+
+def public_names(cls):
+    # type: (Any) -> list[str]
+    """The public attributes of a class of the script's, each behind a dot. A protocol of the program looks for them in
+    the class (from 3.12 on), where nobody is asked."""
+    found = own_of(cls) if cls.__module__ == "__main__" else ()
+    return ["." + name for name in found if type(name) is str and name[:1] != "_"]
+
+
+_CHECKS = ("__instancecheck__", "__subclasscheck__")
+_DECIDES = "isinstance"  # among the names of what a class offers, and an attribute of the class that is made of these
 
 
 def register(cls, names):
@@ -67,6 +82,50 @@ def register(cls, names):
             getattr(sys.modules["collections.abc"], name).register(cls)
         elif name in _MARKS:
             _mark(cls, getattr(__import__(_MARKS[name]), name, None))
+        elif name == _DECIDES and connection[0].is_test:
+            _let_decide(cls)
+
+
+def _let_decide(cls):
+    # type: (Any) -> None
+    """What is one of this class, a protocol or an abstract class say, the candidate is asked. It says no more by that
+    than by what it derives its classes from, and is shown no value: of data it hears the type.
+    Nor is it asked of exceptions: a failed assertion would be what a test waits for."""
+    meta = type(cls)  # type: Any
+    if _CHECKS[0] not in own_of(meta):
+        for name, check in zip(_CHECKS, (_is_instance, _is_subclass)):
+            type.__setattr__(meta, name, check)
+    if not issubclass(cls, BaseException):
+        type.__setattr__(cls, _DECIDED, True)
+
+
+_DECIDED = "_remote_decides"
+
+
+def _is_instance(cls, value):
+    # type: (Any, Any) -> bool
+    if type.__instancecheck__(cls, value):
+        return True
+    if _DECIDED not in own_of(cls) or isinstance(value, BaseException):
+        return False
+    kind = type(value)
+    is_shown = type(cls) in (kind, type(kind)) or kind.__module__ == "__main__"
+    return _is_one("isinstance", value, cls) if is_shown else _is_subclass(cls, kind)
+
+
+def _is_subclass(cls, one):
+    # type: (Any, Any) -> bool
+    if type.__subclasscheck__(cls, one):
+        return True
+    return _DECIDED in own_of(cls) and not issubclass(one, BaseException) and _is_one("issubclass", one, cls)
+
+
+def _is_one(check, value, cls):
+    # type: (str, Any, Any) -> bool
+    try:
+        return connection[0].ask(check, value, cls) is True
+    except TypeError:  # a protocol of attributes, which a class alone does not show
+        return False
 
 
 def _mark(cls, base):

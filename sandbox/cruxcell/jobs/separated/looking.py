@@ -83,7 +83,19 @@ def follow_sources(link):
     inspect.findsource = findsource
 
 
-LOOKING = {"dir": dir_of, "members": members_of, "subclasses": subclasses_of, "source": source_of}
+def _is_instance(value, cls):
+    # type: (object, Any) -> bool
+    return isinstance(value, cls)
+
+
+def _is_subclass(one, cls):
+    # type: (Any, Any) -> bool
+    return issubclass(one, cls)
+
+
+LOOKING = {"dir": dir_of, "members": members_of, "subclasses": subclasses_of, "source": source_of}  # type: dict[str, Any]
+# Functions of a module: up to 3.11 a protocol looks which one asks.
+LOOKING.update(isinstance=_is_instance, issubclass=_is_subclass)
 
 # What shows a script all names of the program: not only those that stand in it.
 _ALL_NAMES = frozenset(["globals", "locals", "__main__", "modules", "testmod", "DocTestSuite", "DocTestFinder"])

@@ -16,6 +16,7 @@ from cruxcell.jobs.separated.classes import (
     abstract_bases,
     overridden,
     plain_base,
+    public_names,
     register,
     told_of,
 )
@@ -153,7 +154,7 @@ class Objects:
         for each in bases:
             self._write_class(writer, each, depth + 1)
         stands = stands_for(cls, self.is_test and of == "value")
-        offers = [*told_of(cls), *abstract_bases(cls)]
+        offers = [*told_of(cls), *abstract_bases(cls), *(public_names(cls) if self.is_test else ())]
         writer.items(("\0".join(offers), "\0".join(overridden(cls, base)), stands), depth)
 
     def _write_object(self, writer, value, kind, depth):

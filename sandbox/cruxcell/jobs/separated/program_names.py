@@ -7,6 +7,7 @@ name is that of a module, the script gets its own.
 import builtins
 
 from cruxcell.analysis.bytecode import dissect, loaded_names
+from cruxcell.jobs.separated.deriving import is_derived, super_
 from cruxcell.jobs.separated.looking import looks_at_all, shown_names
 from cruxcell.jobs.separated.remote import is_remote
 from cruxcell.jobs.separated.script import bound_names, expects_names, names_in_texts, used_as_modules
@@ -64,11 +65,13 @@ class ProgramNames:
         if not root:
             self._give_builtins_back(script)
         self._follow(bound_names(script))
+        if "super" in named:
+            self._namespace.setdefault("super", super_)
 
     def means_a_class(self, cls):
         # type: (object) -> bool
-        """Has the script a name with a capital letter for it?"""
-        return any(self._namespace.get(name) is cls for name in self._of_classes)
+        """Has the script a name with a capital letter for it, or has it made it itself?"""
+        return is_derived(cls) or any(self._namespace.get(name) is cls for name in self._of_classes)
 
     def rebind(self):
         # type: () -> None

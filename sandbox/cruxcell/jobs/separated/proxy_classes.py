@@ -7,6 +7,7 @@ are that value here and compare as it; exceptions.
 import sys
 
 from cruxcell.jobs.separated.asking import (
+    Attribute,
     are_made,
     equals,
     forward,
@@ -44,6 +45,7 @@ from cruxcell.jobs.separated.remote import (
     standing_of,
 )
 from cruxcell.jobs.separated.runs import aexit, await_, connection, exit_, next_, step_of, throw
+from cruxcell.jobs.separated.signatures import PARTS
 from cruxcell.namespace import CANDIDATE
 
 TYPE_CHECKING = False
@@ -90,6 +92,10 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
     if "__eq__" in namespace:
         namespace["__hash__"] = _hashed if "__hash__" in offers else object.__hash__
     namespace.update({each[1:]: None for each in offers if each[:1] == NONE and each[1:] in MAY_BE_NONE})
+    if is_test and not DESCRIPTORS.isdisjoint(offers) and stands_for not in (_FUNCTION_TYPE, _METHOD_TYPE):
+        namespace["__set_name__"] = _is_no_descriptor_here
+    if not is_test:
+        namespace.update({each[1:]: Attribute(each[1:]) for each in offers if each[:1] == "."})
     if stands_for is not None:
         namespace.update(_of_known_class(stands_for))
     made = type.__new__(RemoteType, name, family, namespace)
@@ -120,7 +126,18 @@ def _of_known_class(stands_for):
         found["__get__"] = _bound
         if connection[0].is_test:  # doctest looks whether they are those of the script
             found["__globals__"] = property(lambda _self: {})
+        else:
+            found.update(PARTS)
     return found
+
+
+def _is_no_descriptor_here(self, cls, name):
+    # type: (object, type, str) -> None
+    """It would be handed what has it, and with that whatever a class of the script's holds: what is expected, too."""
+    connection[0].refuse(
+        "a %s of the program gives attribute %s of class %s, which is the script's: require IN_PROCESS"
+        % (type(self).__name__, name, cls.__name__)
+    )
 
 
 def _bound(self, instance, _owner=None):

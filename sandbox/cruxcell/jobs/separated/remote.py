@@ -6,6 +6,7 @@ For every class of the other side there is one class here, with the same name an
 
 import sys
 
+from cruxcell.jobs.separated.deriving import checked, derive, forget, is_derived, set_here
 from cruxcell.jobs.separated.operations import SPECIAL, mro_of, own_of
 from cruxcell.jobs.separated.runs import connection
 
@@ -42,14 +43,15 @@ def _refuse(name):
 class RemoteType(type):
     """The class of the classes that stand for those of the other side; calling one makes an object over there."""
 
-    def __new__(cls, name, bases, namespace, **keywords):  # noqa: ARG004 - of the class statement
+    def __new__(cls, name, bases, namespace, /, **keywords):
         # type: (type, str, tuple[type, ...], dict[str, Any], Any) -> Any
         if _finished:
-            connection[0].refuse(
-                "a class of the program cannot be subclassed in a separated script (class %s): require IN_PROCESS"
-                % name
-            )
+            return derive(cls, name, bases, namespace, keywords)
         return type.__new__(cls, name, bases, namespace)
+
+    def __init__(cls, name, bases, namespace, /, **keywords):  # noqa: ARG002 - of the class statement
+        # type: (str, tuple[type, ...], dict[str, Any], Any) -> None
+        type.__init__(cls, name, bases, namespace)
 
     def __call__(cls, *arguments, **keywords):
         # type: (object, object) -> Any
@@ -58,7 +60,7 @@ class RemoteType(type):
             return link.call(cls, arguments, keywords)
         shown = link.note(cls, (*arguments, *keywords.values()))
         began = now()
-        value = link.call(cls, arguments, keywords)
+        value = checked(cls, link.call(cls, arguments, keywords))
         marked(value, MADE, cls, began, shown)
         if standing_of(value) != MADE:
             link.note_again(value, shown, began)
@@ -89,12 +91,16 @@ class RemoteType(type):
         # type: (str, object) -> None
         if name.startswith("_abc_") or name == "__abstractmethods__":
             type.__setattr__(cls, name, value)
+        elif name == "__dataclass_fields__" and is_derived(cls):
+            connection[0].refuse("a dataclass of the script derives from a class of the program: require IN_PROCESS")
         else:
             connection[0].ask("set", cls, name, value)
+            forget(cls, name)
 
     def __delattr__(cls, name):
         # type: (str) -> None
         connection[0].ask("del", cls, name)
+        forget(cls, name)
 
     @property
     def __mro__(cls):
@@ -194,12 +200,17 @@ class RemoteBase(metaclass=RemoteType):
             return type(self).__dataclass_fields__
         if _refuse(name):
             raise AttributeError("%r object has no attribute %r" % (type(self).__name__, name))
-        return connection[0].ask("get", self, name)
+        found = connection[0].ask("get", self, name)
+        if issubclass(type(found), RemoteObject) and "__call__" in own_of(type(found)) and standing_of(self):
+            _keep_owner(found, self)
+        return found
 
     def __setattr__(self, name, value):
         # type: (str, object) -> None
         if name.startswith("__") and isinstance(self, BaseException):
             BaseException.__setattr__(self, name, value)
+        elif set_here(self, name, value):
+            return
         elif name != "__signature__" or connection[0].is_test:  # which matplotlib notes on a `show` that is a mock
             connection[0].ask("set", self, name, value)
 
@@ -226,6 +237,14 @@ class RemoteObject(RemoteBase):
     """An opaque object. One is told by its type, as a test's mock may say that it is of a class of the program's."""
 
     __slots__ = ("__weakref__", "_remote_made_of", "_remote_number", "_remote_standing", "_remote_time")
+
+
+def _keep_owner(method, value):
+    # type: (Any, object) -> None
+    """A method refers to its object: or the object would be gone from here, and what is known of it, before the method
+    returns it, `Query().where(1)`."""
+    if standing_of(method) == HANDED_OVER:
+        _MADE_OF.__set__(method, value)
 
 
 def is_remote(value):

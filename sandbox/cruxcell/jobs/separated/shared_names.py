@@ -26,8 +26,9 @@ _SHARED_MODULES = frozenset(["math", "_operator", "collections", "fractions", "d
 # Up to 3.9 the interpreter does not say which modules are its own; these are what tests take attributes of.
 _OF_OLD = frozenset(
     [
-        "bisect", "cmath", "collections", "copy", "datetime", "decimal", "fractions", "functools", "heapq", "itertools",
-        "json", "math", "operator", "os", "random", "re", "statistics", "string", "sys", "time", "typing", "unittest",
+        "argparse", "bisect", "cmath", "collections", "copy", "datetime", "decimal", "fractions", "functools", "heapq",
+        "io", "itertools", "json", "logging", "math", "operator", "os", "queue", "random", "re", "sqlite3",
+        "statistics", "string", "sys", "threading", "time", "types", "typing", "unittest", "xml",
     ]
 )  # fmt: skip
 STDLIB_MODULES = getattr(sys, "stdlib_module_names", _OF_OLD)
@@ -133,7 +134,7 @@ def stands_for(cls, is_given=False):
     value that the test passes, which may say so of any."""
     if _STANDS_FOR.get(cls.__name__) is cls:
         return cls.__name__
-    is_known = is_given or issubclass(cls, BaseException) or _is_known(cls.__module__, cls.__name__)
+    is_known = is_given or issubclass(cls, BaseException) or _is_known(cls.__module__, cls.__name__, cls)
     if is_known and is_stdlib(cls):
         return "%s:%s" % (cls.__module__, cls.__name__)
     return ""
@@ -149,7 +150,7 @@ def stand_in(text, is_test=True):
     found = getattr(imported(module), name, None)
     if not is_test and isinstance(found, type) and not issubclass(found, BaseException):
         return found
-    return found if (isinstance(found, type) and _is_known(module, name)) or _is_an_error(found) else None
+    return found if (isinstance(found, type) and _is_known(module, name, found)) or _is_an_error(found) else None
 
 
 # Packages whose classes an object may say it is of. Not those of numbers and tables: what compares values there would
@@ -157,9 +158,28 @@ def stand_in(text, is_test=True):
 _PACKAGES = frozenset(["matplotlib", "networkx", "seaborn", "PIL", "bs4", "sklearn"])
 
 
-def _is_known(module, name):
-    # type: (str, str) -> bool
-    return module.partition(".")[0] in {*_PACKAGES, "itertools"} or (module == "re" and name in ("Match", "Pattern"))
+# Of the library's modules those whose classes are values, ask for what is in what they are compared with (Counter), or
+# are what tests and classes are made of.
+_OF_VALUES = frozenset(
+    [
+        "_collections_abc", "abc", "array", "builtins", "collections", "dataclasses", "datetime", "decimal", "doctest",
+        "enum", "fractions", "numbers", "pathlib", "typing", "unittest", "uuid", "zoneinfo",
+    ]
+)  # fmt: skip
+
+
+def _is_known(module, name, cls):
+    # type: (str, str, type) -> bool
+    """May an object say that it is of this class (a logger, a thread, a stream)? It says no more than what it is for:
+    what it equals is found out as with any object."""
+    if module == "re":
+        return name in ("Match", "Pattern")
+    root = module.partition(".")[0]
+    is_of_library = root.lstrip("_") in STDLIB_MODULES and not _OF_VALUES & {root, root.lstrip("_")}
+    return root in _PACKAGES or (is_of_library and not issubclass(cls, _PLAIN))
+
+
+_PLAIN = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset, bytearray)
 
 
 # Modules whose errors are nothing but errors, also those that derive from Exception alone. Others may be signals:

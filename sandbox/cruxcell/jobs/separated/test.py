@@ -25,6 +25,7 @@ from cruxcell.jobs.separated.partners import Partners, may_begin
 from cruxcell.jobs.separated.program_names import ProgramNames
 from cruxcell.jobs.separated.remote import now, number_of
 from cruxcell.jobs.separated.script import constant_texts, names_in, raises_by_itself, uses_its_own
+from cruxcell.jobs.separated.signatures import is_function, outline_of
 from cruxcell.jobs.separated.texts import Texts
 from cruxcell.jobs.suite_base import is_well
 from cruxcell.jobs.suites import open_suite
@@ -126,7 +127,7 @@ class _TestLink(Link):
         self._steady = {}  # type: dict[int, dict[tuple[int, str], Any]]  # what a thread was told, until when that holds
         self.texts = None  # type: Texts | None
         self.before_answer = lambda: self.notes.forget_from(self.depth())
-        self.more["copy"] = copied
+        self.more.update(copy=copied, outline=outline_of)
         self._watching = 0
         self._refilled = None  # type: list[tuple[int, int]] | None  # when, and which container, while that matters
         self.ending = _lock()
@@ -361,7 +362,9 @@ class _TestLink(Link):
             rest[1:] = map(without_class, rest[1:])
         if operation in ("get", "set", "del"):
             return type(rest[0]) is str and (may_get if operation == "get" else may_set)(target, *rest)
-        return operation in ("call", "special", "copy") or (operation == "fields" and isinstance(target, type))
+        if operation in ("fields", "outline"):
+            return isinstance(target, type) if operation == "fields" else is_function(target)
+        return operation in ("call", "special", "copy")
 
     def made_by_itself(self, error, traceback):
         # type: (BaseException, Any) -> bool

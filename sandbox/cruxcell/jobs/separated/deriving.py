@@ -1,0 +1,171 @@
+"""Classes of the script that derive from classes of the program.
+
+Such a class is made where its base is, in the candidate's process, so that its objects are as good as the program's.
+The program calls what the script defines in it as it calls any function that it is passed. The script's own calls of
+that run in the test's process, and the candidate has no say in them.
+"""
+
+import builtins
+import sys
+
+from cruxcell.jobs.separated.operations import SPECIAL, mro_of, own_of
+from cruxcell.jobs.separated.runs import connection
+from cruxcell.jobs.separated.shared_names import is_stdlib
+from cruxcell.namespace import CANDIDATE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+_OWN = "_remote_own"  # an attribute of a class that the script has made: the names of what it defines, kept here
+_NOT_TOLD = frozenset(["__classcell__", "__module__"])
+_IMPLICIT = {"__new__": staticmethod, "__init_subclass__": classmethod, "__class_getitem__": classmethod}
+_FUNCTION = type(lambda: None)
+_SUITES = frozenset(["unittest", "_pytest", "pytest"])
+_WHY = "class %s derives from a class of the program%s: require IN_PROCESS"
+
+
+def derive(meta, name, bases, namespace, keywords):
+    # type: (type, str, tuple[Any, ...], dict[str, Any], dict[str, Any]) -> Any
+    """What a class statement of the script makes. `meta`: the class of the classes that stand for the program's."""
+    link = connection[0]
+    if not link.is_test:
+        return link.refuse("a class of the test cannot be subclassed (class %s): require IN_PROCESS" % name)
+    why = _what_hinders(meta, name, bases, namespace)
+    if why:
+        return link.refuse(_WHY % (name, why))
+    members = [(key, _told(key, value)) for key, value in namespace.items() if key not in _NOT_TOLD]
+    made = link.ask("derive", None, name, bases, (*members, ("__module__", CANDIDATE)), keywords)
+    if type(made) is not meta or not all(type(each) is not meta or _is_kind_of(made, each) for each in bases):
+        link.gone("the candidate makes no class of what the script derives from its class (class %s)" % name)
+    _keep(meta, made, namespace)
+    return made
+
+
+def _what_hinders(meta, name, bases, namespace):
+    # type: (type, str, tuple[Any, ...], dict[str, Any]) -> str
+    """Why it has to be the script's own, or has no place over there."""
+    if any(key.startswith("test") for key in namespace) or ("_pytest" in sys.modules and name.startswith("Test")):
+        return " and has tests"  # which the candidate would have a hand in
+    for before, each in zip((None, *bases), bases):
+        is_theirs = type(each) is meta
+        if not is_theirs and (not is_stdlib(each) or each.__module__.partition(".")[0] in _SUITES):
+            return " and from one that the program does not have"
+        if before is not None and is_derived(each) and not is_derived(before):
+            return " and behind it from one that the script has made of one"
+    return ""
+
+
+def _told(name, value):
+    # type: (str, Any) -> Any
+    """What a class statement makes of functions of some names, which the other side does not know for functions."""
+    return _IMPLICIT[name](value) if name in _IMPLICIT and type(value) is _FUNCTION else value
+
+
+def _keep(meta, made, namespace):
+    # type: (type, Any, dict[str, Any]) -> None
+    """Have the script's own functions on the class that stands for the one it has made."""
+    kept = {name: value for name, value in namespace.items() if _is_kept(meta, name, value)}
+    for name, value in kept.items():
+        type.__setattr__(made, name, value)
+    type.__setattr__(made, _OWN, set(kept))
+    cell = namespace.get("__classcell__")
+    if cell is not None:
+        cell.cell_contents = made
+    for name, value in kept.items():
+        named = getattr(type(value), "__set_name__", None)
+        if named is not None:
+            named(value, made, name)
+
+
+def _is_kept(meta, name, value):
+    # type: (type, str, Any) -> bool
+    """Is it a function, a property or the like? Not how an object is made, and how its attributes are found."""
+    kind = type(value)
+    is_its_own = type(kind) is not meta and any("__get__" in own_of(each) for each in mro_of(kind))
+    return is_its_own and (name in SPECIAL or name[:2] != "__")
+
+
+def is_derived(cls):
+    # type: (Any) -> bool
+    """Is it a class that the script has made of one of the program's?"""
+    return isinstance(cls, type) and _OWN in own_of(cls)
+
+
+def forget(cls, name):
+    # type: (Any, str) -> None
+    """Something else is under this name from now on, which the candidate has."""
+    for each in mro_of(cls):
+        if name in own_of(each).get(_OWN, ()):
+            own_of(each)[_OWN].remove(name)
+            type.__delattr__(each, name)
+
+
+def set_here(value, name, given):
+    # type: (Any, str, Any) -> bool
+    """Is what an object is told to set for a property of the script's? Then that has done it."""
+    owner = next((each for each in mro_of(type(value)) if name in own_of(each).get(_OWN, ())), None)
+    if owner is None:
+        return False
+    setter = getattr(type(own_of(owner)[name]), "__set__", None)
+    if setter is None:
+        forget(type(value), name)
+        return False
+    setter(own_of(owner)[name], value, given)
+    return True
+
+
+def checked(cls, value):
+    # type: (Any, Any) -> Any
+    """What came of a call of a class: of one of the script's an object of it, or what that has of the script's would be
+    the candidate's to say."""
+    if is_derived(cls) and not _is_kind_of(type(value), cls):
+        return connection[0].refuse("a call of class %s gives a %s" % (cls.__name__, type(value).__name__))
+    return value
+
+
+def _is_kind_of(cls, of):
+    # type: (Any, Any) -> bool
+    """`issubclass`, of which the candidate says nothing."""
+    return any(each is of for each in mro_of(cls))
+
+
+class _Super:
+    """What `super()` gives for an object of the other side's: its attributes are asked for there."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self, found):
+        # type: (object) -> None
+        self._found = found
+
+    def __getattribute__(self, name):
+        # type: (str) -> Any
+        return connection[0].ask("get", object.__getattribute__(self, "_found"), name)
+
+
+def super_(*arguments):
+    # type: (Any) -> Any
+    """In the place of `super` in a script."""
+    if not arguments:
+        frame = sys._getframe(1)
+        code, variables = frame.f_code, frame.f_locals
+        if "__class__" not in variables or not code.co_argcount:
+            raise RuntimeError("super(): no arguments")
+        arguments = variables["__class__"], variables[code.co_varnames[0]]
+    if "_remote_class" in own_of(arguments[0]):
+        return _Super(connection[0].call(builtins.super, arguments, {}))
+    return builtins.super(*arguments)
+
+
+def made_class(name, bases, members, keywords):
+    # type: (str, tuple[Any, ...], tuple[tuple[str, Any], ...], dict[str, Any]) -> type
+    """In the candidate's process: the class itself."""
+    types = __import__("types")  # type: Any
+    return types.new_class(name, bases, keywords, lambda namespace: _fill(namespace, members))  # type: ignore[no-any-return]
+
+
+def _fill(namespace, members):
+    # type: (Any, tuple[tuple[str, Any], ...]) -> None
+    for name, value in members:
+        namespace[name] = value
