@@ -159,11 +159,11 @@ _PACKAGES = frozenset(["matplotlib", "networkx", "seaborn", "PIL", "bs4", "sklea
 
 
 # Of the library's modules those whose classes are values, ask for what is in what they are compared with (Counter), or
-# are what tests and classes are made of.
+# are what tests and classes are made of. ctypes takes an object that says it is one of its own for the memory of one.
 _OF_VALUES = frozenset(
     [
-        "_collections_abc", "abc", "array", "builtins", "collections", "dataclasses", "datetime", "decimal", "doctest",
-        "enum", "fractions", "numbers", "pathlib", "typing", "unittest", "uuid", "zoneinfo",
+        "_collections_abc", "abc", "array", "builtins", "collections", "ctypes", "dataclasses", "datetime", "decimal",
+        "doctest", "enum", "fractions", "numbers", "pathlib", "typing", "unittest", "uuid", "zoneinfo",
     ]
 )  # fmt: skip
 
