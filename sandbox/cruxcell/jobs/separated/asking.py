@@ -6,6 +6,7 @@ the question holds what may be expected, the answer counts if the plain type giv
 
 import builtins
 
+from cruxcell.jobs.separated.deriving import Asked
 from cruxcell.jobs.separated.operations import ARITHMETIC, DESCRIPTORS, SPECIAL, STEADY, mro_of, own_of
 from cruxcell.jobs.separated.placing import hash_meanwhile, is_reading
 from cruxcell.jobs.separated.remote import (
@@ -122,22 +123,6 @@ def equals(self, other):
 # ---- values ----------------------------------------------------------------------------------------------------------
 
 
-class Attribute:
-    """A public name that a class has its own of: whatever it is over there, to an object or to the class."""
-
-    def __init__(self, name):
-        # type: (str) -> None
-        self._name = name
-
-    def __get__(self, instance, owner=None):
-        # type: (object, object) -> Any
-        return connection[0].ask("get", owner if instance is None else instance, self._name)
-
-    def __set__(self, instance, value):
-        # type: (object, object) -> None
-        connection[0].ask("set", instance, self._name, value)
-
-
 class _Told:
     """A method that is told what to look for, say, or to remove. Of a value that the test did not make, the class is
     believed where the plain type gives the same, and removes what the plain type holds."""
@@ -182,7 +167,7 @@ def own_of_value(name, base, is_test):
     if name not in SPECIAL:
         is_public = name[:1] != "_" and hasattr(base, name)
         is_told = is_test and (base.__hash__ is not None or name in _SEARCHES | _REMOVALS)
-        return None if not is_public else _Told(name, base) if is_told else Attribute(name)
+        return None if not is_public else _Told(name, base) if is_told else Asked(name)
     if name in DESCRIPTORS:
         return forward(name) if not is_test else None
     if name in ("__eq__", "__hash__"):  # or it were no value

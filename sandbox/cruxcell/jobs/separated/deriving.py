@@ -35,8 +35,10 @@ def derive(meta, name, bases, namespace, keywords):
     if why:
         return link.refuse(_WHY % (name, why))
     members = [(key, _told(key, value)) for key, value in namespace.items() if key not in _NOT_TOLD]
+    before = set(link.objects.classes)
     made = link.ask("derive", None, name, bases, (*members, ("__module__", CANDIDATE)), keywords)
-    if type(made) is not meta or not all(type(each) is not meta or _is_kind_of(made, each) for each in bases):
+    is_one = type(made) is meta and all(type(each) is not meta or _is_kind_of(made, each) for each in bases)
+    if not is_one or own_of(made)["_remote_class"] in before:  # one that was there would get the script's functions
         link.gone("the candidate makes no class of what the script derives from its class (class %s)" % name)
     _keep(meta, made, namespace)
     return made
@@ -92,27 +94,111 @@ def is_derived(cls):
     return isinstance(cls, type) and _OWN in own_of(cls)
 
 
-def forget(cls, name):
+def own_names(classes):
+    # type: (Any) -> set[str]
+    """What the script defines in these classes, and in those that they derive from: so it is in all that derive from
+    them, whoever makes these."""
+    return {name for cls in classes for each in mro_of(cls) for name in own_of(each).get(_OWN, ())}
+
+
+def own_members(cls):
+    # type: (Any) -> dict[str, Any]
+    """The script's own functions of a class, by their names."""
+    return {name: _behind(own_of(cls)[name]) for name in own_of(cls).get(_OWN, ())}
+
+
+def set_on_class(meta, cls, name, value):
+    # type: (type, Any, str, Any) -> None
+    """The script has set it over there. A function of its own it has here as well, as if it stood in the class."""
+    if not is_derived(cls):
+        return
+    if _is_kept(meta, name, value):
+        type.__setattr__(cls, name, value)
+        own_of(cls)[_OWN].add(name)
+    elif name in own_names([cls]):
+        own_of(cls)[_OWN].discard(name)
+        type.__setattr__(cls, name, Asked(name))
+
+
+def gone_from_class(cls, name):
     # type: (Any, str) -> None
-    """Something else is under this name from now on, which the candidate has."""
-    for each in mro_of(cls):
-        if name in own_of(each).get(_OWN, ()):
-            own_of(each)[_OWN].remove(name)
-            type.__delattr__(each, name)
+    if is_derived(cls) and name in own_of(cls):
+        own_of(cls)[_OWN].discard(name)
+        type.__delattr__(cls, name)
+
+
+class Asked:
+    """A name that the other side is asked for: whatever it is over there, to an object or to the class."""
+
+    def __init__(self, name):
+        # type: (str) -> None
+        self._name = name
+
+    def __get__(self, instance, owner=None):
+        # type: (object, object) -> Any
+        return connection[0].ask("get", owner if instance is None else instance, self._name)
+
+    def __set__(self, instance, value):
+        # type: (object, object) -> None
+        connection[0].ask("set", instance, self._name, value)
+
+
+class _Shadowed(Asked):
+    """What the script defines in a class, and has given some objects another of."""
+
+    def __init__(self, name, value):
+        # type: (str, Any) -> None
+        Asked.__init__(self, name)
+        self.value, self.of = value, set()  # type: Any, set[int]
+
+    def __get__(self, instance, owner=None):
+        # type: (object, object) -> Any
+        if instance is not None and _number(instance) in self.of:
+            return Asked.__get__(self, instance, owner)
+        return type(self.value).__get__(self.value, instance, owner)
+
+
+def _behind(value):
+    # type: (Any) -> Any
+    return value.value if type(value) is _Shadowed else value
+
+
+def _number(value):
+    # type: (object) -> Any
+    return object.__getattribute__(value, "_remote_number")
 
 
 def set_here(value, name, given):
     # type: (Any, str, Any) -> bool
     """Is what an object is told to set for a property of the script's? Then that has done it."""
-    owner = next((each for each in mro_of(type(value)) if name in own_of(each).get(_OWN, ())), None)
+    owner = _owner_of(value, name)
     if owner is None:
         return False
-    setter = getattr(type(own_of(owner)[name]), "__set__", None)
-    if setter is None:
-        forget(type(value), name)
-        return False
-    setter(own_of(owner)[name], value, given)
-    return True
+    member = own_of(owner)[name]
+    if type(member) is not _Shadowed:
+        setter = getattr(type(member), "__set__", None)
+        if setter is not None:
+            setter(member, value, given)
+            return True
+        member = _Shadowed(name, member)
+        type.__setattr__(owner, name, member)
+    member.of.add(_number(value))
+    return False
+
+
+def deleted_here(value, name):
+    # type: (Any, str) -> None
+    """An object has no such attribute of its own any more."""
+    owner = _owner_of(value, name)
+    if owner is not None and type(own_of(owner)[name]) is _Shadowed:
+        own_of(owner)[name].of.discard(_number(value))
+
+
+def _owner_of(value, name):
+    # type: (Any, str) -> Any
+    """The class that has it, if it is the script that defines it there."""
+    owner = next((each for each in mro_of(type(value)) if name in own_of(each)), None)
+    return owner if owner is not None and name in own_of(owner).get(_OWN, ()) else None
 
 
 def checked(cls, value):

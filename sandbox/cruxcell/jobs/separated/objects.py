@@ -57,7 +57,7 @@ class Objects:
         self._numbers = {}  # type: dict[int, int]
         self._last = 0
         self._imports = {}  # type: dict[int, Any]
-        self._classes = {}  # type: dict[int, type]
+        self.classes = {}  # type: dict[int, type]
         self._kept = {}  # type: dict[int, Any]
         self.dead = {}  # type: dict[int, None]
         self.placing = Placing()
@@ -213,7 +213,7 @@ class Objects:
 
     def _read_known_class(self, reader, _depth):
         # type: (Any, int) -> type
-        return self._classes[reader.u32()]
+        return self.classes[reader.u32()]
 
     def _read_shared(self, reader, _depth):
         # type: (Any, int) -> Any
@@ -234,7 +234,7 @@ class Objects:
     def _read_class(self, reader, depth):
         # type: (Any, int) -> type
         number = reader.u32()
-        if number in self._classes or len(self._classes) >= MAX_CLASSES:
+        if number in self.classes or len(self.classes) >= MAX_CLASSES:
             raise Garbled("a class that cannot be")
         name, count = _text(reader), reader.value(depth)
         if not 0 <= count <= 64:
@@ -244,14 +244,14 @@ class Objects:
         overrides = _text(reader).split("\0")
         stand = stand_in(_text(reader), self.is_test)
         if isinstance(stand, type) and issubclass(stand, BaseException):
-            self._classes[number] = stand
+            self.classes[number] = stand
             return stand
         name = name.replace("\0", "")[:200]
         try:
             made = proxy_classes.make_class(name, number, bases, offers, overrides, stand)
         except TypeError:  # bases that do not go together here
             made = proxy_classes.make_class(name, number, bases[:1], offers, overrides, stand)
-        self._classes[number] = made
+        self.classes[number] = made
         register(made, offers)
         return made
 

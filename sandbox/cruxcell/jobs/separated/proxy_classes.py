@@ -7,7 +7,6 @@ are that value here and compare as it; exceptions.
 import sys
 
 from cruxcell.jobs.separated.asking import (
-    Attribute,
     are_made,
     equals,
     forward,
@@ -17,6 +16,7 @@ from cruxcell.jobs.separated.asking import (
     own_of_value,
     unsaid,
 )
+from cruxcell.jobs.separated.deriving import Asked, own_names
 from cruxcell.jobs.separated.equality import hold_the_same
 from cruxcell.jobs.separated.operations import (
     ARITHMETIC,
@@ -95,9 +95,11 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
     if is_test and not DESCRIPTORS.isdisjoint(offers) and stands_for not in (_FUNCTION_TYPE, _METHOD_TYPE):
         namespace["__set_name__"] = _is_no_descriptor_here
     if not is_test:
-        namespace.update({each[1:]: Attribute(each[1:]) for each in offers if each[:1] == "."})
+        namespace.update({each[1:]: Asked(each[1:]) for each in offers if each[:1] == "."})
     if stands_for is not None:
         namespace.update(_of_known_class(stands_for))
+    owned = own_names(family)
+    namespace = {each: value for each, value in namespace.items() if each not in owned}
     made = type.__new__(RemoteType, name, family, namespace)
     if "__slots__" in namespace:  # which have done their work; what the object's class has is asked for
         type.__delattr__(made, "__slots__")

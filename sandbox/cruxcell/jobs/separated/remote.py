@@ -6,7 +6,16 @@ For every class of the other side there is one class here, with the same name an
 
 import sys
 
-from cruxcell.jobs.separated.deriving import checked, derive, forget, is_derived, set_here
+from cruxcell.jobs.separated.deriving import (
+    checked,
+    deleted_here,
+    derive,
+    gone_from_class,
+    is_derived,
+    own_members,
+    set_here,
+    set_on_class,
+)
 from cruxcell.jobs.separated.operations import SPECIAL, mro_of, own_of
 from cruxcell.jobs.separated.runs import connection
 
@@ -71,7 +80,7 @@ class RemoteType(type):
         """What is here for all classes, and to be had of those alone that have it over there."""
         if name in _OF_SOME and _is_asked_for(cls, name):
             if name == "__dict__":
-                return MappingProxyType(_looked("members", cls, dict))
+                return MappingProxyType({**_looked("members", cls, dict), **own_members(cls)})
             return connection[0].ask("get", cls, name)
         if name in _OF_OBJECTS and _is_told(cls) and name != "__init__":
             return getattr(object, name)
@@ -95,12 +104,12 @@ class RemoteType(type):
             connection[0].refuse("a dataclass of the script derives from a class of the program: require IN_PROCESS")
         else:
             connection[0].ask("set", cls, name, value)
-            forget(cls, name)
+            set_on_class(RemoteType, cls, name, value)
 
     def __delattr__(cls, name):
         # type: (str) -> None
         connection[0].ask("del", cls, name)
-        forget(cls, name)
+        gone_from_class(cls, name)
 
     @property
     def __mro__(cls):
@@ -217,6 +226,7 @@ class RemoteBase(metaclass=RemoteType):
     def __delattr__(self, name):
         # type: (str) -> None
         connection[0].ask("del", self, name)
+        deleted_here(self, name)
 
     def __dir__(self):
         # type: () -> Any
