@@ -44,6 +44,29 @@ def derive(meta, name, bases, namespace, keywords):
     return made
 
 
+def is_statement(arguments):
+    # type: (tuple[Any, ...]) -> bool
+    """Is it a class statement of the script that calls this as the metaclass of its class?"""
+    if not connection[0].is_test or list(map(type, arguments)) != [str, tuple, dict]:
+        return False
+    namespace = arguments[2]  # type: Any
+    return "__module__" in namespace and "__qualname__" in namespace
+
+
+def bases_for(meta, stand_in, bases):
+    # type: (type, Any, tuple[Any, ...]) -> Any
+    """The classes that a class statement means by an object of the program's among its bases (`Stack[int]`). Without
+    any, the class of that object would be called as a metaclass, and be handed what the script defines."""
+    link = connection[0]
+    try:
+        found = link.call(link.ask("get", stand_in, "__mro_entries__"), (bases,), {})
+    except AttributeError:
+        found = None
+    if type(found) is not tuple or not any(type(each) is meta for each in found):
+        return link.refuse("an object of the program that is no class stands among the bases of a class of the script")
+    return found
+
+
 def _what_hinders(meta, name, bases, namespace):
     # type: (type, str, tuple[Any, ...], dict[str, Any]) -> str
     """Why it has to be the script's own, or has no place over there."""

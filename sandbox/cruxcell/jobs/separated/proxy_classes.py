@@ -16,7 +16,7 @@ from cruxcell.jobs.separated.asking import (
     own_of_value,
     unsaid,
 )
-from cruxcell.jobs.separated.deriving import Asked, own_names
+from cruxcell.jobs.separated.deriving import Asked, derive, is_statement, own_names
 from cruxcell.jobs.separated.equality import hold_the_same
 from cruxcell.jobs.separated.operations import (
     ARITHMETIC,
@@ -280,6 +280,8 @@ def _shown(self):
 
 def _call(self, *arguments, **keywords):
     # type: (object, object, object) -> Any
+    if is_statement(arguments):
+        return derive(RemoteType, *arguments, keywords={**keywords, "metaclass": self})  # type: ignore[misc]
     return connection[0].call(self, arguments, keywords)
 
 

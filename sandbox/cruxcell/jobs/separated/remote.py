@@ -7,11 +7,13 @@ For every class of the other side there is one class here, with the same name an
 import sys
 
 from cruxcell.jobs.separated.deriving import (
+    bases_for,
     checked,
     deleted_here,
     derive,
     gone_from_class,
     is_derived,
+    is_statement,
     own_members,
     set_here,
     set_on_class,
@@ -65,6 +67,8 @@ class RemoteType(type):
     def __call__(cls, *arguments, **keywords):
         # type: (object, object) -> Any
         link = connection[0]
+        if is_statement(arguments):
+            return derive(RemoteType, *arguments, keywords={**keywords, "metaclass": cls})  # type: ignore[misc]
         if not link.means_a_class(cls):
             return link.call(cls, arguments, keywords)
         shown = link.note(cls, (*arguments, *keywords.values()))
@@ -207,6 +211,8 @@ class RemoteBase(metaclass=RemoteType):
         # type: (str) -> Any
         if name == "__dataclass_fields__":
             return type(self).__dataclass_fields__
+        if name == "__mro_entries__" and connection[0].is_test:
+            return lambda bases: bases_for(RemoteType, self, bases)
         if _refuse(name):
             raise AttributeError("%r object has no attribute %r" % (type(self).__name__, name))
         found = connection[0].ask("get", self, name)
