@@ -8,8 +8,8 @@ that run in the test's process, and the candidate has no say in them.
 import builtins
 import sys
 
-from cruxcell.jobs.separated.operations import SPECIAL, mro_of, own_of
-from cruxcell.jobs.separated.runs import connection
+from cruxcell.jobs.separated.operations import SPECIAL, is_a_mock, mro_of, own_of
+from cruxcell.jobs.separated.runs import aexits, connection, exits
 from cruxcell.jobs.separated.shared_names import is_stdlib
 from cruxcell.namespace import CANDIDATE
 
@@ -93,6 +93,7 @@ def _keep(meta, made, namespace):
     kept = {name: value for name, value in namespace.items() if _is_kept(meta, name, value)}
     for name, value in kept.items():
         type.__setattr__(made, name, value)
+        _is_below(made, name)
     type.__setattr__(made, _OWN, set(kept))
     cell = namespace.get("__classcell__")
     if cell is not None:
@@ -105,10 +106,30 @@ def _keep(meta, made, namespace):
 
 def _is_kept(meta, name, value):
     # type: (type, str, Any) -> bool
-    """Is it a function, a property or the like? Not how an object is made, and how its attributes are found."""
+    """Is it a function, a property, a mock or the like? Not how an object is made, and how its attributes are found."""
     kind = type(value)
-    is_its_own = type(kind) is not meta and any("__get__" in own_of(each) for each in mro_of(kind))
-    return is_its_own and (name in SPECIAL or name[:2] != "__")
+    is_its_own = is_a_mock(value) or any("__get__" in own_of(each) for each in mro_of(kind))
+    return type(kind) is not meta and is_its_own and (name in SPECIAL or name[:2] != "__")
+
+
+_below = set()  # type: set[tuple[int, str]]
+
+
+def _is_below(made, name):
+    # type: (Any, str) -> None
+    _below.update((id(each), name) for each in mro_of(made)[1:] if "_remote_class" in own_of(each))
+
+
+def of_base(cls, name):
+    # type: (Any, str) -> Any
+    """A special method of a class, `Base.__len__`, if a class of the script's that derives from it has its own: who
+    names it means that of the base, and not what an object of the derived class is asked by it. None of others."""
+    if (id(cls), name) not in _below or name in own_names([cls]):
+        return None
+    found = connection[0].ask("get", cls, name)
+    if name in _EXITS:
+        return lambda self, *told: _EXITS[name](lambda *more: found(self, *more))(*told)
+    return found
 
 
 def is_derived(cls):
@@ -137,6 +158,7 @@ def set_on_class(meta, cls, name, value):
         return
     if _is_kept(meta, name, value):
         type.__setattr__(cls, name, value)
+        _is_below(cls, name)
         own_of(cls)[_OWN].add(name)
     elif name in own_names([cls]):
         own_of(cls)[_OWN].discard(name)
@@ -178,7 +200,8 @@ class _Shadowed(Asked):
         # type: (object, object) -> Any
         if instance is not None and _number(instance) in self.of:
             return Asked.__get__(self, instance, owner)
-        return type(self.value).__get__(self.value, instance, owner)
+        bind = getattr(type(self.value), "__get__", None)
+        return self.value if bind is None else bind(self.value, instance, owner)
 
 
 def _behind(value):
@@ -250,7 +273,11 @@ class _Super:
 
     def __getattribute__(self, name):
         # type: (str) -> Any
-        return connection[0].ask("get", object.__getattribute__(self, "_found"), name)
+        found = connection[0].ask("get", object.__getattribute__(self, "_found"), name)
+        return _EXITS[name](found) if name in _EXITS else found
+
+
+_EXITS = {"__exit__": exits, "__aexit__": aexits}  # type: dict[str, Any]
 
 
 def super_(*arguments):

@@ -14,11 +14,12 @@ from cruxcell.jobs.separated.deriving import (
     gone_from_class,
     is_derived,
     is_statement,
+    of_base,
     own_members,
     set_here,
     set_on_class,
 )
-from cruxcell.jobs.separated.operations import SPECIAL, mro_of, own_of
+from cruxcell.jobs.separated.operations import ASKED, SPECIAL, mro_of, own_of
 from cruxcell.jobs.separated.runs import connection
 
 MappingProxyType = type(type.__dict__)
@@ -88,7 +89,7 @@ class RemoteType(type):
             return connection[0].ask("get", cls, name)
         if name in _OF_OBJECTS and _is_told(cls) and name != "__init__":
             return getattr(object, name)
-        return type.__getattribute__(cls, name)
+        return (of_base(cls, name) if name in ASKED else None) or type.__getattribute__(cls, name)
 
     def __getattr__(cls, name):
         # type: (str) -> Any

@@ -48,10 +48,19 @@ def _is_dealt_with(link, error, traceback):
 def exit_(self, kind=None, error=None, traceback=None):
     # type: (Any, Any, Any, Any) -> bool
     """A context manager of the other side hears of the exception, and may have dealt with it."""
-    link = connection[0]
-    if not link.ask("special", self, "__exit__", kind, _told(link, error), None):
-        return False
-    return _is_dealt_with(link, error, traceback)
+    return exits(lambda *told: connection[0].ask("special", self, "__exit__", *told))(kind, error, traceback)
+
+
+def exits(ask):
+    # type: (Any) -> Any
+    """An `__exit__` by what asks the other side's."""
+
+    def exit_(kind=None, error=None, traceback=None):
+        # type: (Any, Any, Any) -> bool
+        link = connection[0]
+        return bool(ask(kind, _told(link, error), None)) and _is_dealt_with(link, error, traceback)
+
+    return exit_
 
 
 def throw(self, kind, error=None, _traceback=None, ends=StopIteration):
@@ -122,7 +131,14 @@ class _Next:
 async def aexit(self, kind=None, error=None, traceback=None):
     # type: (Any, Any, Any, Any) -> bool
     """As `exit_`."""
-    link = connection[0]
-    if not await link.ask("special", self, "__aexit__", kind, _told(link, error), None):
-        return False
-    return _is_dealt_with(link, error, traceback)
+    return await aexits(lambda *told: connection[0].ask("special", self, "__aexit__", *told))(kind, error, traceback)
+
+
+def aexits(ask):
+    # type: (Any) -> Any
+    async def aexit(kind=None, error=None, traceback=None):
+        # type: (Any, Any, Any) -> bool
+        link = connection[0]
+        return bool(await ask(kind, _told(link, error), None)) and _is_dealt_with(link, error, traceback)
+
+    return aexit
