@@ -349,6 +349,24 @@ def test_pytest(with_pytest: Client):
     assert ask(with_pytest, RIGHT + theirs, PYTEST + "test_zero(1)\n", "pytest").outcome is Outcome.PASSED
 
 
+FOR_PYTEST = {
+    "a guard that runs it": "import pytest\ndef test(): assert add(1, 2) == 3\n"
+    "if __name__ == '__main__':\n    pytest.main([__file__, '-v'])\n",
+    "a guard that leaves with it": "import pytest, sys\ndef test(): assert add(1, 2) == 3\n"
+    "if __name__ == '__main__':\n    sys.exit(pytest.main())\n",
+    # Which pytest warns of, and asks where it is.
+    "a class that is no test": "from dataclasses import dataclass\n@dataclass\nclass TestData:\n    a: int\n"
+    "    b: int\ndef test(): assert add(*vars(TestData(1, 2)).values()) == 3\n",
+}
+
+
+@pytest.mark.parametrize("name", FOR_PYTEST)
+def test_a_script_for_pytest(with_pytest: Client, name: str):
+    right, wrong = [ask(with_pytest, program, FOR_PYTEST[name], "pytest") for program in (RIGHT, WRONG)]
+    assert (right.outcome, [test.name for test in right.tests]) == (Outcome.PASSED, ["test"]), right
+    assert (wrong.outcome, wrong.tests[0].outcome) == (Outcome.FAILED, Ended.FAILED), wrong
+
+
 def test_pytest_without_scratch_folders():
     """It goes back to where it began, which a worker without such a folder may not."""
     arguments = [f"--runtime=default={sys.executable}", "--own-packages", "--scratch-mib=0"]
