@@ -310,6 +310,17 @@ def test_doctest(native: Client):
     assert (told.outcome, told.assurance) == (Outcome.PASSED, Assurance.SEPARATED), told
 
 
+@BOTH_WAYS
+def test_doctest_of_what_exits(native: Client, require: Assurance | None):
+    """As a command's `main` does; doctest takes it for any exception."""
+    shown = ">>> add(1, 2)\nTraceback (most recent call last):\n    ...\nSystemExit: 3\n"
+    for program, outcome in (("def add(a, b): raise SystemExit(a + b)", "PASSED"), (RIGHT, "FAILED")):
+        verdict = ask(native, program, shown, "doctest", require_assurance=require)
+        assert (verdict.outcome.name, len(verdict.tests)) == (outcome, 1), verdict
+    left = ask(native, "def add(a, b): raise SystemExit", EXAMPLES, "doctest", require_assurance=require)
+    assert (left.outcome, left.tests[0].outcome) == (Outcome.FAILED, Ended.ERROR), left
+
+
 PYTEST = """
 import pytest
 
