@@ -38,6 +38,17 @@ RUNS = {
         "1\n2\n",
         "ZeroDivisionError",
     ),
+    # What it traces with is told of no code but its own.
+    "import sys\ndef told(*about):\n    print(about[1])\n    return told\nsys.settrace(told)\n(lambda: 0)()": (
+        0,
+        "call\nline\nreturn\n",
+        None,
+    ),
+    "import sys\nsys.setprofile(lambda _frame, event, _of: print(event) if event == 'call' else 0)\n(lambda: 0)()\n1 / 0": (
+        1,
+        "call\n",
+        "ZeroDivisionError",
+    ),
     "class Odd(SystemExit):\n    def __getattribute__(self, name):\n        1 / 0\nraise Odd(3)": (1, "", None),
 }
 
