@@ -44,7 +44,7 @@ RUNS = {
         "call\nline\nreturn\n",
         None,
     ),
-    "import sys\nsys.setprofile(lambda _frame, event, _of: print(event) if event == 'call' else 0)\n(lambda: 0)()\n1 / 0": (
+    "import sys\nsys.setprofile(lambda _f, event, _of: event == 'call' and print(event))\n(lambda: 0)()\n1 / 0": (
         1,
         "call\n",
         "ZeroDivisionError",
