@@ -81,10 +81,12 @@ def _prepare(setup, parent):
     _warm_up(helper)
     ways = _ways(setup, parent)
     _forget_its_folders()
-    watched = seal.entries() if helper.SEALS else []
-    unknown.learn([entry[1] for entry in watched])
+    seals = helper.SEALS and not setup.threads  # beside threads no check follows another
+    watched = seal.entries() if seals else []
+    if seals:
+        unknown.learn([entry[1] for entry in watched])
     _forget_the_harness()
-    context = JobContext(helper, worker.REPORT, worker.PROGRESS, setup.opened)
+    context = JobContext(helper, worker.REPORT, worker.PROGRESS, seals, setup.opened)
     # As a check has them: no worker writes them down.
     sys.stdout, sys.stderr = context.stdout, context.stderr
     helper.watch(seal.in_order(watched + seal.of_context(context)))

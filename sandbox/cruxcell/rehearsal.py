@@ -7,6 +7,7 @@ no worker notes on copies of its own. For a half of a separated script this save
 
 import _socket
 import fcntl
+import gc
 import os
 import sys
 
@@ -82,6 +83,7 @@ def rehearse(helper):
         sys.modules.pop(CANDIDATE, None)
         bytecode.forget()
         stage.close()
+        gc.unfreeze()  # with what the jobs left behind
 
 
 class _Stage:
@@ -90,7 +92,7 @@ class _Stage:
     def __init__(self, helper):
         # type: (Helper) -> None
         self._reading, self._writing = [_moved_away(end) for end in os.pipe()]
-        self.context = JobContext(helper, self._writing, self._writing)
+        self.context = JobContext(helper, self._writing, self._writing, helper.SEALS)
 
     def read_back(self, data):
         # type: (bytes) -> list[bytes]

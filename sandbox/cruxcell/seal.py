@@ -50,6 +50,8 @@ _ITEMS_AT_ONCE = 1000
 # From 3.13 on an object keeps the values of its attributes itself, and an assignment does not show in its dict's tag.
 # Such a dict must be compared by what it holds. If nobody else refers to it, the object is given one that holds them.
 _KEEPS_VALUES, _OWN_REFERENCES = 1 << 2 if sys.version_info >= (3, 13) else 0, 3
+_OF_CONTEXT = ("helper", "seals", "report", "progress", "step_limit", "output_limit", "stdout", "stderr", "arguments",
+               "budget")  # fmt: skip
 _FREE = frozenset(["__all__", "__builtins__", "__annotations__", "__cached__", "__warningregistry__"])
 
 
@@ -59,7 +61,6 @@ def entries():
     modules."""
     _freeze_path_caches()
     _forget_origins()
-    gc.unfreeze()  # the rehearsal froze it, and what it left behind with it
     gc.collect()
     found = _Found()
     found.add("module_table", sys.modules)
@@ -85,9 +86,7 @@ def of_context(context):
     """The same for the tools of the workers, which are made later."""
     harness = _PLACE["harness"]
     found = [(harness, context), (harness, context.stdout), (harness, context.stderr)]  # type: list[tuple[Any, ...]]
-    names = ("helper", "report", "progress", "step_limit", "output_limit", "stdout", "stderr", "arguments", "budget")
-    for name in names:
-        found.append((harness, getattr, (context, name)))
+    found += [(harness, getattr, (context, name)) for name in _OF_CONTEXT]
     for stream in (context.stdout, context.stderr):
         found += [(harness, getattr, (stream, name)) for name in ("__dict__", "_overflow", "_limit")]
         found.append((harness, vars(stream)))  # what a program gives it

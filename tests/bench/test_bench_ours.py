@@ -89,9 +89,9 @@ def test_verdicts_beside_busy_loops(client):
 def test_step_counter_is_measured():
     if native.load(pure=False).NAME == "pure":
         with pytest.raises(RuntimeError, match="no native helper"):
-            list(stepcount.figures())
+            list(stepcount.figures(1))
     else:
-        assert _keys(stepcount.figures()) == {"step_counter", "step_counter_pure"}
+        assert _keys(stepcount.figures(1)) == {"step_counter", "step_counter_pure"}
 
 
 @pytest.mark.kernel

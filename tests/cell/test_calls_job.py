@@ -32,8 +32,6 @@ FORMATS = "def f(t):\n    return t.format(1)\n"
 class Helper:
     """Counts seals instead of setting them."""
 
-    SEALS = True
-
     def __init__(self) -> None:
         self.seals: list[tuple[int, bytes]] = []
 
@@ -60,6 +58,7 @@ class Context:
 
     def __init__(self, *opened: str) -> None:
         self.helper: Any = Helper()
+        self.seals = True
         self.opened = opened
         self.done: list[str] = []
         self.plans: list[list[bytes]] = []
@@ -201,7 +200,7 @@ def test_where_there_is_no_program_only_the_call_runs():
 
 def test_where_nothing_is_sealed_nothing_is_shared():
     context = Context()
-    context.helper.SEALS = False
+    context.seals = False
     assert job(SHARE, HERMETIC, "f(1)", "f(2)", context=context)[:2] == ("0dd", "! 0=1 .")
     context = Context()
     context.helper.arm = lambda: False
@@ -430,7 +429,7 @@ def series_job(
 def test_the_calls_of_a_script_are_as_one_call(name: str, monkeypatch: pytest.MonkeyPatch):
     flags, program, seals, *expected, goes_on = SERIES_JOBS[name]
     context = Context()
-    context.helper.SEALS = seals
+    context.seals = seals
     plan, done, used = series_job(monkeypatch, flags, program, context)
     assert ([plan, done], used >= 0) == (expected, goes_on)
     assert (len(context.plans[0]) == 4) is (plan == "1i")  # with what is wrong

@@ -205,10 +205,10 @@ def test_what_is_too_large_is_not_sent(other: Other, monkeypatch: pytest.MonkeyP
 
 def test_so_many_questions_are_open_at_a_time(other: Other):
     link = end()
-    link._open = links.MAX_NESTED
+    link.threads._open = links.MAX_NESTED
     with pytest.raises(RecursionError, match="more than"):
         link.ask("names", None)
-    link._open = links.MAX_NESTED + 1
+    link.threads._open = links.MAX_NESTED + 1
     with pytest.raises(Broken, match="too many"):
         link.answer(1, ["names", None])
     assert other.got() == []

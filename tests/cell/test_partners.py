@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from cruxcell.jobs.separated import link as links
 from cruxcell.jobs.separated import partners
-from cruxcell.jobs.separated.link import QUESTION, RAISED, VALUE, Broken, Link
+from cruxcell.jobs.separated.link import VALUE, Broken, Link
+from cruxcell.jobs.separated.one_thread import QUESTION, RAISED
 from cruxcell.jobs.separated.partners import Partners
 from cruxcell.protocol import frames
 from link_messages import EIGHT, message, text, u32
@@ -61,8 +62,7 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool], tuple[Lin
     def start(is_test: bool) -> tuple[Link, Far]:
         link = Link(is_test, lambda function, arguments, keywords: function(*arguments, **keywords))
         with link.line:
-            link.partners = Partners(link)
-            assert link.partners.begin()
+            assert link.share()
         return link, Far(theirs)
 
     with ours, theirs:
@@ -223,7 +223,7 @@ def test_what_has_come_for_a_thread_alone(ends: Any):
     between = partners.now()
     far.send(message(VALUE, 1, EIGHT))
     assert first.result() == 8
-    since = link._alone_since[first.ident]
+    since = link.threads._since[first.ident]
     assert began < since < between
 
 

@@ -116,14 +116,14 @@ def test_what_was_noted_holds_until_the_candidate_goes_on(half: Half):
     assert [held(), held()] == [{"x": 0}, {"x": 0}]
     half.ask("get", result, "x")
     assert held() == {"x": 1}
-    half._open = 1  # in a function that the candidate calls, whose notes end with it
+    half.threads._open = 1  # in a function that the candidate calls, whose notes end with it
     half.ask("get", result, "x")
     assert held() == {"x": 1}
     half.notes.forget_from(0)
     assert held() == {"x": 2}
     assert half.before_answer is not None
     half.before_answer()
-    half._open = 0
+    half.threads._open = 0
     assert held() == {"x": 3}
 
 
@@ -173,7 +173,7 @@ def test_a_number_is_asked_for_once_in_a_row(half: Half):
     half.answers["special"] = [7, (RAISED, TypeError()), 8, 9]
     assert [half.ask("special", one, "__index__") for _ in range(3)] == [7, 7, 7]
     half.ask("call", None)
-    assert half._of_thread()[1] == {}, "nothing that was returned is kept"
+    assert not any(half._steady.values()), "nothing that was returned is kept"
     with pytest.raises(TypeError):
         half.ask("special", one, "__index__")
     assert [half.ask("special", one, "__index__"), half.ask("special", one, "__index__")] == [8, 8]
@@ -200,9 +200,25 @@ def test_what_is_printed_goes_to_the_stream_of_that_time(half: Half, monkeypatch
     half.ask("call", None)  # what the candidate printed in between is for neither
     half.ask("call", None)  # nothing, and what is no text
     assert (first.wrote, second.wrote) == (["one", "two", "three"], ["four"])
-    half._open, half._heard = 1, {"stdout": first}
+    half.threads._open, half.alongside._heard = 1, {"stdout": first}
     half.ask("call", None)  # asked while the candidate asks: until then it printed for the first
-    assert (first.wrote[3:], second.wrote[1:], half._heard) == (["inside"], ["five"], {"stdout": first})
+    assert (first.wrote[3:], second.wrote[1:], half.alongside._heard) == (["inside"], ["five"], {"stdout": first})
+
+
+def test_what_is_printed_may_be_a_text_to_run_when_the_stream_gets_it(half: Half, monkeypatch: pytest.MonkeyPatch):
+    class Stream(io.StringIO):
+        may_run: list[bool]
+
+        def write(self, _text: Any) -> int:
+            self.may_run.append(half.may_have_texts())
+            return 0
+
+    stream = Stream()
+    stream.may_run = []
+    monkeypatch.setattr(sys, "stdout", stream)
+    half.answers["printed"] = ["", "1 + 1"]
+    half.ask("names", None)
+    assert (stream.may_run, half.may_have_texts()) == ([True], True)
 
 
 def test_streams_of_the_script_are_lent_once(half: Half, monkeypatch: pytest.MonkeyPatch):

@@ -167,6 +167,8 @@ def test_the_working_folder_follows_and_is_passed(halves: Halves, monkeypatch: p
         ["link/new", b"7", 0],
         ["link", b"7", 0],
         ["a\0", b"7", 0],
+        [".pdbrc", b"7", 0],
+        [".config", None, 0, ".config/rc", b"7", 0],
         ["a", "text", 0],
         ["a", 7, 0],
         ["a", b"7", "now"],

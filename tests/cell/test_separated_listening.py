@@ -63,6 +63,10 @@ def test_warnings_of_the_program_are_shown():
     ]
 
 
+class _Ends(UserWarning, StopIteration):
+    pass
+
+
 class Kept(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
@@ -95,6 +99,7 @@ def test_logs_of_the_program_go_to_handlers_and_are_printed_by_nobody(capsys: py
         [("a", "x.py", 1)],
         [(ValueError("a"), "x.py", 1)],
         [(UserWarning("a"), 1, 1)],
+        [(_Ends("a"), "x.py", 1)],
         [(UserWarning("a"), "x.py", "1")],
         [("root", "40", "ERROR", "a", "f", 1)],
         [("root", True, "ERROR", "a", "f", 1)],

@@ -13,6 +13,7 @@ import re
 import struct
 import sys
 import types
+import unittest
 from collections.abc import Callable
 from typing import Any
 from unittest import mock
@@ -338,6 +339,15 @@ except ValueError as caught:
     raised = caught
 
 
+class Case(unittest.TestCase):
+    __module__ = "__main__"
+    own = 1
+
+
+with pytest.raises(ValueError) as raised_in_a_test:
+    int("x")
+
+
 @pytest.mark.parametrize(
     ("target", "name", "may"),
     [
@@ -383,6 +393,13 @@ except ValueError as caught:
         (Pair(1, 2), "_data", False),
         (Mine(), "_replace", False),
         (Mine, "_fields", False),
+        (Case(), "assertEqual", True),
+        (Case(), "failureException", True),
+        (Case(), "own", True),
+        (Case(), "addTypeEqualityFunc", False),
+        (Case, "addClassCleanup", False),
+        (raised_in_a_test, "value", False),
+        (pytest.MonkeyPatch(), "setattr", False),
     ],
 )
 def test_what_a_candidate_may_read_of_the_test_s(target: object, name: str, may: bool):

@@ -71,7 +71,7 @@ def test_what_can_leave_nothing_behind_runs_on_each_input(program: str, plan: st
 
 def test_where_nothing_is_sealed_nothing_is_shared():
     context = StreamsContext(RULE)
-    context.helper.SEALS = False
+    context.seals = False
     assert run(PLAIN, "a", context=context) == ("0u", "")
     context = StreamsContext()
     context.helper.arm = lambda: False

@@ -78,6 +78,13 @@ def alone(client: Client, tasks: list[Task]) -> list[tuple]:
     return [seen(verdict) for verdict in client.check([replace(task, isolation=Isolation.PROCESS) for task in tasks])]
 
 
+@pytest.fixture(scope="module")
+def isolated(opened: Served) -> list[tuple]:
+    """What becomes of `mixed()` where nothing shares a worker."""
+    with opened.client() as client:
+        return alone(client, mixed())
+
+
 def test_what_attacks_look_for_is_there():
     """An attack that looks for a name which the harness no longer has shows nothing, here or in the tests beside."""
     assert {"context", "planned"} <= set(calls.run_calls.__code__.co_varnames)
@@ -87,40 +94,36 @@ def test_what_attacks_look_for_is_there():
 
 
 @pytest.mark.kernel
-def test_the_audit_alone_gives_the_verdicts_of_isolation(opened: Served):
-    tasks = mixed()
+def test_the_audit_alone_gives_the_verdicts_of_isolation(opened: Served, isolated: list[tuple]):
     with opened.client() as client:
-        expected = alone(client, tasks)
         before = opened.metric("cruxbox_audit_mismatches_total")
-        assert [seen(verdict) for verdict in client.check(tasks)] == expected
+        assert [seen(verdict) for verdict in client.check(mixed())] == isolated
     assert opened.metric("cruxbox_audit_mismatches_total") > before
     assert opened.metric("cruxbox_audits_total") > 0
 
 
 @pytest.mark.kernel
-def test_without_any_layer_verdicts_are_flipped(tmp_path: Path):
+def test_without_any_layer_verdicts_are_flipped(tmp_path: Path, isolated: list[tuple]):
     """What the tests beside this one attack with does reach others where no layer is."""
     tasks = mixed()
     with Served(tmp_path, "--audit-share=0", opened="rule,seal") as served, served.client() as client:
         found = [seen(verdict) for verdict in client.check(tasks)]
-        flipped = [task for task, one, other in zip(tasks, found, alone(client, tasks)) if one != other]
+        flipped = [task for task, one, other in zip(tasks, found, isolated) if one != other]
         assert {type(task.checks[0]) for task in flipped} == {CallCheck, ScriptCheck}
         assert [seen(verdict) for verdict in client.check(poisoned())] != alone(client, poisoned())
         assert served.metric("cruxbox_audits_total") == 0
 
 
 @pytest.mark.kernel
-def test_the_rule_alone_gives_the_verdicts_of_isolation(tmp_path: Path):
-    tasks = mixed()
+def test_the_rule_alone_gives_the_verdicts_of_isolation(tmp_path: Path, isolated: list[tuple]):
     with Served(tmp_path, "--audit-share=0", opened="seal") as served, served.client() as client:
-        assert [seen(verdict) for verdict in client.check(tasks)] == alone(client, tasks)
+        assert [seen(verdict) for verdict in client.check(mixed())] == isolated
 
 
 @pytest.mark.kernel
-def test_the_seal_alone_gives_the_verdicts_of_isolation(tmp_path: Path):
-    tasks = mixed()
+def test_the_seal_alone_gives_the_verdicts_of_isolation(tmp_path: Path, isolated: list[tuple]):
     with Served(tmp_path, "--audit-share=0", opened="rule") as served, served.client() as client:
-        assert [seen(verdict) for verdict in client.check(tasks)] == alone(client, tasks)
+        assert [seen(verdict) for verdict in client.check(mixed())] == isolated
         assert served.metric("cruxbox_audits_total") == 0
         assert served.log.count("a seal broke") >= 40
 

@@ -50,10 +50,15 @@ class Worker:
     """A zygote, and what a worker of it says."""
 
     def __init__(
-        self, python: Path, preloaded: bool = False, pure: bool = False, opened: frozenset[str] = OPENED
+        self,
+        python: Path,
+        preloaded: bool = False,
+        pure: bool = False,
+        opened: frozenset[str] = OPENED,
+        threads: bool = False,
     ) -> None:
         self.config = Config(pure=pure, runtimes=(RuntimeSpec("r", str(python)),), opened=opened)
-        self.key = ZygoteKey("r", preloaded, "0")
+        self.key = ZygoteKey("r", preloaded or threads, "0", threads=threads)
         self.zygote = ZygoteProcess(self.key, lambda zygote: None, lambda job: None)
 
     async def start(self) -> None:
@@ -89,9 +94,10 @@ async def started(
     preloaded: bool = False,
     pure: bool = False,
     opened: frozenset[str] = OPENED,
+    threads: bool = False,
 ) -> AsyncIterator[Worker]:
     """A zygote of its own for the body, and what a worker of it says."""
-    worker = Worker(python, preloaded, pure, opened)
+    worker = Worker(python, preloaded, pure, opened, threads)
     await worker.start()
     try:
         yield worker
@@ -330,9 +336,11 @@ async def test_programs_that_ask_for_what_nothing_has_share_a_worker(python: Pat
 
 
 @pytest.mark.kernel
-async def test_without_a_native_helper_a_worker_is_left_after_one_check():
-    """Whatever the daemon asks for, and with the rule open: nobody could vouch for the second."""
-    async with started(pure=True) as worker:
+@pytest.mark.parametrize("kind", ["pure", "threads"])
+async def test_where_nothing_seals_a_worker_is_left_after_one_check(kind: str):
+    """Whatever the daemon asks for, and with the rule open: nobody could vouch for the second. There is no native
+    helper, or threads of the first may run on."""
+    async with started(pure=kind == "pure", threads=kind == "threads") as worker:
         report = (await worker.run(HONEST)).report
         assert report.startswith(records.plan(False, messages.DIRECT * len(HONEST), []))
         assert [record[0] for record in frames.split(report)[0]] == [messages.PLAN, messages.VALUE]

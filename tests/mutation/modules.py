@@ -117,6 +117,7 @@ TESTS = {
     "cruxcell/jobs/calls.py": ["cell/test_calls_job.py", "daemon/test_sharing.py", "daemon/test_together.py", _FORGED],
     "cruxcell/jobs/streams.py": ["cell/test_streams_job.py", "daemon/test_shared_streams.py"],
     "cruxcell/jobs/expressions.py": ["cell/test_expressions_job.py", "daemon/test_sharing.py", _WORKERS],
+    "cruxcell/jobs/separated/alongside.py": ["cell/test_separated_exchange.py", *_PAIRS],
     "cruxcell/jobs/separated/asking.py": [_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/awaiting.py": ["cell/test_separated_awaiting.py", *_PAIRS],
     "cruxcell/jobs/separated/candidate.py": ["cell/test_separated_server.py", *_PAIRS],
@@ -143,6 +144,7 @@ TESTS = {
     "cruxcell/jobs/separated/test.py": [
         "cell/test_separated_exchange.py", "cell/test_separated_names.py", *_PAIRS,
     ],
+    "cruxcell/jobs/separated/one_thread.py": ["cell/test_link.py", *_PAIRS],
     "cruxcell/jobs/separated/partners.py": ["cell/test_partners.py", *_PAIRS],
     "cruxcell/jobs/kept.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/jobs/pytest_suite.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],

@@ -45,7 +45,7 @@ def run_calls(context, fields, more_flags=0):  # noqa: C901 - who arms the seal 
     within the time of one.
     """
     helper, report = context.helper, context.report
-    flags, source, checks = _read(helper, fields, more_flags)
+    flags, source, checks = _read(context, fields, more_flags)
     loaded = loaded_count()
     program, planned = _parse(source, checks)
     is_asked = flags & INSPECT or (flags & SHARE and RULE not in context.opened)
@@ -96,12 +96,12 @@ def run_calls(context, fields, more_flags=0):  # noqa: C901 - who arms the seal 
     return spent
 
 
-def _read(helper, fields, more_flags):
-    # type: (Helper, list[bytes], int) -> tuple[int, str, tuple[tuple[str, str], ...]]
+def _read(context, fields, more_flags):
+    # type: (JobContext, list[bytes], int) -> tuple[int, str, tuple[tuple[str, str], ...]]
     """(flags, program, (entry point, call) of each check) of a JOB_CALLS."""
     flags = CALLS_FLAGS.unpack(fields[0])[0] | more_flags
-    if not helper.SEALS:
-        flags &= ~SHARE  # nothing would notice what a check leaves to the next
+    if not context.seals:
+        flags &= ~SHARE
     checks = [
         (entry_point.decode(), call.decode("utf-8", "surrogatepass"))
         for entry_point, call in zip(fields[2::2], fields[3::2])

@@ -31,7 +31,8 @@ RULE = "rule"  # what may share a worker: the rule over texts
 
 
 class JobContext:
-    """One worker's tools. `report` and `progress` are file descriptors, `opened` the layers a test has opened.
+    """One worker's tools. `report` and `progress` are file descriptors, `seals` says whether anything notices what a
+    check leaves to the next, `opened` are the layers a test has opened.
 
     Made before the fork, so that the worker only has to write down its limits.
     """
@@ -39,12 +40,12 @@ class JobContext:
     # There is no other attribute, so a candidate cannot shadow a method.
     __slots__ = (
         "_ended", "_started", "arguments", "budget", "helper", "index", "opened", "output_limit", "progress",
-        "report", "stderr", "stdout", "step_limit", "used_cpu_ns",
+        "report", "seals", "stderr", "stdout", "step_limit", "used_cpu_ns",
     )  # fmt: skip
 
-    def __init__(self, helper, report, progress, opened=frozenset()):
-        # type: (Helper, int, int, frozenset[str]) -> None
-        self.helper = helper
+    def __init__(self, helper, report, progress, seals=False, opened=frozenset()):
+        # type: (Helper, int, int, bool, frozenset[str]) -> None
+        self.helper, self.seals = helper, seals
         self.opened = opened
         self.report, self.progress = report, progress
         self.step_limit = self.output_limit = self.budget = 0

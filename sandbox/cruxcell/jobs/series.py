@@ -49,7 +49,7 @@ def run_series(context, fields, more_flags=0):
     this worker. All is as `run_calls` does it for one call."""
     flags = CALLS_FLAGS.unpack(fields[0])[0] | more_flags
     helper, report = context.helper, context.report
-    if not helper.SEALS:
+    if not context.seals:
         flags &= ~SHARE
     source, name = fields[1].decode("utf-8", "surrogatepass"), fields[2].decode()
     loaded = loaded_count()

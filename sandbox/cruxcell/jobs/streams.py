@@ -38,7 +38,7 @@ def run_streams(context, fields):
     loaded = loaded_count()
     try:
         program = compile_text(source, PROGRAM, "exec")
-        shares = helper.SEALS and (RULE in context.opened or may_share_worker(source, program))
+        shares = context.seals and (RULE in context.opened or may_share_worker(source, program))
     except Invalid:
         shares = False  # the check that runs alone says so
     if not shares:

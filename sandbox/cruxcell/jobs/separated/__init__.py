@@ -5,6 +5,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
 
     candidate     the half that loads the program and serves
     test          the half that runs the script, and decides what it may ask
+    alongside     what goes with a question: what the script has set before it, what the program printed and wrote after
     texts         what a script runs as code beside itself
     looking       what a test that looks at the program is told: by dir, vars, inspect
     docstrings    doctests that a script runs over the program
@@ -14,6 +15,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     files         files that the script passes, and those that the program makes
     listening     warnings and logs of the program that the script listens to
     link          the messages between them, one at a time, each side serving while it waits
+    one_thread    questions of one thread, each side serving while it waits
     partners      whose question is open where several threads ask, and who may send
     objects       tables of what each side has shown to the other; how such things are written
     classes       what is told of a class that only one side has

@@ -50,7 +50,7 @@ def follow_doctests(link):
     def run_if_used(m=None, *more, **named):
         # type: (Any, Any, Any) -> Any
         is_main = m is None or m is sys.modules.get(MAIN)
-        if not is_main or named.get("raise_on_error") or len(more) > 6 or link.listens():
+        if not is_main or named.get("raise_on_error") or len(more) > 6 or link.alongside.listens():
             return run(m, *more, **named)
         idle.append(m)
         return _Result(lambda: run(m, *more, **named))

@@ -5,8 +5,8 @@ numbers of what the sender has forgotten; the body the containers that changed s
 While one side waits for an answer it serves the other's questions, so either may call back; how deep that goes is
 bounded. Whatever is wrong with a message ends the conversation: an answer is never taken for that to another question.
 
-That is so where no threads can be started. Where they can, `partners` says whose questions are open, who serves them,
-and who may send.
+That is so where no threads can be started (`one_thread`). Where they can, `partners` says whose questions are open, who
+serves them, and who may send.
 """
 
 import struct
@@ -16,9 +16,9 @@ from _thread import get_ident as _get_ident
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.classes import fields_of
 from cruxcell.jobs.separated.objects import Objects
+from cruxcell.jobs.separated.one_thread import QUESTION, RAISED, OneThread, undisturbed
 from cruxcell.jobs.separated.operations import SPECIAL
-from cruxcell.jobs.separated.partners import QUESTION, RAISED, Partners, undisturbed
-from cruxcell.jobs.separated.remote import now
+from cruxcell.jobs.separated.partners import Partners
 from cruxcell.jobs.separated.runs import connection
 from cruxcell.protocol import frames
 from cruxcell.protocol.records import set_traceback
@@ -57,10 +57,9 @@ class Link:
         self.containers = Containers(0 if is_test else 1)
         self._run, self._permits = run, permits
         self._ends = {}  # type: dict[int, Any]
-        self._alone_since = {}  # type: dict[int, int]  # by the thread
-        self._open = self._asked = self._arrived = 0
+        self._asked = self._arrived = 0
         self.line = _RLock()
-        self.partners = None  # type: Partners | None
+        self.threads = OneThread(self)  # type: OneThread | Partners
         self.incoming = frames.Incoming(CHANNEL, _MOST_BYTES)
         self.more = {"fields": fields_of}  # type: dict[str, Callable[..., Any]]
         self.before_answer = None  # type: Callable[[], None] | None
@@ -70,19 +69,19 @@ class Link:
         # type: () -> bool
         """Several threads may ask at a time from the next message on."""
         partners = Partners(self)
-        if partners.begin():
-            self.partners = partners
-        return self.partners is not None
+        has_begun = partners.begin()
+        if has_begun:
+            self.threads = partners
+        return has_begun
 
     def depth(self):
         # type: () -> int
         """How many questions are open that what this thread does is a part of."""
-        return self._open if self.partners is None else self.partners.depth()
+        return self.threads.depth()
 
     def alone_since(self, time):
         # type: (int) -> int
-        """Since when, from then on, nothing came for another thread before this thread's last answer."""
-        return max(time, self._alone_since.get(_get_ident(), 0))
+        return self.threads.alone_since(time)
 
     # ---- asking ----------------------------------------------------------------------------------------------------
 
@@ -92,25 +91,14 @@ class Link:
         with self.line:
             if self.depth() >= MAX_NESTED:
                 raise RecursionError("more than %d calls between candidate and test at a time" % MAX_NESTED)
-            if not self._open:
-                self._alone_since[_get_ident()] = now()
-            self._open += 1
+            threads = self.threads
             try:
-                if self.partners is not None:
-                    answer, alone = self.partners.exchange(operation, fields)  # type: tuple[bytes, Any], int
-                    self._alone_since[_get_ident()] = alone
-                else:
-                    answer = with_room(self._exchange, operation, fields)
+                answer = threads.exchange(operation, fields)  # type: tuple[bytes, Any]
             except (Broken, Unsent):
                 raise
             except BaseException as error:  # whatever it is, the answer may still be under way
                 raise self.broken(error) from None
-            finally:
-                self._open -= 1
-            if self.partners is None:
-                self.place()
-            else:
-                self.outside(self.let_go)
+            threads.outside(threads.settle)
             return answer
 
     def place(self):
@@ -136,18 +124,6 @@ class Link:
         """Those, which hold for one question."""
         return self._ends.pop(_get_ident(), ()) if self._ends else ()
 
-    def _exchange(self, operation, fields):
-        # type: (str, list[Any]) -> tuple[bytes, Any]
-        number = undisturbed(self.send, QUESTION, 0, [operation, *fields], True)  # type: int
-        has_room = True  # until anything else has run
-        while True:
-            kind, answered, values = self._receive(has_room)
-            if kind == QUESTION:
-                self.answer(answered, values)
-                has_room = False
-                continue
-            return self.answer_to(number, kind, answered, values)
-
     def answer_to(self, number, kind, answered, values):
         # type: (int, bytes, int, list[Any]) -> tuple[bytes, Any]
         if kind not in (VALUE, RAISED, TOO_LARGE) or answered != number:
@@ -163,24 +139,19 @@ class Link:
         """Answer until the other side hangs up or says what is no question."""
         with self.line:
             try:
-                while self.partners is None:
-                    kind, number, fields = self._receive()
-                    if kind != QUESTION:
-                        return
-                    self.answer(number, fields)
+                self.threads.serve()
             except Broken:
                 return
-            self.partners.serve()
 
     def answer(self, number, fields):
         # type: (int, list[Any]) -> None
         """Do what was asked, with the line free for other threads, and say what came of it."""
         if self.depth() > MAX_NESTED:
             raise Broken("too many questions")
-        send = self._send_undisturbed if self.partners is None else self.partners.send
+        threads = self.threads
         kind, values = VALUE, []  # type: bytes, list[Any]
         try:
-            values.append(self._perform(fields) if self.partners is None else self.outside(self._perform, fields))
+            values.append(threads.outside(self._perform, fields))
         except Broken:
             raise
         except BaseException as error:
@@ -191,9 +162,9 @@ class Link:
         if self.before_answer is not None:
             self.before_answer()
         try:
-            send(kind, number, values)
+            threads.send(kind, number, values)
         except Unsent as error:
-            send(TOO_LARGE, number, [str(error)])
+            threads.send(TOO_LARGE, number, [str(error)])
 
     def outside(self, function, *arguments):
         # type: (Callable[..., Any], Any) -> Any
@@ -206,10 +177,7 @@ class Link:
 
     def _perform(self, fields):
         # type: (list[Any]) -> Any
-        if self.partners is None:
-            self.place()
-        else:
-            self.let_go()
+        self.threads.settle()
         operation, target, *rest = fields
         if self._permits is not None and not self._permits(operation, target, rest):
             raise AttributeError("a candidate may not %s this of the test" % operation)
@@ -242,7 +210,7 @@ class Link:
         dropped = () if self.is_test else self.containers.sweep()  # type: Sequence[int]
         gone = b""
         if dropped or self.objects.dead:
-            dead, self.objects.dead = self.objects.dead, []
+            dead, self.objects.dead = self.objects.dead, {}
             gone = struct.pack("<%dI" % (len(dropped) + len(dead)), *dropped, *dead)
         size = _BEGIN.size + len(gone) + len(body)  # not its own field, but that of the body's
         front = _BEGIN.pack(size, 1, kind, _HEAD.size + len(gone), number, len(dropped)) + gone + _U32.pack(len(body))
@@ -252,10 +220,6 @@ class Link:
             self.write(front)
             self.write(body)
         return number
-
-    def _send_undisturbed(self, kind, number, values):
-        # type: (bytes, int, list[Any]) -> None
-        undisturbed(self.send, kind, number, values)
 
     def write(self, data):
         # type: (bytes) -> None
@@ -276,7 +240,7 @@ class Link:
         writer.mixed(values, 0)
         return writer.bytes(MAX_MESSAGE)
 
-    def _receive(self, has_room=False):
+    def receive(self, has_room=False):
         # type: (bool) -> tuple[bytes, int, list[Any]]
         try:
             data = self.incoming.frame()

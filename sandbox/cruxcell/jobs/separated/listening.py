@@ -18,6 +18,7 @@ _OF_WARNINGS = frozenset(
     ]
 )  # fmt: skip
 _OF_LOGS = frozenset(["assertLogs", "assertNoLogs", "caplog", "logging"])
+_ENDS = (StopIteration, StopAsyncIteration, GeneratorExit)
 _MOST = 1_000  # of each, in an answer
 _LONGEST = 1_000  # of a logger's name, whose parts are loggers
 
@@ -70,7 +71,7 @@ class Listener:
             return
         for each in told:
             kinds = list(map(type, each)) if type(each) is tuple else []
-            if self._told[0] is not None and kinds[1:] == [str, int] and isinstance(each[0], Warning):
+            if self._told[0] is not None and kinds[1:] == [str, int] and _is_a_warning(each[0]):
                 self._warnings.showwarning(each[0], kinds[0], *each[1:])
             elif self._logging is not None and kinds == [str, int, str, str, str, int] and len(each[0]) <= _LONGEST:
                 self._log(*each)
@@ -89,6 +90,12 @@ def _shared(name):
     """Everybody's module of that name, which may not be the one that the harness keeps for itself."""
     __import__(name)
     return sys.modules[name]
+
+
+def _is_a_warning(value):
+    # type: (object) -> bool
+    """And not what would end an iteration of the script's, which may raise what it is warned of."""
+    return isinstance(value, Warning) and not isinstance(value, _ENDS)
 
 
 def _as_told(one):

@@ -99,9 +99,10 @@ def looks_at_all(source, names):
 
 def shown_names(bound):
     # type: (list[str]) -> set[str]
-    """Of the names of the program, those that nobody takes for Python's own."""
+    """Of the names of the program, those that a statement can bind, and that nobody takes for Python's own."""
     known = [name for name in bound if hasattr(builtins, name) or name in STDLIB_MODULES]
-    return set(bound).difference(known, _OF_A_MODULE)
+    is_keyword = __import__("keyword").iskeyword
+    return {name for name in bound if name.isidentifier() and not is_keyword(name)}.difference(known, _OF_A_MODULE)
 
 
 _OF_A_MODULE = frozenset(["__annotations__", "__file__", "__name__", "__builtins__"])

@@ -58,7 +58,7 @@ class Objects:
         self._imports = {}  # type: dict[int, Any]
         self._classes = {}  # type: dict[int, type]
         self._kept = {}  # type: dict[int, Any]
-        self.dead = []  # type: list[int]
+        self.dead = {}  # type: dict[int, None]
         self.placing = Placing()
 
     class_of_proxies = remote.RemoteType
@@ -287,7 +287,7 @@ class Objects:
             raise Garbled("more objects than may be")
         remote.give_number(value, number)
         if weak and type(type(value)) is remote.RemoteType:
-            self.dead = [each for each in self.dead if each != number] if number in self.dead else self.dead
+            self.dead.pop(number, None)
             self._imports[number] = _weakref.ref(value, lambda _: self._died(number))
         else:
             self._kept[number] = value
@@ -298,7 +298,7 @@ class Objects:
         reference = self._imports.get(number)
         if reference is not None and reference() is None:
             del self._imports[number]
-            self.dead.append(number)
+            self.dead[number] = None
 
     def _read_object(self, reader, depth):
         # type: (Any, int) -> Any

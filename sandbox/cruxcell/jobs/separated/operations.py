@@ -188,12 +188,28 @@ def may_get(target, name):
         return is_named or name in ("__name__", "__qualname__", "__doc__")
     if not is_public(name) and not _is_of_the_script(target, name):
         return False
+    if _of_a_framework(target, name):
+        return False
     if kind is _MODULE or kind is _CODE or (kind.__module__ == "builtins" and kind.__name__ in ("frame", "traceback")):
         return False
     # A partial function, say, would show what it was given; an object of the script's own class shows what it has.
     if is_a_mock(target):
         return _is_mocked(target, name)
     return isinstance(target, type) or not callable(target) or kind.__module__ == _SCRIPT
+
+
+def _of_a_framework(target, name):
+    # type: (Any, str) -> bool
+    """Does a class of a framework for tests define this attribute, other than to assert something? A test case may be
+    told what is equal, a fixture sets what it is told to, and what was raised leads to the script's variables."""
+    cls = target if isinstance(target, type) else type(target)
+    owner = next((each for each in mro_of(cls) if name in own_of(each)), object)
+    module = str(own_of(owner).get("__module__"))
+    return module.partition(".")[0] in _FRAMEWORKS and module != _MOCKS and not name.startswith(_ASSERT)
+
+
+_FRAMEWORKS = frozenset(["unittest", "pytest", "_pytest", "pytest_mock", "doctest"])
+_ASSERT = ("assert", "fail", "subTest")
 
 
 def _is_mocked(mock, name):

@@ -11,13 +11,20 @@ thread of an end, which does nothing else, reads; those that wait are woken by i
 which is free while a thread waits, reads or runs what it was asked for.
 """
 
-import gc
 from _thread import allocate_lock as _lock
 from _thread import get_ident as _get_ident
 from _thread import stack_size as _stack_size
 from _thread import start_new_thread as _start_new_thread
 from sys import _current_frames
 
+from cruxcell.jobs.separated.one_thread import (
+    QUESTION,
+    RAISED,
+    collect_again,
+    collect_not,
+    collects_garbage,
+    undisturbed,
+)
 from cruxcell.jobs.separated.remote import now
 from cruxcell.protocol import frames
 from cruxcell.protocol.messages import MOST_THREADS
@@ -29,7 +36,6 @@ if TYPE_CHECKING:
 
     from cruxcell.jobs.separated.link import Link  # noqa: F401 - in type comments
 
-QUESTION, RAISED = b"q", b"e"
 _WANTS = frames.frame([b"w", bytes(8), bytes(8)])  # the turn
 _GIVES = b"g"  # it, and nothing else
 _FIRST = 0  # the number of the test's first thread, and of its partner
@@ -43,7 +49,7 @@ class Partners:
 
     def __init__(self, link):
         # type: (Link) -> None
-        self._link = link
+        self._link, self.outside = link, link.outside
         self._has_turn, self._wants = link.is_test, False
         self._reader = 0
         self._numbers = {_get_ident(): [_FIRST]}  # type: dict[int, list[int]]  # of each thread, the innermost last
@@ -56,6 +62,7 @@ class Partners:
         self._served = set() if link.is_test else {_FIRST}  # type: set[int]  # numbers that have their partner here
         self._open, self._answers = {}, {}  # type: dict[int, int], dict[int, Any]  # the thread's number; the answer
         self._last, self._alone_since = (_FIRST, 0), 0  # the last message: for which thread, and when; see `_note`
+        self._since = {}  # type: dict[int, int]  # that, when a thread was answered
         self._over = None  # type: Exception | None
         self._is_placing = 0
 
@@ -72,14 +79,14 @@ class Partners:
 
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> Any
-        """((kind of the answer, value), since when this thread alone was answered before). Called with the line held,
-        which is free meanwhile."""
+        """(kind of the answer, value). Called with the line held, which is free meanwhile."""
         thread = self._number()
         number = self.send(QUESTION, 0, [thread, operation, *fields])
         while number not in self._answers:
             self._serve_or_wait(thread, number, lambda: number in self._answers)
         self._place(thread)
-        return self._answers.pop(number)
+        answer, self._since[_get_ident()] = self._answers.pop(number)
+        return answer
 
     def send(self, kind, number, values):
         # type: (bytes, int, list[Any]) -> int
@@ -122,6 +129,11 @@ class Partners:
         """How many questions of this thread and of those that it serves are open."""
         return len(self._numbers.get(_get_ident(), [_FIRST])) - 1
 
+    def alone_since(self, time):
+        # type: (int) -> int
+        """Since when, from then on, nothing came for another thread before this thread's last answer."""
+        return max(time, self._since.get(_get_ident(), 0))
+
     def _note(self, thread):
         # type: (int) -> None
         """A message for this thread has come. Since when is it the only one that messages have come for?"""
@@ -161,6 +173,11 @@ class Partners:
                     self._serve_or_wait(thread, 0, lambda: False)
             except BaseException as error:
                 self._end(error)
+
+    def settle(self):
+        # type: () -> None
+        """What has come has its place already (`_place`)."""
+        self._link.let_go()
 
     def _serve_or_wait(self, thread, number, is_over):
         # type: (int, int, Callable[[], bool]) -> None
@@ -254,8 +271,8 @@ class Partners:
         # type: () -> None
         """The next message, or some more of it. No finalizer runs between the look at what has come and the wait: it
         would take what this one waits for."""
-        line, collects = self._link.line, _collects()  # type: Any, bool
-        _collect_not()
+        line, collects = self._link.line, collects_garbage()  # type: Any, bool
+        collect_not()
         try:
             if self._take():
                 return
@@ -263,7 +280,7 @@ class Partners:
             held = line._release_save()
         finally:
             if collects:
-                _collect_again()
+                collect_again()
         try:
             came.extend(coming)
         finally:
@@ -333,20 +350,3 @@ def may_begin():
     # type: () -> bool
     """Is this a worker that may start threads? Its zygote has set how large their stacks are."""
     return _stack_size() != 0
-
-
-def undisturbed(function, *arguments):
-    # type: (Callable[..., Any], object) -> Any
-    """`function(*arguments)` without a collection of garbage. A finalizer that asks the other end would put its
-    question in front of the message that is being written, whose number and containers are taken already."""
-    collects = _collects()
-    _collect_not()
-    try:
-        return function(*arguments)
-    finally:
-        if collects:
-            _collect_again()
-
-
-# Taken now: what a program puts in their place later changes nothing.
-_collects, _collect_not, _collect_again = gc.isenabled, gc.disable, gc.enable

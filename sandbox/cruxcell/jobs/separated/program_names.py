@@ -54,7 +54,9 @@ class ProgramNames:
         self._of_classes = tuple(
             [name for name in bound if (name in used or name == root) and name.lstrip("_")[:1].isupper()]
         )
-        used = used | shown_names(bound) if looks_at_all(source, named) else used
+        shown = shown_names(bound).difference(used) if looks_at_all(source, named) else set()
+        self.shows_texts = bool(shown)  # which the script has not: `eval(name)` of one would run what it says
+        used = used | shown
         names = [name for name in bound if name in used or name == root]
         if root:
             names = [name for name in names if name == root or not (hasattr(builtins, name) or name == "candidate")]
@@ -88,7 +90,7 @@ class ProgramNames:
         is_bare = all(map(is_remote, self.view.values()))
         if not is_bare or len(link.containers.entries) > _MOST_OF_NAMES or count > _MANY_NAMES:
             link.has_answered = True
-        self.shows_texts = not all(type(each).__name__ in _NAMELESS for each in self.view.values())
+        self.shows_texts = self.shows_texts or not all(type(each).__name__ in _NAMELESS for each in self.view.values())
         meant = used_as_modules(source, [name for name in names if name in STDLIB_MODULES and name != root])
         for name in names:
             if name in meant or name in modules:

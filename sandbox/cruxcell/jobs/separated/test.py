@@ -1,9 +1,6 @@
 """The test's worker: runs the script on proxies, and ends it when the candidate has certainly failed."""
 
-import builtins
 import os
-import sys
-from _thread import RLock as _RLock
 from _thread import allocate_lock as _lock
 from _thread import get_ident as _get_ident
 from time import monotonic as _monotonic
@@ -13,6 +10,7 @@ from cruxcell.analysis.compiled import loaded
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.alongside import Alongside
 from cruxcell.jobs.separated.classes import without_class
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
 from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made, shown_by
@@ -59,7 +57,7 @@ def run_test(context, fields, is_rehearsal=False):
     try:
         if not is_rehearsal:
             link.begin_partners()
-            link.texts = Texts(context.helper.hear, script, link.may_have_texts, link.leave_at_text)
+            link.texts = Texts(context.helper.hear, script, link.may_have_texts, link.leave_at_text, link.may_open)
         link.provide(script, suite.code, fields[1].decode(), suite.names)
         suite.begin()
         results = _run_suite(script, suite)
@@ -118,37 +116,27 @@ class _TestLink(Link):
         Link.__init__(self, True, _run, self._may)
         self._context, self._namespace = context, namespace
         self._source = ""
-        self._own = self._lent = (sys.stdin, builtins.input)
+        self.alongside = Alongside(self, context.stdout, context.stderr)
         self._names = ProgramNames(self, namespace)
         # Has the candidate given anything that may be large, or a text? Was anything called?
         self.has_answered = self._has_called = False
         self.idle = []  # type: list[Any]  # doctest runs that have tested nothing
         self.compared_by_identity = self._is_of_its_own = False
-        self._threads = {}  # type: dict[int, tuple[Notes, dict[tuple[int, str], Any]]]
+        self._notes = {}  # type: dict[int, Notes]  # of each thread
+        self._steady = {}  # type: dict[int, dict[tuple[int, str], Any]]  # what a thread was told, until when that holds
         self.texts = None  # type: Texts | None
-        self._lender = None  # type: Lender | None
-        self._files = None  # type: PassedFiles | None
-        self._listener = None  # type: Listener | None
         self.before_answer = lambda: self.notes.forget_from(self.depth())
         self.more["copy"] = copied
         self._watching = 0
         self._refilled = None  # type: list[tuple[int, int]] | None  # when, and which container, while that matters
-        self._aside, self.ending = _RLock(), _lock()
-        self._heard = {}  # type: dict[str, Any]  # where what the candidate prints to a stream goes instead
+        self.ending = _lock()
         connect(self)
-
-    def _of_thread(self):
-        # type: () -> tuple[Notes, dict[tuple[int, str], Any]]
-        """What this thread has noted, and what it was told that holds for a while: whatever others ask meanwhile."""
-        thread = 0 if self.partners is None else _get_ident()
-        if thread not in self._threads:
-            self._threads[thread] = (Notes(), {})
-        return self._threads[thread]
 
     @property
     def notes(self):
         # type: () -> Notes
-        return self._of_thread()[0]
+        """What this thread has noted, whatever others ask meanwhile."""
+        return self._notes.setdefault(_get_ident(), Notes())
 
     @property
     def flags(self):
@@ -163,7 +151,6 @@ class _TestLink(Link):
         self._source = source
         named = names_in(script)
         files, listener = PassedFiles(named), Listener(named)
-        self._listener = listener if listener.is_needed else None
         bound = self._names.bound()
         self._is_of_its_own = uses_its_own(script)
         texts = constant_texts(script)
@@ -176,8 +163,7 @@ class _TestLink(Link):
         root = root_of(entry_point)
         self._names.provide(script, source, root, bound, lender.names | names)
         lender.begin(self._names.view, root)
-        self._lender = lender
-        self._files = files if files.are_needed else None  # not before: it hears no names
+        self.alongside.begin(lender, files, listener)  # not before: names of the program are not heard
         if root in self._namespace:
             self._namespace["candidate"] = resolve(self._namespace, entry_point)
 
@@ -185,8 +171,8 @@ class _TestLink(Link):
         # type: () -> None
         """Where threads can be started, several may ask at a time."""
         partners = Partners(self) if may_begin() else None
-        if partners is not None and partners.begin() and self._tell("share") is True:
-            self.partners = partners
+        if partners is not None and partners.begin() and self.tell("share") is True:
+            self.threads = partners
 
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
@@ -199,14 +185,14 @@ class _TestLink(Link):
         if operation == "special" and fields[1] == "__next__":
             may_stop = StopIteration
         told = (number_of(fields[0]), fields[1]) if operation == "special" and fields[1] in STEADY else None
-        steady = self._of_thread()[1]
-        if told is None or self.listens():
-            steady.clear()
-        elif told in steady:
+        if told is None or self.alongside.listens():
+            self._forget_what_was_steady()
+        steady = self._steady.setdefault(_get_ident(), {})
+        if told in steady:
             value, until = steady[told]
             if _monotonic() < until and not self.containers.changed():  # which the object may look at
                 return b"v", value
-        exchange = self._watched if self._do_notes_hold(operation, fields) else self._exchange_and_hear
+        exchange = self._watched if self._do_notes_hold(operation, fields) else self.alongside.exchange
         kind, value = exchange(operation, fields)
         if operation not in ("names", "look"):
             self.has_answered = True
@@ -215,9 +201,20 @@ class _TestLink(Link):
             value = answered(value, may_stop)
         self._names.rebind()
         self._took(value if kind == b"v" else None)  # a text cannot hold what it raises
-        if told is not None and kind == b"v":
+        if told is None:
+            self._forget_what_was_steady()
+        elif kind == b"v":
             steady[told] = value, _monotonic() + STEADY[told[1]]
         return kind, value
+
+    def _forget_what_was_steady(self):
+        # type: () -> None
+        """Something else was asked, for all threads if it is a thread of the script's that has asked by itself: what it
+        does when the candidate calls it may be at any time."""
+        if self.depth():
+            self._steady.pop(_get_ident(), None)
+        else:
+            self._steady = {}
 
     def _do_notes_hold(self, operation, fields):
         # type: (str, list[Any]) -> bool
@@ -225,51 +222,9 @@ class _TestLink(Link):
         own = self.notes
         holds = own.outlast(self, operation, fields, self.depth())
         if not holds or operation == "call":
-            for each, _ in list(self._threads.values()):
+            for each in list(self._notes.values()):
                 each.is_old = each.is_old or each is not own
         return holds
-
-    def _alone(self, function, *arguments):
-        # type: (Any, Any) -> Any
-        """`function(*arguments)`, which asks what goes with a question: one thread at a time."""
-        if self.partners is None:
-            return function(*arguments)
-        self.outside(self._aside.acquire)
-        try:
-            return function(*arguments)
-        finally:
-            self._aside.release()
-
-    def _exchange_and_hear(self, operation, fields):
-        # type: (str, list[Any]) -> tuple[bytes, Any]
-        """The answer; and what the candidate has printed, written, warned of and logged meanwhile."""
-        heard, streams = self._alone(self._lend_and_hear, fields)
-        try:
-            kind, value = self._exchange_or_leave(operation, fields)
-        finally:
-            self._heard = heard if self.depth() else streams
-        if streams or self._files is not None or self._listener is not None:
-            self._alone(self._hear_again, streams)
-        return kind, value
-
-    def _lend_and_hear(self, fields):
-        # type: (list[Any]) -> tuple[dict[str, Any], dict[str, Any]]
-        """(where the candidate's output went before, where what the script listens to goes now)."""
-        self._lend(fields)
-        heard, streams = self._heard, {name: getattr(sys, name) for name in self.listens()}
-        for name, stream in streams.items():  # of output from before, what is not for another stream
-            self._hear(name, heard.get(name) if self.depth() or heard.get(name) is stream else None)
-        self._heard = streams
-        return heard, streams
-
-    def _hear_again(self, names):
-        # type: (Any) -> None
-        for name in names:
-            self._hear(name, getattr(sys, name))
-        if self._files is not None:
-            self._files.take(self._tell("made_files"))
-        if self._listener is not None:
-            self._listener.hear(self._tell("heard"))
 
     def _took(self, value):
         # type: (object) -> None
@@ -285,9 +240,9 @@ class _TestLink(Link):
     def taken(self, data, has_room=False):
         # type: (bytes, bool) -> tuple[bytes, int, list[Any]]
         message = Link.taken(self, data, has_room)
-        if self._files is not None:
-            self._files.hear(data)
-        if self.partners is not None and self.texts is not None and self.texts.is_under_way_anywhere():
+        if self.alongside.files is not None:
+            self.alongside.files.hear(data)
+        if self.texts is not None and self.texts.is_under_way_anywhere():
             self.texts.take(self._shared())  # whichever thread the message is for
         return message
 
@@ -297,7 +252,7 @@ class _TestLink(Link):
         began, self._watching = now(), self._watching + 1
         self._refilled = [] if self._refilled is None else self._refilled
         try:
-            kind, value = self._exchange_and_hear(operation, fields)
+            kind, value = self.alongside.exchange(operation, fields)
             refilled = [number for when, number in self._refilled if when > began]
         finally:
             self._watching -= 1
@@ -317,7 +272,7 @@ class _TestLink(Link):
             self._refilled.append((now(), number))
         self.has_answered = self.has_answered or self.containers.entries[number][0] is not self._names.view
 
-    def _exchange_or_leave(self, operation, fields):
+    def exchange_or_leave(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
         try:
             kind, value = Link.exchange(self, operation, fields)
@@ -331,50 +286,9 @@ class _TestLink(Link):
             self._leave(messages.NOT_PLAIN, "the candidate returned more than may cross at once (%s)" % value)
         return kind, value
 
-    def _tell(self, operation, *fields):
+    def tell(self, operation, *fields):
         # type: (str, Any) -> Any
-        return self._exchange_or_leave(operation, [None, *fields])[1]
-
-    def _hear(self, name, stream):
-        # type: (str, Any) -> None
-        """What the candidate has printed since the last time goes to this stream, if there is one."""
-        printed = self._tell("printed", name)
-        if type(printed) is str and printed and stream is not None:
-            stream.write(printed)
-
-    def listens(self):
-        # type: () -> list[str]
-        """In the place of which streams the script has put something else, as `redirect_stdout` does."""
-        if sys.stdout is self._context.stdout and sys.stderr is self._context.stderr:
-            return []
-        own = {"stdout": self._context.stdout, "stderr": self._context.stderr}
-        return [name for name in own if getattr(sys, name) is not own[name]]
-
-    def _lend(self, fields):
-        # type: (list[Any]) -> None
-        """The program reads what the script has in the place of standard input, and calls what it has for `input`. It
-        has what the script has set for it, and the files that it is told of."""
-        stdin, ask = sys.stdin, builtins.input
-        if stdin is not self._lent[0] or ask is not self._lent[1]:
-            self._lent = (stdin, ask)
-            own = self._own
-            self._tell("lend", None if stdin is own[0] else stdin, None if ask is own[1] else ask)
-        for change in self._lender.changes() if self._lender is not None else ():
-            if change[0] == "refused":
-                self.refuse(change[1])
-            self._tell("borrow", *change)
-            fields = [*fields, change[-1]]
-        if self._files is not None:
-            self._files.note(fields)
-            try:
-                told = self._files.given()
-            except ValueError as error:
-                self.refuse(str(error))
-            if told:
-                self._tell("have_files", *told)
-        wishes = self._listener.wishes() if self._listener is not None else None
-        if wishes:
-            self._tell("listen", *wishes)
+        return self.exchange_or_leave(operation, [None, *fields])[1]
 
     def _leave(self, kind, text):
         # type: (bytes, str) -> None
@@ -424,6 +338,12 @@ class _TestLink(Link):
         # type: () -> bool
         """May the script hold texts of the candidate by now?"""
         return self.has_answered or self._names.shows_texts
+
+    def may_open(self, path):
+        # type: (str) -> bool
+        """May an object of the library open this for the candidate?"""
+        files = self.alongside.files
+        return files is None or files.may_be_opened(path)
 
     def leave_at_text(self, line):
         # type: (int) -> None

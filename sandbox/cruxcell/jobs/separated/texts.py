@@ -7,11 +7,15 @@ runs what is neither its own nor harmless. An audit hook sees that before any of
 A harmless text names nothing of the script, and has nothing of it: its names are the program's objects and pure
 builtins, and while it runs the candidate answers with data and objects of its own. A class or function of the library
 would be one of the test's process: `type` makes what equals everything.
+
+The same hook sees which files are opened. An object of the library that the script has passed (a ZipFile, a
+ConfigParser) opens for the candidate none that the script has not passed.
 """
 
 import builtins
 import os
 import sys
+from errno import EACCES
 from opcode import hasname, opmap
 
 from cruxcell.analysis.bytecode import LOADS, Anatomy, loaded_names, nested_codes
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
 
 # Audit events of what makes code run that was no function before: what the interpreter itself does raises none.
 _RUNS = ("exec", "function.__new__", "object.__setattr__", "pickle.find_class")
+# The function of the harness's that does what the candidate asks of an object of the test.
+_SERVES = ("cruxcell.jobs.separated.test", "_run")
 _CODE_AT = {"exec": 0, "function.__new__": 0, "object.__setattr__": 2}
 # They run texts that they put together from identifiers, which these variables of these functions hold.
 _BUILDERS = {
@@ -74,16 +80,17 @@ class Texts:
         script: the script's code.
         may_be_foreign: may the script hold texts of the candidate?
         leave: ends the worker; it is told the line of the script.
+        may_open: may the candidate have this file of the script's opened?
     """
 
-    def __init__(self, hear, script, may_be_foreign, leave):
-        # type: (Callable[..., object], CodeType, Callable[[], bool], Callable[[int], None]) -> None
-        self._may_be_foreign, self._leave = may_be_foreign, leave
+    def __init__(self, hear, script, may_be_foreign, leave, may_open):
+        # type: (Callable[..., object], CodeType, Callable[[], bool], Callable[[int], None], Callable[[Any], bool]) -> None
+        self._may_be_foreign, self._leave, self._may_open = may_be_foreign, leave, may_open
         self._own = _Own(script)
         self._harmless = set()  # type: set[CodeType]
         runtime = [each for each in (sys.prefix, sys.base_prefix, *sys.path) if os.path.isabs(each)]
         self._folders = tuple([os.path.join(each, "") for each in runtime])
-        hear(_RUNS, self._listen)
+        hear((*_RUNS, "open"), self._listen)
 
     def is_under_way(self):
         # type: () -> bool
@@ -111,18 +118,29 @@ class Texts:
 
     def _listen(self, event, arguments):
         # type: (str, tuple[Any, ...]) -> None
+        caller = _frame(1)  # type: Any
+        while _name_of(caller) == _TWIN:
+            caller = caller.f_back
+        if event == "open":
+            if _serves_the_candidate(caller) and not self._may_be_opened(arguments[0]):
+                raise PermissionError(EACCES, "a file that the script has not passed", arguments[0])
+            return
         if not self._may_be_foreign() or (event == "object.__setattr__" and arguments[1] != "__code__"):
             return
         if event == "pickle.find_class" and _is_of_data(*arguments):
             return
-        caller = _frame(1)  # type: Any
-        while _name_of(caller) == _TWIN:
-            caller = caller.f_back
         code = arguments[_CODE_AT[event]] if event in _CODE_AT else None
         if _is_of_a_module(caller, self._folders) or (code is not None and self._own.has(code)):
             return
         if event != "exec" or not self._may_run(code, caller):
             self._leave(_line_of(caller))
+
+    def _may_be_opened(self, path):
+        # type: (Any) -> bool
+        """Is it a file of the runtime, one that is open, or one that the program has, too?"""
+        path = path if type(path) is int else os.fsdecode(path)
+        is_of_the_runtime = type(path) is str and path.startswith(self._folders) and ".." not in path.split("/")
+        return type(path) is int or is_of_the_runtime or self._may_open(path)
 
     def _may_run(self, code, caller):
         # type: (Any, FrameType) -> bool
@@ -154,6 +172,18 @@ class _Own:
         if self._codes is None:
             self._codes = _codes_of(self._script)
         return code in self._codes
+
+
+def _serves_the_candidate(frame):
+    # type: (Any) -> bool
+    """Is it a library that does something because the candidate asks for it, and no code of the script's or of ours?"""
+    if _name_of(frame).partition(".")[0] == "cruxcell" and (_name_of(frame), frame.f_code.co_name) != _SERVES:
+        return False
+    while frame is not None and frame.f_code.co_filename != CHECK:
+        if (_name_of(frame), frame.f_code.co_name) == _SERVES:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _is_of_data(module, name):

@@ -1,0 +1,137 @@
+"""What goes alongside a question of the test.
+
+Before it the program gets what the script has set for it: streams, names, files, how it listens. After the answer the
+script has what the program printed, wrote, warned of and logged.
+"""
+
+import builtins
+import sys
+from _thread import RLock as _RLock
+
+from cruxcell.jobs.separated.files import PassedFiles  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.lending import Lender  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.listening import Listener  # noqa: F401 - in type comments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+
+class Alongside:
+    """`link`: the test's end. `stdout`, `stderr`: the worker's own streams."""
+
+    def __init__(self, link, stdout, stderr):
+        # type: (Any, Any, Any) -> None
+        self._link = link
+        self._streams = {"stdout": stdout, "stderr": stderr}
+        self._own = self._lent = (sys.stdin, builtins.input)
+        self._heard = {}  # type: dict[str, Any]  # where what the candidate prints to a stream goes instead
+        self._lender = None  # type: Lender | None
+        self.files = None  # type: PassedFiles | None
+        self._listener = None  # type: Listener | None
+        self._lock = _RLock()
+
+    def begin(self, lender, files, listener):
+        # type: (Lender, PassedFiles, Listener) -> None
+        """The script is about to run."""
+        self._lender = lender
+        self.files = files if files.are_needed else None
+        self._listener = listener if listener.is_needed else None
+
+    def exchange(self, operation, fields):
+        # type: (str, list[Any]) -> tuple[bytes, Any]
+        """The candidate's answer, with all that goes alongside."""
+        heard, streams = self._one_at_a_time(self._before, fields)
+        try:
+            kind, value = self._link.exchange_or_leave(operation, fields)
+        finally:
+            self._heard = heard if self._link.depth() else streams
+        if streams or self.files is not None or self._listener is not None:
+            self._one_at_a_time(self._after, streams)
+        return kind, value
+
+    def _one_at_a_time(self, function, *arguments):
+        # type: (Any, Any) -> Any
+        """`function(*arguments)` of one thread, while others wait."""
+        self._link.outside(self._lock.acquire)
+        try:
+            return function(*arguments)
+        finally:
+            self._lock.release()
+
+    # ---- before ----------------------------------------------------------------------------------------------------
+
+    def _before(self, fields):
+        # type: (list[Any]) -> tuple[dict[str, Any], dict[str, Any]]
+        """(where the candidate's output went before, where what the script listens to goes now)."""
+        self._lend_streams()
+        fields = fields + self._lend()
+        if self.files is not None:
+            self._pass_files(self.files, fields)
+        wishes = self._listener.wishes() if self._listener is not None else None
+        if wishes:
+            self._link.tell("listen", *wishes)
+        heard, streams = self._heard, {name: getattr(sys, name) for name in self.listens()}
+        for name, stream in streams.items():  # of output from before, what is not for another stream
+            self._hear(name, heard.get(name) if self._link.depth() or heard.get(name) is stream else None)
+        self._heard = streams
+        return heard, streams
+
+    def listens(self):
+        # type: () -> list[str]
+        """In the place of which streams the script has put something else, as `redirect_stdout` does."""
+        return [name for name, own in self._streams.items() if getattr(sys, name) is not own]
+
+    def _lend_streams(self):
+        # type: () -> None
+        """The program reads what the script has in the place of standard input, and calls what it has for `input`."""
+        stdin, ask = sys.stdin, builtins.input
+        if stdin is not self._lent[0] or ask is not self._lent[1]:
+            self._lent = (stdin, ask)
+            own = self._own
+            self._link.tell("lend", None if stdin is own[0] else stdin, None if ask is own[1] else ask)
+
+    def _lend(self):
+        # type: () -> list[Any]
+        """What the script has set for the program since the last question, which gets it."""
+        changes = self._lender.changes() if self._lender is not None else []
+        for change in changes:
+            if change[0] == "refused":
+                self._link.refuse(change[1])
+            self._link.tell("borrow", *change)
+        return [change[-1] for change in changes]
+
+    def _pass_files(self, files, values):
+        # type: (PassedFiles, list[Any]) -> None
+        files.note(values)
+        try:
+            told = files.given()
+        except ValueError as error:
+            self._link.refuse(str(error))
+        if told:
+            self._link.tell("have_files", *told)
+
+    # ---- after -----------------------------------------------------------------------------------------------------
+
+    def _after(self, names):
+        # type: (Any) -> None
+        for name in names:
+            self._hear(name, getattr(sys, name))
+        if self.files is not None:
+            self.files.take(self._told_of("made_files"))
+        if self._listener is not None:
+            self._listener.hear(self._told_of("heard"))
+
+    def _told_of(self, *asked):
+        # type: (str) -> Any
+        """What the candidate tells besides is an answer, before that to the question is."""
+        told = self._link.tell(*asked)
+        self._link.has_answered = self._link.has_answered or bool(told)
+        return told
+
+    def _hear(self, name, stream):
+        # type: (str, Any) -> None
+        """What the candidate has printed since the last time goes to this stream, if there is one."""
+        printed = self._told_of("printed", name)
+        if type(printed) is str and printed and stream is not None:
+            stream.write(printed)
