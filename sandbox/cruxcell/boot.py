@@ -178,10 +178,13 @@ def _without_stat(setup):
 
 def _quiet():
     # type: () -> None
-    """No warning of the compiler is ever printed (to /dev/null) or turned into an import of `warnings`."""
+    """No warning of the compiler about a task's texts is ever printed, or turned into an import of `warnings`. It says
+    their file name for the module; what code of a task warns of has the name of its own, and is shown as ever."""
     import _warnings
 
-    _warnings.filters.insert(0, ("ignore", None, Warning, None, 0))
+    from cruxcell.analysis.parsing import CHECK, PROGRAM
+
+    _warnings.filters.extend([("ignore", None, Warning, name, 0) for name in (CHECK, PROGRAM)])
     if hasattr(_warnings, "_filters_mutated"):
         _warnings._filters_mutated()
 

@@ -18,15 +18,15 @@ def fresh_namespace(name=CANDIDATE):
     return {"__builtins__": builtins, "__name__": name}
 
 
-def module_namespace(name=CANDIDATE):
-    # type: (str) -> dict[str, Any]
+def module_namespace(name=CANDIDATE, file="program.py"):
+    # type: (str, str) -> dict[str, Any]
     """As `fresh_namespace`, but of a module that is loaded: what looks for a class of the program where it says it is
-    from (pickle, typing) finds it. For a worker with one program."""
+    from (pickle, typing, inspect) finds it. For a worker with one program."""
     module = type(sys)(name)
     sys.modules[name] = module
     namespace = vars(module)
     namespace.clear()
-    namespace.update(fresh_namespace(name))
+    namespace.update(fresh_namespace(name), __file__=file)
     return namespace
 
 

@@ -321,7 +321,9 @@ DOCTEST: dict[str, Any] = {
         ADD, ">>> x = 1\n... y = 2\n",
         "Invalid: multiple statements found while compiling a single statement (<check>, line 1)",
     ),
-    "an end within an example": ("def add(a, b):\n    raise SystemExit(0)", ">>> add(1, 1)\n2\n", "SystemExit: 0"),
+    "an end within an example": (
+        "def add(a, b):\n    raise SystemExit(0)", ">>> add(1, 1)\n2\n", [["e", "line 1", "0"]],
+    ),
 }  # fmt: skip
 
 IS_TWO = "def test():\n    assert add(1, 1) == 2\n"

@@ -27,6 +27,28 @@ RUNS = {
     "import sys\nprint(sys.stdin.name, sys.stderr.name)\nsys.stdout.close()": (0, "<stdin> <stderr>\n", None),
     "import sys\nsys.excepthook = lambda *raised: sys.exit(7)\n1 / 0": (7, "", "ZeroDivisionError"),
     "import sys\nsys.excepthook = None\n1 / 0": (1, "", "ZeroDivisionError"),
+    # However a program comes to its end, its threads and what it registered come behind that, and its traceback before.
+    "import atexit, sys\natexit.register(print, 2)\nsys.excepthook = lambda *raised: print(1)\n1 / 0": (
+        1,
+        "1\n2\n",
+        "ZeroDivisionError",
+    ),
+    "import threading, time\nthreading.Thread(target=lambda: (time.sleep(0.01), print(2))).start()\nprint(1)\n1 / 0": (
+        1,
+        "1\n2\n",
+        "ZeroDivisionError",
+    ),
+    # What it traces with is told of no code but its own.
+    "import sys\ndef told(*about):\n    print(about[1])\n    return told\nsys.settrace(told)\n(lambda: 0)()": (
+        0,
+        "call\nline\nreturn\n",
+        None,
+    ),
+    "import sys\nsys.setprofile(lambda _f, event, _of: event == 'call' and print(event))\n(lambda: 0)()\n1 / 0": (
+        1,
+        "call\n",
+        "ZeroDivisionError",
+    ),
     "class Odd(SystemExit):\n    def __getattribute__(self, name):\n        1 / 0\nraise Odd(3)": (1, "", None),
 }
 
@@ -38,6 +60,26 @@ def test_a_run_is_executed_and_never_passes(native: Client, runtime: str):
         assert (verdict.outcome, verdict.assurance) == (Outcome.EXECUTED, Assurance.SEPARATED), verdict
         assert (verdict.exit_code, verdict.stdout, raised) == RUNS[verdict.task_id], verdict
         assert verdict.passed is False
+
+
+WARNED = (
+    "import warnings\nwith warnings.catch_warnings(record=True) as told:\n    warnings.warn('a')\n"
+    "    warnings.warn('b', %s)\ndef f():\n    return len(told)\nprint(f())\nwarnings.warn('c')\n"
+)
+OF_THE_TEXT = "x = 'a\\d'\nassert (x is 'a') is False\n"  # of which the compiler warns
+
+
+@pytest.mark.parametrize("runtime", tested_runtimes())
+def test_warnings_are_those_of_a_process_of_its_own(native: Client, runtime: str):
+    """A program was told of none that it did not ask for."""
+    shown, hidden = WARNED % "DeprecationWarning", WARNED % "PendingDeprecationWarning"
+    recorded = "import warnings\nwith warnings.catch_warnings(record=True) as told:\n    warnings.warn('a')\n"
+    script = ScriptCheck(OF_THE_TEXT + recorded + "assert len(told) == candidate() == 1", "f")
+    tasks = [Task(shown, [RunCheck(), StdioCheck("", "2")]), Task(hidden, [CallCheck("f()", "1"), script])]
+    run, *others = native.check([Task(OF_THE_TEXT + task.program, task.checks, runtime=runtime) for task in tasks])
+    assert [verdict.outcome for verdict in others] == [Outcome.PASSED] * 3, others
+    assert run.stdout == "2\n"
+    assert run.stderr.startswith("<program>:10: UserWarning: c\n")
 
 
 @pytest.mark.parametrize("runtime", tested_runtimes())

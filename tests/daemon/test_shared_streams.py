@@ -50,6 +50,8 @@ PROGRAMS = {
     "try:\n    sys.stdin.write('a')\nexcept Exception as e:\n    print(repr(e))\n"
     "try:\n    sys.stdout.buffer.read()\nexcept Exception as e:\n    print(repr(e))\n",
     "a stream that is closed": "import sys\nprint(input())\nsys.stdout.close()\n",
+    "a stream whose buffer another has": "import io, sys\nout = io.TextIOWrapper(sys.stdout.detach(), 'utf-8')\n"
+    "sys.stdout = out\nprint(input())\n",
     "an input that is closed": "import sys\nsys.stdin.close()\nprint(input())\n",
     "surrogates": "s = input()\nprint(ascii(s))\nprint(s)\nprint('\\ud800')\n",
     "nothing": "pass\n",

@@ -310,6 +310,17 @@ def test_doctest(native: Client):
     assert (told.outcome, told.assurance) == (Outcome.PASSED, Assurance.SEPARATED), told
 
 
+@BOTH_WAYS
+def test_doctest_of_what_exits(native: Client, require: Assurance | None):
+    """As a command's `main` does; doctest takes it for any exception."""
+    shown = ">>> add(1, 2)\nTraceback (most recent call last):\n    ...\nSystemExit: 3\n"
+    for program, outcome in (("def add(a, b): raise SystemExit(a + b)", "PASSED"), (RIGHT, "FAILED")):
+        verdict = ask(native, program, shown, "doctest", require_assurance=require)
+        assert (verdict.outcome.name, len(verdict.tests)) == (outcome, 1), verdict
+    left = ask(native, "def add(a, b): raise SystemExit", EXAMPLES, "doctest", require_assurance=require)
+    assert (left.outcome, left.tests[0].outcome) == (Outcome.FAILED, Ended.ERROR), left
+
+
 PYTEST = """
 import pytest
 
@@ -347,6 +358,24 @@ def test_pytest(with_pytest: Client):
     assert compared.detail.endswith("two processes: compare their attributes")  # there is no other way for pytest
     theirs = "def test_zero(n):\n    return add(n, 0) == n\n"  # of the program, no test
     assert ask(with_pytest, RIGHT + theirs, PYTEST + "test_zero(1)\n", "pytest").outcome is Outcome.PASSED
+
+
+FOR_PYTEST = {
+    "a guard that runs it": "import pytest\ndef test(): assert add(1, 2) == 3\n"
+    "if __name__ == '__main__':\n    pytest.main([__file__, '-v'])\n",
+    "a guard that leaves with it": "import pytest, sys\ndef test(): assert add(1, 2) == 3\n"
+    "if __name__ == '__main__':\n    sys.exit(pytest.main())\n",
+    # Which pytest warns of, and asks where it is.
+    "a class that is no test": "from dataclasses import dataclass\n@dataclass\nclass TestData:\n    a: int\n"
+    "    b: int\ndef test(): assert add(*vars(TestData(1, 2)).values()) == 3\n",
+}
+
+
+@pytest.mark.parametrize("name", FOR_PYTEST)
+def test_a_script_for_pytest(with_pytest: Client, name: str):
+    right, wrong = [ask(with_pytest, program, FOR_PYTEST[name], "pytest") for program in (RIGHT, WRONG)]
+    assert (right.outcome, [test.name for test in right.tests]) == (Outcome.PASSED, ["test"]), right
+    assert (wrong.outcome, wrong.tests[0].outcome) == (Outcome.FAILED, Ended.FAILED), wrong
 
 
 def test_pytest_without_scratch_folders():

@@ -4,6 +4,7 @@ import builtins
 import os
 import sys
 import time
+from sys import getprofile, gettrace, setprofile, settrace
 
 from cruxcell.jobs.capture import Capture
 from cruxcell.namespace import set_recursion_depth
@@ -130,10 +131,16 @@ class JobContext:
 
         A limit of 0 steps counts none: counting costs a tight loop three times its time.
         """
-        if not self.step_limit:
-            return self.helper.evaluate(code, namespace)
-        report = records.limit(messages.STEP_LIMIT, self.index, self.step_limit)
-        return self.helper.run(code, namespace, self.step_limit, self.report, report)
+        try:
+            if not self.step_limit:
+                return self.helper.evaluate(code, namespace)
+            report = records.limit(messages.STEP_LIMIT, self.index, self.step_limit)
+            return self.helper.run(code, namespace, self.step_limit, self.report, report)
+        finally:  # what follows is the harness's own, and no program traces it
+            if getprofile() is not None:
+                setprofile(None)
+            if gettrace() is not None:
+                settrace(None)
 
     def steps(self):
         # type: () -> int

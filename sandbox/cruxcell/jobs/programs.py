@@ -89,23 +89,13 @@ def _outcome_of(context, program, at_the_end, source):
     """Run it; what it raised, its exit status, its steps. That its output cannot be written is an exception. Where the
     program is run as Python does, its `source` is there: that is the interpreter's status, and a traceback is shown."""
     is_run = source is not None
-    raised = None  # type: BaseException | None
-    steps = status = 0
     namespace = module_namespace("__main__")
     namespace.update(OF_A_SCRIPT, __annotations__={})
-    try:
-        try:
-            _run_to_its_end(context, program, namespace, at_the_end)
-        finally:
-            steps = context.steps()
-            if not is_run:
-                flush()
-    except BaseException as error:
-        raised, status = error, 1
-        if issubclass(type(error), SystemExit):
-            status = status_of(error)
-        elif source is not None:
-            status = _show(error, source)
+    raised, status = _ended_by(source, context.run, program, namespace)
+    steps = context.steps()
+    later, its_status = _ended_by(source, _do_at_the_end, at_the_end, not is_run)
+    if later is not None and not status:
+        raised, status = later, its_status
     is_flushed = _flush_each()
     _let_go(namespace)
     is_flushed = is_flushed and _flush_each()
@@ -114,13 +104,30 @@ def _outcome_of(context, program, at_the_end, source):
     return raised, status, steps
 
 
+def _ended_by(source, function, *arguments):
+    # type: (str | None, Any, Any) -> tuple[BaseException | None, int]
+    """(what it raised, the exit status that this makes)."""
+    try:
+        function(*arguments)
+    except BaseException as error:
+        if issubclass(type(error), SystemExit):
+            return error, status_of(error)
+        return error, 1 if source is None else _show(error, source)
+    return None, 0
+
+
 def flush():
     # type: () -> None
-    """As the interpreter does at its end."""
-    for name in ("stdout", "stderr", "__stdout__", "__stderr__"):  # a program may have taken any away
-        stream = getattr(sys, name, None)
-        if stream is not None and not getattr(stream, "closed", False):
-            stream.flush()
+    """As the interpreter does at its end. What a program has taken the streams' place with has to be written; of what
+    stood there before it may have taken the buffer (`detach`)."""
+    for name in ("stdout", "stderr", "__stdout__", "__stderr__"):
+        try:
+            stream = getattr(sys, name, None)
+            if stream is not None and not getattr(stream, "closed", False):
+                stream.flush()
+        except ValueError:
+            if not name.startswith("__"):
+                raise
 
 
 _NOT_FLUSHED = 120  # the interpreter's exit status where what was printed last cannot be written
@@ -211,15 +218,10 @@ def _show_with_lines(error, trace, source):
     return True
 
 
-def _run_to_its_end(context, program, namespace, at_the_end):
-    # type: (JobContext, CodeType, dict[str, Any], tuple[tuple[str, str], ...]) -> None
-    """As Python does: once the program has come to its end, its threads are waited for, but for daemons, and what it
-    registered with atexit is called. That is not counted in steps."""
-    left = None
-    try:
-        context.run(program, namespace)
-    except SystemExit as error:
-        left = error
+def _do_at_the_end(at_the_end, may_flush):
+    # type: (tuple[tuple[str, str], ...], bool) -> None
+    """As Python does: once the program has come to an end, whichever that is, its threads are waited for, but for
+    daemons, and what it registered with atexit is called. That is not counted in steps."""
     for name, function in at_the_end:
         if name in sys.modules:
             try:
@@ -228,13 +230,12 @@ def _run_to_its_end(context, program, namespace, at_the_end):
                 pass
             except Exception as error:  # changes no exit code
                 sys.excepthook(type(error), error, records.traceback_of(error))
-    if left is not None:
-        raise left
+    if may_flush:
+        flush()
 
 
 # What a script's module has by itself.
 OF_A_SCRIPT = dict.fromkeys(["__cached__", "__doc__", "__loader__", "__package__", "__spec__"])  # type: dict[str, Any]
-OF_A_SCRIPT["__file__"] = "program.py"
 
 
 def _let_go(namespace):

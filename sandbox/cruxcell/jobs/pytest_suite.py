@@ -25,7 +25,9 @@ class PytestSuite(Suite):
         except ImportError:
             raise Invalid("framework is pytest, which this runtime does not have; `cruxbox runtimes` lists what each "
                           "one has, --runtime NAME and --python PATH choose another") from None  # fmt: skip
-        self._pytest = pytest
+        self._pytest, self._run_all = pytest, pytest.main
+        # What a script asks for where it guards that by being the main module is done once it is through, and decides.
+        pytest.main = lambda *_asked, **_how: 0
         self.skips = (pytest.skip.Exception, __import__("unittest").SkipTest)
 
     def run(self):
@@ -56,7 +58,7 @@ class PytestSuite(Suite):
             shared = sys.modules["os"]  # type: Any  # pytest's, not the harness's own
             vars(shared)["chdir"] = leave  # back to where it began, which such a worker never left
         try:
-            code = int(self._pytest.main(options, plugins=[notes]))
+            code = int(self._run_all(options, plugins=[notes]))
         finally:
             sys.stdout = out
         for name in notes.unfinished:

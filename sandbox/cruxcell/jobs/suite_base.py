@@ -53,7 +53,8 @@ class Suite:
         # type: (str) -> None
         self.code = source
         self.results = Results()
-        self.namespace = module_namespace(MAIN)  # so that what it guards by being the main module runs
+        # So that what it guards by being the main module runs.
+        self.namespace = module_namespace(MAIN, "test_program.py")
         self.module = sys.modules[MAIN]
         self._not_mine = frozenset()  # type: frozenset[int]
         self.codes = []  # type: list[Any]  # of the script

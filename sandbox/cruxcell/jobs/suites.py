@@ -98,7 +98,9 @@ class _Doctest(Suite):
         raised = None
         try:
             exec(code, namespace)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raised = error
         finally:
             printed, sys.stdout, sys.displayhook = shown.getvalue(), before, hook
