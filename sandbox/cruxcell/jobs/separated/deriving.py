@@ -53,6 +53,12 @@ def is_statement(arguments):
     return "__module__" in namespace and "__qualname__" in namespace
 
 
+def derive_by(metaclass, meta, arguments, keywords):
+    # type: (object, type, tuple[Any, ...], dict[str, Any]) -> Any
+    name, bases, namespace = arguments
+    return derive(meta, name, bases, namespace, {**keywords, "metaclass": metaclass})
+
+
 def bases_for(meta, stand_in, bases):
     # type: (type, Any, tuple[Any, ...]) -> Any
     """The classes that a class statement means by an object of the program's among its bases (`Stack[int]`). Without

@@ -16,7 +16,7 @@ from cruxcell.jobs.separated.asking import (
     own_of_value,
     unsaid,
 )
-from cruxcell.jobs.separated.deriving import Asked, derive, is_statement, own_names
+from cruxcell.jobs.separated.deriving import Asked, derive_by, is_statement, own_names
 from cruxcell.jobs.separated.equality import hold_the_same
 from cruxcell.jobs.separated.operations import (
     ARITHMETIC,
@@ -281,7 +281,7 @@ def _shown(self):
 def _call(self, *arguments, **keywords):
     # type: (object, object, object) -> Any
     if is_statement(arguments):
-        return derive(RemoteType, *arguments, keywords={**keywords, "metaclass": self})  # type: ignore[misc]
+        return derive_by(self, RemoteType, arguments, keywords)
     return connection[0].call(self, arguments, keywords)
 
 

@@ -11,6 +11,7 @@ from cruxcell.jobs.separated.deriving import (
     checked,
     deleted_here,
     derive,
+    derive_by,
     gone_from_class,
     is_derived,
     is_statement,
@@ -69,7 +70,7 @@ class RemoteType(type):
         # type: (object, object) -> Any
         link = connection[0]
         if is_statement(arguments):
-            return derive(RemoteType, *arguments, keywords={**keywords, "metaclass": cls})  # type: ignore[misc]
+            return derive_by(cls, RemoteType, arguments, keywords)
         if not link.means_a_class(cls):
             return link.call(cls, arguments, keywords)
         shown = link.note(cls, (*arguments, *keywords.values()))

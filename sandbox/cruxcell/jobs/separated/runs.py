@@ -48,7 +48,8 @@ def _is_dealt_with(link, error, traceback):
 def exit_(self, kind=None, error=None, traceback=None):
     # type: (Any, Any, Any, Any) -> bool
     """A context manager of the other side hears of the exception, and may have dealt with it."""
-    return exits(lambda *told: connection[0].ask("special", self, "__exit__", *told))(kind, error, traceback)
+    found = exits(lambda *told: connection[0].ask("special", self, "__exit__", *told))
+    return bool(found(kind, error, traceback))
 
 
 def exits(ask):
@@ -131,7 +132,8 @@ class _Next:
 async def aexit(self, kind=None, error=None, traceback=None):
     # type: (Any, Any, Any, Any) -> bool
     """As `exit_`."""
-    return await aexits(lambda *told: connection[0].ask("special", self, "__aexit__", *told))(kind, error, traceback)
+    found = aexits(lambda *told: connection[0].ask("special", self, "__aexit__", *told))
+    return bool(await found(kind, error, traceback))
 
 
 def aexits(ask):
