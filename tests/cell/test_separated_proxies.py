@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -36,6 +37,7 @@ class Other:
         self.means = True
         self.named = frozenset(["__secret", "__iter__", "__array_struct__"])
         self.calls: Callable[[], object] | None = None
+        self.objects = SimpleNamespace(classes={})
         self.last = 0
 
     def ask(self, operation: str, *fields: object) -> Any:

@@ -44,14 +44,12 @@ def source_of(target):
     inspect = __import__("inspect")  # type: Any
     linecache.cache[PROGRAM] = (len(_text[0]), None, _text[0].splitlines(True), PROGRAM)
     module = sys.modules.get(CANDIDATE)  # type: Any
-    had = hasattr(module, "__file__")
-    if not had:  # by which the source of a class is found
-        module.__file__ = PROGRAM
+    own = vars(module).get("__file__")
+    module.__file__ = PROGRAM  # by which the source of a class is found
     try:
         return inspect.findsource(target)
     finally:
-        if not had:
-            del module.__file__
+        module.__file__ = own
 
 
 def keep(text):
