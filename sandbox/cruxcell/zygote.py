@@ -314,7 +314,7 @@ class Zygote:
             if self._threads:
                 limits = self._room_for_threads(order, limits)
             worker.main(self.context, payload, channel >= 0, lambda: confine_worker(helper, limits, bpf, parent))
-        except OSError as error:
+        except BaseException as error:
             worker.fail("start", error)
         finally:
             os._exit(messages.EXIT_HARNESS)

@@ -250,6 +250,7 @@ SENTENCES = {
     "out of turn": (plan("x") + value(1), CLEAN, "its report answers a check twice, out of turn", ""),
     "no plan of one check": (plan("xx"), CLEAN, "its report does not begin with a plan of its checks", ""),
     "nothing": (b"", CLEAN, "the worker said nothing", ""),
+    "nothing, and our exit code": (b"", Exit(status=messages.EXIT_HARNESS << 8), "the worker said nothing", ""),
     "our failure": (records.harness_error("confine: x"), CLEAN, "confine: x", ""),
 }
 

@@ -227,7 +227,7 @@ PROGRAMS = {
     "two ends": (PLAN + ENDED + ENDED, CLEAN, Outcome.VIOLATION, Outcome.VIOLATION),
     "garbage": (PLAN + b"\1\0\0\0\0", CLEAN, Outcome.VIOLATION, Outcome.VIOLATION),
     "no plan": (b"", CLEAN, Outcome.SANDBOX_ERROR, Outcome.SANDBOX_ERROR),
-    "no plan, and a code": (b"", EXIT_2, Outcome.CRASHED, Outcome.CRASHED),
+    "no plan, and a code": (b"", EXIT_2, Outcome.SANDBOX_ERROR, Outcome.SANDBOX_ERROR),
     "an invalid program": (INVALID, CLEAN, Outcome.INVALID, Outcome.INVALID),
 }  # fmt: skip
 

@@ -17,6 +17,7 @@ one check, or to none. The results are labelled with properties that all of them
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -167,10 +168,11 @@ def _ended_itself(facts: Exit) -> bool:
 
 
 def of_missing_plan(report: Report, result: Result, limits: Limits) -> CheckResult:
-    """A worker that ended before it had read its task: its own death, or our failure."""
+    """A worker that ended before it had read its task: a death that the texts may be the cause of, or our failure. No
+    code of the task has run then, so nobody but the harness has given an exit code."""
     if report.harness_error:
         return sandbox_error(report.harness_error)
-    if result.facts.is_clean or report.forged:
+    if report.forged or (_ended_itself(result.facts) and not os.WIFSIGNALED(result.facts.status)):
         return sandbox_error(report.forged or "the worker said nothing")
     return _of_exit(report, result, limits)
 
