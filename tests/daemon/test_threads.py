@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 from behaviours import tested_runtimes
-from cruxbox import CallCheck, Client, Clock, Limits, Outcome, ScriptCheck, StdioCheck, Task, Verdict
+from cruxbox import CallCheck, Check, Client, Clock, Limits, Outcome, RunCheck, ScriptCheck, StdioCheck, Task, Verdict
 from cruxcell.protocol.messages import MOST_THREADS as THREADS
 
 pytestmark = pytest.mark.kernel
@@ -105,7 +105,7 @@ def f():
 """
 
 
-def judge(client: Client, program: str, check: CallCheck | ScriptCheck | StdioCheck, **more: object) -> Verdict:
+def judge(client: Client, program: str, check: Check, **more: object) -> Verdict:
     [verdict] = client.check([Task(textwrap.dedent(program), [check], **more)])  # type: ignore[arg-type]
     return verdict
 
@@ -191,3 +191,14 @@ def test_a_call_that_leaves_threads_is_followed_by_a_clean_worker(native: Client
     program += "    threading.Thread(target=time.sleep, args=(60,)).start()\n    return left\n"
     checks = [CallCheck("f()", "1", id=str(n)) for n in range(4)]
     assert {verdict.outcome for verdict in native.check([Task(program, checks)])} == {Outcome.PASSED}
+
+
+@pytest.mark.parametrize("end", ["", "1 / 0", "raise SystemExit(3)"])
+def test_a_program_waits_for_its_threads_however_it_ends(native: Client, end: str):
+    program = f"""\
+        import threading, time
+        threading.Thread(target=lambda: (time.sleep(0.01), print(2))).start()
+        print(1)
+        {end}"""
+    verdict = judge(native, program, RunCheck(""))
+    assert (verdict.outcome, verdict.stdout) == (Outcome.EXECUTED, "1\n2\n"), verdict
