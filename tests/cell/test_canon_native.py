@@ -15,7 +15,7 @@ from cruxcell import native
 from cruxcell.jobs import context
 from cruxcell.protocol import records
 from cruxcell.values import canonical
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from interpreters import Twin, helper, twins
 
@@ -152,7 +152,7 @@ def is_left(value):
     return type(value) in (list, tuple, set, frozenset) and any(is_left(item) for item in value)
 
 wrong, mine = 0, 0
-for _ in range(2000):
+for _ in range(1000):
     value = [grow(4)]
     least = least_budget(value)
     if is_left(value):
@@ -161,7 +161,7 @@ for _ in range(2000):
     mine += 1
     wrong += encoded(value, least) != values.canon(value, least)
     wrong += encoded(value, least - 1) is not None
-print(json.dumps([wrong, mine > 500]))
+print(json.dumps([wrong, mine > 250]))
 """
 
 # Objects that would tell if any of their methods were called, on their own and inside of plain ones.
@@ -287,7 +287,6 @@ def holds_long(encoded: bytes) -> bool:
     return b"I" in encoded
 
 
-@settings(max_examples=250)
 @given(plain, st.integers(0, 400), st.binary(), st.binary())
 def test_any_plain_value(value: object, budget: int, out: bytes, err: bytes) -> None:
     numbers = records.NUMBERS.pack(1, 2, 3, 4, 0)
