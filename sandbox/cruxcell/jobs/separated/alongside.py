@@ -53,7 +53,7 @@ class Alongside:
     def _one_at_a_time(self, function, *arguments):
         # type: (Any, Any) -> Any
         """`function(*arguments)` of one thread, while others wait."""
-        self._link.outside(self._lock.acquire)
+        self._link.threads.outside(self._lock.acquire)
         try:
             return function(*arguments)
         finally:

@@ -4,13 +4,12 @@ import sys
 
 from cruxcell.jobs.separated.operations import OPERATORS, SPECIAL, mro_of, offered, own_of
 from cruxcell.jobs.separated.runs import connection
-from cruxcell.jobs.separated.shared_names import is_stdlib
+from cruxcell.jobs.separated.shared_names import PLAIN, is_stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-PLAIN = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset, bytearray)
 MUTABLE = (list, dict, set, bytearray)
 # Classes are told by their addresses: a metaclass of a program's may say what its class equals, or that it has no hash.
 PLAIN_ONES = frozenset(map(id, PLAIN))

@@ -11,7 +11,6 @@ from cruxcell.jobs.separated import proxy_classes, remote
 from cruxcell.jobs.separated.classes import (
     COPY,
     MUTABLE,
-    PLAIN,
     PLAIN_ONES,
     abstract_bases,
     overridden,
@@ -26,6 +25,7 @@ from cruxcell.jobs.separated.shared_names import (
     BUILTIN_TYPE,
     METHOD_TYPE,
     MODULE_TYPE,
+    PLAIN,
     found_at,
     imported,
     is_stdlib,

@@ -22,6 +22,7 @@ _SHARED = frozenset(
 )  # fmt: skip
 # Types of plain values that builtins does not name.
 _UNNAMED = {cls.__name__: cls for cls in (type(None), type(Ellipsis), type(NotImplemented), *owned.VIEWS)}  # type: dict[str, type]
+PLAIN = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset, bytearray)
 _SHARED_MODULES = frozenset(["math", "_operator", "collections", "fractions", "decimal", "datetime"])
 # Up to 3.9 the interpreter does not say which modules are its own; these are what tests take attributes of.
 _OF_OLD = frozenset(
@@ -176,10 +177,7 @@ def _is_known(module, name, cls):
         return name in ("Match", "Pattern")
     root = module.partition(".")[0]
     is_of_library = root.lstrip("_") in STDLIB_MODULES and not _OF_VALUES & {root, root.lstrip("_")}
-    return root in _PACKAGES or (is_of_library and not issubclass(cls, _PLAIN))
-
-
-_PLAIN = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset, bytearray)
+    return root in _PACKAGES or (is_of_library and not issubclass(cls, PLAIN))
 
 
 # Modules whose errors are nothing but errors, also those that derive from Exception alone. Others may be signals:

@@ -137,7 +137,10 @@ class _TestLink(Link):
     def notes(self):
         # type: () -> Notes
         """What this thread has noted, whatever others ask meanwhile."""
-        return self._notes.setdefault(_get_ident(), Notes())
+        thread = _get_ident()
+        if thread not in self._notes:
+            self._notes[thread] = Notes()
+        return self._notes[thread]
 
     @property
     def flags(self):
