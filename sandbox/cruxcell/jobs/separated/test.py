@@ -12,6 +12,7 @@ from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.alongside import Alongside
 from cruxcell.jobs.separated.classes import without_class
+from cruxcell.jobs.separated.configurations import follow_configurations
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
 from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made, shown_by
 from cruxcell.jobs.separated.exceptions import ANSWERED, answered
@@ -164,6 +165,8 @@ class _TestLink(Link):
             follow_sources(self)
         if "doctest" in source:
             follow_doctests(self)
+        if "dictConfig" in source:
+            follow_configurations(self.texts)
         root = root_of(entry_point)
         self._names.provide(script, source, root, bound, lender.names | names)
         lender.begin(self._names.view, root)

@@ -110,6 +110,12 @@ class Texts:
             frame = frame.f_back
         return frame is not None
 
+    def is_about_to_run(self):
+        # type: () -> None
+        """A library of the script's is about to run what a text says that may be the candidate's."""
+        if self._may_be_foreign():
+            self._leave(_line_of(_frame(1)))
+
     def take(self, values):
         # type: (list[Any]) -> None
         """All that a harmless text under way may have from the candidate: data, and objects of the candidate's own."""
