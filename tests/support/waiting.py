@@ -8,13 +8,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 
+_LEAST_S, _MOST_S = 0.005, 0.05
+_PAUSES_A_LOOK = 4  # so that who waits leaves the CPUs to what is waited for: a look at all processes takes milliseconds
+
+
 def comes_true(fact: Callable[[], bool], seconds: float) -> bool:
     """True as soon as `fact` holds; False if it still does not after `seconds`."""
-    end = time.monotonic() + seconds
+    began = time.monotonic()
+    end = began + seconds
     while not fact():
-        if time.monotonic() > end:
+        now = time.monotonic()
+        if now > end:
             return False
-        time.sleep(0.005)
+        time.sleep(min(_MOST_S, max(_LEAST_S, _PAUSES_A_LOOK * (now - began))))
+        began = time.monotonic()
     return True
 
 
