@@ -7,9 +7,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-
-_LEAST_S, _MOST_S = 0.005, 0.05
-_PAUSES_A_LOOK = 4  # so that who waits leaves the CPUs to what is waited for: a look at all processes takes milliseconds
+# Who waits leaves the CPUs to what is waited for: a look at all processes takes milliseconds.
+_LEAST_S, _MOST_S, _PAUSES_A_LOOK = 0.005, 0.05, 4
 
 
 def comes_true(fact: Callable[[], bool], seconds: float) -> bool:
