@@ -9,7 +9,8 @@ import builtins
 import sys
 
 from cruxcell.jobs.separated.operations import SPECIAL, is_a_mock, mro_of, own_of
-from cruxcell.jobs.separated.runs import aexits, connection, exits
+from cruxcell.jobs.separated.placing import hash_meanwhile, is_reading
+from cruxcell.jobs.separated.runs import aexits, anexts, connection, exits, nexts
 from cruxcell.jobs.separated.shared_names import is_stdlib
 from cruxcell.namespace import CANDIDATE
 
@@ -98,7 +99,7 @@ def _keep(meta, made, namespace):
     """Have the script's own functions on the class that stands for the one it has made."""
     kept = {name: value for name, value in namespace.items() if _is_kept(meta, name, value)}
     for name, value in kept.items():
-        type.__setattr__(made, name, value)
+        type.__setattr__(made, name, _quiet(name, value))
         _is_below(made, name)
     type.__setattr__(made, _OWN, set(kept))
     cell = namespace.get("__classcell__")
@@ -133,8 +134,8 @@ def of_base(cls, name):
     if (id(cls), name) not in _below or name in own_names([cls]):
         return None
     found = connection[0].ask("get", cls, name)
-    if name in _EXITS:
-        return lambda self, *told: _EXITS[name](lambda *more: found(self, *more))(*told)
+    if name in _SHAPED:
+        return lambda self, *told: _SHAPED[name](lambda *more: found(self, *more))(*told)
     return found
 
 
@@ -151,6 +152,18 @@ def own_names(classes):
     return {name for cls in classes for each in mro_of(cls) for name in own_of(each).get(_OWN, ())}
 
 
+def keep_ahead(made):
+    # type: (Any) -> None
+    """What the script defines is found first in what the candidate derives from its class, whatever stands before that
+    among the bases."""
+    classes = mro_of(made)
+    for name in own_names([made]):
+        owners = [each for each in classes if name in own_of(each)]
+        first = next(each for each in owners if name in own_of(each).get(_OWN, ()))
+        if first is not owners[0]:
+            type.__setattr__(made, name, own_of(first)[name])
+
+
 def own_members(cls):
     # type: (Any) -> dict[str, Any]
     """The script's own functions of a class, by their names."""
@@ -163,7 +176,7 @@ def set_on_class(meta, cls, name, value):
     if not is_derived(cls):
         return
     if _is_kept(meta, name, value):
-        type.__setattr__(cls, name, value)
+        type.__setattr__(cls, name, _quiet(name, value))
         _is_below(cls, name)
         own_of(cls)[_OWN].add(name)
     elif name in own_names([cls]):
@@ -194,25 +207,57 @@ class Asked:
         connection[0].ask("set", instance, self._name, value)
 
 
-class _Shadowed(Asked):
-    """What the script defines in a class, and has given some objects another of."""
+class _Defined(Asked):
+    """What the script defines in a class, where it is not always that."""
 
     def __init__(self, name, value):
         # type: (str, Any) -> None
         Asked.__init__(self, name)
-        self.value, self.of = value, set()  # type: Any, set[int]
+        self.value = value
 
     def __get__(self, instance, owner=None):
         # type: (object, object) -> Any
-        if instance is not None and _number(instance) in self.of:
-            return Asked.__get__(self, instance, owner)
         bind = getattr(type(self.value), "__get__", None)
         return self.value if bind is None else bind(self.value, instance, owner)
 
 
+class _Shadowed(_Defined):
+    """It has given some objects another of."""
+
+    def __init__(self, name, value):
+        # type: (str, Any) -> None
+        _Defined.__init__(self, name, value)
+        self.of = set()  # type: set[int]
+
+    def __get__(self, instance, owner=None):
+        # type: (object, object) -> Any
+        is_another = instance is not None and _number(instance) in self.of
+        return (Asked if is_another else _Defined).__get__(self, instance, owner)
+
+
+class _Quiet(_Defined):
+    """It is not called while a message is read: what it asks would come in the midst of that."""
+
+    def __get__(self, instance, owner=None):
+        # type: (object, object) -> Any
+        is_meant = instance is None or not is_reading()
+        return (_Defined.__get__(self, instance, owner)) if is_meant else _MEANWHILE[self._name].__get__(instance)
+
+
+_MEANWHILE = {
+    "__hash__": lambda self: hash_meanwhile(self, object.__hash__(self)),
+    "__eq__": lambda _self, _other: NotImplemented,
+}  # type: dict[str, Any]
+
+
+def _quiet(name, value):
+    # type: (str, Any) -> Any
+    return _Quiet(name, value) if name in _MEANWHILE else value
+
+
 def _behind(value):
     # type: (Any) -> Any
-    return value.value if type(value) is _Shadowed else value
+    return _behind(value.value) if isinstance(value, _Defined) else value
 
 
 def _number(value):
@@ -253,13 +298,26 @@ def _owner_of(value, name):
     return owner if owner is not None and name in own_of(owner).get(_OWN, ()) else None
 
 
-def checked(cls, value):
-    # type: (Any, Any) -> Any
-    """What came of a call of a class: of one of the script's an object of it, or what that has of the script's would be
-    the candidate's to say."""
+def checked(cls, value, of="call"):
+    # type: (Any, Any, str) -> Any
+    """What came of a call of a class, or of a copy of its object: of one of the script's an object of it, or what that
+    has of the script's would be the candidate's to say."""
     if is_derived(cls) and not _is_kind_of(type(value), cls):
-        return connection[0].refuse("a call of class %s gives a %s" % (cls.__name__, type(value).__name__))
+        return connection[0].refuse("a %s of class %s gives a %s" % (of, cls.__name__, type(value).__name__))
     return value
+
+
+def with_own_names(cls, found):
+    # type: (Any, list[str]) -> list[str]
+    """What the candidate says that a class has (`dir`), and what the script defines in it."""
+    return [*found, *sorted(own_names([cls]).difference(found))]
+
+
+def with_derived(cls, found):
+    # type: (Any, list[type]) -> list[type]
+    """What the candidate says that derives from a class, and what the script has made that does."""
+    there = set(map(id, found))
+    return [*found, *[each for each in type.__subclasses__(cls) if is_derived(each) and id(each) not in there]]
 
 
 def _is_kind_of(cls, of):
@@ -280,10 +338,10 @@ class _Super:
     def __getattribute__(self, name):
         # type: (str) -> Any
         found = connection[0].ask("get", object.__getattribute__(self, "_found"), name)
-        return _EXITS[name](found) if name in _EXITS else found
+        return _SHAPED[name](found) if name in _SHAPED else found
 
 
-_EXITS = {"__exit__": exits, "__aexit__": aexits}  # type: dict[str, Any]
+_SHAPED = {"__exit__": exits, "__aexit__": aexits, "__next__": nexts, "__anext__": anexts}  # type: dict[str, Any]
 
 
 def super_(*arguments):

@@ -89,13 +89,12 @@ def make_exception(cls, arguments, text, made_of=None, more=None):
     with the attributes that `more_of` told."""
     error = _add_fields(_construct(cls, arguments if made_of is None else list(made_of)), more)
     _set_args(error, tuple(arguments))
-    if records.message_of(error) != text:
+    if type(cls) is remote.RemoteType:  # it is not asked: a class of the script's may have a text of its own
+        BaseException.__setattr__(error, "_remote_text", text)
+    elif records.message_of(error) != text:
         told = {"__str__": lambda _self: text, "__module__": cls.__module__}
-        if type(cls) is remote.RemoteType:
-            BaseException.__setattr__(error, "_remote_text", text)
-        else:
-            error = _add_fields(_construct(type(cls.__name__, (cls,), told), arguments), more)
-            _set_args(error, tuple(arguments))
+        error = _add_fields(_construct(type(cls.__name__, (cls,), told), arguments), more)
+        _set_args(error, tuple(arguments))
     return error
 
 
@@ -103,12 +102,12 @@ def _construct(cls, arguments):
     # type: (Any, list[Any]) -> Any
     # Of a class made here the other side is asked for what a library's own __init__ would set.
     is_made = type(cls) is remote.RemoteType
-    builtin = next(each for each in cls.__mro__ if each.__module__ == "builtins")
+    kind = next(each for each in cls.__mro__ if each.__module__ == "builtins") if is_made else cls
     try:
-        error = cls.__new__(cls, *arguments)
-        (builtin if is_made else cls).__init__(error, *arguments)
+        error = kind.__new__(cls, *arguments)
+        kind.__init__(error, *arguments)
     except Exception:  # it wants other arguments than its `args`
-        error = cls.__new__(cls) if not issubclass(cls, _GROUP) else cls.__new__(cls, "", [Exception()])
+        error = kind.__new__(cls) if not issubclass(cls, _GROUP) else kind.__new__(cls, "", [Exception()])
     return error
 
 

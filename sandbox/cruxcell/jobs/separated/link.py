@@ -58,6 +58,7 @@ class Link:
         self._run, self._permits = run, permits
         self._ends = {}  # type: dict[int, Any]
         self._asked = self._arrived = 0
+        self._is_writing = False
         self.line = _RLock()
         self.threads = OneThread(self)  # type: OneThread | Partners
         self.incoming = frames.Incoming(CHANNEL, _MOST_BYTES)
@@ -89,6 +90,8 @@ class Link:
         # type: (str, list[Any]) -> tuple[bytes, Any]
         """(kind of the answer, value). Raises Broken, or Unsent where nothing was sent."""
         with self.line:
+            if self._is_writing:  # an exception is asked for its text, say: the question would come in between
+                raise RuntimeError("nothing is asked while a message is written")
             if self.depth() >= MAX_NESTED:
                 raise RecursionError("more than %d calls between candidate and test at a time" % MAX_NESTED)
             threads = self.threads
@@ -200,11 +203,14 @@ class Link:
         number, which is the next for a question. `has_room`: there are frames enough already, as by `with_room`."""
         if kind == QUESTION:
             number = self._asked = self._asked + 1
+        self._is_writing = True
         try:
             body = self._written(values) if has_room else with_room(self._written, values)
         except (TooLarge, MemoryError, RecursionError) as error:
             self.containers.undo()
             raise Unsent(str(error) or type(error).__name__) from None
+        finally:
+            self._is_writing = False
         self.containers.settle()
         del values[:]
         dropped = () if self.is_test else self.containers.sweep()  # type: Sequence[int]

@@ -16,7 +16,7 @@ from cruxcell.jobs.separated.asking import (
     own_of_value,
     unsaid,
 )
-from cruxcell.jobs.separated.deriving import Asked, derive_by, is_statement, own_names
+from cruxcell.jobs.separated.deriving import Asked, derive_by, is_statement, keep_ahead, own_names
 from cruxcell.jobs.separated.equality import hold_the_same
 from cruxcell.jobs.separated.operations import (
     ARITHMETIC,
@@ -101,6 +101,7 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
     owned = own_names(family)
     namespace = {each: value for each, value in namespace.items() if each not in owned}
     made = type.__new__(RemoteType, name, family, namespace)
+    keep_ahead(made)
     if "__slots__" in namespace:  # which have done their work; what the object's class has is asked for
         type.__delattr__(made, "__slots__")
     return made

@@ -19,6 +19,8 @@ from cruxcell.jobs.separated.deriving import (
     own_members,
     set_here,
     set_on_class,
+    with_derived,
+    with_own_names,
 )
 from cruxcell.jobs.separated.operations import ASKED, SPECIAL, mro_of, own_of
 from cruxcell.jobs.separated.runs import connection
@@ -90,6 +92,8 @@ class RemoteType(type):
             return connection[0].ask("get", cls, name)
         if name in _OF_OBJECTS and _is_told(cls) and name != "__init__":
             return getattr(object, name)
+        if name == "__new__" and name in connection[0].named and _is_told(cls):
+            return connection[0].ask("get", cls, name)
         return (of_base(cls, name) if name in ASKED else None) or type.__getattribute__(cls, name)
 
     def __getattr__(cls, name):
@@ -140,11 +144,11 @@ class RemoteType(type):
 
     def __dir__(cls):
         # type: () -> Any
-        return type.__dir__(cls) if not _is_told(cls) else _looked("dir", cls, list)
+        return type.__dir__(cls) if not _is_told(cls) else with_own_names(cls, _looked("dir", cls, list))
 
     def __subclasses__(cls):
         # type: () -> Any
-        return type.__subclasses__(cls) if not _is_told(cls) else _looked("subclasses", cls, list)
+        return type.__subclasses__(cls) if not _is_told(cls) else with_derived(cls, _looked("subclasses", cls, list))
 
     def __iter__(cls):
         # type: () -> Any
@@ -238,7 +242,8 @@ class RemoteBase(metaclass=RemoteType):
 
     def __dir__(self):
         # type: () -> Any
-        return _looked("dir", self, list) if connection[0].is_test else object.__dir__(self)
+        is_test = connection[0].is_test
+        return with_own_names(type(self), _looked("dir", self, list)) if is_test else object.__dir__(self)
 
     def __reduce_ex__(self, protocol):
         # type: (object) -> Any
@@ -274,7 +279,7 @@ def is_remote(value):
 def copied_there(value, is_deep):
     # type: (RemoteBase, bool) -> Any
     """A copy that the other side makes of its object."""
-    return connection[0].ask("copy", value, is_deep)
+    return checked(type(value), connection[0].ask("copy", value, is_deep), "copy of an object")
 
 
 def _fields(cls):
@@ -295,13 +300,19 @@ def _fields(cls):
 _KINDS_OF_FIELDS = frozenset(["_FIELD", "_FIELD_CLASSVAR", "_FIELD_INITVAR"])
 
 
+_MADE_HERE = "an object of class %s was made in the test's process, by object.__new__: require IN_PROCESS"
+
+
 def number_of(value):
     # type: (Any) -> int
     """The other side's number of what a proxy or class stands for."""
     if type(value) is RemoteType:
         number = own_of(value)["_remote_class"]  # type: int
     elif issubclass(type(value), RemoteObject):
-        number = _NUMBER.__get__(value)
+        try:
+            number = _NUMBER.__get__(value)
+        except AttributeError:  # `object.__new__(cls)`, where the program's is meant
+            return connection[0].refuse(_MADE_HERE % type(value).__name__)  # type: ignore[no-any-return]
     else:
         number = _get(value, "__dict__")["_remote_number"]
     return number

@@ -109,23 +109,40 @@ def _without_first_frame(error):
     return error
 
 
+def nexts(ask):
+    # type: (Any) -> Any
+    """A `__next__` by what asks the other side's, which may say that there is none."""
+
+    def next_():
+        # type: () -> Any
+        connection[0].may_end(StopIteration)
+        return ask()
+
+    return next_
+
+
 def next_(self):
     # type: (Any) -> Any
-    return _Next(self)
+    return _Next(lambda: connection[0].ask("special", self, "__anext__"))
+
+
+def anexts(ask):
+    # type: (Any) -> Any
+    return lambda: _Next(ask)
 
 
 class _Next:
     """The next item of an asynchronous iterator of the candidate, which may say that there is none."""
 
-    def __init__(self, iterator):
+    def __init__(self, ask):
         # type: (Any) -> None
-        self._iterator = iterator
+        self._ask = ask
 
     def __await__(self):
         # type: () -> Any
         ends = StopIteration, StopAsyncIteration
         connection[0].may_end(StopAsyncIteration)
-        item = connection[0].ask("special", self._iterator, "__anext__")
+        item = self._ask()
         return (yield from await_(item, ends))
 
 
