@@ -126,6 +126,7 @@ TESTS = {
     "cruxcell/jobs/separated/equality.py": ["cell/test_separated_equality.py", _PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/exceptions.py": ["cell/test_separated_classes.py", _RULES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/shared_names.py": ["cell/test_separated_classes.py", _RULES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/configurations.py": _PAIRS,
     "cruxcell/jobs/separated/docstrings.py": _PAIRS,
     "cruxcell/jobs/separated/looking.py": _PAIRS,
     "cruxcell/jobs/separated/lending.py": ["cell/test_separated_lending.py", *_PAIRS],

@@ -8,6 +8,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     alongside     what goes with a question: what the script has set before it, what the program printed and wrote after
     texts         what a script runs as code beside itself
     looking       what a test that looks at the program is told: by dir, vars, inspect
+    configurations what configurations for logging name
     docstrings    doctests that a script runs over the program
     script        what a script says about itself: its names, and what it raises by itself
     program_names which names of the program a script has, and what stands behind them
