@@ -26,7 +26,7 @@ def read_dataset(path: Path, prelude: Path | None = None) -> Dataset:
     for row in rows:
         if row.id in found:
             raise DataError(f"{path}, line {row.line}: id {row.id!r} is taken by line {found[row.id].line}")
-        found[row.id] = replace(row, code=front + row.code) if front else row
+        found[row.id] = replace(row, code=front + row.code.removeprefix("\ufeff")) if front else row
     return found
 
 

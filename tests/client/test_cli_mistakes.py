@@ -149,12 +149,29 @@ def test_version(capsys):
     assert capsys.readouterr().out.startswith("cruxbox ")
 
 
-def test_a_missing_extra_is_one_sentence():
-    script = "import sys; sys.modules['typer'] = None; from cruxbox.cli import main; sys.exit(main(['info']))"
+# module that is missing -> the command that needs it, and the extra that has it
+MISSING = [
+    ("typer", "info", "cli"),
+    ("numpy", "stats data.jsonl", "stats"),
+    ("scipy", "compare a=good.json", "stats"),
+    ("numpy", "leaderboard good.json", "stats"),
+    ("pyarrow", "filter data.jsonl --out o.parquet", "parquet"),
+    ("pyarrow", "steps data.jsonl --out o.parquet", "parquet"),
+]
+
+
+@pytest.mark.parametrize(("module", "line", "extra"), MISSING)
+def test_a_missing_extra_is_one_sentence_before_anything_runs(files, module, line, extra):
+    before = sorted(files.rglob("*"))
+    script = (
+        f"import sys; sys.modules[{module!r}] = None; from cruxbox.cli import main\n"
+        f"sys.exit(main({line.split()} + {[] if module != 'pyarrow' else ['--server', NOBODY]}))"
+    )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert ran.returncode == 2
     assert ran.stderr.count("\n") == 1
-    assert "pip install 'cruxbox[cli]'" in ran.stderr
+    assert f"pip install 'cruxbox[{extra}]'" in ran.stderr
+    assert sorted(files.rglob("*")) == before
 
 
 def test_no_daemon_installed_is_one_sentence():

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from behaviours import tested_runtimes
 from cruxbox import Assurance, CallCheck, Client, Limits, Outcome, RunCheck, ScriptCheck, StdioCheck, Task, Tolerance
@@ -106,6 +110,46 @@ def test_what_one_prints_makes_no_answer_larger_than_a_client_takes(native: Clie
     run, call, other = native.check([*large, Task("def f(): return 1", [CallCheck("f()", "1")])])
     assert (run.outcome, len(run.stdout), len(run.stderr)) == (Outcome.EXECUTED, most - 9, most - 9)
     assert (call.outcome, other.outcome) == (Outcome.OUTPUT_LIMIT, Outcome.PASSED)
+
+
+# Texts that are odd as files, and what CPython prints of such a file; None where it refuses it.
+FILES = {
+    "\ufeffprint('é')": "é\n",
+    "\ufeff\x0cprint(1)": "1\n",
+    "\ufeff# -*- coding: utf-8 -*-\nprint(1)": "1\n",
+    "\ufeff\ufeffprint(1)": None,
+    "print(1)\n\ufeffprint(2)": None,
+    "\x0cif 1:\n    print(1)\n\x0c\n    print(2)": "1\n2\n",
+    "print(1)\rif 1:\r    print(2)\r": "1\n2\n",
+    'print(repr("""a\rb\r\nc"""))\r\n': "'a\\nb\\nc'\n",
+    "print(1)\n\x1a": None,
+    "print(1)\u2028print(2)": None,
+}
+
+
+@pytest.mark.parametrize("runtime", tested_runtimes())
+def test_a_text_is_what_a_file_of_it_is(native: Client, tmp_path: Path, runtime: str):
+    """A byte order mark made a program INVALID that CPython runs."""
+    function, checker, tasks = "\ndef f(*a): return True\n", "\ncheck = lambda *a: True", []
+    for text, printed in FILES.items():
+        if runtime == tested_runtimes()[0]:
+            (tmp_path / "a.py").write_bytes(text.encode())
+            ran = subprocess.run([sys.executable, "-Xutf8", tmp_path / "a.py"], capture_output=True, check=False)
+            assert (None if ran.returncode else ran.stdout.decode()) == printed
+        checks = [RunCheck(), CallCheck("f()", "True"), ScriptCheck("assert f()"), ScriptCheck("assert f()", "f")]
+        tasks.append(Task(text + function, checks, text, runtime=runtime))
+        script, judged = f"{text}\nassert f()", StdioCheck("", "1", checker=text + checker)
+        tasks.append(
+            Task(function, [ScriptCheck(script), ScriptCheck(script, "f"), judged], f"-{text}", runtime=runtime)
+        )
+    for verdict in native.check(tasks):
+        printed = FILES[verdict.task_id.removeprefix("-")]
+        expected = {Outcome.INVALID} if printed is None else {Outcome.PASSED, Outcome.EXECUTED}
+        assert verdict.outcome in expected, verdict
+        assert verdict.stdout in {"", printed or ""}, verdict
+    # A text has been decoded: what it says of its bytes decides nothing.
+    (run,) = native.check([Task("# -*- coding: latin-1 -*-\nprint('é')", [RunCheck()], runtime=runtime)])
+    assert run.stdout == "é\n"
 
 
 ENDS = {

@@ -242,7 +242,7 @@ def test_command(tmp_path, server, capsys):
     ("arguments", "words"),
     [
         (["{in}", "--out", "{in}"], "would overwrite a file it is made from"),
-        (["{in}", "--out", "{dir}/no/kept.jsonl"], "there is no folder"),
+        (["{in}", "--out", "{dir}/no/kept.jsonl"], "cannot be written"),
         (["{dir}/none.jsonl", "--out", "{dir}/kept.jsonl"], "cannot be read"),
         (["{in}", "--out", "{dir}/kept.jsonl", "--rules", "mine"], "rules 'mine' are not known"),
         (["{in}", "--out", "{dir}/kept.jsonl", "--cpu-limit", "0"], "--cpu-limit"),

@@ -15,7 +15,7 @@ from typing import IO, Any, Union
 
 from cruxbox.building.calls import function_and_call
 from cruxbox.errors import DataError
-from cruxbox.files import output_file
+from cruxbox.files import check_output, output_file
 from cruxbox.reading import NotJson, kind_of, lines, opened, parse_row
 
 #: A program larger than this is a broken row, not a task. Bytes of UTF-8.
@@ -168,10 +168,7 @@ def _jsonl_records(path: Path, skip: int) -> Iterator[tuple[int, dict[str, Any] 
 
 
 def _parquet_records(path: Path, skip: int) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        raise DataError(f"{path}: reading Parquet needs pyarrow: pip install 'cruxbox[parquet]'") from error
+    parquet = _parquet("reading", path)
     try:
         with parquet.ParquetFile(path) as file:
             _check_parquet(file.metadata, path)
@@ -246,6 +243,22 @@ def problem_of_name(value: Mapping[str, Any]) -> str:
     return f"field 'function_name' must be the name of a function, is {name!r:.60}"
 
 
+def check_records(out: Path | None, *sources: Path | None) -> None:
+    """`check_output` for a file of rows: where it is to be Parquet, DataError if that cannot be written here."""
+    check_output(out, *sources)
+    if out is not None and out.suffix == ".parquet":
+        _parquet("writing", out)
+
+
+def _parquet(doing: str, path: str | os.PathLike[str]) -> Any:
+    """The module that reads and writes Parquet. DataError if it is not installed."""
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        raise DataError(f"{path}: {doing} Parquet needs pyarrow: pip install 'cruxbox[parquet]'") from error
+    return parquet
+
+
 def write_records(path: str | os.PathLike[str], records: Iterable[Mapping[str, Any]]) -> int:
     """Write rows to a file. The file appears complete or not at all.
 
@@ -289,11 +302,8 @@ def write_records_in_parts(
 def _write_parts(
     out: IO[bytes], source: Callable[[], Iterable[Mapping[str, Any]]], path: str | os.PathLike[str], part: int
 ) -> None:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise DataError(f"{path}: writing Parquet needs pyarrow: pip install 'cruxbox[parquet]'") from error
+    parquet = _parquet("writing", path)
+    import pyarrow
 
     def tables(schema: Any = None) -> Iterator[Any]:
         rows = iter(source())

@@ -6,12 +6,11 @@ from typing import Annotated
 import typer
 
 from cruxbox.building.anonymize import Anonymized, AnonymizeError, anonymize
-from cruxbox.building.rows import Row, read_rows, write_records
+from cruxbox.building.rows import Row, check_records, read_rows, write_records
 from cruxbox.building.running import compare_behaviour
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.show import note, print_json, say
-from cruxbox.files import check_output
 
 
 @runs_programs()
@@ -29,7 +28,7 @@ def command(
     A row whose renamed form does not behave like the original, or that cannot be renamed safely, is left out and named;
     the exit code is then 1. Ids stay the same, so that results can be compared with those of the original.
     """
-    check_output(out, data)
+    check_records(out, data)
     rows, bad = read_rows(data, needs=("code",), strict=strict)
     problems = [str(problem) for problem in bad]
     done: list[tuple[Row, Anonymized]] = []

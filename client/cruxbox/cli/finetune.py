@@ -9,11 +9,10 @@ from typing import Annotated, Any, Optional
 import typer
 
 from cruxbox.building.finetune import Decontaminate, Form, Selection, training_text
-from cruxbox.building.rows import BadRow, Row, read_rows, row_source, write_records
+from cruxbox.building.rows import BadRow, Row, check_records, read_rows, row_source, write_records
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.show import note, print_json, say
 from cruxbox.errors import DataError, InvalidRequest
-from cruxbox.files import check_output
 
 
 def command(
@@ -40,7 +39,7 @@ def command(
     """Write fine-tuning texts. Programs and inputs are compared without names of variables, layout and comments."""
     if cheating and against is None:
         raise InvalidRequest("--cheating needs --against, the benchmark whose programs it takes.")
-    check_output(out, candidates, against)
+    check_records(out, candidates, against)
     selection = Selection(decontaminate, cheating)
     if against is not None:
         selection.keep_out(read_rows(against, needs=("code", "input"), strict=True)[0])

@@ -12,10 +12,9 @@ import typer
 from cruxbox.building import recipe
 from cruxbox.building.prompt_set import PromptSet, load_prompt_set
 from cruxbox.building.prompts import Style, prompt_set
-from cruxbox.building.rows import Row, read_rows, write_records
+from cruxbox.building.rows import Row, check_records, read_rows, write_records
 from cruxbox.cli.show import note
 from cruxbox.errors import DataError
-from cruxbox.files import check_output
 from cruxbox.printable import counted
 
 Cot = Annotated[bool, typer.Option("--cot", help="Ask for a chain of thought first.")]
@@ -67,7 +66,7 @@ def command(
         raise DataError(f"prompts {kind.value} {need}")
     if kind is Kind.CANDIDATES and (cot or template or style is not Style.TAGGED):
         raise DataError("prompts candidates takes neither --cot nor --style nor --template")
-    check_output(out, data)
+    check_records(out, data)
     if data is None:
         records = list(_candidates(schedule))
     else:

@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
-from cruxbox.building.rows import BadRow, Row, row_source, write_records
+from cruxbox.building.rows import BadRow, Row, check_records, row_source, write_records
 from cruxbox.building.sampling import TooFewRows, select, select_permuted
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.show import note, print_json, say
 from cruxbox.errors import DataError
-from cruxbox.files import check_output
 
 
 class Order(str, enum.Enum):
@@ -45,7 +44,7 @@ def command(
     The order of the rows makes no difference, except with `--order permutation`. The sample's ids are `sample_0`,
     `sample_1`, …; a row's former id stays in its `source_id`.
     """
-    check_output(out, kept)
+    check_records(out, kept)
     counts = {"rows": 0, "bad": 0}
 
     def rows() -> Iterator[Row]:

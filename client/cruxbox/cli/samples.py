@@ -17,14 +17,13 @@ from typing import Annotated, Any, Optional
 import typer
 from rich.table import Table
 
-from cruxbox.building.rows import write_records
+from cruxbox.building.rows import check_records, write_records
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.resuming import Done, Going, Restart, Resume, check_types, digest, going_on
 from cruxbox.cli.running import Running, parameter, with_options
 from cruxbox.cli.show import note, print_json, print_table, progress_bar
 from cruxbox.cli.whereabouts import Whereabouts
 from cruxbox.errors import InvalidRequest
-from cruxbox.files import check_output
 from cruxbox.printable import counted
 from cruxbox.problems.reading import ReadProblem, read_problems, read_samples
 from cruxbox.problems.results import FAULT, Fields, marks_of, mean_pass_at_k, scores_of
@@ -115,7 +114,7 @@ def judge(request: Request, running: Running, read: ReadProblem, **options: Any)
     """
     problems = read_problems(request.problems, read)
     samples = read_samples(request.samples, problems, clean=request.sanitize, runtime_column=request.runtime_column)
-    check_output(request.out, request.samples, request.problems)
+    check_records(request.out, request.samples, request.problems)
     started = time.monotonic()
     going = Going([request.out], request.resume, request.restart)
     with going_on(

@@ -11,13 +11,12 @@ from typing import Annotated, Any, Optional
 import typer
 from rich.table import Table
 
-from cruxbox.building.rows import Row, write_records
+from cruxbox.building.rows import Row, check_records, write_records
 from cruxbox.cli.check import error_of
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.show import note, print_json, print_table, progress_bar
 from cruxbox.cruxeval import Dataset, read_dataset
-from cruxbox.files import check_output
 from cruxbox.model import EvaluateCheck, Outcome, ScriptCheck, StepCount, Task, Verdict
 
 _COUNTED = (Outcome.EVALUATED, Outcome.PASSED)
@@ -57,7 +56,7 @@ def command(
 
     The exit code is 1 if a row has no count, because it does not run to its end.
     """
-    check_output(out, dataset, prelude)
+    check_records(out, dataset, prelude)
     rows = read_dataset(dataset, prelude)
     with running.connect() as client, progress_bar("counting") as progress:
         verdicts = []

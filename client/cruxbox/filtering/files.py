@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cruxbox.building.rows import check_records
 from cruxbox.errors import DataError
 from cruxbox.filtering.candidates import BadRow, read_candidates
 from cruxbox.filtering.judging import kept_row, rejected_row
@@ -156,8 +157,7 @@ def _check_paths(plan: Plan) -> None:
     for path in paths[1:]:
         if path.exists() and not path.is_file():
             raise DataError(f"{path}: is not a regular file, which a resumable run needs")
-    if not plan.out.parent.is_dir():
-        raise DataError(f"{plan.out}: there is no folder {plan.out.parent}")
+        check_records(path)
 
 
 def _identity(plan: Plan) -> dict[str, Any]:

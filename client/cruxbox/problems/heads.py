@@ -9,7 +9,11 @@ _FUTURE = re.compile(r"^from[ \t]+__future__[ \t]+import[ \t]*(?:\([^()]*\)|[^\n
 
 
 def behind(head: str, program: str) -> str:
-    """`program` behind `head`; imports from __future__ have to stand before both."""
+    """`program` behind `head`; imports from __future__ have to stand before both.
+
+    A byte order mark that begins the program is left out, as in a file of its own: inside a text it is an error.
+    """
+    program = program.removeprefix("\ufeff")
     futures = _FUTURE.findall(program)
     if futures:
         program = _FUTURE.sub("", program)

@@ -25,7 +25,8 @@ try:
     import numpy as _numpy  # noqa: F401
     import scipy as _scipy  # noqa: F401
 except ImportError as error:  # pragma: no cover - depends on what is installed
-    raise ImportError("cruxbox.stats needs numpy and scipy: pip install 'cruxbox[stats]'") from error
+    sentence = "cruxbox.stats needs numpy and scipy: pip install 'cruxbox[stats]'"
+    raise ModuleNotFoundError(sentence, name=error.name) from error  # the command line reads the name
 
 from cruxbox.stats.across import Across, BothTasks, Unsolved, across
 from cruxbox.stats.behaviour import Confusion, Shares, conditional_failure, cot_confusion, diversity, shares

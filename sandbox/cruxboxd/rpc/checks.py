@@ -48,7 +48,7 @@ def _read_stdio(check: pb.Check, around: Around) -> tuple[Check, str]:
     stdio = check.stdio
     comparison, wrong = _read_comparison(stdio)
     setting, fault, fault_of_all = _read_own(stdio, "stdio.", around)
-    expected, checker = stdio.expected_stdout, stdio.checker
+    expected, checker = stdio.expected_stdout, source_of(stdio.checker)
     is_blank = not expected or expected.isspace()
     if is_blank and not stdio.allow_empty and not checker:
         fault = fault or "stdio.expected_stdout is blank; silence never passes unless allow_empty asks for it"
@@ -97,7 +97,7 @@ def _read_run(check: pb.Check, around: Around) -> tuple[Check, str]:
 
 def _read_script(check: pb.Check, around: Around) -> tuple[Check, str]:
     script = check.script
-    text, entry_point, framework = script.script, script.entry_point, script.framework
+    text, entry_point, framework = source_of(script.script), script.entry_point, script.framework
     fault = fault_of_text(text, "script.script") or _fault_of_path(entry_point, "script.entry_point")
     if framework and framework not in FRAMEWORKS:
         allowed = ", ".join(FRAMEWORKS)
@@ -235,6 +235,11 @@ def fault_of_both(setting: Setting, folder: Folder) -> str:
 # ---- texts ---------------------------------------------------------------------------------------------------------
 
 _LONGEST_PATH = 500  # characters of an entry point
+
+
+def source_of(text: str) -> str:
+    """A program or script as Python reads it from a file: without the byte order mark that some editors put first."""
+    return text.removeprefix("\ufeff")
 
 
 def fault_of_text(value: str, where: str, may_be_empty: bool = False) -> str:

@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.judging.tasks import Around, Check, Folder, InvalidCheck, StepCount, Task, encoded
-from cruxboxd.rpc.checks import KINDS, fault_of_both, fault_of_text, read_setting
+from cruxboxd.rpc.checks import KINDS, fault_of_both, fault_of_text, read_setting, source_of
 from cruxboxd.rpc.outline import Malformed, Outline, TooMany, pieces, walk
 from cruxboxd.rpc.wire import field, head
 from cruxboxd.settings.config import UNITS, LimitError, Limits, resolve_limits
@@ -89,7 +89,7 @@ def read_tasks(data: bytes, outline: Outline, offer: Offer, origin: Origin, task
             known[key] = _read_options(task, options, where, offer, origin)
         checks: list[Check] = []
         setting, fault = read_setting(task, "", offer.folder)
-        program = task.program
+        program = source_of(task.program)
         fault = fault_of_text(program, "program", may_be_empty=True) or fault
         yield
         own = known[key]
