@@ -23,6 +23,7 @@ class Candidate:
     is_test = True
 
     def __init__(self) -> None:
+        self.named: frozenset[str] = frozenset()
         self.notes = Notes()
         self.objects = self
         self.here: list[Any] = []
