@@ -12,6 +12,7 @@ import re
 import signal
 import socket
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -51,8 +52,8 @@ CHANNEL = 60  # 5 may be open for something else here
 LONG_S = 3
 
 
-def half(job: Any, fields: list[bytes], line: socket.socket, others: list[int]) -> tuple[int, int]:
-    """(process, where its report can be read)."""
+def half(job: Any, fields: list[bytes], line: socket.socket, others: list[int], folder: str) -> tuple[int, int]:
+    """(process, where its report can be read). `folder` is where it works."""
     reads, writes = os.pipe()
     child = os.fork()
     if child:
@@ -60,6 +61,8 @@ def half(job: Any, fields: list[bytes], line: socket.socket, others: list[int]) 
         return child, reads
     try:
         gc.disable()  # what it would touch would have to be copied
+        os.mkdir(folder)
+        os.chdir(folder)
         signal.alarm(LONG_S)
         for each in [reads, *others]:
             os.close(each)
@@ -86,14 +89,15 @@ def outcome(program: str, script: str, entry: str, framework: str = "") -> str:
     """How the daemon would name what the test's half says."""
     ours, theirs = socket.socketpair()
     text = [each.encode("utf-8", "surrogatepass") for each in (program, script, entry, framework)]
-    candidate, serves = half(run_serve, text[:1], theirs, [ours.fileno()])
-    theirs.close()
-    test, says = half(run_test, [*text[1:], b"\0", b""], ours, [serves])
-    ours.close()
-    said = records(says)
-    os.kill(candidate, signal.SIGKILL)
-    for child in (candidate, test):
-        os.waitpid(child, 0)
+    with tempfile.TemporaryDirectory() as folder:
+        candidate, serves = half(run_serve, text[:1], theirs, [ours.fileno()], f"{folder}/candidate")
+        theirs.close()
+        test, says = half(run_test, [*text[1:], b"\0", b""], ours, [serves], f"{folder}/test")
+        ours.close()
+        said = records(says)
+        os.kill(candidate, signal.SIGKILL)
+        for child in (candidate, test):
+            os.waitpid(child, 0)
     os.close(serves)
     if any(record[0] == messages.TESTS and b"\1\0\0\0F" in record[1] for record in said):
         return "FAILED"
