@@ -113,6 +113,7 @@ MISTAKES = [
         "samples.jsonl, line 1: has neither 'test' nor 'test_list' nor 'base_input'",
     ),
     ("unknown.jsonl", "unknown.jsonl, line 1: 'Mine/7' is no task_id of the problems"),
+    ("long.jsonl", "long.jsonl, line 1: 'Mine/777777"),
     ("type.jsonl", "type.jsonl, line 1: field 'completion' must be a string, is a number"),
     ("text.jsonl", "text.jsonl, line 1: is not JSON"),
     ("list.jsonl", "list.jsonl, line 1: must be an object, is a list"),
@@ -134,6 +135,7 @@ MISTAKES = [
 @pytest.mark.parametrize(("line", "sentence"), MISTAKES)
 def test_a_mistake_is_one_sentence(folder, capsys, line, sentence):
     write("unknown.jsonl", [{"task_id": "Mine/7", "completion": ""}])
+    write("long.jsonl", [{"task_id": "Mine/" + "7" * 100_000, "completion": ""}])
     write("type.jsonl", [{"task_id": "Mine/0", "completion": 1}])
     write("list.jsonl", [[]])
     write("twice.jsonl", [PROBLEM, PROBLEM])
@@ -147,7 +149,7 @@ def test_a_mistake_is_one_sentence(folder, capsys, line, sentence):
     out, err = capsys.readouterr()
     assert out == ""
     assert sentence in err
-    assert err.count("\n") == 1
+    assert err.count("\n") == 1 and len(err) < 500
     assert sorted(folder.iterdir()) == before
 
 

@@ -124,7 +124,9 @@ def _problem_of(name: str, problems: Problems) -> Problem:
         problem = problems.get(number) or problems.get(f"Mbpp/{number}")
     problem = problem or problems.get(name.replace("_", "/"))  # EvalPlus's folders, which cannot hold a slash
     if problem is None:
-        raise BadRow(f"{name!r} is no task_id of the problems (they look like {next(filter(None, problems))!r})")
+        raise BadRow(
+            f"{name!r:.100} is no task_id of the problems (they look like {next(filter(None, problems))!r:.100})"
+        )
     return problem
 
 

@@ -13,7 +13,9 @@ _HARMLESS = frozenset(
 def follow_configurations(texts):
     # type: (Any) -> None
     """In the test's process: a name in a configuration is a text that runs, unless it is one of the harmless."""
-    config = __import__("logging.config").config  # type: Any
+    import logging.config
+
+    config = logging.config  # type: Any
     resolve, resolve_by_itself = config.BaseConfigurator.resolve, config._resolve
 
     def look(name):
