@@ -149,7 +149,8 @@ def test_a_mistake_is_one_sentence(folder, capsys, line, sentence):
     out, err = capsys.readouterr()
     assert out == ""
     assert sentence in err
-    assert err.count("\n") == 1 and len(err) < 500
+    assert err.count("\n") == 1
+    assert len(err) < 500
     assert sorted(folder.iterdir()) == before
 
 
