@@ -240,8 +240,9 @@ class _Quiet(_Defined):
 
     def __get__(self, instance, owner=None):
         # type: (object, object) -> Any
-        is_meant = instance is None or not is_reading()
-        return (_Defined.__get__(self, instance, owner)) if is_meant else _MEANWHILE[self._name].__get__(instance)
+        if instance is not None and is_reading():
+            return _MEANWHILE[self._name].__get__(instance)
+        return _Defined.__get__(self, instance, owner)
 
 
 _MEANWHILE = {

@@ -113,12 +113,12 @@ def nexts(ask):
     # type: (Any) -> Any
     """A `__next__` by what asks the other side's, which may say that there is none."""
 
-    def next_():
+    def ask_next():
         # type: () -> Any
         connection[0].may_end(StopIteration)
         return ask()
 
-    return next_
+    return ask_next
 
 
 def next_(self):
