@@ -33,8 +33,9 @@ _RULE = "cell/test_hermetic.py -k 'not interpreter and not helper'"
 _PLAIN = ["cell/test_containers.py", "cell/test_plain.py", "cell/test_arrays.py"]
 _RULES, _OBJECTS = "cell/test_separated_rules.py", "cell/test_separated_objects.py"
 _PROXIES = "cell/test_separated_proxies.py"
+TWIN = "mutation/pairs.py"  # cases of separated scripts without a daemon; a few fail without one
 _PAIRS = [
-    "mutation/pairs.py", "daemon/test_separated.py -k as_it_stands", "daemon/test_separated_raw.py",
+    TWIN, "daemon/test_separated.py -k as_it_stands", "daemon/test_separated_raw.py",
     "daemon/test_separated.py -k 'not as_it_stands'", "idioms/test_idioms.py",
 ]  # fmt: skip
 
@@ -155,7 +156,7 @@ TESTS = {
     "cruxcell/jobs/suites.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/jobs/unittest_suite.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/protocol/frames.py": [
-        "cell/test_frames.py", "cell/test_link.py", "cell/test_frames_native.py", "mutation/pairs.py",
+        "cell/test_frames.py", "cell/test_link.py", "cell/test_frames_native.py", TWIN,
     ],
     "cruxcell/protocol/records.py": ["cell/test_records.py", "daemon/test_report.py", "daemon/test_used.py"],
     "cruxcell/values/arrays.py": ["cell/test_arrays.py", *_PLAIN[:2], *_PAIRS],
