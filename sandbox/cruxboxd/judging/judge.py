@@ -31,6 +31,7 @@ from cruxboxd.judging.expected import Kind, Reader, Reading
 from cruxboxd.judging.jobs import look_at_texts
 from cruxboxd.judging.known_scripts import KnownScripts
 from cruxboxd.judging.outcomes import Assurance, CheckResult, evaluated, invalid, sandbox_error
+from cruxboxd.judging.rows import RowsJudge
 from cruxboxd.judging.scripts import read_as, run_script
 from cruxboxd.judging.series import SeriesJudge
 from cruxboxd.judging.shared_streams import Printed, Runs
@@ -286,6 +287,13 @@ class Judge:
         judging = SeriesJudge(self._scheduler, task, check, self._seeds[0], self._audit)
         return await judging.judge(reading.series)
 
+    async def _judged_by_rows(self, task: Task, check: ScriptCheck, reading: Reading) -> CheckResult | None:
+        """As `_judged_as_series`, of a script that goes through a table."""
+        if reading.rows is None or task.require is Assurance.IN_PROCESS:
+            return None
+        judging = RowsJudge(self._scheduler, task, check, self._seeds[0], self._audit, reading.code)
+        return await judging.judge(reading.rows)
+
     async def _judge_script(self, task: Task, check: ScriptCheck, reading: Reading | None, emit: Emit) -> None:
         with self._scheduler.holding(task.tenant):
             await emit(task, check, await self._of_script(task, check, reading), None)
@@ -293,7 +301,8 @@ class Judge:
     async def _of_script(self, task: Task, check: ScriptCheck, reading: Reading | None) -> CheckResult:
         code = b"" if reading is None else reading.code
         if reading is None or code:
-            judged = await run_script(self._scheduler, task, check, self._seeds[0], code)
+            short = None if reading is None else await self._judged_by_rows(task, check, reading)
+            judged = short or await run_script(self._scheduler, task, check, self._seeds[0], code)
         elif reading.kind is Kind.EXPRESSION or read_as(task, check) == LARGE_SCRIPT:
             # A worker may have died on it, or not have come to look: so who runs it looks.
             judged = await run_script(self._scheduler, task, check, self._seeds[0], read=self._read_late(task, check))
