@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from cruxcell.analysis.compiled import loaded_list
 from cruxcell.analysis.parsing import compile_text, parse_text
@@ -39,7 +41,7 @@ def check(candidate):
 check(f)
 """
 CASES = "cases = [(1, 2), (3, [4])]\nfor given, wanted in cases:\n    assert f(given) == wanted, 'no'\n"
-SHAPES = {
+SHAPES: dict[str, tuple[str, str, list[list[Any]], int]] = {
     "a table of two": (CHECK, "f", [[1, [2]], ["a", {"b": (-1, None)}]], 25),
     "pairs": (CASES, "f", [[1], [3]], 3),
     "one list": ("for x in [1, 2]:\n    assert f(x, ) < 3", "f", [[1], [2]], 2),
@@ -50,6 +52,7 @@ SHAPES = {
     "a name of its own": ("def check(g):\n    for x in [1]:\n        assert g(x) == 1\ncheck(g)", "g", [[1]], 3),
     "called first": ("for x in [1]:\n    assert f(x) == 1 and True", "f", [[1]], 2),
     "in a function": ("def g(a): return a\nfor x in [1]:\n    assert g([f(x) + 1]) == [1]", "f", [[1]], 3),
+    "sets": ("for x in [{1, 2}]:\n    assert f(x) == 1", "f", [[{1, 2}]], 2),
     "none or true": ("for x in [1]:\n    assert f(x) is None", "f", [[1]], 2),
 }
 
@@ -65,7 +68,7 @@ def test_the_rows_of_a_script(name: str):
     head, said, _, calls = split(script)
     encoded, *views = frames.unpack(calls)
     made = loaded_list(encoded)
-    assert (made is None) == ("(" in str(rows))
+    assert (made is None) == ("(" in str(rows) or name == "sets")
     assert (said.decode(), made or transfer.decode(encoded)) == (called, [(row, {}) for row in rows])
     assert (ROWS.unpack(head), views) == ((len(rows), line), [WHOLE] * len(rows))
     assert may_have_rows(script)
@@ -74,6 +77,8 @@ def test_the_rows_of_a_script(name: str):
 def test_the_names_that_a_program_may_not_bind():
     _, _, others, _ = split(CHECK)
     assert frames.unpack(others) == [b"all", b"bool", b"enumerate", b"float", b"isinstance", b"list", b"tuple", b"zip"]
+    _, _, others, _ = split("def unread(a): return a\n" + CASES)
+    assert frames.unpack(others) == [b"given", b"unread", b"wanted"]
 
 
 def changed(before: str, after: str, script: str = CHECK) -> str:
@@ -156,6 +161,8 @@ NONE = {
     "a check that is called again": changed("    return False", "    return check(x)"),
     "a check of text": changed("check(f)", "check('f')"),
     "a check that is handed more": changed("check(f)", "check(f, 1)"),
+    "a builtin's name that is not read": "def sum(a): return a\n" + CASES,
+    "a name of what each process has": CASES.replace("given", "seed"),
     "a main script": CHECK.replace("check(f)", "if __name__ == '__main__':\n    check(f)"),
     "a function in the check": changed("    inputs =", "    def g(x): return x\n    inputs ="),
     "an import in the check": changed("    inputs =", "    import math\n    inputs ="),

@@ -6,6 +6,7 @@ import types
 from typing import Any
 
 import pytest
+from cruxcell.analysis.bytecode import uses_its_own
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated import script
 
@@ -144,4 +145,4 @@ def test_a_script_s_own_builtin_is_not_python_s():
     ],
 )
 def test_what_each_of_two_processes_has_for_itself(source: str, uses: bool):
-    assert script.uses_its_own(code(source)) is uses
+    assert uses_its_own(code(source)) is uses

@@ -68,6 +68,25 @@ def names_of(code, operations):
     return own_names(code, operations).union(*[names_of(each, operations) for each in nested_codes(code)])
 
 
+# What changes its own process: the program has an environment, random numbers and so on of its own. Names, attributes,
+# and parameters for pytest's fixtures.
+_OF_ONE_PROCESS = frozenset(
+    ["argv", "environ", "getsource", "getsourcelines", "monkeypatch", "patch", "putenv", "seed", "setrecursionlimit"]
+)
+
+
+def uses_its_own(script):
+    # type: (Any) -> bool
+    return bool(_OF_ONE_PROCESS & names_in(script))
+
+
+def names_in(script):
+    # type: (Any) -> set[str]
+    """All that it names: variables, attributes, modules, parameters."""
+    anatomy = dissect(script)
+    return set(anatomy.all_names).union(*[each.co_varnames for each in anatomy.codes])
+
+
 def nested_codes(code):
     # type: (Any) -> list[Any]
     """The codes that stand in the code's constants."""

@@ -42,6 +42,13 @@ def loaded_list(data):
     return value if type(value) is list else None
 
 
+def as_loaded(code):
+    # type: (CodeType) -> CodeType
+    """The code as a worker has it that was told it. What is told of a set has an order of its own from 3.11 on, and
+    items that collide stand in a set in the order in which they came."""
+    return loaded(told(code)) or code
+
+
 def _loaded(data):
     # type: (bytes) -> object
     if not data.startswith(_MADE_BY):

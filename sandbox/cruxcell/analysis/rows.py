@@ -25,8 +25,8 @@ import _ast
 import builtins
 
 from cruxcell.analysis import annotations
-from cruxcell.analysis.bytecode import loaded_names
-from cruxcell.analysis.compiled import told
+from cruxcell.analysis.bytecode import loaded_names, uses_its_own
+from cruxcell.analysis.compiled import as_loaded, told
 from cruxcell.analysis.hermetic import SAFE_BUILTINS
 from cruxcell.analysis.operations import numbers
 from cruxcell.analysis.parsing import Invalid, compile_tree, is_constant
@@ -159,15 +159,17 @@ class _Script:
 
     def others(self, code):
         # type: (Any) -> set[str]
-        """The names that it looks up and has not bound before its loop."""
+        """The names that it looks up and has not bound before its loop, and functions that it never reads: a pair takes
+        these for the program's, where that has such a name, or Python."""
         head, inner = self._head.names, self._inner.names
         bound = {node.id for nodes in self._uses.values() for node in nodes if _binds(node)}
         if len({*head, *inner}) != len(head) + len(inner) or not bound.isdisjoint([*head, *inner, self.name]):
             raise _Other
         found = loaded_names(code).difference(head, [self.name])
-        if not found.issubset(PLAIN_BUILTINS | bound):
+        unread = self._head.functions.keys() - self._uses.keys()
+        if not found.issubset(PLAIN_BUILTINS | bound) or not unread.isdisjoint(vars(builtins)) or uses_its_own(code):
             raise _Other
-        return found
+        return found | unread
 
     def rows(self):
         # type: () -> list[list[Any]]
@@ -361,7 +363,7 @@ def _evaluated(node):
     code = compile_tree(_ast.Expression(body=node))
     if not is_constant(code) or not _COMPUTES.isdisjoint(code.co_code[0::2]):
         raise _Other
-    return eval(code, {"__builtins__": {}})
+    return eval(as_loaded(code), {"__builtins__": {}})
 
 
 def _unpacked(target, value):
@@ -385,19 +387,20 @@ def _packed(script, others, rows):
 
 def _told(rows):
     # type: (list[list[Any]]) -> bytes
-    """The calls, in the form that is read faster where no object stands in two of them, as equal tuples do."""
+    """The calls, in the form that is read faster where no object stands in two of them, as equal tuples do, and where
+    there is no set, whose order it would change."""
     calls = [(row, {}) for row in rows]  # type: list[tuple[list[Any], dict[str, Any]]]
-    fast = b"" if _has_tuples(rows) else told(calls, 2)
+    fast = b"" if _has_more_than_lists(rows) else told(calls, 2)
     return fast or transfer.encode(calls, _MOST_BYTES)
 
 
-def _has_tuples(rows):
+def _has_more_than_lists(rows):
     # type: (list[list[Any]]) -> bool
     pending = list(rows)  # type: list[Any]
     for value in pending:
-        if type(value) in (tuple, frozenset):
+        if type(value) in (tuple, set, frozenset):
             return True
-        if type(value) in (list, set, dict):
+        if type(value) in (list, dict):
             pending.extend(value)
         if type(value) is dict:
             pending.extend(value.values())

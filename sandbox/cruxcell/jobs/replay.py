@@ -3,7 +3,7 @@
 from cruxcell.analysis.compiled import loaded
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
-from cruxcell.jobs.suite_base import MAIN
+from cruxcell.jobs.suite_base import MAIN, run_main
 from cruxcell.namespace import module_namespace
 from cruxcell.protocol import frames, messages, records
 from cruxcell.values import transfer
@@ -31,11 +31,11 @@ def run_replay(context, fields):
         context.refuse(str(error))
         return
     played = _Played(values)
-    context.start(messages.DIRECT, 0)
+    context.start(messages.DIRECT, 1)  # run_main
     namespace = module_namespace(MAIN, "test_program.py")
     namespace.update(dict.fromkeys(names, played.call))
     try:
-        exec(script, namespace)
+        run_main(script, namespace)
     except _NoMore:
         pass
     except BaseException as error:

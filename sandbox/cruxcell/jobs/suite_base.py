@@ -9,10 +9,18 @@ from cruxcell.protocol.records import traceback_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import CodeType  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
 PASSED, FAILED, ERROR, SKIPPED = messages.TEST_PASSED, messages.TEST_FAILED, messages.TEST_ERROR, messages.TEST_SKIPPED
 MAIN = "__main__"  # of the script
+
+
+def run_main(script, namespace):
+    # type: (CodeType, dict[str, Any]) -> None
+    """Run a script. One place for all who do: how deep it may call depends on whether this has been rehearsed, which
+    lets CPython 3.11 leave out the call in between."""
+    exec(script, namespace)
 
 
 class Results:

@@ -9,9 +9,9 @@ import builtins
 import sys
 from opcode import opmap
 
-from cruxcell.analysis.bytecode import dissect, names_of
+from cruxcell.analysis.bytecode import dissect, names_in, names_of
 from cruxcell.jobs.separated.operations import mro_of
-from cruxcell.jobs.separated.script import is_looked_up, keeps_for_itself, names_in, rebound_names, stored_names
+from cruxcell.jobs.separated.script import is_looked_up, keeps_for_itself, rebound_names, stored_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -158,25 +158,6 @@ def used_as_modules(source, names):
     return {name: set(taken[name]) for name in names if name in taken and loads[name] == len(taken[name])}
 
 
-# What changes its own process: the program has an environment, random numbers and so on of its own. Names, attributes,
-# and parameters for pytest's fixtures.
-_OF_ONE_PROCESS = frozenset(
-    ["argv", "environ", "getsource", "getsourcelines", "monkeypatch", "patch", "putenv", "seed", "setrecursionlimit"]
-)
-
-
-def uses_its_own(script):
-    # type: (Any) -> bool
-    return bool(_OF_ONE_PROCESS & names_in(script))
-
-
-def names_in(script):
-    # type: (Any) -> set[str]
-    """All that it names: variables, attributes, modules, parameters."""
-    anatomy = dissect(script)
-    return set(anatomy.all_names).union(*[each.co_varnames for each in anatomy.codes])
-
-
 _RAISE = _OPMAP["RAISE_VARARGS"]
 
 

@@ -5,7 +5,7 @@ from _thread import allocate_lock as _lock
 from _thread import get_ident as _get_ident
 from time import monotonic as _monotonic
 
-from cruxcell.analysis.bytecode import dissect
+from cruxcell.analysis.bytecode import dissect, names_in, uses_its_own
 from cruxcell.analysis.compiled import loaded
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
@@ -25,10 +25,10 @@ from cruxcell.jobs.separated.operations import STEADY, is_a_mock, may_get, may_s
 from cruxcell.jobs.separated.partners import Partners, may_begin
 from cruxcell.jobs.separated.program_names import ProgramNames
 from cruxcell.jobs.separated.remote import now, number_of
-from cruxcell.jobs.separated.script import constant_texts, names_in, raises_by_itself, uses_its_own
+from cruxcell.jobs.separated.script import constant_texts, raises_by_itself
 from cruxcell.jobs.separated.signatures import is_function, outline_of
 from cruxcell.jobs.separated.texts import Texts
-from cruxcell.jobs.suite_base import is_well
+from cruxcell.jobs.suite_base import is_well, run_main
 from cruxcell.jobs.suites import open_suite
 from cruxcell.namespace import resolve, root_of
 from cruxcell.protocol import frames, messages, records
@@ -38,6 +38,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
+
+_HARNESS_FRAMES = 3  # _run_suite, _run_script and run_main
 
 
 def run_test(context, fields, is_rehearsal=False):
@@ -54,7 +56,7 @@ def run_test(context, fields, is_rehearsal=False):
         context.refuse("the script: %s" % error)
         return
     suite.is_compiled(script)
-    context.start(messages.DIRECT, 0)
+    context.start(messages.DIRECT, _HARNESS_FRAMES)
     link = _TestLink(context, suite.namespace)
     try:
         if not is_rehearsal:
@@ -89,7 +91,7 @@ def _run_script(script, namespace):
     # type: (CodeType, dict[str, Any]) -> None
     """To its end, which may be `sys.exit` with status 0; not if the candidate had a hand in that."""
     try:
-        exec(script, namespace)
+        run_main(script, namespace)
     except SystemExit as error:
         if not is_well(error) or ANSWERED in error.__dict__:
             raise
