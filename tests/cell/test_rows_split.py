@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -172,6 +173,18 @@ NONE = {
 @pytest.mark.parametrize("name", NONE)
 def test_what_is_none(name: str):
     assert split(NONE[name]) == []
+
+
+def test_many_names_are_taken_apart_in_time_that_grows_with_them():
+    def taken(many: int) -> float:
+        names = ",".join(f"a{at}" for at in range(many))
+        script = f"for {names} in [{[0] * many}]:\n    assert f({names}) == 1"
+        tree, code = parse_text(script, "exec"), compile_text(script, "<check>", "exec")
+        began = time.thread_time()
+        assert split_rows(tree, code)
+        return time.thread_time() - began
+
+    assert taken(16_000) < 60 * taken(1_000)
 
 
 def test_a_loop_is_looked_for_near_the_end():

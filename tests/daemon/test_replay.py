@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import told_workers
 from behaviours import tested_runtimes
 from cruxbox import Client, Outcome, ScriptCheck, Task
 from cruxboxd.judging import rows as judging
-from cruxboxd.judging.asserted import MOST_KNOWN, Rows, read_rows
+from cruxboxd.judging.asserted import MOST_KNOWN, MOST_KNOWN_BYTES, Rows, read_rows
 from cruxboxd.judging.audit import Audit
 from cruxboxd.judging.outcomes import CheckResult
 from cruxboxd.judging.outcomes import Outcome as Kind
@@ -232,9 +233,18 @@ async def test_the_script_runs_once_on_the_same_values():
 
 async def test_what_is_remembered_is_bounded():
     script = rows()
+    tracemalloc.start()
     for at in range(MOST_KNOWN + 9):
-        assert await settled(came((VALUE, b"%d" % at, 5), (VALUE, b"2", 9)), ended(), script) is not None
+        fails = ended(2, message=(chr(0x10000 + at) * 190).encode(), **FAILS)
+        assert await settled(came((VALUE, b"%d" % at, 5), (VALUE, b"2", 9)), fails, script) is not None
+    del fails
     assert len(script.known) == MOST_KNOWN
+    before = tracemalloc.get_traced_memory()[0]
+    script.known.clear()
+    assert before - tracemalloc.get_traced_memory()[0] < MOST_KNOWN_BYTES
+    tracemalloc.stop()
+    for at in range(MOST_KNOWN):
+        await settled(came((VALUE, b"%d" % at, 5), (VALUE, b"2", 9)), ended(), script)
     assert await settled(BOTH, ended(2, message=b"no" * 5_000, **FAILS), script) is not None
     assert len(script.known) == MOST_KNOWN
     assert not any(len(str(seen)) > 5_000 for seen in script.known.values())

@@ -13,7 +13,7 @@ from cruxboxd.zygotes.report import text
 
 MOST_STEPS = 1 << 10
 _CANDIDATE = "candidate"
-MOST_KNOWN, MOST_KNOWN_BYTES = 32, 1 << 15  # of what a script came to
+MOST_KNOWN, MOST_KNOWN_BYTES = 16, 1 << 15  # of what a script came to
 
 
 @dataclass(frozen=True)

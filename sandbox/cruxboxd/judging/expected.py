@@ -31,8 +31,8 @@ _FEW = 8
 _BYTES_A_JOB = MIB
 # A constant needs next to nothing; what needs more (9**9**9) is judged as an expression, under its check's limits.
 _LIMITS = Limits(cpu_ms=250, wall_ms=10_000, memory_bytes=256 * MIB, steps=1_000_000, output_bytes=16 * MIB)
-# A megabyte of script takes 0.2 s to compile.
-_LIMITS_OF_LARGE = replace(_LIMITS, cpu_ms=1_000, memory_bytes=DEFAULT_LIMITS.memory_bytes)
+# Half a megabyte of numbers takes 0.5 s to compile, as long again for its tree, and half as long to be taken apart.
+_LIMITS_OF_LARGE = replace(_LIMITS, cpu_ms=2_500, memory_bytes=DEFAULT_LIMITS.memory_bytes)
 _OBJECT, _SHELVED = 300, 600  # bytes; the second with the key under which a reading is kept
 
 

@@ -23,15 +23,18 @@ from cruxboxd.judging.series import error_of
 from cruxboxd.judging.tasks import encoded
 from cruxboxd.zygotes.report import ENDS
 
-_LARGE = MOST_KNOWN_BYTES // MOST_KNOWN
+# A character takes up to four bytes, and what holds them about a thousand.
+_MOST_CHARACTERS = MOST_KNOWN_BYTES // MOST_KNOWN // 8
 
 
 @dataclass(frozen=True)
 class _Came:
-    """What the program's calls gave: the steps up to each, the values, and the error that the last one raised."""
+    """What the program's calls gave: the steps up to each, how many values, these, and the error that the last one
+    raised."""
 
     steps: list[int]
-    values: list[bytes]
+    count: int
+    values: bytes
     error: tuple[str, str] | None
 
 
@@ -45,7 +48,7 @@ class _Replayed:
     @property
     def is_small(self) -> bool:
         name, message, _ = self.judged.exception or ("", "", 0)
-        return len(name) + len(message) + len(self.judged.detail) + self.judged.size < _LARGE // 4
+        return len(name) + len(message) + len(self.judged.detail) + self.judged.size <= _MOST_CHARACTERS
 
 
 class RowsJudge(CallsJudge[Rows]):
@@ -55,7 +58,7 @@ class RowsJudge(CallsJudge[Rows]):
         came = _came(told, script)
         if came is None:
             return None
-        key = hashlib.sha256(frames.pack(came.values)).digest(), self._task.limits
+        key = hashlib.sha256(came.values).digest(), self._task.limits
         seen = script.known.get(key)
         if seen is None:
             seen = await self._replay(came, script)
@@ -71,8 +74,7 @@ class RowsJudge(CallsJudge[Rows]):
         """The script's word on these values; None where it does not come to its end, or to an exception."""
         task, text = self._task, encoded(self._check.script)
         names = {script.name, script.entry_point(self._check.entry_point)}
-        packed = frames.pack([name.encode() for name in names]), frames.pack(came.values)
-        fields = [text, self._code, *packed]
+        fields = [text, self._code, frames.pack([name.encode() for name in names]), came.values]
         job = job_for(self._scheduler, task, messages.JOB_REPLAY, fields, self._hash_seed, [task.program, text])
         job.follows = True
         result = await self._scheduler.run(job)
@@ -98,7 +100,7 @@ def _came(told: bytes, script: Rows) -> _Came | None:
             kinds.pop()
         if len(fields) % 2 or set(kinds) - {payloads.CAME_VALUE} or (error is None and len(values) != script.count):
             return None
-        return _Came([steps for _, steps in heads], values, error)
+        return _Came([steps for _, steps in heads], len(values), frames.pack(values), error)
     except (frames.FrameError, ValueError, struct.error):
         return None
 
@@ -117,7 +119,7 @@ def _judged(base: CheckResult, came: _Came, seen: _Replayed, script: Rows) -> Ch
         return None
     base = base.but(steps=min(came.steps[made - 1], base.steps))
     if judged.outcome is Outcome.PASSED:
-        if came.error is None or made != len(came.values) + 1 or not script.line:
+        if came.error is None or made != came.count + 1 or not script.line:
             return None
         return base.but(outcome=Outcome.RAISED, exception=(*came.error, script.line))
     return base.but(outcome=judged.outcome, detail=judged.detail, exception=judged.exception)

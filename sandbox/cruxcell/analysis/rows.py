@@ -180,8 +180,8 @@ class _Script:
             raise _Other
         target = self._loop.target
         names = [each.id for each in named]
-        bound = [node.id for node in walk(target) if isinstance(node, _ast.Name)]
-        if any(bound.count(name) != 1 or len(self._uses[name]) != 2 for name in names):
+        bound = {node.id for node in walk(target) if isinstance(node, _ast.Name)}
+        if not bound.issuperset(names) or any(len(self._uses[name]) != 2 for name in names):  # bound, and handed over
             raise _Other
         rows = []
         for item in self._iterated(self._loop.iter, self._values()):
