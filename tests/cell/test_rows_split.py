@@ -50,6 +50,12 @@ SHAPES = {
     "a name of its own": ("def check(g):\n    for x in [1]:\n        assert g(x) == 1\ncheck(g)", "g", [[1]], 3),
     "called first": ("for x in [1]:\n    assert f(x) == 1 and True", "f", [[1]], 2),
     "in a function": ("def g(a): return a\nfor x in [1]:\n    assert g([f(x) + 1]) == [1]", "f", [[1]], 3),
+    "made": (
+        "from math import inf\nfor x, y in [(inf, set()), (-inf, {1})]:\n    assert f(x) == y",
+        "f",
+        [[1e999], [-1e999]],
+        3,
+    ),
     "none or true": ("for x in [1]:\n    assert f(x) is None", "f", [[1]], 2),
 }
 
@@ -119,6 +125,13 @@ NONE = {
     "what the rows are not": changed("(inp, exp)", "(inp, exp, more)"),
     "rows that are no rows": changed("[3, 4]", "[3, 4]\n    inputs = [1, 2]"),
     "stars of what is no list": "for x in [1]:\n    assert f(*x) == 1",
+    "a NaN by name": "from math import nan\nfor x in [nan]:\n    assert f(x) != 1",
+    "a number that is none": "for x in [float('x')]:\n    assert f(x) != 1",
+    "a list of its own making": "def list(): return 1\nfor x in [list()]:\n    assert f(x) != 1",
+    "a list of another's": "for x in [list(g)]:\n    assert f(x) != 1",
+    "a method": "for x in [[].copy()]:\n    assert f(x) != 1",
+    "a function": "for x in [lambda: 1]:\n    assert f(x) != 1",
+    "a comprehension": "for x in [[y for y in [1]]]:\n    assert f(x) != 1",
     "a NaN": "for x in [1e999 - 1e999]:\n    assert f(x) != 1",
     "no row": "for x in []:\n    assert f(x) == 1",
     "too many rows": f"for x in {[0] * (MOST_ROWS + 1)}:\n    assert f(x) == 1",
