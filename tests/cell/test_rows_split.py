@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from cruxcell.analysis.compiled import loaded_list
 from cruxcell.analysis.parsing import compile_text, parse_text
@@ -39,7 +41,7 @@ def check(candidate):
 check(f)
 """
 CASES = "cases = [(1, 2), (3, [4])]\nfor given, wanted in cases:\n    assert f(given) == wanted, 'no'\n"
-SHAPES = {
+SHAPES: dict[str, tuple[str, str, list[list[Any]], int]] = {
     "a table of two": (CHECK, "f", [[1, [2]], ["a", {"b": (-1, None)}]], 25),
     "pairs": (CASES, "f", [[1], [3]], 3),
     "one list": ("for x in [1, 2]:\n    assert f(x, ) < 3", "f", [[1], [2]], 2),

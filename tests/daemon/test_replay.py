@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import test_series
@@ -120,7 +121,7 @@ def ended(
     return Result(report=records.plan(False, "d", []) + said, **{"facts": CLEAN, **more})
 
 
-async def settled(told: bytes, result: Result, script: Rows | None = None, base: CheckResult = BASE) -> object:
+async def settled(told: bytes, result: Result, script: Rows | None = None, base: CheckResult = BASE) -> Any:
     worker = Told({}, before=lambda _job: result)
     task = replace(test_series.ALONE, checks=[SCRIPT])
     judge = judging.RowsJudge(worker, task, SCRIPT, "0", Audit(0), b"code")  # type: ignore[arg-type]
