@@ -37,12 +37,7 @@ class OutputFile:
         self.path = Path(path)
         self._part: Path | None = None
         self._file: IO[bytes]
-        try:
-            os.fsencode(self.path)
-        except UnicodeEncodeError:
-            raise DataError(f"{self.path}: is no name that a file can have") from None
-        if "\0" in str(self.path):
-            raise DataError(f"{self.path}: is no name that a file can have")
+        _check_name(self.path)
         with complaining(self.path):
             if os.fspath(self.path) == STANDARD:
                 self._file = open(1, "wb", closefd=False)  # noqa: SIM115
@@ -121,6 +116,7 @@ def check_output(out: Path | None, *sources: Path | None) -> None:
     """DataError, before anything runs, for an output that would overwrite a source of it or cannot be written."""
     if out is None or os.fspath(out) == STANDARD:
         return
+    _check_name(out)
     is_kept = out.is_file() or not out.exists()  # a device, or a pipe, may be read and written
     if is_kept and any(source is not None and os.path.realpath(out) == os.path.realpath(source) for source in sources):
         raise DataError(f"{out}: would overwrite a file it is made from")
@@ -156,6 +152,15 @@ def complaining(path: str | os.PathLike[str]) -> Iterator[None]:
         raise
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _check_name(path: Path) -> None:
+    try:
+        is_name = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        is_name = False
+    if not is_name:
+        raise DataError(f"{path}: is no name that a file can have")
 
 
 def _kind(path: Path) -> int | None:

@@ -131,6 +131,7 @@ MISTAKES = [
     (f"{SCORE} --python /bin/sh --server {NOBODY}", "--python is for a server of its own"),
     (f"{SCORE} --require gold", "'gold' is not"),
     # What only a folder can be called is no file; where a run that is killed goes on with a file, it has to be one.
+    *((f"{line} --out a\0b", "a\\x00b: is no name that a file can have") for line in (SCORE, *WRITERS[:7])),
     *((f"{line} --out new/", "new/: ends in / as a folder does, but must be a file") for line in WRITERS),
     ("compare good.json --html new/", "new/: ends in / as a folder does"),
     ("leaderboard good.json --csv new/", "new/: ends in / as a folder does"),
