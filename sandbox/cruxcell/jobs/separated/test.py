@@ -21,6 +21,7 @@ from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.listening import Listener
 from cruxcell.jobs.separated.looking import follow_sources
+from cruxcell.jobs.separated.mocks import Mocks
 from cruxcell.jobs.separated.operations import STEADY, is_a_mock, may_get, may_set, shown
 from cruxcell.jobs.separated.partners import Partners, may_begin
 from cruxcell.jobs.separated.program_names import ProgramNames
@@ -127,6 +128,7 @@ class _TestLink(Link):
         self._notes = {}  # type: dict[int, Notes]  # of each thread
         self._steady = {}  # type: dict[int, dict[tuple[int, str], Any]]  # what a thread was told, until when that holds
         self.texts = None  # type: Texts | None
+        self._mocks = Mocks(set())
         self.before_answer = lambda: self.notes.forget_from(self.depth())
         self.more.update(copy=copied, outline=outline_of)
         self._watching = 0
@@ -157,7 +159,7 @@ class _TestLink(Link):
         named = names_in(script)
         files, listener = PassedFiles(named), Listener(named)
         bound = self._names.bound()
-        self._is_of_its_own = uses_its_own(script)
+        self._is_of_its_own, self._mocks = uses_its_own(script), Mocks(named)
         texts = constant_texts(script)
         self.named = frozenset([each for each in (*dissect(script).all_names, *texts) if each[:2] == "__"])
         lender = Lender(script, texts, self._namespace)
@@ -199,6 +201,9 @@ class _TestLink(Link):
             value, until = steady[told]
             if _monotonic() < until and not self.containers.changed():  # which the object may look at
                 return b"v", value
+        why, place = self._mocks.hinder(operation, fields), tuple(fields[:2])
+        if why:
+            self.refuse(why)
         exchange = self._watched if self._do_notes_hold(operation, fields) else self.alongside.exchange
         kind, value = exchange(operation, fields)
         if operation not in ("names", "look"):
@@ -206,6 +211,8 @@ class _TestLink(Link):
             self._has_called = self._has_called or operation in _CALLS
         if kind != b"v":
             value = answered(value, may_stop)
+        else:
+            self._mocks.got(operation, place, value)
         self._names.rebind()
         self._took(value if kind == b"v" else None)  # a text cannot hold what it raises
         if told is None:
