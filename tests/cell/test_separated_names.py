@@ -6,6 +6,7 @@ import array
 import builtins
 import datetime
 import math
+import os
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -162,7 +163,9 @@ def test_so_may_containers_that_came_with_it(f: Any):
         ("f(dt.date)", {"dt": "datetime.date"}, None),
         ("f(dt.date)", {"dt": "no_such_module"}, None),
         ("f(dt.date)", {"dt": "_thread"}, None),
-        ("f(dt.date)", {"dt": "os.path"}, None),
+        ("f(dt.date)", {"dt": "os.path"}, os.path),
+        ("f(dt.date)", {"dt": "unittest.mock"}, None),
+        ("f(dt.date)", {"dt": "os._path"}, None),
         ("f(dt.date)", {"dt": 8}, None),
         ("f(dt.date)", {"dt": Text("math")}, None),
         ("f(dt.date)", {}, "program"),

@@ -4,7 +4,7 @@ An honest program gives the mock itself, which is the script's. What another obj
 be what the script expects of its own mock.
 """
 
-from cruxcell.jobs.separated.lending import is_mock
+from cruxcell.jobs.separated.operations import is_a_mock
 from cruxcell.jobs.separated.remote import RemoteType, number_of
 
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ class Mocks:
             is_told = name in _ONLY_OF_MOCKS or (name in _ALSO_OF_OTHERS and number_of(target) in self._instead)
             return _WHY % (name, type(target).__name__) if is_told else ""
         place = number_of(target), name
-        (self._put.add if operation == "set" and is_mock(fields[2]) else self._put.discard)(place)
+        (self._put.add if operation == "set" and is_a_mock(fields[2]) else self._put.discard)(place)
         return ""
 
     def got(self, operation, place, value):
