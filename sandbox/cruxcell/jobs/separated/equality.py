@@ -169,13 +169,16 @@ def _objects_in(value):
 def hold_the_same(link, one, other):
     # type: (Any, object, object) -> bool
     """Does their class say that they are equal, and do they hold attributes that are? That is found out here: or every
-    value would be the expected one to a class that says so of all."""
+    value would be the expected one to a class that says so of all. In a set they are not unequal, either, where it says
+    so alone: or a set of one thing, twice, would equal that of this and another."""
     held = link.notes.held(link, one, other)  # first: `__eq__` may make them the same
     are_the_same = type(held[0]) is dict and held[0] == held[1] and _count(link, held, one, other)
     if not link.ask("special", one, "__eq__", other):
         return False
     if are_the_same:
         return True
+    if link.hashed in (number_of(one), number_of(other)):
+        link.refuse(_BY_WORD % type(one).__name__)
     link.compared_by_identity = True
     return False
 
@@ -258,6 +261,10 @@ def _parts(value):
     return found
 
 
+_BY_WORD = (
+    "that two objects of class %s in a set or dict are equal only the class says, and not all that they hold shows it:"
+    " compare their attributes, or require IN_PROCESS"
+)
 BECAME = "%s became another when the script made an object, which may be what it expects: require IN_PROCESS"
 _ATOMS = (type(None), bool, int, float, complex, str, bytes)
 _CONTAINERS = (list, tuple, dict, set, frozenset)

@@ -127,6 +127,7 @@ class _TestLink(Link):
         self.has_answered = self._has_called = False
         self.idle = []  # type: list[Any]  # doctest runs that have tested nothing
         self.compared_by_identity = self._is_of_its_own = False
+        self.hashed = 0  # the object whose hash was asked for last, if only for whether it equals others since
         self._notes = {}  # type: dict[int, Notes]  # of each thread
         self._steady = {}  # type: dict[int, dict[tuple[int, str], Any]]  # what a thread was told, until when that holds
         self.texts = None  # type: Texts | None
@@ -195,6 +196,7 @@ class _TestLink(Link):
         # type: (str, list[Any], Any) -> tuple[bytes, Any]
         if operation == "special" and fields[1] == "__next__":
             may_stop = StopIteration
+        self._note_hashed(operation, fields)
         told = (number_of(fields[0]), fields[1]) if operation == "special" and fields[1] in STEADY else None
         if told is None or self.alongside.listens():
             self._forget_what_was_steady()
@@ -222,6 +224,12 @@ class _TestLink(Link):
         elif kind == b"v":
             steady[told] = value, _monotonic() + STEADY[told[1]]
         return kind, value
+
+    def _note_hashed(self, operation, fields):
+        # type: (str, list[Any]) -> None
+        asked = fields[1] if operation == "special" else ""
+        if operation != "states" and asked != "__eq__":
+            self.hashed = number_of(fields[0]) if asked == "__hash__" else 0
 
     def _forget_what_was_steady(self):
         # type: () -> None
