@@ -186,6 +186,14 @@ def test_a_name_of_a_module_that_is_no_part_of_python_is_the_program_s(f: Any):
     assert (found["pytest"], found["array"]) == ("program", array)
 
 
+def test_a_name_that_everybody_has_for_a_package_is_that_where_the_package_is(f: Any):
+    numpy = pytest.importorskip("numpy")
+    found = Half(f=f, np="program", numpy="program").gets("f(np.allclose, numpy.pi)")
+    assert (found["np"], found["numpy"]) == (numpy, numpy)
+    assert Half(f=f, np="program").gets("f(np.all_close)")["np"] == "program"
+    assert Half(f=f, np="program").gets("f(np.pi, np)")["np"] == "program"
+
+
 def test_what_the_program_does_not_show_the_script_does_not_get(f: Any):
     half = Half(f=f)
     half.answers["look"] = ({}, {})

@@ -43,6 +43,11 @@ _OF_OLD = frozenset(
     ]
 )  # fmt: skip
 STDLIB_MODULES = getattr(sys, "stdlib_module_names", _OF_OLD)
+# Names that mean a module to whoever takes attributes of them, and which.
+MODULES = {
+    each: each for each in [*STDLIB_MODULES, "networkx", "numpy", "pandas", "scipy", "sklearn", "sympy", "torch"]
+}
+MODULES.update(np="numpy", nx="networkx", pd="pandas", plt="matplotlib.pyplot", sns="seaborn")
 BUILTIN_TYPE = type(len)
 METHOD_TYPE = type(str.upper)  # type: Any
 MODULE_TYPE = type(sys)
