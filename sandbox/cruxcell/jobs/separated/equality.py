@@ -11,6 +11,7 @@ from cruxcell.jobs.separated.remote import (
     MADE,
     RemoteObject,
     RemoteType,
+    class_of_alias,
     is_made_since,
     is_new_since,
     made_of,
@@ -157,7 +158,8 @@ def _makes_something(link, operation, fields):
     # type: (Any, str, list[Any]) -> bool
     """Does it make an object of a class that the script knows by its name, or ask what objects hold or look like?"""
     if operation == "call":
-        return type(fields[0]) is RemoteType and bool(link.means_a_class(fields[0]))
+        cls = fields[0] if type(fields[0]) is RemoteType else class_of_alias(fields[0])
+        return cls is not None and bool(link.means_a_class(cls))
     return operation == "states" or (operation == "special" and fields[1] in _CHANGES_NOTHING)
 
 
