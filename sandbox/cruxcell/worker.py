@@ -13,6 +13,7 @@ from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.expressions import run_arguments, run_expression, run_read
 from cruxcell.jobs.probe import run_probe
 from cruxcell.jobs.programs import run_script, run_stdio
+from cruxcell.jobs.replay import run_replay
 from cruxcell.jobs.separated import CHANNEL, run_serve, run_test
 from cruxcell.jobs.series import run_series
 from cruxcell.jobs.streams import run_streams
@@ -39,6 +40,7 @@ _JOBS = {
     messages.JOB_SCRIPT: run_script,
     messages.JOB_SERVE: run_serve,
     messages.JOB_TEST: run_test,
+    messages.JOB_REPLAY: run_replay,
     messages.JOB_PROBE: run_probe,
 }  # type: dict[bytes, Callable[[JobContext, list[bytes]], object]]
 

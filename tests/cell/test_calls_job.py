@@ -418,7 +418,7 @@ def series_job(
     context.steps, context.text_of = lambda: 1, str
     context.send_body = lambda body, _steps: context.done.append(f"b{len(frames.unpack(body))}")
     context.send_raised = lambda error, _steps: context.done.append(f"0:{type(error).__name__}")
-    given = [CALLS_FLAGS.pack(flags & ~BUNDLED), program.encode(), name.encode(), CALLS]
+    given = [CALLS_FLAGS.pack(flags & ~BUNDLED), program.encode(), name.encode(), CALLS, b""]
     used = series.run_series(context, given, flags & BUNDLED)
     for record in _written:
         context.send(record)

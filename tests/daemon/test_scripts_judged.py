@@ -195,11 +195,11 @@ def test_a_pairs_tests_are_its_suites():
 
 @pytest.mark.parametrize("detail", ["", "end", "ended "])
 def test_only_an_end_is_an_end(detail: str):
-    assert scripts._of_script(CheckResult(None, outcomes.ENDED)).outcome is Outcome.PASSED
-    assert scripts._of_script(CheckResult(None, detail)).outcome is None
-    assert scripts._of_script(CheckResult(Outcome.CRASHED, outcomes.ENDED)).outcome is Outcome.CRASHED
+    assert scripts.of_script(CheckResult(None, outcomes.ENDED)).outcome is Outcome.PASSED
+    assert scripts.of_script(CheckResult(None, detail)).outcome is None
+    assert scripts.of_script(CheckResult(Outcome.CRASHED, outcomes.ENDED)).outcome is Outcome.CRASHED
     no_memory = CheckResult(Outcome.MEMORY_LIMIT, exception=("AssertionError", "", 1))
-    assert scripts._of_script(no_memory) == no_memory
+    assert scripts.of_script(no_memory) == no_memory
 
 
 # ---- programs --------------------------------------------------------------------

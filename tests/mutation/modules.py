@@ -28,13 +28,15 @@ _WORKERS = "daemon/test_workers_used.py"
 _AUDIT = "daemon/test_audit.py -k 'not verdicts and not never_differ'"
 _BUNDLES = "daemon/test_bundles.py -m 'not kernel'"
 _SERIES = "daemon/test_series.py -m 'not kernel'"
+_ROWS = "daemon/test_replay.py -m 'not kernel'"
 _SEALS = "daemon/test_seals.py -k 'not each_kind and not with_the_rule'"
 _RULE = "cell/test_hermetic.py -k 'not interpreter and not helper'"
 _PLAIN = ["cell/test_containers.py", "cell/test_plain.py", "cell/test_arrays.py"]
 _RULES, _OBJECTS = "cell/test_separated_rules.py", "cell/test_separated_objects.py"
 _PROXIES = "cell/test_separated_proxies.py"
+TWIN = "mutation/pairs.py"  # cases of separated scripts without a daemon; a few fail without one
 _PAIRS = [
-    "mutation/pairs.py", "daemon/test_separated.py -k as_it_stands", "daemon/test_separated_raw.py",
+    TWIN, "daemon/test_separated.py -k as_it_stands", "daemon/test_separated_raw.py",
     "daemon/test_separated.py -k 'not as_it_stands'", "idioms/test_idioms.py",
 ]  # fmt: skip
 
@@ -62,6 +64,8 @@ TESTS = {
         _SCRIPTS, _JUDGING, _WORKERS, "daemon/test_suites.py", _FORGED, "daemon/test_hang_ups.py",
     ],
     "cruxboxd/judging/shared_streams.py": ["daemon/test_stdio.py", "daemon/test_shared_streams.py"],
+    "cruxboxd/judging/by_calls.py": [_SERIES, _ROWS, _AUDIT],
+    "cruxboxd/judging/rows.py": [_ROWS, "daemon/test_replay.py"],
     "cruxboxd/judging/series.py": [_SERIES, _AUDIT],
     "cruxboxd/judging/asserted.py": [_SERIES],
     "cruxboxd/judging/streams.py": [
@@ -101,6 +105,7 @@ TESTS = {
     "cruxcell/own_names.py": ["cell/test_own_names.py", "daemon/test_behaviour.py"],
     "cruxcell/analysis/annotations.py": [_RULE, "cell/test_hermetic_streams.py"],
     "cruxcell/analysis/compiled.py": ["cell/test_compiled.py"],
+    "cruxcell/analysis/rows.py": ["cell/test_rows_split.py", "daemon/test_replay.py"],
     "cruxcell/analysis/series.py": ["cell/test_series_split.py", "daemon/test_series.py"],
     "cruxcell/analysis/formats.py": [_RULE],
     "cruxcell/analysis/hermetic.py": [
@@ -113,7 +118,8 @@ TESTS = {
     "cruxcell/analysis/parsing.py": ["cell/test_texts.py", "cell/test_hermetic.py", "daemon/test_sharing.py"],
     "cruxcell/analysis/vacuous.py": ["cell/test_texts.py"],
     "cruxcell/jobs/bundles.py": ["cell/test_calls_job.py", "daemon/test_sharing.py"],
-    "cruxcell/jobs/series.py": ["cell/test_calls_job.py", "daemon/test_series.py"],
+    "cruxcell/jobs/replay.py": ["daemon/test_replay.py"],
+    "cruxcell/jobs/series.py": ["cell/test_calls_job.py", "daemon/test_series.py", "daemon/test_replay.py"],
     "cruxcell/jobs/calls.py": ["cell/test_calls_job.py", "daemon/test_sharing.py", "daemon/test_together.py", _FORGED],
     "cruxcell/jobs/streams.py": ["cell/test_streams_job.py", "daemon/test_shared_streams.py"],
     "cruxcell/jobs/expressions.py": ["cell/test_expressions_job.py", "daemon/test_sharing.py", _WORKERS],
@@ -156,7 +162,7 @@ TESTS = {
     "cruxcell/jobs/suites.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/jobs/unittest_suite.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],
     "cruxcell/protocol/frames.py": [
-        "cell/test_frames.py", "cell/test_link.py", "cell/test_frames_native.py", "mutation/pairs.py",
+        "cell/test_frames.py", "cell/test_link.py", "cell/test_frames_native.py", TWIN,
     ],
     "cruxcell/protocol/records.py": ["cell/test_records.py", "daemon/test_report.py", "daemon/test_used.py"],
     "cruxcell/values/arrays.py": ["cell/test_arrays.py", *_PLAIN[:2], *_PAIRS],
@@ -170,6 +176,7 @@ TESTS = {
     "cruxcell/values/reader.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
     "cruxcell/values/stdlib.py": [*_PLAIN, *_PAIRS],
     "cruxcell/values/tables.py": ["cell/test_tables.py"],
+    "cruxcell/values/trees.py": ["cell/test_plain.py", "daemon/test_replay.py"],
     "cruxcell/values/transfer.py": ["cell/test_plain.py", "cell/test_containers.py", "fuzz/test_fuzz_bytes.py"],
     "cruxcell/values/writer.py": [*_PLAIN, *_PAIRS],
 }  # fmt: skip

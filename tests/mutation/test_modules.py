@@ -43,6 +43,6 @@ def test_what_is_harmless_is_a_change_of_a_line_that_is_there():
 @pytest.mark.processes
 @pytest.mark.parametrize("expected", ["PASSED", "FAILED", "INVALID", "RAISED", "CRASHED"])
 def test_a_case_of_each_sort_is_judged_without_a_daemon(expected: str):
-    """Of the others `make mutation` says that they fail as it is, whenever that is asked for the next time."""
+    """`make mutation` says how many of the others need one."""
     program, script, entry = next(case[:3] for case in pairs.CASES.values() if case[3] == expected)
     assert pairs.outcome(program, script, entry) == expected

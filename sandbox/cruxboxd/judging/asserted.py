@@ -1,9 +1,11 @@
-"""What a worker has read off a script that only asserts what calls with constants give."""
+"""What a worker has read off a script of which the program's calls are known before any is made."""
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any
 
 from cruxcell.protocol import frames, payloads
 
@@ -11,6 +13,7 @@ from cruxboxd.zygotes.report import text
 
 MOST_STEPS = 1 << 10
 _CANDIDATE = "candidate"
+MOST_KNOWN, MOST_KNOWN_BYTES = 32, 1 << 15  # of what a script came to
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,36 @@ class Series:
     steps: tuple[Step, ...]
     calls: bytes
 
+    others = frames.pack([])
+
     def entry_point(self, asked: str) -> str:
-        """The name of the program that is called, `asked` being the check's; "" where that is not certain."""
-        if asked.isidentifier() and self.name in (asked, _CANDIDATE):
-            return asked
-        return "" if asked or self.name == _CANDIDATE else self.name
+        return _entry_point(self.name, asked)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A script that calls a name once for each row of a table: how many there are; the line of that, 0 if how it fails
+    is not known beforehand; names that the program may not bind, packed; and the calls as a worker takes them.
+
+    `known` is what it came to where programs gave certain values: by a digest of these, and limits."""
+
+    count: int
+    line: int
+    name: str
+    others: bytes
+    calls: bytes
+    known: dict[Hashable, Any] = field(default_factory=dict, compare=False)
+
+    def entry_point(self, asked: str) -> str:
+        return _entry_point(self.name, asked)
+
+
+def _entry_point(name: str, asked: str) -> str:
+    """The name of the program that a script calls as `name`, `asked` being the check's; "" where that is not
+    certain."""
+    if asked.isidentifier() and name in (asked, _CANDIDATE):
+        return asked
+    return "" if asked or name == _CANDIDATE else name
 
 
 def read_series(expected: bytes, calls: bytes) -> Series | None:
@@ -46,5 +74,15 @@ def read_series(expected: bytes, calls: bytes) -> Series | None:
         for head, message, canonical in zip(fields[0::3], fields[1::3], fields[2::3]):
             steps.append(Step(canonical, payloads.SERIES_STEP.unpack(head)[0], text(message)))
         return Series(name.decode(), tuple(steps), calls) if steps else None
+    except (frames.FrameError, ValueError, UnicodeError, struct.error):
+        return None
+
+
+def read_rows(told: bytes) -> Rows | None:
+    """The rows, from what a worker that has read the script says of them; None if there are none."""
+    try:
+        head, name, others, calls = frames.unpack(told, 4)
+        count, line = payloads.ROWS.unpack(head)
+        return Rows(count, line, name.decode(), others, calls)
     except (frames.FrameError, ValueError, UnicodeError, struct.error):
         return None

@@ -12,7 +12,7 @@ from sys import getsizeof
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import EXPECTED, LARGE_SCRIPT
 
-from cruxboxd.judging.asserted import Series, read_series
+from cruxboxd.judging.asserted import MOST_KNOWN_BYTES, Rows, Series, read_rows, read_series
 from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.literals import MOST_CHARACTERS, read_literal
 from cruxboxd.judging.tasks import Kept, as_text, encoded
@@ -51,18 +51,21 @@ class Kind(Enum):
 class Reading:
     """One text, read. `canonical` is the constant's (None when it holds NaN: it equals nothing); `text` is the other
     side of an assertion, or the sentence that says what is wrong; `code` that of a script which must be run, as workers
-    take it: nobody looks into it here."""
+    take it: nobody looks into it here. `rows` is known of some of these."""
 
     kind: Kind
     canonical: bytes | None = None
     text: str = ""
     series: Series | None = None
     code: bytes = b""
+    rows: Rows | None = None
 
     @cached_property
     def size(self) -> int:
         """About how many bytes it holds."""
         size = _SHELVED + len(self.canonical or b"") + getsizeof(self.text) + len(self.code)
+        if self.rows is not None:
+            size += _OBJECT + len(self.rows.others) + len(self.rows.calls) + MOST_KNOWN_BYTES
         if self.series is not None:
             steps = self.series.steps
             size += len(self.series.calls) + sum(
@@ -159,7 +162,7 @@ def _reading(record: list[bytes]) -> Reading | None:
     if kind is Kind.INVALID:
         return Reading(kind, None, text(record[1]))
     if kind is Kind.EXPRESSION:
-        return Reading(kind, code=record[1])
+        return Reading(kind, code=record[1], rows=read_rows(record[2]))
     if kind is Kind.SERIES:
         series = read_series(record[1], record[2])
         return None if series is None else Reading(kind, series=series)

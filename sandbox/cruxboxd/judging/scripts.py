@@ -99,7 +99,7 @@ async def _run_together(
     ]
     result = await scheduler.run(job_for(scheduler, task, messages.JOB_SCRIPT, fields, hash_seed, counts_events=events))
     asked = one_answer(task.limits, ENDS, token=token, runs_noted=events, is_suite=True)
-    return of_suite(_of_script(read_single(result, asked, task.limits)), result.read(asked).tests, check.framework)
+    return of_suite(of_script(read_single(result, asked, task.limits)), result.read(asked).tests, check.framework)
 
 
 async def _run_separated(  # noqa: PLR0917 - a script's parts
@@ -152,7 +152,7 @@ def _of_pair(candidate: Result, test: Result, task: Task, framework: str) -> Che
         if kind == messages.CANDIDATE_GONE:
             return _gone(served, candidate, judged.detail)
         return served.but(outcome=judged.outcome, detail=judged.detail)
-    judged = of_suite(_of_script(judged), said.tests, framework)
+    judged = of_suite(of_script(judged), said.tests, framework)
     judged = judged.but(detail=_with_reasons(judged, said.answers, framework))
     if _ran_out(judged) and any(answer.is_out_of_memory for answer in candidate.read(served_by).answers):
         judged = judged.but(outcome=Outcome.MEMORY_LIMIT, detail="out of memory")
@@ -219,7 +219,7 @@ def of_suite(judged: CheckResult, told: tuple[tuple[bytes, str, str], ...] | Non
     return judged
 
 
-def _of_script(judged: CheckResult) -> CheckResult:
+def of_script(judged: CheckResult) -> CheckResult:
     """A script that came to its end has PASSED; an assertion of it that failed is FAILED."""
     if judged.outcome is None and judged.detail == outcomes.ENDED:
         return judged.but(outcome=Outcome.PASSED, detail="")

@@ -1,7 +1,8 @@
-"""The code of a script, made in a worker that meets no candidate, and run in others of the same interpreter.
+"""The code of a script, and constants of it, made in a worker that meets no candidate, for others of the same
+interpreter.
 
-What is told stands for the script's code exactly as a .pyc file does for a module's. Nobody but a worker loads it, and
-only bytes that this interpreter has made for the same script.
+What is told stands for the script exactly as a .pyc file does for a module. Nobody but a worker loads it, and only
+bytes that this interpreter has made for the same script.
 """
 
 import marshal
@@ -10,16 +11,18 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType  # noqa: F401 - in type comments
+    from typing import Any  # noqa: F401 - in type comments
 
 MOST = 4 << 20  # bytes; a script that is larger is compiled where it runs
 _MADE_BY = sys.version.encode() + b"\0"  # an interpreter that was replaced meanwhile may read its code differently
 
 
-def told(code):
-    # type: (CodeType) -> bytes
-    """The code as bytes; none if they would be too many, or it is nested deeper than they can say."""
+def told(value, version=marshal.version):
+    # type: (Any, int) -> bytes
+    """Code or constants as bytes; none if they would be too many, or it is nested deeper than they can say. In version
+    2 no object stands in two places."""
     try:
-        data = _MADE_BY + marshal.dumps(code)
+        data = _MADE_BY + marshal.dumps(value, version)
     except (ValueError, MemoryError):
         return b""
     return data if len(data) <= MOST else b""
@@ -28,10 +31,23 @@ def told(code):
 def loaded(data):
     # type: (bytes) -> CodeType | None
     """The code that `told` told; None where nothing was told, or by another interpreter."""
+    code = _loaded(data)
+    return code if type(code) is type(loaded.__code__) else None
+
+
+def loaded_list(data):
+    # type: (bytes) -> list[Any] | None
+    """As `loaded`, of a list."""
+    value = _loaded(data)
+    return value if type(value) is list else None
+
+
+def _loaded(data):
+    # type: (bytes) -> object
     if not data.startswith(_MADE_BY):
         return None
     try:
-        code = marshal.loads(memoryview(data)[len(_MADE_BY) :])  # noqa: S302 - as this interpreter told it
+        value = marshal.loads(memoryview(data)[len(_MADE_BY) :])  # type: object  # noqa: S302 - as told above
     except (ValueError, TypeError, EOFError, MemoryError):
         return None
-    return code if type(code) is type(loaded.__code__) else None
+    return value

@@ -18,6 +18,7 @@ from cruxcell.analysis.parsing import (
     parse_text,
     split_assertion,
 )
+from cruxcell.analysis.rows import may_have_rows, split_rows
 from cruxcell.analysis.series import split_series
 from cruxcell.analysis.syntax import walk
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
@@ -35,10 +36,13 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 
+_MOST_OF_ROWS = 1 << 19  # characters; the tree of a larger script takes longer than what it saves
+
+
 def run_read(context, fields):
     # type: (JobContext, list[bytes]) -> None
     """fields: kind and text, in turn. One record a text, in order: [class, canonical value or sentence, other text].
-    Of a script that must be run the second is its code, if that may be made here.
+    Of a script that must be run the second is its code, if that may be made here, and the third what `split_rows` says.
 
     Constants are evaluated here and then; nothing that has a name or a call in it is. An expected value comes back as
     READ_CONSTANT, READ_EXPRESSION or READ_INVALID; a script that only asserts that an expression equals a constant as
@@ -78,25 +82,31 @@ def _read_script(source, budget):
         if series is not None:
             return [messages.READ_SERIES, *series]
         refuse_vacuous(tree)
-        return [messages.READ_EXPRESSION, _code_of(source), b""]
+        return _to_be_run(source, tree)
     code, other = found
     return [messages.READ_ASSERTION, _canonical(code, budget), records.text_bytes(other, messages.MAX_PAYLOAD)]
 
 
-def _code_of(source):
-    # type: (str) -> bytes
+def _to_be_run(source, tree):
+    # type: (str, Any) -> list[bytes]
     """What is wrong with a script that does not compile, the test's worker says."""
     try:
-        return told(compile_text(source, CHECK, "exec"))
+        code = compile_text(source, CHECK, "exec")
     except Invalid:
-        return b""
+        return [messages.READ_EXPRESSION, b"", b""]
+    return [messages.READ_EXPRESSION, told(code), split_rows(tree, code)]
 
 
 def _read_large(source, _budget):
     # type: (str, int) -> list[bytes]
-    """A script whose tree is not worth making: its code, if it is one and can fail at all."""
+    """A script whose tree is only made where something has to be looked for: its code, if it is one and can fail at
+    all."""
     try:
         code = compile_text(source, CHECK, "exec")
+        if len(source) <= _MOST_OF_ROWS and may_have_rows(source):
+            tree = parse_text(source, "exec")
+            refuse_vacuous(tree)
+            return [messages.READ_EXPRESSION, told(code), split_rows(tree, code)]
         if not surely_tests(source, code):
             refuse_vacuous(parse_text(source, "exec"))
     except Invalid:

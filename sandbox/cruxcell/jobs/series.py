@@ -3,6 +3,7 @@
 import gc
 
 from cruxcell.analysis import bytecode
+from cruxcell.analysis.compiled import loaded_list
 from cruxcell.analysis.hermetic import names_bound_by
 from cruxcell.analysis.parsing import PROGRAM, Invalid, classify_call, compile_text
 from cruxcell.jobs.calls import CALL, clear, loaded_count, no_seal, share
@@ -18,9 +19,11 @@ from cruxcell.protocol.payloads import (
     SHARE,
     SINGLE,
     TRUTH,
+    WHOLE,
 )
 from cruxcell.values import transfer
 from cruxcell.values.canonical import NotPlain, TooLarge, canon, type_name
+from cruxcell.values.trees import encode_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,13 +48,14 @@ _ERRORS = (
 
 def run_series(context, fields, more_flags=0):
     # type: (JobContext, list[bytes], int) -> int
-    """fields: flags, program, name, packed calls on it. They are one check: CPU ns of it; -1 if nothing else may run in
-    this worker. All is as `run_calls` does it for one call."""
+    """fields: flags, program, name, packed calls on it, packed names that the program may not bind beside it. They are
+    one check: CPU ns of it; -1 if nothing else may run in this worker. All is as `run_calls` does it for one call."""
     flags = CALLS_FLAGS.unpack(fields[0])[0] | more_flags
     helper, report = context.helper, context.report
     if not context.seals:
         flags &= ~SHARE
     source, name = fields[1].decode("utf-8", "surrogatepass"), fields[2].decode()
+    names = [name, *[each.decode() for each in frames.unpack(fields[4])]]
     loaded = loaded_count()
     program, planned, calls = _parse(source, name, fields[3])
     is_asked = flags & SHARE and RULE not in context.opened
@@ -69,7 +73,7 @@ def run_series(context, fields, more_flags=0):
         return 0
     if not sharing:
         context.last_check()
-    _make_calls(context, fresh_namespace() if sharing else module_namespace(), program, name, calls)
+    _make_calls(context, fresh_namespace() if sharing else module_namespace(), program, names, calls)
     used = clear(context, loaded)
     seal(report, 0)
     return used if sharing else -1
@@ -84,15 +88,16 @@ def _parse(source, name, packed):
     except Invalid as error:
         return None, ((messages.INVALID, "the program: %s" % error, None),), []
     encoded, *views = frames.unpack(packed)
-    every = transfer.decode(encoded)  # type: Any
+    every = loaded_list(encoded) or transfer.decode(encoded)  # type: Any
     calls = [(view, pair[0], pair[1]) for view, pair in zip(views, every)]  # type: list[Call]
     calls.reverse()
     return program, (classify_call(name + "()", name),), calls
 
 
-def _make_calls(context, namespace, program, name, calls):
-    # type: (JobContext, dict[str, object], CodeType, str, list[Call]) -> None
+def _make_calls(context, namespace, program, names, calls):
+    # type: (JobContext, dict[str, object], CodeType, list[str], list[Call]) -> None
     """Load the program and make the calls, to the first whose value is not plain data; report what came of each.
+    `names`: the one that is called, and those that the script takes to be Python's.
 
     A call that raises is the last, as an assertion would be that it stands in. Nothing is said of a call that came to
     something else than a plain value or a common error, nor of those behind it: then the script itself is run.
@@ -100,11 +105,12 @@ def _make_calls(context, namespace, program, name, calls):
     The code of a task is two frames of the harness away from who calls this, as that of a single call is.
     """
     told, steps = [], 0  # type: list[bytes], int
+    name, *others = names
     context.begin(0)
     try:
         context.run(program, namespace)
         function = namespace.get(name)
-        while calls and type(function) is _Function:
+        while calls and type(function) is _Function and not any(each in namespace for each in others):
             view, arguments, keywords = calls.pop()  # what the program makes of them does not outlive it
             try:
                 came = _of_value(context, view, context.run(CALL, {"f": function, "a": arguments, "k": keywords}))
@@ -152,8 +158,10 @@ def _is_flat(value):
 
 def _of_value(context, view, value):
     # type: (JobContext, bytes, object) -> tuple[bytes, bytes] | None
-    """(CAME_VALUE, canonical value); None for one that is not plain data."""
+    """(CAME_VALUE, its form); None for one that is not plain data."""
     try:
+        if view == WHOLE:
+            return CAME_VALUE, encode_tree(value, context.budget)
         data, has_nan = canon(_seen(value, view), context.budget)
     except (NotPlain, TooLarge):
         return None

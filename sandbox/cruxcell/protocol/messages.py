@@ -74,6 +74,7 @@ JOB_STREAMS = b"streams"  # a program and several standard inputs, one after the
 JOB_SCRIPT = b"script"  # a script in the candidate's process
 JOB_SERVE = b"serve"  # the candidate's half of a separated script
 JOB_TEST = b"test"  # the test's half of a separated script
+JOB_REPLAY = b"replay"  # a script of rows, and what its program gave
 JOB_SET = b"set"  # any of these behind a setting: arguments, environment variables, files
 JOB_PROBE = b"probe"  # preflight: try what is forbidden
 

@@ -1,0 +1,123 @@
+"""Scripts of rows (`cruxcell.analysis.rows`), judged by what the program's calls gave.
+
+One worker makes the calls (`by_calls`), and another, which has not met the program, runs the script on what they gave.
+So a script of many calls costs no message for each of them. What it came to is remembered for a while: on the same
+values it comes to the same, whatever program they are of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass
+
+from cruxcell.protocol import frames, messages, payloads
+
+from cruxboxd.judging.asserted import MOST_KNOWN, MOST_KNOWN_BYTES, Rows
+from cruxboxd.judging.by_calls import CallsJudge
+from cruxboxd.judging.charging import one_answer, read_single
+from cruxboxd.judging.jobs import job_for
+from cruxboxd.judging.outcomes import CheckResult, Outcome
+from cruxboxd.judging.scripts import of_script
+from cruxboxd.judging.series import error_of
+from cruxboxd.judging.tasks import encoded
+from cruxboxd.zygotes.report import ENDS
+
+_LARGE = MOST_KNOWN_BYTES // MOST_KNOWN
+
+
+@dataclass(frozen=True)
+class _Came:
+    """What the program's calls gave: the steps up to each, the values, and the error that the last one raised."""
+
+    steps: list[int]
+    values: list[bytes]
+    error: tuple[str, str] | None
+
+
+@dataclass(frozen=True)
+class _Replayed:
+    """What the script came to, and how many calls it has made by then."""
+
+    judged: CheckResult
+    made: int
+
+    @property
+    def is_small(self) -> bool:
+        name, message, _ = self.judged.exception or ("", "", 0)
+        return len(name) + len(message) + len(self.judged.detail) + self.judged.size < _LARGE // 4
+
+
+class RowsJudge(CallsJudge[Rows]):
+    """Every call gave a value of builtin types, or all up to one that raised a common error."""
+
+    async def settled(self, base: CheckResult, told: bytes, script: Rows) -> CheckResult | None:
+        came = _came(told, script)
+        if came is None:
+            return None
+        key = hashlib.sha256(frames.pack(came.values)).digest(), self._task.limits
+        seen = script.known.get(key)
+        if seen is None:
+            seen = await self._replay(came, script)
+            if seen is None:
+                return None
+            if seen.is_small:
+                script.known[key] = seen
+                if len(script.known) > MOST_KNOWN:
+                    del script.known[next(iter(script.known))]
+        return _judged(base, came, seen, script)
+
+    async def _replay(self, came: _Came, script: Rows) -> _Replayed | None:
+        """The script's word on these values; None where it does not come to its end, or to an exception."""
+        task, text = self._task, encoded(self._check.script)
+        names = {script.name, script.entry_point(self._check.entry_point)}
+        packed = frames.pack([name.encode() for name in names]), frames.pack(came.values)
+        fields = [text, self._code, *packed]
+        job = job_for(self._scheduler, task, messages.JOB_REPLAY, fields, self._hash_seed, [task.program, text])
+        job.follows = True
+        result = await self._scheduler.run(job)
+        asked = one_answer(task.limits, ENDS)
+        judged = of_script(read_single(result, asked, task.limits))
+        if result.error or not result.facts.is_clean or judged.outcome not in _ENDS:
+            return None
+        return _Replayed(judged, result.read(asked).answers[-1].steps)
+
+
+_ENDS = (Outcome.PASSED, Outcome.FAILED, Outcome.RAISED)
+
+
+def _came(told: bytes, script: Rows) -> _Came | None:
+    """What the program's worker told; None where that is not what all calls gave, or all to the first that raised."""
+    try:
+        fields = frames.unpack(told, 2 * script.count)
+        heads = [payloads.SERIES_CAME.unpack(head) for head in fields[0::2]]
+        values, error = fields[1::2], None
+        kinds = [kind for kind, _ in heads]
+        if kinds[-1:] == [payloads.CAME_ERROR]:
+            error = error_of(values.pop())
+            kinds.pop()
+        if len(fields) % 2 or set(kinds) - {payloads.CAME_VALUE} or (error is None and len(values) != script.count):
+            return None
+        return _Came([steps for _, steps in heads], values, error)
+    except (frames.FrameError, ValueError, struct.error):
+        return None
+
+
+def _judged(base: CheckResult, came: _Came, seen: _Replayed, script: Rows) -> CheckResult | None:
+    """The program's result. What it printed counts only if the script made all calls that its worker made."""
+    judged, made = seen.judged, seen.made
+    base = base.but(
+        stdout=base.stdout or judged.stdout,
+        stderr=base.stderr or judged.stderr,
+        peak_bytes=max(base.peak_bytes, judged.peak_bytes),
+    )
+    if judged.outcome is Outcome.PASSED and came.error is None:
+        return base.but(outcome=Outcome.PASSED) if made == script.count else None
+    if not 0 < made <= len(came.steps) or (made < len(came.steps) and (base.stdout or base.stderr)):
+        return None
+    base = base.but(steps=min(came.steps[made - 1], base.steps))
+    if judged.outcome is Outcome.PASSED:
+        if came.error is None or made != len(came.values) + 1 or not script.line:
+            return None
+        return base.but(outcome=Outcome.RAISED, exception=(*came.error, script.line))
+    return base.but(outcome=judged.outcome, detail=judged.detail, exception=judged.exception)

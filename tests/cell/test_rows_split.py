@@ -1,0 +1,187 @@
+"""Scripts that go through a table of constants: which are taken for such, and which are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from cruxcell.analysis.compiled import loaded_list
+from cruxcell.analysis.parsing import compile_text, parse_text
+from cruxcell.analysis.rows import MOST_ROWS, may_have_rows, split_rows
+from cruxcell.protocol import frames
+from cruxcell.protocol.payloads import ROWS, WHOLE
+from cruxcell.values import transfer
+
+HELPERS = """import numpy as np
+from math import inf
+def is_floats(x) -> bool:
+    "Are these floats?"
+    if isinstance(x, (list, tuple)):
+        return all(isinstance(i, float) for i in x)
+    if isinstance(x, np.ndarray):
+        return x.dtype == np.float64
+    return False
+def assertion(out, exp, atol):
+    exact = out == exp
+    if atol == 0 and is_floats(exp):
+        atol = 1e-6
+    if not exact and atol != 0:
+        assert np.allclose(out, exp, rtol=1e-07, atol=atol)
+    else:
+        assert exact, f"{out} {exp!r:>9}"
+"""
+CHECK = f"""{HELPERS}
+METADATA = {{'by': 'me'}}
+def check(candidate):
+    "Many."
+    inputs = [[1, [2]], ['a', {{'b': (-1, None)}}]]
+    results = [3, 4]
+    for i, (inp, exp) in enumerate(zip(inputs, results)):
+        assertion(candidate(*inp), exp, 0)
+check(f)
+"""
+CASES = "cases = [(1, 2), (3, [4])]\nfor given, wanted in cases:\n    assert f(given) == wanted, 'no'\n"
+SHAPES: dict[str, tuple[str, str, list[list[Any]], int]] = {
+    "a table of two": (CHECK, "f", [[1, [2]], ["a", {"b": (-1, None)}]], 25),
+    "pairs": (CASES, "f", [[1], [3]], 3),
+    "one list": ("for x in [1, 2]:\n    assert f(x, ) < 3", "f", [[1], [2]], 2),
+    "counted": ("for i, x in enumerate([1, 2]):\n    assert f(x) == i", "f", [[1], [2]], 2),
+    "side by side": ("for a, b, c in zip([1, 2], (3, 4), [5, 6]):\n    assert f(a, b) == c", "f", [[1, 3], [2, 4]], 2),
+    "the shorter": ("for a, c in zip([1, 2], [3]):\n    assert f(a) == c", "f", [[1]], 2),
+    "several lines": ("for x in [1]:\n    assert f(\n        x) == 1", "f", [[1]], 0),
+    "a name of its own": ("def check(g):\n    for x in [1]:\n        assert g(x) == 1\ncheck(g)", "g", [[1]], 3),
+    "called first": ("for x in [1]:\n    assert f(x) == 1 and True", "f", [[1]], 2),
+    "in a function": ("def g(a): return a\nfor x in [1]:\n    assert g([f(x) + 1]) == [1]", "f", [[1]], 3),
+    "made": (
+        "from math import inf\nfor x, y in [(inf, set()), (-inf, {1})]:\n    assert f(x) == y",
+        "f",
+        [[1e999], [-1e999]],
+        3,
+    ),
+    "none or true": ("for x in [1]:\n    assert f(x) is None", "f", [[1]], 2),
+}
+
+
+def split(script: str) -> list[bytes]:
+    told = split_rows(parse_text(script, "exec"), compile_text(script, "<check>", "exec"))
+    return frames.unpack(told) if told else []
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_rows_of_a_script(name: str):
+    script, called, rows, line = SHAPES[name]
+    head, said, _, calls = split(script)
+    encoded, *views = frames.unpack(calls)
+    made = loaded_list(encoded)
+    assert (made is None) == ("(" in str(rows))
+    assert (said.decode(), made or transfer.decode(encoded)) == (called, [(row, {}) for row in rows])
+    assert (ROWS.unpack(head), views) == ((len(rows), line), [WHOLE] * len(rows))
+    assert may_have_rows(script)
+
+
+def test_the_names_that_a_program_may_not_bind():
+    _, _, others, _ = split(CHECK)
+    assert frames.unpack(others) == [b"all", b"bool", b"enumerate", b"float", b"isinstance", b"list", b"tuple", b"zip"]
+
+
+def changed(before: str, after: str, script: str = CHECK) -> str:
+    assert before in script
+    return script.replace(before, after, 1)
+
+
+CALLED = "candidate(*inp)"
+NONE = {
+    "nothing": "",
+    "no loop": "assert f(1) == 1",
+    "more behind the loop": CASES + "print()",
+    "more behind the call": CHECK + "pass",
+    "two statements": CASES + "    pass",
+    "an else": CASES + "else:\n    pass",
+    "two loops": CASES + CASES,
+    "no call": "for x in [1]:\n    assert x == 1",
+    "a call of its own": "def f(x): return x\nfor x in [1]:\n    assert f(x) == 1",
+    "a call of what it hands over": changed("check(f)", "f = 1\ncheck(f)"),
+    "a builtin": "for x in [[1]]:\n    assert sum(x) == 1",
+    "another builtin": "for x in [[1]]:\n    assert open(x) == 1",
+    "called twice": changed(CALLED, f"{CALLED} + {CALLED}"),
+    "not called each time": changed(CALLED, f"(0 or {CALLED})"),
+    "called if asked": changed(CALLED, f"({CALLED} if exp else 0)"),
+    "called later": changed(CALLED, f"(lambda: {CALLED})()"),
+    "called in a loop": changed(CALLED, f"[{CALLED} for _ in exp]"),
+    "called by another": changed("def is_floats", "def again(): return f(1)\ndef is_floats"),
+    "called where it fails": "for x in [1]:\n    assert x == 1, f(x)",
+    "called in a chain": "for x in [1]:\n    assert 1 == 2 == f(x)",
+    "handed on": changed(CALLED, "map(candidate, inp)"),
+    "an attribute": changed(CALLED, "candidate.go(*inp)"),
+    "keywords": changed(CALLED, "candidate(x=inp)"),
+    "a constant argument": changed(CALLED, "candidate(*inp, 1)"),
+    "the row is used again": changed("exp, 0)", "inp, 0)"),
+    "the table is used again": changed("exp, 0)", "inputs, 0)"),
+    "the row is a global's": changed("    return False", "    return inp"),
+    "the table is made": changed("[3, 4]", "[3] * 2"),
+    "the table is no table": changed("[3, 4]", "{3, 4}"),
+    "the table is computed": changed("[3, 4]", "[len([])]"),
+    "a table of two names": changed("results = ", "results = more = "),
+    "a table bound anew": changed("    results", "    inputs = [[2], [1]]\n    results"),
+    "a table bound in the loop": changed("for i, (", "for results, ("),
+    "what the rows are not": changed("(inp, exp)", "(inp, exp, more)"),
+    "rows that are no rows": changed("[3, 4]", "[3, 4]\n    inputs = [1, 2]"),
+    "stars of what is no list": "for x in [1]:\n    assert f(*x) == 1",
+    "a NaN by name": "from math import nan\nfor x in [nan]:\n    assert f(x) != 1",
+    "a number that is none": "for x in [float('x')]:\n    assert f(x) != 1",
+    "a list of its own making": "def list(): return 1\nfor x in [list()]:\n    assert f(x) != 1",
+    "a list of another's": "for x in [list(g)]:\n    assert f(x) != 1",
+    "a method": "for x in [[].copy()]:\n    assert f(x) != 1",
+    "a function": "for x in [lambda: 1]:\n    assert f(x) != 1",
+    "a comprehension": "for x in [[y for y in [1]]]:\n    assert f(x) != 1",
+    "a NaN": "for x in [1e999 - 1e999]:\n    assert f(x) != 1",
+    "no row": "for x in []:\n    assert f(x) == 1",
+    "too many rows": f"for x in {[0] * (MOST_ROWS + 1)}:\n    assert f(x) == 1",
+    "too many bytes": f"for x in [{'a' * (1 << 20)!r}]:\n    assert f(x) == 1",
+    "an iterator": changed("[3, 4]", "iter([3, 4])"),
+    "what changes a value": changed("exact = out == exp", "exact = out.sort() == exp"),
+    "what sets an item": changed("exact = out == exp", "out[0] = exact = 1"),
+    "what deletes an item": changed("exact = out == exp", "del out[0]"),
+    "what adds": changed("exact = out == exp", "exact = out\n    exact += [1]"),
+    "identity": changed("exact = out == exp", "exact = out is exp"),
+    "an address": changed("exact = out == exp", "exact = id(out) == exp"),
+    "another attribute": changed("x.dtype", "x.ctypes"),
+    "a new array": changed("np.allclose(out,", "np.allclose(np.ndarray(3),"),
+    "a random one": changed("np.allclose(out,", "np.random.rand(1)(out,"),
+    "another module": changed("from math", "import random\nfrom math"),
+    "another name of it": changed("import inf", "import inf, nextafter"),
+    "all names of it": changed("import inf", "import *"),
+    "a module that is near": changed("from math", "from .math"),
+    "an import in a function": changed('    "Are', '    import math\n    "Are'),
+    "a class": changed("METADATA", "class A: pass\nMETADATA"),
+    "a decorator": changed("def is_floats", "@bool\ndef is_floats"),
+    "a default that is kept": changed("atol)", "atol, seen=[])"),
+    "a default by name": changed("atol)", "*, atol=[])"),
+    "a global": changed("    exact = ", "    global exact\n    exact = "),
+    "a try": changed("    exact = out == exp", "    try: exact = out == exp\n    except ValueError: pass"),
+    "a print": changed("    exact = ", "    print(out)\n    exact = "),
+    "an unknown name": changed("out == exp", "out == expected"),
+    "a generator": changed("    return False", "    yield False"),
+    "code without an end": changed("    return False", "    while x: pass"),
+    "what it binds for a while": changed("    return False", "    return (y := False)"),
+    "a function bound twice": changed("def assertion", "def is_floats(x): return x\ndef assertion"),
+    "a name that is bound in between": changed("METADATA = {'by': 'me'}", "is_floats = 1"),
+    "a check of two": changed("check(candidate)", "check(candidate, other=1)"),
+    "a check of one with a type": changed("check(candidate)", "check(candidate: int)"),
+    "a check that is called again": changed("    return False", "    return check(x)"),
+    "a check of text": changed("check(f)", "check('f')"),
+    "a check that is handed more": changed("check(f)", "check(f, 1)"),
+    "a main script": CHECK.replace("check(f)", "if __name__ == '__main__':\n    check(f)"),
+    "a function in the check": changed("    inputs =", "    def g(x): return x\n    inputs ="),
+    "an import in the check": changed("    inputs =", "    import math\n    inputs ="),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NONE)
+def test_what_is_none(name: str):
+    assert split(NONE[name]) == []
+
+
+def test_a_loop_is_looked_for_near_the_end():
+    assert not may_have_rows("for x in [1]:\n    pass\n" + "x = 1\n" * 1000)
+    assert not may_have_rows("forget()\n")

@@ -1,0 +1,226 @@
+"""Scripts that go through a table: on what the calls gave they come to what they come to as scripts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import test_series
+import told_workers
+from behaviours import tested_runtimes
+from cruxbox import Client, Outcome, ScriptCheck, Task
+from cruxboxd.judging import rows as judging
+from cruxboxd.judging.asserted import MOST_KNOWN, Rows, read_rows
+from cruxboxd.judging.audit import Audit
+from cruxboxd.judging.outcomes import CheckResult
+from cruxboxd.judging.outcomes import Outcome as Kind
+from cruxboxd.judging.tasks import ScriptCheck as AskedCheck
+from cruxboxd.zygotes.jobs import Job, Result
+from cruxcell.protocol import frames, messages, payloads, records
+from test_series import LIMITS, PROGRAMS, RIGHT, came, differing, of
+from told_workers import CLEAN, DIED, Told
+
+kernel = pytest.mark.kernel
+CHECK = """def near(a, b):
+    if isinstance(a, float) and isinstance(b, float):
+        return abs(a - b) < 1e-6
+    return type(a) == type(b) and a == b or a is None and str(b) == '?'
+
+def check(candidate):
+    inputs = [[0, []], [3, [1, (2, 'a')], {'b': None}], [2, ['x'], {}], [4, []], [1, [2.5]]]
+    results = [[], [1, (2, 'a'), 3.0], ['x', 2], [4], [2.5, True]]
+    for i, (inp, exp) in enumerate(zip(inputs, results)):
+        same(candidate(*inp), exp, i)
+
+def same(out, exp, i):
+    assert out == exp or len(out) == len(exp) and all(near(a, b) for a, b in zip(out, exp)), f'{i}: {out} {exp}'
+
+check(f)
+"""
+TABLE = """cases = [((0, []), []), ((3, [1]), [1, 3]), ((2, ['x']), ['x', 2]), ((1, [2.5]), [2.5, 1])]
+for given, wanted in cases:
+    assert sum([f(*given) == wanted], 0), 'another'
+"""
+LINES = "for x in [0, 3, 2, 1]:\n    assert [x] == [f(\n        x, [1, 2])[-1] or x]"
+# What a program may do that this way of judging could fail to see.
+MORE = {
+    "about right": of("if x == 3: return items + [3.0000001]"),
+    "a sum of its own": "def sum(*a): return 1\n" + RIGHT,
+    "an isinstance of its own": "def isinstance(*a): return True\ndef abs(x): return 0\n" + of("return [7.0] * 9"),
+    "a sum that comes later": of("global sum; sum = lambda *a: True; return 3"),
+    "a name of the script's": "def near(a, b): return True\nsame = inputs = exp = near\n" + of("return [7]"),
+    "its argument": of("items += [x] * bool(x); return items"),
+    "its argument, later": of("kept.append(items)\n    for each in kept: each.append(9)", "kept = []"),
+    "the same each time": of("kept.clear(); kept.extend(items + [x] * bool(x)); return kept", "kept = []"),
+    "itself": of("a = []; a.append(a); return a"),
+    "one thing twice": of("a = [x]; return [a, a]"),
+    "texts": of("return str(items)"),
+    "keys in another order": of("return {2: 1, 1: 2} if x == 3 else {1: 2, 2: 1}"),
+    "many": of("return list(range(100_000))"),
+    "a sequence": of("return range(x)"),
+    "bytes": of("return b'a\\xff'"),
+    "other numbers": of("return [2**100, -1.5, 1j, True, None, ...]"),
+    "a value that prints": of("print('gave'); return []"),
+    "it says too much as it is loaded": "print('x' * 5000)\n" + RIGHT,
+    "it imports": "import math, random\n" + RIGHT,
+    "it looks around": "import sys\n" + of("return sorted(sys.modules)[:1]"),
+}
+
+
+def tasks(runtime: str = "default", entry_point: str = "f") -> list[Task]:
+    every = {**PROGRAMS, **MORE}.items()
+    return [
+        Task(program, [ScriptCheck(script, entry_point)], limits=LIMITS, id=f"{name}: {script}", runtime=runtime)
+        for script in (CHECK, TABLE, LINES) for name, program in every
+    ]  # fmt: skip
+
+
+@kernel
+@pytest.mark.parametrize("runtime", tested_runtimes())
+def test_a_script_comes_to_the_same_on_what_the_calls_gave(native: Client, runtime: str):
+    made = tasks(runtime)
+    assert differing(native, made) == []
+    assert [*map(test_series.plainly, native.check(made))] == [*map(test_series.plainly, native.check(made))]
+
+
+@kernel
+def test_and_without_an_entry_point_or_the_native_helper(native: Client, pure: Client):
+    assert differing(native, tasks(entry_point="")) == []
+    assert differing(pure, tasks()[::4]) == []
+
+
+@kernel
+def test_these_are_of_every_sort(native: Client):
+    found = {verdict.outcome for verdict in native.check(tasks())}
+    assert found >= {Outcome.PASSED, Outcome.FAILED, Outcome.RAISED, Outcome.INVALID, Outcome.STEP_LIMIT}
+    assert found >= {Outcome.MEMORY_LIMIT, Outcome.OUTPUT_LIMIT}
+
+
+# ---- what workers say, read ------------------------------------------------------------------------------------------
+
+VALUE, ERROR = payloads.CAME_VALUE, payloads.CAME_ERROR
+RAISED = frames.pack([b"KeyError", b"'a'"])
+SCRIPT = AskedCheck("s", TABLE, "f")
+BASE = CheckResult(None, steps=100)
+BOTH = came((VALUE, b"1", 5), (VALUE, b"2", 9))
+
+
+def rows(**changes: object) -> Rows:
+    return replace(Rows(2, 3, "f", frames.pack([]), b""), known={}, **changes)  # type: ignore[arg-type]
+
+
+def ended(
+    made: int = 2, kind: bytes = messages.ENDED, name: bytes = b"AssertionError", message: bytes = b"no", **more
+) -> Result:
+    numbers = records.NUMBERS.pack(0, made, 1, 2, 0)
+    said = {
+        messages.ENDED: records.ended(numbers, b"", b"err"),
+        messages.RAISED: frames.frame([messages.RAISED, numbers, name, message, b"\3\0\0\0", b"", b""]),
+    }[kind]
+    return Result(report=records.plan(False, "d", []) + said, **{"facts": CLEAN, **more})
+
+
+async def settled(told: bytes, result: Result, script: Rows | None = None, base: CheckResult = BASE) -> Any:
+    worker = Told({}, before=lambda _job: result)
+    task = replace(test_series.ALONE, checks=[SCRIPT])
+    judge = judging.RowsJudge(worker, task, SCRIPT, "0", Audit(0), b"code")  # type: ignore[arg-type]
+    return await judge.settled(base, told, script or rows())
+
+
+FAILS = {"kind": messages.RAISED}
+SAID = {
+    "all": (BOTH, ended(), (Kind.PASSED, 100)),
+    "all, but it made fewer": (BOTH, ended(1), None),
+    "all, but it wanted more": (BOTH, ended(3), None),
+    "the first fails": (BOTH, ended(1, **FAILS), (Kind.FAILED, 5)),
+    "the last fails": (BOTH, ended(2, **FAILS), (Kind.FAILED, 9)),
+    "another error": (BOTH, ended(2, name=b"TypeError", **FAILS), (Kind.RAISED, 9)),
+    "no call, and an error": (BOTH, ended(0, **FAILS), None),
+    "more calls than there were, and an error": (BOTH, ended(3, **FAILS), None),
+    "the script's worker crashed": (BOTH, ended(facts=DIED), None),
+    "our failure": (BOTH, Result(error="no zygote"), None),
+    "it says nothing": (BOTH, Result(facts=CLEAN), None),
+    "too few": (came((VALUE, b"1", 5)), ended(), None),
+    "too many": (came((VALUE, b"1", 5), (VALUE, b"2", 9), (VALUE, b"3", 9)), ended(), None),
+    "an error": (came((VALUE, b"1", 5), (ERROR, RAISED, 7)), ended(2), (Kind.RAISED, 7)),
+    "an error that is not reached": (came((VALUE, b"1", 5), (ERROR, RAISED, 7)), ended(1, **FAILS), (Kind.FAILED, 5)),
+    "an error, and it made no such call": (came((VALUE, b"1", 5), (ERROR, RAISED, 7)), ended(1), None),
+    "an error in the middle": (came((ERROR, RAISED, 5), (VALUE, b"2", 9)), ended(), None),
+    "an error of three parts": (came((ERROR, frames.pack([b"a", b"b", b"c"]), 5)), ended(1), None),
+    "an error with a long name": (came((ERROR, frames.pack([b"K" * 201, b""]), 5)), ended(1), None),
+    "another kind": (came((b"?", b"1", 5), (VALUE, b"2", 9)), ended(), None),
+    "nothing": (b"", ended(0), None),
+    "no frames": (b"\xff\xff\xff\xff", ended(), None),
+    "an odd number": (BOTH + frames.pack([b"v"]), ended(), None),
+    "a short head": (frames.pack([b"v", b"1"]), ended(), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAID)
+async def test_only_what_is_certain_is_judged(name: str):
+    told, result, expected = SAID[name]
+    judged = await settled(told, result)
+    assert (judged and (judged.outcome, judged.steps)) == expected
+    if expected == (Kind.RAISED, 7):
+        assert judged.exception == ("KeyError", "'a'", 3)
+
+
+async def test_what_the_program_printed_is_told_if_the_script_has_made_all_calls():
+    base = BASE.but(stdout=b"out")
+    passed = await settled(BOTH, ended(), base=base)
+    assert (passed.outcome, passed.stdout, passed.stderr) == (Kind.PASSED, b"out", b"err")
+    assert (await settled(BOTH, ended(2, **FAILS), base=base)).stdout == b"out"
+    assert await settled(BOTH, ended(1, **FAILS), base=base) is None
+
+
+async def test_an_error_in_a_statement_of_several_lines_is_not_judged():
+    assert await settled(came((ERROR, RAISED, 7)), ended(1), rows(line=0)) is None
+    assert (await settled(came((ERROR, RAISED, 7)), ended(1))).outcome is Kind.RAISED
+
+
+async def test_the_script_runs_once_on_the_same_values():
+    asked: list[Job] = []
+
+    def tell(job: Job) -> Result:
+        asked.append(job)
+        return ended(2, **FAILS)
+
+    script = rows()
+    worker = Told({}, before=tell)
+    made = []
+    for told, limits in (
+        (BOTH, {}), (came((VALUE, b"1", 6), (VALUE, b"2", 8)), {}), (came((VALUE, b"1", 6), (VALUE, b"3", 8)), {}),
+        (came((VALUE, b"12", 6), (VALUE, b"", 8)), {}), (BOTH, {"memory_bytes": 1 << 28}),
+    ):  # fmt: skip
+        task = replace(test_series.ALONE, checks=[SCRIPT], limits=replace(told_workers.LIMITS, **limits))
+        judge = judging.RowsJudge(worker, task, SCRIPT, "0", Audit(0), b"code")  # type: ignore[arg-type]
+        judged = await judge.settled(BASE, told, script)
+        assert judged is not None
+        made.append((judged.steps, len(asked)))
+    assert made == [(9, 1), (8, 1), (8, 2), (8, 3), (9, 4)]
+    assert [job.kind for job in asked] == [messages.JOB_REPLAY] * 4
+    assert all(job.follows and job.fields[1] == b"code" for job in asked)
+
+
+async def test_what_is_remembered_is_bounded():
+    script = rows()
+    for at in range(MOST_KNOWN + 9):
+        assert await settled(came((VALUE, b"%d" % at, 5), (VALUE, b"2", 9)), ended(), script) is not None
+    assert len(script.known) == MOST_KNOWN
+    assert await settled(BOTH, ended(2, message=b"no" * 5_000, **FAILS), script) is not None
+    assert len(script.known) == MOST_KNOWN
+    assert not any(len(str(seen)) > 5_000 for seen in script.known.values())
+
+
+def test_what_are_no_rows_is_none():
+    whole = frames.pack([payloads.ROWS.pack(2, 3), b"f", b"others", b"calls"])
+    assert read_rows(whole) == Rows(2, 3, "f", b"others", b"calls")
+    for told in (
+        b"",
+        b"\xff",
+        whole[:-1],
+        frames.pack([b"", b"f", b"", b""]),
+        frames.pack([b"a" * 8, b"\xff", b"", b""]),
+    ):
+        assert read_rows(told) is None
