@@ -17,17 +17,22 @@ Dataset = Mapping[str, Row]
 Generations = Mapping[str, list[str]]
 
 
-def read_dataset(path: Path, prelude: Path | None = None) -> Dataset:
-    """The rows `{code, input, output, id}` of a JSONL file by id, in their order, with the text of the file `prelude`
-    in front of every program. DataError names file and line."""
-    front = read_text(prelude).rstrip("\n") + "\n" if prelude else ""
-    rows, _ = read_rows(path, strict=True)
-    found: dict[str, Row] = {}
-    for row in rows:
-        if row.id in found:
-            raise DataError(f"{path}, line {row.line}: id {row.id!r} is taken by line {found[row.id].line}")
-        found[row.id] = replace(row, code=front + row.code.removeprefix("\ufeff")) if front else row
-    return found
+def read_dataset(path: Path) -> Dataset:
+    """The rows `{code, input, output, id}` of a JSONL file by id, in their order. DataError names file and line."""
+    rows, _ = read_rows(path, strict=True, unique=True)
+    return {row.id: row for row in rows}
+
+
+def read_prelude(path: Path | None) -> str:
+    """What stands in front of every program; "" for nothing. DataError if the file cannot be read."""
+    return read_text(path).rstrip("\n") + "\n" if path else ""
+
+
+def with_prelude(dataset: Dataset, front: str) -> Dataset:
+    """The rows with the text `front` in front of every program."""
+    if not front:
+        return dataset
+    return {id: replace(row, code=front + row.code.removeprefix("\ufeff")) for id, row in dataset.items()}
 
 
 def read_generations(path: Path, dataset: Dataset) -> Generations:

@@ -3,12 +3,14 @@
 A regular file is there whole or not at all. The text grows in `.NAME.XXXXXXXX.part` beside it, which takes its name at
 the end. Whoever writes a part holds a lock on it; a part that nobody holds is of a run that was killed, and the next
 run with the same output removes it. What is no regular file (a device, a pipe) is never replaced but written in place.
+A file whose name ends in `.gz` is packed, as it is unpacked when it is read.
 """
 
 from __future__ import annotations
 
 import codecs
 import fcntl
+import gzip
 import json
 import os
 import stat
@@ -19,7 +21,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from cruxbox.errors import DataError
-from cruxbox.reading import STANDARD
+from cruxbox.reading import PACKED, STANDARD
+
+_LEVEL = 6  # of gzip: its own default takes far longer for hardly less
 
 
 class OutputFile:
@@ -33,12 +37,7 @@ class OutputFile:
         self.path = Path(path)
         self._part: Path | None = None
         self._file: IO[bytes]
-        try:
-            os.fsencode(self.path)
-        except UnicodeEncodeError:
-            raise DataError(f"{self.path}: is no name that a file can have") from None
-        if "\0" in str(self.path):
-            raise DataError(f"{self.path}: is no name that a file can have")
+        _check_name(self.path)
         with complaining(self.path):
             if os.fspath(self.path) == STANDARD:
                 self._file = open(1, "wb", closefd=False)  # noqa: SIM115
@@ -72,7 +71,11 @@ class OutputFile:
     def write(self, fill: Callable[[IO[bytes]], Any]) -> Any:
         """Have `fill` write into it, and put it in its place; what `fill` returns. DataError if that cannot be done."""
         with complaining(self.path):
-            result = fill(self._file)
+            if self.path.name.endswith(PACKED):  # without name and time: the same content is the same file
+                with gzip.GzipFile("", "wb", _LEVEL, self._file, 0) as packed:
+                    result = fill(packed)  # type: ignore[arg-type]
+            else:
+                result = fill(self._file)
             self._file.flush()
             if self._part is not None:
                 os.fsync(self._file.fileno())
@@ -110,9 +113,10 @@ def output_file(path: str | os.PathLike[str]) -> Iterator[OutputFile]:
 
 
 def check_output(out: Path | None, *sources: Path | None) -> None:
-    """DataError, before anything runs, for an output that would overwrite a source of it or has no folder to be in."""
+    """DataError, before anything runs, for an output that would overwrite a source of it or cannot be written."""
     if out is None or os.fspath(out) == STANDARD:
         return
+    _check_name(out)
     is_kept = out.is_file() or not out.exists()  # a device, or a pipe, may be read and written
     if is_kept and any(source is not None and os.path.realpath(out) == os.path.realpath(source) for source in sources):
         raise DataError(f"{out}: would overwrite a file it is made from")
@@ -120,6 +124,10 @@ def check_output(out: Path | None, *sources: Path | None) -> None:
         raise DataError(f"{out}: is a folder, not a file that can be written")
     if not out.parent.is_dir():
         raise DataError(f"{out}: cannot be written: {out.parent} is not a folder")
+    target = Path(os.path.realpath(out))
+    places = [target] * target.exists() + [target.parent] * is_kept
+    if not all(os.access(place, os.W_OK) for place in places):
+        raise DataError(f"{out}: cannot be written: Permission denied")
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -144,6 +152,15 @@ def complaining(path: str | os.PathLike[str]) -> Iterator[None]:
         raise
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _check_name(path: Path) -> None:
+    try:
+        is_name = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        is_name = False
+    if not is_name:
+        raise DataError(f"{path}: is no name that a file can have")
 
 
 def _kind(path: Path) -> int | None:

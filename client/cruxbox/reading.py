@@ -10,12 +10,14 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any, cast
 
 from cruxbox.errors import DataError
 
 # What stands for standard input or output in the place of a file's name.
 STANDARD = "-"
+PACKED = ".gz"
 MAX_FILE_BYTES = 512 << 20
 MAX_LINE_BYTES = 64 << 20
 MAX_DIGITS = 400
@@ -29,13 +31,17 @@ class NotJson(ValueError):
         self.line = line
 
 
+class KeyTwice(NotJson):
+    """An object holds a key twice: which of the two was meant cannot be known."""
+
+
 @contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A file to read, unpacked if its name ends in `.gz`; `-` is standard input. DataError if it cannot be opened, read
     or unpacked."""
     is_standard = os.fspath(path) == STANDARD
     try:
-        if os.fspath(path).endswith(".gz"):
+        if os.fspath(path).endswith(PACKED):
             file = cast("IO[bytes]", gzip.open(path, "rb"))  # noqa: SIM115  (below)
         else:
             file = open(0 if is_standard else path, "rb", closefd=not is_standard)  # noqa: SIM115  (below)
@@ -52,6 +58,11 @@ def opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 def _unreadable(path: str | os.PathLike[str], error: Exception) -> DataError:
     return DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
+
+
+def stem_of(path: Path) -> str:
+    """The name of a file without its ending, and without `.gz` behind that."""
+    return Path(path.name.removesuffix(PACKED)).stem
 
 
 def read_bytes(path: str | os.PathLike[str], most: int = MAX_FILE_BYTES) -> bytes:
@@ -86,7 +97,7 @@ def parse_json(text: str | bytes, *, unique: bool = False) -> Any:
 
     Args:
         text: UTF-8 if it is bytes.
-        unique: refuse an object that holds a key twice: which of the two was meant cannot be known.
+        unique: refuse an object that holds a key twice (KeyTwice).
     """
     try:
         if isinstance(text, bytes):
@@ -113,6 +124,13 @@ def kind_of(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
+def problem_of_texts(value: object) -> str:
+    """Why `value` is no list of strings, as a phrase; "" if it is one."""
+    if not isinstance(value, list):
+        return f"is {kind_of(value)}"
+    return next((f"item {at} is {kind_of(one)}" for at, one in enumerate(value) if not isinstance(one, str)), "")
+
+
 _KINDS: dict[type | tuple[type, ...], str] = {
     bool: "a boolean",
     (int, float): "a number",
@@ -129,7 +147,7 @@ def parse_row(line: bytes) -> dict[str, Any]:
     begins = line.removeprefix(codecs.BOM_UTF8).strip()
     hint = "; a JSON Lines file has one object on each line" if begins[:1] == b"[" or begins == b"{" else ""
     try:
-        value = parse_json(line)
+        value = parse_json(line, unique=True)
     except NotJson as error:
         raise NotJson(f"{error}{hint}") from None
     if not isinstance(value, dict):
@@ -156,5 +174,5 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         name, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-        raise NotJson(f"the key {name[:80]!r} is there twice")
+        raise KeyTwice(f"the key {name[:80]!r} is there twice")
     return found

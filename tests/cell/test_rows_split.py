@@ -54,6 +54,12 @@ SHAPES: dict[str, tuple[str, str, list[list[Any]], int]] = {
     "called first": ("for x in [1]:\n    assert f(x) == 1 and True", "f", [[1]], 2),
     "in a function": ("def g(a): return a\nfor x in [1]:\n    assert g([f(x) + 1]) == [1]", "f", [[1]], 3),
     "sets": ("for x in [{1, 2}]:\n    assert f(x) == 1", "f", [[{1, 2}]], 2),
+    "made": (
+        "from math import inf\nfor x, y in [(inf, set()), (-inf, {1})]:\n    assert f(x) == y",
+        "f",
+        [[1e999], [-1e999]],
+        3,
+    ),
     "none or true": ("for x in [1]:\n    assert f(x) is None", "f", [[1]], 2),
 }
 
@@ -125,6 +131,13 @@ NONE = {
     "what the rows are not": changed("(inp, exp)", "(inp, exp, more)"),
     "rows that are no rows": changed("[3, 4]", "[3, 4]\n    inputs = [1, 2]"),
     "stars of what is no list": "for x in [1]:\n    assert f(*x) == 1",
+    "a NaN by name": "from math import nan\nfor x in [nan]:\n    assert f(x) != 1",
+    "a number that is none": "for x in [float('x')]:\n    assert f(x) != 1",
+    "a list of its own making": "def list(): return 1\nfor x in [list()]:\n    assert f(x) != 1",
+    "a list of another's": "for x in [list(g)]:\n    assert f(x) != 1",
+    "a method": "for x in [[].copy()]:\n    assert f(x) != 1",
+    "a function": "for x in [lambda: 1]:\n    assert f(x) != 1",
+    "a comprehension": "for x in [[y for y in [1]]]:\n    assert f(x) != 1",
     "a NaN": "for x in [1e999 - 1e999]:\n    assert f(x) != 1",
     "no row": "for x in []:\n    assert f(x) == 1",
     "too many rows": f"for x in {[0] * (MOST_ROWS + 1)}:\n    assert f(x) == 1",
@@ -157,6 +170,10 @@ NONE = {
     "what it binds for a while": changed("    return False", "    return (y := False)"),
     "a function bound twice": changed("def assertion", "def is_floats(x): return x\ndef assertion"),
     "a name that is bound in between": changed("METADATA = {'by': 'me'}", "is_floats = 1"),
+    "a maker that is the program": "def check(list):\n    ins = [list((1,))]\n    for x in ins:\n"
+    "        assert list(x) == [1]\ncheck(f)",
+    "a number that is the program": "from math import inf\ndef check(inf):\n    ins = [inf]\n    for x in ins:\n"
+    "        assert inf(x) == 1\ncheck(f)",
     "a check of two": changed("check(candidate)", "check(candidate, other=1)"),
     "a check of one with a type": changed("check(candidate)", "check(candidate: int)"),
     "a check that is called again": changed("    return False", "    return check(x)"),

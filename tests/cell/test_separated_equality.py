@@ -33,6 +33,7 @@ class Candidate:
         self.asked: list[tuple[Any, ...]] = []
         self.equal = True
         self.compared_by_identity = False
+        self.hashed, self.refused = 0, False
         self.garbled: Any = None
         self.gives: Any = None
         self.becomes: dict[int, Any] = {}
@@ -44,6 +45,9 @@ class Candidate:
 
     def means_a_class(self, cls: type) -> bool:
         return cls in self.known
+
+    def refuse(self, _why: str) -> None:
+        self.refused = True
 
     def alone_since(self, time: int) -> int:
         return time
@@ -141,6 +145,14 @@ def test_two_objects_of_a_class_that_the_script_knows_may_hold_the_same(
         # What they hold is asked for before the class is: its `__eq__` may make them the same.
         assert other.asked == [("states", None, left, right), ("special", left, "__eq__", right)]
         assert other.compared_by_identity is (says and not are_equal)
+
+
+def test_objects_of_a_set_that_only_their_class_says_are_equal_are_not_unequal(other: Candidate):
+    cls = of_a_class(other)
+    first, second, made = other.thing(cls, 5, {"x": 1}), other.thing(cls, 6, {"x": 1}), cls(1)
+    other.hashed = 6
+    assert (made == second, other.refused) == (True, False)
+    assert (first == second, other.refused) == (False, True)
 
 
 def test_objects_that_a_script_has_not_made_or_whose_class_it_does_not_know_are_the_same_by_identity(other: Candidate):

@@ -6,6 +6,7 @@ import array
 import builtins
 import datetime
 import math
+import os
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -162,7 +163,9 @@ def test_so_may_containers_that_came_with_it(f: Any):
         ("f(dt.date)", {"dt": "datetime.date"}, None),
         ("f(dt.date)", {"dt": "no_such_module"}, None),
         ("f(dt.date)", {"dt": "_thread"}, None),
-        ("f(dt.date)", {"dt": "os.path"}, None),
+        ("f(dt.date)", {"dt": "os.path"}, os.path),
+        ("f(dt.date)", {"dt": "unittest.mock"}, None),
+        ("f(dt.date)", {"dt": "os._path"}, None),
         ("f(dt.date)", {"dt": 8}, None),
         ("f(dt.date)", {"dt": Text("math")}, None),
         ("f(dt.date)", {}, "program"),
@@ -181,6 +184,14 @@ def test_a_module_is_the_test_s_own(f: Any, script: str, told: dict[str, Any], e
 def test_a_name_of_a_module_that_is_no_part_of_python_is_the_program_s(f: Any):
     found = Half(f=f, pytest="program", array="other").gets("f(pytest.raises, array.array)")
     assert (found["pytest"], found["array"]) == ("program", array)
+
+
+def test_a_name_that_everybody_has_for_a_package_is_that_where_the_package_is(f: Any):
+    numpy = pytest.importorskip("numpy")
+    found = Half(f=f, np="program", numpy="program").gets("f(np.allclose, numpy.pi)")
+    assert (found["np"], found["numpy"]) == (numpy, numpy)
+    assert Half(f=f, np="program").gets("f(np.all_close)")["np"] == "program"
+    assert Half(f=f, np="program").gets("f(np.pi, np)")["np"] == "program"
 
 
 def test_what_the_program_does_not_show_the_script_does_not_get(f: Any):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -24,6 +25,17 @@ def files(tmp_path, monkeypatch):
     (tmp_path / "type.json").write_text(json.dumps({"sample_0": [1]}))
     (tmp_path / "program.py").write_text("def f(x):\n    return x\n")
     (tmp_path / "steps.toml").write_text("max_steps = 99999999999999999999999\n")
+    (tmp_path / "set.toml").write_text("mode = 'output'\nquestion = '{code}'\n")
+    (tmp_path / "twice.jsonl").write_text((json.dumps(ROW) + "\n") * 2)
+    (tmp_path / "key.jsonl").write_text(json.dumps(ROW)[:-1] + ', "output": "2"}\n')
+    (tmp_path / "number.json").write_text(json.dumps({"sample_0": ["f(1)", 1]}))
+    (tmp_path / "keys.json").write_text('{"sample_0": ["f(1)"], "sample_0": []}')
+    (tmp_path / "texts.json").write_text(
+        json.dumps({"raw_scored_generations": {"a": [True]}, "raw_generations": {"a": [1]}})
+    )
+    (tmp_path / "none.jsonl").write_text("")
+    (tmp_path / "loop.jsonl").symlink_to("loop.jsonl")
+    os.mkfifo(tmp_path / "pipe.jsonl")
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "good.json").write_text(json.dumps({"sample_0": ["f(1)"]}))
     monkeypatch.chdir(tmp_path)
@@ -31,6 +43,18 @@ def files(tmp_path, monkeypatch):
 
 
 SCORE = "score good.json --dataset data.jsonl --mode input"
+WRITERS = [
+    "steps data.jsonl",
+    "filter data.jsonl",
+    "sample data.jsonl",
+    "anonymize data.jsonl",
+    "finetune data.jsonl --form output",
+    "prompts output data.jsonl",
+    "extract output good.json",
+    "generate data.jsonl --base-url http://x --model m",
+    "humaneval good.json --problems data.jsonl",
+    "stdio good.json --problems data.jsonl",
+]
 MISTAKES = [
     ("score nope.json --dataset data.jsonl --mode input", "nope.json: cannot be read: No such file"),
     ("score good.json --dataset nope.jsonl --mode input", "nope.jsonl: cannot be read: No such file"),
@@ -106,6 +130,45 @@ MISTAKES = [
     (f"{SCORE} --python data.jsonl", "--python must be the path of a Python interpreter"),
     (f"{SCORE} --python /bin/sh --server {NOBODY}", "--python is for a server of its own"),
     (f"{SCORE} --require gold", "'gold' is not"),
+    # What only a folder can be called is no file; where a run that is killed goes on with a file, it has to be one.
+    *((f"{line} --out a\0b", "a\\x00b: is no name that a file can have") for line in (SCORE, *WRITERS[:7])),
+    *((f"{line} --out new/", "new/: ends in / as a folder does, but must be a file") for line in WRITERS),
+    ("compare good.json --html new/", "new/: ends in / as a folder does"),
+    ("leaderboard good.json --csv new/", "new/: ends in / as a folder does"),
+    ("filter data.jsonl --out k --rejects new/", "new/: ends in / as a folder does"),
+    ("filter - --out k", "CANDIDATES must name a file, not -"),
+    ("filter pipe.jsonl --out k", "pipe.jsonl: is not a regular file, which a resumable run needs"),
+    ("filter loop.jsonl --out k", "loop.jsonl: cannot be read"),
+    ("filter data.jsonl --out k --resume --restart", "--resume and --restart exclude each other"),
+    (
+        "filter nocode.jsonl --out k",
+        "no usable row; the first problem is: nocode.jsonl, line 1: field 'code' is missing",
+    ),
+    ("generate data.jsonl --base-url http://x --model m --out -", "--out must name a file, not -"),
+    ("humaneval - --problems data.jsonl", "--out is needed where the samples come from standard input"),
+    ("humaneval good.json --problems data.jsonl --out - --resume", "--resume needs --out FILE"),
+    ("humaneval good.json --problems data.jsonl --out - --json", "--out - and --json both write to standard output"),
+    ("sample data.jsonl --n 1 --out - --json", "--out - and --json both write to standard output"),
+    ("leaderboard good.json --csv - --html -", "--csv - and --html - both write to standard output"),
+    ("filter data.jsonl --rules steps.toml --out steps.toml", "steps.toml: would overwrite a file it is made from"),
+    (
+        "prompts output data.jsonl --template set.toml --out set.toml",
+        "set.toml: would overwrite a file it is made from",
+    ),
+    ("extract output good.json --template set.toml --out set.toml", "set.toml: would overwrite a file it is made from"),
+    ("extract output good.json --out o.parquet", "o.parquet: generations are one JSON object"),
+    ("extract candidates good.json --out o --cot", "extract candidates takes neither --cot nor"),
+    ("extract output good.json --prompts none.jsonl --out o", "none.jsonl: holds no prompts"),
+    ("extract output number.json --out o", "completions of 'sample_0' must be a list of strings, item 1 is a number"),
+    ("extract output keys.json --out o", "keys.json: the key 'sample_0' is there twice"),
+    ("compare texts.json", "generations of task 'a' must be a list of strings, item 0 is a number"),
+    ("prompts output data.jsonl --schedule even", "prompts output takes no --schedule"),
+    ("score good.json --dataset twice.jsonl --mode input", "line 2: id 'sample_0' is taken by line 1"),
+    ("score good.json --dataset key.jsonl --mode input", "key.jsonl, line 1: the key 'output' is there twice"),
+    ("sample key.jsonl --n 1 --out o", "key.jsonl, line 1: the key 'output' is there twice"),
+    ("finetune key.jsonl --form output --out o", "key.jsonl, line 1: the key 'output' is there twice"),
+    ("compare good.json --resamples 0", "must be at least 100, not '0'"),
+    (f"sample data.jsonl --out o --n {'9' * 5000}", "is too large a number, not '999"),
     (f"runtimes --server {NOBODY}", "Cannot reach the server"),
 ]
 
@@ -124,10 +187,42 @@ def test_a_mistake_is_one_sentence(files, capsys, line, sentence):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written(files, capsys):
+@pytest.mark.parametrize("name", ["sub/out.json", "program.py"])
+@pytest.mark.parametrize("line", [SCORE, *WRITERS])
+def test_what_cannot_be_written_is_known_before_anything_runs(files, capsys, line, name):
+    """Also where the folder could be written, and the file could be replaced: whoever took the right away meant it."""
     (files / "sub").chmod(0o500)
-    assert main(f"{SCORE} --out sub/out.json".split()) == 2
-    assert "sub/out.json: cannot be written: Permission denied" in capsys.readouterr().err
+    (files / "program.py").chmod(0o400)
+    assert main(f"{line} --out {name}".split()) == 2
+    sentence = capsys.readouterr().err
+    assert f"{name}: cannot be written: Permission denied" in sentence or line.startswith(("humaneval", "stdio"))
+
+
+def test_a_million_bad_rows_are_not_a_million_lines(files, capsys):
+    (files / "bad.jsonl").write_text((files / "data.jsonl").read_text() + "{\n" * 1000)
+    for line in (
+        "sample bad.jsonl --n 1 --out o",
+        "finetune bad.jsonl --form input --out o",
+        "prompts output bad.jsonl",
+    ):
+        assert main(line.split()) == 0
+        lines = capsys.readouterr().err.splitlines()
+        assert (len(lines), lines[-1]) == (21, "cruxbox: 980 more rows cannot be used")
+
+
+@pytest.mark.parametrize(
+    "line", ["sample data.jsonl --n 1", "finetune data.jsonl --form output", "extract output good.json"]
+)
+def test_standard_output_has_nothing_but_what_was_asked_for(files, capfd, line):
+    assert main(f"{line} --out -".split()) == 0
+    assert main(f"{line} --out file".split()) == 0
+    written = (files / "file").read_text()
+    out, err = capfd.readouterr()
+    assert out.startswith(written)
+    assert out.removeprefix(written).endswith(": file\n")  # of the second run
+    assert err.endswith(": -\n")
+    assert main(f"{line} --out file.gz".split()) == 0
+    assert gzip.decompress((files / "file.gz").read_bytes()).decode() == written
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], *([name, "--help"] for name in COMMANDS)])
@@ -157,6 +252,7 @@ MISSING = [
     ("numpy", "leaderboard good.json", "stats"),
     ("pyarrow", "filter data.jsonl --out o.parquet", "parquet"),
     ("pyarrow", "steps data.jsonl --out o.parquet", "parquet"),
+    ("pyarrow", "extract candidates good.json --out o.parquet", "parquet"),
 ]
 
 
@@ -165,7 +261,7 @@ def test_a_missing_extra_is_one_sentence_before_anything_runs(files, module, lin
     before = sorted(files.rglob("*"))
     script = (
         f"import sys; sys.modules[{module!r}] = None; from cruxbox.cli import main\n"
-        f"sys.exit(main({line.split()} + {[] if module != 'pyarrow' else ['--server', NOBODY]}))"
+        f"sys.exit(main({line.split() + ['--server', NOBODY] * (module == 'pyarrow' and 'candidates' not in line)}))"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert ran.returncode == 2

@@ -75,6 +75,23 @@ def test_a_test_that_cannot_be_used_is_not_the_sample_s_failure(server, tmp_path
     assert (broken["passed"], broken["result"]) == (False, "failed: program holds a NUL character")
 
 
+@pytest.mark.kernel
+def test_a_list_without_a_sample_is_told_and_is_nobody_s_failure(server, tmp_path, capfd):
+    files = write(
+        tmp_path / "s.jsonl",
+        {"task_id": "Mine/0", "completions": []},
+        {"task_id": "Mine/1", "completion": "    return 2 * x\n"},
+    )
+    problems = write(tmp_path / "p.jsonl", DOUBLE, {**DOUBLE, "task_id": "Mine/1"})
+    words = ["humaneval", files, "--problems", problems, "--out", "-", "--server", server]
+    assert main(words) == 0
+    shown = capfd.readouterr()
+    none, right = map(json.loads, shown.out.splitlines())
+    assert (none["passed"], none["outcome"], right["passed"]) == (None, "INVALID", True)
+    assert f"{tmp_path}/s.jsonl, line 1: field 'completions' is an empty list" in shown.err
+    assert not list(Path().glob("-*"))
+
+
 @pytest.mark.parametrize("name", ["", "()", "f(", "f(1)", "a b", "a..b", "().f", "f()g", "f.(x)", "f(()"])
 def test_what_is_no_entry_point(name):
     with pytest.raises(BadRow):

@@ -3,6 +3,7 @@ program that prints it. So each idiom goes every way that a check can go."""
 
 from __future__ import annotations
 
+import ast
 import builtins
 import re
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,13 @@ from dataclasses import replace
 from differential.corpus import Case
 
 _MOST = 2_000
+_ROWS = """def same(out, exp, i):
+    assert out == exp and type(out) == type(exp), f"{{i}}: {{out}}"
+inputs = [{row}, {row}]
+results = {results}
+for i, (inp, exp) in enumerate(zip(inputs, results)):
+    same({name}(*inp), exp, i)
+"""
 _CALLEE = re.compile(r"([A-Za-z_]\w*)\(")
 
 
@@ -41,6 +49,7 @@ def _scripts(case: Case, said: dict[str, object]) -> Iterator[tuple[str, str]]:
         )
         yield "wrong, kept", f"kept = ({call},)\nassert len(kept) == 1\nassert kept == [{value}], str(kept)\n"
         yield "right, shown", f"kept = {call}\nassert repr(kept) == {value!r} and str([kept]) == {f'[{value}]'!r}\n"
+        yield from _by_rows(call, value)
         yield "typed", f"kept = {call}\nassert isinstance(kept, type({value})) and type(kept) is type({value})\n"
     elif said["outcome"] == "RAISED" and isinstance(exception, list) and len(str(exception)) < _MOST:
         kind, message = exception
@@ -49,6 +58,20 @@ def _scripts(case: Case, said: dict[str, object]) -> Iterator[tuple[str, str]]:
             yield "right error", f"{told}{message!r}\nelse:\n    assert False, 'no error'\n"
             yield "wrong error", f"{told}{message + '.'!r}\nelse:\n    assert False, 'no error'\n"
         yield "error", f"kept = {call}\nassert kept\n"
+        yield from _by_rows(call, "None")
+
+
+def _by_rows(call: str, value: str) -> Iterator[tuple[str, str]]:
+    """The call twice, as those of a table."""
+    try:
+        node = ast.parse(call, mode="eval").body
+    except SyntaxError:
+        return
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
+        return
+    row = f"[{', '.join(ast.unparse(each) for each in node.args)}]"
+    for name, results in (("right", f"[{value}, {value}]"), ("wrong", f"[{value}, [{value}]]")):
+        yield f"{name}, by rows", _ROWS.format(row=row, results=results, name=node.func.id)
 
 
 def _entry_point(case: Case) -> str:

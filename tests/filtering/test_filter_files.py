@@ -129,7 +129,11 @@ def test_parquet_in_and_out(tmp_path, client):
 
 
 @pytest.mark.parametrize(
-    ("rows", "words"), [([], "no usable row, it is empty"), (["{\n", {"input": "1"}], "no usable row$")]
+    ("rows", "words"),
+    [
+        ([], "no usable row, it is empty"),
+        (["{\n", {"input": "1"}], "no usable row; the first problem is: .*line 1: is not JSON"),
+    ],
 )
 def test_a_file_without_a_usable_row_is_a_mistake_and_leaves_nothing(tmp_path, client, rows, words):
     plan = Plan(write(tmp_path / "in.jsonl", rows), tmp_path / "kept.jsonl", tmp_path / "refused.jsonl")

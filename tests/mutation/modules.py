@@ -135,6 +135,7 @@ TESTS = {
     "cruxcell/jobs/separated/configurations.py": _PAIRS,
     "cruxcell/jobs/separated/docstrings.py": _PAIRS,
     "cruxcell/jobs/separated/looking.py": _PAIRS,
+    "cruxcell/jobs/separated/mocks.py": _PAIRS,
     "cruxcell/jobs/separated/lending.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/files.py": ["cell/test_separated_files.py", *_PAIRS],
     "cruxcell/jobs/separated/listening.py": ["cell/test_separated_listening.py", *_PAIRS],

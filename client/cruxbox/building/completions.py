@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cruxbox.errors import DataError
-from cruxbox.reading import NotJson, parse_json, parse_row, read_text
+from cruxbox.reading import KeyTwice, NotJson, kind_of, parse_json, parse_row, problem_of_texts, read_text
 
 
 def read_completions(path: Path, *, numbered: bool = False) -> dict[str, list[str]]:
@@ -21,7 +21,9 @@ def read_completions(path: Path, *, numbered: bool = False) -> dict[str, list[st
     """
     text = read_text(path)
     try:
-        whole = parse_json(text)
+        whole = parse_json(text, unique=True)
+    except KeyTwice as error:
+        raise DataError(f"{path}: {error}") from None
     except NotJson:
         whole = None
     if isinstance(whole, dict) and whole and all(isinstance(value, list) for value in whole.values()):
@@ -38,25 +40,23 @@ def read_completions(path: Path, *, numbered: bool = False) -> dict[str, list[st
     return found
 
 
-def read_prompts(path: Path) -> dict[str, str]:
-    """Prompts by id, of a file that `cruxbox prompts` wrote."""
-    found = {}
+def read_prompts(path: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Of a file that `cruxbox prompts` wrote: prompts by id, and the names of the functions that are not called f."""
+    prompts, functions = {}, {}
+    is_empty = True
     for number, where, record in _records(path, read_text(path)):
+        is_empty = False
+        id = _id(record, where, str(number - 1))
+        if isinstance(record.get("function"), str):
+            functions[id] = record["function"]
         if "messages" in record and "prompt" not in record:
             continue  # a chat's answer never begins with what was asked
         if not isinstance(record.get("prompt"), str):
-            raise DataError(f"{where}: 'prompt' must be a string")
-        found[_id(record, where, str(number - 1))] = record["prompt"]
-    return found
-
-
-def read_functions(path: Path) -> dict[str, str]:
-    """By id, the names of the functions that are not called f, of a file that `cruxbox prompts` wrote."""
-    found = {}
-    for number, where, record in _records(path, read_text(path)):
-        if isinstance(record.get("function"), str):
-            found[_id(record, where, str(number - 1))] = record["function"]
-    return found
+            raise DataError(f"{where}: 'prompt' must be a string, is {kind_of(record.get('prompt'))}")
+        prompts[id] = record["prompt"]
+    if is_empty:
+        raise DataError(f"{path}: holds no prompts")
+    return prompts, functions
 
 
 def _records(path: Path, text: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
@@ -78,6 +78,7 @@ def _id(record: dict[str, Any], where: str, default: str | None) -> str:
 
 
 def _texts(many: Any, where: str) -> list[str]:
-    if not isinstance(many, list) or not all(isinstance(one, str) for one in many):
-        raise DataError(f"{where} must be a list of strings")
-    return many
+    problem = problem_of_texts(many)
+    if problem:
+        raise DataError(f"{where} must be a list of strings, {problem}")
+    return list(many)

@@ -22,7 +22,7 @@ from cruxbox.building.extraction import (
     extract_output,
 )
 from cruxbox.building.rows import Row
-from cruxbox.building.toml_file import read_toml
+from cruxbox.building.toml_file import file_of, read_toml
 from cruxbox.errors import DataError
 
 SHIPPED = Path(__file__).parent / "prompt_sets"
@@ -147,12 +147,11 @@ def shipped_sets() -> list[str]:
 
 def load_prompt_set(name: str) -> PromptSet:
     """The set of a TOML file, or one that comes with cruxbox by its name. DataError names file and key."""
-    if not name.endswith(".toml"):
+    path = file_of(name)
+    if path is None:
         if name not in shipped_sets():
             raise DataError(f"prompt set {name!r} is not known; there are {', '.join(shipped_sets())}, and .toml files")
         path = SHIPPED / f"{name}.toml"
-    else:
-        path = Path(name)
     values = read_toml(path)
     known = [item.name for item in fields(PromptSet) if item.name != "name"]
     for key in values:

@@ -96,7 +96,11 @@ class Row:
 
 
 def read_rows(
-    path: str | os.PathLike[str], *, needs: Iterable[str] = ("code", "input", "output"), strict: bool = False
+    path: str | os.PathLike[str],
+    *,
+    needs: Iterable[str] = ("code", "input", "output"),
+    strict: bool = False,
+    unique: bool = False,
 ) -> tuple[list[Row], list[BadRow]]:
     """Read all rows of a file into memory.
 
@@ -104,6 +108,7 @@ def read_rows(
         path: a JSONL file (`.gz` too), or a Parquet file if its name ends in `.parquet`.
         needs: fields without which a row cannot be used.
         strict: raise an error at the first row that cannot be used.
+        unique: a row whose id an earlier one has cannot be used.
 
     Returns:
         The usable rows, and those that cannot be used.
@@ -115,7 +120,8 @@ def read_rows(
     good: list[Row] = []
     bad: list[BadRow] = []
     held = 0
-    for item in row_source(path, needs=needs):
+    items = row_source(path, needs=needs)
+    for item in _each_id_once(items, str(path)) if unique else items:
         if len(good) + len(bad) >= MAX_ROWS or held > MAX_HELD_CHARS:
             raise DataError(f"{path}: more than {MAX_ROWS:,} rows or {MAX_HELD_CHARS >> 20:,} MiB are not read at once")
         if isinstance(item, Row):
@@ -126,8 +132,22 @@ def read_rows(
         else:
             bad.append(item)
     if not good:
-        raise DataError(f"{path}: no usable row" + (f"; the first problem is: {bad[0]}" if bad else ", it is empty"))
+        raise no_usable_row(path, bad[0] if bad else "")
     return good, bad
+
+
+def _each_id_once(items: Iterable[Item], path: str) -> Iterator[Item]:
+    first: dict[str, int] = {}
+    for item in items:
+        if isinstance(item, BadRow) or first.setdefault(item.id, item.line) == item.line:
+            yield item
+        else:
+            yield BadRow(path, item.line, f"id {item.id!r:.100} is taken by line {first[item.id]}")
+
+
+def no_usable_row(path: str | os.PathLike[str], first: object) -> DataError:
+    """What is said of a file without a usable row, with the `first` problem of it; "" where it has no row at all."""
+    return DataError(f"{path}: no usable row" + (f"; the first problem is: {first}" if first else ", it is empty"))
 
 
 def row_source(path: str | os.PathLike[str], *, needs: Iterable[str] = ("code", "input", "output")) -> Iterator[Item]:
@@ -330,7 +350,7 @@ def count_rows(path: str | os.PathLike[str]) -> int | None:
             from pyarrow import parquet
 
             return int(parquet.ParquetFile(source).metadata.num_rows)
-        with source.open("rb") as file:
+        with opened(source) as file:
             return sum(1 for line in file if line.strip())
-    except (ImportError, OSError, ValueError):
+    except (ImportError, OSError, ValueError, DataError):
         return None

@@ -11,6 +11,11 @@ from cruxbox.errors import DataError
 from cruxbox.reading import read_text
 
 
+def file_of(name: str | None) -> Path | None:
+    """The TOML file that is named, where a name may also be that of something built in."""
+    return Path(name) if name and name.endswith(".toml") else None
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """The table a TOML file holds. DataError, in one sentence, if it cannot be read or is none."""
     values: dict[str, Any]

@@ -76,6 +76,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _AT_LEAST = re.compile(r"Input should be greater than or equal to (-?[\d.]*\d)")
 _AT_MOST = re.compile(r"Input should be less than or equal to (-?[\d.]*\d)")
 _NO_NUMBER = re.compile(r"Input should be a valid (integer|number), unable to parse string as an? \1")
+_TOO_LONG = "Unable to parse input string as an integer, exceeded maximum size"
 _NUMBERS = {"integer": "whole number", "number": "number"}
 
 _SIZES = ((40, "T"), (30, "G"), (20, "M"), (10, "k"))
@@ -202,11 +203,13 @@ def _with_value(error: Any, arguments: Sequence[str]) -> str:
     """The parser's sentence, with the value that it is about: some versions leave it out."""
     sentence = str(error.format_message()).replace("Value error, ", "")
     sentence = _AT_MOST.sub(r"must be at most \1", _AT_LEAST.sub(r"must be at least \1", sentence))
+    sentence = sentence.replace(_TOO_LONG, "is too large a number")
     sentence = _NO_NUMBER.sub(lambda found: f"must be a {_NUMBERS[found[1]]}", sentence)
     for option in getattr(getattr(error, "param", None), "opts", ()):
         values = [after for before, after in zip(arguments, arguments[1:]) if before == option]
         values += [one.partition("=")[2] for one in arguments if one.startswith(f"{option}=")]
-        if values and sentence.startswith("Invalid value") and not any(one in sentence for one in values):
+        is_named = any(one and re.search(rf"(?<![\w.]){re.escape(one)}(?![\w.])", sentence) for one in values)
+        if values and sentence.startswith("Invalid value") and not is_named:
             return f"{sentence}, not {values[-1][:80]!r}"
     return sentence
 

@@ -9,15 +9,18 @@ from cruxbox.building.anonymize import Anonymized, AnonymizeError, anonymize
 from cruxbox.building.rows import Row, check_records, read_rows, write_records
 from cruxbox.building.running import compare_behaviour
 from cruxbox.cli.connect import AsJson
+from cruxbox.cli.outputs import file_path, goes_to_stdout, sum_up
 from cruxbox.cli.running import Running, runs_programs
-from cruxbox.cli.show import note, print_json, say
+from cruxbox.cli.show import say_bad
 
 
 @runs_programs()
 def command(
     data: Annotated[Path, typer.Argument(help="JSON Lines or Parquet rows {code, input, output, id}.", metavar="DATA")],
     *,
-    out: Annotated[Path, typer.Option(help="File for the renamed rows; .parquet for Parquet.", metavar="FILE")],
+    out: Annotated[
+        Path, typer.Option(parser=file_path, help="File for the renamed rows; .parquet for Parquet.", metavar="FILE")
+    ],
     verify: Annotated[bool, typer.Option("--verify/--no-verify", help="Run both forms and compare.")] = True,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad row.")] = False,
     as_json: AsJson = False,
@@ -28,6 +31,7 @@ def command(
     A row whose renamed form does not behave like the original, or that cannot be renamed safely, is left out and named;
     the exit code is then 1. Ids stay the same, so that results can be compared with those of the original.
     """
+    goes_to_stdout(as_json, out=out)
     check_records(out, data)
     rows, bad = read_rows(data, needs=("code",), strict=strict)
     problems = [str(problem) for problem in bad]
@@ -41,13 +45,10 @@ def command(
         done = _alike(done, problems, data, running)
     written = write_records(out, (_renamed(row, form) for row, form in done))
     summary = {"rows": len(rows) + len(bad), "written": written, "verified": verify, "problems": problems}
-    if as_json:
-        print_json(summary)
-    else:
-        for problem in problems:
-            note(problem)
-        checked = "run in both forms" if verify else "not run"
-        say(f"{written} of {summary['rows']} rows renamed, {checked}: {out}")
+    if not as_json:
+        say_bad(problems)
+    checked = "run in both forms" if verify else "not run"
+    sum_up(f"{written} of {summary['rows']} rows renamed, {checked}: {out}", summary, as_json=as_json, out=out)
     if problems:
         raise typer.Exit(1)
 

@@ -9,7 +9,8 @@ import typer
 
 from cruxbox.building.methods import Methods
 from cruxbox.cli.connect import AsJson
-from cruxbox.cli.show import note, print_json
+from cruxbox.cli.outputs import file_path, goes_to_stdout
+from cruxbox.cli.show import note, print_json, say_bad
 from cruxbox.errors import DataError
 from cruxbox.files import check_output, write_text
 
@@ -68,7 +69,8 @@ FailedBelow = Annotated[
     ),
 ]
 Html = Annotated[
-    Optional[Path], typer.Option("--html", help="Write a page that needs no other file.", metavar="REPORT.html")
+    Optional[Path],
+    typer.Option("--html", parser=file_path, help="Write a page that needs no other file.", metavar="REPORT.html"),
 ]
 
 
@@ -105,12 +107,12 @@ def command(
         raise DataError("--unsolved needs --task; without it the page and the JSON give the share of such tasks")
     named = itertools.chain(scored or [], *files_of_tasks(task or []).values())
     files = [Path(text) for words in named for text in (words, words.partition("=")[2]) if text]
+    taken = goes_to_stdout(as_json, html=html)
     check_output(html, dataset, external, *files)
     tasks = read_tasks(task or [])
     models = read_all(scored or [])
-    rows, bad = read_rows(dataset, needs=("code", "id")) if dataset else (None, [])
-    for problem in bad:
-        note(str(problem))
+    rows, bad = read_rows(dataset, needs=("code", "id"), unique=True) if dataset else (None, [])
+    say_bad(bad)
     names = dict.fromkeys(model.name for group in (models, *tasks.values()) for model in group)
     more: dict[str, Any] = {
         "baseline": baseline,
@@ -127,10 +129,10 @@ def command(
         ),
     }
     comparison = study(tasks, unsolved_of=unsolved or [], **more) if task else compare(models, **more)
-    _show(comparison, html, title, as_json)
+    _show(comparison, html, title, as_json, taken)
 
 
-def _show(comparison: Any, html: Optional[Path], title: str, as_json: bool) -> None:
+def _show(comparison: Any, html: Optional[Path], title: str, as_json: bool, taken: bool) -> None:
     from cruxbox.stats import to_json
 
     if html:
@@ -139,7 +141,7 @@ def _show(comparison: Any, html: Optional[Path], title: str, as_json: bool) -> N
         write_text(html, render(comparison, title))
     if as_json:
         print_json(to_json(comparison))
-    else:
+    elif not taken:
         from cruxbox.stats import Study
         from cruxbox.stats.tables import print_comparison, print_study, terminal
 
@@ -147,7 +149,7 @@ def _show(comparison: Any, html: Optional[Path], title: str, as_json: bool) -> N
             print_study(comparison, terminal())
         else:
             print_comparison(comparison, terminal())
-    if html:
+    if html and not taken:
         note(f"the report is in {html}")
 
 

@@ -7,14 +7,17 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from cruxbox.building.completions import read_completions, read_functions, read_prompts
+from cruxbox.building.completions import read_completions, read_prompts
 from cruxbox.building.extraction import Rules, extract_candidate
 from cruxbox.building.prompts import Style
-from cruxbox.building.rows import write_records
+from cruxbox.building.rows import check_records, write_records
+from cruxbox.building.toml_file import file_of
 from cruxbox.cli.connect import AsJson
+from cruxbox.cli.outputs import file_path, goes_to_stdout, sum_up
 from cruxbox.cli.prompts import Template, choose_set
-from cruxbox.cli.show import print_json, say
-from cruxbox.files import check_output, write_text
+from cruxbox.errors import DataError
+from cruxbox.files import write_text
+from cruxbox.printable import counted
 
 RulesOption = Annotated[
     Rules,
@@ -43,7 +46,9 @@ def command(
     out: Annotated[
         Path,
         typer.Option(
-            help="File for the generations {id: [text, ...]}; for candidates, JSON Lines rows.", metavar="FILE"
+            parser=file_path,
+            help="File for the generations {id: [text, ...]}; for candidates, JSON Lines rows.",
+            metavar="FILE",
         ),
     ],
     cot: Annotated[
@@ -58,10 +63,15 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Extract the text to score from completions, as the post-processing of the CRUXEval paper does."""
-    check_output(out, completions, prompts)
+    if kind is Kind.CANDIDATES and (cot or template or style is not Style.TAGGED):
+        raise DataError("extract candidates takes neither --cot nor --style nor --template")
+    goes_to_stdout(as_json, out=out)
+    check_records(out, completions, prompts, file_of(template))
+    if kind is not Kind.CANDIDATES and out.suffix == ".parquet":
+        raise DataError(f"{out}: generations are one JSON object, which is no Parquet file")
     texts = read_completions(completions, numbered=kind is Kind.CANDIDATES)
     if prompts is not None:
-        before, functions = read_prompts(prompts), read_functions(prompts)
+        before, functions = read_prompts(prompts)
         texts = {id: [one.removeprefix(before.get(id, "")) for one in many] for id, many in texts.items()}
     else:
         functions = {}
@@ -78,10 +88,8 @@ def command(
         written, empty = total, sum(not one for many in found.values() for one in many)
         write_text(out, json.dumps(found, indent=0) + "\n")
     summary = {"completions": total, "written": written, "empty": empty, "out": str(out)}
-    if as_json:
-        print_json(summary)
-    else:
-        say(f"{total} completions, {written} written, {empty} without an answer: {out}")
+    sentence = f"{counted(total, 'completion')}, {written} written, {empty} without an answer: {out}"
+    sum_up(sentence, summary, as_json=as_json, out=out)
 
 
 def _candidates(texts: dict[str, list[str]]) -> list[dict[str, Any]]:

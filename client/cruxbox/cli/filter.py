@@ -12,18 +12,19 @@ import typer
 from rich.table import Table
 
 from cruxbox.building.rows import count_rows
+from cruxbox.building.toml_file import file_of
 from cruxbox.cli.connect import AsJson
+from cruxbox.cli.outputs import file_path
 from cruxbox.cli.running import Running, runs_programs
-from cruxbox.cli.show import note, print_json, print_table, resumable, say
+from cruxbox.cli.show import BadRows, print_json, print_table, resumable, say
 from cruxbox.errors import InvalidRequest
+from cruxbox.files import check_output
 from cruxbox.filtering import SENTENCES, Plan, Summary, filter_file, load_rules
 from cruxbox.filtering.outputs import journal_of
 from cruxbox.printable import counted
 from cruxbox.reading import STANDARD
 from cruxbox.terminal import Terminal
 
-# Bad rows that are reported one by one; all are counted, and all are in the file of refused rows.
-_REPORTED = 20
 _YOUNG_OBJECTS = 20_000
 
 
@@ -34,9 +35,12 @@ def command(
         typer.Argument(metavar="CANDIDATES", help="JSON Lines or Parquet rows {code, input} or {code, inputs: [...]}."),
     ],
     *,
-    out: Annotated[Path, typer.Option(metavar="KEPT", help="File for the kept rows; .parquet for Parquet.")],
+    out: Annotated[
+        Path, typer.Option(metavar="KEPT", parser=file_path, help="File for the kept rows; .parquet for Parquet.")
+    ],
     rejects: Annotated[
-        Optional[Path], typer.Option(metavar="REJECTED", help="File for the refused rows, with all reasons.")
+        Optional[Path],
+        typer.Option(metavar="REJECTED", parser=file_path, help="File for the refused rows, with all reasons."),
     ] = None,
     rules: Annotated[str, typer.Option(metavar="paper|released|FILE.toml", help="The rules of refusal.")] = "paper",
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
@@ -50,9 +54,11 @@ def command(
     The limits are those of the rules unless an option sets them. The exit code is 1 if the sandbox could not decide a
     pair (reason UNDECIDED); such a pair is not kept.
     """
-    for option, path in (("--out", out), ("--rejects", rejects)):
+    for option, path in (("CANDIDATES", candidates), ("--out", out), ("--rejects", rejects)):
         if path is not None and str(path) == STANDARD:
-            raise InvalidRequest(f"{option} must name a file, not -: what a run has done is kept beside it.")
+            raise InvalidRequest(f"{option} must name a file, not -: a run that is killed goes on with it.")
+        if option != "CANDIDATES":
+            check_output(path, file_of(rules))
     plan = Plan(
         candidates,
         out,
@@ -63,14 +69,20 @@ def command(
         resume,
         restart,
     )
-    reporter = _Reporter()
+    bad = BadRows()
     started = time.monotonic()
     spare_the_collector()
     journal = journal_of(out)
     kept = resumable(lambda: journal if journal.exists() else None)
     with running.connect() as client, kept, _progress(candidates) as progress:
-        summary = filter_file(plan, client, on_bad_row=reporter, on_progress=progress)
-    reporter.finish()
+
+        def move(so_far: Summary) -> None:
+            if so_far.rows > so_far.bad_rows:
+                bad.usable()
+            progress(so_far)
+
+        summary = filter_file(plan, client, on_bad_row=bad, on_progress=move)
+    bad.finish()
     elapsed_s = time.monotonic() - started
     if as_json:
         print_json({**summary.as_dict(), "rules": plan.rules.name, "elapsed_s": round(elapsed_s, 3), "out": str(out)})
@@ -85,22 +97,6 @@ def spare_the_collector() -> None:
     examining them after each 700 new objects takes a tenth of the CPU time."""
     gc.freeze()
     gc.set_threshold(_YOUNG_OBJECTS)
-
-
-class _Reporter:
-    """Says what is wrong with rows, but not a million times."""
-
-    def __init__(self) -> None:
-        self._count = 0
-
-    def __call__(self, sentence: str) -> None:
-        self._count += 1
-        if self._count <= _REPORTED:
-            note(sentence)
-
-    def finish(self) -> None:
-        if self._count > _REPORTED:
-            note(f"{counted(self._count - _REPORTED, 'more row')} cannot be used")
 
 
 @contextmanager

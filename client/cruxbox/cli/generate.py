@@ -13,13 +13,15 @@ from typing import Annotated, Any, Optional
 import typer
 
 from cruxbox.cli.connect import AsJson
-from cruxbox.cli.show import note, print_json, resumable, say
+from cruxbox.cli.outputs import file_path, sum_up
+from cruxbox.cli.show import note, resumable
 from cruxbox.errors import DataError, InvalidRequest
 from cruxbox.files import check_output, output_file
 from cruxbox.generation import Cache, Parameters, Progress, Prompt, Result, generate, read_prompt_file
 from cruxbox.generation.endpoint import KEY_VARIABLE, Endpoint
 from cruxbox.generation.runner import BACKOFF
 from cruxbox.printable import counted
+from cruxbox.reading import STANDARD
 from cruxbox.retry import Backoff
 
 BaseUrl = Annotated[
@@ -55,7 +57,10 @@ def command(
     *,
     base_url: BaseUrl,
     model: Model,
-    out: Annotated[Path, typer.Option(metavar="RAW.jsonl", help="File for the completions, one line for each prompt.")],
+    out: Annotated[
+        Path,
+        typer.Option(metavar="RAW.jsonl", parser=file_path, help="File for the completions, one line for each prompt."),
+    ],
     n: Samples = 10,
     temperature: Temperature = 0.2,
     top_p: TopP = 0.95,
@@ -78,6 +83,8 @@ def command(
     API key is read from the environment (OPENAI_API_KEY). The exit code is 1 if a prompt has failed.
     """
     parameters = Parameters(model, temperature, top_p, max_tokens, tuple(stop) if stop else None, seed, system, chat)
+    if os.fspath(out) == STANDARD:
+        raise InvalidRequest("--out must name a file, not -: a run that is killed goes on with it.")
     check_output(out, prompts)
     started = time.monotonic()
     result = complete(
@@ -184,14 +191,12 @@ def _report(progress: Progress, elapsed_s: float, out: Path, as_json: bool) -> N
         "elapsed_s": round(elapsed_s, 3),
         "out": str(out),
     }
-    if as_json:
-        print_json(facts)
-        return
-    say(
+    sentence = (
         f"{counted(progress.done, 'completion')} ({progress.cached:,} were there), "
         f"{counted(progress.requests, 'request')}, {progress.retries:,} of them again, "
         f"{progress.prompt_tokens:,} + {progress.completion_tokens:,} tokens, {elapsed_s:.1f} s: {out}"
     )
+    sum_up(sentence, facts, as_json=as_json, out=out)
 
 
 @contextmanager

@@ -8,10 +8,9 @@ from typing import Annotated, Any, Optional
 import typer
 
 from cruxbox.cli.connect import AsJson
+from cruxbox.cli.outputs import file_path, goes_to_stdout
 from cruxbox.cli.show import note, print_json, print_table
-from cruxbox.errors import InvalidRequest
 from cruxbox.files import check_output, write_text
-from cruxbox.reading import STANDARD
 
 
 def command(
@@ -24,10 +23,13 @@ def command(
     *,
     csv_file: Annotated[
         Optional[Path],
-        typer.Option("--csv", help="Write a CSV file Model,i@1,i@5,o@1,o@5; - is stdout.", metavar="FILE.csv"),
+        typer.Option(
+            "--csv", parser=file_path, help="Write a CSV file Model,i@1,i@5,o@1,o@5; - is stdout.", metavar="FILE.csv"
+        ),
     ] = None,
     html: Annotated[
-        Optional[Path], typer.Option(help="Write a page that needs no other file.", metavar="FILE.html")
+        Optional[Path],
+        typer.Option(parser=file_path, help="Write a page that needs no other file.", metavar="FILE.html"),
     ] = None,
     title: Annotated[str, typer.Option(help="Title of the page.")] = "CRUXEval leaderboard",
     digits: Annotated[int, typer.Option(help="Decimal places.", min=0, max=15)] = 1,
@@ -39,8 +41,7 @@ def command(
     """
     from cruxbox.stats.leaderboard import leaderboard
 
-    if as_json and csv_file == Path(STANDARD):
-        raise InvalidRequest("--csv - and --json both write to standard output; leave one of them out.")
+    taken = goes_to_stdout(as_json, csv=csv_file, html=html)
     check_output(csv_file, html, *scored)
     check_output(html, *scored)
     board = leaderboard(scored)
@@ -52,11 +53,9 @@ def command(
         from cruxbox.stats.leaderboard import render_leaderboard
 
         write_text(html, render_leaderboard(board, title, digits))
-    if csv_file == Path(STANDARD):
-        return
     if as_json:
         print_json({"models": [entry.as_dict() for entry in board.entries], "notes": list(board.notes)})
-    else:
+    elif not taken:
         _show(board, digits)
 
 

@@ -13,7 +13,9 @@ from cruxbox.building import recipe
 from cruxbox.building.prompt_set import PromptSet, load_prompt_set
 from cruxbox.building.prompts import Style, prompt_set
 from cruxbox.building.rows import Row, check_records, read_rows, write_records
-from cruxbox.cli.show import note
+from cruxbox.building.toml_file import file_of
+from cruxbox.cli.outputs import file_path
+from cruxbox.cli.show import note, say_bad
 from cruxbox.errors import DataError
 from cruxbox.printable import counted
 
@@ -54,7 +56,7 @@ def command(
         typer.Option(help="For candidates. released: the published 2,040 prompts. even: 1,725 with equal weights."),
     ] = recipe.Schedule.RELEASED,
     out: Annotated[
-        Optional[Path], typer.Option(help="File to write. Default: standard output.", metavar="FILE")
+        Optional[Path], typer.Option(parser=file_path, help="File to write. Default: standard output.", metavar="FILE")
     ] = None,
 ) -> None:
     """Write prompts as JSON Lines: `{id, prompt, stop}` for predictions, with `messages` for a chat.
@@ -66,7 +68,9 @@ def command(
         raise DataError(f"prompts {kind.value} {need}")
     if kind is Kind.CANDIDATES and (cot or template or style is not Style.TAGGED):
         raise DataError("prompts candidates takes neither --cot nor --style nor --template")
-    check_records(out, data)
+    if kind is not Kind.CANDIDATES and schedule is not recipe.Schedule.RELEASED:
+        raise DataError(f"prompts {kind.value} takes no --schedule")
+    check_records(out, data, file_of(template))
     if data is None:
         records = list(_candidates(schedule))
     else:
@@ -82,9 +86,8 @@ def command(
 
 def _rows(data: Path, kind: Kind) -> list[Row]:
     needs = ("code", "output") if kind is Kind.INPUT else ("code", "input")
-    rows, bad = read_rows(data, needs=needs)
-    for problem in bad:
-        note(str(problem))
+    rows, bad = read_rows(data, needs=needs, unique=True)  # completions of one id would be added up
+    say_bad(bad)
     return rows
 
 

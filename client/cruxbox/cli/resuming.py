@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from cruxbox.errors import DataError, InvalidRequest
 from cruxbox.files import complaining
 from cruxbox.journal import Journal, check_same
 from cruxbox.problems.records import programs_in
-from cruxbox.reading import lines, opened, parse_json
+from cruxbox.reading import STANDARD, lines, opened, parse_json
 
 Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")]
 Restart = Annotated[bool, typer.Option("--restart", help="Discard an interrupted run and begin again.")]
@@ -35,7 +36,7 @@ class Going:
     """How a run stands to one that was there before.
 
     Args:
-        results: the files that it writes; what it has done stands beside the first.
+        results: the files that it writes, `-` left out; what it has done stands beside the first.
         resume: go on with an unfinished run.
         restart: begin anew, whatever is there.
     """
@@ -47,6 +48,10 @@ class Going:
     def __post_init__(self) -> None:
         if self.resume and self.restart:
             raise InvalidRequest("--resume and --restart exclude each other.")
+        object.__setattr__(self, "results", [path for path in self.results if os.fspath(path) != STANDARD])
+        if (self.resume or self.restart) and not self.results:
+            asked = "--resume" if self.resume else "--restart"
+            raise InvalidRequest(f"{asked} needs --out FILE: what a run has done is kept beside it.")
 
 
 class Done:

@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
-from cruxbox.building.rows import BadRow, Row, check_records, row_source, write_records
+from cruxbox.building.rows import Row, check_records, no_usable_row, row_source, write_records
 from cruxbox.building.sampling import TooFewRows, select, select_permuted
 from cruxbox.cli.connect import AsJson
-from cruxbox.cli.show import note, print_json, say
+from cruxbox.cli.outputs import file_path, goes_to_stdout, sum_up
+from cruxbox.cli.show import BadRows
 from cruxbox.errors import DataError
+from cruxbox.printable import counted
 
 
 class Order(str, enum.Enum):
@@ -24,7 +26,9 @@ class Order(str, enum.Enum):
 def command(
     kept: Annotated[Path, typer.Argument(help="JSON Lines or Parquet rows {code, input, output}.", metavar="KEPT")],
     *,
-    out: Annotated[Path, typer.Option(help="File for the sample; .parquet for Parquet.", metavar="DATA")],
+    out: Annotated[
+        Path, typer.Option(parser=file_path, help="File for the sample; .parquet for Parquet.", metavar="DATA")
+    ],
     n: Annotated[int, typer.Option("--n", help="Number of rows.", min=1)] = 800,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     order: Annotated[
@@ -44,19 +48,25 @@ def command(
     The order of the rows makes no difference, except with `--order permutation`. The sample's ids are `sample_0`,
     `sample_1`, …; a row's former id stays in its `source_id`.
     """
+    goes_to_stdout(as_json, out=out)
     check_records(out, kept)
     counts = {"rows": 0, "bad": 0}
+    bad = BadRows()
 
     def rows() -> Iterator[Row]:
         for item in row_source(kept):
             if isinstance(item, Row):
                 counts["rows"] += 1
+                bad.usable()
                 yield item
                 continue
-            _report(item, strict)
-            counts["bad"] += 1
+            if strict:
+                raise DataError(str(item))
+            bad(item)
         if not counts["rows"]:
-            raise DataError(f"{kept}: no usable row")
+            raise no_usable_row(kept, bad.first)
+        counts["bad"] = bad.count
+        bad.finish()
 
     take = select if order is Order.HASH else select_permuted
     try:
@@ -64,17 +74,9 @@ def command(
     except TooFewRows as error:
         raise DataError(f"{kept}: has {error.found}, and --n is {n}") from None
     write_records(out, (_numbered(row, at) for at, row in enumerate(chosen)))
-    if as_json:
-        print_json({**counts, "sampled": len(chosen), "seed": seed, "out": str(out)})
-    else:
-        bad = f" ({counts['bad']} bad ones left out)" if counts["bad"] else ""
-        say(f"{len(chosen)} of {counts['rows']} rows{bad}, seed {seed}: {out}")
-
-
-def _report(problem: BadRow, strict: bool) -> None:
-    if strict:
-        raise DataError(str(problem))
-    note(str(problem))
+    left_out = f" ({counted(counts['bad'], 'bad one')} left out)" if counts["bad"] else ""
+    sentence = f"{len(chosen)} of {counted(counts['rows'], 'row')}{left_out}, seed {seed}: {out}"
+    sum_up(sentence, {**counts, "sampled": len(chosen), "seed": seed, "out": str(out)}, as_json=as_json, out=out)
 
 
 def _numbered(row: Row, at: int) -> dict[str, object]:

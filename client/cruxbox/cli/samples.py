@@ -19,6 +19,7 @@ from rich.table import Table
 
 from cruxbox.building.rows import check_records, write_records
 from cruxbox.cli.connect import AsJson
+from cruxbox.cli.outputs import file_path, goes_to_stdout
 from cruxbox.cli.resuming import Done, Going, Restart, Resume, check_types, digest, going_on
 from cruxbox.cli.running import Running, parameter, with_options
 from cruxbox.cli.show import note, print_json, print_table, progress_bar
@@ -29,6 +30,7 @@ from cruxbox.problems.reading import ReadProblem, read_problems, read_samples
 from cruxbox.problems.results import FAULT, Fields, marks_of, mean_pass_at_k, scores_of
 from cruxbox.problems.running import Runner, Way
 from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample
+from cruxbox.reading import STANDARD
 
 CPU_LIMIT_S = 10.0
 _KS = (1, 10, 100)
@@ -43,7 +45,9 @@ _SAMPLES = typer.Argument(
     help="Rows {task_id, completion} or {task_id, solution}; docs/samples.md lists other fields.",
 )
 _PROBLEMS = typer.Option(metavar="PROBLEMS.jsonl[.gz]", help="The problems of the samples, with their tests.")
-_OUT = typer.Option(metavar="RESULTS.jsonl", help="Results file. Default: SAMPLES.jsonl_results.jsonl.")
+_OUT = typer.Option(
+    metavar="RESULTS.jsonl", parser=file_path, help="Results file. Default: SAMPLES.jsonl_results.jsonl."
+)
 _K = typer.Option("--k", help="The k of pass@k; repeatable.")
 _SANITIZE = typer.Option("--sanitize", help="Extract the code from Markdown fences and chat text.")
 _COLUMN = typer.Option(
@@ -99,6 +103,9 @@ def _request(
     for each in k or ():
         if each < 1:
             raise InvalidRequest(f"--k must be at least 1, not {each}.")
+    if out is None and os.fspath(samples) == STANDARD:
+        raise InvalidRequest("--out is needed where the samples come from standard input: it has no name to add to.")
+    goes_to_stdout(as_json, out=out)
     target = out or samples.with_name(os.path.basename(samples) + "_results.jsonl")
     return Request(samples, problems, target, sorted(set(k or ())), sanitize, runtime_column, resume, restart, as_json)
 
@@ -112,11 +119,11 @@ def judge(request: Request, running: Running, read: ReadProblem, **options: Any)
         read: makes a problem of a record.
         options: of the command: a run that is gone on with has to have the same.
     """
+    going = Going([request.out], request.resume, request.restart)
     problems = read_problems(request.problems, read)
     samples = read_samples(request.samples, problems, clean=request.sanitize, runtime_column=request.runtime_column)
     check_records(request.out, request.samples, request.problems)
     started = time.monotonic()
-    going = Going([request.out], request.resume, request.restart)
     with going_on(
         going, _identity(request, running, options, problems, samples), partial(check_types, types=_TYPES)
     ) as done:
@@ -125,6 +132,7 @@ def judge(request: Request, running: Running, read: ReadProblem, **options: Any)
         fields = [done.fields[at] for at in range(len(samples))]
         write_records(request.out, [{**sample.record, **own} for sample, own in zip(samples, fields)])
         done.note_whole(going.results)
+    elapsed_s = time.monotonic() - started
     _say_faults(problems, fields)
     _say_fences(request, samples, fields)
     summary = {
@@ -138,12 +146,12 @@ def judge(request: Request, running: Running, read: ReadProblem, **options: Any)
         "in_process_passes": sum(own["passed"] is True and own["assurance"] == "IN_PROCESS" for own in fields),
         "masked": sum(own["passed"] is None for own in fields),
         "resumed": before,
-        "elapsed_s": round(time.monotonic() - started, 3),
+        "elapsed_s": round(elapsed_s, 3),
     }
     _say_too_few(request, summary["pass_at_k"])
     if request.as_json:
         print_json(summary)
-    else:
+    elif os.fspath(request.out) != STANDARD:
         _show(summary)
 
 

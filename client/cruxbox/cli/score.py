@@ -16,12 +16,13 @@ import typer
 from cruxbox.accounting import ACCOUNTINGS, without_input_text
 from cruxbox.cli.check import error_of
 from cruxbox.cli.connect import AsJson
+from cruxbox.cli.outputs import goes_to_stdout
 from cruxbox.cli.remembering import Remembering, remembered
 from cruxbox.cli.resuming import Going, Restart, Resume, digest, going_on
 from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.score_table import say_faults, show
 from cruxbox.cli.show import note, print_json, progress_bar
-from cruxbox.cruxeval import Generations, read_dataset, read_generations
+from cruxbox.cruxeval import Generations, read_dataset, read_generations, read_prelude, with_prelude
 from cruxbox.errors import DataError, InvalidRequest
 from cruxbox.files import OutputFile, check_output
 from cruxbox.model import Verdict
@@ -96,11 +97,10 @@ def command(
     are missing, and --restart runs all of them again.
     """
     ks = _checked_ks(k or [1, 5])
-    if as_json and out == STANDARD:
-        raise InvalidRequest("--out - and --json both write to standard output; leave one of them out.")
+    taken = goes_to_stdout(as_json, out=None if out is None else Path(out))
     if [*generations, dataset].count(Path(STANDARD)) > 1:
         raise InvalidRequest("standard input (-) can be read but once.")
-    rows = read_dataset(dataset, prelude)
+    rows = with_prelude(read_dataset(dataset), read_prelude(prelude))
     files = [read_generations(path, rows) for path in generations]
     for path, each in zip(generations, files):
         _say_gaps(path, each, len(rows))
@@ -113,7 +113,7 @@ def command(
         way = without_input_text(way)
     with _outputs(out, generations, dataset, prelude) as outputs:
         started = time.monotonic()
-        going = _going(out, outputs, resume, restart)
+        going = Going([output.path for output in outputs], resume, restart)
         identity = {
             "generations": [digest(path, read=partial(dict, each)) for path, each in zip(generations, files)],
             "dataset": digest(dataset, *([prelude] if prelude else []), read=lambda: repr(list(rows.values()))),
@@ -132,22 +132,13 @@ def command(
     summary = summary_of(generations, reports, distinct, elapsed_s)
     if as_json:
         print_json(summary)
-    elif out != STANDARD:
+    elif not taken:
         show(summary, way.name)
 
 
 def _way_of_running(running: Running) -> dict[str, Any]:
     require = None if running.require is None else running.require.name
     return {"runtime": [running.runtime, running.python], "limits": vars(running.limits), "require": require}
-
-
-def _going(out: str | None, outputs: Sequence[OutputFile], resume: bool, restart: bool) -> Going:
-    """How this run stands to one before it; what either has done is kept beside the first file of scores."""
-    going = Going([output.path for output in outputs if out != STANDARD], resume, restart)
-    if (resume or restart) and not going.results:
-        asked = "--resume" if resume else "--restart"
-        raise InvalidRequest(f"{asked} needs --out FILE: what a run has done is kept beside it.")
-    return going
 
 
 # ---- what is asked ----------------------------------------------------------------

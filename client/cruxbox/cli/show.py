@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,11 @@ from typing import Any
 from rich.table import Table
 
 from cruxbox.errors import DataError
-from cruxbox.printable import printable
+from cruxbox.printable import counted, printable
 from cruxbox.terminal import Terminal
+
+# Rows that cannot be used are named one by one up to this many; all are counted.
+_REPORTED = 20
 
 
 def print_json(value: Any) -> None:
@@ -35,6 +38,46 @@ def say(sentence: str) -> None:
 def note(sentence: str) -> None:
     """A remark for people, on stderr."""
     sys.stderr.write(f"cruxbox: {printable(sentence)}\n")
+
+
+class BadRows:
+    """Says which rows cannot be used, but not a million times; nothing before one can, as then an error says it all."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first: object = ""
+        self._held: list[object] = []
+        self._is_usable = False
+
+    def __call__(self, problem: object) -> None:
+        """A row that cannot be used."""
+        self.first = self.first or problem
+        self.count += 1
+        if self.count <= _REPORTED:
+            self._held.append(problem)
+        if self._is_usable:
+            self.usable()
+
+    def usable(self) -> None:
+        """A row that can be used has come."""
+        self._is_usable = True
+        for problem in self._held:
+            note(str(problem))
+        self._held.clear()
+
+    def finish(self) -> None:
+        """That were all rows."""
+        self.usable()
+        if self.count > _REPORTED:
+            note(f"{counted(self.count - _REPORTED, 'more row')} cannot be used")
+
+
+def say_bad(problems: Iterable[object]) -> None:
+    """Say which rows cannot be used, where others can."""
+    rows = BadRows()
+    for problem in problems:
+        rows(problem)
+    rows.finish()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from cruxbox.building.rows import Row, read_rows
 from cruxbox.building.running import Steps, measure_steps
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.running import Running, runs_programs
-from cruxbox.cli.show import note, print_json
+from cruxbox.cli.show import note, print_json, say_bad
 from cruxbox.cli.steps import Count, CountOption
 from cruxbox.errors import CruxboxError, Unavailable
 from cruxbox.model import StepCount
@@ -36,8 +36,7 @@ def command(
     from cruxbox.stats.jsonable import to_json
 
     rows, bad = read_rows(data, needs=("code",), strict=strict)
-    for problem in bad:
-        note(str(problem))
+    say_bad(bad)
     steps, source = _steps(rows, running, run, count)
     stats = describe(rows, steps.counts, methods=methods)
     if as_json:
@@ -48,7 +47,8 @@ def command(
 
     console = terminal()
     console.print(
-        f"{data}: {counted(len(rows), 'row')}" + (f", {len(bad)} bad ones left out" if bad else ""), style="bold"
+        f"{data}: {counted(len(rows), 'row')}" + (f", {counted(len(bad), 'bad one')} left out" if bad else ""),
+        style="bold",
     )
     print_dataset(stats, console)
     console.print(f"Steps: {source}.", style="dim")

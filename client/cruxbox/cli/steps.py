@@ -14,9 +14,10 @@ from rich.table import Table
 from cruxbox.building.rows import Row, check_records, write_records
 from cruxbox.cli.check import error_of
 from cruxbox.cli.connect import AsJson
+from cruxbox.cli.outputs import file_path, goes_to_stdout
 from cruxbox.cli.running import Running, runs_programs
 from cruxbox.cli.show import note, print_json, print_table, progress_bar
-from cruxbox.cruxeval import Dataset, read_dataset
+from cruxbox.cruxeval import Dataset, read_dataset, read_prelude, with_prelude
 from cruxbox.model import EvaluateCheck, Outcome, ScriptCheck, StepCount, Task, Verdict
 
 _COUNTED = (Outcome.EVALUATED, Outcome.PASSED)
@@ -42,7 +43,8 @@ def command(
     dataset: Annotated[Path, typer.Argument(metavar="DATA.jsonl", help="Rows {code, input, output, id}.")],
     count: CountOption = Count.INSTRUCTIONS,
     out: Annotated[
-        Optional[Path], typer.Option(metavar="FILE", help="Write the rows with their counts as `steps`.")
+        Optional[Path],
+        typer.Option(metavar="FILE", parser=file_path, help="Write the rows with their counts as `steps`."),
     ] = None,
     prelude: Annotated[
         Optional[Path],
@@ -56,19 +58,20 @@ def command(
 
     The exit code is 1 if a row has no count, because it does not run to its end.
     """
+    taken = goes_to_stdout(as_json, out=out)
     check_records(out, dataset, prelude)
-    rows = read_dataset(dataset, prelude)
+    rows, front = read_dataset(dataset), read_prelude(prelude)
     with running.connect() as client, progress_bar("counting") as progress:
         verdicts = []
-        for verdict in client.stream(_tasks(rows, count)):
+        for verdict in client.stream(_tasks(with_prelude(rows, front), count)):
             verdicts.append(verdict)
             progress(len(verdicts), len(rows))
     counted = [verdict.steps for verdict in verdicts if verdict.outcome in _COUNTED]
     if out is not None:
-        write_records(out, (_counted(row, verdict) for row, verdict in zip(read_dataset(dataset).values(), verdicts)))
+        write_records(out, (_counted(row, verdict) for row, verdict in zip(rows.values(), verdicts)))
     if as_json:
         print_json({"rows": [_row(verdict) for verdict in verdicts], "sum": sum(counted)})
-    else:
+    elif not taken:
         _show(verdicts, sum(counted))
     failed = [verdict for verdict in verdicts if verdict.outcome not in _COUNTED]
     if failed:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cruxbox.building.rows import check_records
-from cruxbox.errors import DataError
+from cruxbox.building.rows import check_records, no_usable_row
+from cruxbox.errors import DataError, InvalidRequest
 from cruxbox.filtering.candidates import BadRow, read_candidates
 from cruxbox.filtering.judging import kept_row, rejected_row
 from cruxbox.filtering.outputs import Outputs, journal_of
@@ -21,7 +21,7 @@ from cruxbox.filtering.rules import PAPER, Rules
 from cruxbox.filtering.seen import Seen
 from cruxbox.filtering.summary import Summary, ends_row
 
-_HEAD_BYTES = 1 << 20
+_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,8 @@ class Plan:
             path = getattr(self, name)
             if path is not None:
                 object.__setattr__(self, name, Path(path))
+        if self.resume and self.restart:
+            raise InvalidRequest("--resume and --restart exclude each other.")
 
 
 def filter_file(
@@ -92,10 +94,10 @@ def filter_file(
     try:
         outputs.go_on() if going_on else outputs.start()
         try:
-            _run(plan, checker, seen, outputs, on_bad_row=on_bad_row, on_progress=on_progress)
+            first = _run(plan, checker, seen, outputs, on_bad_row=on_bad_row, on_progress=on_progress)
             if outputs.summary.rows == outputs.summary.bad_rows:
                 outputs.rows_done = 0
-                raise DataError(f"{plan.candidates}: no usable row" + ("" if outputs.summary.rows else ", it is empty"))
+                raise no_usable_row(plan.candidates, first or "one of the run before" * bool(outputs.summary.rows))
             outputs.finish()
         except BaseException:
             if not outputs.rows_done:  # there is nothing to go on with
@@ -117,59 +119,63 @@ def _run(
     *,
     on_bad_row: Callable[[str], None],
     on_progress: Callable[[Summary], None],
-) -> None:
-    """Judge the candidates that are left, and write their rows."""
+) -> str:
+    """Judge the candidates that are left, and write their rows; what is wrong with the first bad row of them."""
+    first = ""
     items = read_candidates(plan.candidates, skip=outputs.rows_done)
     results = filter_candidates(items, checker, plan.rules, runtime=plan.runtime, seen=seen)
     for result in results:
-        _take(plan, plan.candidates.name, outputs, result, on_bad_row)
+        problem = _take(plan, plan.candidates.name, outputs, result)
+        if problem:
+            on_bad_row(problem)
+            first = first or problem
         if ends_row(result):
             outputs.rows_done += 1
             outputs.checkpoint()
             on_progress(outputs.summary)
+    return first
 
 
-def _take(plan: Plan, file: str, outputs: Outputs, result: Result, on_bad_row: Callable[[str], None]) -> None:
-    """Count a result and write its row."""
+def _take(plan: Plan, file: str, outputs: Outputs, result: Result) -> str:
+    """Count a result and write its row; what is wrong with it, where it is a bad one."""
     outputs.summary.add(result)
     if isinstance(result, BadRow):
         sentence = f"{plan.candidates}, line {result.line}: {result.reason}"
         if plan.strict:
             raise DataError(sentence)
-        on_bad_row(sentence)
         if plan.rejects is not None:
             source = {"file": file, "line": result.line}
             outputs.write(1, {"reasons": [BAD_ROW], "detail": result.reason, "source": source})
-    elif result.is_kept:
+        return sentence
+    if result.is_kept:
         outputs.write(0, kept_row(result, file, plan.rules))
     elif plan.rejects is not None:
         outputs.write(1, rejected_row(result, file))
+    return ""
 
 
 def _check_paths(plan: Plan) -> None:
-    paths = [plan.candidates, plan.out, *([plan.rejects] if plan.rejects else [])]
-    for at, path in enumerate(paths):
-        same = [other for other in paths[:at] if path.resolve() == other.resolve()]
-        if plan.candidates in same:
-            raise DataError(f"{path}: would overwrite a file it is made from")
-        if same:
-            raise DataError(f"{path}: is named twice; kept and refused rows are two files")
-    for path in paths[1:]:
+    outputs = [plan.out, *([plan.rejects] if plan.rejects else [])]
+    for path in (plan.candidates, *outputs):
         if path.exists() and not path.is_file():
             raise DataError(f"{path}: is not a regular file, which a resumable run needs")
-        check_records(path)
+    for path in outputs:
+        check_records(path, plan.candidates)
+    if len({os.path.realpath(path) for path in outputs}) < len(outputs):
+        raise DataError(f"{plan.rejects}: is named twice; kept and refused rows are two files")
 
 
 def _identity(plan: Plan) -> dict[str, Any]:
     """What must be the same for a run to be gone on with."""
+    content = hashlib.blake2b(digest_size=16)
     try:
         with plan.candidates.open("rb") as file:
-            head = hashlib.blake2b(file.read(_HEAD_BYTES), digest_size=16).hexdigest()
-            size = os.fstat(file.fileno()).st_size
+            while block := file.read(_BLOCK_BYTES):
+                content.update(block)
     except OSError as error:
         raise DataError(f"{plan.candidates}: cannot be read: {error.strerror or error}") from None
     return {
-        "candidates": {"name": plan.candidates.name, "bytes": size, "head": head},
+        "candidates": {"name": plan.candidates.name, "content": content.hexdigest()},
         "rejects": plan.rejects is not None,
         "rules": plan.rules.as_dict(),
         "runtime": plan.runtime,

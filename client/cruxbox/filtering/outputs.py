@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -17,10 +18,11 @@ from typing import IO, Any
 
 from cruxbox.building.rows import write_records_in_parts
 from cruxbox.errors import DataError
+from cruxbox.files import output_file
 from cruxbox.filtering.reasons import SENTENCES
 from cruxbox.filtering.summary import Summary
 from cruxbox.journal import check_same, open_alone
-from cruxbox.reading import NotJson, parse_json, read_bytes
+from cruxbox.reading import PACKED, NotJson, parse_json, read_bytes
 
 _BUFFER_BYTES = 1 << 18
 _MAX_JOURNAL_BYTES = 1 << 20
@@ -30,7 +32,7 @@ class Outputs:
     """Files that grow, and the journal that says how far they are good.
 
     Args:
-        paths: where the rows go in the end; `.parquet` is made from the rows at the very end.
+        paths: where the rows go in the end; `.parquet` and `.gz` are made from the rows at the very end.
         identity: what must be the same for a run to be gone on with (input, rules, ...).
         save: called before each checkpoint: saves what is kept elsewhere.
         every_s: seconds between checkpoints, at least.
@@ -104,15 +106,18 @@ class Outputs:
     def finish(self) -> None:
         """All is done: the files take their names, and the journal goes. Until `close` they are this run's."""
         self.checkpoint(force=True)
-        tables = [(partial, path) for partial, path in zip(self._partials, self._paths) if path.suffix == ".parquet"]
+        made = [each for each in zip(self._partials, self._paths) if each[1].suffix in (".parquet", PACKED)]
         with self._complaining():
-            for partial, path in tables:
-                write_records_in_parts(path, lambda partial=partial: _rows_of(partial))  # type: ignore[misc]
+            for partial, path in made:
+                if path.suffix == PACKED:
+                    _pack(partial, path)
+                else:
+                    write_records_in_parts(path, lambda partial=partial: _rows_of(partial))  # type: ignore[misc]
             for partial, path in zip(self._partials, self._paths):
-                if path.suffix != ".parquet":
+                if (partial, path) not in made:
                     os.replace(partial, os.path.realpath(path))  # a link is followed, not replaced
             self.journal.unlink()
-            for partial, _ in tables:
+            for partial, _ in made:
                 partial.unlink()
 
     def discard(self) -> None:
@@ -182,6 +187,11 @@ def _rows_of(path: Path) -> Iterator[dict[str, Any]]:
     with path.open("rb") as lines:
         for line in lines:
             yield json.loads(line)
+
+
+def _pack(partial: Path, path: Path) -> None:
+    with partial.open("rb") as rows, output_file(path) as file:
+        file.write(lambda out: shutil.copyfileobj(rows, out))
 
 
 def _replace(path: Path, data: bytes) -> None:

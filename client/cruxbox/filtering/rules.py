@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path
 from typing import Any
 
-from cruxbox.building.toml_file import read_toml
+from cruxbox.building.toml_file import file_of, read_toml
 from cruxbox.errors import DataError
 from cruxbox.filtering import reasons
 from cruxbox.model import Limits, StepCount
@@ -105,13 +104,14 @@ def load_rules(name: str) -> Rules:
     """
     if name in BUILT_IN:
         return BUILT_IN[name]
-    if not name.endswith(".toml"):
+    path = file_of(name)
+    if path is None:
         raise DataError(f"rules {name!r} are not known; they are {', '.join(BUILT_IN)} or the name of a .toml file")
-    values = read_toml(Path(name))
+    values = read_toml(path)
     base = values.pop("base", "paper")
     if base not in BUILT_IN:
         raise DataError(f"{name}: base is {base!r}; allowed are {', '.join(BUILT_IN)}")
-    rules = replace(BUILT_IN[base], name=Path(name).stem)
+    rules = replace(BUILT_IN[base], name=path.stem)
     added, removed = (_reasons(name, key, values.pop(key, [])) for key in ("add", "remove"))
     rules = replace(rules, refuse=(rules.refuse | added) - removed | reasons.ALWAYS)
     known = [item.name for item in fields(Rules) if item.name not in ("name", "refuse")]

@@ -106,6 +106,8 @@ def _samples(record: Record | BadRow, where: str, problems: Problems, clean: boo
         return
     value, rest = record[field], {name: each for name, each in record.items() if name != field}
     is_several = isinstance(value, list)
+    if value == []:
+        yield Sample(problem.task_id, "", record, where, f"field {field!r} is an empty list, which is no sample", False)
     for number, written in enumerate(value if is_several else [value]):
         own = {**rest, _ONE_OF.get(field, field): written, "sample": number} if is_several else record
         if isinstance(written, str):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from cruxbox.errors import DataError
 from cruxbox.passk import mean_percent, reference_pass_at_k
+from cruxbox.reading import stem_of
 from cruxbox.stats.scored import Scored, read_scored
 
 # The columns of the table, and of the CSV after the model's name.
@@ -79,7 +80,7 @@ def leaderboard(paths: Iterable[Path]) -> Leaderboard:
 
 def place_of(path: Path) -> tuple[str, float, str]:
     """(model, temperature, mode) of a scored file, by its name or, if that says nothing, by its folder's."""
-    match = _NAME.fullmatch(path.stem) or _NAME.fullmatch(path.absolute().parent.name)
+    match = _NAME.fullmatch(stem_of(path)) or _NAME.fullmatch(path.absolute().parent.name)
     if match is None:
         raise DataError(f"{path}: must be called MODEL_temp0.2_input.json, MODEL+cot_temp0.8_output.json or alike")
     return match["model"], float(match["temperature"]), match["mode"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cruxbox.errors import DataError
-from cruxbox.reading import kind_of, read_json
+from cruxbox.reading import kind_of, problem_of_texts, read_json, stem_of
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,9 @@ def _generations(path: Path, value: Any) -> dict[str, tuple[str, ...]]:
     if not isinstance(value, dict):
         raise DataError(f"{path}: 'raw_generations' must be an object, is {kind_of(value)}")
     for id, row in value.items():
-        if not isinstance(row, list) or not all(isinstance(one, str) for one in row):
-            raise DataError(f"{path}: generations of task {id!r} must be a list of strings")
+        problem = problem_of_texts(row)
+        if problem:
+            raise DataError(f"{path}: generations of task {id!r} must be a list of strings, {problem}")
     return {id: tuple(row) for id, row in value.items()}
 
 
@@ -171,9 +172,9 @@ def _of_task(task: str, models: Sequence[Scored]) -> list[Scored]:
 
 
 def _default_names(paths: Sequence[Path]) -> list[str]:
-    parts = [[*path.absolute().parent.parts, path.stem] for path in paths]
+    parts = [[*path.absolute().parent.parts, stem_of(path)] for path in paths]
     for depth in range(1, max(map(len, parts), default=0) + 1):
         names = ["/".join(part[-depth:]) for part in parts]
         if len(set(names)) == len(names):
             return names
-    return [path.stem for path in paths]
+    return [stem_of(path) for path in paths]

@@ -18,6 +18,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import repeat
 
 from cruxcell.protocol.messages import SEEDLESS
@@ -280,40 +281,34 @@ class Judge:
         rest = [at for at in range(len(checks)) if at not in simple]
         await together(*[self._judge_script(task, checks[at], kinds.get(at), emit) for at in rest])
 
-    async def _judged_as_series(self, task: Task, check: ScriptCheck, reading: Reading) -> CheckResult | None:
-        """The script by its calls, if that is what it consists of and they say enough; else None."""
-        if reading.series is None or task.require is Assurance.IN_PROCESS:
+    async def _judged_by_calls(self, task: Task, check: ScriptCheck, reading: Reading) -> CheckResult | None:
+        """The script by the calls that it makes, if these are known and what they give says enough; else None."""
+        if task.require is Assurance.IN_PROCESS:
             return None
-        judging = SeriesJudge(self._scheduler, task, check, self._seeds[0], self._audit)
-        return await judging.judge(reading.series)
-
-    async def _judged_by_rows(self, task: Task, check: ScriptCheck, reading: Reading) -> CheckResult | None:
-        """As `_judged_as_series`, of a script that goes through a table."""
-        if reading.rows is None or task.require is Assurance.IN_PROCESS:
-            return None
-        judging = RowsJudge(self._scheduler, task, check, self._seeds[0], self._audit, reading.code)
-        return await judging.judge(reading.rows)
+        parts = self._scheduler, task, check, self._seeds[0], self._audit, reading.code
+        if reading.series is not None:
+            return await SeriesJudge(*parts).judge(reading.series)
+        if reading.rows is not None:
+            return await RowsJudge(*parts).judge(reading.rows)
+        return None
 
     async def _judge_script(self, task: Task, check: ScriptCheck, reading: Reading | None, emit: Emit) -> None:
         with self._scheduler.holding(task.tenant):
             await emit(task, check, await self._of_script(task, check, reading), None)
 
     async def _of_script(self, task: Task, check: ScriptCheck, reading: Reading | None) -> CheckResult:
-        code = b"" if reading is None else reading.code
-        if reading is None or code:
-            short = None if reading is None else await self._judged_by_rows(task, check, reading)
-            judged = short or await run_script(self._scheduler, task, check, self._seeds[0], code)
-        elif reading.kind is Kind.EXPRESSION or read_as(task, check) == LARGE_SCRIPT:
+        run = partial(run_script, self._scheduler, task, check, self._seeds[0])
+        if reading is None:
+            return await run()
+        short = await self._judged_by_calls(task, check, reading)
+        if short is not None or reading.code:
+            return short or await run(reading.code)
+        if reading.kind is Kind.EXPRESSION or read_as(task, check) == LARGE_SCRIPT:
             # A worker may have died on it, or not have come to look: so who runs it looks.
-            judged = await run_script(self._scheduler, task, check, self._seeds[0], read=self._read_late(task, check))
-        elif reading.kind is Kind.INVALID:
-            judged = invalid(f"the script: {reading.text}")
-        elif reading.kind is Kind.UNREAD:
-            judged = sandbox_error(reading.text)
-        else:
-            short = await self._judged_as_series(task, check, reading)
-            judged = short or await run_script(self._scheduler, task, check, self._seeds[0])
-        return judged
+            return await run(read=self._read_late(task, check))
+        if reading.kind is Kind.INVALID:
+            return invalid(f"the script: {reading.text}")
+        return sandbox_error(reading.text) if reading.kind is Kind.UNREAD else await run()
 
     def _read_late(self, task: Task, check: ScriptCheck) -> Callable[[], Awaitable[Reading]]:
         """How a script of which nothing is known is read once it has been run."""

@@ -28,13 +28,13 @@ from cruxcell.analysis import annotations
 from cruxcell.analysis.bytecode import loaded_names, uses_its_own
 from cruxcell.analysis.compiled import as_loaded, told
 from cruxcell.analysis.hermetic import SAFE_BUILTINS
-from cruxcell.analysis.operations import numbers
-from cruxcell.analysis.parsing import Invalid, compile_tree, is_constant
+from cruxcell.analysis.operations import CALL_OPERATIONS, numbers
+from cruxcell.analysis.parsing import Invalid, compile_tree
 from cruxcell.analysis.syntax import children, walk
 from cruxcell.protocol import frames
 from cruxcell.protocol.payloads import ROWS, WHOLE
 from cruxcell.values import transfer
-from cruxcell.values.canonical import NotPlain, TooLarge, canon
+from cruxcell.values.canonical import NotPlain, TooLarge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ _EACH_TIME = (
     _ast.BinOp, _ast.Call, _ast.Expr, _ast.keyword, _ast.List, _ast.Set, _ast.Starred, _ast.Tuple, _ast.UnaryOp,
 )  # fmt: skip
 _SINGLES = (None, True, False)
+# What may be called in a table.
+_MAKERS = {"dict": dict, "float": float, "frozenset": frozenset, "list": list, "set": set, "tuple": tuple}
 _COMPUTES = numbers(
     "BINARY_ADD BINARY_AND BINARY_FLOOR_DIVIDE BINARY_LSHIFT BINARY_MATRIX_MULTIPLY BINARY_MODULO BINARY_MULTIPLY "
     "BINARY_OP BINARY_OR BINARY_POWER BINARY_RSHIFT BINARY_SUBSCR BINARY_SUBTRACT BINARY_TRUE_DIVIDE BINARY_XOR"
@@ -130,9 +132,10 @@ class _Script:
         self._uses = _uses([*looked_at, last, *self._head.functions.values()], self._head.modules)
         self._call = self._call_of_program(parameter)
         self.name = self.name or self._call.func.id
-        if hasattr(builtins, self.name) or self.name in self._head.names or parameter in self._inner.names:
+        if self.name in self._head.names or parameter in {*self._head.names, *self._inner.names}:
             raise _Other
-        if once in self._uses:
+        # By a builtin's name, a table would have the program in it.
+        if hasattr(builtins, self.name) or hasattr(builtins, parameter) or once in self._uses:
             raise _Other
         for name in filter(None, {self.name, parameter}):
             if len(self._uses[name]) != 1 + (self.name == parameter):
@@ -199,8 +202,22 @@ class _Script:
     def _values(self):
         # type: () -> dict[str, Any]
         constants = dict(self._head.constants, **self._inner.constants)
-        values = _evaluated(_ast.Tuple(elts=list(constants.values()), ctx=_ast.Load(), lineno=1, col_offset=0))
+        values = self._evaluated(_ast.Tuple(elts=list(constants.values()), ctx=_ast.Load(), lineno=1, col_offset=0))
         return dict(zip(constants, values))
+
+    def _evaluated(self, node):
+        # type: (Any) -> Any
+        """The value of a display of constants, in which no container stands twice."""
+        code = compile_tree(_ast.Expression(body=node))
+        operations = frozenset(code.co_code[0::2])
+        names = dict(self._head.numbers)  # type: dict[str, Any]
+        names.update({name: _MAKERS[name] for name in _MAKERS.keys() - {*self._head.names, *self._inner.names}})
+        if not names.keys() >= set(code.co_names) or not operations <= CALL_OPERATIONS - _COMPUTES:
+            raise _Other
+        try:
+            return eval(as_loaded(code), dict(names, __builtins__={}))
+        except Exception:  # float('x'), say: it is raised where it stands
+            raise _Other from None
 
     def _iterated(self, node, values):
         # type: (Any, dict[str, Any]) -> Any
@@ -217,20 +234,21 @@ class _Script:
         if isinstance(node, _ast.Name):
             found = values.get(node.id) if len(self._uses[node.id]) == 1 else None
         else:
-            found = _evaluated(node)
+            found = self._evaluated(node)
         if not isinstance(found, (list, tuple)):
             raise _Other
         return found
 
 
 class _Bound:
-    """What statements bind that do nothing else: functions, constants, modules, and names of these. `names` are all,
-    each as often as it is bound."""
+    """What statements bind that do nothing else: functions, constants, modules, and names of these, some of which are
+    numbers. `names` are all, each as often as it is bound."""
 
     def __init__(self, statements):
         # type: (list[Any]) -> None
         self.functions, self.constants = {}, {}  # type: dict[str, Any], dict[str, Any]
         self.modules = {}  # type: dict[str, str]
+        self.numbers = {}  # type: dict[str, float]
         self.names = []  # type: list[str]
         for node in statements:
             self._take(node)
@@ -252,6 +270,8 @@ class _Bound:
                 raise _Other
             if isinstance(node, _ast.Import):
                 self.modules.update(found)
+            else:
+                self.numbers.update({own: float(name) for own, name in found.items() if name in ("inf", "nan")})
         elif not isinstance(node, _ast.Pass) and not _is_text(node):
             raise _Other
         self.names += found
@@ -357,15 +377,6 @@ def _made_each_time(statement):
             pending.append(node.values[0])
 
 
-def _evaluated(node):
-    # type: (Any) -> Any
-    """The value of a display of constants, in which no container stands twice."""
-    code = compile_tree(_ast.Expression(body=node))
-    if not is_constant(code) or not _COMPUTES.isdisjoint(code.co_code[0::2]):
-        raise _Other
-    return eval(as_loaded(code), {"__builtins__": {}})
-
-
 def _unpacked(target, value):
     # type: (Any, Any) -> dict[str, Any]
     """What each name of a pattern stands for."""
@@ -378,8 +389,6 @@ def _unpacked(target, value):
 
 def _packed(script, others, rows):
     # type: (_Script, set[str], list[list[Any]]) -> bytes
-    if canon(rows, _MOST_BYTES)[1]:  # a NaN equals itself where it is the same object
-        raise _Other
     names = frames.pack([name.encode() for name in sorted(others)])
     calls = frames.pack([_told(rows), *[WHOLE] * len(rows)])
     return frames.pack([ROWS.pack(len(rows), script.line), script.name.encode(), names, calls])
@@ -390,18 +399,26 @@ def _told(rows):
     """The calls, in the form that is read faster where no object stands in two of them, as equal tuples do, and where
     there is no set, whose order it would change."""
     calls = [(row, {}) for row in rows]  # type: list[tuple[list[Any], dict[str, Any]]]
-    fast = b"" if _has_more_than_lists(rows) else told(calls, 2)
-    return fast or transfer.encode(calls, _MOST_BYTES)
+    data = b"" if _has_more_than_lists(rows) else told(calls, 2)
+    if len(data) > _MOST_BYTES:
+        raise _Other
+    return data or transfer.encode(calls, _MOST_BYTES)
 
 
 def _has_more_than_lists(rows):
     # type: (list[list[Any]]) -> bool
-    pending = list(rows)  # type: list[Any]
+    """Raises _Other where there is a NaN, which equals itself where it is the same object."""
+    found, pending = False, list(rows)  # type: bool, list[Any]
     for value in pending:
-        if type(value) in (tuple, set, frozenset):
-            return True
-        if type(value) in (list, dict):
+        kind = type(value)
+        if kind in _HOLD:
+            found = found or kind in (tuple, set, frozenset)
             pending.extend(value)
-        if type(value) is dict:
-            pending.extend(value.values())
-    return False
+            if kind is dict:
+                pending.extend(value.values())
+        elif value != value:  # noqa: PLR0124 - what NaN is known by
+            raise _Other
+    return found
+
+
+_HOLD = frozenset([dict, frozenset, list, set, tuple])

@@ -13,6 +13,19 @@ if TYPE_CHECKING:
 _SLICE_S = 0.005
 
 
+def _loop_of(asyncio):
+    # type: (Any) -> Any
+    """Up to 3.9 a lock or queue of the program's belongs to the loop that was current when it was made."""
+    if sys.version_info < (3, 10):
+        try:
+            found = asyncio.get_event_loop_policy().get_event_loop()
+            if not found.is_closed():
+                return found
+        except RuntimeError:  # there is none by now
+            pass
+    return asyncio.new_event_loop()
+
+
 async def _of(awaitable):
     # type: (Any) -> Any
     return await awaitable
@@ -45,7 +58,7 @@ class Awaited:
         if id(target) not in self._runs:
             run, is_task = _of(target), "asyncio" in sys.modules
             if is_task:
-                self._loop = self._loop or sys.modules["asyncio"].new_event_loop()
+                self._loop = self._loop or _loop_of(sys.modules["asyncio"])
                 run = self._loop.create_task(run)
             self._runs[id(target)] = target, run, is_task
         return self._runs[id(target)][1:]

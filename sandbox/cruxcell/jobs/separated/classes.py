@@ -218,4 +218,5 @@ def state_of(target):
         if type(own_of(cls).get("__dict__")) is _Dict:  # no property of the program's
             found.update(own_of(cls)["__dict__"].__get__(target))
             break
+    found.pop("__orig_class__", None)  # what made it, `Stack[int]`, is not what it holds
     return found

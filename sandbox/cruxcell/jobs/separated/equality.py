@@ -11,6 +11,7 @@ from cruxcell.jobs.separated.remote import (
     MADE,
     RemoteObject,
     RemoteType,
+    class_of_alias,
     is_made_since,
     is_new_since,
     made_of,
@@ -157,7 +158,8 @@ def _makes_something(link, operation, fields):
     # type: (Any, str, list[Any]) -> bool
     """Does it make an object of a class that the script knows by its name, or ask what objects hold or look like?"""
     if operation == "call":
-        return type(fields[0]) is RemoteType and bool(link.means_a_class(fields[0]))
+        cls = fields[0] if type(fields[0]) is RemoteType else class_of_alias(fields[0])
+        return cls is not None and bool(link.means_a_class(cls))
     return operation == "states" or (operation == "special" and fields[1] in _CHANGES_NOTHING)
 
 
@@ -169,13 +171,16 @@ def _objects_in(value):
 def hold_the_same(link, one, other):
     # type: (Any, object, object) -> bool
     """Does their class say that they are equal, and do they hold attributes that are? That is found out here: or every
-    value would be the expected one to a class that says so of all."""
+    value would be the expected one to a class that says so of all. In a set they are not unequal, either, where it says
+    so alone: or a set of one thing, twice, would equal that of this and another."""
     held = link.notes.held(link, one, other)  # first: `__eq__` may make them the same
     are_the_same = type(held[0]) is dict and held[0] == held[1] and _count(link, held, one, other)
     if not link.ask("special", one, "__eq__", other):
         return False
     if are_the_same:
         return True
+    if link.hashed in (number_of(one), number_of(other)):
+        link.refuse(_BY_WORD % type(one).__name__)
     link.compared_by_identity = True
     return False
 
@@ -258,6 +263,10 @@ def _parts(value):
     return found
 
 
+_BY_WORD = (
+    "that two objects of class %s in a set or dict are equal only the class says, and not all that they hold shows it:"
+    " compare their attributes, or require IN_PROCESS"
+)
 BECAME = "%s became another when the script made an object, which may be what it expects: require IN_PROCESS"
 _ATOMS = (type(None), bool, int, float, complex, str, bytes)
 _CONTAINERS = (list, tuple, dict, set, frozenset)

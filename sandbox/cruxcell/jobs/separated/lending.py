@@ -10,7 +10,7 @@ import sys
 from opcode import opmap
 
 from cruxcell.analysis.bytecode import dissect, names_in, names_of
-from cruxcell.jobs.separated.operations import mro_of
+from cruxcell.jobs.separated.operations import is_a_mock
 from cruxcell.jobs.separated.script import is_looked_up, keeps_for_itself, rebound_names, stored_names
 
 TYPE_CHECKING = False
@@ -103,7 +103,7 @@ class Lender:
         expected: data that it may read, and functions that it reads and does not patch."""
         if name in self._placed or not (is_meant or is_looked_up(self._script, name)):
             return _anything
-        return callable if is_meant or self._patches or not keeps_for_itself(self._script, name) else _is_mock
+        return callable if is_meant or self._patches or not keeps_for_itself(self._script, name) else is_a_mock
 
     def changes(self):
         # type: () -> list[tuple[str, str, str, bool, Any]]
@@ -158,7 +158,7 @@ class _Stub:
         is_function = type(now) is _FUNCTION_TYPE and now.__globals__ is self._namespace
         if is_function and self._is_stub:
             return [("refused", _STUB % self._name, "", False, None)]
-        if not (now is self._first or _is_mock(now) or (self._is_lent and is_function)):
+        if not (now is self._first or is_a_mock(now) or (self._is_lent and is_function)):
             return []
         self._last = now
         return [_change(("name", self._name, ""), now is self._first, now)]
@@ -197,7 +197,7 @@ class _Module:
 
     def _is_kept(self, name, value):
         # type: (str, Any) -> bool
-        is_its_own = name not in self._first and name not in self._namespace and not _is_mock(value)
+        is_its_own = name not in self._first and name not in self._namespace and not is_a_mock(value)
         if is_its_own and keeps_for_itself(self._script, name):
             self._skipped.add(name)
         return name in self._skipped
@@ -207,17 +207,12 @@ class _Module:
         value = value.__func__ if type(value) is _METHOD_TYPE else value
         if type(value) is _FUNCTION_TYPE:
             return bool(value.__globals__ is self._namespace)
-        return _is_mock(value) or (value if isinstance(value, type) else type(value)).__module__ == _MAIN
+        return is_a_mock(value) or (value if isinstance(value, type) else type(value)).__module__ == _MAIN
 
 
 def _anything(_value):
     # type: (object) -> bool
     return True
-
-
-def _is_mock(value):
-    # type: (Any) -> bool
-    return any(each.__module__ == "unittest.mock" for each in mro_of(type(value)))
 
 
 def _names_with_a_place(texts):

@@ -185,7 +185,8 @@ def may_get(target, name):
     kind = type(target)
     if name.startswith("_"):
         is_named = name in _OF_NAMED_TUPLES and issubclass(target if isinstance(target, type) else kind, tuple)
-        return is_named or name in ("__name__", "__qualname__", "__doc__")
+        has_data = name == "__dict__" and kind.__module__ == _SCRIPT and not isinstance(target, type)
+        return is_named or has_data or name in ("__name__", "__qualname__", "__doc__")
     if not is_public(name) and not _is_of_the_script(target, name):
         return False
     if _of_a_framework(target, name):
@@ -198,6 +199,12 @@ def may_get(target, name):
     return isinstance(target, type) or not callable(target) or kind.__module__ == _SCRIPT
 
 
+def data_of(target):
+    # type: (Any) -> dict[str, Any]
+    """What `vars` tells the candidate of an object of the script's own class: the data that it may read by name."""
+    return {name: value for name, value in vars(target).items() if may_get(target, name)}
+
+
 def _of_a_framework(target, name):
     # type: (Any, str) -> bool
     """Does a class of a framework for tests define this attribute, other than to assert something? A test case may be
@@ -205,10 +212,10 @@ def _of_a_framework(target, name):
     cls = target if isinstance(target, type) else type(target)
     owner = next((each for each in mro_of(cls) if name in own_of(each)), object)
     module = str(own_of(owner).get("__module__"))
-    return module.partition(".")[0] in _FRAMEWORKS and module != _MOCKS and not name.startswith(_ASSERT)
+    return module.partition(".")[0] in FRAMEWORKS and module != _MOCKS and not name.startswith(_ASSERT)
 
 
-_FRAMEWORKS = frozenset(["unittest", "pytest", "_pytest", "pytest_mock", "doctest"])
+FRAMEWORKS = frozenset(["unittest", "pytest", "_pytest", "pytest_mock", "doctest"])
 _ASSERT = ("assert", "fail", "subTest")
 
 
@@ -217,12 +224,13 @@ def _is_mocked(mock, name):
     """An attribute that a mock makes up or was given: not what it tells or can be told about itself."""
     found = mock.__dict__.get(name)
     tells = type(found).__module__ == _MOCKS and isinstance(found, list)  # of its calls
-    return not (tells or any(name in own_of(each) for each in type(mock).__mro__))
+    return not (tells or any(name in own_of(each) for each in mro_of(type(mock)) if each.__module__ != _SCRIPT))
 
 
 def is_a_mock(target):
     # type: (object) -> bool
-    return type(target).__module__ == _MOCKS
+    """One of the library's, or of a class that the script derives from it."""
+    return any(each.__module__ == _MOCKS for each in mro_of(type(target)))
 
 
 def _is_of_the_script(target, name):
@@ -252,7 +260,7 @@ def may_set(target, name, value=...):
     """May the candidate set it? Data of an instance; not what the test's own class defines and relies on. A mock would
     let itself be given what answers in the place of its own mocks, or another list of its calls."""
     kind = type(target)
-    if not may_get(target, name) or isinstance(target, type) or kind.__module__ == "builtins":
+    if name == "__dict__" or not may_get(target, name) or isinstance(target, type) or kind.__module__ == "builtins":
         return False
     if is_a_mock(target):
         is_free = _is_mocked(target, name) and not is_a_mock(target.__dict__.get(name))

@@ -2,11 +2,13 @@
 
 Nothing is asked while a message is read: the answer would come in the midst of it. So what is put into a container
 meanwhile goes where an object of this side would. When the message has been read, its hash is asked for, and the
-container is filled anew. (Not so a frozenset, which cannot be.)
+container is filled anew. (Not so a frozenset, which cannot be.) No two in it are equal: or a set of one thing, twice,
+would equal that of this and another.
 """
 
 from _thread import get_ident as _get_ident
 
+from cruxcell.jobs.separated.runs import connection
 from cruxcell.values.containers import base_of, put_anew
 
 TYPE_CHECKING = False
@@ -68,6 +70,21 @@ class Placing:
                     self.during(put_anew, holder)
             finally:
                 self._hashes = None
+            if connection[0].is_test:
+                _look_for_equals([each for each in waiting if id(each) in hashes], hashes, holders)
+
+
+def _look_for_equals(values, hashes, holders):
+    # type: (list[Any], dict[int, int], list[Any]) -> None
+    """Is one of the holders no set, or no dict?"""
+    alike = {}  # type: dict[int, dict[int, Any]]
+    for each in values:
+        alike.setdefault(hashes[id(each)], {})[id(each)] = each
+    for some in [each for each in alike.values() if len(each) > 1]:
+        for holder in holders:
+            held = [some[number] for number in map(id, holder) if number in some]
+            if len(set(held)) != len(held):
+                connection[0].gone("the candidate gives a set or dict that holds two equal objects")
 
 
 def is_reading():

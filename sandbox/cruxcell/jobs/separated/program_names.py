@@ -11,7 +11,7 @@ from cruxcell.jobs.separated.deriving import is_derived, super_
 from cruxcell.jobs.separated.looking import looks_at_all, shown_names
 from cruxcell.jobs.separated.remote import is_remote
 from cruxcell.jobs.separated.script import bound_names, expects_names, names_in_texts, used_as_modules
-from cruxcell.jobs.separated.shared_names import STDLIB_MODULES, own_module
+from cruxcell.jobs.separated.shared_names import MODULES, STDLIB_MODULES, own_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,10 +94,10 @@ class ProgramNames:
         if not is_bare or len(link.containers.entries) > _MOST_OF_NAMES or count > _MANY_NAMES:
             link.has_answered = True
         self.shows_texts = self.shows_texts or not all(type(each).__name__ in _NAMELESS for each in self.view.values())
-        meant = used_as_modules(source, [name for name in names if name in STDLIB_MODULES and name != root])
+        meant = used_as_modules(source, [name for name in names if name in MODULES and name != root])
         for name in names:
             if name in meant or name in modules:
-                module = own_module(name, modules.get(name, name))
+                module = own_module(name, modules.get(name) or MODULES.get(name))
                 # `datetime.strptime` is the class's that the program has from the module of that name.
                 if name in modules or all(hasattr(module, attribute) for attribute in meant[name]):
                     if module is not None:

@@ -38,7 +38,9 @@ from cruxcell.jobs.separated.remote import (
     RemoteBase,
     RemoteObject,
     RemoteType,
+    class_of_alias,
     copied_there,
+    make,
     marked,
     now,
     operands_of,
@@ -283,7 +285,7 @@ def _call(self, *arguments, **keywords):
     # type: (object, object, object) -> Any
     if is_statement(arguments):
         return derive_by(self, RemoteType, arguments, keywords)
-    return connection[0].call(self, arguments, keywords)
+    return make(class_of_alias(self), self, arguments, keywords)
 
 
 def _iter(self):

@@ -70,18 +70,9 @@ class RemoteType(type):
 
     def __call__(cls, *arguments, **keywords):
         # type: (object, object) -> Any
-        link = connection[0]
         if is_statement(arguments):
             return derive_by(cls, RemoteType, arguments, keywords)
-        if not link.means_a_class(cls):
-            return link.call(cls, arguments, keywords)
-        shown = link.note(cls, (*arguments, *keywords.values()))
-        began = now()
-        value = checked(cls, link.call(cls, arguments, keywords))
-        marked(value, MADE, cls, began, shown)
-        if standing_of(value) != MADE:
-            link.note_again(value, shown, began)
-        return value
+        return make(cls, cls, arguments, keywords)
 
     def __getattribute__(cls, name):
         # type: (str) -> Any
@@ -164,7 +155,10 @@ class RemoteType(type):
 
     def __getitem__(cls, key):
         # type: (object) -> Any
-        return connection[0].ask("special", cls, "__getitem__", key)
+        found = connection[0].ask("special", cls, "__getitem__", key)
+        if issubclass(type(found), RemoteObject) and connection[0].means_a_class(cls):
+            _keep_owner(found, cls)  # `Stack[int]()` makes an object of that
+        return found
 
 
 def _is_told(cls):
@@ -268,6 +262,33 @@ def _keep_owner(method, value):
     returns it, `Query().where(1)`."""
     if standing_of(method) == HANDED_OVER:
         _MADE_OF.__set__(method, value)
+
+
+def make(cls, target, arguments, keywords):
+    # type: (Any, Any, tuple[object, ...], dict[str, object]) -> Any
+    """Call a class, or what stands for it (`Stack[int]`); any function where there is no class."""
+    link = connection[0]
+    if cls is None or not link.means_a_class(cls):
+        return link.call(target, arguments, keywords)
+    shown = link.note(cls, (*arguments, *keywords.values()))
+    began = now()
+    value = checked(cls, link.call(target, arguments, keywords))
+    marked(value, MADE, cls, began, shown)
+    if standing_of(value) != MADE:
+        link.note_again(value, shown, began)
+    return value
+
+
+def class_of_alias(value):
+    # type: (Any) -> Any
+    """The class that `Stack[int]` stands for; None of what is no such object."""
+    if not issubclass(type(value), RemoteObject):
+        return None
+    try:
+        found = _MADE_OF.__get__(value)
+    except AttributeError:
+        return None
+    return found if type(found) is RemoteType else None
 
 
 def is_remote(value):

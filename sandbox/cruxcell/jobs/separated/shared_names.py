@@ -3,6 +3,7 @@
 import builtins
 import sys
 
+from cruxcell.jobs.separated.operations import FRAMEWORKS
 from cruxcell.values import owned
 
 TYPE_CHECKING = False
@@ -24,6 +25,15 @@ _SHARED = frozenset(
 _UNNAMED = {cls.__name__: cls for cls in (type(None), type(Ellipsis), type(NotImplemented), *owned.VIEWS)}  # type: dict[str, type]
 PLAIN = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset, bytearray)
 _SHARED_MODULES = frozenset(["math", "_operator", "collections", "fractions", "decimal", "datetime"])
+# Of other modules the classes whose values are of the test's own, which a script may have from the program's imports.
+_SHARED_CLASSES = {
+    "array": frozenset(["array"]),
+    "enum": frozenset(["Enum", "Flag", "IntEnum", "IntFlag", "StrEnum"]),
+    "pathlib": frozenset(["Path", "PosixPath", "PurePath", "PurePosixPath"]),
+    "re": frozenset(["Match", "Pattern"]),
+    "uuid": frozenset(["UUID"]),
+}
+_SHARED_CLASSES["pathlib._local"] = _SHARED_CLASSES["pathlib"]
 # Up to 3.9 the interpreter does not say which modules are its own; these are what tests take attributes of.
 _OF_OLD = frozenset(
     [
@@ -33,6 +43,11 @@ _OF_OLD = frozenset(
     ]
 )  # fmt: skip
 STDLIB_MODULES = getattr(sys, "stdlib_module_names", _OF_OLD)
+# Names that mean a module to whoever takes attributes of them, and which.
+MODULES = {
+    each: each for each in [*STDLIB_MODULES, "networkx", "numpy", "pandas", "scipy", "sklearn", "sympy", "torch"]
+}
+MODULES.update(np="numpy", nx="networkx", pd="pandas", plt="matplotlib.pyplot", sns="seaborn")
 BUILTIN_TYPE = type(len)
 METHOD_TYPE = type(str.upper)  # type: Any
 MODULE_TYPE = type(sys)
@@ -91,6 +106,8 @@ def may_be_named(module, name):
     # type: (str, str) -> bool
     if module == "builtins":
         return name in _SHARED or name in _UNNAMED
+    if module in _SHARED_CLASSES:
+        return name in _SHARED_CLASSES[module]
     return module in _SHARED_MODULES and name.isidentifier() and name[:1] != "_"
 
 
@@ -103,10 +120,12 @@ def imported(name):
 
 def own_module(name, told):
     # type: (str, object) -> Any
-    """The test's own module of that name; `told`, a top-level one's, where the program gave it a name of its own."""
+    """The test's own module of that name; `told` where the program gave it a name of its own."""
     try:
-        wanted = name if name in STDLIB_MODULES else told
-        if type(wanted) is not str or not wanted.isidentifier() or wanted.startswith("_"):
+        wanted = name if name in STDLIB_MODULES else told  # type: Any
+        parts = wanted.split(".") if type(wanted) is str else [""]
+        is_path = all(each.isidentifier() and each[:1] != "_" for each in parts)
+        if not is_path or (len(parts) > 1 and parts[0] in FRAMEWORKS):  # unittest.mock has what equals everything
             return None
         __import__(wanted)  # which gives the harness a copy of what it has imported, too
         return sys.modules.get(wanted)

@@ -21,7 +21,8 @@ from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.listening import Listener
 from cruxcell.jobs.separated.looking import follow_sources
-from cruxcell.jobs.separated.operations import STEADY, is_a_mock, may_get, may_set, shown
+from cruxcell.jobs.separated.mocks import Mocks
+from cruxcell.jobs.separated.operations import STEADY, data_of, is_a_mock, may_get, may_set, shown
 from cruxcell.jobs.separated.partners import Partners, may_begin
 from cruxcell.jobs.separated.program_names import ProgramNames
 from cruxcell.jobs.separated.remote import now, number_of
@@ -108,6 +109,8 @@ _RUNS_TEXT = (
 def _run(function, arguments, keywords):
     # type: (Any, list[Any], dict[str, Any]) -> Any
     """What the candidate asks of the test."""
+    if function is getattr and arguments[1] == "__dict__":
+        return data_of(arguments[0])
     told = shown(arguments[0]) if any(function is each for each in _TELLS) else ""  # it may have an __eq__
     return told or function(*arguments, **keywords)
 
@@ -126,9 +129,11 @@ class _TestLink(Link):
         self.has_answered = self._has_called = False
         self.idle = []  # type: list[Any]  # doctest runs that have tested nothing
         self.compared_by_identity = self._is_of_its_own = False
+        self.hashed = 0  # the object whose hash was asked for last, if only for whether it equals others since
         self._notes = {}  # type: dict[int, Notes]  # of each thread
         self._steady = {}  # type: dict[int, dict[tuple[int, str], Any]]  # what a thread was told, until when that holds
         self.texts = None  # type: Texts | None
+        self._mocks = Mocks(set())
         self.before_answer = lambda: self.notes.forget_from(self.depth())
         self.more.update(copy=copied, outline=outline_of)
         self._watching = 0
@@ -159,7 +164,7 @@ class _TestLink(Link):
         named = names_in(script)
         files, listener = PassedFiles(named), Listener(named)
         bound = self._names.bound()
-        self._is_of_its_own = uses_its_own(script)
+        self._is_of_its_own, self._mocks = uses_its_own(script), Mocks(named)
         texts = constant_texts(script)
         self.named = frozenset([each for each in (*dissect(script).all_names, *texts) if each[:2] == "__"])
         lender = Lender(script, texts, self._namespace)
@@ -193,6 +198,7 @@ class _TestLink(Link):
         # type: (str, list[Any], Any) -> tuple[bytes, Any]
         if operation == "special" and fields[1] == "__next__":
             may_stop = StopIteration
+        self._note_hashed(operation, fields)
         told = (number_of(fields[0]), fields[1]) if operation == "special" and fields[1] in STEADY else None
         if told is None or self.alongside.listens():
             self._forget_what_was_steady()
@@ -201,6 +207,9 @@ class _TestLink(Link):
             value, until = steady[told]
             if _monotonic() < until and not self.containers.changed():  # which the object may look at
                 return b"v", value
+        why, place = self._mocks.hinder(operation, fields), tuple(fields[:2])
+        if why:
+            self.refuse(why)
         exchange = self._watched if self._do_notes_hold(operation, fields) else self.alongside.exchange
         kind, value = exchange(operation, fields)
         if operation not in ("names", "look"):
@@ -208,6 +217,8 @@ class _TestLink(Link):
             self._has_called = self._has_called or operation in _CALLS
         if kind != b"v":
             value = answered(value, may_stop)
+        else:
+            self._mocks.got(operation, place, value)
         self._names.rebind()
         self._took(value if kind == b"v" else None)  # a text cannot hold what it raises
         if told is None:
@@ -215,6 +226,12 @@ class _TestLink(Link):
         elif kind == b"v":
             steady[told] = value, _monotonic() + STEADY[told[1]]
         return kind, value
+
+    def _note_hashed(self, operation, fields):
+        # type: (str, list[Any]) -> None
+        asked = fields[1] if operation == "special" else ""
+        if operation != "states" and asked != "__eq__":
+            self.hashed = number_of(fields[0]) if asked == "__hash__" else 0
 
     def _forget_what_was_steady(self):
         # type: () -> None
