@@ -16,7 +16,9 @@ That holds because of all that such a script does not do. Everything that it con
   is made once, whatever the values are; a row is used for nothing but that call;
 * it changes no value, and asks for none's identity: no statement or attribute here can;
 * it uses no name but its own, plain builtins (PLAIN_BUILTINS) and those of a few modules (MODULES) that give the same
-  for the same values at any time. Which of these names a program may not bind is told with the calls.
+  for the same values at any time. Which of these names a program may not bind is told with the calls;
+* it has nothing that a pair would take for the program's: no name of what each process has for itself (`seed`), and no
+  function that it never reads where the program binds that name.
 
 Read off the syntax tree. Constants are evaluated, as `analysis.series` does it, by an expression of nothing else.
 """
