@@ -150,6 +150,8 @@ NONE = {
     "identity": changed("exact = out == exp", "exact = out is exp"),
     "an address": changed("exact = out == exp", "exact = id(out) == exp"),
     "another attribute": changed("x.dtype", "x.ctypes"),
+    "an array by an isinstance of its own": changed("METADATA", "def isinstance(x, k): return k(3)\nMETADATA"),
+    "an array by a parameter": changed("is_floats(x)", "is_floats(x, isinstance)"),
     "a new array": changed("np.allclose(out,", "np.allclose(np.ndarray(3),"),
     "a random one": changed("np.allclose(out,", "np.random.rand(1)(out,"),
     "another module": changed("from math", "import random\nfrom math"),

@@ -10,13 +10,12 @@
 What such a script comes to depends on the values alone that the calls give: so the program can make all calls in one
 worker, and the script can be run on the values in another (`jobs.replay`), without a message for each call.
 
-That holds because of all that such a script does not do. Everything that it consists of has to be on a list:
+That holds because of all that such a script does not do:
 
+* all its code only looks at values (`plain_looks`); which of the names that it takes to be Python's a program may not
+  bind is told with the calls;
 * it keeps nothing from one row for the next: the loop is its last statement and has one of its own, in which the call
   is made once, whatever the values are; a row is used for nothing but that call;
-* it changes no value, and asks for none's identity: no statement or attribute here can;
-* it uses no name but its own, plain builtins (PLAIN_BUILTINS) and those of a few modules (MODULES) that give the same
-  for the same values at any time. Which of these names a program may not bind is told with the calls;
 * it has nothing that a pair would take for the program's: no name of what each process has for itself (`seed`), and no
   function that it never reads where the program binds that name.
 
@@ -26,12 +25,11 @@ Read off the syntax tree. Constants are evaluated, as `analysis.series` does it,
 import _ast
 import builtins
 
-from cruxcell.analysis import annotations
 from cruxcell.analysis.bytecode import loaded_names, uses_its_own
 from cruxcell.analysis.compiled import as_loaded, told
-from cruxcell.analysis.hermetic import SAFE_BUILTINS
 from cruxcell.analysis.operations import CALL_OPERATIONS, numbers
 from cruxcell.analysis.parsing import Invalid, compile_tree
+from cruxcell.analysis.plain_looks import KINDS, MODULES, PLAIN_BUILTINS, Unknown, uses_of
 from cruxcell.analysis.syntax import children, walk
 from cruxcell.protocol import frames
 from cruxcell.protocol.payloads import ROWS, WHOLE
@@ -44,40 +42,10 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 MOST_ROWS, _MOST_BYTES = 1 << 12, 1 << 20
-# `print` would be heard, `hash` tells addresses, and an iterator is another after it was asked.
-PLAIN_BUILTINS = SAFE_BUILTINS - {"callable", "hash", "iter", "next", "print"}
-_NUMPY = frozenset(
-    [
-        "abs", "allclose", "array", "array_equal", "asarray", "bool_", "float16", "float32", "float64", "floating",
-        "generic", "inf", "int32", "int64", "integer", "isclose", "isinf", "isnan", "nan", "ndarray", "number", "pi",
-    ]
-)  # fmt: skip
-_MATH = frozenset(
-    [
-        "ceil", "comb", "copysign", "cos", "e", "exp", "fabs", "factorial", "floor", "fmod", "fsum", "gcd", "inf",
-        "isclose", "isfinite", "isinf", "isnan", "isqrt", "log", "log10", "log2", "nan", "pi", "pow", "sin", "sqrt",
-        "tan", "tau", "trunc",
-    ]
-)  # fmt: skip
-MODULES = {"numpy": _NUMPY, "math": _MATH, "typing": annotations.NAMES}
-# Classes that are asked about; a new one may hold anything.
-_KINDS = frozenset(["floating", "generic", "integer", "ndarray", "number"])
-# Of values. None gives a function that could change what it is of.
-_ATTRIBUTES = frozenset(["dtype", "imag", "ndim", "real", "shape", "size"])
-
-_NODES = (
-    _ast.Assert, _ast.Assign, _ast.Attribute, _ast.BinOp, _ast.BoolOp, _ast.Call, _ast.Compare, _ast.Constant,
-    _ast.Dict, _ast.DictComp, _ast.Expr, _ast.For, _ast.FormattedValue, _ast.FunctionDef, _ast.GeneratorExp, _ast.If,
-    _ast.IfExp, _ast.JoinedStr, _ast.List, _ast.ListComp, _ast.Name, _ast.Pass, _ast.Return, _ast.Set, _ast.SetComp,
-    _ast.Slice, _ast.Starred, _ast.Subscript, _ast.Tuple, _ast.UnaryOp, _ast.alias, _ast.arg, _ast.arguments,
-    _ast.boolop, _ast.cmpop, _ast.comprehension, _ast.expr_context, _ast.keyword, _ast.operator, _ast.unaryop,
-    getattr(_ast, "Index", _ast.Load), getattr(_ast, "ExtSlice", _ast.Load),
-)  # fmt: skip
 # A call that stands right below one of these is made whenever it is.
 _EACH_TIME = (
     _ast.BinOp, _ast.Call, _ast.Expr, _ast.keyword, _ast.List, _ast.Set, _ast.Starred, _ast.Tuple, _ast.UnaryOp,
 )  # fmt: skip
-_SINGLES = (None, True, False)
 # What may be called in a table.
 _MAKERS = {"dict": dict, "float": float, "frozenset": frozenset, "list": list, "set": set, "tuple": tuple}
 _COMPUTES = numbers(
@@ -87,10 +55,6 @@ _COMPUTES = numbers(
 
 
 _TAIL = 1 << 12
-
-
-class _Other(Exception):
-    """The script has another shape."""
 
 
 def may_have_rows(source):
@@ -110,12 +74,12 @@ def split_rows(tree, code):
         script = _Script(tree.body)
         others = script.others(code)
         return _packed(script, others, script.rows())
-    except (_Other, Invalid, NotPlain, TooLarge, RecursionError, MemoryError):
+    except (Unknown, Invalid, NotPlain, TooLarge, RecursionError, MemoryError):
         return b""
 
 
 class _Script:
-    """A script, taken apart. Raises _Other where it has another shape."""
+    """A script, taken apart. Raises Unknown where it has another shape."""
 
     def __init__(self, body):
         # type: (list[Any]) -> None
@@ -129,19 +93,19 @@ class _Script:
             self.name, parameter, once = given.id, check.args.args[0].arg, check.name
             looked_at.append(given)
             if self._inner.names != list(self._inner.constants) or not isinstance(last, _ast.For):
-                raise _Other
+                raise Unknown
         self._loop = last
-        self._uses = _uses([*looked_at, last, *self._head.functions.values()], self._head.modules)
+        self._uses = uses_of([*looked_at, last, *self._head.functions.values()], self._head.modules)
         self._call = self._call_of_program(parameter)
         self.name = self.name or self._call.func.id
         if self.name in self._head.names or parameter in {*self._head.names, *self._inner.names}:
-            raise _Other
+            raise Unknown
         # By a builtin's name, a table would have the program in it.
         if hasattr(builtins, self.name) or hasattr(builtins, parameter) or once in self._uses:
-            raise _Other
+            raise Unknown
         for name in filter(None, {self.name, parameter}):
             if len(self._uses[name]) != 1 + (self.name == parameter):
-                raise _Other
+                raise Unknown
 
     @property
     def line(self):
@@ -154,13 +118,13 @@ class _Script:
         # type: (str) -> Any
         """The call that the loop's one statement makes each time, of the parameter or of a name that is not bound."""
         if self._loop.orelse or len(self._loop.body) != 1:
-            raise _Other
+            raise Unknown
         for call in _made_each_time(self._loop.body[0]):
             name = call.func.id if isinstance(call.func, _ast.Name) else ""
             is_free = name and name not in PLAIN_BUILTINS and name not in self._head.names
             if name == parameter if parameter else is_free:
                 return call
-        raise _Other
+        raise Unknown
 
     def others(self, code):
         # type: (Any) -> set[str]
@@ -169,11 +133,11 @@ class _Script:
         head, inner = self._head.names, self._inner.names
         bound = {node.id for nodes in self._uses.values() for node in nodes if _binds(node)}
         if len({*head, *inner}) != len(head) + len(inner) or not bound.isdisjoint([*head, *inner, self.name]):
-            raise _Other
+            raise Unknown
         found = loaded_names(code).difference(head, [self.name])
         unread = self._head.functions.keys() - self._uses.keys()
         if not found.issubset(PLAIN_BUILTINS | bound) or not unread.isdisjoint(vars(builtins)) or uses_its_own(code):
-            raise _Other
+            raise Unknown
         return found | unread
 
     def rows(self):
@@ -182,23 +146,23 @@ class _Script:
         stars = [isinstance(each, _ast.Starred) for each in self._call.args]
         named = [each.value if star else each for each, star in zip(self._call.args, stars)]
         if self._call.keywords or not all(isinstance(each, _ast.Name) for each in named):
-            raise _Other
+            raise Unknown
         target = self._loop.target
         names = [each.id for each in named]
         bound = {node.id for node in walk(target) if isinstance(node, _ast.Name)}
         if not bound.issuperset(names) or any(len(self._uses[name]) != 2 for name in names):  # bound, and handed over
-            raise _Other
+            raise Unknown
         rows = []
         for item in self._iterated(self._loop.iter, self._values()):
             values = _unpacked(target, item)
             row = []  # type: list[Any]
             for name, star in zip(names, stars):
                 if star and not isinstance(values[name], (list, tuple)):
-                    raise _Other
+                    raise Unknown
                 row += values[name] if star else [values[name]]
             rows.append(row)
         if not 0 < len(rows) <= MOST_ROWS:
-            raise _Other
+            raise Unknown
         return rows
 
     def _values(self):
@@ -215,11 +179,11 @@ class _Script:
         names = dict(self._head.numbers)  # type: dict[str, Any]
         names.update({name: _MAKERS[name] for name in _MAKERS.keys() - {*self._head.names, *self._inner.names}})
         if not names.keys() >= set(code.co_names) or not operations <= CALL_OPERATIONS - _COMPUTES:
-            raise _Other
+            raise Unknown
         try:
             return eval(as_loaded(code), dict(names, __builtins__={}))
         except Exception:  # float('x'), say: it is raised where it stands
-            raise _Other from None
+            raise Unknown from None
 
     def _iterated(self, node, values):
         # type: (Any, dict[str, Any]) -> Any
@@ -227,18 +191,18 @@ class _Script:
         if isinstance(node, _ast.Call) and isinstance(node.func, _ast.Name) and not node.keywords:
             parts = [self._iterated(each, values) for each in node.args]
             if node.func.id in self._head.names or node.func.id in self._inner.names:
-                raise _Other
+                raise Unknown
             if node.func.id == "zip" and parts:
                 return list(zip(*parts))
             if node.func.id == "enumerate" and len(parts) == 1:
                 return list(enumerate(*parts))
-            raise _Other
+            raise Unknown
         if isinstance(node, _ast.Name):
             found = values.get(node.id) if len(self._uses[node.id]) == 1 else None
         else:
             found = self._evaluated(node)
         if not isinstance(found, (list, tuple)):
-            raise _Other
+            raise Unknown
         return found
 
 
@@ -267,15 +231,15 @@ class _Bound:
         elif isinstance(node, (_ast.Import, _ast.ImportFrom)):
             found = {name.asname or name.name: name.name for name in node.names}
             module = getattr(node, "module", None)
-            offered = MODULES if isinstance(node, _ast.Import) else MODULES.get(module or "", frozenset()) - _KINDS
+            offered = MODULES if isinstance(node, _ast.Import) else MODULES.get(module or "", frozenset()) - KINDS
             if getattr(node, "level", 0) or any(name not in offered for name in found.values()):
-                raise _Other
+                raise Unknown
             if isinstance(node, _ast.Import):
                 self.modules.update(found)
             else:
                 self.numbers.update({own: float(name) for own, name in found.items() if name in ("inf", "nan")})
         elif not isinstance(node, _ast.Pass) and not _is_text(node):
-            raise _Other
+            raise Unknown
         self.names += found
 
 
@@ -289,74 +253,15 @@ def _handed_over(last, functions):
     """(the function of one plain parameter, the name that `function(name)` hands to it); it is none of `functions`."""
     call = last.value if isinstance(last, _ast.Expr) else None
     if not isinstance(call, _ast.Call) or call.keywords or len(call.args) != 1:
-        raise _Other
+        raise Unknown
     given, check = call.args[0], functions.pop(getattr(call.func, "id", ""), None)
     if not isinstance(given, _ast.Name) or check is None:
-        raise _Other
+        raise Unknown
     takes = check.args
     others = [getattr(takes, "posonlyargs", ()), takes.vararg, takes.kwonlyargs, takes.kwarg, takes.defaults]
     if any(others) or len(takes.args) != 1 or takes.args[0].annotation or check.returns or check.decorator_list:
-        raise _Other
+        raise Unknown
     return check, given
-
-
-def _uses(looked_at, modules):
-    # type: (list[Any], dict[str, str]) -> dict[str, list[Any]]
-    """Where each name stands, in what can be any code. Raises _Other for what is on no list."""
-    uses = {}  # type: dict[str, list[Any]]
-    kinds = asked = 0
-    for part in looked_at:
-        for node in walk(part):
-            if not isinstance(node, _NODES) or not _IS_PLAIN.get(type(node), bool)(node):
-                raise _Other
-            if isinstance(node, _ast.Name):
-                uses.setdefault(node.id, []).append(node)
-            elif isinstance(node, _ast.Attribute):
-                _refuse_unknown(node, modules)
-                kinds += node.attr in _KINDS
-            elif isinstance(node, _ast.Call) and getattr(node.func, "id", "") == "isinstance":
-                asked += sum(getattr(each, "attr", "") in _KINDS for arg in node.args[1:] for each in walk(arg))
-    if kinds != asked:
-        raise _Other
-    return uses
-
-
-def _refuse_unknown(node, modules):
-    # type: (Any, dict[str, str]) -> None
-    module = modules.get(node.value.id) if isinstance(node.value, _ast.Name) else None
-    if not isinstance(node.ctx, _ast.Load) or node.attr not in (_ATTRIBUTES if module is None else MODULES[module]):
-        raise _Other
-
-
-def _is_pattern(target):
-    # type: (Any) -> bool
-    """Are these names, side by side?"""
-    if isinstance(target, (_ast.Tuple, _ast.List)):
-        return all(map(_is_pattern, target.elts))
-    return isinstance(target, _ast.Name)
-
-
-def _is_by_value(node):
-    # type: (Any) -> bool
-    """Is nothing compared by identity but with None, True or False?"""
-    found = node.comparators[0]
-    if not any(isinstance(kind, (_ast.Is, _ast.IsNot)) for kind in node.ops):
-        return True
-    return len(node.ops) == 1 and isinstance(found, _ast.Constant) and any(found.value is one for one in _SINGLES)
-
-
-# What has to be looked at beside the class of a node.
-_IS_PLAIN = {
-    _ast.Assign: lambda node: all(map(_is_pattern, node.targets)),
-    _ast.Compare: _is_by_value,
-    _ast.For: lambda node: _is_pattern(node.target),
-    _ast.FunctionDef: lambda node: (
-        not any(
-            [node.decorator_list, node.args.defaults, any(node.args.kw_defaults), getattr(node, "type_params", None)]
-        )
-    ),
-    _ast.comprehension: lambda node: not node.is_async and _is_pattern(node.target),
-}  # type: dict[type, Callable[[Any], bool]]
 
 
 def _binds(node):
@@ -385,7 +290,7 @@ def _unpacked(target, value):
     if isinstance(target, _ast.Name):
         return {target.id: value}
     if not isinstance(value, (list, tuple)) or len(value) != len(target.elts):
-        raise _Other
+        raise Unknown
     return {name: part for each, item in zip(target.elts, value) for name, part in _unpacked(each, item).items()}
 
 
@@ -403,13 +308,13 @@ def _told(rows):
     calls = [(row, {}) for row in rows]  # type: list[tuple[list[Any], dict[str, Any]]]
     data = b"" if _has_more_than_lists(rows) else told(calls, 2)
     if len(data) > _MOST_BYTES:
-        raise _Other
+        raise Unknown
     return data or transfer.encode(calls, _MOST_BYTES)
 
 
 def _has_more_than_lists(rows):
     # type: (list[list[Any]]) -> bool
-    """Raises _Other where there is a NaN, which equals itself where it is the same object."""
+    """Raises Unknown where there is a NaN, which equals itself where it is the same object."""
     found, pending = False, list(rows)  # type: bool, list[Any]
     for value in pending:
         kind = type(value)
@@ -419,7 +324,7 @@ def _has_more_than_lists(rows):
             if kind is dict:
                 pending.extend(value.values())
         elif value != value:  # noqa: PLR0124 - what NaN is known by
-            raise _Other
+            raise Unknown
     return found
 
 
