@@ -31,7 +31,7 @@ def run_replay(context, fields):
         context.refuse(str(error))
         return
     played = _Played(values)
-    context.start(messages.DIRECT, 1)  # run_main
+    context.start(messages.DIRECT, -1)  # run_main, and as deep as a pair's test may go
     namespace = module_namespace(MAIN, "test_program.py")
     namespace.update(dict.fromkeys(names, played.call))
     try:

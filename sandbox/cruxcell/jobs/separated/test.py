@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from types import CodeType  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
-_HARNESS_FRAMES = 3  # _run_suite, _run_script and run_main
+_BETWEEN = 1  # frames that the script does not pay for, of three: _run_suite, _run_script and run_main
 
 
 def run_test(context, fields, is_rehearsal=False):
@@ -57,7 +57,7 @@ def run_test(context, fields, is_rehearsal=False):
         context.refuse("the script: %s" % error)
         return
     suite.is_compiled(script)
-    context.start(messages.DIRECT, _HARNESS_FRAMES)
+    context.start(messages.DIRECT, _BETWEEN)
     link = _TestLink(context, suite.namespace)
     try:
         if not is_rehearsal:
