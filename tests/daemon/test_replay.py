@@ -100,15 +100,13 @@ def tasks(runtime: str = "default", entry_point: str = "f") -> list[Task]:
 @kernel
 @pytest.mark.parametrize("runtime", tested_runtimes())
 def test_a_script_comes_to_the_same_on_what_the_calls_gave(native: Client, runtime: str):
-    made = tasks(runtime)
-    assert differing(native, made) == []
-    assert [*map(test_series.plainly, native.check(made))] == [*map(test_series.plainly, native.check(made))]
+    assert differing(native, tasks(runtime)[:: 1 if runtime == "default" else 3]) == []
 
 
 @kernel
 def test_and_without_an_entry_point_or_the_native_helper(native: Client, pure: Client):
-    assert differing(native, tasks(entry_point="")) == []
-    assert differing(pure, tasks()[::4]) == []
+    assert differing(native, tasks(entry_point="")[::5]) == []
+    assert differing(pure, tasks()[::7]) == []
 
 
 @kernel
@@ -120,7 +118,7 @@ def test_what_a_script_sees_of_how_it_is_run(native: Client, runtime: str):
 
 @kernel
 def test_these_are_of_every_sort(native: Client):
-    found = {verdict.outcome for verdict in native.check(tasks())}
+    found = {verdict.outcome for verdict in native.check(tasks()[::2])}
     assert found >= {Outcome.PASSED, Outcome.FAILED, Outcome.RAISED, Outcome.INVALID, Outcome.STEP_LIMIT}
     assert found >= {Outcome.MEMORY_LIMIT, Outcome.OUTPUT_LIMIT}
 
