@@ -347,10 +347,8 @@ def count_rows(path: str | os.PathLike[str]) -> int | None:
     source = Path(path)
     try:
         if source.suffix == ".parquet":
-            from pyarrow import parquet
-
-            return int(parquet.ParquetFile(source).metadata.num_rows)
+            return int(_parquet("reading", source).ParquetFile(source).metadata.num_rows)
         with opened(source) as file:
             return sum(1 for line in file if line.strip())
-    except (ImportError, OSError, ValueError, DataError):
+    except (OSError, ValueError, DataError):
         return None

@@ -26,8 +26,20 @@ class Step:
     message: str
 
 
+class _Calling:
+    """A script that calls one name of the program."""
+
+    name: str
+
+    def entry_point(self, asked: str) -> str:
+        """The name of the program that is called, `asked` being the check's; "" where that is not certain."""
+        if asked.isidentifier() and self.name in (asked, _CANDIDATE):
+            return asked
+        return "" if asked or self.name == _CANDIDATE else self.name
+
+
 @dataclass(frozen=True)
-class Series:
+class Series(_Calling):
     """A script, taken apart: the name it calls, what is expected of each call, and the calls as a worker takes them."""
 
     name: str
@@ -36,12 +48,9 @@ class Series:
 
     others = frames.pack([])
 
-    def entry_point(self, asked: str) -> str:
-        return _entry_point(self.name, asked)
-
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(_Calling):
     """A script that calls a name once for each row of a table: how many there are; the line of that, 0 if how it fails
     is not known beforehand; names that the program may not bind, packed; and the calls as a worker takes them.
 
@@ -53,17 +62,6 @@ class Rows:
     others: bytes
     calls: bytes
     known: dict[Hashable, Any] = field(default_factory=dict, compare=False)
-
-    def entry_point(self, asked: str) -> str:
-        return _entry_point(self.name, asked)
-
-
-def _entry_point(name: str, asked: str) -> str:
-    """The name of the program that a script calls as `name`, `asked` being the check's; "" where that is not
-    certain."""
-    if asked.isidentifier() and name in (asked, _CANDIDATE):
-        return asked
-    return "" if asked or name == _CANDIDATE else name
 
 
 def read_series(expected: bytes, calls: bytes) -> Series | None:

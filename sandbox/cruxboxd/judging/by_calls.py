@@ -10,6 +10,7 @@ makes no sense) is not judged here: then the script is run, by two workers that 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Generic, TypeVar
 
@@ -34,7 +35,7 @@ _OUTPUT = 2 * MIB  # what is told is looked through in one step of the event loo
 Script = TypeVar("Script", Series, Rows)
 
 
-class CallsJudge(Generic[Script]):
+class CallsJudge(ABC, Generic[Script]):
     """Judges one script by its calls."""
 
     def __init__(  # noqa: PLR0917 - a script's parts
@@ -100,6 +101,6 @@ class CallsJudge(Generic[Script]):
             return None
         return await self.settled(base.but(canonical=None, shown="", detail=""), base.canonical, script)
 
+    @abstractmethod
     async def settled(self, base: CheckResult, told: bytes, script: Script) -> CheckResult | None:
         """What the script comes to where the calls gave what a worker tells of them."""
-        raise NotImplementedError

@@ -30,7 +30,7 @@ from cruxcell.analysis.compiled import as_loaded, told
 from cruxcell.analysis.operations import CALL_OPERATIONS, numbers
 from cruxcell.analysis.parsing import Invalid, compile_tree
 from cruxcell.analysis.plain_looks import KINDS, MODULES, PLAIN_BUILTINS, Unknown, uses_of
-from cruxcell.analysis.syntax import children, walk
+from cruxcell.analysis.syntax import children, only_parameter, walk
 from cruxcell.protocol import frames
 from cruxcell.protocol.payloads import ROWS, WHOLE
 from cruxcell.values import transfer
@@ -38,7 +38,7 @@ from cruxcell.values.canonical import NotPlain, TooLarge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator  # noqa: F401 - in type comments
+    from collections.abc import Iterator  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
 MOST_ROWS, _MOST_BYTES = 1 << 12, 1 << 20
@@ -90,9 +90,9 @@ class _Script:
         if not isinstance(last, _ast.For):
             check, given = _handed_over(last, self._head.functions)
             self._inner, last = _Bound(check.body[:-1]), check.body[-1]
-            self.name, parameter, once = given.id, check.args.args[0].arg, check.name
+            self.name, parameter, once = given.id, only_parameter(check), check.name
             looked_at.append(given)
-            if self._inner.names != list(self._inner.constants) or not isinstance(last, _ast.For):
+            if not parameter or self._inner.names != list(self._inner.constants) or not isinstance(last, _ast.For):
                 raise Unknown
         self._loop = last
         self._uses = uses_of([*looked_at, last, *self._head.functions.values()], self._head.modules)
@@ -250,16 +250,12 @@ def _is_text(node):
 
 def _handed_over(last, functions):
     # type: (Any, dict[str, Any]) -> tuple[Any, Any]
-    """(the function of one plain parameter, the name that `function(name)` hands to it); it is none of `functions`."""
+    """(the function, the name that `function(name)` hands to it); it is none of `functions` any more."""
     call = last.value if isinstance(last, _ast.Expr) else None
     if not isinstance(call, _ast.Call) or call.keywords or len(call.args) != 1:
         raise Unknown
     given, check = call.args[0], functions.pop(getattr(call.func, "id", ""), None)
     if not isinstance(given, _ast.Name) or check is None:
-        raise Unknown
-    takes = check.args
-    others = [getattr(takes, "posonlyargs", ()), takes.vararg, takes.kwonlyargs, takes.kwarg, takes.defaults]
-    if any(others) or len(takes.args) != 1 or takes.args[0].annotation or check.returns or check.decorator_list:
         raise Unknown
     return check, given
 

@@ -17,7 +17,7 @@ import builtins
 
 from cruxcell.analysis.compiled import as_loaded
 from cruxcell.analysis.parsing import Invalid, compile_tree, is_constant
-from cruxcell.analysis.syntax import walk
+from cruxcell.analysis.syntax import only_parameter, walk
 from cruxcell.protocol import frames
 from cruxcell.protocol.payloads import AS_IT_IS, SERIES_STEP, SINGLE, TRUTH
 from cruxcell.protocol.records import text_bytes
@@ -115,13 +115,9 @@ def _given(node, function):
 def _steps_of(function):
     # type: (Any) -> list[Step]
     """What a function of one plain parameter asserts of it."""
-    takes = function.args
-    if function.decorator_list or function.returns or function.name.isupper() or len(takes.args) != 1:
+    parameter = only_parameter(function)
+    if not parameter or function.name.isupper():
         raise _Other
-    others = [takes.posonlyargs, takes.vararg, takes.kwonlyargs, takes.kwarg, takes.defaults, takes.args[0].annotation]
-    if any(others) or getattr(function, "type_params", None):
-        raise _Other
-    parameter = takes.args[0].arg
     return [step for node in function.body for step in _step(node, parameter)]
 
 

@@ -29,6 +29,19 @@ def children(node):
     return found
 
 
+def only_parameter(function):
+    # type: (Any) -> str
+    """The name of the one parameter of a function that takes nothing else, without a default, type or decorator; ""."""
+    takes = function.args
+    others = [
+        takes.posonlyargs, takes.vararg, takes.kwonlyargs, takes.kwarg, takes.defaults, function.decorator_list,
+        function.returns, getattr(function, "type_params", None),
+    ]  # fmt: skip
+    if any(others) or len(takes.args) != 1 or takes.args[0].annotation:
+        return ""
+    return str(takes.args[0].arg)
+
+
 def walk(node):
     # type: (Any) -> Iterator[Any]
     """The node and all below it, each before what is below it."""

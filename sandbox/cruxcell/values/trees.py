@@ -8,14 +8,14 @@ import struct
 
 from cruxcell.values.canonical import NotPlain, TooLarge, type_name
 from cruxcell.values.containers import MAX_DEPTH
+from cruxcell.values.writer import write_complex, write_float, write_int, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 _type, _len = type, len
-_double, _complex = struct.Struct(">cd").pack, struct.Struct(">cdd").pack
-_small, _sized, _u32 = struct.Struct("<ci").pack, struct.Struct("<cI").pack, struct.Struct("<I").pack
+_sized, _u32 = struct.Struct("<cI").pack, struct.Struct("<I").pack
 
 
 def encode_tree(value, budget):
@@ -45,7 +45,10 @@ class _Tree:
         kind = _type(value)
         atom = _ATOMS.get(kind) if _type(kind) is _type else None
         if atom is not None:
-            self._add(atom(value))
+            data = atom(value)
+            if data is None:
+                raise NotPlain("NaN")
+            self._add(data)
             return
         tag = _CONTAINERS.get(kind) if _type(kind) is _type else None
         if tag is None:
@@ -75,33 +78,14 @@ class _Tree:
         return self._number - 2
 
 
-def _int(value):
-    # type: (int) -> bytes
-    if -0x80000000 <= value <= 0x7FFFFFFF:
-        return _small(b"j", value)
-    return _written(b"i", value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
-
-
-def _number(data, value):
-    # type: (bytes, complex) -> bytes
-    if value != value:  # noqa: PLR0124 - what NaN is known by
-        raise NotPlain("NaN")
-    return data
-
-
-def _written(tag, data):
-    # type: (bytes, bytes) -> bytes
-    return _sized(tag, _len(data)) + data
-
-
-# As a Writer writes them.
+# As a Writer writes them; None of a NaN.
 _ATOMS = {
     _type(None): lambda _value: b"N",
     bool: lambda value: b"T" if value else b"F",
-    int: _int,
-    float: lambda value: _number(_double(b"f", value), value),
-    complex: lambda value: _number(_complex(b"c", value.real, value.imag), value),
-    str: lambda value: _written(b"s", value.encode("utf-8", "surrogatepass")),
-    bytes: lambda value: _written(b"b", value),
+    int: write_int,
+    float: write_float,
+    complex: write_complex,
+    str: lambda value: written(b"s", value.encode("utf-8", "surrogatepass")),
+    bytes: lambda value: written(b"b", value),
 }  # type: dict[type, Any]
 _CONTAINERS = {list: b"l", tuple: b"t", dict: b"d", set: b"S", frozenset: b"Z"}  # type: dict[type, bytes]

@@ -214,19 +214,19 @@ class Writer:
                 self._nested(item, kind, atom, depth)
 
 
-def _write_int(value):
+def write_int(value):
     # type: (int) -> bytes
     if -0x80000000 <= value <= 0x7FFFFFFF:
         return _small(b"j", value)
-    return _written(b"i", value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
+    return written(b"i", value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
 
 
-def _write_float(value):
+def write_float(value):
     # type: (float) -> bytes | None
     return _tagged_double(b"f", value) if value == value else None  # noqa: PLR0124 - what NaN is known by
 
 
-def _write_complex(value):
+def write_complex(value):
     # type: (complex) -> bytes | None
     return b"c" + _complex.pack(value.real, value.imag) if value == value else None  # noqa: PLR0124
 
@@ -256,7 +256,7 @@ def _by_address(table):
     return {id(cls): value for cls, value in table.items()}
 
 
-def _written(tag, data):
+def written(tag, data):
     # type: (bytes, bytes) -> bytes
     return _sized(tag, len(data)) + data
 
@@ -268,12 +268,12 @@ _ATOMS = _by_address({
     type(Ellipsis): lambda _value: b"E",
     type(NotImplemented): lambda _value: b"n",
     bool: lambda value: b"T" if value else b"F",
-    int: _write_int,
-    float: _write_float,
-    complex: _write_complex,
+    int: write_int,
+    float: write_float,
+    complex: write_complex,
     str: _write_text,
-    bytes: lambda value: _written(b"b", value) if len(value) < _LONG else None,
-    range: lambda value: _written(b"r", b",".join(b"%d" % n for n in (value.start, value.stop, value.step))),
+    bytes: lambda value: written(b"b", value) if len(value) < _LONG else None,
+    range: lambda value: written(b"r", b",".join(b"%d" % n for n in (value.start, value.stop, value.step))),
 })  # fmt: skip
 _SEQUENCES = _by_address({list: b"l", tuple: b"t", set: b"S", frozenset: b"Z", bytearray: b"B"})
 _INT, _FLOAT, _TEXT = id(int), id(float), id(str)
