@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from typing import Any
 
 import pytest
 from cruxcell.analysis import operands
-from cruxcell.jobs import bundles, calls, series
+from cruxcell.analysis.compiled import told
+from cruxcell.jobs import bundles, calls, replay, series
 from cruxcell.jobs.context import RULE
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import (
     AS_IT_IS,
     BUNDLED,
     CALLS_FLAGS,
+    CAME_VALUE,
     INSPECT,
     RUN_EXPRESSIONS,
     SERIES,
@@ -21,6 +24,7 @@ from cruxcell.protocol.payloads import (
     SINGLE,
     TOGETHER,
     TRUTH,
+    WHOLE,
 )
 from cruxcell.values import transfer
 from cruxcell.values.canonical import NotPlain
@@ -409,7 +413,13 @@ SERIES_JOBS = {
 
 
 def series_job(
-    monkeypatch: pytest.MonkeyPatch, flags: int, program: str, context: Any, name: str = "f"
+    monkeypatch: pytest.MonkeyPatch,
+    flags: int,
+    program: str,
+    context: Any,
+    name: str = "f",
+    asked: bytes = CALLS,
+    others: tuple[bytes, ...] = (),
 ) -> tuple[str, str, int]:
     """(hermetic or not and the classes, what was done, what run_series says)."""
     for each in ("set_recursion_depth", "gc", "loaded_count"):
@@ -418,7 +428,7 @@ def series_job(
     context.steps, context.text_of = lambda: 1, str
     context.send_body = lambda body, _steps: context.done.append(f"b{len(frames.unpack(body))}")
     context.send_raised = lambda error, _steps: context.done.append(f"0:{type(error).__name__}")
-    given = [CALLS_FLAGS.pack(flags & ~BUNDLED), program.encode(), name.encode(), CALLS, b""]
+    given = [CALLS_FLAGS.pack(flags & ~BUNDLED), program.encode(), name.encode(), asked, frames.pack(list(others))]
     used = series.run_series(context, given, flags & BUNDLED)
     for record in _written:
         context.send(record)
@@ -443,6 +453,17 @@ def test_a_scripts_calls_are_sealed_only_by_what_was_armed(monkeypatch: pytest.M
 
 def test_a_scripts_calls_of_what_may_not_share_are_not_made(monkeypatch: pytest.MonkeyPatch):
     assert series_job(monkeypatch, SHARE | BUNDLED, HERMETIC, Context(), "exec") == ("1u", "s", 0)
+
+
+@pytest.mark.parametrize(
+    ("program", "body"), [("", "b4"), ("def sum(x):\n    return 3\n", "b0"), ("from math import *\n", "b4")]
+)
+def test_no_call_is_made_where_the_program_has_a_name_of_the_script_s(
+    program: str, body: str, monkeypatch: pytest.MonkeyPatch
+):
+    calls_of_two = frames.pack([told([([1], {}), ([2], {})], 2), WHOLE, WHOLE])
+    others = (b"len", b"sum")
+    assert series_job(monkeypatch, 0, program + HERMETIC, Context(), "f", calls_of_two, others)[1] == f"! {body} ."
 
 
 def test_a_scripts_calls_in_a_bundle_are_those_of_a_script(monkeypatch: pytest.MonkeyPatch):
@@ -485,6 +506,14 @@ def test_of_a_value_its_truth_is_looked_at_where_that_is_asserted():
     assert series._seen(False, SINGLE) == [False, True, False]
 
 
+def test_of_a_value_all_is_told_where_a_script_is_run_on_it():
+    context: Any = Context()
+    context.budget = 100
+    assert series._of_value(context, WHOLE, (1, [2])) == (CAME_VALUE, transfer.encode((1, [2]), 100))
+    assert series._of_value(context, AS_IT_IS, [2]) == (CAME_VALUE, b"[1:i2;")
+    assert series._of_value(context, WHOLE, f := float("nan")) is series._of_value(context, AS_IT_IS, f) is None
+
+
 class Says(type):
     """Its classes say that they equal whatever they are compared with, and have no hash."""
 
@@ -509,3 +538,32 @@ def test_no_metaclass_is_asked_what_its_classes_equal(monkeypatch: pytest.Monkey
     with pytest.raises(TypeError):
         operands.operations(seen)["@Add"](odd(), 1)  # type: ignore[operator]
     assert not seen
+
+
+# ---- a script on what its calls gave -------------------------------------------------
+
+TABLE = "for x in [1, 2]:\n    assert f(x) == x\n"
+REPLAYED = {
+    "all": (TABLE, [1, 2], "D2"),
+    "one more": (TABLE, [1], "D2"),
+    "fewer": (TABLE, [1, 2, 3], "D2"),
+    "another": ("f = given\n" + TABLE, [1, 3], "AssertionError2"),
+    "an error": (TABLE + "given(1)(2)", [1, 2, 3], "TypeError3"),
+    "no script": ("for", [], "invalid syntax (line 1)"),
+}
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("name", REPLAYED)
+def test_a_script_is_run_on_what_its_calls_gave(name: str, is_known: bool, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    script, values, said = REPLAYED[name]
+    code = told(compile(script, "<check>", "exec")) if is_known and "invalid" not in said else b""
+    context: Any = Context()
+    context.output = lambda: (b"", b"")
+    context.numbers = lambda _index, made: b"%d" % made
+    context.send_raised = lambda error, steps: context.done.append(f"{type(error).__name__}{steps}")
+    context.note = lambda record: context.done.append(b"".join(record).decode())
+    given = frames.pack([transfer.encode(each, 100) for each in values])
+    replay.run_replay(context, [script.encode(), code, frames.pack([b"f", b"given"]), given])
+    assert said in context.done[-1]

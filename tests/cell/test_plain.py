@@ -19,6 +19,7 @@ from cruxcell.values import transfer
 from cruxcell.values.canonical import NotPlain, TooLarge
 from cruxcell.values.containers import MAX_DEPTH
 from cruxcell.values.transfer import Garbled
+from cruxcell.values.trees import encode_tree
 
 ROOM = 1 << 20
 VALUES = [
@@ -174,6 +175,36 @@ def test_size_and_depth_are_bounded():
     assert transfer.decode(transfer.encode(deep, ROOM)) == deep
     with pytest.raises(NotPlain, match="nested"):
         transfer.encode([deep], ROOM)
+
+
+TREES = {type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset}
+
+
+@pytest.mark.parametrize("value", VALUES, ids=_NAMES)
+def test_a_tree_of_builtin_types_reads_as_what_it_was(value: Any):
+    if type(value) not in TREES:
+        with pytest.raises(NotPlain):
+            encode_tree([1, value], ROOM)
+        return
+    data = encode_tree(value, ROOM)
+    again = transfer.decode(data)
+    assert (repr(again), type(again)) == (repr(value), type(value))
+    assert encode_tree(value, len(data)) == data
+    with pytest.raises(TooLarge):
+        encode_tree(value, len(data) - 1)
+
+
+def test_a_tree_holds_nothing_that_only_says_what_it_is():
+    class Says(type):
+        __hash__, __eq__ = lambda _cls: hash(int), lambda *_: True  # type: ignore[assignment]
+
+    deep: list[Any] = []
+    for _ in range(MAX_DEPTH):
+        deep = [deep]
+    assert transfer.decode(encode_tree(deep, ROOM)) == deep
+    for value in (Says("int", (), {})(), float("nan"), complex(0, float("nan")), [deep]):
+        with pytest.raises(NotPlain):
+            encode_tree(value, ROOM)
 
 
 @pytest.mark.parametrize("odd", [7, 0.5, 10**20, None, "a", [1]], ids=repr)

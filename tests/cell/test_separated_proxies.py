@@ -15,9 +15,11 @@ from decimal import Decimal
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from cruxcell.jobs.separated import placing, remote, runs
+from cruxcell.jobs.separated.mocks import Mocks
 from cruxcell.jobs.separated.proxy_classes import make_class
 from cruxcell.jobs.separated.remote import RemoteBase, RemoteObject, RemoteType
 
@@ -435,6 +437,34 @@ def test_an_iterator_is_its_own(other: Other):
     other.answers["special"] = [iterator, [1, 2]]
     assert iter(iterable) is iterator
     assert list(iterable) == [1, 2]
+
+
+def test_what_a_mock_tells_is_asked_of_the_script_s_own(other: Other):
+    mocks, target, found, cls = Mocks({"Mock"}), other.thing(), other.thing(), other.cls()
+    remote.give_number(found, 9)
+
+    def asks(of: object, name: str) -> str:
+        return mocks.hinder("get", [of, name])
+
+    def told(operation: str, value: object, name: str = "db") -> bool:
+        mocks.got(operation, (target, name), value)
+        return bool(asks(value, "called"))
+
+    assert asks(target, "called_with") == Mocks({"f"}).hinder("get", [target, "call_args"]) == ""
+    assert "call_args of a A" in asks(target, "call_args")
+    assert not told("get", found)  # the script has put none there
+    for put in ("set", [target, "db", 5]), ("set", [target, "db", Mock()]), ("special", [target, "db"]):
+        assert mocks.hinder(*put) == ""
+        assert not told("call", found)
+        assert not told("get", found, "other")
+        assert told("get", found) is (put[0] == "special" or put[1][2] != 5)
+        mocks._instead.clear()
+    mocks.got("get", (target, "db"), 5)
+    assert told("get", cls)
+    assert (told("get", found), asks(found, "count"), asks(target, "called")) == (True, "", "")
+    mocks._instead.clear()
+    mocks.hinder("del", [target, "db"])
+    assert not told("get", found)
 
 
 # ---- values and errors -----------------------------------------------------------------------------------------------

@@ -117,7 +117,7 @@ def test_a_reading_is_as_large_as_it_is():
 async def test_a_full_store_takes_from_the_tenant_who_has_most():
     told = Told({})
     size = (await read_one(known(told), "mine")).size
-    scripts = known(told, 4 * size, 3 * size)
+    scripts = known(told, 4 * size, 4 * size)
     mine = await read_one(scripts, "mine", "modest")
     for at in range(50):
         await read_one(scripts, f"{at:4}", "greedy")

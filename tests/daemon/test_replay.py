@@ -17,6 +17,7 @@ from cruxboxd.judging.audit import Audit
 from cruxboxd.judging.outcomes import CheckResult
 from cruxboxd.judging.outcomes import Outcome as Kind
 from cruxboxd.judging.tasks import ScriptCheck as AskedCheck
+from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxcell.protocol import frames, messages, payloads, records
 from test_series import LIMITS, PROGRAMS, RIGHT, came, differing, of
@@ -141,7 +142,7 @@ def ended(
 ) -> Result:
     numbers = records.NUMBERS.pack(0, made, 1, 2, 0)
     said = {
-        messages.ENDED: records.ended(numbers, b"", b"err"),
+        messages.ENDED: records.ended(numbers, b"said", b"err"),
         messages.RAISED: frames.frame([messages.RAISED, numbers, name, message, b"\3\0\0\0", b"", b""]),
     }[kind]
     return Result(report=records.plan(False, "d", []) + said, **{"facts": CLEAN, **more})
@@ -154,6 +155,7 @@ async def settled(told: bytes, result: Result, script: Rows | None = None, base:
     return await judge.settled(base, told, script or rows())
 
 
+HEADS = payloads.SERIES_CAME.pack(VALUE, 5), payloads.SERIES_CAME.pack(ERROR, 7)
 FAILS = {"kind": messages.RAISED}
 SAID = {
     "all": (BOTH, ended(), (Kind.PASSED, 100)),
@@ -166,6 +168,9 @@ SAID = {
     "more calls than there were, and an error": (BOTH, ended(3, **FAILS), None),
     "the script's worker crashed": (BOTH, ended(facts=DIED), None),
     "our failure": (BOTH, Result(error="no zygote"), None),
+    "our failure, when it had ended": (BOTH, ended(error="the zygote is gone"), None),
+    "it exits when it had ended": (BOTH, ended(facts=Exit(1 << 8)), None),
+    "it is killed when it had ended": (BOTH, ended(facts=Exit(killed=messages.KILLED_PARTNER)), None),
     "it says nothing": (BOTH, Result(facts=CLEAN), None),
     "too few": (came((VALUE, b"1", 5)), ended(), None),
     "too many": (came((VALUE, b"1", 5), (VALUE, b"2", 9), (VALUE, b"3", 9)), ended(), None),
@@ -179,6 +184,7 @@ SAID = {
     "nothing": (b"", ended(0), None),
     "no frames": (b"\xff\xff\xff\xff", ended(), None),
     "an odd number": (BOTH + frames.pack([b"v"]), ended(), None),
+    "an odd number, of heads": (frames.pack([HEADS[0], RAISED, HEADS[1]]), ended(), None),
     "a short head": (frames.pack([b"v", b"1"]), ended(), None),
 }  # fmt: skip
 
@@ -196,8 +202,11 @@ async def test_what_the_program_printed_is_told_if_the_script_has_made_all_calls
     base = BASE.but(stdout=b"out")
     passed = await settled(BOTH, ended(), base=base)
     assert (passed.outcome, passed.stdout, passed.stderr) == (Kind.PASSED, b"out", b"err")
+    passed = await settled(BOTH, ended(), base=BASE.but(stderr=b"mine"))
+    assert (passed.outcome, passed.stdout, passed.stderr) == (Kind.PASSED, b"said", b"mine")
     assert (await settled(BOTH, ended(2, **FAILS), base=base)).stdout == b"out"
-    assert await settled(BOTH, ended(1, **FAILS), base=base) is None
+    for printed in (base, BASE.but(stderr=b"err")):
+        assert await settled(BOTH, ended(1, **FAILS), base=printed) is None
 
 
 async def test_an_error_in_a_statement_of_several_lines_is_not_judged():
@@ -243,7 +252,7 @@ async def test_what_is_remembered_is_bounded():
     tracemalloc.stop()
     for at in range(MOST_KNOWN):
         await settled(came((VALUE, b"%d" % at, 5), (VALUE, b"2", 9)), ended(), script)
-    assert await settled(BOTH, ended(2, message=b"no" * 5_000, **FAILS), script) is not None
+    assert await settled(came((VALUE, b"", 5), (VALUE, b"2", 9)), ended(2, message=b"no" * 5_000, **FAILS), script)
     assert len(script.known) == MOST_KNOWN
     assert not any(len(str(seen)) > 5_000 for seen in script.known.values())
 

@@ -29,11 +29,9 @@ _MOST_CHARACTERS = MOST_KNOWN_BYTES // MOST_KNOWN // 8
 
 @dataclass(frozen=True)
 class _Came:
-    """What the program's calls gave: the steps up to each, how many values, these, and the error that the last one
-    raised."""
+    """What the program's calls gave: the steps up to each, the values, and the error that the last one raised."""
 
     steps: list[int]
-    count: int
     values: bytes
     error: tuple[str, str] | None
 
@@ -80,7 +78,7 @@ class RowsJudge(CallsJudge[Rows]):
         result = await self._scheduler.run(job)
         asked = one_answer(task.limits, ENDS)
         judged = of_script(read_single(result, asked, task.limits))
-        if result.error or not result.facts.is_clean or judged.outcome not in _ENDS:
+        if judged.outcome not in _ENDS:  # nor is that of a worker which failed or ended badly (`charging`)
             return None
         return _Replayed(judged, result.read(asked).answers[-1].steps)
 
@@ -100,7 +98,7 @@ def _came(told: bytes, script: Rows) -> _Came | None:
             kinds.pop()
         if len(fields) % 2 or set(kinds) - {payloads.CAME_VALUE} or (error is None and len(values) != script.count):
             return None
-        return _Came([steps for _, steps in heads], len(values), frames.pack(values), error)
+        return _Came([steps for _, steps in heads], frames.pack(values), error)
     except (frames.FrameError, ValueError, struct.error):
         return None
 
@@ -113,13 +111,13 @@ def _judged(base: CheckResult, came: _Came, seen: _Replayed, script: Rows) -> Ch
         stderr=base.stderr or judged.stderr,
         peak_bytes=max(base.peak_bytes, judged.peak_bytes),
     )
-    if judged.outcome is Outcome.PASSED and came.error is None:
-        return base.but(outcome=Outcome.PASSED) if made == script.count else None
-    if not 0 < made <= len(came.steps) or (made < len(came.steps) and (base.stdout or base.stderr)):
-        return None
-    base = base.but(steps=min(came.steps[made - 1], base.steps))
     if judged.outcome is Outcome.PASSED:
-        if came.error is None or made != came.count + 1 or not script.line:
+        if came.error is None:
+            return base.but(outcome=Outcome.PASSED) if made == script.count else None
+        if made != len(came.steps) or not script.line:
             return None
-        return base.but(outcome=Outcome.RAISED, exception=(*came.error, script.line))
-    return base.but(outcome=judged.outcome, detail=judged.detail, exception=judged.exception)
+        judged = judged.but(outcome=Outcome.RAISED, exception=(*came.error, script.line))
+    elif not 0 < made <= len(came.steps) or (made < len(came.steps) and (base.stdout or base.stderr)):
+        return None
+    steps = min(came.steps[made - 1], base.steps)
+    return base.but(steps=steps, outcome=judged.outcome, detail=judged.detail, exception=judged.exception)

@@ -77,7 +77,7 @@ def uses_of(looked_at, modules):
 def _refuse_unknown(node, modules):
     # type: (Any, dict[str, str]) -> None
     module = modules.get(node.value.id) if isinstance(node.value, _ast.Name) else None
-    if not isinstance(node.ctx, _ast.Load) or node.attr not in (_ATTRIBUTES if module is None else MODULES[module]):
+    if node.attr not in (_ATTRIBUTES if module is None else MODULES[module]):
         raise Unknown
 
 

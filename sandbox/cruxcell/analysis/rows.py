@@ -192,7 +192,7 @@ class _Script:
             parts = [self._iterated(each, values) for each in node.args]
             if node.func.id in self._head.names or node.func.id in self._inner.names:
                 raise Unknown
-            if node.func.id == "zip" and parts:
+            if node.func.id == "zip":
                 return list(zip(*parts))
             if node.func.id == "enumerate" and len(parts) == 1:
                 return list(enumerate(*parts))
@@ -230,8 +230,8 @@ class _Bound:
             self.functions.update(found)
         elif isinstance(node, (_ast.Import, _ast.ImportFrom)):
             found = {name.asname or name.name: name.name for name in node.names}
-            module = getattr(node, "module", None)
-            offered = MODULES if isinstance(node, _ast.Import) else MODULES.get(module or "", frozenset()) - KINDS
+            module = getattr(node, "module", None)  # type: Any
+            offered = MODULES if isinstance(node, _ast.Import) else MODULES.get(module, frozenset()) - KINDS
             if getattr(node, "level", 0) or any(name not in offered for name in found.values()):
                 raise Unknown
             if isinstance(node, _ast.Import):
