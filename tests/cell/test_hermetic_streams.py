@@ -16,6 +16,7 @@ import typing
 from pathlib import Path
 
 import pytest
+from cruxcell.analysis import hermetic_streams
 from cruxcell.analysis.hermetic import is_hermetic
 from cruxcell.analysis.hermetic_streams import FOR_STREAMS, may_share_worker
 from interpreters import Twin, pairs
@@ -38,7 +39,7 @@ SHARING = {
     "collections": "from collections import Counter, defaultdict, deque\nd = defaultdict(list)\nq = deque([1])\n"
     "q.appendleft(2)\nq.popleft()\nprint(Counter(input()).most_common(1), d[1])",
     "a heap": "import heapq\nh = [3, 1]\nheapq.heapify(h)\nprint(heapq.heappop(h))",
-    "a cache": "from functools import lru_cache\n@lru_cache(maxsize=None)\ndef f(n):\n return n\nprint(f(1))",
+    "a cache": "from functools import lru_cache\n@lru_cache()\ndef f(n):\n return n\nprint(f(1))\nf.cache_clear()",
     "a comparison": "from functools import cmp_to_key\nprint(sorted([2, 1], key=cmp_to_key(lambda a, b: a - b)))",
     "errors": "import sys\ntry:\n print(1 / int(input()))\nexcept ZeroDivisionError as e:\n print(e, file=sys.stderr)",
     "what ends an input": "while True:\n try:\n  print(int(input()))\n except (EOFError, ValueError):\n  break",
@@ -104,6 +105,16 @@ def test_these_may_share(name: str):
 @pytest.mark.parametrize("name", CATCHING)
 def test_who_may_catch_a_memory_error_runs_alone(name: str):
     assert not shares(CATCHING[name])
+
+
+@pytest.mark.parametrize("error", [RecursionError, MemoryError, ValueError])
+def test_who_catches_errors_and_cannot_be_read_runs_alone(error: type[Exception], monkeypatch: pytest.MonkeyPatch):
+    def fail(_source: str) -> None:
+        raise error
+
+    assert shares("try:\n print(1)\nexcept KeyError:\n pass")
+    monkeypatch.setattr(hermetic_streams, "tree_of", fail)
+    assert not shares("try:\n print(1)\nexcept KeyError:\n pass")
 
 
 @pytest.mark.parametrize("name", ALONE)

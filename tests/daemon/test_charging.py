@@ -277,6 +277,16 @@ def test_what_ends_its_worker_keeps_its_notes():
     assert (judged.outcome, judged.findings) == (Outcome.CRASHED, (messages.FINDING_NAMES[0],))
 
 
+def test_what_is_no_call_has_its_own_notes():
+    """Not those on the first check."""
+    report = plan("di") + records.findings(0, [{messages.OPS_LONG}, {messages.SEEDLESS}]) + value()
+    found = charging.read(Result(report=report, facts=CLEAN), Asked(count=2, texts_noted=True), DEFAULT_LIMITS).results
+    assert {at: (one.outcome, one.findings) for at, one in found.items()} == {
+        0: (None, (messages.OPS_LONG,)),
+        1: (Outcome.INVALID, (messages.SEEDLESS,)),
+    }
+
+
 def test_what_the_daemon_could_not_do_is_our_failure():
     judged = single(plan("x") + value(), error="cancelled", attempts=2)
     assert (judged.outcome, judged.detail, judged.attempts) == (Outcome.SANDBOX_ERROR, "cancelled", 2)

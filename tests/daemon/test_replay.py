@@ -246,6 +246,7 @@ async def test_what_is_remembered_is_bounded():
         assert await settled(came((VALUE, b"%d" % at, 5), (VALUE, b"2", 9)), fails, script) is not None
     del fails
     assert len(script.known) == MOST_KNOWN
+    assert (script, hash(script)) == (rows(), hash(rows()))
     before = tracemalloc.get_traced_memory()[0]
     script.known.clear()
     assert before - tracemalloc.get_traced_memory()[0] < MOST_KNOWN_BYTES

@@ -211,6 +211,7 @@ SAID = {
     "another value, on several lines": (came((VALUE, b"i1;", 5), (VALUE, b"i3;", 9)), None),
     "an error": (came((ERROR, frames.pack([b"KeyError", b"'a'"]), 5)), Kind.RAISED),
     "an error of three parts": (came((ERROR, frames.pack([b"KeyError", b"'a'", b""]), 5)), None),
+    "an error with a name that is long enough": (came((ERROR, frames.pack([b"K" * 200, b""]), 5)), Kind.RAISED),
     "an error with a long name": (came((ERROR, frames.pack([b"K" * 201, b""]), 5)), None),
     "an error with a long text": (came((ERROR, frames.pack([b"K", b"x" * 24_001]), 5)), None),
     "another kind": (came((b"?", b"i1;", 5), (VALUE, b"i2;", 9)), None),
@@ -337,8 +338,9 @@ async def test_who_may_share_and_for_how_long():
     suspicious = Audit(1)
     suspicious.compare(Audited(0, "t", "c"), BASE, BASE.but(steps=1))
     shares = []
+    much = replace(told_workers.LIMITS, output_bytes=1 << 30)
     for changes, unsealed, audit in (
-        ({}, (), None), ({"share": False}, (), None), ({}, ("default",), None), ({}, (), suspicious),
+        ({}, (), None), ({"share": False}, (), None), ({"limits": much}, ("default",), None), ({}, (), suspicious),
     ):  # fmt: skip
         told = Told({}, kinds=ZygoteKinds(unsealed=unsealed), before=lambda _job: ended())
         judged = await judge(told, audit, **changes).judge(ONE)
@@ -346,7 +348,7 @@ async def test_who_may_share_and_for_how_long():
         assert judged.outcome is Kind.PASSED
         (job,) = told.jobs
         assert (job.limits.cpu_ms, job.limits.wall_ms) == (250, 5_000)
-        assert job.limits.output_bytes == job.asked.output <= 2 << 20
+        assert job.limits.output_bytes == job.asked.output == (2 << 20 if changes.get("limits") is much else 1000)
         shares.append((job.may_share, bool(payloads.CALLS_FLAGS.unpack(job.fields[0])[0] & payloads.SHARE)))
     assert shares == [(True, True), *[(False, False)] * 3]
 

@@ -67,7 +67,7 @@ TESTS = {
     "cruxboxd/judging/by_calls.py": [_SERIES, _ROWS, _AUDIT],
     "cruxboxd/judging/rows.py": [_ROWS, "daemon/test_replay.py"],
     "cruxboxd/judging/series.py": [_SERIES, _AUDIT],
-    "cruxboxd/judging/asserted.py": [_SERIES],
+    "cruxboxd/judging/asserted.py": [_SERIES, _ROWS],
     "cruxboxd/judging/streams.py": [
         "daemon/test_stdio.py", "daemon/test_outputs_judged.py", _SCRIPTS, "daemon/test_programs.py", _WORKERS,
     ],

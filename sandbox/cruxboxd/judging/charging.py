@@ -94,9 +94,9 @@ def read(
     results = _answers(plan, report, result, assurance_of(plan))
     for at, kind in enumerate(plan.classes):
         if kind == messages.INVALID:
-            results[at] = _labelled(invalid(plan.detail_of(at)), result, report)
+            results[at] = _labelled(invalid(plan.detail_of(at)), result, report.notes.get(at, ()))
     for at, judged in ends.items():
-        results[at] = _labelled(judged, result, report, at, assurance_of(plan))
+        results[at] = _labelled(judged, result, report.notes.get(at, ()), assurance_of(plan))
     for at in again:
         results.pop(at, None)
     elsewhere = [at for at in range(asked.count) if at not in results and at not in report.turns]
@@ -206,15 +206,11 @@ def _answers(plan: Plan, report: Report, result: Result, assurance: Assurance | 
 
 
 def _labelled(
-    judged: CheckResult,
-    result: Result,
-    report: Report | None = None,
-    at: int = 0,
-    assurance: Assurance | None = None,
+    judged: CheckResult, result: Result, notes: tuple[str, ...] = (), assurance: Assurance | None = None
 ) -> CheckResult:
-    """The result with what is known of its job, and the notes on check `at`."""
+    """The result with what is known of its job, and the notes on its check."""
     return judged.but(
-        findings=report.notes.get(at, ()) if report is not None else (),
+        findings=notes,
         queue_ns=max(result.queue_ns, 0),
         attempts=result.attempts,
         peak_bytes=result.facts.peak_bytes,
