@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 import pytest
-from cruxcell.values import transfer
+from cruxcell.values import arrays, transfer
 from cruxcell.values.canonical import NotPlain
 from cruxcell.values.containers import Containers, Garbled
 from cruxcell.values.reader import Reader
@@ -130,6 +131,11 @@ def test_no_metaclass_is_asked_whether_its_class_is_an_array():
 
     with pytest.raises(NotPlain):
         transfer.encode(Other(), ROOM)
+
+
+def test_which_arrays_hold_objects():
+    kinds = (numpy.array([None]), numpy.array([1.5]), array("d"), [None])
+    assert [arrays.is_array_of_objects(each) for each in kinds] == [True, False, False, False]
 
 
 def test_an_item_at_the_place_in_memory_of_the_one_before_is_another():

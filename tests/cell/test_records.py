@@ -35,6 +35,7 @@ def test_what_was_raised_is_told_as_texts_and_a_line():
     raised = caught("def f():\n\n  1 / 0\nf()")
     fields = frames.unpack(records.raised(b"", raised)[4:])
     assert fields[2:5] == [b"ZeroDivisionError", b"division by zero", b"\3\0\0\0"]
+    assert frames.unpack(records.raised(b"", caught("\n" * 999 + "1 / 0"))[4:])[4] == b"\xe8\3\0\0"
     trace = raised.__traceback__
     assert trace is not None
     assert trace.tb_next is not None

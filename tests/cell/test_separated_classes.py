@@ -30,6 +30,7 @@ def test_a_module_that_a_program_made_was_not_imported(monkeypatch: pytest.Monke
 
 def test_only_builtins_has_types_without_a_name():
     assert [shared_names.found_at(each, "ellipsis") for each in (builtins, math)] == [type(Ellipsis), None]
+    assert [shared_names.found_at(builtins, each) for each in ("len", "no")] == [len, None]
 
 
 @pytest.mark.parametrize(

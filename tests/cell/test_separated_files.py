@@ -105,6 +105,15 @@ def test_what_leads_to_a_path_is_there_for_a_file_to_be_made(halves: Halves):
     assert (halves.test / "d" / "e" / "out").read_text() == "2"
 
 
+def test_a_file_is_opened_for_both_that_the_program_has_or_that_is_not_there(halves: Halves):
+    (halves.test / "mine").write_text("1")
+    (halves.test / "passed").write_text("1")
+    halves.ask("passed", run=lambda: halves.do(("made", "2")))
+    names = ("mine", "passed", "made", "none", "../test/mine")
+    found = [halves.passed.may_be_opened(halves.path(name)) for name in names]
+    assert found == [False, True, True, True, False]
+
+
 def test_changes_of_each_half_reach_the_other_at_the_next_question(halves: Halves):
     mine, its = halves.test / "a", halves.program / "a"
     mine.write_text("0")

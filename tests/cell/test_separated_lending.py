@@ -74,6 +74,14 @@ def test_data_that_is_patched_where_it_says_is_lent_though_the_script_reads_it(t
     assert one.changes() == [("name", "limit", "", False, 3)]
 
 
+def test_a_module_of_the_runtime_is_lent_and_one_of_the_script_refused(monkeypatch: pytest.MonkeyPatch):
+    for made, kind in ((os, "module"), (type(os)("own"), "refused")):
+        one = lender("patch('time.sleep')")
+        with monkeypatch.context() as patched:
+            patched.setattr(time, "sleep", made)
+            assert [each[0] for each in one.changes()] == [kind]
+
+
 def test_what_is_no_place_is_not_looked_at():
     texts = [
         "patch",

@@ -19,6 +19,7 @@ from unittest.mock import Mock
 
 import pytest
 from cruxcell.jobs.separated import placing, remote, runs
+from cruxcell.jobs.separated.asking import own_of_value
 from cruxcell.jobs.separated.mocks import Mocks
 from cruxcell.jobs.separated.proxy_classes import make_class
 from cruxcell.jobs.separated.remote import RemoteBase, RemoteObject, RemoteType
@@ -550,6 +551,11 @@ def test_what_the_test_has_made_is_what_its_class_says(other: Other):
     assert (new + new, new < new, round(new, 2), new + 1) == (3, True, 9, 8)
     with pytest.raises(TypeError, match="is not what the plain type gives"):
         new + 1
+
+
+def test_a_class_of_values_has_its_own_of_what_the_plain_type_has():
+    found = {name: own_of_value(name, int, True) for name in ("real", "more", "_real", "__eq__")}
+    assert [name for name, method in found.items() if method is not None] == ["real"]
 
 
 def test_what_is_looked_for_is_found_by_the_plain_type_and_by_the_class(other: Other):

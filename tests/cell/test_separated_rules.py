@@ -19,7 +19,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from cruxcell.jobs.separated import classes, exceptions, objects, operations, shared_names
+from cruxcell.jobs.separated import classes, exceptions, looking, objects, operations, shared_names, signatures
 from cruxcell.values.containers import Garbled
 
 # ---- what a name that the candidate gives means ----------------------------------------------------------------------
@@ -404,6 +404,32 @@ with pytest.raises(ValueError) as raised_in_a_test:
 )
 def test_what_a_candidate_may_read_of_the_test_s(target: object, name: str, may: bool):
     assert operations.may_get(target, name) is may
+
+
+def test_of_a_function_its_parameters_are_shown_and_no_more_of_its_code():
+    def outlined(first, /, *more, second: int = 2, **named):
+        local = [first]
+        local.append(1)
+
+    def plain(first):
+        local = [first]
+        local.append(1)
+
+    shown, *rest = signatures.outline_of(outlined)
+    assert shown == (1, 1, 1, ("first", "second", "more", "named"), 0xC)
+    assert rest == [None, {"second": 2}, {"second": "int"}]
+    assert signatures.outline_of(plain)[0] == (1, 0, 0, ("first",), 0)
+
+
+@pytest.mark.parametrize(
+    ("source", "names", "does"),
+    [
+        ("dir()", {"dir"}, True), ("vars()", {"vars"}, True), ("dir(f)", {"dir"}, False), ("", {"globals"}, True),
+        ("'dir()'", {"f"}, False),
+    ],
+)  # fmt: skip
+def test_which_scripts_look_at_all_names(source: str, names: set[str], does: bool):
+    assert looking.looks_at_all(source, names) is does
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from collections import Counter, OrderedDict
 from typing import Any
 
 import pytest
-from cruxcell.values import transfer
+from cruxcell.values import transfer, views
+from cruxcell.values.canonical import NotPlain
 from cruxcell.values.containers import Containers, Garbled
 from cruxcell.values.reader import Reader
 from cruxcell.values.writer import Writer
@@ -218,6 +219,13 @@ def test_a_view_may_get_another_shape():
     assert again.tolist() == [[0, 1], [2, 3]]
 
 
+def test_a_view_is_where_it_is_in_its_array():
+    base = numpy.arange(6)
+    assert views.state_of(base[2::2], base) == ((2,), (16,), 16)
+    _root, again = transfer.decode(transfer.encode([base, base[6:]], ROOM))  # type: ignore[misc]
+    assert (again.size, again.base) == (0, None)  # of what shows nothing
+
+
 def test_an_array_that_leads_to_its_view_crosses():
     ends, base = Shown(), numpy.array([None, 1, 2], dtype=object)
     base[0] = inner = [base[1:]]
@@ -391,6 +399,12 @@ def test_a_memoryview_shows_what_its_bytes_come_to_be(owner: Any):
     assert same_one.readonly
     ends.turned().refresh()
     assert owner[1] == 120
+
+
+def test_a_memoryview_of_every_other_item_does_not_cross():
+    items = numpy.arange(6)[::2]
+    with pytest.raises(NotPlain):
+        transfer.encode([items, memoryview(items)], ROOM)
 
 
 def test_bytes_that_are_shown_keep_their_number():

@@ -235,6 +235,8 @@ async def test_another_kind_of_zygote_starts_when_there_is_work_for_it():
     await daemon.put(one, two)
     assert [zygote.key for zygote in daemon.zygotes] == [KEY, KEY, OTHER, OTHER]
     assert daemon.running()[2:] == [[one, two], []]
+    busy = [zygote.key for zygote in daemon.zygotes if zygote.load]
+    assert (busy, daemon.scheduler._fleet.idle_keys) == ([OTHER], {KEY, OTHER})
     await daemon.put(job(key=ZygoteKey("third", False, "0")))
     assert len(daemon.zygotes) == 5
     await daemon.put(job(key=ZygoteKey("fourth", False, "0")))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import struct
 import sys
 from collections import Counter, OrderedDict, defaultdict
 
 import pytest
+from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.comparing import PLAINLY, Compare, Comparison, is_same
 from cruxboxd.judging.outcomes import ENDED, CheckResult, Clock, Outcome, compare_runs, of_answer, of_exit
@@ -23,6 +25,13 @@ LIMITS = (3 * S, 512 * MIB)
 
 def died(number: int, **facts: int) -> Exit:
     return Exit(status=number, **facts)
+
+
+def test_names_and_numbers_are_those_of_the_wire():
+    for ours in (Outcome, outcomes.TestOutcome, outcomes.Assurance, Clock):
+        theirs = pb.DESCRIPTOR.enum_types_by_name[ours.__name__].values_by_number
+        names = {each.value: f"{re.sub('(?<!^)(?=[A-Z])', '_', ours.__name__).upper()}_{each.name}" for each in ours}
+        assert names == {number: value.name for number, value in theirs.items() if number}
 
 
 # facts -> outcome, clock

@@ -91,7 +91,8 @@ class Copy:
                 known.lines = {each: known.lines[each], **known.lines} if each in known.lines else known.lines
             if answer["status"] != NOT_TAKEN:
                 return " ".join(answer.get("failed", [])) or (test if answer["status"] else "")
-        return test if self.warm("").ask(arguments=pytest_arguments(test))["status"] else ""
+        without = [f"--deselect={name}" for name in known.without]
+        return test if self.warm("").ask(arguments=[*pytest_arguments(test), *without])["status"] else ""
 
 
 class Warm:
@@ -138,6 +139,7 @@ class Coverage:
     elsewhere: list[str]  # tests that start zygotes, whose lines nobody sees
     seconds: dict[str, float]  # how long each takes
     failing: str
+    without: list[str]  # tests that are not asked
 
     def most_s(self, tests: list[str]) -> float:
         """How long these may take with a change: some wait for what never comes then."""
@@ -165,15 +167,16 @@ def coverage(copy: Copy, module: str, test: str) -> Coverage:
     order = list(seconds)
     for number, line in map(str.split, written):
         lines[order[int(number)]].add(int(line))
-    failing = answer.get("failed", [])
+    failing, without = answer.get("failed", []), list[str]()
     if failing and test == TWIN:  # they need what only a daemon gives, whose tests are asked next
+        without = failing
         lines = {name: found for name, found in lines.items() if name not in failing}
         print(f"{module}: {len(failing)} of {len(seconds)} cases of {TWIN} need a daemon", file=sys.stderr)
     elif failing:
         answer = warm.ask(module=module, source=source, tests=failing)
     elsewhere = [name for name in lines if warm.tests[name]]
     fails = bool(answer["status"]) and (test != TWIN or not lines)
-    return Coverage(lines, elsewhere, seconds, test if fails else "")
+    return Coverage(lines, elsewhere, seconds, test if fails else "", without)
 
 
 @contextlib.contextmanager

@@ -135,7 +135,7 @@ TESTS = {
     "cruxcell/jobs/separated/shared_names.py": ["cell/test_separated_classes.py", _RULES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/configurations.py": _PAIRS,
     "cruxcell/jobs/separated/docstrings.py": _PAIRS,
-    "cruxcell/jobs/separated/looking.py": _PAIRS,
+    "cruxcell/jobs/separated/looking.py": [_RULES, *_PAIRS],
     "cruxcell/jobs/separated/mocks.py": [_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/lending.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/files.py": ["cell/test_separated_files.py", *_PAIRS],
@@ -149,7 +149,7 @@ TESTS = {
     "cruxcell/jobs/separated/proxy_classes.py": [_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/remote.py": [_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/runs.py": [_PROXIES, *_PAIRS],
-    "cruxcell/jobs/separated/signatures.py": _PAIRS,
+    "cruxcell/jobs/separated/signatures.py": [_RULES, *_PAIRS],
     "cruxcell/jobs/separated/script.py": ["cell/test_separated_scripts.py", *_PAIRS],
     "cruxcell/jobs/separated/texts.py": ["cell/test_separated_texts.py", *_PAIRS],
     "cruxcell/jobs/separated/test.py": [
