@@ -61,6 +61,8 @@ async def test_a_script_is_read_once_for_each_tenant_and_runtime():
     found = await scripts.read([(SCRIPT, text) for text in ("y", "x", "y", "z")], "default", "a", False)
     assert [each.code[:1] for each in found] == [b"y", b"x", b"y", b"z"]
     assert texts_of(told.jobs[5:]) == [["y", "z"]]
+    scripts = KnownScripts(told, "0")  # type: ignore[arg-type]  # with the daemon's bounds
+    assert await read_one(scripts, "x") is await read_one(scripts, "x")
 
 
 async def test_what_may_be_our_failure_is_not_kept():
