@@ -151,7 +151,13 @@ def test_frames_that_come_in_pieces_are_whole_when_their_last_byte_is_there():
 def test_a_large_frame_is_put_together_once(monkeypatch: pytest.MonkeyPatch):
     pieces = [frames.frame([bytes(1 << 20)])[at : at + 4096] for at in range(0, (1 << 20) + 8, 4096)]
     coming = iter(pieces)
-    monkeypatch.setattr(os, "read", lambda _fd, _size: next(coming))
+    sizes: list[int] = []
+
+    def read(_fd: int, size: int) -> bytes:
+        sizes.append(size)
+        return next(coming)
+
+    monkeypatch.setattr(os, "read", read)
     incoming = frames.Incoming(-1, 2 << 20)
     seen = set()
     for _ in pieces:
@@ -160,3 +166,4 @@ def test_a_large_frame_is_put_together_once(monkeypatch: pytest.MonkeyPatch):
         seen.add(id(incoming._ahead))
     assert len(incoming.whole() or b"") == (1 << 20) + 8
     assert len(seen) <= 2
+    assert min(sizes) >= 4096

@@ -170,6 +170,17 @@ async def test_every_second_zygotes_are_asked_until_the_end(monkeypatch: pytest.
     first: Any = daemon.zygotes[0]
     await settle()
     assert first.pings > 1
+    waits: list[float] = []
+    lateness, sleep = daemon.scheduler._lateness, daemon.scheduler._lateness.sleep
+
+    async def noted(seconds: float) -> None:
+        waits.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr(lateness, "sleep", noted)
+    monkeypatch.setattr(schedulers, "_SWEEP_S", 1.0)
+    await settle()
+    assert set(waits[1:]) == {0.05}  # twenty times
     sweeping = daemon.scheduler._sweeping
     monkeypatch.setattr(schedulers, "_SWEEP_S", 1000)
     await asyncio.sleep(0.01)
