@@ -83,6 +83,10 @@ PAIRS = [
         for each, values in (("1", "[{8, 0}], [{0, 8}], [{16, 8, 0}]"), ("1, y", "([{8, 16, 0}, ()], 1)"))
     ],
     ("assert f({8, 0, 16}) == [8, 0, 16]\nassert f({8, 0}) == [8, 0]", "def f(x):\n    return list(x)\n"),
+    *[
+        (ORDER % ("x, y", f"[{each}, {each}]", "x, y"), "def f(x, y):\n    return x is y, x is 'ab', x is b'a'\n")
+        for each in ("'ab'", "'a b'", "300", "2.5", "b'a'", "b'ab'", "(1, 'a')", "['ab']")
+    ],
     ("def g(x):\n    return 1\nfor x in [1]:\n    assert f(x) == 1", "def g(x):\n    return x\n" + test_series.TRUE),
     ("def sum(x):\n    return 1\nfor x in [[]]:\n    assert f(x) == 1", "def f(x):\n    return sum(x)\n"),
     ("for seed in [1]:\n    assert f(seed) == 2", test_series.TRUE),

@@ -299,23 +299,22 @@ def _packed(script, others, rows):
 
 def _told(rows):
     # type: (list[list[Any]]) -> bytes
-    """The calls, in the form that is read faster where no object stands in two of them, as equal tuples do, and where
-    there is no set, whose order it would change."""
+    """The calls, made of objects of which as many are one as in a pair, whose messages hold no two equal texts that
+    could be names: a program may ask (`mode is "add"`). Where they can, they cross in a form that is read faster."""
     calls = [(row, {}) for row in rows]  # type: list[tuple[list[Any], dict[str, Any]]]
-    data = b"" if _has_more_than_lists(rows) else told(calls, 2)
-    if len(data) > _MOST_BYTES:
-        raise Unknown
-    return data or transfer.encode(calls, _MOST_BYTES)
+    data = transfer.encode(calls, _MOST_BYTES)
+    return (b"" if _is_made_otherwise(rows) else told(transfer.decode(data))) or data
 
 
-def _has_more_than_lists(rows):
+def _is_made_otherwise(rows):
     # type: (list[list[Any]]) -> bool
-    """Raises Unknown where there is a NaN, which equals itself where it is the same object."""
+    """Would `told` change the order of what a set holds, or which single bytes are one object? Raises Unknown where
+    there is a NaN, which equals itself where it is the same object."""
     found, pending = False, list(rows)  # type: bool, list[Any]
     for value in pending:
         kind = type(value)
+        found = found or kind in _MADE_OTHERWISE
         if kind in _HOLD:
-            found = found or kind in (tuple, set, frozenset)
             pending.extend(value)
             if kind is dict:
                 pending.extend(value.values())
@@ -325,3 +324,4 @@ def _has_more_than_lists(rows):
 
 
 _HOLD = frozenset([dict, frozenset, list, set, tuple])
+_MADE_OTHERWISE = frozenset([bytes, frozenset, set])
