@@ -79,8 +79,13 @@ ORDER = "def same(a, b):\n    assert a == b, str(a)\nfor %s in [%s]:\n    same(f
 PAIRS = [
     *[(DEEP.replace("DEPTH", str(depth)), "def f(x):\n    return x\n") for depth in range(993, 1000)],
     *[
-        (ORDER % (each.replace("1", "x"), values, "x"), "def f(x):\n    return [*x[0]]\n")
-        for each, values in (("1", "[{8, 0}], [{0, 8}], [{16, 8, 0}]"), ("1, y", "([{8, 16, 0}, ()], 1)"))
+        (ORDER % (names, values, "x"), f"def f(x):\n    return {given}\n")
+        for names, values in (("x", "[{8, 0}], [{0, 8}], [{16, 8, 0}]"), ("x, y", "([{38, 2, 46, 53, 21}, ()], 1)"))
+        for given in ("[*x[0]]", "x[0]")
+    ],
+    *[
+        (f"for x in [{depth}]:\n    assert str(f(x))", "def f(x):\n    return [f(x - 1)] if x else []\n")
+        for depth in (299, 300, 301)
     ],
     ("assert f({8, 0, 16}) == [8, 0, 16]\nassert f({8, 0}) == [8, 0]", "def f(x):\n    return list(x)\n"),
     *[
@@ -116,7 +121,10 @@ def test_and_without_an_entry_point_or_the_native_helper(native: Client, pure: C
 @kernel
 @pytest.mark.parametrize("runtime", tested_runtimes())
 def test_what_a_script_sees_of_how_it_is_run(native: Client, runtime: str):
-    made = [Task(program, [ScriptCheck(script, "f")], id=script, runtime=runtime) for script, program in PAIRS]
+    made = [
+        Task(program, [ScriptCheck(script, "f")], limits=LIMITS, id=script, runtime=runtime)
+        for script, program in PAIRS
+    ]
     assert differing(native, made) == []
 
 

@@ -26,7 +26,7 @@ import _ast
 import builtins
 
 from cruxcell.analysis.bytecode import loaded_names, uses_its_own
-from cruxcell.analysis.compiled import as_loaded, told
+from cruxcell.analysis.compiled import told
 from cruxcell.analysis.operations import CALL_OPERATIONS, numbers
 from cruxcell.analysis.parsing import Invalid, compile_tree
 from cruxcell.analysis.plain_looks import KINDS, MODULES, PLAIN_BUILTINS, Unknown, uses_of
@@ -181,7 +181,7 @@ class _Script:
         if not names.keys() >= set(code.co_names) or not operations <= CALL_OPERATIONS - _COMPUTES:
             raise Unknown
         try:
-            return eval(as_loaded(code), dict(names, __builtins__={}))
+            return eval(code, dict(names, __builtins__={}))
         except Exception:  # float('x'), say: it is raised where it stands
             raise Unknown from None
 
@@ -303,25 +303,22 @@ def _told(rows):
     could be names: a program may ask (`mode is "add"`). Where they can, they cross in a form that is read faster."""
     calls = [(row, {}) for row in rows]  # type: list[tuple[list[Any], dict[str, Any]]]
     data = transfer.encode(calls, _MOST_BYTES)
-    return (b"" if _is_made_otherwise(rows) else told(transfer.decode(data))) or data
+    return (b"" if _has_bytes(rows) else told(transfer.decode(data))) or data
 
 
-def _is_made_otherwise(rows):
+def _has_bytes(rows):
     # type: (list[list[Any]]) -> bool
-    """Would `told` change the order of what a set holds, or which single bytes are one object? Raises Unknown where
-    there is a NaN, which equals itself where it is the same object."""
+    """Are there bytes, of which `told` makes single ones anew? Raises Unknown where there is a set, which the program may
+    give back, and that has the script's own order in a pair; or a NaN, which equals itself where it is the same
+    object."""
     found, pending = False, list(rows)  # type: bool, list[Any]
     for value in pending:
         kind = type(value)
-        found = found or kind in _MADE_OTHERWISE
-        if kind in _HOLD:
+        if kind in (list, tuple, dict):
             pending.extend(value)
             if kind is dict:
                 pending.extend(value.values())
-        elif value != value:  # noqa: PLR0124 - what NaN is known by
+        elif kind in (set, frozenset) or value != value:  # noqa: PLR0124 - what NaN is known by
             raise Unknown
+        found = found or kind is bytes
     return found
-
-
-_HOLD = frozenset([dict, frozenset, list, set, tuple])
-_MADE_OTHERWISE = frozenset([bytes, frozenset, set])
