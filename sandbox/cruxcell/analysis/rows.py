@@ -308,8 +308,8 @@ def _told(rows):
 
 def _has_bytes(rows):
     # type: (list[list[Any]]) -> bool
-    """Are there bytes, of which `told` makes single ones anew? Raises Unknown where there is a set, which the program may
-    give back, and that has the script's own order in a pair; or a NaN, which equals itself where it is the same
+    """Are there bytes, of which `told` makes single ones anew? Raises Unknown where there is a set, which has the
+    script's own order in a pair where the program gives it back; or a NaN, which equals itself where it is the same
     object."""
     found, pending = False, list(rows)  # type: bool, list[Any]
     for value in pending:
