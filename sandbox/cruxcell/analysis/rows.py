@@ -29,7 +29,7 @@ from cruxcell.analysis.bytecode import loaded_names, uses_its_own
 from cruxcell.analysis.compiled import told
 from cruxcell.analysis.operations import CALL_OPERATIONS, numbers
 from cruxcell.analysis.parsing import Invalid, compile_tree
-from cruxcell.analysis.plain_looks import KINDS, MODULES, PLAIN_BUILTINS, Unknown, uses_of
+from cruxcell.analysis.plain_looks import KINDS, MODULES, PLAIN_BUILTINS, Unknown, decides_what_names_mean, uses_of
 from cruxcell.analysis.syntax import children, only_parameter, walk
 from cruxcell.protocol import frames
 from cruxcell.protocol.payloads import ROWS, WHOLE
@@ -239,6 +239,8 @@ class _Bound:
             else:
                 self.numbers.update({own: float(name) for own, name in found.items() if name in ("inf", "nan")})
         elif not isinstance(node, _ast.Pass) and not _is_text(node):
+            raise Unknown
+        if any(map(decides_what_names_mean, found)):
             raise Unknown
         self.names += found
 
