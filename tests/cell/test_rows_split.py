@@ -9,9 +9,11 @@ import pytest
 from cruxcell.analysis.compiled import loaded_list
 from cruxcell.analysis.parsing import compile_text, parse_text
 from cruxcell.analysis.rows import MOST_ROWS, may_have_rows, split_rows
+from cruxcell.jobs.replay import _NoMore, _Played
 from cruxcell.protocol import frames
 from cruxcell.protocol.payloads import ROWS, WHOLE
 from cruxcell.values import transfer
+from cruxcell.values.trees import encode_tree
 
 HELPERS = """import numpy as np
 from math import inf
@@ -216,3 +218,16 @@ def test_many_names_are_taken_apart_in_time_that_grows_with_them():
 def test_a_loop_is_looked_for_near_the_end():
     assert not may_have_rows("for x in [1]:\n    pass\n" + "x = 1\n" * 1000)
     assert not may_have_rows("forget()\n")
+
+
+@pytest.mark.parametrize("told", [b"", b"?", b"NN", b"@\0\0\0\0", b"S" + bytes(4) + b"\1\0\0\0l" + bytes(8)])
+def test_a_value_is_made_when_it_is_asked_for(told: bytes):
+    played = _Played([encode_tree([1], 100), told])
+    assert (played.call(2), played.made) == ([1], 1)
+    with pytest.raises(_NoMore):
+        played.call()
+    assert played.made == 0  # as of a script that made no call: nothing is judged by it
+    played = _Played([])
+    with pytest.raises(_NoMore):
+        played.call()
+    assert played.made == 1
