@@ -62,6 +62,8 @@ SHAPES: dict[str, tuple[str, str, list[list[Any]], int]] = {
         [[1e999], [-1e999]],
         3,
     ),
+    "used again": ("for x, y in [(1, ('a', 2))]:\n    assert f(x, y) == [x, y]", "f", [[1, ("a", 2)]], 2),
+    "used again, without the list": ("for x in [['a'], (2, 3)]:\n    assert f(*x) in x", "f", [["a"], [2, 3]], 2),
     "none or true": ("for x in [1]:\n    assert f(x) is None", "f", [[1]], 2),
 }
 
@@ -161,6 +163,10 @@ NONE = {
     "keywords": changed(CALLED, "candidate(x=inp)"),
     "a constant argument": changed(CALLED, "candidate(*inp, 1)"),
     "the row is used again": changed("exp, 0)", "inp, 0)"),
+    "a row that is used again may change": "for x in [(1, [2])]:\n    assert f(x) == x",
+    "a row that is used again may hold what changes": "for x in [[1, {}]]:\n    assert f(*x) == x",
+    "a row that is bound again": "for x in [1]:\n    assert f(x) == [x for x in [1]]",
+    "one row, handed over twice": "for x in [1]:\n    assert f(x, x) == 1",
     "the table is used again": changed("exp, 0)", "inputs, 0)"),
     "the row is a global's": changed("    return False", "    return inp"),
     "the table is made": changed("[3, 4]", "[3] * 2"),

@@ -103,6 +103,7 @@ PAIRS = [
     ],
     ("def g(x):\n    return 1\nfor x in [1]:\n    assert f(x) == 1", "def g(x):\n    return x\n" + test_series.TRUE),
     ("def sum(x):\n    return 1\nfor x in [[]]:\n    assert f(x) == 1", "def f(x):\n    return sum(x)\n"),
+    ("for x in ['ab', (1, 'a'), 0]:\n    assert f(x) == [x] or 1 / x", "def f(x):\n    return [x or 1]\n"),
     ("for seed in [1]:\n    assert f(seed) == 2", test_series.TRUE),
 ]
 

@@ -17,7 +17,7 @@ That holds because of all that such a script does not do:
 * all its code only looks at values (`plain_looks`); which of the names that it takes to be Python's a program may not
   bind is told with the calls;
 * it keeps nothing from one row for the next: the assertions, or a loop with one statement, are its end; each makes one
-  call, whatever the values are, and a row is used for nothing but that call;
+  call, whatever the values are, and what the program could change of a row is used for nothing but that call;
 * it has nothing that a pair would take for the program's: no name of what each process has for itself (`seed`), and no
   function that it never reads where the program binds that name.
 
@@ -167,8 +167,9 @@ class _Script:
         target = loop.target
         names = [each.id for each in named]
         bound = {node.id for node in walk(target) if isinstance(node, _ast.Name)}
-        if not bound.issuperset(names) or any(len(self._uses[name]) != 2 for name in names):  # bound, and handed over
+        if not bound.issuperset(names) or len(set(names)) != len(names):
             raise Unknown
+        again = [name for name in names if self._is_used_again(name)]
         rows = []
         for item in self._iterated(loop.iter, self._values()):
             values = _unpacked(target, item)
@@ -176,9 +177,19 @@ class _Script:
             for name, star in zip(names, stars):
                 if star and not isinstance(values[name], (list, tuple)):
                     raise Unknown
-                row += values[name] if star else [values[name]]
+                handed = values[name] if star else [values[name]]
+                if name in again and not all(map(_cannot_change, handed)):
+                    raise Unknown
+                row += handed
             rows.append(row)
         return rows
+
+    def _is_used_again(self, name):
+        # type: (str) -> bool
+        """Beside where the loop binds it and where it is handed over."""
+        if sum(map(_binds, self._uses[name])) != 1:
+            raise Unknown
+        return len(self._uses[name]) > 2
 
     def _values(self):
         # type: () -> dict[str, Any]
@@ -301,6 +312,12 @@ def _handed_over(last, functions):
     if not isinstance(given, _ast.Name) or check is None:
         raise Unknown
     return check, given
+
+
+def _cannot_change(value):
+    # type: (object) -> bool
+    """Is it the same after the program has had it?"""
+    return all(map(_cannot_change, value)) if isinstance(value, tuple) else not isinstance(value, (dict, list))
 
 
 def _binds(node):
