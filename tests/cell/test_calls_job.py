@@ -461,7 +461,7 @@ def test_a_scripts_calls_of_what_may_not_share_are_not_made(monkeypatch: pytest.
 def test_no_call_is_made_where_the_program_has_a_name_of_the_script_s(
     program: str, body: str, monkeypatch: pytest.MonkeyPatch
 ):
-    calls_of_two = frames.pack([told([([1], {}), ([2], {})], 2), WHOLE, WHOLE])
+    calls_of_two = frames.pack([told([([1], {}), ([2], {})]), WHOLE, WHOLE])
     others = (b"len", b"sum")
     assert series_job(monkeypatch, 0, program + HERMETIC, Context(), "f", calls_of_two, others)[1] == f"! {body} ."
 

@@ -89,14 +89,18 @@ _ENDS = (Outcome.PASSED, Outcome.FAILED, Outcome.RAISED)
 def _came(told: bytes, script: Rows) -> _Came | None:
     """What the program's worker told; None where that is not what all calls gave, or all to the first that raised."""
     try:
-        fields = frames.unpack(told, 2 * script.count)
+        fields = frames.unpack(told, 2 * len(script.lines))
         heads = [payloads.SERIES_CAME.unpack(head) for head in fields[0::2]]
         values, error = fields[1::2], None
         kinds = [kind for kind, _ in heads]
         if kinds[-1:] == [payloads.CAME_ERROR]:
             error = error_of(values.pop())
             kinds.pop()
-        if len(fields) % 2 or set(kinds) - {payloads.CAME_VALUE} or (error is None and len(values) != script.count):
+        if (
+            len(fields) % 2
+            or set(kinds) - {payloads.CAME_VALUE}
+            or (error is None and len(values) != len(script.lines))
+        ):
             return None
         return _Came([steps for _, steps in heads], frames.pack(values), error)
     except (frames.FrameError, ValueError, struct.error):
@@ -113,10 +117,10 @@ def _judged(base: CheckResult, came: _Came, seen: _Replayed, script: Rows) -> Ch
     )
     if judged.outcome is Outcome.PASSED:
         if came.error is None:
-            return base.but(outcome=Outcome.PASSED) if made == script.count else None
-        if made != len(came.steps) or not script.line:
+            return base.but(outcome=Outcome.PASSED) if made == len(script.lines) else None
+        if made != len(came.steps) or not script.lines[made - 1]:
             return None
-        judged = judged.but(outcome=Outcome.RAISED, exception=(*came.error, script.line))
+        judged = judged.but(outcome=Outcome.RAISED, exception=(*came.error, script.lines[made - 1]))
     elif not 0 < made <= len(came.steps) or (made < len(came.steps) and (base.stdout or base.stderr)):
         return None
     steps = min(came.steps[made - 1], base.steps)
