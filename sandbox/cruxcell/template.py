@@ -122,6 +122,17 @@ def _become_zygote(kind, way, numbers, template):
         os._exit(1)
 
 
+def _packing(baseline, scratch_bytes):
+    # type: (int, int) -> Callable[..., bytes]
+    """What packs the limits of a worker, whose zygote has so much address space."""
+
+    def pack(memory, file_size, cpu_seconds, threads=0):
+        # type: (int, int, int, int) -> bytes
+        return rlimits.pack(baseline + memory, max(file_size, scratch_bytes), cpu_seconds * 1_000_000_000, threads)
+
+    return pack
+
+
 def _confined(kind, way, control):
     # type: (Kind, Way, _socket.socket) -> tuple[zygote.Zygote, bytes]
     """A zygote that may serve, and what it says to that."""
@@ -129,12 +140,7 @@ def _confined(kind, way, control):
     baseline = rlimits.address_space()
     layers = confine.confine_zygote(kind.helper, way.settings)
     way.put_in_place()
-
-    def pack(memory, file_size, cpu_seconds, threads=0):
-        # type: (int, int, int, int) -> bytes
-        file_size = max(file_size, way.scratch_bytes)
-        return rlimits.pack(baseline + memory, file_size, cpu_seconds * 1_000_000_000, threads)
-
+    pack = _packing(baseline, way.scratch_bytes)
     server = zygote.Zygote(kind.helper, way.filters, pack, control, kind.context, kind.threads, way.scratch_bytes)
     kind.helper.watch([])  # which brings it up to date
     gc.freeze()

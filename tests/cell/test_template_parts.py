@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from cruxcell import template
+from cruxcell.confinement import rlimits
 from cruxcell.protocol import messages
 
 
@@ -127,3 +128,9 @@ def test_what_is_said_of_a_layer_and_of_a_failure():
     assert template.what_failed(error)[1:] == b"OSError: the step 'user'"
     error.step = "user"
     assert template.what_failed(error)[1:] == b"the step 'user'"
+
+
+def test_limits_are_those_of_the_worker_beside_what_its_zygote_has():
+    packed = template._packing(1 << 30, 5000)
+    assert packed(7, 4000, 3, 2) == rlimits.pack((1 << 30) + 7, 5000, 3 * 10**9, 2)
+    assert packed(7, 6000, 2) == rlimits.pack((1 << 30) + 7, 6000, 2 * 10**9)
