@@ -40,6 +40,7 @@ def limit(kind: bytes, index: int) -> bytes:
     return records.limit(kind, index, 5)
 
 
+OVER = limit(messages.MEMORY_LIMIT, 1)
 VIOLATED = frame([messages.VIOLATED, struct.pack("<I", 59)])
 
 
@@ -149,6 +150,11 @@ UNSHARED = {
     "forged, and killed": (plan("ddd", False) + value(1), OUT_OF_WALL, "taa"),
     "forged, and a crash": (plan("ddd", False) + value(1), SEGFAULT, "xaa"),
     "out of memory": (plan("dd", False) + out_of_memory(0), CLEAN, "ma"),
+    # What it says of the constants that were evaluated before it began.
+    "it says that one ended the harness": (plan("ccd", False) + value(0) + value(1) + OVER, OUT_OF_WALL, "vvt"),
+    "it says so and crashes": (plan("ccd", False) + value(0) + value(1) + OVER, SEGFAULT, "vvc"),
+    "it says so and more": (plan("ccd", False) + value(0) + value(1) + OVER + value(2), CLEAN, "vvx"),
+    "it says so and leaves": (plan("ccd", False) + value(0) + value(1) + OVER, CLEAN, "vv."),
 }  # fmt: skip
 
 

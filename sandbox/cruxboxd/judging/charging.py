@@ -40,6 +40,7 @@ _EXITS = {
     messages.STEP_LIMIT: (messages.EXIT_STEPS,),
     messages.OUTPUT_LIMIT: (messages.EXIT_OUTPUT, messages.EXIT_DONE),
 }
+_ENDING_KINDS = (messages.STEP_LIMIT, messages.MEMORY_LIMIT)
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,9 @@ def _charge(plan: Plan, report: Report, result: Result, limits: Limits) -> tuple
         return {}, again | set(report.unanswered[:1])
     if _is_explained(report, result):
         return ({} if report.answers else {report.turns[0]: _of_exit(report, result, limits)}), again
-    is_between = bool(report.unanswered) and not report.is_over
-    charged = report.unanswered[0] if is_between else report.turns[max(len(report.answers), 1) - 1]
+    # A limit's answer ends a worker. That the harness ran out of memory after an answer, a later check may have said.
+    has_ended = report.is_over and report.last_kind in _ENDING_KINDS
+    charged = report.turns[len(report.answers) - 1] if has_ended else [*report.unanswered, report.turns[-1]][0]
     if charged in first or charged not in calls:
         return {charged: _of_bad_end(report, result, limits)}, again
     if report.forged and not result.over_cap:
