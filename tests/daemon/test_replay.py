@@ -44,6 +44,15 @@ for given, wanted in cases:
     assert sum([f(*given) == wanted], 0), 'another'
 """
 LINES = "for x in [0, 3, 2, 1]:\n    assert [x] == [f(\n        x, [1, 2])[-1] or x]"
+ASSERTED = """def check(candidate):
+    assert tuple(candidate(0, [])) == ()
+    assert list(candidate(3, [1, (2, 'a')], k={'b': None})) == [1, (2, 'a'), 3.0], 'no'
+    assert [1, 3] == sorted(candidate(3,
+                                      items=[1]), key=None)
+    assert sum(candidate(1, [2.5, 1]), 0.5) == 5, "all"
+    assert 'x' in candidate(2, ['x'])
+check(f)
+"""
 # What a program may do that this way of judging could fail to see.
 MORE = {
     "about right": of("if x == 3: return items + [3.0000001]"),
@@ -79,21 +88,31 @@ ORDER = "def same(a, b):\n    assert a == b, str(a)\nfor %s in [%s]:\n    same(f
 PAIRS = [
     *[(DEEP.replace("DEPTH", str(depth)), "def f(x):\n    return x\n") for depth in range(993, 1000)],
     *[
-        (ORDER % (each.replace("1", "x"), values, "x"), "def f(x):\n    return [*x[0]]\n")
-        for each, values in (("1", "[{8, 0}], [{0, 8}], [{16, 8, 0}]"), ("1, y", "([{8, 16, 0}, ()], 1)"))
+        (ORDER % (names, values, "x"), f"def f(x):\n    return {given}\n")
+        for names, values in (("x", "[{8, 0}], [{0, 8}], [{16, 8, 0}]"), ("x, y", "([{38, 2, 46, 53, 21}, ()], 1)"))
+        for given in ("[*x[0]]", "x[0]")
+    ],
+    *[
+        (f"for x in [{depth}]:\n    assert str(f(x))", "def f(x):\n    return [f(x - 1)] if x else []\n")
+        for depth in (299, 300, 301)
     ],
     ("assert f({8, 0, 16}) == [8, 0, 16]\nassert f({8, 0}) == [8, 0]", "def f(x):\n    return list(x)\n"),
+    *[
+        (ORDER % ("x, y", f"[{each}, {each}]", "x, y"), "def f(x, y):\n    return x is y, x is 'ab', x is b'a'\n")
+        for each in ("'ab'", "'a b'", "300", "2.5", "b'a'", "b'ab'", "(1, 'a')", "['ab']")
+    ],
     ("def g(x):\n    return 1\nfor x in [1]:\n    assert f(x) == 1", "def g(x):\n    return x\n" + test_series.TRUE),
     ("def sum(x):\n    return 1\nfor x in [[]]:\n    assert f(x) == 1", "def f(x):\n    return sum(x)\n"),
+    ("for x in ['ab', (1, 'a'), 0]:\n    assert f(x) == [x] or 1 / x", "def f(x):\n    return [x or 1]\n"),
     ("for seed in [1]:\n    assert f(seed) == 2", test_series.TRUE),
 ]
 
 
 def tasks(runtime: str = "default", entry_point: str = "f") -> list[Task]:
-    every = {**PROGRAMS, **MORE}.items()
+    every = [*PROGRAMS.items(), *MORE.items()]
     return [
         Task(program, [ScriptCheck(script, entry_point)], limits=LIMITS, id=f"{name}: {script}", runtime=runtime)
-        for script in (CHECK, TABLE, LINES) for name, program in every
+        for script in (CHECK, TABLE, LINES, ASSERTED) for name, program in every[:: 3 if script == LINES else 1]
     ]  # fmt: skip
 
 
@@ -112,7 +131,10 @@ def test_and_without_an_entry_point_or_the_native_helper(native: Client, pure: C
 @kernel
 @pytest.mark.parametrize("runtime", tested_runtimes())
 def test_what_a_script_sees_of_how_it_is_run(native: Client, runtime: str):
-    made = [Task(program, [ScriptCheck(script, "f")], id=script, runtime=runtime) for script, program in PAIRS]
+    made = [
+        Task(program, [ScriptCheck(script, "f")], limits=LIMITS, id=script, runtime=runtime)
+        for script, program in PAIRS
+    ]
     assert differing(native, made) == []
 
 
@@ -133,7 +155,7 @@ BOTH = came((VALUE, b"1", 5), (VALUE, b"2", 9))
 
 
 def rows(**changes: object) -> Rows:
-    return replace(Rows(2, 3, "f", frames.pack([]), b""), known={}, **changes)  # type: ignore[arg-type]
+    return replace(Rows((3, 3), "f", frames.pack([]), b""), known={}, **changes)  # type: ignore[arg-type]
 
 
 def ended(
@@ -201,7 +223,7 @@ async def test_what_the_program_printed_is_told_if_the_script_has_made_all_calls
 
 
 async def test_an_error_in_a_statement_of_several_lines_is_not_judged():
-    assert await settled(came((ERROR, RAISED, 7)), ended(1), rows(line=0)) is None
+    assert await settled(came((ERROR, RAISED, 7)), ended(1), rows(lines=(0, 0))) is None
     assert (await settled(came((ERROR, RAISED, 7)), ended(1))).outcome is Kind.RAISED
 
 
@@ -249,8 +271,8 @@ async def test_what_is_remembered_is_bounded():
 
 
 def test_what_are_no_rows_is_none():
-    whole = frames.pack([payloads.ROWS.pack(2, 3), b"f", b"others", b"calls"])
-    assert read_rows(whole) == Rows(2, 3, "f", b"others", b"calls")
+    whole = frames.pack([payloads.LINE.pack(3) * 2, b"f", b"others", b"calls"])
+    assert read_rows(whole) == Rows((3, 3), "f", b"others", b"calls")
     for told in (
         b"",
         b"\xff",

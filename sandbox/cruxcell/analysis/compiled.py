@@ -17,12 +17,11 @@ MOST = 4 << 20  # bytes; a script that is larger is compiled where it runs
 _MADE_BY = sys.version.encode() + b"\0"  # an interpreter that was replaced meanwhile may read its code differently
 
 
-def told(value, version=marshal.version):
-    # type: (Any, int) -> bytes
-    """Code or constants as bytes; none if they would be too many, or it is nested deeper than they can say. In version
-    2 no object stands in two places."""
+def told(value):
+    # type: (Any) -> bytes
+    """Code or constants as bytes; none if they would be too many, or it is nested deeper than they can say."""
     try:
-        data = _MADE_BY + marshal.dumps(value, version)
+        data = _MADE_BY + marshal.dumps(value)
     except (ValueError, MemoryError):
         return b""
     return data if len(data) <= MOST else b""

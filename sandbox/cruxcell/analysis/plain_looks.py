@@ -81,6 +81,12 @@ def _refuse_unknown(node, modules):
         raise Unknown
 
 
+def decides_what_names_mean(name):
+    # type: (str) -> bool
+    """`isinstance`, which is handed classes, or what Python looks up by itself, as `__builtins__`?"""
+    return name == "isinstance" or name[:2] == "__"
+
+
 def _is_pattern(target):
     # type: (Any) -> bool
     """Are these names, side by side?"""
@@ -104,12 +110,13 @@ _IS_PLAIN = {
     _ast.Compare: _is_by_value,
     _ast.For: lambda node: _is_pattern(node.target),
     _ast.FunctionDef: lambda node: (
-        node.name != "isinstance"
+        not decides_what_names_mean(node.name)
         and not any(
             [node.decorator_list, node.args.defaults, any(node.args.kw_defaults), getattr(node, "type_params", None)]
         )
     ),
-    _ast.Name: lambda node: isinstance(node.ctx, _ast.Load) or node.id != "isinstance",
-    _ast.arg: lambda node: node.arg != "isinstance",
+    _ast.Name: lambda node: isinstance(node.ctx, _ast.Load) or not decides_what_names_mean(node.id),
+    _ast.arg: lambda node: not decides_what_names_mean(node.arg),
     _ast.comprehension: lambda node: not node.is_async and _is_pattern(node.target),
+    _ast.keyword: lambda node: node.arg not in (None, "where"),  # what numpy's functions leave as it was in memory
 }  # type: dict[type, Callable[[Any], bool]]

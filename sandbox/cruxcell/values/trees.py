@@ -24,7 +24,7 @@ def encode_tree(value, budget):
     the same object, or anything of another type; TooLarge beyond `budget` bytes."""
     tree = _Tree(budget)
     try:
-        tree.write(value, 0)
+        tree.write(value, 1)  # as what a pair's message holds
     except RecursionError:
         raise NotPlain("a value nested too deep") from None
     return b"".join(tree.parts)
