@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -58,15 +60,25 @@ class Far:
 def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool], tuple[Link, Far]]]:
     ours, theirs = socket.socketpair()
     monkeypatch.setattr(links, "CHANNEL", ours.fileno())
+    started: list[Link] = []
 
     def start(is_test: bool) -> tuple[Link, Far]:
         link = Link(is_test, lambda function, arguments, keywords: function(*arguments, **keywords))
         with link.line:
             assert link.share()
+        started.append(link)
         return link, Far(theirs)
 
-    with ours, theirs:
-        yield start
+    with ours:
+        with theirs:
+            yield start
+        for link in started:  # its reader has ended before the descriptor is another's
+            link.threads._wants = True
+            until = time.monotonic() + 10
+            while link.threads._over is None and time.monotonic() < until:
+                link.threads._open_gate()
+                time.sleep(0.001)
+            assert link.threads._over is not None
 
 
 class Asking(threading.Thread):
@@ -289,3 +301,48 @@ def test_where_no_thread_can_be_started_for_a_partner_the_question_raises(ends: 
     far.send(message(QUESTION, 1, whole(2), text("names"), b"N"))
     assert far.got()[:2] == (RAISED, 1)
     assert Partners(link).begin() is False
+
+
+def test_no_garbage_is_collected_while_a_thread_has_the_line(ends: Any):
+    """A finalizer that asked would be in the midst of what the thread does."""
+    link, far = ends(True)
+    with link.line:
+        assert not gc.isenabled()
+        with link.line:
+            assert link.line.outside(gc.isenabled)
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with link.line:
+        link.line.outside(gc.disable)
+    assert not gc.isenabled()  # as the script has set it meanwhile
+    gc.enable()
+    asking = Asking(link)
+    assert far.asked() == 1
+    assert gc.isenabled()  # while threads wait
+    far.send(message(VALUE, 1, EIGHT))
+    assert asking.result() == 8
+    assert gc.isenabled()
+
+
+def test_a_finalizer_in_the_thread_that_reads_leaves_nothing_that_has_come(ends: Any, monkeypatch: Any):
+    """What came with its answer has been looked for already."""
+    link, far = ends(True)
+    asked: list[Any] = []
+    take = Partners._take
+
+    def taken(this: Partners) -> bool:
+        has_come = take(this)
+        if not has_come and not asked:
+            asked.append(None)
+            asked[:] = [link.ask("names", None)]
+        return has_come
+
+    monkeypatch.setattr(Partners, "_take", taken)
+    asking = Asking(link)
+    assert far.asked() == 1
+    far.gives()
+    assert far.asked() == 2
+    far.send(message(VALUE, 2, whole(2)), frames.frame([WANTS, bytes(8), bytes(8)]))
+    assert far.got()[0] == GIVES
+    far.send(message(VALUE, 1, whole(1)))
+    assert (asking.result(), asked) == (1, [2])

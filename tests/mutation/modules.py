@@ -155,6 +155,7 @@ TESTS = {
     "cruxcell/jobs/separated/test.py": [
         "cell/test_separated_exchange.py", "cell/test_separated_names.py", *_PAIRS,
     ],
+    "cruxcell/jobs/separated/line.py": ["cell/test_partners.py", *_PAIRS],
     "cruxcell/jobs/separated/one_thread.py": ["cell/test_link.py", *_PAIRS],
     "cruxcell/jobs/separated/partners.py": ["cell/test_partners.py", *_PAIRS],
     "cruxcell/jobs/kept.py": ["cell/test_suite_results.py", "daemon/test_suites.py"],

@@ -3,7 +3,7 @@
 import sys
 from _operator import is_ as _is
 from gc import get_referents
-from sys import getrecursionlimit, getrefcount, setrecursionlimit
+from sys import getrecursionlimit, getrefcount, setrecursionlimit, version_info
 
 from cruxcell.values import arrays, stdlib, tables, views
 from cruxcell.values.canonical import TooLarge
@@ -23,7 +23,8 @@ class Garbled(ValueError):
 
 def with_room(function, *arguments):
     # type: (Callable[..., Any], object) -> Any
-    """`function(*arguments)` with Python frames enough for the deepest value, however deep the caller is."""
+    """`function(*arguments)` with Python frames enough for the deepest value, however deep the caller is, if that has
+    made sure of some (`need_frames`): the limit cannot be set back without."""
     limit = getrecursionlimit()
     setrecursionlimit(limit + _ROOM)
     try:
@@ -31,10 +32,24 @@ def with_room(function, *arguments):
     finally:
         try:
             setrecursionlimit(limit)
-        except RecursionError:  # up to 3.10 where the caller is within 50 frames of its limit
+        except RecursionError:  # the caller is at its limit
             pass
 
 
+def need_frames(count):
+    # type: (int) -> None
+    """Raises RecursionError unless so many more frames of Python are at hand, and those that must be to set a limit: 50
+    up to 3.10, 1 since."""
+    _need_frames(count + _TO_SET_A_LIMIT)
+
+
+def _need_frames(count):
+    # type: (int) -> None
+    if count:
+        _need_frames(count - 1)
+
+
+_TO_SET_A_LIMIT = 50 if version_info < (3, 11) else 1
 _MOST_STAND_INS = 64
 
 

@@ -17,6 +17,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     files         files that the script passes, and those that the program makes
     listening     warnings and logs of the program that the script listens to
     link          the messages between them, one at a time, each side serving while it waits
+    line          who may change what is known of the connection
     one_thread    questions of one thread, each side serving while it waits
     partners      whose question is open where several threads ask, and who may send
     objects       tables of what each side has shown to the other; how such things are written

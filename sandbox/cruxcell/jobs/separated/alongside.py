@@ -40,7 +40,10 @@ class Alongside:
 
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
-        """The candidate's answer, with all that goes alongside."""
+        """The candidate's answer, with all that goes alongside; not where a finalizer asks in the thread that reads, as
+        another may have begun with that, and wait for an answer."""
+        if self._link.threads.reads():
+            return self._link.exchange_or_leave(operation, fields)  # type: ignore[no-any-return]
         heard, streams = self._one_at_a_time(self._before, fields)
         try:
             kind, value = self._link.exchange_or_leave(operation, fields)

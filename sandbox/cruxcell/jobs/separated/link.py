@@ -10,11 +10,11 @@ serves them, and who may send.
 """
 
 import struct
-from _thread import RLock as _RLock
 from _thread import get_ident as _get_ident
 
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.classes import fields_of
+from cruxcell.jobs.separated.line import Line
 from cruxcell.jobs.separated.objects import Objects
 from cruxcell.jobs.separated.one_thread import QUESTION, RAISED, OneThread, undisturbed
 from cruxcell.jobs.separated.operations import SPECIAL
@@ -23,7 +23,7 @@ from cruxcell.jobs.separated.runs import connection
 from cruxcell.protocol import frames
 from cruxcell.protocol.records import set_traceback
 from cruxcell.values.canonical import TooLarge
-from cruxcell.values.containers import Containers, Garbled, with_room
+from cruxcell.values.containers import Containers, Garbled, need_frames, with_room
 from cruxcell.values.reader import WRONG, Reader
 from cruxcell.values.writer import Writer
 
@@ -59,7 +59,7 @@ class Link:
         self._ends = {}  # type: dict[int, Any]
         self._asked = self._arrived = 0
         self._is_writing = False
-        self.line = _RLock()
+        self.line = Line()
         self.threads = OneThread(self)  # type: OneThread | Partners
         self.incoming = frames.Incoming(CHANNEL, _MOST_BYTES)
         self.more = {"fields": fields_of}  # type: dict[str, Callable[..., Any]]
@@ -88,13 +88,14 @@ class Link:
 
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
-        """(kind of the answer, value). Raises Broken, or Unsent where nothing was sent."""
+        """(kind of the answer, value). Raises Broken, or Unsent or RecursionError where nothing was sent."""
         with self.line:
             if self._is_writing:  # an exception is asked for its text, say: the question would come in between
                 raise RuntimeError("nothing is asked while a message is written")
             if self.depth() >= MAX_NESTED:
                 raise RecursionError("more than %d calls between candidate and test at a time" % MAX_NESTED)
             threads = self.threads
+            need_frames(threads.frames)  # else the script is too deep, and nothing was sent
             try:
                 answer = threads.exchange(operation, fields)  # type: tuple[bytes, Any]
             except (Broken, Unsent):
@@ -168,15 +169,6 @@ class Link:
             threads.send(kind, number, values)
         except Unsent as error:
             threads.send(TOO_LARGE, number, [str(error)])
-
-    def outside(self, function, *arguments):
-        # type: (Callable[..., Any], Any) -> Any
-        """`function(*arguments)` with the line free, however often this thread has it."""
-        held = self.line._release_save()  # type: ignore[attr-defined]
-        try:
-            return function(*arguments)
-        finally:
-            self.line._acquire_restore(held)  # type: ignore[attr-defined]
 
     def _perform(self, fields):
         # type: (list[Any]) -> Any

@@ -1,7 +1,6 @@
 """Questions of one thread, where no others can be started: who waits for an answer serves the other end meanwhile."""
 
-import gc
-
+from cruxcell.jobs.separated.line import collect_again, collect_not, collects_garbage
 from cruxcell.values.containers import with_room
 
 TYPE_CHECKING = False
@@ -14,10 +13,17 @@ QUESTION, RAISED = b"q", b"e"
 class OneThread:
     """Of one end. It has what `Partners` has for several threads. `link`: the end."""
 
+    frames = 8  # of Python, until there is room for more (`with_room`)
+
     def __init__(self, link):
         # type: (Any) -> None
         self._link = link
         self._open = 0
+
+    def reads(self):
+        # type: () -> bool
+        """Does this thread read for others?"""
+        return False
 
     def depth(self):
         # type: () -> int
@@ -87,7 +93,3 @@ def undisturbed(function, *arguments):
     finally:
         if collects:
             collect_again()
-
-
-# Taken now: what a program puts in their place later changes nothing.
-collects_garbage, collect_not, collect_again = gc.isenabled, gc.disable, gc.enable

@@ -7,8 +7,8 @@ under that number. The test hears nothing while none of its own questions is ope
 
 Messages never cross, so both ends agree at each what is in the containers they share. One end has the turn to send, and
 gives it away with each message. The other may say at any time that it wants it, by a frame that changes nothing. One
-thread of an end, which does nothing else, reads; those that wait are woken by it. All state is behind the link's line,
-which is free while a thread waits, reads or runs what it was asked for.
+thread of an end, which does nothing else, reads; those that wait are woken by it. All state is behind the link's line
+(`line`), which is free while a thread waits, reads or runs what it was asked for.
 """
 
 from _thread import allocate_lock as _lock
@@ -17,14 +17,7 @@ from _thread import stack_size as _stack_size
 from _thread import start_new_thread as _start_new_thread
 from sys import _current_frames
 
-from cruxcell.jobs.separated.one_thread import (
-    QUESTION,
-    RAISED,
-    collect_again,
-    collect_not,
-    collects_garbage,
-    undisturbed,
-)
+from cruxcell.jobs.separated.one_thread import QUESTION, RAISED
 from cruxcell.jobs.separated.remote import now
 from cruxcell.protocol import frames
 from cruxcell.protocol.messages import MOST_THREADS
@@ -47,9 +40,11 @@ _MOST_WAITING = 64  # questions that nobody has begun to serve: a thread asks on
 class Partners:
     """Of one end. The test's has the first turn."""
 
+    frames = 24  # of Python, for asking and for what is told of an answer
+
     def __init__(self, link):
         # type: (Link) -> None
-        self._link, self.outside = link, link.outside
+        self._link, self.outside = link, link.line.outside
         self._has_turn, self._wants = link.is_test, False
         self._reader = 0
         self._numbers = {_get_ident(): [_FIRST]}  # type: dict[int, list[int]]  # of each thread, the innermost last
@@ -69,11 +64,13 @@ class Partners:
     def begin(self):
         # type: () -> bool
         """Read from now on, if threads can be started."""
+        line = self._link.line
         try:
+            line.is_shared = True
             _start_new_thread(self._read_on, ())
         except RuntimeError:
-            return False
-        return True
+            line.is_shared = False
+        return line.is_shared
 
     # ---- asking ----------------------------------------------------------------------------------------------------
 
@@ -96,7 +93,7 @@ class Partners:
                 self._want()
                 self._wait(self._queue, (_lock(), self._number(), 0), lambda: self._has_turn)
             try:
-                sent = undisturbed(self._sent, kind, number, values)  # type: int | None
+                sent = self._sent(kind, number, values)
             except BaseException:  # nothing was sent
                 self._wake_next()
                 raise
@@ -215,8 +212,8 @@ class Partners:
         """Until somebody wakes this thread. The reader, in whose midst a finalizer may ask, reads."""
         if self._over is not None:
             raise self._over
-        if self._reader == _get_ident():
-            self._read()
+        if self.reads():
+            self._read_within()
             return
         entry[0].acquire()
         among.append(entry)
@@ -224,7 +221,12 @@ class Partners:
             if entry in among:
                 among.remove(entry)
             return
-        self._link.outside(entry[0].acquire)
+        self.outside(entry[0].acquire)
+
+    def reads(self):
+        # type: () -> bool
+        """Is this the thread that reads?"""
+        return self._reader == _get_ident()
 
     def _wake(self, among, place, meant):
         # type: (list[Any], int, int) -> None
@@ -248,17 +250,17 @@ class Partners:
 
     def _read_on(self):
         # type: () -> None
-        self._link.line.acquire()
-        self._reader = _get_ident()
-        try:
-            while True:
-                while self._link.is_test and not self._open and not self._wants:
-                    self._link.outside(self._gate.acquire)  # nothing that the candidate says counts meanwhile
-                self._read()
-        except BaseException as error:
-            self._end(error)
-        finally:
-            self._link.line.release()
+        line = self._link.line
+        with line:
+            self._reader = _get_ident()
+            try:
+                while self._over is None:
+                    while self._link.is_test and not self._open and not self._wants:
+                        self.outside(self._gate.acquire)  # nothing that the candidate says counts meanwhile
+                    if not self._take():
+                        line.extend_outside(*self._link.incoming.coming())
+            except BaseException as error:
+                self._end(error)
 
     def _end(self, error):
         # type: (BaseException) -> None
@@ -267,24 +269,18 @@ class Partners:
             entry[0].release()
         del self._idle[:], self._queue[:]
 
-    def _read(self):
+    def _read_within(self):
         # type: () -> None
-        """The next message, or some more of it. No finalizer runs between the look at what has come and the wait: it
-        would take what this one waits for."""
-        line, collects = self._link.line, collects_garbage()  # type: Any, bool
-        collect_not()
+        """In a finalizer that runs in the reader. Nothing is left that has come whole: the reader may have looked."""
         try:
-            if self._take():
-                return
-            came, coming = self._link.incoming.coming()
-            held = line._release_save()
-        finally:
-            if collects:
-                collect_again()
-        try:
-            came.extend(coming)
-        finally:
-            line._acquire_restore(held)
+            if not self._take():
+                came, coming = self._link.incoming.coming()
+                self.outside(came.extend, coming)
+            while self._take():
+                pass
+        except BaseException as error:
+            self._end(error)
+            raise
 
     def _take(self):
         # type: () -> bool
