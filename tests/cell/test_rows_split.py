@@ -1,4 +1,4 @@
-"""Scripts that go through a table of constants: which are taken for such, and which are not."""
+"""Scripts that call the program with constants: which are taken for such, and which are not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cruxcell.analysis.parsing import compile_text, parse_text
 from cruxcell.analysis.rows import MOST_ROWS, may_have_rows, split_rows
 from cruxcell.jobs.replay import _NoMore, _Played
 from cruxcell.protocol import frames
-from cruxcell.protocol.payloads import ROWS, WHOLE
+from cruxcell.protocol.payloads import LINE, WHOLE
 from cruxcell.values import transfer
 from cruxcell.values.trees import encode_tree
 
@@ -62,6 +62,8 @@ SHAPES: dict[str, tuple[str, str, list[list[Any]], int]] = {
         [[1e999], [-1e999]],
         3,
     ),
+    "used again": ("for x, y in [(1, ('a', 2))]:\n    assert f(x, y) == [x, y]", "f", [[1, ("a", 2)]], 2),
+    "used again, without the list": ("for x in [['a'], (2, 3)]:\n    assert f(*x) in x", "f", [["a"], [2, 3]], 2),
     "none or true": ("for x in [1]:\n    assert f(x) is None", "f", [[1]], 2),
 }
 
@@ -79,8 +81,33 @@ def test_the_rows_of_a_script(name: str):
     made = loaded_list(encoded)
     assert (made is None) == (name == "a byte")
     assert (said.decode(), made or transfer.decode(encoded)) == (called, [(row, {}) for row in rows])
-    assert (ROWS.unpack(head), views) == ((len(rows), line), [WHOLE] * len(rows))
+    assert ([*LINE.iter_unpack(head)], views) == ([(line,)] * len(rows), [WHOLE] * len(rows))
     assert may_have_rows(script)
+
+
+LISTED: dict[str, tuple[str, list[Any], list[int]]] = {
+    "assertions": (
+        "assert set(f([3, 1])) == {1, 3}\nassert abs(f(-1.5, k=(2,)) - 2) < 1e-6",
+        [[[3, 1]], [-1.5]],
+        [1, 2],
+    ),
+    "in a check": (
+        "import math\nMETADATA = {}\ndef check(candidate):\n    'Some.'\n    assert math.isclose(candidate(), 2), 'a'\n"
+        "    assert tuple(\n        candidate(1)) == (1, )\ncheck(f)",
+        [[], [1]],
+        [5, 0],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_the_calls_of_assertions(name: str):
+    script, arguments, lines = LISTED[name]
+    head, said, _, calls = split(script)
+    made = loaded_list(frames.unpack(calls)[0]) or []
+    assert (said, [row for row, _ in made]) == (b"f", arguments)
+    assert [named for _, named in made] == [{}, {"k": (2,)} if name == "assertions" else {}]
+    assert [line for (line,) in LINE.iter_unpack(head)] == lines
 
 
 def test_the_names_that_a_program_may_not_bind():
@@ -98,7 +125,21 @@ def changed(before: str, after: str, script: str = CHECK) -> str:
 CALLED = "candidate(*inp)"
 NONE = {
     "nothing": "",
-    "no loop": "assert f(1) == 1",
+    "no loop": "f(1) == 1",
+    "assertions of two names": "assert f(1) == 1\nassert g(1) == 1",
+    "an assertion of two calls": "assert f(1) == 1\nassert f(1) == f(1)",
+    "an assertion that calls nothing": "assert f(1) == 1\nassert True",
+    "an assertion that may not call": "assert f(1) == 1\nassert 1 and 2 and f(1)",
+    "an assertion that calls where it fails": "assert f(1) == 1, f(2)",
+    "assertions and a loop": "assert f(1) == 1\n" + CASES,
+    "a loop and assertions": CASES + "assert f(1) == 1",
+    "assertions with a table": "x = [1]\nassert f(x) == 1",
+    "assertions with stars": "assert f(*[1]) == 1",
+    "assertions with names by stars": "assert f(**{'x': 1}) == 1",
+    "assertions with what is bound in between": "assert f(1) == 1\ny = 2\nassert f(2) == y",
+    "assertions of a set": "assert len(f({1})) == 1",
+    "assertions with more behind": "assert f(1) == 1\nprint()",
+    "an assertion with what it computes": "assert len(f(len(''))) == 1",
     "more behind the loop": CASES + "print()",
     "more behind the call": CHECK + "pass",
     "two statements": CASES + "    pass",
@@ -122,6 +163,10 @@ NONE = {
     "keywords": changed(CALLED, "candidate(x=inp)"),
     "a constant argument": changed(CALLED, "candidate(*inp, 1)"),
     "the row is used again": changed("exp, 0)", "inp, 0)"),
+    "a row that is used again may change": "for x in [(1, [2])]:\n    assert f(x) == x",
+    "a row that is used again may hold what changes": "for x in [[1, {}]]:\n    assert f(*x) == x",
+    "a row that is bound again": "for x in [1]:\n    assert f(x) == [x for x in [1]]",
+    "one row, handed over twice": "for x in [1]:\n    assert f(x, x) == 1",
     "the table is used again": changed("exp, 0)", "inputs, 0)"),
     "the row is a global's": changed("    return False", "    return inp"),
     "the table is made": changed("[3, 4]", "[3] * 2"),

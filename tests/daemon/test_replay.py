@@ -44,6 +44,15 @@ for given, wanted in cases:
     assert sum([f(*given) == wanted], 0), 'another'
 """
 LINES = "for x in [0, 3, 2, 1]:\n    assert [x] == [f(\n        x, [1, 2])[-1] or x]"
+ASSERTED = """def check(candidate):
+    assert tuple(candidate(0, [])) == ()
+    assert list(candidate(3, [1, (2, 'a')], k={'b': None})) == [1, (2, 'a'), 3.0], 'no'
+    assert [1, 3] == sorted(candidate(3,
+                                      items=[1]), key=None)
+    assert sum(candidate(1, [2.5, 1]), 0.5) == 5, "all"
+    assert 'x' in candidate(2, ['x'])
+check(f)
+"""
 # What a program may do that this way of judging could fail to see.
 MORE = {
     "about right": of("if x == 3: return items + [3.0000001]"),
@@ -94,15 +103,16 @@ PAIRS = [
     ],
     ("def g(x):\n    return 1\nfor x in [1]:\n    assert f(x) == 1", "def g(x):\n    return x\n" + test_series.TRUE),
     ("def sum(x):\n    return 1\nfor x in [[]]:\n    assert f(x) == 1", "def f(x):\n    return sum(x)\n"),
+    ("for x in ['ab', (1, 'a'), 0]:\n    assert f(x) == [x] or 1 / x", "def f(x):\n    return [x or 1]\n"),
     ("for seed in [1]:\n    assert f(seed) == 2", test_series.TRUE),
 ]
 
 
 def tasks(runtime: str = "default", entry_point: str = "f") -> list[Task]:
-    every = {**PROGRAMS, **MORE}.items()
+    every = [*PROGRAMS.items(), *MORE.items()]
     return [
         Task(program, [ScriptCheck(script, entry_point)], limits=LIMITS, id=f"{name}: {script}", runtime=runtime)
-        for script in (CHECK, TABLE, LINES) for name, program in every
+        for script in (CHECK, TABLE, LINES, ASSERTED) for name, program in every[:: 3 if script == LINES else 1]
     ]  # fmt: skip
 
 
@@ -145,7 +155,7 @@ BOTH = came((VALUE, b"1", 5), (VALUE, b"2", 9))
 
 
 def rows(**changes: object) -> Rows:
-    return replace(Rows(2, 3, "f", frames.pack([]), b""), known={}, **changes)  # type: ignore[arg-type]
+    return replace(Rows((3, 3), "f", frames.pack([]), b""), known={}, **changes)  # type: ignore[arg-type]
 
 
 def ended(
@@ -213,7 +223,7 @@ async def test_what_the_program_printed_is_told_if_the_script_has_made_all_calls
 
 
 async def test_an_error_in_a_statement_of_several_lines_is_not_judged():
-    assert await settled(came((ERROR, RAISED, 7)), ended(1), rows(line=0)) is None
+    assert await settled(came((ERROR, RAISED, 7)), ended(1), rows(lines=(0, 0))) is None
     assert (await settled(came((ERROR, RAISED, 7)), ended(1))).outcome is Kind.RAISED
 
 
@@ -261,8 +271,8 @@ async def test_what_is_remembered_is_bounded():
 
 
 def test_what_are_no_rows_is_none():
-    whole = frames.pack([payloads.ROWS.pack(2, 3), b"f", b"others", b"calls"])
-    assert read_rows(whole) == Rows(2, 3, "f", b"others", b"calls")
+    whole = frames.pack([payloads.LINE.pack(3) * 2, b"f", b"others", b"calls"])
+    assert read_rows(whole) == Rows((3, 3), "f", b"others", b"calls")
     for told in (
         b"",
         b"\xff",

@@ -51,13 +51,13 @@ class Series(_Calling):
 
 @dataclass(frozen=True)
 class Rows(_Calling):
-    """A script that calls a name once for each row of a table: how many there are; the line of that, 0 if how it fails
-    is not known beforehand; names that the program may not bind, packed; and the calls as a worker takes them.
+    """A script that calls a name once for each row of a table, or in each of its assertions: the line of each call, 0
+    if how it fails is not known beforehand; names that the program may not bind, packed; and the calls as a worker
+    takes them.
 
     `known` is what it came to where programs gave certain values: by a digest of these, and limits."""
 
-    count: int
-    line: int
+    lines: tuple[int, ...]
     name: str
     others: bytes
     calls: bytes
@@ -79,8 +79,8 @@ def read_series(expected: bytes, calls: bytes) -> Series | None:
 def read_rows(told: bytes) -> Rows | None:
     """The rows, from what a worker that has read the script says of them; None if there are none."""
     try:
-        head, name, others, calls = frames.unpack(told, 4)
-        count, line = payloads.ROWS.unpack(head)
-        return Rows(count, line, name.decode(), others, calls)
+        told_lines, name, others, calls = frames.unpack(told, 4)
+        lines = tuple(line for (line,) in payloads.LINE.iter_unpack(told_lines))
+        return Rows(lines, name.decode(), others, calls) if lines else None
     except (frames.FrameError, ValueError, UnicodeError, struct.error):
         return None

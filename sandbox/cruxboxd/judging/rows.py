@@ -91,14 +91,18 @@ _ENDS = (Outcome.PASSED, Outcome.FAILED, Outcome.RAISED)
 def _came(told: bytes, script: Rows) -> _Came | None:
     """What the program's worker told; None where that is not what all calls gave, or all to the first that raised."""
     try:
-        fields = frames.unpack(told, 2 * script.count)
+        fields = frames.unpack(told, 2 * len(script.lines))
         heads = [payloads.SERIES_CAME.unpack(head) for head in fields[0::2]]
         values, error = fields[1::2], None
         kinds = [kind for kind, _ in heads]
         if kinds[-1:] == [payloads.CAME_ERROR]:
             error = error_of(values.pop())
             kinds.pop()
-        if len(fields) % 2 or set(kinds) - {payloads.CAME_VALUE} or (error is None and len(values) != script.count):
+        if (
+            len(fields) % 2
+            or set(kinds) - {payloads.CAME_VALUE}
+            or (error is None and len(values) != len(script.lines))
+        ):
             return None
         return _Came([steps for _, steps in heads], len(values), frames.pack(values), error)
     except (frames.FrameError, ValueError, struct.error):
@@ -114,12 +118,13 @@ def _judged(base: CheckResult, came: _Came, seen: _Replayed, script: Rows) -> Ch
         peak_bytes=max(base.peak_bytes, judged.peak_bytes),
     )
     if judged.outcome is Outcome.PASSED and came.error is None:
-        return base.but(outcome=Outcome.PASSED) if made == script.count else None
+        return base.but(outcome=Outcome.PASSED) if made == len(script.lines) else None
     if not 0 < made <= len(came.steps) or (made < len(came.steps) and (base.stdout or base.stderr)):
         return None
     base = base.but(steps=min(came.steps[made - 1], base.steps))
     if judged.outcome is Outcome.PASSED:
-        if came.error is None or made != came.count + 1 or not script.line:
+        line = script.lines[made - 1] if made <= len(script.lines) else 0
+        if came.error is None or made != came.count + 1 or not line:
             return None
-        return base.but(outcome=Outcome.RAISED, exception=(*came.error, script.line))
+        return base.but(outcome=Outcome.RAISED, exception=(*came.error, line))
     return base.but(outcome=judged.outcome, detail=judged.detail, exception=judged.exception)

@@ -1,4 +1,4 @@
-"""Scripts that call the program once a row of a table of constants, and look at what it gave in nothing but plain ways.
+"""Scripts that call the program with constants, and look at what it gave in nothing but plain ways.
 
     import numpy as np                         def check(candidate):
     def assertion(out, exp, atol):                 inputs = [[1, 2], [3, 4]]
@@ -7,6 +7,8 @@
     for given, wanted in cases:                        assertion(candidate(*inp), exp, 0)
         assert f(given) == wanted              check(f)
 
+or assertions with a call in each (`assert set(f([3, 1])) == {1, 3}`), which are rows of a table, too.
+
 What such a script comes to depends on the values alone that the calls give: so the program can make all calls in one
 worker, and the script can be run on the values in another (`jobs.replay`), without a message for each call.
 
@@ -14,8 +16,8 @@ That holds because of all that such a script does not do:
 
 * all its code only looks at values (`plain_looks`); which of the names that it takes to be Python's a program may not
   bind is told with the calls;
-* it keeps nothing from one row for the next: the loop is its last statement and has one of its own, in which the call
-  is made once, whatever the values are; a row is used for nothing but that call;
+* it keeps nothing from one row for the next: the assertions, or a loop with one statement, are its end; each makes one
+  call, whatever the values are, and what the program could change of a row is used for nothing but that call;
 * it has nothing that a pair would take for the program's: no name of what each process has for itself (`seed`), and no
   function that it never reads where the program binds that name.
 
@@ -32,13 +34,13 @@ from cruxcell.analysis.parsing import Invalid, compile_tree
 from cruxcell.analysis.plain_looks import KINDS, MODULES, PLAIN_BUILTINS, Unknown, decides_what_names_mean, uses_of
 from cruxcell.analysis.syntax import children, only_parameter, walk
 from cruxcell.protocol import frames
-from cruxcell.protocol.payloads import ROWS, WHOLE
+from cruxcell.protocol.payloads import LINE, WHOLE
 from cruxcell.values import transfer
 from cruxcell.values.canonical import NotPlain, TooLarge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator  # noqa: F401 - in type comments
+    from collections.abc import Iterable, Iterator  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
 MOST_ROWS, _MOST_BYTES = 1 << 12, 1 << 20
@@ -65,8 +67,8 @@ def may_have_rows(source):
 
 def split_rows(tree, code):
     # type: (Any, Any) -> bytes
-    """What is told of a script of rows, packed: its `ROWS`, the name that is called, the names that the program may not
-    bind beside that, and the calls as a JOB_SERIES takes them; b"" of any other script.
+    """What is told of a script of rows, packed: the `LINE` of each call, the name that is called, the names that the
+    program may not bind beside that, and the calls as a JOB_SERIES takes them; b"" of any other script.
 
     `tree` is what `parse_text(script, "exec")` gave, `code` the script's.
     """
@@ -83,43 +85,40 @@ class _Script:
 
     def __init__(self, body):
         # type: (list[Any]) -> None
-        last = body[-1] if body else None
-        self._head = _Bound(body[:-1])
+        self._head, calling = _parted(body)
         self._inner = _Bound([])
         looked_at, self.name, parameter, once = [], "", "", ""  # type: list[Any], str, str, str
-        if not isinstance(last, _ast.For):
-            check, given = _handed_over(last, self._head.functions)
-            self._inner, last = _Bound(check.body[:-1]), check.body[-1]
+        if isinstance(calling[0], _ast.Expr):
+            check, given = _handed_over(calling[0], self._head.functions)
+            self._inner, calling = _parted(check.body)
             self.name, parameter, once = given.id, only_parameter(check), check.name
             looked_at.append(given)
-            if not parameter or self._inner.names != list(self._inner.constants) or not isinstance(last, _ast.For):
+            if not parameter or self._inner.names != list(self._inner.constants):
                 raise Unknown
-        self._loop = last
-        self._uses = uses_of([*looked_at, last, *self._head.functions.values()], self._head.modules)
-        self._call = self._call_of_program(parameter)
-        self.name = self.name or self._call.func.id
+        self._loop = calling[0] if isinstance(calling[0], _ast.For) else None
+        self._statements = calling if self._loop is None else _only_statement(calling)
+        self._uses = uses_of([*looked_at, *calling, *self._head.functions.values()], self._head.modules)
+        self._calls = [self._call_of_program(each, parameter) for each in self._statements]
+        self.name = self.name or self._calls[0].func.id
         if self.name in self._head.names or parameter in {*self._head.names, *self._inner.names}:
             raise Unknown
         # By a builtin's name, a table would have the program in it.
         if hasattr(builtins, self.name) or hasattr(builtins, parameter) or once in self._uses:
             raise Unknown
-        for name in filter(None, {self.name, parameter}):
-            if len(self._uses[name]) != 1 + (self.name == parameter):
-                raise Unknown
-
-    @property
-    def line(self):
-        # type: () -> int
-        """That of the loop's statement; 0 if it has several."""
-        statement = self._loop.body[0]
-        return statement.lineno if statement.lineno == statement.end_lineno else 0
-
-    def _call_of_program(self, parameter):
-        # type: (str) -> Any
-        """The call that the loop's one statement makes each time, of the parameter or of a name that is not bound."""
-        if self._loop.orelse or len(self._loop.body) != 1:
+        used = [self.name] * bool(parameter) + [parameter or self.name] * len(self._calls)
+        if any(len(self._uses[name]) != used.count(name) for name in set(used)):
             raise Unknown
-        for call in _made_each_time(self._loop.body[0]):
+
+    def lines(self, count):
+        # type: (int) -> list[int]
+        """Those of the statements that make so many calls, 0 where one has several."""
+        lines = [each.lineno if each.lineno == each.end_lineno else 0 for each in self._statements]
+        return lines if self._loop is None else lines * count
+
+    def _call_of_program(self, statement, parameter):
+        # type: (Any, str) -> Any
+        """The call that a statement makes each time, of the parameter or of a name that is not bound."""
+        for call in _made_each_time(statement):
             name = call.func.id if isinstance(call.func, _ast.Name) else ""
             is_free = name and name not in PLAIN_BUILTINS and name not in self._head.names
             if name == parameter if parameter else is_free:
@@ -141,34 +140,61 @@ class _Script:
         return found | unread
 
     def rows(self):
-        # type: () -> list[list[Any]]
+        # type: () -> list[tuple[list[Any], dict[str, Any]]]
         """The arguments of each call. What they are made of is used for nothing else."""
-        stars = [isinstance(each, _ast.Starred) for each in self._call.args]
-        named = [each.value if star else each for each, star in zip(self._call.args, stars)]
-        if self._call.keywords or not all(isinstance(each, _ast.Name) for each in named):
+        found = self._rows_of_lines() if self._loop is None else [(row, {}) for row in self._rows_of(self._loop)]
+        if not 0 < len(found) <= MOST_ROWS:
             raise Unknown
-        target = self._loop.target
+        return found
+
+    def _rows_of_lines(self):
+        # type: () -> list[tuple[list[Any], dict[str, Any]]]
+        parts = [[*call.args, *[each.value for each in call.keywords]] for call in self._calls]
+        if any(isinstance(each, _ast.Starred) for row in parts for each in row):
+            raise Unknown
+        values = self._evaluated(_display([_display(each) for each in parts]))
+        names = [[each.arg for each in call.keywords] for call in self._calls]
+        counts = [len(call.args) for call in self._calls]
+        return [(row[:count], dict(zip(each, row[count:]))) for row, count, each in zip(values, counts, names)]
+
+    def _rows_of(self, loop):
+        # type: (Any) -> list[list[Any]]
+        (call,) = self._calls
+        stars = [isinstance(each, _ast.Starred) for each in call.args]
+        named = [each.value if star else each for each, star in zip(call.args, stars)]
+        if call.keywords or not all(isinstance(each, _ast.Name) for each in named):
+            raise Unknown
+        target = loop.target
         names = [each.id for each in named]
         bound = {node.id for node in walk(target) if isinstance(node, _ast.Name)}
-        if not bound.issuperset(names) or any(len(self._uses[name]) != 2 for name in names):  # bound, and handed over
+        if not bound.issuperset(names) or len(set(names)) != len(names):
             raise Unknown
+        again = [name for name in names if self._is_used_again(name)]
         rows = []
-        for item in self._iterated(self._loop.iter, self._values()):
+        for item in self._iterated(loop.iter, self._values()):
             values = _unpacked(target, item)
             row = []  # type: list[Any]
             for name, star in zip(names, stars):
                 if star and not isinstance(values[name], (list, tuple)):
                     raise Unknown
-                row += values[name] if star else [values[name]]
+                handed = values[name] if star else [values[name]]
+                if name in again and not all(map(_cannot_change, handed)):
+                    raise Unknown
+                row += handed
             rows.append(row)
-        if not 0 < len(rows) <= MOST_ROWS:
-            raise Unknown
         return rows
+
+    def _is_used_again(self, name):
+        # type: (str) -> bool
+        """Beside where the loop binds it and where it is handed over."""
+        if sum(map(_binds, self._uses[name])) != 1:
+            raise Unknown
+        return len(self._uses[name]) > 2
 
     def _values(self):
         # type: () -> dict[str, Any]
         constants = dict(self._head.constants, **self._inner.constants)
-        values = self._evaluated(_ast.Tuple(elts=list(constants.values()), ctx=_ast.Load(), lineno=1, col_offset=0))
+        values = self._evaluated(_display(constants.values()))
         return dict(zip(constants, values))
 
     def _evaluated(self, node):
@@ -204,6 +230,32 @@ class _Script:
         if not isinstance(found, (list, tuple)):
             raise Unknown
         return found
+
+
+def _parted(body):
+    # type: (list[Any]) -> tuple[_Bound, list[Any]]
+    """What statements bind, and those from the first on that calls something."""
+    for place, node in enumerate(body):
+        if isinstance(node, (_ast.Assert, _ast.For)) or node is body[-1]:
+            calling = body[place:]
+            if len(calling) > 1 and not all(isinstance(each, _ast.Assert) for each in calling):
+                raise Unknown
+            return _Bound(body[:place]), calling
+    raise Unknown
+
+
+def _only_statement(calling):
+    # type: (list[Any]) -> list[Any]
+    """That of a loop."""
+    (loop,) = calling
+    if loop.orelse or len(loop.body) != 1:
+        raise Unknown
+    return loop.body  # type: ignore[no-any-return]
+
+
+def _display(nodes):
+    # type: (Iterable[Any]) -> Any
+    return _ast.List(elts=list(nodes), ctx=_ast.Load(), lineno=1, col_offset=0)
 
 
 class _Bound:
@@ -262,6 +314,12 @@ def _handed_over(last, functions):
     return check, given
 
 
+def _cannot_change(value):
+    # type: (object) -> bool
+    """Is it the same after the program has had it?"""
+    return all(map(_cannot_change, value)) if isinstance(value, tuple) else not isinstance(value, (dict, list))
+
+
 def _binds(node):
     # type: (Any) -> bool
     return not isinstance(node.ctx, _ast.Load)
@@ -293,23 +351,23 @@ def _unpacked(target, value):
 
 
 def _packed(script, others, rows):
-    # type: (_Script, set[str], list[list[Any]]) -> bytes
+    # type: (_Script, set[str], list[Any]) -> bytes
     names = frames.pack([name.encode() for name in sorted(others)])
     calls = frames.pack([_told(rows), *[WHOLE] * len(rows)])
-    return frames.pack([ROWS.pack(len(rows), script.line), script.name.encode(), names, calls])
+    lines = b"".join(map(LINE.pack, script.lines(len(rows))))
+    return frames.pack([lines, script.name.encode(), names, calls])
 
 
-def _told(rows):
-    # type: (list[list[Any]]) -> bytes
+def _told(calls):
+    # type: (list[Any]) -> bytes
     """The calls, made of objects of which as many are one as in a pair, whose messages hold no two equal texts that
     could be names: a program may ask (`mode is "add"`). Where they can, they cross in a form that is read faster."""
-    calls = [(row, {}) for row in rows]  # type: list[tuple[list[Any], dict[str, Any]]]
     data = transfer.encode(calls, _MOST_BYTES)
-    return (b"" if _has_bytes(rows) else told(transfer.decode(data))) or data
+    return (b"" if _has_bytes(calls) else told(transfer.decode(data))) or data
 
 
 def _has_bytes(rows):
-    # type: (list[list[Any]]) -> bool
+    # type: (list[Any]) -> bool
     """Are there bytes, of which `told` makes single ones anew? Raises Unknown where there is a set, which has the
     script's own order in a pair where the program gives it back; or a NaN, which equals itself where it is the same
     object."""

@@ -39,5 +39,4 @@ SERIES_STEP = struct.Struct("<I")
 SERIES_CAME = struct.Struct("<cQ")
 CAME_VALUE, CAME_ERROR = b"v", b"e"
 
-# Of a script of rows: how many there are, and the line of the statement in its loop, 0 if it stands on several.
-ROWS = struct.Struct("<II")
+LINE = struct.Struct("<I")  # of a script of rows: the statement's that makes a call, 0 if it stands on several
