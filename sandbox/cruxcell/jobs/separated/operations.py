@@ -146,7 +146,7 @@ def offered(cls):
         has.update(own_of(each))
     found = [name for name in _NAMES if has.get(name) is not None and has[name] is not object.__dict__.get(name)]
     found += [NONE + name for name in _NAMES if name in has and has[name] is None and name in MAY_BE_NONE]
-    # Items make what is written in Python iterable, and of what is not a sequence alone, which has a length: no re.Match.
+    # By its items what is written in Python is iterable, and otherwise a sequence, which has a length: no re.Match.
     if type(has.get("__getitem__")) is _OF_C and not {"__iter__", "__len__"} & has.keys():
         found.append(NONE + "__iter__")
     return found if _is_array(cls) else [name for name in found if name != "__array__"]
