@@ -133,7 +133,7 @@ def test_steps_that_nobody_counted_are_a_bad_row(tmp_path, steps):
     assert "'steps' must be a whole number from 0 to" in str(bad)
 
 
-@pytest.mark.parametrize("value", [10**399, -1, float("inf"), float("nan")])
+@pytest.mark.parametrize("value", [10**399, -1, float("inf"), float("nan"), "50", True, [50]])
 def test_a_score_that_is_no_percentage_is_refused(tmp_path, value):
     (tmp_path / "s.json").write_text(json.dumps({"raw_scored_generations": {"a": [True]}, "pass_at_1": value}))
     with pytest.raises(DataError, match="'pass_at_1' must be a percentage"):

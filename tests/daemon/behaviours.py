@@ -124,6 +124,12 @@ BEHAVIOURS = {
     "output and a closed stream": does("import sys\nprint(1)\nsys.stdout.close()", StdioCheck("", "1"), "PASSED"),
     "output and no stream": does("import sys\nprint(1, flush=True)\nsys.stdout = None", StdioCheck("", "1"), "PASSED"),
     "output and an exception": does("print(1)\n1 / 0", StdioCheck("", "1"), "RAISED"),
+    "a text that no stream takes": does("def f(x):\n    print('\\ud800')\n    return x", call("f(1)", "1"), "RAISED"),
+    "the same of a program": does("print('\\ud800')", StdioCheck("", "1"), "RAISED"),
+    "bytes that are no text": does("def f(x):\n    print('\\udcff')\n    return x", call("f(1)", "1"), "PASSED"),
+    "a text that the stream of errors takes": does(
+        "import sys\ndef f(x):\n    print('\\ud800', file=sys.stderr)\n    return x", call("f(1)", "1"), "PASSED"
+    ),
     "a script": does(ADD, ScriptCheck(TEST, "f"), "PASSED", assurance=SEPARATED),
     "a script that does not hold": does(ECHO, ScriptCheck(TEST, "f"), "FAILED", assurance=SEPARATED),
     "a script's candidate": does(ADD, ScriptCheck("assert candidate(1) == 2", "f"), "PASSED", assurance=SEPARATED),

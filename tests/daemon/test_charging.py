@@ -40,6 +40,7 @@ def limit(kind: bytes, index: int) -> bytes:
     return records.limit(kind, index, 5)
 
 
+OVER = limit(messages.MEMORY_LIMIT, 1)
 VIOLATED = frame([messages.VIOLATED, struct.pack("<I", 59)])
 
 
@@ -93,7 +94,7 @@ SHARED = {
     "it cut its line at first": (plan("ddd"), SILENT, "c.."),
     "it cut its line": (plan("ddd") + value(0), SILENT, "va."),
     "killed from outside": (plan("ddd"), KILLED, "!.."),
-    "out of memory at first": (plan("ddd") + out_of_memory(0) + value(1) + value(2), CLEAN, "mvv"),
+    "out of memory at first": (plan("ddd") + out_of_memory(0) + value(1) + value(2), CLEAN, "avv"),
     "out of memory": (plan("ddd") + value(0) + out_of_memory(1) + value(2), CLEAN, "vav"),
     "the harness out of memory": (plan("ddd") + value(0) + limit(messages.MEMORY_LIMIT, 1), CLEAN, "va."),
     "between two checks": (plan("ddd") + value(0) + limit(messages.MEMORY_LIMIT, 0), CLEAN, "v.."),
@@ -148,7 +149,12 @@ UNSHARED = {
     "it answers with our exit code": (plan("ddd", False) + value(0), OUTPUT, "caa"),
     "forged, and killed": (plan("ddd", False) + value(1), OUT_OF_WALL, "taa"),
     "forged, and a crash": (plan("ddd", False) + value(1), SEGFAULT, "xaa"),
-    "out of memory": (plan("dd", False) + out_of_memory(0), CLEAN, "ma"),
+    "out of memory": (plan("dd", False) + out_of_memory(0), CLEAN, "aa"),
+    # What it says of the constants that were evaluated before it began.
+    "it says that one ended the harness": (plan("ccd", False) + value(0) + value(1) + OVER, OUT_OF_WALL, "vvt"),
+    "it says so and crashes": (plan("ccd", False) + value(0) + value(1) + OVER, SEGFAULT, "vvc"),
+    "it says so and more": (plan("ccd", False) + value(0) + value(1) + OVER + value(2), CLEAN, "vvx"),
+    "it says so and leaves": (plan("ccd", False) + value(0) + value(1) + OVER, CLEAN, "vv."),
 }  # fmt: skip
 
 
@@ -328,7 +334,8 @@ def test_no_worker_used_more_than_the_kernel_measured():
 def test_a_check_that_reached_a_limit_took_what_is_left(kind: bytes):
     found = seen(plan("ddd") + value(0, 3 * S) + limit(kind, 1), replace(CLEAN, status=EXITS[kind] << 8)).results
     if kind == messages.MEMORY_LIMIT:  # runs again alone
-        found = seen(plan("ddd") + limit(kind, 0), replace(CLEAN, cpu_ns=2 * S)).results
+        result = Result(report=plan("d") + limit(kind, 0), facts=replace(CLEAN, cpu_ns=2 * S))
+        found = charging.read(result, Asked(), DEFAULT_LIMITS).results
     [judged] = [one for one in found.values() if one.outcome is not None]
     assert (judged.cpu_ns, judged.wall_ns) == (2 * S, 7 * S)
 

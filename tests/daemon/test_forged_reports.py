@@ -55,6 +55,15 @@ def test_a_direct_call_is_answered_by_its_own_worker(native: Client, name: str):
     assert found == ["VIOLATION", "FAILED", "PASSED"]
 
 
+@pytest.mark.parametrize("ending", ["while True: pass", "os._exit(9)", "os.write(3, b'x')", "os._exit(0)"])
+def test_a_call_does_not_end_the_constants_before_it(native: Client, ending: str):
+    """By the record of a harness that has run out of memory behind the last of them."""
+    program = f"def f(x):\n    os.write(3, frame(b'M', numbers(1)))\n    {ending}\n    return 1\n"
+    found = outcomes(native, program, CallCheck("f(1)", "1"), CallCheck("1 + 1", "2"))
+    assert found[0] in ("TIMED_OUT", "CRASHED", "VIOLATION", "MEMORY_LIMIT")
+    assert found[1] == "PASSED"
+
+
 def test_values_that_take_turns_are_forged_by_nobody_else(native: Client):
     """With the isolation of a task a program may meddle with its own later values, but not say them itself."""
     program = f"def f(x):\n    if x == 1:\n        os.write(3, value(1, {SEVEN}))\n    return x\n"

@@ -65,6 +65,22 @@ def test_what_is_formatted_is_the_same_in_company(native: Client, program: str):
     assert differing(native, [task(program, *plain), task(program, *every), task(program, *plain)]) == []
 
 
+# Texts of a few thousand characters whose constants are megabytes, which the calls that share a worker hold together.
+LARGE = ["f([" + ", ".join(f"'{letter}{at}' * 1000" for at in range(400)) + "], 1)" for letter in "abcdefghijklmn"]
+NEEDS = {
+    "no room to be parsed": "def f(x, y):\n return len(x)",
+    "no room to be parsed beside what is not hermetic": "import os\ndef f(x, y):\n return len(x)",
+    "no room to run": "def f(x, y):\n return len(bytearray(12 << 20))",
+    "no room to run what is not hermetic": "import os\ndef f(x, y):\n return len(bytearray(12 << 20))",
+}
+
+
+@pytest.mark.parametrize("name", NEEDS)
+def test_the_texts_of_others_take_no_memory_of_a_check(native: Client, name: str):
+    one = task(NEEDS[name], *(LARGE if "parsed" in name else [call.replace("* 2000", "* 500") for call in LARGE]))
+    assert differing(native, [replace(one, limits=replace(LIMITS, memory_bytes=16 << 20))]) == []
+
+
 # ---- any program ------------------------------------------------------------------
 
 # Pieces of the module, and pieces of f's body that use them.

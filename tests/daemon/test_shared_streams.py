@@ -42,6 +42,10 @@ PROGRAMS = {
     "print(f(int(input()) * 900))\n",
     "as deep as it gets": "def f(n):\n    try:\n        return f(n + 1)\n    except RecursionError:\n        return n\n"
     "print(f(0), input())\n",
+    "as deep as it gets by calls that the interpreter gets to know": "def f(n):\n    global d\n    d = n\n"
+    "    return sum(f(n + 1) for _ in '1')\ntry:\n    f(0)\nexcept RecursionError:\n    print(d, input())\n",
+    "as deep as it gets in C": "def f(n):\n    global d\n    d = n\n    return list(map(f, [n + 1]))\n"
+    "try:\n    f(0)\nexcept RecursionError:\n    print(d, input())\n",
     "a cache": "from functools import lru_cache\n@lru_cache(None)\ndef f(n):\n    print('f', n)\n    return n\n"
     "for c in input():\n    f(c)\n",
     "a default that grows": "def f(x, kept=[]):\n    kept.append(x)\n    return kept\nprint(f(input()), f(1))\n",
@@ -85,8 +89,11 @@ def test_steps_are_the_same(native: Client):
 
 
 def test_what_is_printed_is_what_python_prints(native: Client):
-    left_out = {"the streams", "as deep as it gets", "surrogates", "deep", "no program"}
-    quick = {name: source for name, source in PROGRAMS.items() if name not in left_out and "too " not in name}
+    left_out = {"the streams", "surrogates", "deep", "no program"}
+    odd = ("too ", "as deep as")
+    quick = {
+        name: source for name, source in PROGRAMS.items() if name not in left_out and not any(o in name for o in odd)
+    }
     quick.pop("a crash")
     found = {(v.task_id, v.check_id): v for v in native.check(tasks(quick))}
     for name, source in quick.items():

@@ -92,8 +92,9 @@ def _recorded(path: Path, value: Mapping[str, Any]) -> dict[int, float]:
     found: dict[int, float] = {}
     for key, number in value.items():
         match = re.fullmatch(r"pass_at_(\d{1,9})", key)
-        if match and isinstance(number, (int, float)) and not isinstance(number, bool):
-            if not 0 <= number <= 100:  # false for NaN
+        if match and number is not None:
+            is_number = isinstance(number, (int, float)) and not isinstance(number, bool)
+            if not is_number or not 0 <= number <= 100:  # false for NaN
                 raise DataError(f"{path}: {key!r} must be a percentage from 0 to 100, is {number!r:.40}")
             found[int(match[1])] = float(number)
     return found

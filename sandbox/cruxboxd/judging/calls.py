@@ -26,6 +26,8 @@ from cruxboxd.zygotes.setup import ZygoteKey
 
 # Most checks of a task that share a worker. Tenants alternate between workers, so more would delay other tenants.
 SHARED_CHECKS = 64
+# Characters of their calls: what all of them hold in the worker, each is without.
+_SHARED_CHARACTERS = 1 << 16
 # Workers in a row for checks of ISOLATION_TASK. What is left after them runs alone, in parallel, because a program may
 # end its worker in every check.
 _TURNS_TOGETHER = 2
@@ -79,10 +81,11 @@ class CallEvaluator:
         texts = [self._program, *[encoded(check.call) for check in checks]]
         if not self._may_share(texts):
             return await together(*[self._evaluate_alone(check) for check in checks])
-        if len(checks) <= SHARED_CHECKS:
+        parts = list(cut(checks, SHARED_CHECKS, _SHARED_CHARACTERS, lambda check: len(check.call)))
+        if len(parts) == 1:
             return await self._evaluate_shared(checks)
-        parts = await together(*[self._evaluate_shared(part) for part in cut(checks, SHARED_CHECKS)])
-        return [judged for part in parts for judged in part]
+        found = await together(*[self._evaluate_shared(part) for part in parts])
+        return [judged for part in found for judged in part]
 
     def _may_share(self, texts: list[bytes]) -> bool:
         if not self._task.share or self._key(texts).threads:  # threads would run on beside the next check

@@ -10,6 +10,7 @@ one check, or to none. The results are labelled with properties that all of them
 * Otherwise earlier checks may have caused the end. A clock starts anew for each check of a hermetic program, so its
   result stands. In any other case the check runs again alone. After a forged report all checks of the worker do,
   because no record can be told from a forged one.
+* A check that ran out of memory where the texts of others take some of it runs again alone, the first one, too.
 * A check whose seal broke runs again alone (`cruxboxd.zygotes.seals`).
 * If a worker ended before its plan was complete, the end is attributed to none of its checks: any of their texts may be
   the cause.
@@ -40,6 +41,7 @@ _EXITS = {
     messages.STEP_LIMIT: (messages.EXIT_STEPS,),
     messages.OUTPUT_LIMIT: (messages.EXIT_OUTPUT, messages.EXIT_DONE),
 }
+_ENDING_KINDS = (messages.STEP_LIMIT, messages.MEMORY_LIMIT)
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def read(
         if asked.count > 1:
             return Seen({}, list(range(asked.count)), messages.DIRECT * asked.count)
         return Seen({0: _labelled(of_missing_plan(report, result, limits), result)}, [])
-    ends, again = _charge(plan, report, result, limits)
+    ends, again = _charge(plan, report, result, limits, asked.count > 1)
     results = _answers(plan, report, result, assurance_of(plan))
     for at, kind in enumerate(plan.classes):
         if kind == messages.INVALID:
@@ -117,17 +119,22 @@ def behind(report: bytes, asked: Asked) -> list[int]:
 # ---- who is charged ------------------------------------------------------------------------------------------------
 
 
-def _charge(plan: Plan, report: Report, result: Result, limits: Limits) -> tuple[dict[int, CheckResult], set[int]]:
-    """(results of the checks that are charged with the end of the worker, checks that run again, alone)."""
+def _charge(
+    plan: Plan, report: Report, result: Result, limits: Limits, has_company: bool
+) -> tuple[dict[int, CheckResult], set[int]]:
+    """(results of the checks that are charged with the end of the worker, checks that run again, alone).
+
+    `has_company`: other checks' texts take some of the memory, also of the first one's."""
     calls = [at for at in report.turns if plan.classes[at] != messages.CONSTANT]
     first = calls[:1] or report.turns[:1]
-    again = {at for at in _out_of_memory(report) if at in calls and at not in first}
+    again = {at for at in _out_of_memory(report) if at in calls and (has_company or at not in first)}
     if not report.turns or result.unsealed:  # the check that broke the seal ran next; nothing that it wrote is here
         return {}, again | set(report.unanswered[:1])
     if _is_explained(report, result):
         return ({} if report.answers else {report.turns[0]: _of_exit(report, result, limits)}), again
-    is_between = bool(report.unanswered) and not report.is_over
-    charged = report.unanswered[0] if is_between else report.turns[max(len(report.answers), 1) - 1]
+    # A limit's answer ends a worker. That the harness ran out of memory after an answer, a later check may have said.
+    has_ended = report.is_over and report.last_kind in _ENDING_KINDS
+    charged = report.turns[len(report.answers) - 1] if has_ended else [*report.unanswered, report.turns[-1]][0]
     if charged in first or charged not in calls:
         return {charged: _of_bad_end(report, result, limits)}, again
     if report.forged and not result.over_cap:

@@ -28,6 +28,10 @@ class Invalid(Exception):
     """The text is not what was asked for. The message is one sentence for people."""
 
 
+class OutOfRoom(Invalid):
+    """The same where it was too large or too deep to be parsed: with more memory it may be."""
+
+
 def compile_text(source, filename, mode):
     # type: (str, str, str) -> CodeType
     """Compile, or raise Invalid with what is wrong and where."""
@@ -55,7 +59,7 @@ def _compile(source, filename, mode, flags):
     except SyntaxError as error:
         raise Invalid("%s (line %s)" % (error.msg, error.lineno)) from None
     except (RecursionError, MemoryError):  # the parser runs out of its stack, or really of memory
-        raise Invalid("nested too deep, or too large, to be parsed") from None
+        raise OutOfRoom("nested too deep, or too large, to be parsed") from None
     except (ValueError, UnicodeError, OverflowError) as error:
         raise Invalid("cannot be parsed: %s" % error) from None
 
@@ -112,6 +116,8 @@ def classify_call(text, entry_point):
     """(class, detail, code) of a call's text; the classes are messages.CONSTANT … INVALID."""
     try:
         code = compile_expression(text)
+    except OutOfRoom:
+        raise
     except Invalid as error:
         return messages.INVALID, "the call: %s" % error, None
     name = direct_callee(code)

@@ -7,7 +7,7 @@ from cruxcell.analysis import bytecode
 from cruxcell.analysis.determinism import has_sets, is_seedless
 from cruxcell.analysis.hermetic import may_share_by, names_bound_by, names_bound_for
 from cruxcell.analysis.operands import Inspector, call_findings, is_literal
-from cruxcell.analysis.parsing import PROGRAM, Invalid, classify_call, compile_text
+from cruxcell.analysis.parsing import PROGRAM, Invalid, OutOfRoom, classify_call, compile_text
 from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
 from cruxcell.namespace import fresh_namespace, module_namespace, set_recursion_depth
 from cruxcell.protocol import frames, messages, records
@@ -47,7 +47,7 @@ def run_calls(context, fields, more_flags=0):  # noqa: C901 - who arms the seal 
     helper, report = context.helper, context.report
     flags, source, checks = _read(context, fields, more_flags)
     loaded = loaded_count()
-    program, planned = _parse(source, checks)
+    program, planned = _parse(source, checks, bool(flags & BUNDLED))
     is_asked = flags & INSPECT or (flags & SHARE and RULE not in context.opened)
     bound = _bound(helper, source, program) if program is not None and is_asked else None
     names = frozenset() if program is None else _bound_here(context, flags, source, program, planned, bound)
@@ -160,20 +160,30 @@ def loaded_count():
     return len(sys.modules) + len(_CODECS)
 
 
-def _parse(source, checks):
-    # type: (str, tuple[tuple[str, str], ...]) -> tuple[CodeType | None, Plan]
-    """(code of the program or None, [(class, detail, code) of each check])."""
+def _parse(source, checks, is_beside):
+    # type: (str, tuple[tuple[str, str], ...], bool) -> tuple[CodeType | None, Plan]
+    """(code of the program or None, [(class, detail, code) of each check]). `is_beside`: others share this worker.
+
+    Where there was no room for a text, the texts of others may be why: then its check is ALONE."""
+    has_company = is_beside or len(checks) > 1
     try:
         program = _compiled(source) if source else None
     except Invalid as error:
-        return None, ((messages.INVALID, "the program: %s" % error, None),) * len(checks)
+        return None, (_refused("the program", error, has_company),) * len(checks)
     planned = []
     for entry_point, call in checks:
         try:
             planned.append(classify_call(call, entry_point))
         except Invalid as error:
-            planned.append((messages.INVALID, "the call: %s" % error, None))
+            planned.append(_refused("the call", error, has_company))
     return program, tuple(planned)  # which no check can change
+
+
+def _refused(what, error, has_company):
+    # type: (str, Invalid, bool) -> tuple[str, str, CodeType | None]
+    if has_company and type(error) is OutOfRoom:
+        return messages.ALONE, "", None
+    return messages.INVALID, "%s: %s" % (what, error), None
 
 
 def _compiled(source):

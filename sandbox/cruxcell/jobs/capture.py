@@ -44,6 +44,8 @@ class Capture:
         # type: (str) -> int
         if not isinstance(text, str):
             raise TypeError("write() argument must be str, not %s" % type(text).__name__)
+        if not str.isascii(text):
+            str.encode(text, "utf-8", type(self).errors)  # what a stream of Python's cannot write is an error here, too
         text = str.__str__(text)  # a class of the candidate's could act when it is let go, and say any length
         self._room -= len(text)
         if self._room < 0:
@@ -91,6 +93,13 @@ class Capture:
     def buffer(self):
         # type: () -> _Bytes
         return _Bytes(self)
+
+
+class ErrorCapture(Capture):
+    """The same in place of sys.stderr, which writes whatever there is."""
+
+    __slots__ = ()
+    errors = "backslashreplace"
 
 
 class _Bytes:

@@ -6,7 +6,7 @@ import sys
 import time
 from sys import getprofile, gettrace, setprofile, settrace
 
-from cruxcell.jobs.capture import Capture
+from cruxcell.jobs.capture import Capture, ErrorCapture
 from cruxcell.namespace import set_recursion_depth
 from cruxcell.protocol import frames, messages, records
 from cruxcell.values.canonical import Canon, NotPlain, TooLarge, relation, short_repr, type_name
@@ -51,7 +51,7 @@ class JobContext:
         self.step_limit = self.output_limit = self.budget = 0
         self.index = 0
         self.stdout = Capture(self._overflow)
-        self.stderr = Capture(self._overflow)
+        self.stderr = ErrorCapture(self._overflow)
         self.arguments = []  # type: list[str]
         self._started = _NEVER
         self._ended = None  # type: tuple[int, int] | None

@@ -91,9 +91,9 @@ def _outcome_of(context, program, at_the_end, source):
     is_run = source is not None
     namespace = module_namespace("__main__")
     namespace.update(OF_A_SCRIPT, __annotations__={})
-    raised, status = _ended_by(source, context.run, program, namespace)
+    raised, status = ended_by(source, context.run, program, namespace)
     steps = context.steps()
-    later, its_status = _ended_by(source, _do_at_the_end, at_the_end, not is_run)
+    later, its_status = ended_by(source, _do_at_the_end, at_the_end, not is_run)
     if later is not None and not status:
         raised, status = later, its_status
     is_flushed = _flush_each()
@@ -104,7 +104,7 @@ def _outcome_of(context, program, at_the_end, source):
     return raised, status, steps
 
 
-def _ended_by(source, function, *arguments):
+def ended_by(source, function, *arguments):
     # type: (str | None, Any, Any) -> tuple[BaseException | None, int]
     """(what it raised, the exit status that this makes)."""
     try:

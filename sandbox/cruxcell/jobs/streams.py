@@ -12,11 +12,12 @@ import sys
 from sys import getrecursionlimit, setrecursionlimit
 
 from cruxcell.analysis import bytecode
+from cruxcell.analysis.compiled import anew
 from cruxcell.analysis.hermetic_streams import may_share_worker
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs.calls import clear, loaded_count, no_seal
 from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
-from cruxcell.jobs.programs import OF_A_SCRIPT, flush, status_of
+from cruxcell.jobs.programs import OF_A_SCRIPT, ended_by, flush
 from cruxcell.namespace import fresh_namespace, set_recursion_depth
 from cruxcell.protocol import messages, records
 
@@ -46,7 +47,7 @@ def run_streams(context, fields):
         return
     plan = records.plan(True, messages.DIRECT * len(inputs), [])
     bytecode.forget()
-    set_recursion_depth(2)
+    set_recursion_depth(3)
     depth = getrecursionlimit()
     gc.freeze()  # what is ours need not be looked through for what a check left
     context.begin(0)  # what a check finds in place is part of the snapshot
@@ -54,6 +55,7 @@ def run_streams(context, fields):
     seal(report, -1, plan)
     room = _MOST_PRINTED
     for index, data in enumerate(inputs):
+        program = anew(program) if index else program  # what one run taught the interpreter is nothing to the next
         room -= _run_one(context, index, program, data, room)
         if room < 0:
             return
@@ -75,18 +77,12 @@ def _run_one(context, index, program, data, room):
     context.begin(index)
     own = sys.stdin, sys.stdout, sys.stderr
     sys.stdin, sys.stdout, sys.stderr = _reader(data), _writer(out), _writer(err, "backslashreplace", True)
-    raised = None  # type: BaseException | None
-    steps = status = 0
-    try:
-        try:
-            context.run(program, namespace)
-        finally:
-            steps = context.steps()
-            flush()
-    except BaseException as error:
-        raised = error
-        if isinstance(error, SystemExit):
-            status = status_of(error)
+    raised, status = ended_by(None, context.run, program, namespace)  # as where it is alone: it is as deep in C, too
+    steps = context.steps()
+    later, its_status = ended_by(None, flush)
+    if later is not None and not status:
+        raised, status = later, its_status
+    later = None
     printed = None if out.closed or err.closed else (out.getvalue(), err.getvalue())
     sys.stdin, sys.stdout, sys.stderr = own  # which closes the others, if nobody else holds them
     if printed is None:

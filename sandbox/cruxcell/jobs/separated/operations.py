@@ -146,6 +146,9 @@ def offered(cls):
         has.update(own_of(each))
     found = [name for name in _NAMES if has.get(name) is not None and has[name] is not object.__dict__.get(name)]
     found += [NONE + name for name in _NAMES if name in has and has[name] is None and name in MAY_BE_NONE]
+    # By its items what is written in Python is iterable, and otherwise a sequence, which has a length: no re.Match.
+    if type(has.get("__getitem__")) is _OF_C and not {"__iter__", "__len__"} & has.keys():
+        found.append(NONE + "__iter__")
     return found if _is_array(cls) else [name for name in found if name != "__array__"]
 
 
@@ -158,6 +161,7 @@ def _is_array(cls):
 
 
 _NAMES = (*SPECIAL, *METHODS)
+_OF_C = type(int.__add__)
 
 
 # ---- what the candidate may do to the test's objects -----------------------------------------------------------------
