@@ -18,6 +18,7 @@ from cruxcell.jobs.separated.one_thread import QUESTION, RAISED
 from cruxcell.jobs.separated.partners import Partners
 from cruxcell.protocol import frames
 from link_messages import EIGHT, message, text, u32
+from support.waiting import until
 
 GIVES, WANTS = b"g", b"w"
 
@@ -318,10 +319,10 @@ def test_no_garbage_is_collected_while_a_thread_has_the_line(ends: Any):
     gc.enable()
     asking = Asking(link)
     assert far.asked() == 1
-    assert gc.isenabled()  # while threads wait
+    until(gc.isenabled, 10)  # all threads wait
     far.send(message(VALUE, 1, EIGHT))
     assert asking.result() == 8
-    assert gc.isenabled()
+    until(gc.isenabled, 10)
 
 
 def test_a_finalizer_in_the_thread_that_reads_leaves_nothing_that_has_come(ends: Any, monkeypatch: Any):

@@ -6,7 +6,6 @@ run in the midst of a change, with the line free while it waits.
 
 import gc
 from _thread import RLock as _RLock
-from itertools import chain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +25,13 @@ class Line:
         self._depth = 0  # how often who holds it has it
         self._paused_at = 0  # at which depth collecting was paused; 0 while it is as the script has it
         self.is_shared = False  # may several threads ask?
+        self._chain = None  # type: Any
+
+    def share(self):
+        # type: () -> None
+        """Several threads may ask from now on."""
+        self._chain = __import__("itertools").chain  # which a lean zygote is without
+        self.is_shared = True
 
     def __enter__(self):
         # type: () -> None
@@ -67,7 +73,7 @@ class Line:
         again = iter(collect_again, None) if self._paused_at else ()  # type: Any
         self._depth = self._paused_at = 0
         try:
-            came.extend(chain(again, iter(self._lock.release, None), coming))
+            came.extend(self._chain(again, iter(self._lock.release, None), coming))
         finally:
             self._lock.acquire()
             self._depth = 1

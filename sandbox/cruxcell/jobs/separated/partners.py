@@ -66,7 +66,7 @@ class Partners:
         """Read from now on, if threads can be started."""
         line = self._link.line
         try:
-            line.is_shared = True
+            line.share()
             _start_new_thread(self._read_on, ())
         except RuntimeError:
             line.is_shared = False
