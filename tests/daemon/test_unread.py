@@ -93,7 +93,7 @@ def test_a_client_that_was_busy_with_something_else_gets_every_verdict_all_the_s
         tasks = [Task(f"print('x' * 900_000)  # {number} {n}", [RunCheck()]) for n in range(20)]
         async for verdict in client.stream(tasks):
             sizes.append(len(verdict.stdout))
-            if not answered and sum(event.kind == "sent" for event in events) == 10:
+            if not answered and daemon.metric("cruxbox_accepted_checks") >= 120:  # more than a tenant may hold
                 answered.append(True)
                 until(lambda: is_answered(daemon) and ended_by(daemon) > before, 60)
         return sizes
@@ -102,7 +102,10 @@ def test_a_client_that_was_busy_with_something_else_gets_every_verdict_all_the_s
         async with AsyncClient(daemon.target, on_event=events.append) as client:
             return await asyncio.gather(*[stream(client, number) for number in range(10)])
 
-    assert asyncio.run(busy()) == [[900_001] * 20] * 10
+    for _ in range(5):
+        if not answered:  # or the daemon was as quick as the client
+            assert asyncio.run(busy()) == [[900_001] * 20] * 10
+    assert answered
     assert any("nobody has read" in event.detail for event in events)
 
 
