@@ -347,7 +347,7 @@ async def test_who_may_share_and_for_how_long():
         assert judged is not None
         assert judged.outcome is Kind.PASSED
         (job,) = told.jobs
-        assert (job.limits.cpu_ms, job.limits.wall_ms) == (250, 5_000)
+        assert (job.limits.cpu_ms, job.limits.wall_ms) == (500, 5_000)
         assert job.limits.output_bytes == job.asked.output == (2 << 20 if changes.get("limits") is much else 1000)
         shares.append((job.may_share, bool(payloads.CALLS_FLAGS.unpack(job.fields[0])[0] & payloads.SHARE)))
     assert shares == [(True, True), *[(False, False)] * 3]

@@ -29,7 +29,7 @@ from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.report import Asked
 
 # What takes longer is run as a script, with all of its limits: calls may go on behind one that gave a wrong value.
-_CPU_MS, _WALL_MS = 250, 5_000
+_CPU_MS, _WALL_MS = 500, 5_000
 _OUTPUT = 2 * MIB  # what is told is looked through in one step of the event loop
 
 Script = TypeVar("Script", Series, Rows)
