@@ -56,6 +56,15 @@ class Far:
         assert self.got()[0] == WANTS
         self.send(message(GIVES, 0))
 
+    def answers_two(self, *order: int) -> None:
+        """Questions, each by its number, when both are there."""
+        assert self.asked() == 1
+        self.gives()
+        assert self.asked() == 2
+        self.send(message(VALUE, order[0], whole(order[0])), frames.frame([WANTS, bytes(8), bytes(8)]))
+        assert self.got()[0] == GIVES
+        self.send(message(VALUE, order[1], whole(order[1])))
+
 
 @pytest.fixture
 def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool], tuple[Link, Far]]]:
@@ -181,12 +190,7 @@ def test_a_finalizer_that_asks_just_before_its_thread_waits_lets_no_answer_be_mi
 
     monkeypatch.setattr(partners, "_lock", lock)
     asking = Asking(link)
-    assert far.asked() == 1
-    far.gives()
-    assert far.asked() == 2
-    far.send(message(VALUE, 1, whole(1)), frames.frame([WANTS, bytes(8), bytes(8)]))
-    assert far.got()[0] == GIVES
-    far.send(message(VALUE, 2, whole(2)))
+    far.answers_two(1, 2)
     assert (asking.result(), asked_within[1]) == (1, 2)
 
 
@@ -340,10 +344,5 @@ def test_a_finalizer_in_the_thread_that_reads_leaves_nothing_that_has_come(ends:
 
     monkeypatch.setattr(Partners, "_take", taken)
     asking = Asking(link)
-    assert far.asked() == 1
-    far.gives()
-    assert far.asked() == 2
-    far.send(message(VALUE, 2, whole(2)), frames.frame([WANTS, bytes(8), bytes(8)]))
-    assert far.got()[0] == GIVES
-    far.send(message(VALUE, 1, whole(1)))
+    far.answers_two(2, 1)
     assert (asking.result(), asked) == (1, [2])

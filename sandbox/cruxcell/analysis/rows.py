@@ -127,8 +127,8 @@ class _Script:
 
     def others(self, code):
         # type: (Any) -> set[str]
-        """The names that it looks up and has not bound before its loop, and functions that it never reads: a pair takes
-        these for the program's, where that has such a name, or Python."""
+        """The names that it looks up and has not bound before its calls, and functions that it never reads: a pair
+        takes these for the program's, where that has such a name, or Python."""
         head, inner = self._head.names, self._inner.names
         bound = {node.id for nodes in self._uses.values() for node in nodes if _binds(node)}
         if len({*head, *inner}) != len(head) + len(inner) or not bound.isdisjoint([*head, *inner, self.name]):
@@ -141,7 +141,7 @@ class _Script:
 
     def rows(self):
         # type: () -> list[tuple[list[Any], dict[str, Any]]]
-        """The arguments of each call. What they are made of is used for nothing else."""
+        """The arguments of each call. What the program could change of them is used for nothing else."""
         found = self._rows_of_lines() if self._loop is None else [(row, {}) for row in self._rows_of(self._loop)]
         if not 0 < len(found) <= MOST_ROWS:
             raise Unknown

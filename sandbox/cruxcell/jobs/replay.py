@@ -59,9 +59,7 @@ class _Played:
             raise _NoMore
         try:
             value = transfer.decode(self._told[self.made])
-        except (
-            Exception
-        ):  # a program may have told anything, as that it has given a table of pandas', which is not here
+        except Exception:  # a program may tell of anything, as of a table of pandas', which is not here
             self.made = 0
             raise _NoMore from None
         self.made += 1
