@@ -6,7 +6,7 @@ import marshal
 
 import pytest
 from cruxcell.analysis import compiled
-from cruxcell.analysis.compiled import loaded, told
+from cruxcell.analysis.compiled import loaded, loaded_list, told
 from cruxcell.analysis.parsing import CHECK, compile_text
 from interpreters import Twin, twins
 
@@ -112,3 +112,5 @@ def test_other_bytes_are_no_code():
         head + marshal.dumps(1),
     ]
     assert [loaded(each) for each in others] == [None] * len(others)
+    assert loaded_list(told([1])) == [1]
+    assert [loaded_list(each) for each in (*others, told((1,)), data)] == [None] * (len(others) + 2)

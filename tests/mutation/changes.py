@@ -85,7 +85,7 @@ def mutants(
 ) -> Iterator[Mutant]:
     """Every mutant of a module within some lines, each change once, shuffled.
 
-    Annotations are left out, as nothing reads them, and `if TYPE_CHECKING`, as mypy does.
+    Annotations are left out, as nothing reads them, and TYPE_CHECKING, which only mypy sets.
     """
     source = (root / "sandbox" / module).read_text()
     tree = ast.parse(source)
@@ -151,6 +151,8 @@ def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             yield node.test
+        if isinstance(node, ast.Assign) and ast.unparse(node) == "TYPE_CHECKING = False":
+            yield node.value
         for name in ("annotation", "returns"):
             if getattr(node, name, None) is not None:
                 yield getattr(node, name)

@@ -104,7 +104,7 @@ TESTS = {
     ],
     "cruxcell/own_names.py": ["cell/test_own_names.py", "daemon/test_behaviour.py"],
     "cruxcell/analysis/annotations.py": [_RULE, "cell/test_hermetic_streams.py"],
-    "cruxcell/analysis/compiled.py": ["cell/test_compiled.py"],
+    "cruxcell/analysis/compiled.py": ["cell/test_compiled.py", "cell/test_calls_job.py"],
     "cruxcell/analysis/plain_looks.py": ["cell/test_rows_split.py", "daemon/test_replay.py"],
     "cruxcell/analysis/rows.py": ["cell/test_rows_split.py", "daemon/test_replay.py"],
     "cruxcell/analysis/series.py": ["cell/test_series_split.py", "daemon/test_series.py"],

@@ -23,5 +23,5 @@ class SlowShare:
         that have work here."""
         held = Counter(slow)
         free = self._alone - sum(held.values())
-        share = self._alone if present < 2 else max(1, self._alone // present, free)
+        share = self._alone if present < 2 else max(self._alone // present, free)
         return frozenset(name for name, count in held.items() if count >= share)
