@@ -51,6 +51,7 @@ VALUES = {
     "range": pandas.RangeIndex(1, 9, 2, name="n"),
     "product": pandas.MultiIndex.from_product([[1, 2], ["a", None]], names=["x", None]),
     "days": pandas.date_range("2020", periods=3, freq="B", tz="UTC"),
+    "days as they come": pandas.to_datetime(["2020-01-02", "2020-01-01"]),
     "durations": pandas.timedelta_range("1h", periods=3),
     "kinds": pandas.CategoricalIndex(["a", "b"]),
     "quarters": pandas.period_range("2020", periods=3, freq="Q"),

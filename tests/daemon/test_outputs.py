@@ -37,6 +37,16 @@ def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
+async def test_the_input_ends_before_another_thread_reads_the_outputs():
+    streams = Streams(b"x" * (1 << 20))  # more than the pipe takes: the loop waits to write the rest
+    streams.handed_over()
+    before = descriptors()
+    left = Outputs(job(), streams, -1)
+    assert descriptors() == before - 1
+    assert left.add_to(Result()).streams == (b"", b"")
+    assert descriptors() == before - 3
+
+
 async def test_much_output_is_read_beside_the_loop(monkeypatch: pytest.MonkeyPatch):
     taken, may_go_on = Streams.taken, threading.Event()
 
