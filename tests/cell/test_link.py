@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import os
 import socket
 import struct
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -203,6 +205,57 @@ def test_what_is_too_large_is_not_sent(other: Other, monkeypatch: pytest.MonkeyP
     assert [record[0] for record in other.got()] == [QUESTION, TOO_LARGE]
 
 
+@pytest.mark.parametrize("size", [0, 13, 20, 24, 30])
+def test_what_is_shorter_than_a_head_or_its_body_is_no_message(size: int):
+    data = message(VALUE, 1, EIGHT)
+    with pytest.raises(Broken, match="not a message"):
+        links._places(data[:size])
+
+
+@pytest.mark.parametrize(("at", "number"), [(4, 2), (9, 9), (9, 1 << 20), (21, 12)])
+def test_a_frame_whose_fields_do_not_add_up_is_no_message(at: int, number: int):
+    data = message(VALUE, 1, EIGHT)
+    assert links._places(data)[:2] == (VALUE, 1)
+    with pytest.raises(Broken, match="not a message"):
+        links._places(data[:at] + u32(number) + data[at + 4 :])
+
+
+def test_whatever_ends_an_exchange_breaks_the_connection(monkeypatch: pytest.MonkeyPatch):
+    def fails(*_: object) -> None:
+        raise KeyError("x")
+
+    link, over = end(), Broken("over")
+    monkeypatch.setattr(link.threads, "exchange", fails)
+    with pytest.raises(Broken, match="KeyError: 'x'"):
+        link.ask("names", None)
+    assert link.broken(over) is over
+
+
+def with_frames(left: int, function: Callable[[], Any]) -> Any:
+    """`function()` with about so many frames of Python more."""
+    sys.setrecursionlimit(1000)  # as that of a worker
+
+    def deeper(count: int) -> Any:
+        return deeper(count - 1) if count else function()
+
+    return deeper(1000 - left - len(inspect.stack(0)))
+
+
+def test_the_deepest_value_crosses_however_deep_the_caller_is(other: Other):
+    link, deepest = end(), list[Any]()
+    for _ in range(98):
+        deepest = [deepest]
+    body = end(is_test=False)._written([deepest])
+    limit = sys.getrecursionlimit()
+    try:
+        assert with_frames(60, lambda: link.send(VALUE, 1, [deepest])) == 1
+        other.send(frames.frame([VALUE, u32(2, 0), body]))
+        kind, _, values = with_frames(60, link.receive)
+    finally:
+        sys.setrecursionlimit(limit)
+    assert (kind, len(values), len(other.got())) == (VALUE, 1, 1)
+
+
 def test_so_many_questions_are_open_at_a_time(other: Other):
     link = end()
     link.threads._open = links.MAX_NESTED
@@ -253,8 +306,10 @@ def test_what_the_other_end_lets_go_of_is_released(other: Other):
     value = [1]
     container = link.containers.add(value)
     other.send(message(VALUE, 1, EIGHT, gone=u32(1, container, number)))
+    link.objects.dead = dict.fromkeys([9])
     link.ask("names", None)
     assert (link.objects.shows(kept), container in link.containers.entries) == (False, False)
+    assert [head for _, head, _ in other.got()] == [u32(1, 0, 9)]  # and so it is told what this end lets go of
 
 
 def test_a_connection_that_is_closed_is_the_end(other: Other, monkeypatch: pytest.MonkeyPatch):

@@ -109,8 +109,7 @@ class Link:
         # type: () -> None
         """What has come goes to its place in sets and dicts."""
         self.let_go()
-        if self.objects.placing.waiting:
-            self.objects.placing.finish(Broken)
+        self.objects.placing.finish(Broken)
 
     def let_go(self):
         # type: () -> None
@@ -126,7 +125,7 @@ class Link:
     def ends(self):
         # type: () -> Any
         """Those, which hold for one question."""
-        return self._ends.pop(_get_ident(), ()) if self._ends else ()
+        return self._ends.pop(_get_ident(), ())
 
     def answer_to(self, number, kind, answered, values):
         # type: (int, bytes, int, list[Any]) -> tuple[bytes, Any]
@@ -178,7 +177,7 @@ class Link:
             raise AttributeError("a candidate may not %s this of the test" % operation)
         if operation == "call":
             names = rest[0].split("\0") if rest[0] else []
-            keywords = dict(zip(names, rest[len(rest) - len(names) :])) if names else {}
+            keywords = dict(zip(names, rest[len(rest) - len(names) :]))
             del fields[:], rest[len(rest) - len(names) :], rest[:1]
             return self._run(target, rest, keywords)
         if operation == "special":
@@ -229,7 +228,7 @@ class Link:
     def _written(self, values):
         # type: (list[Any]) -> bytes
         writer = Writer(self.containers, self.objects)
-        changed = self.containers.changed() if self.containers.entries else ()  # type: Sequence[int]
+        changed = self.containers.changed()
         writer.parts.append(_U32.pack(len(changed)))
         for number in changed:
             writer.parts.append(_U32.pack(number))
@@ -296,7 +295,7 @@ class Link:
 
     def call(self, target, arguments, keywords):
         # type: (Any, tuple[Any, ...], dict[str, Any]) -> Any
-        names = "\0".join(keywords) if keywords else ""
+        names = "\0".join(keywords)
         kind, value = self.exchange("call", [target, names, *arguments, *keywords.values()])
         if kind == RAISED:
             raise value
