@@ -136,7 +136,7 @@ class Texts:
         if event == "pickle.find_class" and _is_of_data(*arguments):
             return
         code = arguments[_CODE_AT[event]] if event in _CODE_AT else None
-        if _is_of_a_module(caller, self._folders) or (code is not None and self._own.has(code)):
+        if _is_of_a_module(caller, self._folders) or self._own.has(code):
             return
         if event != "exec" or not self._may_run(code, caller):
             self._leave(_line_of(caller))
@@ -154,9 +154,9 @@ class Texts:
         codes = [code]
         if _name_of(caller) == "timeit":
             texts = [caller.f_locals.get(name) for name in ("stmt", "setup")]
-            codes = [
-                compile(each, CHECK, "exec", 0, True) for each in texts if type(each) is str and each not in _CALLS
-            ]
+            if not all(type(each) is str for each in texts):  # another class says itself what it is in a text
+                return False
+            codes = [compile(each, CHECK, "exec", 0, True) for each in texts if each not in _CALLS]
             codes = [each for each in codes if not self._own.has(each)]
         if not all(_is_harmless(each, caller) for each in codes):
             return False
@@ -174,7 +174,7 @@ class _Own:
         self._codes = None  # type: set[CodeType] | None
 
     def has(self, code):
-        # type: (CodeType) -> bool
+        # type: (CodeType | None) -> bool
         if self._codes is None:
             self._codes = _codes_of(self._script)
         return code in self._codes
