@@ -1,15 +1,19 @@
-"""What a script may run as code although the candidate has answered; the events are those of both twins."""
+"""What a script may run as code although the candidate has answered, and what is opened for the candidate."""
 
 from __future__ import annotations
 
+import builtins
+import os
 import sys
+from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.remote import RemoteObject
-from cruxcell.jobs.separated.texts import _is_data, _is_harmless, _is_of_data, _Own
-from interpreters import Twin, twins
+from cruxcell.jobs.separated.texts import Texts, _is_data, _is_harmless, _is_of_data, _Own, _sources
 
 SCRIPT = """
 CASES = ("f(1)._a", [" g(2) + x", "import os"], {"want": 2}, "    y = 2\\n    x = y\\n")
@@ -93,8 +97,23 @@ def test_pickles_hold_classes_of_data_that_nobody_can_change(monkeypatch: pytest
     assert not any(_is_of_data("builtins", name) for name in ("type", "eval", "getattr", "map", "nothing"))
     others = [("datetime", "tzinfo"), ("datetime", "date.today"), ("fractions", "Fraction"), ("not_imported", "date")]
     assert not any(_is_of_data(*each) for each in others)
-    monkeypatch.setattr(datetime, "date", type("date", (datetime.date,), {}))
-    assert not _is_of_data("datetime", "date")
+    for more in ({}, {"__slots__": ()}):
+        with monkeypatch.context() as patched:
+            patched.setattr(datetime, "date", type("date", (datetime.date,), dict(more)))
+            assert not _is_of_data("datetime", "date")
+
+
+def test_a_builtin_that_is_another_now_is_none(monkeypatch: pytest.MonkeyPatch):
+    assert may_run("abs(f(1))")
+    monkeypatch.setattr(builtins, "abs", len)
+    assert not may_run("abs(f(1))")
+
+
+def test_texts_are_read_without_the_modules_that_read_more_into_them(monkeypatch: pytest.MonkeyPatch):
+    assert _sources("\n  want\n") == []
+    for name in ("textwrap", "doctest"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    assert _sources(" 1\n>>> 2") == [("1\n>>> 2", "eval"), (" 1\n>>> 2", "exec")]
 
 
 def test_examples_of_the_scripts_own_docstrings_run():
@@ -104,35 +123,189 @@ def test_examples_of_the_scripts_own_docstrings_run():
     assert not may_run("own(2)._a\n", "single")
 
 
-HEARS = """
-import json
-heard = []
-k.hear(("exec", "pickle.find_class"), lambda event, arguments: heard.append((event, len(arguments))))
-eval("1")
-id(heard)
-import pickle
-before = len(heard)
-pickle.loads(b"cbuiltins\\nlen\\n.")
-print(json.dumps([heard[0], heard[before], len(heard) - before]))
-"""
+class Left(Exception):
+    """The worker is ended, at that line of the script."""
 
 
-@pytest.mark.parametrize("twin", twins(), ids=str)
-def test_events_are_heard(twin: Twin):
-    assert twin.ask(HEARS) == [["exec", 1], ["pickle.find_class", 2], 1]
+Frame = tuple[str, str, str, dict[str, Any]]
 
 
-REFUSES = """
-import json
-def refuse(event, arguments): raise KeyError(event)
-k.hear(("exec",), refuse)
-try:
-    eval("print('it ran')")
-except KeyError as error:
-    print(json.dumps(error.args))
-"""
+def frame(module: str, /, function: str = "load", file: str = "library.py", **variables: Any) -> Frame:
+    return module, function, file, variables
 
 
-@pytest.mark.parametrize("twin", twins(), ids=str)
-def test_what_raises_prevents_what_it_heard_of(twin: Twin):
-    assert twin.ask(REFUSES) == ["exec"]
+class Heard:
+    """A script that is under way."""
+
+    def __init__(self) -> None:
+        self.is_foreign, self.opens = True, False
+        script = compile("def f(n): return n\ntext = 'import os'", CHECK, "exec", 0, True)
+        self.own = next(each for each in script.co_consts if isinstance(each, type(script)))
+        self.texts = Texts(self._hear, script, lambda: self.is_foreign, self._leave, lambda _path: self.opens)
+
+    def _hear(self, _events: tuple[str, ...], listen: Callable[..., None]) -> None:
+        self.listen = listen
+
+    def _leave(self, line: int) -> None:
+        raise Left(line)
+
+    def ask(self, frames: list[Frame], event: str, *arguments: Any) -> str:
+        """What comes of an event within these frames, of which the last one causes it."""
+        call: Callable[[], Any] = partial(self.listen, event, arguments)
+        for module, function, file, variables in reversed(frames):
+            space: dict[str, Any] = {"__name__": module, "call": call, **variables}
+            named = ", ".join(f"{name}={name}" for name in variables)
+            exec(compile(f"def {function}({named}):\n    return call()", file, "exec"), space)
+            call = space[function]
+        try:
+            call()
+        except Left as left:
+            return f"left at {left}"
+        except PermissionError:
+            return "refused"
+        return "ran"
+
+
+CODE, CALL = compile("import sys", "<string>", "exec", 0, True), compile("f(1)", "<string>", "exec", 0, True)
+F = GIVEN["f"]
+SCRIPTS = frame("__main__", file=CHECK)
+ASKED, OURS = frame("cruxcell.jobs.separated.test", "_run"), frame("cruxcell.jobs.separated.files")
+LIBRARY, TWINS = frame("json"), frame("cruxcell.native.pure")
+IMPORTS = "_frozen_importlib"
+
+
+def importing(origin: object) -> Frame:
+    return frame(IMPORTS, module=SimpleNamespace(__spec__=SimpleNamespace(origin=origin)))
+
+
+def timed(stmt: object, setup: object = "pass") -> Frame:
+    return frame("timeit", f=F, stmt=stmt, setup=setup)
+
+
+class OfAClass(str):
+    pass
+
+
+RUNS: list[tuple[list[Frame], str]] = [
+    ([SCRIPTS], "left at 2"),
+    ([LIBRARY], "left at 0"),  # in another thread
+    ([SCRIPTS, LIBRARY], "left at 2"),
+    ([SCRIPTS, TWINS], "left at 2"),
+    ([SCRIPTS, OURS], "ran"),
+    ([SCRIPTS, OURS, LIBRARY], "left at 2"),
+    ([SCRIPTS, importing(os.__file__)], "ran"),
+    ([SCRIPTS, importing("frozen"), frame(IMPORTS), LIBRARY], "ran"),
+    ([SCRIPTS, importing("/tmp/made.py")], "left at 2"),
+    ([SCRIPTS, importing(None)], "left at 2"),
+    ([SCRIPTS, frame(IMPORTS, module=None)], "left at 2"),
+    ([importing("frozen"), SCRIPTS, LIBRARY], "left at 2"),
+    ([importing("frozen"), LIBRARY, frame(IMPORTS)], "left at 0"),
+    ([SCRIPTS, frame("collections", "namedtuple", field_names=["a", "b"])], "ran"),
+    ([SCRIPTS, frame("collections", "namedtuple", field_names="a")], "ran"),
+    ([SCRIPTS, frame("collections", "namedtuple", field_names=["a", "b c"])], "left at 2"),
+    ([SCRIPTS, frame("collections", "namedtuple", field_names=[OfAClass("a")])], "left at 2"),
+    ([SCRIPTS, frame("dataclasses", "_process_class", fields={"a": 1}), frame("dataclasses")], "ran"),
+    ([frame("dataclasses", "_process_class", fields={"a": 1}), SCRIPTS, frame("dataclasses")], "left at 2"),
+    ([SCRIPTS, frame("dataclasses")], "left at 2"),
+    ([frame("dataclasses")], "left at 0"),
+    ([SCRIPTS, timed("f(1)")], "ran"),
+    ([SCRIPTS, timed("import os", "_setup()")], "ran"),  # the script's own
+    ([SCRIPTS, timed("_stmt()")], "ran"),
+    ([SCRIPTS, timed("import sys")], "left at 2"),
+    ([SCRIPTS, timed("f(1)", "import sys")], "left at 2"),
+    ([SCRIPTS, timed(OfAClass("f(1)"))], "left at 2"),
+    ([SCRIPTS, timed("f(1)", OfAClass("pass"))], "left at 2"),
+    ([SCRIPTS, frame("timeit")], "left at 2"),
+]
+
+
+@pytest.mark.parametrize(("frames", "comes"), RUNS)
+def test_who_runs_code_decides(frames: list[Frame], comes: str):
+    heard = Heard()
+    assert heard.ask(frames, "exec", CODE) == comes
+    heard.is_foreign = False
+    assert heard.ask(frames, "exec", CODE) == "ran"
+
+
+def test_each_event_has_its_code():
+    heard, script = Heard(), [SCRIPTS]
+    for event, before, of_data in [("function.__new__", [], []), ("object.__setattr__", [heard, "__code__"], [heard])]:
+        assert heard.ask(script, event, *before, heard.own) == "ran"
+        assert heard.ask([frame("__main__", file=CHECK, f=F)], event, *before, CALL) == "left at 2"
+        assert not of_data or heard.ask(script, event, heard, "name", CODE) == "ran"
+    assert heard.ask(script, "pickle.find_class", "datetime", "date") == "ran"
+    assert heard.ask(script, "pickle.find_class", "builtins", "eval") == "left at 2"
+    for is_foreign in (True, False):
+        heard.is_foreign = is_foreign
+        if is_foreign:
+            with pytest.raises(Left):
+                heard.texts.is_about_to_run()
+        else:
+            heard.texts.is_about_to_run()
+
+
+@pytest.mark.parametrize(
+    ("frames", "comes"),
+    [
+        ([frame("__main__", file=CHECK, f=F)], "ran"),
+        ([frame("json", f=3), frame("__main__", file=CHECK, f=F)], "ran"),
+        ([frame("__main__", file=CHECK, f=3), frame("json", f=F)], "left at 2"),
+        ([frame("__main__", file=CHECK, f=F), frame("json", f=3)], "left at 2"),
+        ([SCRIPTS], "left at 2"),
+    ],
+)
+def test_names_of_a_text_are_the_program_s_objects_up_to_the_script(frames: list[Frame], comes: str):
+    assert Heard().ask(frames, "exec", CALL) == comes
+
+
+def test_while_a_harmless_text_runs_the_candidate_answers_with_data():
+    heard, told = Heard(), list[bool]()
+    texts = heard.texts
+
+    def note(_n: int) -> None:
+        told.extend([texts.is_under_way(), texts.is_under_way_anywhere()])
+
+    of_script: dict[str, Any] = {"note": note}
+    exec(compile("def f(n): note(n)", CHECK, "exec"), of_script)
+    exec(CALL, {"f": note})
+    heard.ask([SCRIPTS, timed("import os")], "exec", CALL)  # the script's own are no such
+    exec(CALL, {"f": note})
+    heard.ask([frame("__main__", file=CHECK, f=F)], "exec", CALL)
+    note(1)
+    assert not any(told)
+    exec(CALL, {"f": note})
+    exec(CALL, {"f": of_script["f"]})
+    assert told[-4:] == [True, True, False, False]
+    texts.take([1, [F]])
+    with pytest.raises(Left):
+        texts.take([type])
+
+
+OTHERS = os.path.join(os.path.dirname(os.__file__), "..", "..", "..", "..", "etc", "passwd")
+
+
+@pytest.mark.parametrize(
+    ("frames", "path", "comes"),
+    [
+        ([SCRIPTS, ASKED, LIBRARY], "/etc/passwd", "refused"),
+        ([SCRIPTS, ASKED, LIBRARY], b"/etc/passwd", "refused"),
+        ([SCRIPTS, ASKED, LIBRARY], OTHERS, "refused"),
+        ([SCRIPTS, ASKED, LIBRARY], os.__file__, "ran"),
+        ([SCRIPTS, ASKED, LIBRARY], os.fsencode(os.__file__), "ran"),
+        ([SCRIPTS, ASKED, LIBRARY], 3, "ran"),
+        ([SCRIPTS, ASKED, LIBRARY, TWINS], "/etc/passwd", "refused"),
+        ([SCRIPTS, ASKED], "/etc/passwd", "refused"),
+        ([SCRIPTS, ASKED, OURS], "/etc/passwd", "ran"),
+        ([SCRIPTS, ASKED, SCRIPTS], "/etc/passwd", "ran"),
+        ([SCRIPTS, ASKED, SCRIPTS, LIBRARY], "/etc/passwd", "ran"),
+        ([SCRIPTS, LIBRARY], "/etc/passwd", "ran"),
+        ([LIBRARY], "/etc/passwd", "ran"),
+    ],
+)
+def test_what_the_library_opens_for_the_candidate_is_passed_or_of_the_runtime(
+    frames: list[Frame], path: Any, comes: str
+):
+    heard = Heard()
+    assert heard.ask(frames, "open", path, "r", 0) == comes
+    heard.opens = True
+    assert heard.ask(frames, "open", path, "r", 0) == "ran"

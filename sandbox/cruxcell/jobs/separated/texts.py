@@ -50,7 +50,7 @@ _OF_PICKLES = {
     "decimal": frozenset(["Decimal"]),
 }
 _HEAP, _IMMUTABLE = 1 << 9, 1 << 8  # flags of a class: made at run time, and if so, nothing may set its attributes
-_CALLS = frozenset(["_stmt()", "_setup()"])  # what timeit makes of functions
+_CALLS = frozenset(["_stmt()", "_setup()", "pass"])  # what timeit makes of functions, and of what it is not given
 _IMPORTERS = frozenset(["_frozen_importlib", "_frozen_importlib_external", "_pytest.assertion.rewrite"])
 _IMPORTERS |= {"importlib._bootstrap", "importlib._bootstrap_external"}
 _ATTRIBUTES = frozenset([opmap[name] for name in ("LOAD_ATTR", "LOAD_METHOD") if name in opmap])
@@ -153,7 +153,7 @@ class Texts:
         """A harmless text, or one that is timed; what the candidate answers to it is looked at from now on."""
         codes = [code]
         if _name_of(caller) == "timeit":
-            texts = [caller.f_locals.get(name) for name in ("stmt", "setup")]
+            texts = [caller.f_locals.get(name) for name in ("stmt", "setup")]  # type: list[Any]
             if not all(type(each) is str for each in texts):  # another class says itself what it is in a text
                 return False
             codes = [compile(each, CHECK, "exec", 0, True) for each in texts if each not in _CALLS]
@@ -283,10 +283,10 @@ def _sources(text):
     than a text to run: `eval(candidate(case["input"])) == expected`, where a case has a key "expected"."""
     found = [] if text.strip().isidentifier() else [(text.lstrip(" \t"), "eval"), (text, "exec")]
     textwrap = sys.modules.get("textwrap")  # type: Any
-    if found and textwrap is not None and "\n" in text:
+    if found and textwrap is not None:
         found.append((textwrap.dedent(text), "exec"))
     doctest = sys.modules.get("doctest")  # type: Any
-    if doctest is not None and ">>>" in text:
+    if doctest is not None:
         try:
             found += [(each.source, "single") for each in doctest.DocTestParser().get_examples(text)]
         except ValueError:
