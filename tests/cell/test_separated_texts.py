@@ -97,10 +97,9 @@ def test_pickles_hold_classes_of_data_that_nobody_can_change(monkeypatch: pytest
     assert not any(_is_of_data("builtins", name) for name in ("type", "eval", "getattr", "map", "nothing"))
     others = [("datetime", "tzinfo"), ("datetime", "date.today"), ("fractions", "Fraction"), ("not_imported", "date")]
     assert not any(_is_of_data(*each) for each in others)
-    for more in ({}, {"__slots__": ()}):
-        with monkeypatch.context() as patched:
-            patched.setattr(datetime, "date", type("date", (datetime.date,), dict(more)))
-            assert not _is_of_data("datetime", "date")
+    for other in (type("date", (datetime.date,), {"__slots__": ()}), print, None):
+        monkeypatch.setattr(datetime, "date", other)
+        assert not _is_of_data("datetime", "date")
 
 
 def test_a_builtin_that_is_another_now_is_none(monkeypatch: pytest.MonkeyPatch):
@@ -204,6 +203,8 @@ RUNS: list[tuple[list[Frame], str]] = [
     ([SCRIPTS, frame("collections", "namedtuple", field_names="a")], "ran"),
     ([SCRIPTS, frame("collections", "namedtuple", field_names=["a", "b c"])], "left at 2"),
     ([SCRIPTS, frame("collections", "namedtuple", field_names=[OfAClass("a")])], "left at 2"),
+    ([SCRIPTS, frame("unittest.mock", "_set_signature", name="a1")], "ran"),
+    ([SCRIPTS, frame("unittest.mock", "_set_signature", name="a 1")], "left at 2"),
     ([SCRIPTS, frame("dataclasses", "_process_class", fields={"a": 1}), frame("dataclasses")], "ran"),
     ([frame("dataclasses", "_process_class", fields={"a": 1}), SCRIPTS, frame("dataclasses")], "left at 2"),
     ([SCRIPTS, frame("dataclasses")], "left at 2"),
@@ -225,6 +226,13 @@ def test_who_runs_code_decides(frames: list[Frame], comes: str):
     assert heard.ask(frames, "exec", CODE) == comes
     heard.is_foreign = False
     assert heard.ask(frames, "exec", CODE) == "ran"
+
+
+def test_a_folder_that_is_not_said_in_full_is_none_of_the_runtime(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "path", ["", "tmp", *sys.path])
+    heard = Heard()
+    assert heard.ask([SCRIPTS, importing("/tmp/made.py")], "exec", CODE) == "left at 2"
+    assert heard.ask([SCRIPTS, ASKED, LIBRARY], "open", "/etc/passwd", "r", 0) == "refused"
 
 
 def test_each_event_has_its_code():

@@ -593,11 +593,12 @@ def test_what_was_put_aside_is_hastened_too():
     assert (queue.checks, queue.of("a")) == (69, {"waiting": 64, "out": 1, "held": 5})
 
 
-def test_a_call_begins_nothing_while_much_of_its_waits_and_others_of_its_tenant_go_on():
+@pytest.mark.parametrize("interactive", [False, True])
+def test_a_call_begins_nothing_while_much_of_its_waits_and_others_of_its_tenant_go_on(interactive: bool):
     """Whoever does not read holds up nobody else of the tenant, who may be everybody."""
     queue, loud, quiet = FairQueue(), Outlet(), Outlet()
-    new, later = replace(job(), outlet=loud), replace(following(), outlet=loud)
-    other = replace(job(), outlet=quiet, key=replace(KEY, preloaded=True))
+    new, later = replace(job(interactive=interactive), outlet=loud), replace(following(interactive), outlet=loud)
+    other = replace(job(interactive=interactive), outlet=quiet, key=replace(KEY, preloaded=True))
     loud.held = 33 * MIB
     for one in (new, later, other):
         queue.put(one)

@@ -14,6 +14,7 @@ from cruxboxd.tenancy.starts import Starts
 
 
 async def test_a_place_is_free_as_soon_as_its_request_has_earned_it(monkeypatch):
+    assert 0.05 <= starts.REFUSED_S < starts.LEFT_S
     monkeypatch.setattr(starts, "REFUSED_S", 0.05)
     places = Starts(1)
     for end, least_s, left_s in (("answered", 0.0, 1000), ("refused", 0.05, 1000), ("", 0.2, 0.2)):

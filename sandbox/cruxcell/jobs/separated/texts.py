@@ -198,7 +198,7 @@ def _is_of_data(module, name):
     kind = vars(sys.modules[module]).get(name) if module in sys.modules else None
     if type(kind) is not type or name not in _OF_PICKLES.get(module, ()):
         return False
-    return kind.__flags__ & (_HEAP | _IMMUTABLE) != _HEAP and not kind.__dictoffset__
+    return kind.__flags__ & (_HEAP | _IMMUTABLE) != _HEAP
 
 
 def _is_harmless(code, caller):
