@@ -218,10 +218,10 @@ async def test_requests_that_wait_to_be_let_in_are_bounded(shared: bool):
             pass
         with rules.arrived(b, 16 * MIB), pytest.raises(Refused), rules.arrived(b, 1):
             pass
-    with rules.arrived(a, 7 * MIB):
+    with rules.arrived(a, 3 * MIB):
         with rules.arrived(a, 1):
             pass
-        with pytest.raises(Refused, match="7 MiB"), rules.arrived(a, 2 * MIB):
+        with pytest.raises(Refused, match="3 MiB"), rules.arrived(a, 6 * MIB):
             pass
     with rules.arrived(a, 100 * MIB):
         pass
