@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import builtins
+import enum
+import functools
 import io
 import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 from cruxcell.jobs.separated import remote, runs
@@ -277,3 +281,138 @@ def test_a_suite_runs_once_and_tells_its_tests(half: Half):
     context = Context()
     assert run(half, suite, "doctest", context=context) == [messages.TESTS.decode(), messages.ENDED.decode()]
     assert b"\1\0\0\0F" not in context.said[0][1]
+
+
+class Plain:
+    """Of the script, say."""
+
+    x, _y = 1, 2
+
+    def __init__(self) -> None:
+        self.z = 3
+
+
+class Name(str):
+    pass
+
+
+def function(n: int) -> int:
+    return n
+
+
+@pytest.mark.parametrize(
+    ("operation", "target", "rest", "may"),
+    [
+        ("call", function, [""], True),
+        ("special", Plain(), ["__len__"], True),
+        ("copy", Plain(), [True], True),
+        ("names", Plain(), [], False),
+        ("get", Plain(), ["z"], True),
+        ("get", Plain(), ["_y"], False),
+        ("get", Plain(), [Name("z")], False),
+        ("get", Plain, ["x"], True),
+        ("set", Plain(), ["z", 1], True),
+        ("set", Plain, ["x", 1], False),
+        ("set", Plain(), [Name("z"), 1], False),
+        ("del", Plain(), ["z"], True),
+        ("del", Plain, ["x"], False),
+        ("fields", Plain, [], True),
+        ("fields", Plain(), [], False),
+        ("fields", function, [], False),
+        ("outline", function, [], True),
+        ("outline", Plain, [], False),
+    ],
+)
+def test_the_candidate_uses_what_it_was_shown_and_nothing_behind_it(
+    half: Half, operation: str, target: Any, rest: list[Any], may: bool
+):
+    assert not half._may(operation, target, list(rest))
+    assert half.has_answered
+    half.objects.export(target)
+    assert half._may(operation, target, list(rest)) is may
+
+
+def test_a_mock_is_given_plain_data_and_other_objects_what_it_is(half: Half):
+    color = enum.IntEnum("Color", "RED").RED  # type: ignore[attr-defined]
+    for target, kind in [(mock.Mock(), int), (Plain(), type(color))]:
+        half.objects.export(target)
+        rest = ["z", color]
+        assert half._may("set", target, rest)
+        assert type(rest[1]) is kind
+
+
+def test_what_the_candidate_is_told_of_an_object_leads_nowhere():
+    told = Plain()
+    told._own = 4  # type: ignore[attr-defined]
+    assert halves._run(getattr, [told, "__dict__"], {}) == {"z": 3}
+    assert halves._run(getattr, [told, "z"], {}) == 3
+    assert halves._run(max, ["a", "__dict__"], {}) == "a"
+    assert halves._run(len, [[1, 2]], {}) == 2
+    partial = functools.partial(print, "expected")
+    for tells in (repr, str, format):
+        assert "expected" not in halves._run(tells, [partial], {})
+        assert halves._run(tells, [2], {}) == "2"
+    assert halves._run(callable, [partial], {}) is True
+
+
+def test_whose_hash_was_asked_for_last_is_known_until_it_is_asked_for_more(half: Half):
+    one = thing()
+    asked = [
+        ("special", [one, "__hash__"], 1), ("states", [None, one], 1), ("special", [one, "__eq__", 2], 1),
+        ("special", [one, "__len__"], 0), ("special", [one, "__hash__"], 1), ("get", [one, "__hash__"], 0),
+    ]  # fmt: skip
+    half.answers["special"] = 5
+    for operation, fields, known in asked:
+        half._note_hashed(operation, fields)
+        assert half.hashed == known
+
+
+def test_examples_of_nobody_count_where_the_script_has_called_something(half: Half):
+    half.at_end()
+    half.idle.append(1)
+    with pytest.raises(Left):
+        half.at_end()
+    half.ask("get", None, "x")
+    with pytest.raises(Left):
+        half.at_end()
+    half.ask("call", None)
+    half.ask("get", None, "x")
+    half.at_end()
+
+
+def test_what_a_mock_hinders_is_not_asked(half: Half, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(half._mocks, "hinder", lambda *_: "why")
+    with pytest.raises(Left):
+        half.ask("get", None, "called")
+    assert half.asked == []
+
+
+@pytest.mark.parametrize("is_under_way", [True, False])
+def test_what_a_harmless_text_is_answered_is_looked_at(half: Half, is_under_way: bool):
+    taken: list[Any] = []
+    half.texts = SimpleNamespace(is_under_way=lambda: is_under_way, take=taken.append)  # type: ignore[assignment]
+    half.answers["call"] = [7, (RAISED, KeyError("x"))]
+    half.ask("call", None)
+    with pytest.raises(KeyError):
+        half.ask("call", None)
+    assert taken == ([[7], [None]] if is_under_way else [])
+
+
+def test_what_the_candidate_changes_may_be_a_text_but_not_the_view_of_its_names(half: Half):
+    half.containers.entries.update({1: [half._names.view], 3: [["text"]]})
+    half.is_refilled(1)
+    assert (half.may_have_texts(), half._refilled) == (False, None)
+    half._refilled = []
+    half.is_refilled(3)
+    assert (half.may_have_texts(), [each[1] for each in half._refilled]) == (True, [3])
+    half.is_refilled(1)
+    assert half.may_have_texts()
+
+
+def test_names_that_show_texts_may_be_run_and_files_that_are_not_passed_are_not_opened(half: Half):
+    assert not half.may_have_texts()
+    half._names.shows_texts = True
+    assert half.may_have_texts()
+    assert half.may_open("a")
+    half.alongside.files = SimpleNamespace(may_be_opened=lambda path: path == "b")  # type: ignore[assignment]
+    assert [half.may_open("a"), half.may_open("b")] == [False, True]
