@@ -28,6 +28,12 @@ def test_a_module_that_a_program_made_was_not_imported(monkeypatch: pytest.Monke
     assert (shared_names.is_stdlib(cls), shared_names.is_stdlib(json.JSONDecoder)) == (False, True)
 
 
+def test_a_class_of_the_script_shows_its_public_attributes():
+    body = {"__module__": "__main__", "a": 1, "B": 2, "_c": 3, "__call__": 4}
+    assert sorted(classes.public_names(type("Own", (), body))) == [".B", ".a"]
+    assert classes.public_names(type("Own", (), {"a": 1})) == []
+
+
 def test_only_builtins_has_types_without_a_name():
     assert [shared_names.found_at(each, "ellipsis") for each in (builtins, math)] == [type(Ellipsis), None]
     assert [shared_names.found_at(builtins, each) for each in ("len", "no")] == [len, None]

@@ -6,11 +6,12 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import numpy
 import pytest
-from cruxcell.jobs.separated import equality, remote, runs
+from cruxcell.jobs.separated import equality, placing, remote, runs
 from cruxcell.jobs.separated.equality import Notes, hold_the_same
 from cruxcell.jobs.separated.proxy_classes import make_class
 
@@ -372,3 +373,32 @@ def test_which_questions_may_change_what_is_noted(other: Candidate, operation: s
     other.asked[:] = []
     other.notes.take(other, 0)
     assert sum(len(each) - 2 for each in other.asked) == 3 - noted
+
+
+def test_a_set_that_the_program_gives_holds_no_two_equal_objects(monkeypatch: pytest.MonkeyPatch):
+    gone: list[str] = []
+    monkeypatch.setattr(placing, "connection", [SimpleNamespace(gone=gone.append)])
+    same, other = [Always() for _ in range(2)], [object() for _ in range(2)]
+    for values, is_gone in [(other, False), (same[:1], False), (same, True)]:
+        gone.clear()
+        placing._look_for_equals(values, dict.fromkeys(map(id, values), 7), [values])
+        assert bool(gone) is is_gone
+
+
+class Always:
+    def __eq__(self, _other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize(
+    ("held", "value", "may"),
+    [([], 5, False), ([[1]], 5, True), ([[1]], None, False), ([[1]], KeyError(), False)],
+)
+def test_what_the_program_changes_may_become_a_plain_value_that_was_made(held: list[Any], value: object, may: bool):
+    containers = SimpleNamespace(held=lambda *_: list(range(len(held))), entries=[[each] for each in held])
+    objects = SimpleNamespace(present=lambda **_: [])
+    link = SimpleNamespace(containers=containers, objects=objects)
+    assert equality.hold_what_was_made(link, [0], [], value, 0) is may

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import random
 import sys
@@ -9,7 +10,7 @@ import time
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated.lending import MOST, Borrower, Lender
+from cruxcell.jobs.separated.lending import MOST, Borrower, Lender, _Module, _modules_of
 from cruxcell.jobs.separated.script import constant_texts
 
 
@@ -18,6 +19,28 @@ def lender(source: str, **namespace: Any) -> Lender:
     made = Lender(script, constant_texts(script), namespace)
     made.begin()
     return made
+
+
+def test_modules_of_a_script_are_modules():
+    modules = [os, time, builtins]
+    assert _modules_of(compile("import os.path\nfrom time import sleep", "check", "exec"))[-1] is builtins
+    found = _modules_of(compile("import os, time\nfrom os import getpid, path\npatch('os.getpid')", "check", "exec"))
+    assert all(type(each) is type(os) for each in found)
+    assert [each for each in modules if each not in found] == []
+
+
+def test_functions_and_methods_of_the_script_are_its_own():
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    exec("def f(self): 0\nclass A:\n    m = f\nm, a = A().m, A()", namespace)
+    one = _Module(os, [], namespace, compile("x = 1", "check", "exec"))
+    assert all(one._is_of_the_script(namespace[name]) for name in ("f", "m", "A", "a"))
+    assert not any(map(one._is_of_the_script, (os.getpid, os.path.join, "a".join, 1, TestHolder().method)))
+
+
+class TestHolder:
+    __test__ = False
+
+    def method(self) -> None: ...
 
 
 def test_what_a_script_does_not_name_is_not_looked_at(monkeypatch: pytest.MonkeyPatch):

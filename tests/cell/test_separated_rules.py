@@ -39,10 +39,20 @@ from cruxcell.values.containers import Garbled
         ("math", "a.b", False),
         ("os", "system", False),
         ("_operator", "add", True),
+        ("typing", "_GenericAlias", False),
+        ("typing", "_", False),
     ],
 )
 def test_few_names_may_be_asked_for(module: str, name: str, may: bool):
     assert shared_names.may_be_named(module, name) is may
+
+
+def test_an_object_of_re_is_a_match_or_a_pattern_and_others_are_of_their_class():
+    for module, name, cls, is_known in [
+        ("re", "Match", re.Match, True), ("re", "Scanner", object, False), ("logging", "Logger", object, True),
+        ("argparse", "Namespace", object, True), ("decimal", "Context", object, False), ("queue", "Own", int, False),
+    ]:  # fmt: skip
+        assert shared_names._is_known(module, name, cls) is is_known, (module, name)
 
 
 class Mode(enum.IntEnum):

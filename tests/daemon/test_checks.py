@@ -32,6 +32,13 @@ def run(**fields: object) -> pb.Check:
     return pb.Check(run=pb.RunCheck(**fields))
 
 
+def test_a_check_s_own_arguments_are_instead_of_its_task_s():
+    base = Setting(("a",), (("x", "1"), ("y", "2")))
+    assert Setting(env=(("y", "3"),)).over(base).whole == Setting(("a",), (("x", "1"), ("y", "3")))
+    assert Setting(("b",)).over(base).whole == Setting(("b",), base.env)
+    assert Setting().over(base) is base
+
+
 BLANK = "stdio.expected_stdout is blank; silence never passes unless allow_empty asks for it"
 EXACT = "stdio.compare is EXACT, which does not go with a tolerance"
 CHECKER = "stdio has a checker, which decides by itself: compare and tolerance do not go with it"

@@ -228,6 +228,15 @@ def test_a_record_larger_than_any_worker_writes(name: str):
     assert (report.answers, "larger" in report.forged) == ([], True)
 
 
+@pytest.mark.parametrize("name", ["shown", "message", "sentence", "token", "printed"])
+def test_a_record_one_byte_smaller_may_be_an_honest_worker_s(name: str):
+    fields = frames.unpack(LARGE[name][4:])
+    longest = max(range(len(fields)), key=lambda at: len(fields[at]))
+    fields[longest] = fields[longest][:-1]
+    report = read(plan(), frame(fields), asked=replace(TWO, kinds=TEST_ENDS | {messages.VALUE}))
+    assert "larger" not in report.forged
+
+
 def test_a_value_may_be_as_large_as_the_output_or_as_asked():
     large = records.value(numbers(), messages.PLAIN, b"z" * 65_536, b"1")
     assert read(plan(), large).forged == ""
