@@ -60,6 +60,7 @@ TESTS = {
     "cruxboxd/judging/judge.py": [
         _JUDGING, "daemon/test_ways_of_scripts.py", _SERIES, _WORKERS, _AUDIT, _FORGED, "daemon/test_behaviour.py",
     ],
+    "cruxboxd/judging/texts.py": [_JUDGING, "daemon/test_scripts_judged.py", "daemon/test_large_texts.py", _WORKERS],
     "cruxboxd/judging/scripts.py": [
         _SCRIPTS, _JUDGING, _WORKERS, "daemon/test_suites.py", _FORGED, "daemon/test_hang_ups.py",
     ],
