@@ -8,6 +8,7 @@ import functools
 import io
 import sys
 from collections.abc import Iterator
+from threading import get_ident
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -416,3 +417,131 @@ def test_names_that_show_texts_may_be_run_and_files_that_are_not_passed_are_not_
     assert half.may_open("a")
     half.alongside.files = SimpleNamespace(may_be_opened=lambda path: path == "b")  # type: ignore[assignment]
     assert [half.may_open("a"), half.may_open("b")] == [False, True]
+
+
+def test_length_and_truth_are_said_once_for_a_while(half: Half, monkeypatch: pytest.MonkeyPatch):
+    one, now, listens, changed = thing(), [10.0], [False], list[int]()
+    monkeypatch.setattr(halves, "_monotonic", lambda: now[0])
+    monkeypatch.setattr(half.alongside, "listens", lambda: listens[0])
+    monkeypatch.setattr(half.alongside, "exchange", lambda *asked: answer(half, *asked))
+    monkeypatch.setattr(half.containers, "changed", lambda: changed)
+    half.answers["special"] = list(range(20))
+    assert [half.ask("special", one, "__len__") for _ in range(3)] == [0, 0, 0]
+    now[0] += 0.04
+    assert half.ask("special", one, "__len__") == 0
+    now[0] += 0.02
+    assert half.ask("special", one, "__len__") == 1
+    changed.append(1)  # which the object may look at
+    assert half.ask("special", one, "__len__") == 2
+    changed.clear()
+    assert half.ask("special", one, "__len__") == 2
+    half.ask("get", one, "x")
+    assert half.ask("special", one, "__len__") == 3
+    listens[0] = True
+    assert [half.ask("special", one, "__len__") for _ in range(2)] == [4, 5]
+
+
+def test_what_is_asked_by_a_function_that_the_candidate_calls_is_of_its_thread(half: Half):
+    me = get_ident()
+    half._steady, half.threads._open = {me: {}, 1: {}}, 1
+    half._forget_what_was_steady()
+    assert half._steady == {1: {}}
+    half.threads._open = 0
+    half._forget_what_was_steady()
+    assert half._steady == {}
+
+
+@pytest.mark.parametrize(
+    ("holds", "operation", "is_old"), [(True, "get", False), (True, "call", True), (False, "get", True)]
+)
+def test_what_other_threads_noted_is_old(
+    half: Half, holds: bool, operation: str, is_old: bool, monkeypatch: pytest.MonkeyPatch
+):
+    own, half._notes[1], half._notes[2] = half.notes, halves.Notes(), halves.Notes()
+    half._notes[2].is_old = own.is_old = True
+    monkeypatch.setattr(halves.Notes, "outlast", lambda *_: holds)
+    assert half._do_notes_hold(operation, []) is holds
+    assert (own.is_old, half._notes[1].is_old, half._notes[2].is_old) == (True, is_old, True)
+    own.is_old = False
+    half._do_notes_hold(operation, [])
+    assert not own.is_old
+
+
+@pytest.mark.parametrize("operation", ["call", "get"])
+def test_no_container_becomes_what_was_made_while_notes_hold(
+    half: Half, operation: str, monkeypatch: pytest.MonkeyPatch
+):
+    looked: list[Any] = []
+
+    def hold(_link: object, refilled: list[int], _named: object, made: object, _began: int) -> bool:
+        looked.append((refilled, made))
+        return 5 in refilled
+
+    def exchange(_operation: str, fields: list[Any]) -> tuple[bytes, Any]:
+        for number in fields:
+            half.is_refilled(number)
+        return VALUE, 7
+
+    monkeypatch.setattr(halves, "hold_what_was_made", hold)
+    monkeypatch.setattr(half.alongside, "exchange", exchange)
+    half.containers.entries.update({3: [[]], 5: [[]]})
+    assert half._watched(operation, []) == (VALUE, 7)
+    assert (looked, half._refilled) == ([], None)
+    half._watching, half._refilled = 1, [(0, 9)]  # another thread asks, too
+    assert half._watched(operation, [3]) == (VALUE, 7)
+    assert looked == [([3], 7 if operation == "call" else None)]
+    assert half._refilled is not None
+    assert [number for _, number in half._refilled] == [9, 3]
+    half._watching = 0
+    with pytest.raises(Left):
+        half._watched(operation, [5])
+    assert half._refilled is None
+
+
+def test_what_is_given_again_has_to_hold_what_it_is_made_of(half: Half, monkeypatch: pytest.MonkeyPatch):
+    for is_another in (False, True):
+        monkeypatch.setattr(halves.Notes, "is_another", lambda *_, other=is_another: other)
+        half.notes.is_complete = True
+        if is_another:
+            with pytest.raises(Left):
+                half.note_again(1, None, 0)
+        else:
+            half.note_again(1, None, 0)
+        assert not half.notes.is_complete
+
+
+@pytest.mark.parametrize("anywhere", [True, False])
+def test_each_message_is_heard_by_who_looks_at_files_and_texts(
+    half: Half, anywhere: bool, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(halves.Link, "taken", lambda *_: (VALUE, 1, [7]))
+    heard, taken = list[bytes](), list[Any]()
+    assert half.taken(b"a") == (VALUE, 1, [7])
+    half.alongside.files = SimpleNamespace(hear=heard.append)  # type: ignore[assignment]
+    half.texts = SimpleNamespace(is_under_way_anywhere=lambda: anywhere, take=taken.append)  # type: ignore[assignment]
+    half.containers.entries[3] = [[8]]
+    assert half.taken(b"b") == (VALUE, 1, [7])
+    assert (heard, taken) == ([b"b"], [[[8]]] if anywhere else [])
+
+
+@pytest.mark.parametrize(
+    ("may", "begins", "answered"), [(True, True, True), (True, True, 1), (True, False, True), (False, True, True)]
+)
+def test_several_threads_ask_where_both_halves_can(
+    half: Half, may: bool, begins: bool, answered: object, monkeypatch: pytest.MonkeyPatch
+):
+    before, made = half.threads, SimpleNamespace(begin=lambda: begins)
+    monkeypatch.setattr(halves, "may_begin", lambda: may)
+    monkeypatch.setattr(halves, "Partners", lambda _link: made)
+    half.answers["share"] = answered
+    half.begin_partners()
+    assert half.threads is (made if (may, begins, answered) == (True, True, True) and answered is True else before)
+    assert [each[0] for each in half.asked] == (["share"] if may and begins else [])
+
+
+def test_only_the_next_item_may_end_an_iteration(half: Half):
+    half.answers["special"] = [(RAISED, StopIteration(name)) for name in ("__next__", "__len__")]
+    for name in ("__next__", "__len__"):
+        with pytest.raises(Exception, match="") as info:
+            half.ask("special", thing(), name)
+        assert isinstance(info.value, StopIteration) is (name == "__next__")
