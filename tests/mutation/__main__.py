@@ -35,6 +35,7 @@ TIMEOUT_S = 100  # for a file of tests
 # For some of its tests, by how long they take without a change; what they start has to start first.
 _AT_LEAST_S, _WITH_PROCESSES_S, _TIMES = 10, 40, 10
 NOT_TAKEN = 70  # a process could not take a change into what it has imported
+TOO_LONG = " took too long"  # said of a test instead of what failed: a loop without end, or a busy host
 
 
 class Copy:
@@ -70,13 +71,17 @@ class Copy:
             warm.close()
 
     def noticed(self, mutant: Mutant, known: dict[str, Coverage]) -> str:
-        """A test that fails with this change, "" if none does."""
+        """A test that fails with this change, "" if none does; one that took too long, if that is all."""
         target = self.folder / "sandbox" / mutant.module
         source = target.read_text()
         target.write_text(mutant.source)
+        found = ""
         try:
-            found = (self._failing(test, mutant, source, known[test]) for test in known)
-            return next(filter(None, found), "")
+            for test in known:
+                found = self._failing(test, mutant, source, known[test]) or found
+                if found and TOO_LONG not in found:
+                    break
+            return found
         finally:
             target.write_text(source)
 
@@ -90,9 +95,13 @@ class Copy:
             for each in answer.get("failed", []):  # it may notice what is changed beside this, too: it is asked first
                 known.lines = {each: known.lines[each], **known.lines} if each in known.lines else known.lines
             if answer["status"] != NOT_TAKEN:
-                return " ".join(answer.get("failed", [])) or (test if answer["status"] else "")
+                return " ".join(answer.get("failed", [])) or _noticed(test, answer["status"])
         without = [f"--deselect={name}" for name in known.without]
-        return test if self.warm("").ask(arguments=[*pytest_arguments(test), *without])["status"] else ""
+        return _noticed(test, self.warm("").ask(arguments=[*pytest_arguments(test), *without])["status"])
+
+
+def _noticed(test: str, status: int) -> str:
+    return "" if not status else test + TOO_LONG if status < 0 else test
 
 
 class Warm:
@@ -250,15 +259,16 @@ def report(chosen: list[Mutant], kept: Kept, verbose: bool) -> bool:
         by = kept.by(mutant)
         is_known = f"{mutant.module}: {mutant.change}" in known
         kind = "harmless" if is_known else "untried" if by is None else "killed" if by else "survived"
+        kind = "unsure" if kind == "killed" and TOO_LONG in str(by) else kind
         counts.setdefault(mutant.module, Counter())[kind] += 1
-        if kind == "survived" or verbose:
-            why = f"  ({by or kind})" if verbose else ""
+        if kind in ("survived", "unsure") or verbose:
+            why = f"  ({by or kind})" if verbose or kind == "unsure" else ""
             print(f"sandbox/{mutant.module}:{mutant.line}: {mutant.change}{why}")
     for module, found in counts.items():
         print(f"  {module}: " + ", ".join(f"{number} {kind}" for kind, number in sorted(found.items())))
     every = sum(counts.values(), Counter())
     tried = every["killed"] + every["survived"]
-    untried = f", {every['untried']} untried" if every["untried"] else ""
+    untried = "".join(f", {every[kind]} {kind}" for kind in ("unsure", "untried") if every[kind])
     print(f"{every['killed']} of {tried} killed, {every['survived']} survived, {every['harmless']} harmless{untried}")
     return not every["survived"]
 
@@ -312,7 +322,8 @@ def main() -> int:
     chosen = sample_of(options)
     kept, known = Kept(options.keep), harmless()
     until = time.monotonic() + 60 * options.minutes
-    waiting = [each for each in chosen if not kept.by(each) and f"{each.module}: {each.change}" not in known]
+    open_yet = [each for each in chosen if not (by := kept.by(each)) or TOO_LONG in by]
+    waiting = [each for each in open_yet if f"{each.module}: {each.change}" not in known]
     with copies(options) as made:
         for module in options.modules:
             ours = [mutant for mutant in waiting if mutant.module == module]
