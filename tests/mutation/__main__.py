@@ -77,8 +77,8 @@ class Copy:
         target.write_text(mutant.source)
         found = ""
         try:
-            for test in known:
-                found = self._failing(test, mutant, source, known[test]) or found
+            for test, each in known.items():
+                found = self._failing(test, mutant, source, each) or found
                 if found and TOO_LONG not in found:
                     break
             return found
