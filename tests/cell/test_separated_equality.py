@@ -378,8 +378,9 @@ def test_which_questions_may_change_what_is_noted(other: Candidate, operation: s
 def test_a_set_that_the_program_gives_holds_no_two_equal_objects(monkeypatch: pytest.MonkeyPatch):
     gone: list[str] = []
     monkeypatch.setattr(placing, "connection", [SimpleNamespace(gone=gone.append)])
-    same, other = [Always() for _ in range(2)], [object() for _ in range(2)]
-    for values, is_gone in [(other, False), (same[:1], False), (same, True)]:
+    same, other = [Always(), Always()], [object(), object()]
+    cases: list[tuple[list[Any], bool]] = [(other, False), (same[:1], False), (same, True)]
+    for values, is_gone in cases:
         gone.clear()
         placing._look_for_equals(values, dict.fromkeys(map(id, values), 7), [values])
         assert bool(gone) is is_gone
