@@ -103,11 +103,18 @@ def _request(
     for each in k or ():
         if each < 1:
             raise InvalidRequest(f"--k must be at least 1, not {each}.")
-    if out is None and os.fspath(samples) == STANDARD:
+    if out is None and (os.fspath(samples) == STANDARD or _is_stream(samples)):
         raise InvalidRequest("--out is needed where the samples come from standard input: it has no name to add to.")
+    if os.fspath(samples) == os.fspath(problems) == STANDARD:
+        raise InvalidRequest("standard input (-) can be read but once.")
     goes_to_stdout(as_json, out=out)
     target = out or samples.with_name(os.path.basename(samples) + "_results.jsonl")
     return Request(samples, problems, target, sorted(set(k or ())), sanitize, runtime_column, resume, restart, as_json)
+
+
+def _is_stream(path: Path) -> bool:
+    """Is it a pipe or a device, as `<(...)` and /dev/stdin are?"""
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def judge(request: Request, running: Running, read: ReadProblem, **options: Any) -> None:
