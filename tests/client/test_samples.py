@@ -401,7 +401,9 @@ def test_what_is_no_verdict_is_refused_before_it_is_used(tmp_path, capsys, wrong
         assert sentence in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("wrong", [{"result": 7}, {"passed": "yes"}, {"outcome": []}, {"assurance": 1}], ids=str)
+@pytest.mark.parametrize(
+    "wrong", [{"result": 7}, {"passed": "yes"}, {"outcome": []}, {"assurance": 1}, {"base": "x"}], ids=str
+)
 def test_what_is_no_result_is_refused_before_it_is_used(tmp_path, capsys, wrong):
     files = [write(tmp_path / "s.jsonl", {"task_id": "Mine/0", "completion": ""})]
     files += ["--problems", write(tmp_path / "p.jsonl", DOUBLE), "--out", str(tmp_path / "r.jsonl"), "--resume"]

@@ -200,11 +200,10 @@ def test_a_full_disk_is_one_sentence_and_the_run_can_go_on(tmp_path, server, cap
 
 def test_what_remembers_the_pairs_may_be_full_or_no_such_file(tmp_path):
     seen = Seen(tmp_path / "k.seen")
+    for place in range(4000):
+        assert not seen.came_before("f", str(place), place)
     with full_disk(64 << 10), pytest.raises(Unwritable, match=r"k\.seen: cannot be written: "):
-        for place in range(10_000):
-            assert not seen.came_before("f", str(place), place)
-            if place % 1000 == 0:
-                seen.save()
+        seen.save()
     seen.close()
     (tmp_path / "k.seen").write_bytes(b"x" * 5000)
     with pytest.raises(DataError, match=r"k\.seen: is not what a run has left .*; use --restart to start over"):
