@@ -23,6 +23,7 @@ _MANY = re.compile(r"^(dns:|xds:)|,")
 _STREAMS_FOR_MANY = 4
 
 _MAX_PEM_BYTES = 16 << 20
+_CERTIFICATE, _KEY = "CERTIFICATE", "PRIVATE KEY"  # of PEM files
 
 _HEALTH_METHOD = "/grpc.health.v1.Health/Check"
 _SERVING = b"\x08\x01"  # HealthCheckResponse{status: SERVING}; read by hand, so that no package is needed for it
@@ -138,15 +139,16 @@ def _credentials(tls: Tls) -> Any:
         raise InvalidRequest(
             "Mutual TLS needs both `cert` and `key` (for commands: CRUXBOX_TLS_CERT and CRUXBOX_TLS_KEY)."
         )
-    return grpc.ssl_channel_credentials(_pem(tls.ca), _pem(tls.key), _pem(tls.cert))
+    return grpc.ssl_channel_credentials(_pem(tls.ca, _CERTIFICATE), _pem(tls.key, _KEY), _pem(tls.cert, _CERTIFICATE))
 
 
-def _pem(path: str | Path | None) -> bytes | None:
+def _pem(path: str | Path | None, kind: str) -> bytes | None:
     if path is None:
         return None
     data = read_bytes(path, _MAX_PEM_BYTES)
-    if b"-----BEGIN " not in data:
-        raise DataError(f"{path}: is not a PEM file (it has no -----BEGIN)")
+    # Text before "CERTIFICATE" or "PRIVATE KEY" says what kind it is (RSA, X509).
+    if not re.search(rb"-----BEGIN [A-Z0-9 ]*%s-----" % kind.encode(), data):
+        raise DataError(f"{path}: is not a PEM file with a {kind.lower()} (it has no -----BEGIN {kind}-----)")
     return data
 
 

@@ -26,6 +26,10 @@ from cruxbox.reading import PACKED, STANDARD
 _LEVEL = 6  # of gzip: its own default takes far longer for hardly less
 
 
+class Unwritable(DataError):
+    """A file cannot be written. That is no mistake in what was read: once there is room, a run can go on."""
+
+
 class OutputFile:
     """One file to write, known to be writable before the work starts. DataError if it is not.
 
@@ -151,7 +155,7 @@ def complaining(path: str | os.PathLike[str]) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from None
+        raise Unwritable(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def _check_name(path: Path) -> None:

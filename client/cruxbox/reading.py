@@ -84,12 +84,29 @@ def read_text(path: str | os.PathLike[str], most: int = MAX_FILE_BYTES) -> str:
 
 def lines(file: IO[bytes], path: str | os.PathLike[str]) -> Iterator[bytes]:
     """The lines of `file`. DataError for one that is longer than any row is."""
+    for number, line in enumerate(bounded_lines(file, path), 1):
+        if line is None:
+            raise DataError(f"{path}, line {number}: {_too_long()}")
+        yield line
+
+
+def bounded_lines(file: IO[bytes], path: str | os.PathLike[str]) -> Iterator[bytes | None]:
+    """The lines of `file`; None stands for one that is longer than any row is, of which nothing is kept. DataError for
+    one that does not seem to end."""
     number = 0
     while line := file.readline(MAX_LINE_BYTES + 1):
         number += 1
-        if len(line) > MAX_LINE_BYTES:
-            raise DataError(f"{path}, line {number}: is longer than {MAX_LINE_BYTES >> 20} MiB")
-        yield line
+        yield line if len(line) <= MAX_LINE_BYTES else None
+        size = len(line)
+        while len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
+            line = file.readline(MAX_LINE_BYTES + 1)
+            size += len(line)
+            if size > MAX_FILE_BYTES:
+                raise DataError(f"{path}, line {number}: is longer than {MAX_FILE_BYTES >> 20} MiB")
+
+
+def _too_long() -> str:
+    return f"is longer than {MAX_LINE_BYTES >> 20} MiB"
 
 
 def parse_json(text: str | bytes, *, unique: bool = False) -> Any:
@@ -141,8 +158,10 @@ _KINDS: dict[type | tuple[type, ...], str] = {
 }
 
 
-def parse_row(line: bytes) -> dict[str, Any]:
-    """The object of one line of a JSON Lines file. NotJson for any other text, and for any other value."""
+def parse_row(line: bytes | None) -> dict[str, Any]:
+    """The object of one line (`bounded_lines`) of a JSON Lines file. NotJson for any other text or value."""
+    if line is None:
+        raise NotJson(_too_long())
     # A file that is one array, or whose objects stand on several lines, shows in its first line.
     begins = line.removeprefix(codecs.BOM_UTF8).strip()
     hint = "; a JSON Lines file has one object on each line" if begins[:1] == b"[" or begins == b"{" else ""

@@ -95,6 +95,8 @@ _MEANINGS = {
     "WRONG_VERSION_NUMBER": "it does not speak TLS; leave tls= out, or unset CRUXBOX_TLS and CRUXBOX_TLS_CA",
     "CERTIFICATE_VERIFY_FAILED": "its certificate is not of an authority known here: name that by tls=Tls(ca=FILE) or "
     "CRUXBOX_TLS_CA",
+    "create security handshaker": "the files of tls=Tls(...), or of CRUXBOX_TLS_CA, _CERT and _KEY, hold no "
+    "certificate or key that can be used",
     "Failed parsing HTTP/2": "what listens there is not a gRPC server",
 }
 

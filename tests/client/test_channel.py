@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import cruxbox
 import grpc
 import pytest
-from cruxbox import AsyncClient, Client, CruxboxError, InvalidRequest, Tls
+from cruxbox import AsyncClient, Client, CruxboxError, DataError, InvalidRequest, Tls
 from cruxbox.channel import Address, is_local, open_channel
 
 
@@ -82,6 +82,23 @@ def test_settings_that_cannot_be(arguments, sentence):
 @pytest.mark.parametrize("tls", [Tls(ca="/nope.pem"), Tls(cert="/nope.pem")])
 def test_certificates_that_are_not_there(tls):
     with Client("127.0.0.1:1", tls=tls) as client, pytest.raises(CruxboxError, match=r"/nope\.pem|both"):
+        client.info()
+
+
+@pytest.mark.parametrize(
+    ("name", "holds", "lacks"),
+    [
+        ("ca", "PRIVATE KEY", "certificate"),
+        ("cert", "RSA PRIVATE KEY", "certificate"),
+        ("key", "CERTIFICATE", "private key"),
+    ],
+)
+def test_a_certificate_or_key_is_none(tmp_path, name, holds, lacks):
+    (tmp_path / "x.pem").write_text(f"-----BEGIN {holds}-----\nAAAA\n-----END {holds}-----\n")
+    (tmp_path / "cert").write_text("-----BEGIN X509 CERTIFICATE-----\nAAAA\n-----END X509 CERTIFICATE-----\n")
+    (tmp_path / "key").write_text("-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n")
+    tls = Tls(**{"cert": tmp_path / "cert", "key": tmp_path / "key", name: tmp_path / "x.pem"})
+    with Client("127.0.0.1:1", tls=tls) as client, pytest.raises(DataError, match=rf"x\.pem: .* with a {lacks} \("):
         client.info()
 
 

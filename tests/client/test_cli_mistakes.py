@@ -146,6 +146,8 @@ MISTAKES = [
     ),
     ("generate data.jsonl --base-url http://x --model m --out -", "--out must name a file, not -"),
     ("humaneval - --problems data.jsonl", "--out is needed where the samples come from standard input"),
+    ("humaneval pipe.jsonl --problems data.jsonl", "--out is needed where the samples come from standard input"),
+    ("humaneval - --problems - --out o", "standard input (-) can be read but once"),
     ("humaneval good.json --problems data.jsonl --out - --resume", "--resume needs --out FILE"),
     ("humaneval good.json --problems data.jsonl --out - --json", "--out - and --json both write to standard output"),
     ("sample data.jsonl --n 1 --out - --json", "--out - and --json both write to standard output"),

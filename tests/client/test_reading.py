@@ -17,7 +17,7 @@ from cruxbox.filtering.outputs import read_journal
 from cruxbox.problems import contests
 from cruxbox.problems.functions import problem_of
 from cruxbox.problems.reading import read_problems
-from cruxbox.problems.records import records
+from cruxbox.problems.records import BadRow, records
 from cruxbox.reading import NotJson, parse_json, parse_row, read_bytes
 from cruxbox.stats.scored import read_scored
 from hypothesis import given, settings
@@ -64,8 +64,22 @@ def test_a_file_without_end_is_refused(monkeypatch):
     with pytest.raises(DataError, match="is larger than 1 MiB"):
         read_bytes("/dev/zero", 1 << 20)
     monkeypatch.setattr(reading, "MAX_LINE_BYTES", 1 << 20)
-    with pytest.raises(DataError, match="line 1: is longer than 1 MiB"):
+    monkeypatch.setattr(reading, "MAX_FILE_BYTES", 2 << 20)
+    with pytest.raises(DataError, match="line 1: is longer than 2 MiB"):
         read_rows("/dev/zero")
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_a_line_that_is_too_long_is_one_bad_row(tmp_path, monkeypatch, end):
+    row = json.dumps({"code": "def f(x): return x", "input": "1", "output": "1", "id": "a"}) + "\n"
+    monkeypatch.setattr(reading, "MAX_LINE_BYTES", len(row))
+    path = tmp_path / "rows.jsonl"
+    for extra in (1, 2, len(row), 2 * len(row), 2 * len(row) + 1):  # about where it is read on
+        path.write_text(f"{row}{'x' * (len(row) + extra - 1)}\n{row.replace('a', 'b', 1)}{'y' * 200}{end}")
+        good, bad = read_rows(path)
+        assert [each.line for each in good] == [1, 3]
+        assert [(each.line, each.reason) for each in bad] == [(n, "is longer than 0 MiB") for n in (2, 4)]
+        assert [isinstance(record, BadRow) for _, record in records(path)] == [False, True, False, True]
 
 
 def test_a_packed_file_is_read_as_it_would_be_unpacked(tmp_path):

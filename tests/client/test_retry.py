@@ -99,6 +99,7 @@ def test_only_two_statuses_are_tried_again():
             "SSL_ERROR_SSL: CERTIFICATE_VERIFY_FAILED: OK",
             ": its certificate is not of an authority known",
         ),
+        ("UNAVAILABLE", "Failed to create security handshaker", "CRUXBOX_TLS_CA, _CERT and _KEY, hold no"),
     ],
 )
 def test_a_servers_words_are_put_in_the_callers(code, details, sentence):

@@ -146,6 +146,12 @@ def test_a_killed_run_loses_nothing_and_repeats_nothing(server, tmp_path, capsys
     assert lines_of(tmp_path / "r.jsonl") == lines
     assert main([*words, "--resume", "--cpu-limit", "3"]) == 2
     assert "r.jsonl: the finished run differs in limits.cpu_ms: 10000 there" in capsys.readouterr().err
+    for name, what in (("s.jsonl", "samples"), ("p.jsonl", "problems")):
+        before = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(before + b"\n")
+        assert main([*words, "--resume"]) == 2
+        assert f"the finished run differs in {what}: other content now; --restart" in capsys.readouterr().err
+        (tmp_path / name).write_bytes(before)
     (tmp_path / "r.jsonl").write_text("")  # changed since: everything runs again
     assert main([*words, "--resume"]) == 0
     assert json.loads(capsys.readouterr().out)["resumed"] == 0
@@ -395,7 +401,9 @@ def test_what_is_no_verdict_is_refused_before_it_is_used(tmp_path, capsys, wrong
         assert sentence in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("wrong", [{"result": 7}, {"passed": "yes"}, {"outcome": []}, {"assurance": 1}], ids=str)
+@pytest.mark.parametrize(
+    "wrong", [{"result": 7}, {"passed": "yes"}, {"outcome": []}, {"assurance": 1}, {"base": "x"}], ids=str
+)
 def test_what_is_no_result_is_refused_before_it_is_used(tmp_path, capsys, wrong):
     files = [write(tmp_path / "s.jsonl", {"task_id": "Mine/0", "completion": ""})]
     files += ["--problems", write(tmp_path / "p.jsonl", DOUBLE), "--out", str(tmp_path / "r.jsonl"), "--resume"]

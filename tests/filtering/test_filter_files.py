@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import resource
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from cruxbox.cli import main
 from cruxbox.errors import DataError
+from cruxbox.files import Unwritable
 from cruxbox.filtering import PAPER, RELEASED, Plan, Rules, candidate, files, filter_candidates, filter_file
+from cruxbox.filtering.seen import Seen
 from cruxbox.model import Limits
 from filter_interpreters import python39
 
@@ -163,6 +167,49 @@ def test_a_run_that_is_interrupted_says_how_to_go_on(tmp_path, server, capsys, m
 
 
 # A process that filters, and is killed at a row of the input.
+@contextmanager
+def full_disk(size):
+    """No file grows beyond `size` meanwhile, as if the disk were full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("out", ["kept.jsonl", "kept.jsonl.gz"])
+def test_a_full_disk_is_one_sentence_and_the_run_can_go_on(tmp_path, server, capsys, out):
+    source = write(tmp_path / "in.jsonl", [{"code": BODY + f"    return {n}", "input": "'a'"} for n in range(150)])
+    words = ["filter", str(source), "--out", str(tmp_path / out), "--rules", "released", "--server", server]
+    with full_disk(1 << 10):  # there is no room for what has to be there first
+        assert main(words) == 2
+    assert "kept" in (sentence := capsys.readouterr().err)
+    assert sentence.count("\n") == 1
+    assert "cannot be written" in sentence
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+    with full_disk(20 << 10):
+        assert main(words) == 2
+    note, sentence = capsys.readouterr().err.splitlines()
+    assert note.endswith(f"{out}.journal; --resume continues it")
+    assert sentence.endswith(f"{out}: cannot be written: File too large")
+    assert main([*words, "--resume"]) == 0
+    assert "150 of 150 pairs kept" in capsys.readouterr().out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", out]
+
+
+def test_what_remembers_the_pairs_may_be_full_or_no_such_file(tmp_path):
+    seen = Seen(tmp_path / "k.seen")
+    for place in range(4000):
+        assert not seen.came_before("f", str(place), place)
+    with full_disk(64 << 10), pytest.raises(Unwritable, match=r"k\.seen: cannot be written: "):
+        seen.save()
+    seen.close()
+    (tmp_path / "k.seen").write_bytes(b"x" * 5000)
+    with pytest.raises(DataError, match=r"k\.seen: is not what a run has left .*; use --restart to start over"):
+        Seen(tmp_path / "k.seen")
+
+
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
@@ -205,6 +252,10 @@ def test_an_unfinished_run_is_not_overwritten_or_continued_by_mistake(tmp_path, 
     with pytest.raises(DataError, match="an unfinished run is here"):
         filter_file(plan, client)
     with pytest.raises(DataError, match="the unfinished run differs in rules"):
+        filter_file(Plan(plan.candidates, plan.out, plan.rejects, resume=True), client)
+    with plan.candidates.open("ab") as file:  # behind all that was read when it was killed
+        file.write(b"\n")
+    with pytest.raises(DataError, match=r"differs in candidates.content: other content now; --restart starts over"):
         filter_file(Plan(plan.candidates, plan.out, plan.rejects, resume=True), client)
     fast = Rules(**{**vars(PAPER), "max_seconds": 0.1})
     assert filter_file(Plan(plan.candidates, plan.out, plan.rejects, fast, restart=True), client).rows == 20

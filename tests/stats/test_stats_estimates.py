@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -32,6 +34,11 @@ def test_pass_at_k_of_hundreds_of_samples_agrees_with_binomials():
     assert pass_at_k(n, c, 7) == pytest.approx(want)
     with pytest.raises(ValueError, match="k must be 1 or more, is 0"):
         pass_at_k(n, c, 0)
+
+
+def test_an_interval_does_not_load_what_tests_of_significance_need():
+    script = "import sys, cruxbox.stats.bootstrap; print([name for name in sys.modules if name.startswith('scipy.')])"
+    assert "scipy.stats" not in subprocess.check_output([sys.executable, "-c", script], text=True)
 
 
 def test_resample_means_are_the_means_of_drawn_tasks():

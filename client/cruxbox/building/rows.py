@@ -16,7 +16,7 @@ from typing import IO, Any, Union
 from cruxbox.building.calls import function_and_call
 from cruxbox.errors import DataError
 from cruxbox.files import check_output, output_file
-from cruxbox.reading import NotJson, kind_of, lines, opened, parse_row
+from cruxbox.reading import NotJson, bounded_lines, kind_of, opened, parse_row
 
 #: A program larger than this is a broken row, not a task. Bytes of UTF-8.
 MAX_FIELD_BYTES = 1 << 20
@@ -182,7 +182,7 @@ def records(path: str | os.PathLike[str], *, skip: int = 0) -> Iterator[tuple[in
 
 def _jsonl_records(path: Path, skip: int) -> Iterator[tuple[int, dict[str, Any] | str]]:
     with opened(path) as file:
-        rows = ((number, raw) for number, raw in enumerate(lines(file, path), 1) if raw.strip())
+        rows = ((number, raw) for number, raw in enumerate(bounded_lines(file, path), 1) if raw is None or raw.strip())
         for number, raw in islice(rows, skip, None):
             yield number, _parse(raw)
 
@@ -219,7 +219,7 @@ def _checked(batch: Any, path: Path) -> Any:
     return batch
 
 
-def _parse(raw: bytes) -> dict[str, Any] | str:
+def _parse(raw: bytes | None) -> dict[str, Any] | str:
     try:
         return parse_row(raw)
     except NotJson as error:

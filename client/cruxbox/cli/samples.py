@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -38,6 +37,7 @@ _NOTES = 5
 _TEXT_OR_NONE = (str, type(None))
 # Of what became of a sample.
 _TYPES = {"result": (str,), "passed": (bool, type(None)), "outcome": _TEXT_OR_NONE, "assurance": _TEXT_OR_NONE}
+_PARTS = {"base": (bool, type(None)), "plus": (bool, type(None))}  # where it has them
 _FEWEST = 2  # tasks of an interval
 
 _SAMPLES = typer.Argument(
@@ -103,11 +103,23 @@ def _request(
     for each in k or ():
         if each < 1:
             raise InvalidRequest(f"--k must be at least 1, not {each}.")
-    if out is None and os.fspath(samples) == STANDARD:
+    if out is None and (os.fspath(samples) == STANDARD or _is_stream(samples)):
         raise InvalidRequest("--out is needed where the samples come from standard input: it has no name to add to.")
+    if os.fspath(samples) == os.fspath(problems) == STANDARD:
+        raise InvalidRequest("standard input (-) can be read but once.")
     goes_to_stdout(as_json, out=out)
     target = out or samples.with_name(os.path.basename(samples) + "_results.jsonl")
     return Request(samples, problems, target, sorted(set(k or ())), sanitize, runtime_column, resume, restart, as_json)
+
+
+def _check_fields(fields: Fields) -> None:
+    """Raises KeyError or TypeError for what no run has said of a sample."""
+    check_types({**dict.fromkeys(_PARTS), **fields}, {**_TYPES, **_PARTS})
+
+
+def _is_stream(path: Path) -> bool:
+    """Is it a pipe or a device, as `<(...)` and /dev/stdin are?"""
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def judge(request: Request, running: Running, read: ReadProblem, **options: Any) -> None:
@@ -124,9 +136,7 @@ def judge(request: Request, running: Running, read: ReadProblem, **options: Any)
     samples = read_samples(request.samples, problems, clean=request.sanitize, runtime_column=request.runtime_column)
     check_records(request.out, request.samples, request.problems)
     started = time.monotonic()
-    with going_on(
-        going, _identity(request, running, options, problems, samples), partial(check_types, types=_TYPES)
-    ) as done:
+    with going_on(going, _identity(request, running, options, problems, samples), _check_fields) as done:
         before = len(done.fields)
         _run(request, running, problems, samples, done)
         fields = [done.fields[at] for at in range(len(samples))]

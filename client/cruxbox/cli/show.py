@@ -12,6 +12,7 @@ from typing import Any
 from rich.table import Table
 
 from cruxbox.errors import DataError
+from cruxbox.files import Unwritable
 from cruxbox.printable import counted, printable
 from cruxbox.terminal import Terminal
 
@@ -89,10 +90,9 @@ def resumable(left: Callable[[], Path | None]) -> Iterator[None]:
     """
     try:
         yield
-    except DataError:  # a mistake in a file: its sentence says what to do
-        raise
-    except BaseException:
-        path = left()
+    except BaseException as error:
+        # The sentence of a mistake in a file says what to do.
+        path = None if isinstance(error, DataError) and not isinstance(error, Unwritable) else left()
         if path is not None:
             note(f"what was done so far is kept in {path}; --resume continues it")
         raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,21 +90,21 @@ def filter_file(
     going_on = plan.resume and journal_of(plan.out).exists()
     if not going_on:
         _remove(memory)
-    seen = Seen(memory)
+    is_own = not going_on  # what is there is this run's, and not another's that it only looks at
     try:
-        outputs.go_on() if going_on else outputs.start()
-        try:
+        with closing(Seen(memory)) as seen:
+            outputs.go_on() if going_on else outputs.start()
+            is_own = True
             first = _run(plan, checker, seen, outputs, on_bad_row=on_bad_row, on_progress=on_progress)
             if outputs.summary.rows == outputs.summary.bad_rows:
                 outputs.rows_done = 0
                 raise no_usable_row(plan.candidates, first or "one of the run before" * bool(outputs.summary.rows))
             outputs.finish()
-        except BaseException:
-            if not outputs.rows_done:  # there is nothing to go on with
-                outputs.discard()
-            raise
+    except BaseException:
+        if is_own and not outputs.rows_done:  # there is nothing to go on with
+            outputs.discard()
+        raise
     finally:
-        seen.close()
         if not journal_of(plan.out).exists():
             _remove(memory)
         outputs.close()

@@ -12,13 +12,13 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from cruxbox.building.rows import write_records_in_parts
 from cruxbox.errors import DataError
-from cruxbox.files import output_file
+from cruxbox.files import Unwritable, output_file
 from cruxbox.filtering.reasons import SENTENCES
 from cruxbox.filtering.summary import Summary
 from cruxbox.journal import check_same, open_alone
@@ -133,23 +133,17 @@ class Outputs:
             for file in files:
                 file.close()
 
-    def _complaining(self) -> _Complaining:
-        return _Complaining(self._paths[0])
+    def _complaining(self) -> AbstractContextManager[None]:
+        return _complaining(self._paths[0])
 
 
-class _Complaining:
-    """Turns an OSError into one sentence."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OSError):
-            name = error.filename or self._path
-            raise DataError(f"{name}: cannot be written: {error.strerror or error}") from None
+@contextmanager
+def _complaining(path: Path) -> Iterator[None]:
+    """Turns an OSError into one sentence about its file, or `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise Unwritable(f"{error.filename or path}: cannot be written: {error.strerror or error}") from None
 
 
 def journal_of(path: Path) -> Path:
@@ -197,11 +191,15 @@ def _pack(partial: Path, path: Path) -> None:
 def _replace(path: Path, data: bytes) -> None:
     """Write a file so that there is the old one or the new one, whatever happens."""
     fresh = path.with_name(path.name + ".new")
-    with fresh.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(fresh, path)
+    try:
+        with fresh.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from cruxbox.errors import DataError
+from cruxbox.files import Unwritable
 
 _CACHE_KIB = 8 << 10
 _DIGEST_BYTES = 16
@@ -25,7 +28,7 @@ class Seen:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        try:
+        with self._complaining():
             self._db = sqlite3.connect(":memory:" if path is None else str(path), isolation_level=None, timeout=0.2)
             for setting in (
                 "locking_mode=EXCLUSIVE",
@@ -36,13 +39,15 @@ class Seen:
                 self._db.execute(f"PRAGMA {setting}")
             self._db.execute("CREATE TABLE IF NOT EXISTS seen (digest BLOB PRIMARY KEY, place INTEGER) WITHOUT ROWID")
             self._db.execute("BEGIN IMMEDIATE")
-        except sqlite3.Error as error:
-            raise DataError(f"{path}: cannot be used ({error}); is another run at work on the same output?") from None
 
     def came_before(self, code: str, argument: str, place: int) -> bool:
         """Was this pair seen before `place`? Places are numbers that grow along the input."""
         text = f"{len(code)}:{code}{argument}".encode("utf-8", "surrogatepass")
         digest = hashlib.blake2b(text, digest_size=_DIGEST_BYTES).digest()
+        with self._complaining():
+            return self._came_before(digest, place)
+
+    def _came_before(self, digest: bytes, place: int) -> bool:
         if self._db.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (digest, place)).rowcount:
             return False
         first = self._db.execute("SELECT place FROM seen WHERE digest = ?", (digest,)).fetchone()[0]
@@ -52,8 +57,22 @@ class Seen:
 
     def save(self) -> None:
         """Everything seen so far will be known after a crash."""
-        self._db.execute("COMMIT")
-        self._db.execute("BEGIN IMMEDIATE")
+        with self._complaining():
+            self._db.execute("COMMIT")
+            self._db.execute("BEGIN IMMEDIATE")
+
+    @contextmanager
+    def _complaining(self) -> Iterator[None]:
+        """Turns an error of the database into one sentence."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:  # of the system: no room, no right, or held by another
+            held = "; is another run at work on the same output?" * ("locked" in str(error))
+            raise Unwritable(f"{self._path}: cannot be written: {error}{held}") from None
+        except sqlite3.DatabaseError as error:
+            raise DataError(
+                f"{self._path}: is not what a run has left ({error}); use --restart to start over"
+            ) from None
 
     def close(self) -> None:
         self._db.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cruxbox.errors import DataError
-from cruxbox.reading import NotJson, kind_of, lines, opened, parse_row, read_bytes, read_json
+from cruxbox.reading import NotJson, bounded_lines, kind_of, opened, parse_row, read_bytes, read_json
 
 Record = Mapping[str, Any]
 
@@ -32,8 +32,8 @@ def records(path: Path) -> Iterator[tuple[str, Record | BadRow]]:
         yield from _items(path, whole)
         return
     with opened(path) as file:
-        for number, line in enumerate(lines(file, path), 1):
-            if line.strip():
+        for number, line in enumerate(bounded_lines(file, path), 1):
+            if line is None or line.strip():
                 yield f"{path}, line {number}", _parsed(line)
 
 
@@ -71,7 +71,7 @@ def _listed(name: str, value: Any) -> Record:
     return {"task_id": name, **(value if isinstance(value, dict) else {"code_list": value})}
 
 
-def _parsed(line: bytes) -> Record | BadRow:
+def _parsed(line: bytes | None) -> Record | BadRow:
     try:
         return parse_row(line)
     except NotJson as error:

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from scipy import stats
 
 from cruxbox.stats.panel import Floats
 
-_METHODS: dict[str, Callable[[Floats, Floats], Any]] = {
-    "pearson": stats.pearsonr,
-    "spearman": stats.spearmanr,
-    "kendall": stats.kendalltau,
-}
+_METHODS = {"pearson": "pearsonr", "spearman": "spearmanr", "kendall": "kendalltau"}  # of scipy.stats
 
 
 def correlations(p: Floats) -> dict[str, Floats]:
@@ -36,7 +28,9 @@ def relation(method: str, x: Floats, y: Floats) -> float:
     x, y = x[both], y[both]
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return float("nan")
-    return float(_METHODS[method](x, y).statistic)
+    from scipy import stats  # takes seconds of CPU time to load, and intervals do without
+
+    return float(getattr(stats, _METHODS[method])(x, y).statistic)
 
 
 def _matrix(p: Floats, method: str) -> Floats:
