@@ -109,13 +109,19 @@ class Asking(threading.Thread):
         return self.found
 
 
-def test_a_thread_asks_while_anothers_question_is_open_and_is_answered_first(ends: Any):
-    link, far = ends(True)
+def two_asking(link: Link, far: Any) -> tuple[Asking, Asking]:
+    """Two threads whose questions, 1 and 2, are open."""
     first = Asking(link)
     assert far.asked() == 1
     second = Asking(link)
     far.gives()
     assert far.asked() == 2
+    return first, second
+
+
+def test_a_thread_asks_while_anothers_question_is_open_and_is_answered_first(ends: Any):
+    link, far = ends(True)
+    first, second = two_asking(link, far)
     far.send(message(VALUE, 2, whole(2)))
     assert second.result() == 2
     far.send(frames.frame([WANTS, bytes(8), bytes(8)]))
@@ -228,11 +234,7 @@ def test_a_thread_has_one_partner_even_while_that_is_busy(ends: Any):
 def test_what_has_come_for_a_thread_alone(ends: Any):
     """What another thread was told in between may have been given to that one."""
     link, far = ends(True)
-    first = Asking(link)
-    assert far.asked() == 1
-    second = Asking(link)
-    far.gives()
-    assert far.asked() == 2
+    first, second = two_asking(link, far)
     began = partners.now()
     far.send(message(VALUE, 2, EIGHT), frames.frame([WANTS, bytes(8), bytes(8)]))
     assert second.result() == 8
@@ -246,11 +248,7 @@ def test_what_has_come_for_a_thread_alone(ends: Any):
 
 def test_two_answers_in_one_turn_end_it(ends: Any):
     link, far = ends(True)
-    first = Asking(link)
-    assert far.asked() == 1
-    second = Asking(link)
-    far.gives()
-    assert far.asked() == 2
+    first, second = two_asking(link, far)
     far.send(message(VALUE, 1, EIGHT), message(VALUE, 2, EIGHT))
     assert (first.result(), type(second.result())) == (8, Broken)
 

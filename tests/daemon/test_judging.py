@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from cruxboxd.judging import judge as judging
 from cruxboxd.judging.audit import Audit
-from cruxboxd.judging.judge import Judge, texts_of
+from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, RunCheck, ScriptCheck, StdioCheck, StepCount, Task
+from cruxboxd.judging.texts import texts_of
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxcell.protocol import messages, payloads
 from told_workers import CONSTANT, EXPRESSION, LIMITS, Said, Told, canonical, read
@@ -76,7 +77,7 @@ def test_it_asks_the_audit_that_it_is_given():
 async def test_tasks_begin_a_few_at_a_time():
     judge, running = Judge(Told({}), "0"), []  # type: ignore[arg-type,var-annotated]
     tasks = [TASK] * 20
-    readings, _ = judge._read_all(tasks, [{}] * 20)
+    readings, _ = judge._texts.read_all(tasks, [{}] * 20)
     assert [len(running) for _ in judge._begin(tasks, readings, None, running)] == [8, 16]  # type: ignore[arg-type]
     assert len(running) == 20
     await asyncio.gather(*running)

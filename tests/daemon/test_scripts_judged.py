@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from cruxboxd.judging import outcomes, scripts, streams
 from cruxboxd.judging.expected import Kind, Reading
-from cruxboxd.judging.judge import texts_of
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.judging.outcomes import TestOutcome as Ended
 from cruxboxd.judging.tasks import ScriptCheck, StepCount, Task
+from cruxboxd.judging.texts import texts_of
 from cruxboxd.settings.config import DEFAULT_LIMITS
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result

@@ -413,7 +413,8 @@ async def test_with_the_rule_open_the_verdicts_are_those_of_workers_of_their_own
 
 # ---- frames whose variables can be written (3.13) ------------------------------------------------------------------
 
-LATE_WORDS = """
+# Stands for the harness's own, and sends another value.
+CONTEXT = """
 class Context:
     def __init__(self, context):
         self.context = context
@@ -421,6 +422,11 @@ class Context:
         return getattr(self.context, name)
     def send_value(self, value, steps=None):
         self.context.send_value([66], steps)
+"""
+
+LATE_WORDS = (
+    CONTEXT
+    + """
 class Late(Exception):
     def __str__(self):
         frame = self.__traceback__.tb_frame
@@ -431,6 +437,7 @@ class Late(Exception):
         return "late"
 raise Late
 """
+)
 
 
 @pytest.mark.kernel
@@ -444,15 +451,10 @@ async def test_the_text_of_an_error_reaches_no_variable_of_the_harness(version: 
         assert version < (3, 10) or "audit" in result.unsealed
 
 
-SECOND_LOOK = """
+SECOND_LOOK = (
+    CONTEXT
+    + """
 import sys
-class Context:
-    def __init__(self, context):
-        self.context = context
-    def __getattr__(self, name):
-        return getattr(self.context, name)
-    def send_value(self, value, steps=None):
-        self.context.send_value([66], steps)
 def f(x):
     if "@Add" in globals():
         frame = sys._getframe()
@@ -462,6 +464,7 @@ def f(x):
             frame = frame.f_back
     return x + 1
 """
+)
 
 
 @pytest.mark.kernel

@@ -98,7 +98,7 @@ async def test_expected_values_and_scripts_are_read_apart_and_scripts_once():
     texts = [(EXPECTED, "a"), (SCRIPT, "script"), (EXPECTED, "b")]
     told.texts["a"] = read(messages.READ_ASSERTION, b"i1;", "a")  # type: ignore[index]
     for _ in range(2):
-        found = await judge._read(texts, "default", "t", False)
+        found = await judge._texts._read(texts, "default", "t", False)
         assert [each.kind for each in found] == [Kind.ASSERTION, Kind.EXPRESSION, Kind.EXPRESSION]
     asked = [[text.decode() for text in job.fields[1::2]] for job in told.jobs]
     assert sorted(asked) == [["a", "b"], ["a", "b"], ["script"]]

@@ -60,6 +60,7 @@ TESTS = {
     "cruxboxd/judging/judge.py": [
         _JUDGING, "daemon/test_ways_of_scripts.py", _SERIES, _WORKERS, _AUDIT, _FORGED, "daemon/test_behaviour.py",
     ],
+    "cruxboxd/judging/texts.py": [_JUDGING, "daemon/test_scripts_judged.py", "daemon/test_large_texts.py", _WORKERS],
     "cruxboxd/judging/scripts.py": [
         _SCRIPTS, _JUDGING, _WORKERS, "daemon/test_suites.py", _FORGED, "daemon/test_hang_ups.py",
     ],
@@ -148,6 +149,7 @@ TESTS = {
     "cruxcell/jobs/separated/program_names.py": ["cell/test_separated_names.py", *_PAIRS],
     "cruxcell/jobs/separated/proxy_classes.py": [_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/remote.py": [_PROXIES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/told.py": [_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/runs.py": [_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/signatures.py": [_RULES, *_PAIRS],
     "cruxcell/jobs/separated/script.py": ["cell/test_separated_scripts.py", *_PAIRS],

@@ -16,33 +16,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import repeat
 
 from cruxcell.protocol.messages import SEEDLESS
-from cruxcell.protocol.payloads import EXPECTED, LARGE_SCRIPT, SCRIPT
+from cruxcell.protocol.payloads import LARGE_SCRIPT
 
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.audit import Audit
 from cruxboxd.judging.calls import ONLY_BESIDE, CallEvaluator
 from cruxboxd.judging.cuts import cut
-from cruxboxd.judging.expected import Kind, Reader, Reading
+from cruxboxd.judging.expected import Kind, Reading
 from cruxboxd.judging.jobs import look_at_texts
-from cruxboxd.judging.known_scripts import KnownScripts
 from cruxboxd.judging.outcomes import Assurance, CheckResult, evaluated, invalid, sandbox_error
 from cruxboxd.judging.rows import RowsJudge
 from cruxboxd.judging.scripts import read_as, run_script
 from cruxboxd.judging.series import SeriesJudge
 from cruxboxd.judging.shared_streams import Printed, Runs
 from cruxboxd.judging.streams import checkers_of, run_program, run_stdio, settle
-from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, Kept, RunCheck, ScriptCheck, StdioCheck, Task
+from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, RunCheck, ScriptCheck, StdioCheck, Task
+from cruxboxd.judging.texts import Readings, TextReader, texts_of_all
 from cruxboxd.scheduling import holding
 from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.shared.turns import Turns
 from cruxboxd.shared.waiting import done, together
-from cruxboxd.zygotes.setup import ZygoteKey
 
 log = logging.getLogger(__name__)
 
@@ -50,10 +48,7 @@ SECOND_SEED_OFFSET = 1
 # Tasks that start in one pass of the event loop, their checks, and checks that are refused; a task that is cancelled
 # has a pass of its own. Other work of the loop, and tasks of other tenants, come in between.
 _TASKS_A_PASS, _CHECKS_A_PASS, _REFUSED_A_PASS = 8, 64, 32
-_TEXTS_AT_ONCE = 1 << 18  # characters that are looked at before others get a turn
 
-Texts = dict[Check, tuple[bytes, Kept]]  # of the checks of a task that have a text to be read
-Readings = Mapping[Check, Reading]  # of those
 Emit = Callable[[Task, Check, CheckResult, "CheckResult | None"], Awaitable[None]]
 
 
@@ -74,12 +69,11 @@ class Judge:
         self._turns = turns or Turns(lambda _tenant, _seconds: None)
         self._beginning, self._ending = (Turns(lambda _tenant, _seconds: None, slice_s=0) for _ in range(2))
         self._seeds = (hash_seed, str(int(hash_seed) + SECOND_SEED_OFFSET))
-        self._scripts = KnownScripts(scheduler, hash_seed)
+        self._texts = TextReader(scheduler, hash_seed, self._turns)
 
     async def judge(self, tasks: Sequence[Task], emit: Emit) -> None:
         """Judge every check of every task; `emit(task, check, result, second run's result)` as they are known."""
-        texts = [texts async for texts in _texts_of_all(tasks)]
-        readings, reading = self._read_all(tasks, texts)
+        readings, reading = self._texts.read_all(tasks, [texts async for texts in texts_of_all(tasks)])
         running: list[asyncio.Task[None]] = []
         try:
             if tasks:
@@ -101,41 +95,6 @@ class Judge:
             if number:
                 yield
             running += [asyncio.create_task(self._judge_task(*one, emit)) for one in part]
-
-    def _read_all(
-        self, tasks: Sequence[Task], texts: Sequence[Texts]
-    ) -> tuple[list[asyncio.Future[Readings]], list[asyncio.Future[list[Reading]]]]:
-        """For each task, a future of the readings of its checks that have a text to be read; and the work."""
-        loop = asyncio.get_running_loop()
-        futures: list[asyncio.Future[Readings]] = [loop.create_future() for _ in tasks]
-        by_runtime: dict[tuple[str, str, bool], list[int]] = {}
-        for at, task in enumerate(tasks):
-            if texts[at]:
-                by_runtime.setdefault((task.runtime, task.tenant, task.interactive), []).append(at)
-            else:
-                futures[at].set_result({})
-        works: list[asyncio.Future[list[Reading]]] = []
-        for (runtime, tenant, interactive), places in by_runtime.items():
-            wanted = [text for at in places for text in texts[at].values()]
-            work = asyncio.ensure_future(self._read(wanted, runtime, tenant, interactive))
-            works.append(work)
-            work.add_done_callback(_deal([texts[at] for at in places], [futures[at] for at in places]))
-        return futures, works
-
-    async def _read(
-        self, texts: list[tuple[bytes, Kept]], runtime: str, tenant: str, interactive: bool
-    ) -> list[Reading]:
-        """What is expected may be a candidate's, so no script is read beside it."""
-        reader = Reader(self._scheduler, ZygoteKey(runtime, False, self._seeds[0]), tenant, interactive, self._turns)
-        scripts = [text for text in texts if text[0] != EXPECTED]
-        if not scripts:
-            return await reader.read(texts)
-        known, read = await together(
-            self._scripts.read(scripts, runtime, tenant, interactive),
-            reader.read([text for text in texts if text[0] == EXPECTED]),
-        )
-        sides = {True: iter(read), False: iter(known)}
-        return [next(sides[kind == EXPECTED]) for kind, _ in texts]
 
     async def _judge_task(self, task: Task, readings: asyncio.Future[Readings], emit: Emit) -> None:
         """Every check of the task gets exactly one result; a SANDBOX_ERROR if the daemon fails before it has one."""
@@ -305,19 +264,10 @@ class Judge:
             return short or await run(reading.code)
         if reading.kind is Kind.EXPRESSION or read_as(task, check) == LARGE_SCRIPT:
             # A worker may have died on it, or not have come to look: so who runs it looks.
-            return await run(read=self._read_late(task, check))
+            return await run(read=partial(self._texts.read_script, task, check))
         if reading.kind is Kind.INVALID:
             return invalid(f"the script: {reading.text}")
         return sandbox_error(reading.text) if reading.kind is Kind.UNREAD else await run()
-
-    def _read_late(self, task: Task, check: ScriptCheck) -> Callable[[], Awaitable[Reading]]:
-        """How a script of which nothing is known is read once it has been run."""
-
-        async def read() -> Reading:
-            texts = [(SCRIPT, check.script)]
-            return (await self._scripts.read(texts, task.runtime, task.tenant, task.interactive))[0]
-
-        return read
 
     # ---- programs ----------------------------------------------------------------------------------------------
 
@@ -353,29 +303,6 @@ def _hinted(task: Task, judged: CheckResult) -> CheckResult:
     return judged.but(detail=hint)
 
 
-async def _texts_of_all(tasks: Sequence[Task]) -> AsyncIterator[Texts]:
-    """The texts of each task that have to be read; others get a turn on the event loop behind each part of them."""
-    seen = 0
-    for task in tasks:
-        texts: Texts = {}
-        for check, text in texts_of(task):
-            texts[check] = text
-            seen += len(text[1])
-            if seen > _TEXTS_AT_ONCE:
-                seen = 0
-                await asyncio.sleep(0)
-        yield texts
-
-
-def texts_of(task: Task) -> Iterator[tuple[Check, tuple[bytes, Kept]]]:
-    """The texts of a task that have to be read, with their checks: what is expected of calls, and scripts."""
-    for check in task.checks:
-        if isinstance(check, CallCheck) and check.expected is not None:
-            yield check, (EXPECTED, check.expected)
-        elif isinstance(check, ScriptCheck) and (kind := read_as(task, check)):
-            yield check, (kind, check.script)
-
-
 def settle_expression(value: CheckResult, expected: CheckResult) -> CheckResult:
     """A value against an expected value that had to be computed. The weaker of the two assurances counts."""
     if expected.outcome is not None:
@@ -386,17 +313,3 @@ def settle_expression(value: CheckResult, expected: CheckResult) -> CheckResult:
     settled = outcomes.compare(value, expected.canonical, expected.relation)
     sides = [side.assurance for side in (value, expected) if side.assurance is not None]
     return settled.but(assurance=min(sides, key=lambda assurance: assurance.value, default=Assurance.SEPARATED))
-
-
-def _deal(
-    checks: Sequence[Iterable[Check]], futures: Sequence[asyncio.Future[Readings]]
-) -> Callable[[asyncio.Future[list[Reading]]], None]:
-    """A callback that hands the readings of a whole batch, one for each check in turn, to the tasks they belong to."""
-
-    def deal(done: asyncio.Future[list[Reading]]) -> None:
-        is_read = not done.cancelled() and done.exception() is None
-        read = iter(done.result() if is_read else repeat(Reading(Kind.UNREAD, text="the texts could not be read")))
-        for ours, future in zip(checks, futures):
-            future.set_result({check: next(read) for check in ours})
-
-    return deal

@@ -22,8 +22,18 @@ from cruxcell.jobs.separated.deriving import (
     with_derived,
     with_own_names,
 )
-from cruxcell.jobs.separated.operations import ASKED, SPECIAL, mro_of, own_of
+from cruxcell.jobs.separated.operations import ASKED, mro_of, own_of
 from cruxcell.jobs.separated.runs import connection
+from cruxcell.jobs.separated.told import (
+    OF_OBJECTS,
+    OF_SOME,
+    dataclass_fields,
+    is_asked_for,
+    is_refused,
+    is_told,
+    looked,
+    signature_of,
+)
 
 MappingProxyType = type(type.__dict__)
 
@@ -33,26 +43,7 @@ if TYPE_CHECKING:
 
 _BASES = type.__dict__["__bases__"].__get__
 _finished = []  # type: list[bool]
-_OF_OBJECTS = frozenset(["__delattr__", "__dir__", "__init__", "__reduce_ex__", "__setattr__"])
-_OF_SOME = _OF_OBJECTS | frozenset(["__annotations__", "__bool__", "__dict__", "__getitem__", "__iter__", "__len__"])
-_ABSTRACT = frozenset(["collections.abc", "_collections_abc"])
 _get = object.__getattribute__
-_PUBLIC = frozenset(
-    [
-        "__name__", "__qualname__", "__doc__", "__module__", "__dict__", "__wrapped__", "__annotations__", "__code__",
-        "__defaults__", "__kwdefaults__", "__func__", "__self__", "__members__", "__match_args__", "__slots__",
-        "__abstractmethods__",
-        "_fields", "_asdict", "_replace", "_make", "_field_defaults",
-    ]
-)  # fmt: skip
-
-
-def _refuse(name):
-    # type: (str) -> bool
-    """Is nobody to ask this? So it is with what a library may look for, unless the script itself names it."""
-    if not name.startswith("__") or name in _PUBLIC:
-        return False
-    return name not in connection[0].named or name in SPECIAL or name.startswith("__array")
 
 
 class RemoteType(type):
@@ -77,23 +68,23 @@ class RemoteType(type):
     def __getattribute__(cls, name):
         # type: (str) -> Any
         """What is here for all classes, and to be had of those alone that have it over there."""
-        if name in _OF_SOME and _is_asked_for(cls, name):
+        if name in OF_SOME and is_asked_for(cls, name):
             if name == "__dict__":
-                return MappingProxyType({**_looked("members", cls, dict), **own_members(cls)})
+                return MappingProxyType({**looked("members", cls, dict), **own_members(cls)})
             return connection[0].ask("get", cls, name)
-        if name in _OF_OBJECTS and _is_told(cls) and name != "__init__":
+        if name in OF_OBJECTS and is_told(cls) and name != "__init__":
             return getattr(object, name)
-        if name == "__new__" and name in connection[0].named and _is_told(cls):
+        if name == "__new__" and name in connection[0].named and is_told(cls):
             return connection[0].ask("get", cls, name)
         return (of_base(cls, name) if name in ASKED else None) or type.__getattribute__(cls, name)
 
     def __getattr__(cls, name):
         # type: (str) -> Any
         if name == "__dataclass_fields__" and "_remote_class" in own_of(cls):
-            return _fields(cls)
-        if name == "__signature__" and _is_told(cls) and connection[0].ask("members", cls, "__init__"):
-            return _signature(cls)
-        if _refuse(name):
+            return dataclass_fields(cls)
+        if name == "__signature__" and is_told(cls) and connection[0].ask("members", cls, "__init__"):
+            return signature_of(cls)
+        if is_refused(name):
             raise AttributeError("type object %r has no attribute %r" % (cls.__name__, name))
         return connection[0].ask("get", cls, name)
 
@@ -135,11 +126,11 @@ class RemoteType(type):
 
     def __dir__(cls):
         # type: () -> Any
-        return type.__dir__(cls) if not _is_told(cls) else with_own_names(cls, _looked("dir", cls, list))
+        return type.__dir__(cls) if not is_told(cls) else with_own_names(cls, looked("dir", cls, list))
 
     def __subclasses__(cls):
         # type: () -> Any
-        return type.__subclasses__(cls) if not _is_told(cls) else with_derived(cls, _looked("subclasses", cls, list))
+        return type.__subclasses__(cls) if not is_told(cls) else with_derived(cls, looked("subclasses", cls, list))
 
     def __iter__(cls):
         # type: () -> Any
@@ -161,47 +152,6 @@ class RemoteType(type):
         return found
 
 
-def _is_told(cls):
-    # type: (Any) -> bool
-    """Is it a class of the candidate's, which tells the test what it has?"""
-    return "_remote_class" in own_of(cls) and bool(connection[0].is_test)
-
-
-def _looked(operation, target, kind):
-    # type: (str, object, Any) -> Any
-    """What the candidate has there; never nothing where it does not say."""
-    found = connection[0].ask(operation, target)  # type: Any
-    of = type if operation == "subclasses" else str
-    if type(found) is not kind or not all(isinstance(each, of) for each in found):
-        connection[0].refuse("the candidate does not say what %r has" % type(target).__name__)
-    return found
-
-
-def _signature(cls):
-    # type: (Any) -> Any
-    """That of its `__init__`, without the object."""
-    inspect = __import__("inspect")
-    found = inspect.signature(cls.__init__)
-    return found.replace(parameters=list(found.parameters.values())[1:])
-
-
-def _sees_proxies(module):
-    # type: (Any) -> bool
-    """Not what a class has over there: abstract classes look for methods, which a proxy has from the library too."""
-    return type(module) is str and (module in _ABSTRACT or module.startswith("cruxcell."))
-
-
-def _is_asked_for(cls, name):
-    # type: (Any, str) -> bool
-    """Is it a class of the other side's that has no such attribute here?"""
-    if name == "__dict__":
-        return _is_told(cls) and not _sees_proxies(sys._getframe(2).f_globals.get("__name__"))
-    found = [own_of(each) for each in mro_of(cls)]
-    if name in _OF_OBJECTS:
-        return _is_told(cls) and bool(connection[0].ask("members", cls, name))
-    return "_remote_class" in found[0] and not any(name in each for each in found)
-
-
 class RemoteBase(metaclass=RemoteType):
     """What all proxies have."""
 
@@ -213,7 +163,7 @@ class RemoteBase(metaclass=RemoteType):
             return type(self).__dataclass_fields__
         if name == "__mro_entries__" and connection[0].is_test:
             return lambda bases: bases_for(RemoteType, self, bases)
-        if _refuse(name):
+        if is_refused(name):
             raise AttributeError("%r object has no attribute %r" % (type(self).__name__, name))
         found = connection[0].ask("get", self, name)
         if issubclass(type(found), RemoteObject) and "__call__" in own_of(type(found)) and standing_of(self):
@@ -237,7 +187,7 @@ class RemoteBase(metaclass=RemoteType):
     def __dir__(self):
         # type: () -> Any
         is_test = connection[0].is_test
-        return with_own_names(type(self), _looked("dir", self, list)) if is_test else object.__dir__(self)
+        return with_own_names(type(self), looked("dir", self, list)) if is_test else object.__dir__(self)
 
     def __reduce_ex__(self, protocol):
         # type: (object) -> Any
@@ -301,24 +251,6 @@ def copied_there(value, is_deep):
     # type: (RemoteBase, bool) -> Any
     """A copy that the other side makes of its object."""
     return checked(type(value), connection[0].ask("copy", value, is_deep), "copy of an object")
-
-
-def _fields(cls):
-    # type: (RemoteType) -> dict[str, Any]
-    """The fields of a dataclass of the other side, as `dataclasses` here wants to see them."""
-    dataclasses = sys.modules.get("dataclasses")  # type: Any
-    told = connection[0].ask("fields", cls) if dataclasses is not None else None
-    if type(told) is not list:
-        raise AttributeError("type object %r has no attribute '__dataclass_fields__'" % cls.__name__)
-    found = {}  # type: dict[str, Any]
-    for name, kind, *choices in told:
-        field = dataclasses.field(**dict(zip(("init", "repr", "compare"), choices)))  # type: Any
-        field.name, field._field_type = name, getattr(dataclasses, kind if kind in _KINDS_OF_FIELDS else "_FIELD")
-        found[name] = field
-    return found
-
-
-_KINDS_OF_FIELDS = frozenset(["_FIELD", "_FIELD_CLASSVAR", "_FIELD_INITVAR"])
 
 
 _MADE_HERE = "an object of class %s was made in the test's process, by object.__new__: require IN_PROCESS"
