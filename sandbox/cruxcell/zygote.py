@@ -16,7 +16,7 @@ import time
 
 from cruxcell import worker
 from cruxcell.confinement import linux, namespaces, scratch
-from cruxcell.confinement.clocks import FAST_MS, Clock, Clocks, hangs_up, step_back
+from cruxcell.confinement.clocks import FAST_MS, Clock, Clocks, hangs_up, step_back, was_killed
 from cruxcell.confinement.confine import confine_worker
 from cruxcell.jobs.separated import CHANNEL
 from cruxcell.protocol import messages
@@ -199,7 +199,7 @@ class Zygote:
             for child in pair:
                 is_to_blame = reason != messages.KILLED_CPU or child.pid == clocks.expired_pid
                 child.killed = reason if is_to_blame else messages.KILLED_PARTNER
-        elif test.progress not in clocks.hung_up:
+        elif test.progress not in clocks.hung_up and not was_killed(test.pid, test.progress):
             test.killed = messages.KILLED_PARTNER
         elif not self._ends_too(order, candidate):
             candidate.killed = messages.KILLED_PARTNER

@@ -97,6 +97,8 @@ PAIRS = [
         (f"for x in [{depth}]:\n    assert str(f(x))", "def f(x):\n    return [f(x - 1)] if x else []\n")
         for depth in (299, 300, 301)
     ],
+    (ORDER % ("x", "list({8, 0, 16}), [1]", "x"), "def f(x):\n    return x\n"),
+    ("assert str(f(self=1, function=2)) == '1'", "def f(self, function):\n    return self\n"),
     ("assert f({8, 0, 16}) == [8, 0, 16]\nassert f({8, 0}) == [8, 0]", "def f(x):\n    return list(x)\n"),
     *[
         (ORDER % ("x, y", f"[{each}, {each}]", "x, y"), "def f(x, y):\n    return x is y, x is 'ab', x is b'a'\n")

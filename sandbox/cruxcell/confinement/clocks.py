@@ -28,6 +28,8 @@ SLOW_LOOKS = 5
 # Where others may wait for a CPU slot, a worker that gets one check after the other done keeps it for so much CPU time.
 FAST_IN_ALL_MS = 40
 LAST_CHECK = b"!"
+_CLOSES_MS = 50  # in which what ends closes one descriptor after the other, on a crowded host too
+_SIGKILL = 9  # the module `signal` would bring `enum` with it
 _NICE_OF_SLOW_WORKERS = 10
 _MS = 1_000_000
 # How long the daemon may take to hand over the figures once the wall time is over.
@@ -254,6 +256,16 @@ def hangs_up(progress, timeout_ms):
     poll = select.poll()
     poll.register(progress, 0)
     return bool(poll.poll(timeout_ms))
+
+
+def was_killed(pid, progress):
+    # type: (int, int) -> bool
+    """Was this half of a pair killed from outside, although the other hung up before it? The socket between them may
+    close before the progress pipe does, and the other is faster to end then. Ends the half."""
+    has_ended = hangs_up(progress, _CLOSES_MS)
+    os.kill(pid, _SIGKILL)  # which changes nothing of how it ends, if it has hung up
+    ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    return has_ended and ended is not None and (ended.si_code, ended.si_status) == (os.CLD_KILLED, _SIGKILL)
 
 
 def step_back(pid, modest, seat=None):

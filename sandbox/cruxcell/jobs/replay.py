@@ -52,7 +52,7 @@ class _Played:
         self._told = told
         self.made = 0
 
-    def call(self, *_arguments, **_named):
+    def call(self, /, *_arguments, **_named):
         # type: (object, object) -> Any
         if self.made == len(self._told):
             self.made += 1

@@ -44,7 +44,7 @@ def forward(name):
 
 def method_of(name):
     # type: (str) -> Any
-    def method(self, *arguments, **keywords):
+    def method(self, /, *arguments, **keywords):
         # type: (object, object, object) -> Any
         return connection[0].call(connection[0].ask("get", self, name), arguments, keywords)
 

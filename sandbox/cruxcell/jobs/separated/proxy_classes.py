@@ -281,7 +281,7 @@ def _shown(self):
     return text
 
 
-def _call(self, *arguments, **keywords):
+def _call(self, /, *arguments, **keywords):
     # type: (object, object, object) -> Any
     if is_statement(arguments):
         return derive_by(self, RemoteType, arguments, keywords)

@@ -59,7 +59,7 @@ class RemoteType(type):
         # type: (str, tuple[type, ...], dict[str, Any], Any) -> None
         type.__init__(cls, name, bases, namespace)
 
-    def __call__(cls, *arguments, **keywords):
+    def __call__(cls, /, *arguments, **keywords):
         # type: (object, object) -> Any
         if is_statement(arguments):
             return derive_by(cls, RemoteType, arguments, keywords)
