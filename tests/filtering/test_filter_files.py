@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -242,6 +244,37 @@ def test_a_run_that_is_killed_twice_loses_and_repeats_nothing(tmp_path, server, 
     for name in ("kept.jsonl", "refused.jsonl"):
         assert (tmp_path / "killed" / name).read_bytes() == (whole / name).read_bytes()
     assert len(read(whole / "kept.jsonl")) + len(read(whole / "refused.jsonl")) == summary.pairs + 1
+
+
+LAST = (Path, "unlink", 0, "kept.jsonl.journal")
+
+
+@pytest.mark.parametrize("first", [(os, "replace", 1, "refused.jsonl"), LAST], ids=["between", "behind"])
+def test_a_run_that_is_killed_while_its_files_take_their_names_goes_on(tmp_path, client, monkeypatch, first):
+    plan = Plan(
+        write(tmp_path / "in.jsonl", list(candidates(3, 20))), tmp_path / "kept.jsonl", tmp_path / "refused.jsonl"
+    )
+    filter_file(plan, client)
+    whole = [path.read_bytes() for path in (plan.out, plan.rejects)]
+    for resume, (module, name, at, file) in ((False, first), (True, LAST), (True, LAST)):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, killed_at(getattr(module, name), at, tmp_path / file))
+            with pytest.raises(KeyboardInterrupt):
+                filter_file(replace(plan, resume=resume), client)
+    assert filter_file(replace(plan, resume=True), client).rows == 20
+    assert [path.read_bytes() for path in (plan.out, plan.rejects)] == whole
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "kept.jsonl", "refused.jsonl"]
+
+
+def killed_at(call, at, path):
+    """`call`, which ends the run when its argument number `at` is `path`."""
+
+    def killing(*arguments, **keywords):
+        if Path(arguments[at]) == path:
+            raise KeyboardInterrupt
+        return call(*arguments, **keywords)
+
+    return killing
 
 
 def test_an_unfinished_run_is_not_overwritten_or_continued_by_mistake(tmp_path, server, client):

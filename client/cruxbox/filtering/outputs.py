@@ -26,6 +26,7 @@ from cruxbox.reading import PACKED, NotJson, parse_json, read_bytes
 
 _BUFFER_BYTES = 1 << 18
 _MAX_JOURNAL_BYTES = 1 << 20
+_MADE = (".parquet", PACKED)  # such files are made of the rows at the very end
 
 
 class Outputs:
@@ -48,6 +49,8 @@ class Outputs:
         self.rows_done = 0
         self.summary = Summary()
         self._every_s, self._saved_at = every_s, 0.0
+        self._is_done = False  # all rows are written; what is left is that the files take their names
+        self._taken: list[Path] = []  # of the partial files, those that had done so when the run was killed
 
     def claim(self) -> None:
         """Take the files for this run; what they hold stays until `start` or `go_on`. DataError if another has them."""
@@ -73,10 +76,14 @@ class Outputs:
         state = read_journal(self.journal, len(self._paths))
         check_same(f"{self.journal}: the unfinished run", state["identity"], self._identity)
         self.rows_done, self.summary = state["rows"], Summary.of_dict(state["summary"])
+        self._is_done = state.get("done") is True
         with self._complaining():
-            for path, file, size in zip(self._partials, self._files, state["sizes"]):
-                if path.stat().st_size < size:
-                    raise DataError(f"{path}: is shorter than {self.journal.name} says; use --restart to start over")
+            for path, partial, file, size in zip(self._paths, self._partials, self._files, state["sizes"]):
+                if partial.stat().st_size < size:
+                    if self._is_done and path.suffix not in _MADE and path.is_file() and path.stat().st_size == size:
+                        self._taken.append(partial)  # it was killed behind that, and `claim` made an empty one anew
+                        continue
+                    raise DataError(f"{partial}: is shorter than {self.journal.name} says; use --restart to start over")
                 file.truncate(size)
                 file.seek(size)
 
@@ -100,13 +107,16 @@ class Outputs:
                 "rows": self.rows_done,
                 "sizes": [file.tell() for file in self._files],
                 "summary": self.summary.as_dict(),
+                "done": self._is_done,
             }
             _replace(self.journal, json.dumps(state).encode())
 
     def finish(self) -> None:
         """All is done: the files take their names, and the journal goes. Until `close` they are this run's."""
-        self.checkpoint(force=True)
-        made = [each for each in zip(self._partials, self._paths) if each[1].suffix in (".parquet", PACKED)]
+        if not self._is_done:
+            self._is_done = True
+            self.checkpoint(force=True)
+        made = [each for each in zip(self._partials, self._paths) if each[1].suffix in _MADE]
         with self._complaining():
             for partial, path in made:
                 if path.suffix == PACKED:
@@ -114,10 +124,10 @@ class Outputs:
                 else:
                     write_records_in_parts(path, lambda partial=partial: _rows_of(partial))  # type: ignore[misc]
             for partial, path in zip(self._partials, self._paths):
-                if (partial, path) not in made:
+                if (partial, path) not in made and partial not in self._taken:
                     os.replace(partial, os.path.realpath(path))  # a link is followed, not replaced
             self.journal.unlink()
-            for partial, _ in made:
+            for partial in [*self._taken, *(partial for partial, _ in made)]:
                 partial.unlink()
 
     def discard(self) -> None:
