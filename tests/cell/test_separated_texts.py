@@ -194,7 +194,7 @@ RUNS: list[tuple[list[Frame], str]] = [
     ([SCRIPTS, OURS, LIBRARY], "left at 2"),
     ([SCRIPTS, importing(os.__file__)], "ran"),
     ([SCRIPTS, importing("frozen"), frame(IMPORTS), LIBRARY], "ran"),
-    ([SCRIPTS, importing("/tmp/made.py")], "left at 2"),
+    ([SCRIPTS, importing("/nowhere/made.py")], "left at 2"),
     ([SCRIPTS, importing(None)], "left at 2"),
     ([SCRIPTS, frame(IMPORTS, module=None)], "left at 2"),
     ([importing("frozen"), SCRIPTS, LIBRARY], "left at 2"),
@@ -229,9 +229,9 @@ def test_who_runs_code_decides(frames: list[Frame], comes: str):
 
 
 def test_a_folder_that_is_not_said_in_full_is_none_of_the_runtime(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sys, "path", ["", "tmp", *sys.path])
+    monkeypatch.setattr(sys, "path", ["", "nowhere", *sys.path])
     heard = Heard()
-    assert heard.ask([SCRIPTS, importing("/tmp/made.py")], "exec", CODE) == "left at 2"
+    assert heard.ask([SCRIPTS, importing("/nowhere/made.py")], "exec", CODE) == "left at 2"
     assert heard.ask([SCRIPTS, ASKED, LIBRARY], "open", "/etc/passwd", "r", 0) == "refused"
 
 
