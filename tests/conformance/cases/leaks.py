@@ -75,7 +75,7 @@ def f(spoil):
 THREAD = """
 import threading, time
 def late():
-    time.sleep(0.05)
+    time.sleep(1)  # longer than its own check takes on a crowded host, which this would be part of
     while True: print('late')
 def f(spoil):
     if spoil:
