@@ -36,13 +36,13 @@ def check_same(what: str, there: Mapping[str, Any], now: Mapping[str, Any], oute
         if isinstance(old, Mapping) and isinstance(new, Mapping):
             check_same(what, old, new, f"{outer}{name}.")
         elif old != new:
-            is_content = isinstance(old, str) and isinstance(new, str) and _is_digest(old) and _is_digest(new)
-            difference = "other content now" if is_content else f"{old!r:.200} there, {new!r:.200} now"
+            are_digests = _is_digest(old) and _is_digest(new)
+            difference = "other content now" if are_digests else f"{old!r:.200} there, {new!r:.200} now"
             raise DataError(f"{what} differs in {outer}{name}: {difference}; --restart starts over")
 
 
-def _is_digest(text: str) -> bool:
-    return len(text) == _DIGEST_CHARS and set(text) <= set("0123456789abcdef")
+def _is_digest(value: object) -> bool:
+    return isinstance(value, str) and len(value) == _DIGEST_CHARS and set(value) <= set("0123456789abcdef")
 
 
 def open_alone(path: Path, *, buffering: int = -1, links: bool = False) -> IO[bytes]:
