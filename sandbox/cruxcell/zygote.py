@@ -16,7 +16,7 @@ import time
 
 from cruxcell import worker
 from cruxcell.confinement import linux, namespaces, scratch
-from cruxcell.confinement.clocks import FAST_MS, Clock, Clocks, hangs_up, step_back, was_killed
+from cruxcell.confinement.clocks import FAST_MS, SIGKILL, Clock, Clocks, hangs_up, step_back, was_killed
 from cruxcell.confinement.confine import confine_worker
 from cruxcell.jobs.separated import CHANNEL
 from cruxcell.protocol import messages
@@ -33,7 +33,6 @@ _PAIR_FAST_MS = 3 * FAST_MS  # two workers begin, and talk
 _PARTNER_GRACE_NS = 2_000_000_000
 _S = 1_000_000_000
 _THREADS_END_MS = 5_000  # in which a process whose files are closed has ended, on a crowded host too
-_SIGKILL = 9  # the module `signal` would bring `enum` with it
 
 # Where the zygote keeps its own file descriptors, out of the way of a worker's.
 CONTROL, FIRST_LANE = 10, 11  # lane n: payload at FIRST_LANE + 2n, report at FIRST_LANE + 2n + 1
@@ -205,7 +204,7 @@ class Zygote:
             candidate.killed = messages.KILLED_PARTNER
         for child in pair:
             if child.killed:  # both before either is reaped: the end of one is no event for the other
-                os.kill(child.pid, _SIGKILL)
+                os.kill(child.pid, SIGKILL)
         for child in pair:
             self._finish(order, child)
 
@@ -369,9 +368,9 @@ class Zygote:
         whoever was ending ends as it was going to, and whoever had only closed the pipe ends now.
         """
         lives = child.killed != messages.NOT_KILLED or self._lives_on(child.pid)
-        os.kill(child.pid, _SIGKILL)
+        os.kill(child.pid, SIGKILL)
         _, status, usage = os.wait4(child.pid, 0)
-        if status & 0x7F != _SIGKILL:
+        if status & 0x7F != SIGKILL:
             if child.killed not in (messages.KILLED_CPU, messages.KILLED_CANCEL):
                 child.killed = messages.NOT_KILLED  # it came to its end before this process came to look
         elif child.killed == messages.NOT_KILLED and lives:

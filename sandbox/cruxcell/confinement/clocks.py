@@ -30,7 +30,7 @@ FAST_IN_ALL_MS = 40
 LAST_CHECK = b"!"
 _ENDS_MS = 1000  # in which what has closed one descriptor, as it ends, has ended, on a crowded host too
 _CLD_KILLED = 2  # `os` has no name for it on 3.8
-_SIGKILL = 9  # the module `signal` would bring `enum` with it
+SIGKILL = 9  # the module `signal` would bring `enum` with it
 _NICE_OF_SLOW_WORKERS = 10
 _MS = 1_000_000
 # How long the daemon may take to hand over the figures once the wall time is over.
@@ -270,7 +270,7 @@ def was_killed(pid, progress):
         while time.monotonic_ns() < until:
             ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
             if ended is not None:
-                return (ended.si_code, ended.si_status) == (_CLD_KILLED, _SIGKILL)
+                return (ended.si_code, ended.si_status) == (_CLD_KILLED, SIGKILL)
             select.poll().poll(1)
     return False
 
