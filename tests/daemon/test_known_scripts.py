@@ -172,6 +172,42 @@ async def test_what_nobody_waits_for_any_more_ends():
     assert (found.kind, len(told.jobs), ended.is_set()) == (Kind.EXPRESSION, 1, True)
 
 
+async def test_what_nobody_waits_for_any_more_is_not_held_for_those_who_wait_for_a_part():
+    """Who leaves is charged for nothing any more: so its texts go, where they are more than what others wait for."""
+    told, hung = Told({}), list[Job]()
+
+    async def hang(job: Job) -> Result:
+        hung.append(job)
+        try:
+            await asyncio.sleep(100)
+        finally:
+            hung.remove(job)
+        raise AssertionError
+
+    scripts = known(told)
+    run, told.run = told.run, hang  # type: ignore[method-assign]
+    large = "#" * 100_000
+    begins = asyncio.create_task(scripts.read([(SCRIPT, each) for each in ("x", large, "y")], "default", "a", False))
+    await asyncio.sleep(0.01)
+    others = [asyncio.create_task(read_one(scripts, text)) for text in ("x", "y")]
+    await asyncio.sleep(0.01)
+    assert texts_of(hung) == [["x", large, "y"]]
+    begins.cancel()
+    await asyncio.wait([begins, *others], timeout=0.01)
+    assert texts_of(hung) == [["x", "y"]]
+    assert len(scripts._under_way) == 2
+    others[1].cancel()  # what is little is not begun anew for
+    await asyncio.wait(others, timeout=0.01)
+    assert texts_of(hung) == [["x", "y"]]
+    again = asyncio.create_task(read_one(scripts, large))
+    told.run = run  # type: ignore[method-assign]
+    assert (await again).code[:1] == b"#"
+    others[0].cancel()
+    await asyncio.wait(others)
+    assert not hung
+    assert not scripts._under_way
+
+
 async def test_who_waits_with_another_does_not_hang_on_what_that_one_takes():
     class Full(Outlet):
         is_full = True

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from cruxcell.protocol.payloads import LARGE_SCRIPT
 
@@ -24,6 +25,7 @@ from cruxboxd.shared.waiting import on_its_own, together
 from cruxboxd.zygotes.setup import ZygoteKey
 
 _MOST, _MOST_A_TENANT = 64 * MIB, 32 * MIB
+_A_SCRIPT = 1 << 10  # bytes that one counts for beside its own, as a check does where it is admitted
 _AT_ONCE = MIB  # characters, or bytes of a long script, that are hashed before others get a turn on the event loop
 
 Text = tuple[bytes, Kept]  # what it is meant to be, and it
@@ -41,11 +43,44 @@ class _Key:
 
 @dataclass(eq=False)
 class _Work:
-    """Scripts that are being read, and how many wait for that."""
+    """Scripts that are being read, how many wait for each, and what was read of them."""
 
-    keys: frozenset[_Key]
-    reading: asyncio.Future[dict[_Key, Reading]]
-    waiting: int = 0
+    texts: dict[_Key, Text]
+    found: asyncio.Future[dict[_Key, Reading]]
+    waiting: Counter[_Key] = field(default_factory=Counter)
+    reading: asyncio.Task[dict[_Key, Reading]] | None = None
+
+    def begin(self, reading: asyncio.Task[dict[_Key, Reading]]) -> None:
+        self.reading = reading
+        reading.add_done_callback(self._take)
+
+    def end(self) -> None:
+        """What is under way is not wanted."""
+        if self.reading is not None:
+            self.reading.cancel()
+
+    def _take(self, reading: asyncio.Task[dict[_Key, Reading]]) -> None:
+        if reading is not self.reading or self.found.done():
+            return
+        if reading.cancelled():
+            self.found.cancel()
+        elif (error := reading.exception()) is not None:
+            self.found.set_exception(error)
+        else:
+            self.found.set_result(reading.result())
+
+    def wait(self, wanted: Collection[_Key]) -> None:
+        """Somebody waits for these of its scripts."""
+        self.waiting.update(self.texts.keys() & wanted)
+
+    def leave(self, wanted: Collection[_Key]) -> list[_Key]:
+        """Who waited for these waits no more. The scripts that are to go: those that nobody waits for, where they are
+        more than the others."""
+        self.waiting.subtract(self.waiting.keys() & wanted)
+        self.waiting = +self.waiting
+        left = [key for key in self.texts if key not in self.waiting]
+        total, spare = (sum(_A_SCRIPT + len(self.texts[key][1]) for key in keys) for keys in (self.texts, left))
+        return left if 2 * spare > total else []
 
 
 class KnownScripts:
@@ -71,34 +106,38 @@ class KnownScripts:
         works = {work for key in keys.values() if (work := self._under_way.get((key, interactive))) is not None}
         missing = {key: text for text, key in keys.items() if key not in found}
         for work in works:
-            for key in work.keys:
+            for key in work.texts:
                 missing.pop(key, None)
         if missing:
             works.add(self._begin(missing, interactive))
+        wanted = frozenset(keys.values())
         for work in works:
-            work.waiting += 1
+            work.wait(wanted)
         try:
-            for read in await together(*[asyncio.shield(work.reading) for work in works]):
+            for read in await together(*[asyncio.shield(work.found) for work in works]):
                 found.update(read)
         finally:
             for work in works:
-                self._leave(work, interactive)
+                self._leave(work, wanted, interactive)
         return [found[keys[text]] for text in texts]
 
-    def _begin(self, missing: Mapping[_Key, Text], interactive: bool) -> _Work:
+    def _begin(self, missing: dict[_Key, Text], interactive: bool) -> _Work:
         """Others may come to wait for it: so it neither ends with the call it began with, nor waits until verdicts of
         that have left, nor is among what these hold."""
-        work = _Work(frozenset(missing), on_its_own(self._read(missing, interactive)))
+        work = _Work(missing, asyncio.get_running_loop().create_future())
+        work.begin(on_its_own(self._read(dict(missing), interactive)))
         self._under_way.update({(key, interactive): work for key in missing})
         return work
 
-    def _leave(self, work: _Work, interactive: bool) -> None:
-        """One that waited for it waits no more. What nobody waits for ends."""
-        work.waiting -= 1
-        if not work.waiting:
-            for key in work.keys:
-                del self._under_way[key, interactive]
-            work.reading.cancel()
+    def _leave(self, work: _Work, wanted: Collection[_Key], interactive: bool) -> None:
+        """One that waited for it waits no more. What nobody waits for ends: the texts are no longer among what their
+        tenant may have here. So where others wait for a small part, that is begun anew."""
+        for key in (left := work.leave(wanted)):
+            del self._under_way[key, interactive], work.texts[key]
+        if left and not work.found.done():
+            work.end()
+            if work.texts:
+                work.begin(on_its_own(self._read(dict(work.texts), interactive)))
 
     async def _read(self, missing: Mapping[_Key, Text], interactive: bool) -> dict[_Key, Reading]:
         """By workers: large scripts by themselves, which have limits of their own."""
