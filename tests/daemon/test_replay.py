@@ -14,6 +14,8 @@ from cruxbox import Client, Outcome, ScriptCheck, Task
 from cruxboxd.judging import rows as judging
 from cruxboxd.judging.asserted import MOST_KNOWN, MOST_KNOWN_BYTES, Rows, read_rows
 from cruxboxd.judging.audit import Audit
+from cruxboxd.judging.expected import Kind as Kinds
+from cruxboxd.judging.expected import Reading
 from cruxboxd.judging.outcomes import CheckResult
 from cruxboxd.judging.outcomes import Outcome as Kind
 from cruxboxd.judging.tasks import ScriptCheck as AskedCheck
@@ -280,6 +282,18 @@ async def test_what_is_remembered_is_bounded():
     assert await settled(came((VALUE, b"", 5), (VALUE, b"2", 9)), ended(2, message=b"no" * 5_000, **FAILS), script)
     assert len(script.known) == MOST_KNOWN
     assert not any(len(str(seen)) > 5_000 for seen in script.known.values())
+
+
+def test_a_reading_of_many_rows_is_as_large_as_it_is():
+    fields = [payloads.LINE.pack(1000) * 4096, b"f", frames.pack([]), b"?" * 100]
+    told = frames.pack(fields)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    found = read_rows(told)
+    size = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert found is not None
+    assert size < Reading(Kinds.EXPRESSION, rows=found).size - MOST_KNOWN_BYTES < 2 * size
 
 
 def test_what_are_no_rows_is_none():

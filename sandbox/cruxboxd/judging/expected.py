@@ -33,7 +33,8 @@ _BYTES_A_JOB = MIB
 _LIMITS = Limits(cpu_ms=250, wall_ms=10_000, memory_bytes=256 * MIB, steps=1_000_000, output_bytes=16 * MIB)
 # Half a megabyte of numbers takes 0.5 s to compile, as long again for its tree, and half as long to be taken apart.
 _LIMITS_OF_LARGE = replace(_LIMITS, cpu_ms=2_500, memory_bytes=DEFAULT_LIMITS.memory_bytes)
-_OBJECT, _SHELVED = 300, 600  # bytes; the second with the key under which a reading is kept
+# Bytes: an object, a number in a tuple, and what holds a reading, with the key under which it is kept.
+_OBJECT, _NUMBER, _SHELVED = 300, 40, 600
 
 
 class Kind(Enum):
@@ -66,6 +67,7 @@ class Reading:
         size = _SHELVED + len(self.canonical or b"") + getsizeof(self.text) + len(self.code)
         if self.rows is not None:
             size += _OBJECT + len(self.rows.others) + len(self.rows.calls) + MOST_KNOWN_BYTES
+            size += _NUMBER * len(self.rows.lines)
         if self.series is not None:
             steps = self.series.steps
             size += len(self.series.calls) + sum(
