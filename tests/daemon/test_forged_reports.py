@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cruxbox import Assurance, CallCheck, Client, EvaluateCheck, Isolation, Limits, Outcome, ScriptCheck, Task
+from cruxcell.protocol import frames, payloads
 from cruxcell.values.canonical import canon
 
 pytestmark = pytest.mark.kernel
@@ -107,6 +108,36 @@ def test_a_script_in_a_process_of_its_own_has_not_either(native: Client, name: s
     verdicts = native.check([Task(SPEAK + program, [ScriptCheck(SCRIPT, entry_point="f")], limits=LIMITS)])
     assert verdicts[0].outcome in (Outcome.VIOLATION, Outcome.FAILED, Outcome.RAISED, Outcome.CRASHED)
     assert verdicts[0].assurance is Assurance.SEPARATED
+
+
+ROWS = "for x, wanted in [(1, 7), (2, 7)]:\n    assert [f(x)] == [wanted]\n"
+# What a program says that its calls came to: parts of (kind, steps) and what belongs to it.
+CAME = {
+    "an error that is none": [payloads.SERIES_CAME.pack(payloads.CAME_ERROR, 1)],
+    "a value that is none": [payloads.SERIES_CAME.pack(payloads.CAME_VALUE, 1)],
+    "one value, and an error that is none": [
+        payloads.SERIES_CAME.pack(payloads.CAME_VALUE, 1), b"N", payloads.SERIES_CAME.pack(payloads.CAME_ERROR, 1),
+    ],
+    "an error of no name": [payloads.SERIES_CAME.pack(payloads.CAME_ERROR, 2**64 - 1), b""],
+    "an error first": [
+        payloads.SERIES_CAME.pack(payloads.CAME_ERROR, 1), frames.pack([b"KeyError", b"1"]),
+        payloads.SERIES_CAME.pack(payloads.CAME_VALUE, 1), b"N",
+    ],
+    "no kind": [b"?", b"N"],
+    "nothing": [],
+    "too many": [payloads.SERIES_CAME.pack(payloads.CAME_VALUE, 2**64 - 1), b"N"] * 3,
+    "what is no value": [payloads.SERIES_CAME.pack(payloads.CAME_VALUE, 2**64 - 1), b"?\xff"] * 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("script", [ROWS, SCRIPT], ids=["rows", "series"])
+@pytest.mark.parametrize("name", CAME)
+def test_what_calls_came_to_is_the_candidates_word_and_its_failure(native: Client, name: str, script: str):
+    said = f"frame(b'V', numbers(0), b'p', {frames.pack(CAME[name])!r}, b'', b'', b'')"
+    program = f"def f(x):\n    os.write(3, {said})\n    os._exit(0)\n"
+    by_calls = SPEAK.replace("import os, struct", "import sys, struct\nos = sys.modules['os']")  # that needs no folder
+    verdicts = native.check([Task(by_calls + program, [ScriptCheck(script)], limits=LIMITS)])
+    assert verdicts[0].outcome in (Outcome.VIOLATION, Outcome.FAILED, Outcome.RAISED, Outcome.CRASHED)
 
 
 def test_three_slow_texts_do_not_time_out_their_neighbours(native: Client):

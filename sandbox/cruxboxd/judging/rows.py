@@ -8,7 +8,6 @@ values it comes to the same, whatever program they are of.
 from __future__ import annotations
 
 import hashlib
-import struct
 from dataclasses import dataclass
 
 from cruxcell.protocol import frames, messages, payloads
@@ -19,7 +18,7 @@ from cruxboxd.judging.charging import one_answer, read_single
 from cruxboxd.judging.jobs import job_for
 from cruxboxd.judging.outcomes import CheckResult, Outcome
 from cruxboxd.judging.scripts import of_script
-from cruxboxd.judging.series import error_of
+from cruxboxd.judging.series import error_of, parts_of
 from cruxboxd.judging.tasks import encoded
 from cruxboxd.zygotes.report import ENDS
 
@@ -89,21 +88,14 @@ _ENDS = (Outcome.PASSED, Outcome.FAILED, Outcome.RAISED)
 def _came(told: bytes, script: Rows) -> _Came | None:
     """What the program's worker told; None where that is not what all calls gave, or all to the first that raised."""
     try:
-        fields = frames.unpack(told, 2 * len(script.lines))
-        heads = [payloads.SERIES_CAME.unpack(head) for head in fields[0::2]]
-        values, error = fields[1::2], None
-        kinds = [kind for kind, _ in heads]
-        if kinds[-1:] == [payloads.CAME_ERROR]:
+        parts = parts_of(told, len(script.lines))
+        values, error = [form for _, _, form in parts], None
+        if parts and parts[-1][0] == payloads.CAME_ERROR:
             error = error_of(values.pop())
-            kinds.pop()
-        if (
-            len(fields) % 2
-            or set(kinds) - {payloads.CAME_VALUE}
-            or (error is None and len(values) != len(script.lines))
-        ):
+        elif len(parts) != len(script.lines):
             return None
-        return _Came([steps for _, steps in heads], frames.pack(values), error)
-    except (frames.FrameError, ValueError, struct.error):
+        return _Came([steps for _, steps, _ in parts], frames.pack(values), error)
+    except (frames.FrameError, ValueError):
         return None
 
 

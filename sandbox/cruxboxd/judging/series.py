@@ -7,11 +7,9 @@ instead of two.
 
 from __future__ import annotations
 
-import struct
-
 from cruxcell.protocol import frames, messages, payloads
 
-from cruxboxd.judging.asserted import MOST_STEPS, Series
+from cruxboxd.judging.asserted import Series
 from cruxboxd.judging.by_calls import CallsJudge
 from cruxboxd.judging.outcomes import CheckResult, Outcome
 from cruxboxd.judging.scripts import NO_ASSERTION
@@ -30,23 +28,36 @@ class SeriesJudge(CallsJudge[Series]):
 def _compared(base: CheckResult, told: bytes, series: Series) -> CheckResult | None:
     """The values against what is expected of them, to the first that differs."""
     try:
-        fields = frames.unpack(told, 2 * MOST_STEPS)
-        for at, (step, head, data) in enumerate(zip(series.steps, fields[0::2], fields[1::2]), 1):
-            kind, steps = payloads.SERIES_CAME.unpack(head)
+        parts = parts_of(told, len(series.steps))
+        for at, (step, (kind, steps, data)) in enumerate(zip(series.steps, parts), 1):
             if kind == payloads.CAME_VALUE and data == step.canonical:
                 continue
-            is_last = 2 * at == len(fields)
-            if not step.line or not (is_last or not (base.stdout or base.stderr)):
+            if not step.line or not (at == len(parts) or not (base.stdout or base.stderr)):
                 return None  # what calls behind it printed is not this one's
             ended = base.but(steps=min(steps, base.steps))
             if kind == payloads.CAME_VALUE:
                 error = "AssertionError", step.message, step.line
                 return ended.but(outcome=Outcome.FAILED, detail=NO_ASSERTION, exception=error)
             return ended.but(outcome=Outcome.RAISED, exception=(*error_of(data), step.line))
-    except (frames.FrameError, ValueError, struct.error):
+    except (frames.FrameError, ValueError):
         return None
-    is_whole = len(fields) == 2 * len(series.steps)
-    return base.but(outcome=Outcome.PASSED) if is_whole else None
+    return base.but(outcome=Outcome.PASSED) if len(parts) == len(series.steps) else None
+
+
+def parts_of(told: bytes, most: int) -> list[tuple[bytes, int, bytes]]:
+    """(CAME_VALUE or CAME_ERROR, the steps up to it, its form) of each of at most so many calls. Raises FrameError
+    where no worker has written it: what stands there may be a candidate's."""
+    fields = frames.unpack(told, 2 * most)
+    heads, forms = fields[0::2], fields[1::2]
+    if len(heads) != len(forms) or any(len(head) != payloads.SERIES_CAME.size for head in heads):
+        raise frames.FrameError("what no call came to")
+    parts = [(*payloads.SERIES_CAME.unpack(head), form) for head, form in zip(heads, forms)]
+    kinds = [kind for kind, _, _ in parts]
+    if kinds[-1:] == [payloads.CAME_ERROR]:
+        kinds.pop()
+    if set(kinds) - {payloads.CAME_VALUE}:
+        raise frames.FrameError("what no call came to, or calls behind one that raised")
+    return parts
 
 
 def error_of(data: bytes) -> tuple[str, str]:
