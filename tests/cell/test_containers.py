@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from cruxcell.values import containers, stdlib, transfer
+from cruxcell.values import reader as readers
 from cruxcell.values.canonical import NotPlain, TooLarge
 from cruxcell.values.containers import MAX_DEPTH, Containers, Garbled, base_of, dict_base, dict_tags
 from cruxcell.values.reader import Reader
@@ -368,6 +369,25 @@ GARBLED = {
 def test_what_no_writer_writes_is_garbled(name: str):
     with pytest.raises(Garbled):
         transfer.decode(GARBLED[name])
+
+
+@pytest.mark.parametrize("library", ["numpy", "pandas"])
+def test_what_a_library_makes_that_is_not_there_is_garbled(library: str, monkeypatch: pytest.MonkeyPatch):
+    moment = b"VP" + u32(3) + plain("Timestamp") + b"Va" + u32(3) + plain("<M8[us]") + plain(()) + EIGHT
+    zone = b"t" + u32(2) + plain("zone") + plain(None) + u32(0)
+    made = dtype("<i4", SHAPE, ONE) if library == "numpy" else moment + zone
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(Garbled, match=f"import of {library}"):
+        transfer.decode(made)
+
+
+def test_want_of_memory_is_not_garbled(monkeypatch: pytest.MonkeyPatch):
+    def raising(_reader: Reader) -> None:
+        raise MemoryError
+
+    monkeypatch.setitem(readers._READERS, ord("N"), raising)
+    with pytest.raises(MemoryError):
+        transfer.decode(b"N")
 
 
 def test_a_length_is_never_more_than_there_is():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from cruxbox import Assurance, CallCheck, Client, EvaluateCheck, Isolation, Limits, Outcome, ScriptCheck, Task
 from cruxcell.protocol import frames, payloads
+from cruxcell.values import transfer
 from cruxcell.values.canonical import canon
 
 pytestmark = pytest.mark.kernel
@@ -138,6 +139,15 @@ def test_what_calls_came_to_is_the_candidates_word_and_its_failure(native: Clien
     by_calls = SPEAK.replace("import os, struct", "import sys, struct\nos = sys.modules['os']")  # that needs no folder
     verdicts = native.check([Task(by_calls + program, [ScriptCheck(script)], limits=LIMITS)])
     assert verdicts[0].outcome in (Outcome.VIOLATION, Outcome.FAILED, Outcome.RAISED, Outcome.CRASHED)
+
+
+@pytest.mark.parametrize("form", [b"Va" + bytes(4), transfer.encode(1.5, 100), b"?"], ids=["numpy", "none", "tag"])
+def test_what_arguments_came_to_is_the_calls_word_and_its_failure(native: Client, form: bytes):
+    """A call may say of its arguments what nobody can read, as of an array where numpy is not."""
+    pair = transfer.encode(((None,), {}), 100).replace(transfer.encode(None, 100), form, 1)
+    said = f"{SPEAK}os.write(3, value(0, {pair!r})); os._exit(0)"
+    verdicts = native.check([Task("def f(x):\n    return x\n", [CallCheck(f"f(exec({said!r}))", "1")], limits=LIMITS)])
+    assert verdicts[0].outcome in (Outcome.INVALID, Outcome.FAILED)
 
 
 def test_three_slow_texts_do_not_time_out_their_neighbours(native: Client):

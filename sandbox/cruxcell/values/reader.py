@@ -41,10 +41,13 @@ class Reader:
 
     def checked(self, read, *arguments):
         # type: (Callable[..., Any], object) -> Any
-        """`read(*arguments)`; whatever goes wrong in it is Garbled."""
+        """`read(*arguments)`; whatever goes wrong in it is Garbled, but for want of memory. A library raises what it
+        likes when its values are made, and may be missing."""
         try:
             return with_room(read, *arguments)
-        except WRONG as error:
+        except MemoryError:
+            raise
+        except Exception as error:
             raise Garbled(str(error)) from None
 
     def end(self):
