@@ -13,6 +13,7 @@ from cruxboxd.shared.observer import Observer
 from cruxboxd.zygotes.setup import ZygoteSetup
 from cruxcell.confinement import clocks
 from cruxcell.confinement.clocks import FAST_IN_ALL_MS, FAST_MS, SLOW_LOOKS
+from cruxcell.protocol import messages
 
 MS = 1_000_000
 
@@ -85,6 +86,38 @@ def test_dots_that_no_longer_count_wake_nobody():
     watched.wait(control)
     assert watched.hung_up == {progress}
     for end in (control, control_end, progress):
+        os.close(end)
+
+
+@pytest.mark.parametrize("stands_still_ms", [0, 5_000, 100_000])
+def test_time_in_which_everything_stood_still_is_nobodys(monkeypatch, stands_still_ms):
+    """As of a container that is paused: who watches cannot look then, and a worker cannot run."""
+    now = 1_000_000 * MS
+    monkeypatch.setattr(
+        clocks, "time", SimpleNamespace(monotonic_ns=lambda: now, clock_gettime_ns=lambda _clock: 10 * MS)
+    )
+    clock = clocks.Clock(os.getpid(), 7, 10**15)
+    watched = clocks.Clocks(1_000 * MS, now, [clock])
+    clock.equip(())
+    for _ in range(4):
+        now += 200 * MS
+        assert watched.expired() == messages.NOT_KILLED
+    now += stands_still_ms * MS
+    assert watched.expired() == messages.NOT_KILLED
+    now += 150 * MS
+    assert watched.expired() == messages.NOT_KILLED
+    now += 250 * MS + 100 * MS
+    assert watched.expired() == messages.KILLED_UNSURE
+
+
+def test_a_watched_worker_is_looked_at_often():
+    control, control_end = os.pipe()
+    progress, progress_end = os.pipe()
+    began = time.monotonic_ns()
+    watched = clocks.Clocks(10**13, began, [clocks.Clock(os.getpid(), progress, 10**15)])
+    assert watched.wait(control) is False
+    assert time.monotonic_ns() - began < 5_000 * MS
+    for end in (control, control_end, progress, progress_end):
         os.close(end)
 
 

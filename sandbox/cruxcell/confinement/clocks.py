@@ -12,7 +12,8 @@ looked at after that part of the rest.
 Time for which a worker was ready to run and had no CPU is not its own. The kernel counts it (`/proc/PID/schedstat`),
 but a confined zygote sees no /proc: when half of the wall time is gone it asks the daemon for the open files. They are
 read when the wall time is over; what the worker waited is added to its time. Nor is it the worker's doing if it is
-stopped then (SIGSTOP, a debugger): no system call that would stop it is allowed.
+stopped then (SIGSTOP, a debugger): no system call that would stop it is allowed. Nor if all of this container or host
+stood still: this process looks on every quarter of a second, and time in which it could not is nobody's.
 """
 
 import os
@@ -35,6 +36,9 @@ _NICE_OF_SLOW_WORKERS = 10
 _MS = 1_000_000
 # How long the daemon may take to hand over the figures once the wall time is over.
 _FIGURES_NS = 2_000 * _MS
+# A clock is looked at so often. If a look comes later than that by so much, this process could not run, whose priority
+# is high.
+_LOOK_NS, _LATE_NS = 250 * _MS, 100 * _MS
 # How long a worker that stands in the queue for a CPU may stand there before it is looked at again.
 _QUEUE_NS = 50 * _MS
 
@@ -143,8 +147,8 @@ class Clocks:
 
     def __init__(self, wall_ns, started_ns, clocks):
         # type: (int, int, list[Clock]) -> None
-        self._wall_ns, self._started = wall_ns, started_ns
-        self._granted = 0  # of the time that has passed, what was not the workers' own
+        self._wall_ns, self._started, self._seen = wall_ns, started_ns, started_ns
+        self._granted = self._missed = 0  # of the time that has passed: what was not the workers' own, and nobody's
         self._awaits_figures = False
         self._clocks = {clock.progress: clock for clock in clocks}
         self.hung_up = set()  # type: set[int]
@@ -153,6 +157,7 @@ class Clocks:
     def expired(self):
         # type: () -> int
         """Why it has to end (`expired_pid` says whose clock has run out), or NOT_KILLED."""
+        self._look()
         for clock in self._clocks.values():
             if clock.left() <= 0:
                 self.expired_pid = clock.pid
@@ -167,7 +172,7 @@ class Clocks:
     def _out_of_wall_time(self):
         # type: () -> int
         """Wall time is over: was it the workers' own? What they waited for a CPU is granted."""
-        passed = time.monotonic_ns() - self._started
+        passed = time.monotonic_ns() - self._started - self._missed
         waited = [clock.waited() for clock in self._clocks.values()]
         if min(waited) < 0:
             is_answered = all(clock.has_figures for clock in self._clocks.values())
@@ -208,7 +213,7 @@ class Clocks:
         poll.register(control, select.POLLIN)
         for progress, clock in self._clocks.items():
             poll.register(progress, clock.events)
-        left = min([clock.left() // clock.cpus for clock in self._clocks.values()] + [self._wall_left()])
+        left = min([clock.left() // clock.cpus for clock in self._clocks.values()] + [self._wall_left(), _LOOK_NS])
         half = self._wall_left() - self._wall_ns // 2
         if half > 0 and self.unasked(False):
             left = min(left, half)
@@ -243,12 +248,21 @@ class Clocks:
         """Read progress; True if a new check began. Dots that may be a candidate's own begin none."""
         begins = clock.take(os.read(clock.progress, 4096))
         if begins:
-            self._started, self._granted = time.monotonic_ns(), 0
+            self._started = self._seen = time.monotonic_ns()
+            self._granted = self._missed = 0
         return begins
+
+    def _look(self):
+        # type: () -> None
+        """Note for how long nobody has looked, if that is too long."""
+        now = time.monotonic_ns()
+        if now - self._seen > _LOOK_NS + _LATE_NS:
+            self._missed += now - self._seen
+        self._seen = now
 
     def _wall_left(self):
         # type: () -> int
-        return self._started + self._wall_ns + self._granted - time.monotonic_ns()
+        return self._started + self._wall_ns + self._granted + self._missed - time.monotonic_ns()
 
 
 def hangs_up(progress, timeout_ms):
