@@ -327,6 +327,7 @@ class Zygote:
             os.dup2(payload + 1, worker.REPORT)
             if channel >= 0:
                 os.dup2(channel, CHANNEL)
+            self.context.memory_bytes = order.rlimits_key[0]
             if order.seq in self._dropped:
                 worker.discard(payload)
             if self._scratch_bytes:

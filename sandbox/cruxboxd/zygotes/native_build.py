@@ -35,6 +35,7 @@ SOURCES = tuple(
         "watch",
         "seal",
         "hear",
+        "arenas",
         "rule",
         "waiter",
     )
