@@ -8,25 +8,36 @@ enum { MOST_BYTES = 64 << 20, MOST_ARENAS = 256 }; /* of 256 KiB up to 3.9, of 1
 static PyObjectArenaAllocator given;
 static void *kept[MOST_ARENAS];
 static size_t count, kept_size, most_bytes; /* all arenas have one size */
+static char is_in_use; /* interpreters with a lock each, from 3.12 on, ask at once; who comes second does without */
 
 static void *
 take_arena(void *Py_UNUSED(context), size_t size)
 {
-    if (count > 0 && size == kept_size) {
-        return kept[--count];
+    void *arena = NULL;
+
+    if (!__atomic_test_and_set(&is_in_use, __ATOMIC_ACQUIRE)) {
+        if (count > 0 && size == kept_size) {
+            arena = kept[--count];
+        }
+        __atomic_clear(&is_in_use, __ATOMIC_RELEASE);
     }
-    return given.alloc(given.ctx, size);
+    return arena != NULL ? arena : given.alloc(given.ctx, size);
 }
 
 static void
 keep_arena(void *Py_UNUSED(context), void *arena, size_t size)
 {
-    if ((count == 0 || size == kept_size) && count < MOST_ARENAS && size <= most_bytes / (count + 1)) {
-        kept_size = size;
-        kept[count++] = arena;
-        return;
+    if (!__atomic_test_and_set(&is_in_use, __ATOMIC_ACQUIRE)) {
+        if ((count == 0 || size == kept_size) && count < MOST_ARENAS && size <= most_bytes / (count + 1)) {
+            kept_size = size;
+            kept[count++] = arena;
+            arena = NULL;
+        }
+        __atomic_clear(&is_in_use, __ATOMIC_RELEASE);
     }
-    given.free(given.ctx, arena, size);
+    if (arena != NULL) {
+        given.free(given.ctx, arena, size);
+    }
 }
 
 const char cell_keep_arenas_doc[] = PyDoc_STR(
