@@ -401,7 +401,9 @@ async def test_calls_that_took_long_and_decided_nothing_are_made_again_only_now_
 
     began = [await ask(slow) for _ in range(150)]
     assert began == [True] * 2 + [False] * 1 + [True] + [False] * 50 + [True] + [False] * 50 + [True] + [False] * 44
-    replaced = replace(ONE)
+    script = replace(ONE)
     for result in [slow, ended(), ended(), slow, ended()]:
-        script = replaced
         assert await ask(result)
+    for _ in range(100):
+        script.attempts.ended(has_decided=False, cpu_ns=500_000_000)  # they were under way
+    assert [await ask(ended()) for _ in range(102)] == [False] * 101 + [True]

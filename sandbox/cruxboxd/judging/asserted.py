@@ -47,7 +47,7 @@ class Attempts:
 
     def ended(self, has_decided: bool, cpu_ns: int) -> None:
         self._credit_ns += self._SAVED_NS if has_decided else -cpu_ns
-        self._credit_ns = min(self._credit_ns, self._MOST_NS)
+        self._credit_ns = max(-self._MOST_NS, min(self._credit_ns, self._MOST_NS))  # many may end at once
 
 
 class _Calling:
