@@ -214,30 +214,36 @@ def test_what_is_wrong_with_one_row_is_that_rows(server, tmp_path, capsys):
     bad = {"question_id": "packed", "public_test_cases": tests, "private_test_cases": packed(len)}
     PROBLEMS["bad"] = bad
     PROBLEMS["unreadable"] = {"question_id": "unreadable", "input_output": "{"}
+    PROBLEMS["no text"] = {
+        "question_id": "no text",
+        "input_output": json.dumps({"inputs": ["\ud800"], "outputs": ["1"]}),
+    }
     samples = [
         {"question_id": "abc_a", "code": ADD},
         {"question_id": "abc_a", "code": 3},
         {"question_id": "packed", "code": "print(1)"},
         {"question_id": "unreadable", "code": "print(1)"},
+        {"question_id": "no text", "code": "print(1)"},
         {"question_id": "nobody", "code": "print(1)"},
         {"code": "print(1)"},
     ]
     try:
         summary, lines, said = run(tmp_path, capsys, server, samples)
     finally:
-        del PROBLEMS["bad"], PROBLEMS["unreadable"]
-    assert [line["passed"] for line in lines] == [True, False, None, None, None, None]
-    assert [line["outcome"] for line in lines] == ["PASSED"] + ["INVALID"] * 5
+        del PROBLEMS["bad"], PROBLEMS["unreadable"], PROBLEMS["no text"]
+    assert [line["passed"] for line in lines] == [True, False, None, None, None, None, None]
+    assert [line["outcome"] for line in lines] == ["PASSED"] + ["INVALID"] * 6
     said_of = [
         "s.jsonl, line 2: field 'code' must",
         "p.jsonl, line 8: field 'private_test_cases'",
         "p.jsonl, line 9: field 'input_output'",
-        "line 5: 'nobody'",
-        "line 6: field",
+        "p.jsonl, line 10: the check holds a lone surrogate",
+        "line 6: 'nobody'",
+        "line 7: field",
     ]
     assert [words for words, line in zip(said_of, lines[1:]) if words in line["result"]] == said_of
     assert summary["pass_at_k"] == {"1": 50.0}
-    assert summary["masked"] == 4
+    assert summary["masked"] == 5
     assert "p.jsonl, line 9" in said
 
 
