@@ -44,6 +44,10 @@ PROBLEMS = {
         "problem_id": 11,
         "input_output": json.dumps({"fn_name": "gcd", "inputs": [[4, 6]], "outputs": [2]}),
     },
+    "apps digits": {
+        "problem_id": 12,
+        "input_output": f'{{"fn_name": "nines", "inputs": [[4000]], "outputs": [{"9" * 4000}]}}',
+    },
     "code contests": {
         "name": "1_A. Sum",
         "public_tests": {"input": ["1 2\n"], "output": ["3\n"]},
@@ -106,6 +110,10 @@ SAMPLES = {
         ("class Solution:\n    def gcd(self, a, b): return gcd(a, b)", True, {}),
         ("if True:\n    class Solution:\n        def gcd(self, a, b): return gcd(a, b)", True, {}),
         ("x = 1", False, {"result": "failed: NameError: name 'candidate' is not defined"}),
+    ],
+    "apps digits": [
+        ("def nines(n): return 10**n - 1", True, {}),
+        ("def nines(n): return 10**n - 2", False, {"outcome": "FAILED"}),
     ],
     "code contests": [
         ("print(sum(map(int, input().split())))", True, {"tests": 2}),
@@ -235,16 +243,16 @@ def test_what_is_wrong_with_one_row_is_that_rows(server, tmp_path, capsys):
     assert [line["outcome"] for line in lines] == ["PASSED"] + ["INVALID"] * 6
     said_of = [
         "s.jsonl, line 2: field 'code' must",
-        "p.jsonl, line 8: field 'private_test_cases'",
-        "p.jsonl, line 9: field 'input_output'",
-        "p.jsonl, line 10: the check holds a lone surrogate",
+        "p.jsonl, line 9: field 'private_test_cases'",
+        "p.jsonl, line 10: field 'input_output'",
+        "p.jsonl, line 11: the check holds a lone surrogate",
         "line 6: 'nobody'",
         "line 7: field",
     ]
     assert [words for words, line in zip(said_of, lines[1:]) if words in line["result"]] == said_of
     assert summary["pass_at_k"] == {"1": 50.0}
     assert summary["masked"] == 5
-    assert "p.jsonl, line 9" in said
+    assert "p.jsonl, line 10" in said
 
 
 # ---- the files -------------------------------------------------------------------
