@@ -40,6 +40,14 @@ PROBLEMS = {
         "problem_id": 9,
         "input_output": json.dumps({"fn_name": "f", "inputs": [[{"1": 2}]], "outputs": [[{"1": 4}, {"-3": 1}]]}),
     },
+    "apps name": {
+        "problem_id": 11,
+        "input_output": json.dumps({"fn_name": "gcd", "inputs": [[4, 6]], "outputs": [2]}),
+    },
+    "apps digits": {
+        "problem_id": 12,
+        "input_output": f'{{"fn_name": "nines", "inputs": [[4000]], "outputs": [{"9" * 4000}]}}',
+    },
     "code contests": {
         "name": "1_A. Sum",
         "public_tests": {"input": ["1 2\n"], "output": ["3\n"]},
@@ -71,6 +79,15 @@ class Solution:
                 return (seen[target - n], at)
             seen[n] = at
 """
+# What LiveCodeBench has in front of functions: modules by their names, and room for recursion.
+DEEP = """
+class Solution:
+    def twoSum(self, nums, target):
+        def depth(n):
+            return n and 1 + depth(n - 1)
+        known = deepcopy(json.loads(json.dumps(nums))) and mean(nums) and depth(5000) and datetime.datetime.now()
+        return [0, bisect.bisect_left(range(9), 1)] if known else []
+"""
 FORGED = "class E:\n    def __eq__(self, other): return True\nclass Solution:\n    def twoSum(self, a, b): return E()\n"
 # problem -> [(program, is it right, field of the result line -> what it holds)]
 SAMPLES = {
@@ -88,6 +105,16 @@ SAMPLES = {
         ("from __future__ import annotations\ndef pairs(xs: Nope): return [xs] if xs else xs", True, {}),
         ("def pairs(xs):\n    return [xs, xs]", False, {"outcome": "FAILED"}),
     ],
+    "apps name": [
+        ("def gcd(a, b): return math.gcd(a, b) if time and fractions else 0", True, {}),
+        ("class Solution:\n    def gcd(self, a, b): return gcd(a, b)", True, {}),
+        ("if True:\n    class Solution:\n        def gcd(self, a, b): return gcd(a, b)", True, {}),
+        ("x = 1", False, {"result": "failed: NameError: name 'candidate' is not defined"}),
+    ],
+    "apps digits": [
+        ("def nines(n): return 10**n - 1", True, {}),
+        ("def nines(n): return 10**n - 2", False, {"outcome": "FAILED"}),
+    ],
     "code contests": [
         ("print(sum(map(int, input().split())))", True, {"tests": 2}),
         ("print(3)", False, {"failed": "test 2"}),
@@ -103,6 +130,7 @@ SAMPLES = {
         (SOLVE, True, {"outcome": "PASSED"}),
         (SOLVE.replace("seen[n] = at", "seen[n] = 1"), False, {"outcome": "FAILED"}),
         (FORGED, False, {"outcome": "FAILED"}),
+        (DEEP, True, {}),
         ("def twoSum(a, b): return [0, 1]", True, {}),
     ],
 }
@@ -194,31 +222,37 @@ def test_what_is_wrong_with_one_row_is_that_rows(server, tmp_path, capsys):
     bad = {"question_id": "packed", "public_test_cases": tests, "private_test_cases": packed(len)}
     PROBLEMS["bad"] = bad
     PROBLEMS["unreadable"] = {"question_id": "unreadable", "input_output": "{"}
+    PROBLEMS["no text"] = {
+        "question_id": "no text",
+        "input_output": json.dumps({"inputs": ["\ud800"], "outputs": ["1"]}),
+    }
     samples = [
         {"question_id": "abc_a", "code": ADD},
         {"question_id": "abc_a", "code": 3},
         {"question_id": "packed", "code": "print(1)"},
         {"question_id": "unreadable", "code": "print(1)"},
+        {"question_id": "no text", "code": "print(1)"},
         {"question_id": "nobody", "code": "print(1)"},
         {"code": "print(1)"},
     ]
     try:
         summary, lines, said = run(tmp_path, capsys, server, samples)
     finally:
-        del PROBLEMS["bad"], PROBLEMS["unreadable"]
-    assert [line["passed"] for line in lines] == [True, False, None, None, None, None]
-    assert [line["outcome"] for line in lines] == ["PASSED"] + ["INVALID"] * 5
+        del PROBLEMS["bad"], PROBLEMS["unreadable"], PROBLEMS["no text"]
+    assert [line["passed"] for line in lines] == [True, False, None, None, None, None, None]
+    assert [line["outcome"] for line in lines] == ["PASSED"] + ["INVALID"] * 6
     said_of = [
         "s.jsonl, line 2: field 'code' must",
-        "p.jsonl, line 7: field 'private_test_cases'",
-        "p.jsonl, line 8: field 'input_output'",
-        "line 5: 'nobody'",
-        "line 6: field",
+        "p.jsonl, line 9: field 'private_test_cases'",
+        "p.jsonl, line 10: field 'input_output'",
+        "p.jsonl, line 11: the check holds a lone surrogate",
+        "line 6: 'nobody'",
+        "line 7: field",
     ]
     assert [words for words, line in zip(said_of, lines[1:]) if words in line["result"]] == said_of
     assert summary["pass_at_k"] == {"1": 50.0}
-    assert summary["masked"] == 4
-    assert "p.jsonl, line 8" in said
+    assert summary["masked"] == 5
+    assert "p.jsonl, line 10" in said
 
 
 # ---- the files -------------------------------------------------------------------

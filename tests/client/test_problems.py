@@ -12,6 +12,7 @@ from cruxbox.errors import DataError
 from cruxbox.problems.evalplus import scripts_of
 from cruxbox.problems.functions import problem_of
 from cruxbox.problems.reading import read_problems, read_samples
+from cruxbox.problems.records import BadRow
 from cruxbox.problems.running import Runner, Way
 from cruxbox.problems.sanitizing import sanitized
 from cruxbox.problems.shapes import Sample
@@ -473,6 +474,12 @@ def test_what_json_made_of_tuples_is_put_back_as_evalplus_does(number, inputs, r
 def test_a_native_record_needs_its_fields():
     with pytest.raises(KeyError):
         scripts_of({"task_id": "HumanEval/1", "entry_point": "f", "canonical_solution": ""})
+
+
+@pytest.mark.parametrize("change", [{"atol": 10**350}, {"task_id": "Mbpp/124", "base_input": [[10**350, 1]]}])
+def test_a_number_that_is_no_float_is_one_row_s_fault(change):
+    with pytest.raises(BadRow, match="too large to convert to float"):
+        problem_of({**NATIVE, **change}, "")
 
 
 LARGE = "    data = bytearray(700 << 20)\n"

@@ -66,12 +66,20 @@ def test_an_entry_point_may_be_a_method_or_a_class(server, tmp_path, capsys, nam
 
 
 @pytest.mark.kernel
-def test_a_test_that_cannot_be_used_is_not_the_sample_s_failure(server, tmp_path, capsys):
-    problem = {**DOUBLE, "test": "def check(candidate):\n    assert candidate(2 == 4\n"}
+@pytest.mark.parametrize(
+    ("test", "why"),
+    [
+        ("    assert candidate(2 == 4\n", "the script: "),
+        ("    assert candidate(2) == 4\0\n", "script.script holds a NUL character"),
+    ],
+    ids=["no Python", "NUL"],
+)
+def test_a_test_that_cannot_be_used_is_not_the_sample_s_failure(server, tmp_path, capsys, test, why):
+    problem = {**DOUBLE, "test": f"def check(candidate):\n{test}"}
     samples = [{"task_id": "Mine/0", "completion": text} for text in ("    return 2 * x\n", "    return x\0\n")]
     summary, (right, broken) = run(tmp_path, capsys, problem, samples, "--server", server)
     assert (right["passed"], right["outcome"], summary["masked"]) == (None, "INVALID", 1)
-    assert right["result"].startswith(f"invalid: {tmp_path}/p.jsonl, line 1: the script: ")
+    assert right["result"].startswith(f"invalid: {tmp_path}/p.jsonl, line 1: {why}")
     assert (broken["passed"], broken["result"]) == (False, "failed: program holds a NUL character")
 
 

@@ -36,24 +36,68 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class _Head:
+    """What a benchmark has in front of functions, whose starter code uses it without saying so.
+
+    Args:
+        starred: modules of which all names are there, in the order in which they hide each other's.
+        others: modules that are there by their names alone.
+        depth: the recursion limit; 0 leaves Python's.
+    """
+
+    starred: Sequence[str] = ()
+    others: Sequence[str] = ()
+    depth: int = 0
+
+    @property
+    def modules(self) -> list[str]:
+        return sorted({*self.starred, *self.others})
+
+    @property
+    def text(self) -> str:
+        stars = [f"from {name} import *\n" for name in self.starred]
+        stars.insert(-1, "from builtins import *\n")  # pow is math's and operator's, too; typing hides none
+        depth = [f"sys.setrecursionlimit({self.depth})\n"] if self.depth else []
+        return "".join([*stars, f"import {', '.join(self.modules)}\n", *depth])
+
+
+@dataclass(frozen=True)
 class _Way:
     """How a benchmark takes answers.
 
     Args:
         compare, tolerance: of what is printed.
+        head: of functions.
         nested: is a value also right that is the only item of what is expected, or has tuples where that has lists?
     """
 
     compare: str
     tolerance: float | Tolerance = 0.0
+    head: _Head = _Head()
     nested: bool = False
 
 
 # APPS compares by numpy.allclose, CodeContests by 1e-5; LiveCodeBench lines of numbers by their value. A tolerance
 # below all that is printed stands for that: one of 0 compares texts.
-_APPS = _Way("tokens", Tolerance(absolute=1e-8, relative=1e-5), nested=True)
+_APPS = _Way(
+    "tokens",
+    Tolerance(absolute=1e-8, relative=1e-5),
+    _Head(
+        ("collections", "itertools", "functools", "heapq", "bisect", "string", "operator", "math", "typing"),
+        ("fractions", "random", "re", "sys", "time"),
+    ),
+    nested=True,
+)
 _CODE_CONTESTS = _Way("tokens", Tolerance(absolute=1e-5))
-_LIVE_CODE_BENCH = _Way("lines", Tolerance(absolute=1e-300))
+_LIVE_CODE_BENCH = _Way(
+    "lines",
+    Tolerance(absolute=1e-300),
+    _Head(
+        ("string", "re", "datetime", "collections", "heapq", "bisect", "copy", "math", "random", "statistics",
+         "itertools", "functools", "operator", "io", "sys", "json", "typing"),
+        depth=50_000,
+    ),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,7 +114,8 @@ class Contest(Problem):
 
     way: _Way = _APPS
     comparison: Comparison = Comparison()
-    prelude: str = ""
+    function: str = ""
+    prelude: str | None = None
     tests_of: Callable[[Record], Tests] = field(default=lambda _record: Tests(()), repr=False)
 
     def stages(self, program: str, /) -> Sequence[Stage]:
@@ -87,11 +132,25 @@ class Contest(Problem):
 
     def whole(self, program: str) -> str:
         """The program behind the prelude."""
-        return behind(self.prelude + "\n", program) if self.prelude else program
+        if self.prelude is not None:
+            return behind(self.prelude + "\n", program) if self.prelude else program
+        if not self.function:
+            return program
+        # The function has to be the program's own: `gcd` is one of the names that the head brings.
+        own = "" if self._is_method(program) else f"{self.function} = None\ndel {self.function}\n"
+        return behind(self.way.head.text + own, program)
 
     @property
     def preloads(self) -> frozenset[str]:
-        return frozenset(_MODULES) if self.prelude == PRELUDE else frozenset()
+        return frozenset(self.way.head.modules) if self.function and self.prelude is None else frozenset()
+
+    def _is_method(self, program: str) -> bool:
+        """Is the function a method of the program's `class Solution`? One that is indented counts where the program has
+        no function of the name."""
+        if re.search(r"^class\s+Solution\b", program, re.MULTILINE):
+            return True
+        function = re.search(rf"^(?:async\s+)?def\s+{re.escape(self.function)}\b", program, re.MULTILINE)
+        return function is None and re.search(r"^[ \t]+class\s+Solution\b", program, re.MULTILINE) is not None
 
     def _stdio(self, number: int, given: str, wanted: str) -> StdioCheck:
         asked, way = self.comparison, self.way
@@ -106,8 +165,8 @@ class Contest(Problem):
         text = _SCRIPT.format(cases=json.dumps([[number, *pair] for number, pair in cases]), nested=self.way.nested)
         first, last = cases[0][0], cases[-1][0]
         name = f"test {first}" if first == last else f"tests {first} to {last}"
-        is_method = re.search(r"^class\s+Solution\b", program, re.MULTILINE)
-        return ScriptCheck(text, f"Solution().{tests.function}" if is_method else tests.function, id=name)
+        method = f"Solution().{tests.function}"
+        return ScriptCheck(text, method if self._is_method(program) else tests.function, id=name)
 
 
 def _staged(checks: Sequence[Any], ends: Sequence[int] = _ENDS) -> Sequence[Stage]:
@@ -200,7 +259,8 @@ def problem_of(
         entry_point="Solution" if is_class else function,
         way=way,
         comparison=comparison,
-        prelude=(PRELUDE if function else "") if prelude is None else prelude,
+        function=function,
+        prelude=prelude,
         tests_of=tests_of,
     )
     if not isinstance(record.get("private_test_cases"), str):  # those are large: read when they are needed
@@ -315,15 +375,4 @@ _FORMATS = (
     ("public_tests", _of_code_contests, _CODE_CONTESTS),
     ("private_test_cases", _of_live_code_bench, _LIVE_CODE_BENCH),
     ("public_test_cases", _of_live_code_bench, _LIVE_CODE_BENCH),
-)
-
-# What these benchmarks import in front of functions, whose starter code uses it without saying so.
-_STARRED = ("collections", "itertools", "functools", "heapq", "bisect", "string", "operator", "math", "typing")
-_MODULES = (*_STARRED, "random", "re")
-PRELUDE = "".join(
-    [
-        f"import {', '.join(sorted({*_MODULES, 'sys'}))}\n",
-        *[f"from {name} import *\n" for name in _STARRED],
-        "from builtins import *\n",  # pow is math's and operator's, too
-    ]
 )

@@ -104,7 +104,7 @@ def _of_evalplus(record: Record, task_id: str, where: str) -> Problem:
     prompt, canonical = text(record, "prompt"), text(record, "canonical_solution")
     try:
         tests = scripts_of({**record, "canonical_solution": canonical, "prompt": prompt})
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise BadRow(f"is no problem of EvalPlus's: {error}") from None
     if not tests:
         raise BadRow("has no tests")

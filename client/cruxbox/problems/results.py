@@ -14,8 +14,9 @@ Fields = Mapping[str, Any]
 Marks = Mapping[str, Sequence[Optional[bool]]]
 # What a result begins with that is no verdict on the sample's program.
 FAULT = "invalid: "
-# What the detail of an INVALID begins with where the problem is at fault.
-_OF_THE_TEST = ("the script", "the checker", "a checker")
+# What the detail of an INVALID begins with where the problem is at fault: the test, or a field of the request that has
+# a part of it. The server says first what is wrong with the program.
+_OF_THE_TEST = ("the script", "the checker", "a checker", "the check holds", "script.", "stdio.")
 
 
 def fields_of(problem: Problem, verdicts: Sequence[Verdict], tests: int) -> dict[str, Any]:
