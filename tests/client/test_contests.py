@@ -6,12 +6,14 @@ import base64
 import json
 import pickle
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cruxbox.cli import main
 from cruxbox.model import ScriptCheck, StdioCheck
 from cruxbox.problems.contests import Comparison, problem_of
+from cruxbox.problems.heads import Head
 from cruxbox.problems.packed import pickled_string, unpacked
 from cruxbox.problems.records import BadRow
 
@@ -88,6 +90,11 @@ class Solution:
         known = deepcopy(json.loads(json.dumps(nums))) and mean(nums) and depth(5000) and datetime.datetime.now()
         return [0, bisect.bisect_left(range(9), 1)] if known else []
 """
+DEEP_PROGRAM = """from __future__ import annotations
+def depth(n):
+    return n and 1 + depth(n - 1)
+print(depth(5000) - 5000 + sum(map(int, chain([input()], [input()]))))
+"""
 FORGED = "class E:\n    def __eq__(self, other): return True\nclass Solution:\n    def twoSum(self, a, b): return E()\n"
 # problem -> [(program, is it right, field of the result line -> what it holds)]
 SAMPLES = {
@@ -99,6 +106,7 @@ SAMPLES = {
         ("print(2 * int(input()))", True, {"tests": 2}),
         ("print(2.000001 * int(input()))", True, {}),
         ("print(4)", False, {"failed": "test 2", "outcome": "FAILED"}),
+        ("print(reduce(mul, [2, int(input())], math.gcd(2, 3)))", True, {}),
     ],
     "apps function": [
         ("def pairs(xs):\n    return [tuple(xs)] if xs else []", True, {"outcome": "PASSED"}),
@@ -118,12 +126,18 @@ SAMPLES = {
     "code contests": [
         ("print(sum(map(int, input().split())))", True, {"tests": 2}),
         ("print(3)", False, {"failed": "test 2"}),
+        (
+            "print(reduce(add, map(int, input().split())))",
+            False,
+            {"failed": "test 1", "outcome": "RAISED"},
+        ),
     ],
     "live program": [
         (ADD, True, {"tests": 14}),
         ("print('\\n', 1.0 * int(input()) + int(input()))", True, {"tests": 14}),
         ("n = int(input()); print(2 * n + (n < 13))", False, {"failed": "test 14"}),
         ("import sys\nsys.exit(0)", False, {"failed": "test 1"}),
+        (DEEP_PROGRAM, True, {}),
         ("raise KeyError(4)", False, {"result": "failed: KeyError: 4"}),
     ],
     "live function": [
@@ -162,6 +176,29 @@ def test_samples_pass_where_all_tests_do(server, tmp_path, capsys):
     assert {line["assurance"] for line in lines} == {"SEPARATED"}
     low, high = summary["intervals"]["1"]
     assert low < summary["pass_at_k"]["1"] < high
+
+
+DEEPER = "import sys; sys.setrecursionlimit(9)"
+HEAD = Head(("math", "heapq", "collections"), ("sys", "time"), depth=9)
+LACKING = {
+    "d = deque()\nheappush(h, math.pi)": "from collections import deque; from heapq import heappush; import math",
+    "print(x.gcd, time.time(), pow(2, 3))": "import time",
+    "print(gcd == 3, pi <= 4, f(e, key=1))": "from math import e; from math import gcd; from math import pi",
+    "import math, sys as time\nfrom collections import deque\nprint(math.pi, time, deque)": "",
+    "def e(x, pi): return pi\nclass tau: pass\nfor inf in []: pass\na, gcd = 1, 2\nlog: int = 3\nprint(sys := 3)": "",
+    "def f(n):\n    if n:\n\n        return f(n - 1)": DEEPER,
+    "class A:\n    def f(self, n):\n        return self.f(n - 1)": DEEPER,
+    "def f(n): return f(n - 1)": DEEPER,
+    "import sys\nsys.setrecursionlimit(5)\ndef f(n): return f(n - 1)": "",
+    "def f(n):\n    return n\n\nf(1)\nif 1:\n    f(2)": "",
+}
+
+
+@pytest.mark.parametrize("program", LACKING)
+def test_a_program_gets_what_it_lacks_of_the_head(program):
+    assert HEAD.lacking(program) == (LACKING[program] and LACKING[program] + "\n")
+    plain = replace(HEAD, depth=0)
+    assert plain.lacking(program) == ("" if LACKING[program] == DEEPER else HEAD.lacking(program))
 
 
 @pytest.mark.kernel

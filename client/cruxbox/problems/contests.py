@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from cruxbox.model import ScriptCheck, StdioCheck, Tolerance
-from cruxbox.problems.heads import behind
+from cruxbox.problems.heads import Head, behind
 from cruxbox.problems.packed import unpacked
 from cruxbox.problems.records import BadRow, Record, identity, optional_text, text
 from cruxbox.problems.shapes import Problem, Stage
@@ -36,44 +36,18 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class _Head:
-    """What a benchmark has in front of functions, whose starter code uses it without saying so.
-
-    Args:
-        starred: modules of which all names are there, in the order in which they hide each other's.
-        others: modules that are there by their names alone.
-        depth: the recursion limit; 0 leaves Python's.
-    """
-
-    starred: Sequence[str] = ()
-    others: Sequence[str] = ()
-    depth: int = 0
-
-    @property
-    def modules(self) -> list[str]:
-        return sorted({*self.starred, *self.others})
-
-    @property
-    def text(self) -> str:
-        stars = [f"from {name} import *\n" for name in self.starred]
-        stars.insert(-1, "from builtins import *\n")  # pow is math's and operator's, too; typing hides none
-        depth = [f"sys.setrecursionlimit({self.depth})\n"] if self.depth else []
-        return "".join([*stars, f"import {', '.join(self.modules)}\n", *depth])
-
-
-@dataclass(frozen=True)
 class _Way:
     """How a benchmark takes answers.
 
     Args:
         compare, tolerance: of what is printed.
-        head: of functions.
+        head: of functions; of programs what they lack of it.
         nested: is a value also right that is the only item of what is expected, or has tuples where that has lists?
     """
 
     compare: str
     tolerance: float | Tolerance = 0.0
-    head: _Head = _Head()
+    head: Head = field(default_factory=Head)
     nested: bool = False
 
 
@@ -82,7 +56,7 @@ class _Way:
 _APPS = _Way(
     "tokens",
     Tolerance(absolute=1e-8, relative=1e-5),
-    _Head(
+    Head(
         ("collections", "itertools", "functools", "heapq", "bisect", "string", "operator", "math", "typing"),
         ("fractions", "random", "re", "sys", "time"),
     ),
@@ -92,7 +66,7 @@ _CODE_CONTESTS = _Way("tokens", Tolerance(absolute=1e-5))
 _LIVE_CODE_BENCH = _Way(
     "lines",
     Tolerance(absolute=1e-300),
-    _Head(
+    Head(
         ("string", "re", "datetime", "collections", "heapq", "bisect", "copy", "math", "random", "statistics",
          "itertools", "functools", "operator", "io", "sys", "json", "typing"),
         depth=50_000,
@@ -135,7 +109,8 @@ class Contest(Problem):
         if self.prelude is not None:
             return behind(self.prelude + "\n", program) if self.prelude else program
         if not self.function:
-            return program
+            lacking = self.way.head.lacking(program)
+            return behind(lacking, program) if lacking else program
         # The function has to be the program's own: `gcd` is one of the names that the head brings.
         own = "" if self._is_method(program) else f"{self.function} = None\ndel {self.function}\n"
         return behind(self.way.head.text + own, program)

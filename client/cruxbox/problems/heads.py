@@ -1,11 +1,104 @@
-"""Puts something in front of a program."""
+"""What stands in front of a program: a benchmark's imports, or all that it lacks of them."""
 
 from __future__ import annotations
 
+import importlib
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 
 # What stands in brackets ends at the next one that opens: else each import without an end would be read to the end.
 _FUTURE = re.compile(r"^from[ \t]+__future__[ \t]+import[ \t]*(?:\([^()]*\)|[^\n(]*)[^\n]*(?:\n|\Z)", re.MULTILINE)
+
+
+_ANY_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")  # that is no attribute
+_BINDS = re.compile(r"^[ \t]*from\b|\b(?:import|as|def|class|for|global|lambda)\b")
+_WALRUS = re.compile(r"\b([A-Za-z_]\w*)[ \t]*:=")
+_FUNCTION = re.compile(r"[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)")
+_MOST_AROUND = 20
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a benchmark's harness has in front of answers, which use it without saying so.
+
+    Args:
+        starred: modules of which all names are there, in the order in which they hide each other's.
+        others: modules that are there by their names alone.
+        depth: the recursion limit; 0 leaves Python's.
+    """
+
+    starred: Sequence[str] = ()
+    others: Sequence[str] = ()
+    depth: int = 0
+
+    @property
+    def modules(self) -> list[str]:
+        return sorted({*self.starred, *self.others})
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        stars = [f"from {name} import *\n" for name in self.starred]
+        stars.insert(-1, "from builtins import *\n")  # pow is math's and operator's, too; typing hides none
+        return "".join([*stars, f"import {', '.join(self.modules)}\n", self._limit])
+
+    def lacking(self, program: str) -> str:
+        """What the program names of it and does not seem to bind, on one line; "" for a program that is whole, which
+        stays as it is. Read off its words: one too many changes nothing, as the program's own names come later."""
+        names = _names(tuple(self.starred), tuple(self.modules))
+        used = sorted(({*_WORD.findall(program)} & names.keys()) - _bound(program))
+        parts = [f"import {word}" if names[word] == word else f"from {names[word]} import {word}" for word in used]
+        if self.depth and "setrecursionlimit" not in program and _calls_itself(program):
+            parts.append(f"import sys; {self._limit.strip()}")
+        return "; ".join(parts) + "\n" if parts else ""
+
+    @property
+    def _limit(self) -> str:
+        return f"sys.setrecursionlimit({self.depth})\n" if self.depth else ""
+
+
+@cache
+def _names(starred: tuple[str, ...], modules: tuple[str, ...]) -> Mapping[str, str]:
+    """The module of each name that is there; a module is its own."""
+    found = {}
+    for module in starred:
+        of_it = importlib.import_module(module)
+        found.update({name: module for name in getattr(of_it, "__all__", dir(of_it)) if not name.startswith("_")})
+    builtins = set(dir(importlib.import_module("builtins")))
+    return {name: module for name, module in found.items() if name not in builtins} | {name: name for name in modules}
+
+
+def _bound(program: str) -> set[str]:
+    """The words that stand behind one that binds names, or on the left of `=`."""
+    found = set(_WALRUS.findall(program))
+    for line in program.splitlines():
+        binds = _BINDS.search(line)
+        left, equals, right = line.partition("=")
+        if binds is not None:
+            found.update(_WORD.findall(line[binds.end() :]))
+        elif equals and not right.startswith("=") and not left.endswith(("<", ">", "!")) and "(" not in left:
+            found.update(_WORD.findall(left))
+    return found
+
+
+def _calls_itself(program: str) -> bool:
+    """Does a function of the program name itself?"""
+    around: list[tuple[int, str]] = []  # the functions that a line stands in: how far their `def` is from the left
+    for line in filter(str.strip, program.splitlines()):
+        space = len(line) - len(line.lstrip())
+        while around and around[-1][0] >= space:
+            around.pop()
+        if around and not {name for _, name in around[-_MOST_AROUND:]}.isdisjoint(_ANY_WORD.findall(line)):
+            return True
+        function = _FUNCTION.match(line)
+        if function is not None:
+            around.append((space, function.group(1)))
+            if function.group(1) in _ANY_WORD.findall(line[function.end() :]):
+                return True
+    return False
 
 
 def behind(head: str, program: str) -> str:
