@@ -138,6 +138,8 @@ def test_what_the_script_defines_in_a_class_is_its_own(other: Other):
     members = {
         "__init__": len,
         "f": lambda _self: 5,
+        "Make": lambda _self: 4,  # as some call their methods
+        "__mine__": lambda _self: 3,
         "p": property(lambda _self: 6),
         "__len__": lambda _self: 7,
         "n": 9,
@@ -148,11 +150,15 @@ def test_what_the_script_defines_in_a_class_is_its_own(other: Other):
     assert (told["n"], told["__init__"], "__classcell__" in told) == (9, len, False)
     other.answers["call"] = thing = object.__new__(made)
     remote.give_number(thing, 8)
-    assert (thing.f(), thing.p, len(thing), mine.n, mine() is thing) == (5, 6, 7, 8, True)
+    assert (thing.f(), thing.Make(), thing.p, len(thing), mine.n, mine() is thing) == (5, 4, 6, 7, 8, True)
+    assert "__mine__" not in type.__getattribute__(made, "__dict__"), "what has no meaning to Python is over there"
     with pytest.raises(AttributeError):
         thing.p = 1
     thing.f = 1
     assert thing.f == 8, "what it was given since is over there"
+    second = object.__new__(made)
+    remote.give_number(second, 9)
+    assert (second.f(), mine.f(thing)) == (5, 5), "and what others have is not"
     other.answers["call"] = other.thing()
     with pytest.raises(TypeError, match="a call of class A gives a A"):
         made()

@@ -431,6 +431,19 @@ def test_of_a_function_its_parameters_are_shown_and_no_more_of_its_code():
     assert signatures.outline_of(plain)[0] == (1, 0, 0, ("first",), 0)
 
 
+def test_what_a_class_itself_has_and_what_any_of_the_program_s_has():
+    class Below(Mine):
+        y = 1
+
+    assert "y" in looking.members_of(Below)
+    assert looking.members_of(Below).keys().isdisjoint(["__dict__", "__weakref__", "__eq__"])
+    assert [looking.members_of(Below, name) for name in ("y", "__init__", "__eq__")] == [True, True, False]
+
+
+def test_of_all_names_those_are_shown_that_a_statement_can_bind():
+    assert looking.shown_names(["f", "a b", "if", "len", "math", "__name__", "1"]) == {"f"}
+
+
 @pytest.mark.parametrize(
     ("source", "names", "does"),
     [

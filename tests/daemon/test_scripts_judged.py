@@ -18,7 +18,7 @@ from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds
 from cruxcell.protocol import messages, records
 from cruxcell.protocol.frames import frame
-from cruxcell.protocol.payloads import COUNT_EVENTS, LARGE_SCRIPT, SCRIPT, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
+from cruxcell.protocol.payloads import COUNT_EVENTS, LARGE_SCRIPT, LOOK, SCRIPT, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
 from told_workers import Told
 
 S = 1_000_000_000
@@ -301,6 +301,16 @@ async def test_a_script_runs_beside_its_program_only_where_that_is_asked_for(cha
     assert (judged.outcome, [job.kind for job in told.jobs]) == (outcome, kinds)
     if outcome is not Outcome.INVALID:
         assert (judged.assurance is Assurance.IN_PROCESS) is (messages.JOB_SCRIPT in kinds)
+
+
+@pytest.mark.parametrize(("changes", "flags"), [(IN_PROCESS, LOOK), (EVENTS, COUNT_EVENTS | LOOK), ({}, UNREAD)])
+async def test_a_script_that_nobody_has_read_is_looked_at_where_it_runs(changes, flags: int):
+    told = Told({}, pair=(result(*SERVED), result(PLAN + ENDED, CLEAN)))
+    told.before = lambda job: result(PLAN + records.ended(numbers(), token=job.fields[-1]), CLEAN)
+    task = replace(TASK, **changes)
+    judged = await scripts.run_script(told, task, CHECK, "0", read=lambda: None)  # type: ignore[arg-type]
+    job = told.jobs[0].partner or told.jobs[0]
+    assert (judged.outcome, flags) == (Outcome.PASSED, job.fields[0 if changes else 3][0])
 
 
 async def test_only_our_failure_of_a_pair_is_tried_again():
