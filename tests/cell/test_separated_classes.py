@@ -8,6 +8,7 @@ import builtins
 import collections.abc
 import dataclasses
 import enum
+import fractions
 import json
 import math
 import sys
@@ -92,6 +93,7 @@ THING, OWN = Other(), type("Own", (), {"__module__": "__main__"})()
     [
         (8, ("issubclass", int)), ("a", ("issubclass", str)), (THING, ("isinstance", THING)),
         (Other, ("isinstance", Other)), (OWN, ("isinstance", OWN)), (ValueError(), None),
+        (type("OwnError", (ValueError,), {"__module__": "__main__"})(), None),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("answer", [True, False, 1, TypeError()])
@@ -127,7 +129,12 @@ def test_who_has_no_say_is_not_asked(
     decides = type(cls)("Decides", (), {})
     classes.register(decides, ["isinstance"])  # by which their class has a check of its own
     classes.register(cls, names)
-    assert (isinstance(8, cls), issubclass(int, cls), candidate.asked) == (False, False, [])
+    assert (isinstance(8, cls), isinstance(OWN, cls), issubclass(int, cls), candidate.asked) == (
+        False,
+        False,
+        False,
+        [],
+    )
 
 
 def test_a_class_made_here_is_one_of_what_says_what_a_class_is_for(monkeypatch: pytest.MonkeyPatch):
@@ -136,6 +143,7 @@ def test_a_class_made_here_is_one_of_what_says_what_a_class_is_for(monkeypatch: 
     for name in classes._CHECKS:  # which are taken back behind the test
         monkeypatch.setattr(type(enum.Enum), name, getattr(type, name), raising=False)
     cls, derived = type("Color", (), {}), type("Other", (), {})
+    classes._mark(cls, None)  # of an older interpreter's library
     for number, each in enumerate((cls, derived)):
         classes.register(each, ["Enum", "ABC"] if number == 0 else ["IntFlag"])
     assert [issubclass(each, enum.Enum) for each in (cls, derived, int)] == [True, False, False]
@@ -145,7 +153,7 @@ def test_a_class_made_here_is_one_of_what_says_what_a_class_is_for(monkeypatch: 
     assert isinstance(enum.Enum("E", "a").a, enum.Enum)  # type: ignore[attr-defined]
     assert issubclass(cls, abc.ABC)
     assert {name: getattr(type(abc.ABC), name) for name in classes._CHECKS} == before
-    classes._mark(cls, None)  # of an older interpreter's library
+    assert issubclass(enum.IntEnum, enum.Enum)
 
 
 def test_a_number_with_a_class_of_its_own_is_the_plain_one_and_what_python_has_stays():
@@ -154,6 +162,29 @@ def test_a_number_with_a_class_of_its_own_is_the_plain_one_and_what_python_has_s
     given = [one, True, 8, name, [one], None]
     assert list(map(type, map(classes.without_class, given))) == [int, bool, int, type(name), list, type(None)]
     assert classes.without_class(one) == 1
+
+
+def test_a_value_is_of_a_class_that_keeps_the_equality_of_a_plain_type():
+    keeps = type("Keeps", (int,), {})
+    own = type("Own", (int,), {"__eq__": int.__eq__, "__hash__": int.__hash__})
+    found = [classes.plain_base(each) for each in (int, keeps, own, type("Below", (own,), {}), object)]
+    assert found == [int, int, None, None, None]
+
+
+def test_operators_are_told_of_the_class_that_has_them():
+    def add(self: object, _other: object) -> object:
+        return self
+
+    base = type("Base", (), {"__add__": add, "__len__": len})
+    below = type("Below", (base,), {"__sub__": add})
+    of_library = type("Ratio", (fractions.Fraction,), {})
+    names = {"__add__", "__sub__", "__len__"}
+    for cls, told in [
+        (base, {"__add__", "__len__"}), (below, {"__sub__", "__len__"}), (of_library, {"__add__", "__sub__"}),
+        (type("Further", (of_library,), {}), set()),
+    ]:  # fmt: skip
+        assert names.intersection(classes.told_of(cls)) == told
+    assert classes.overridden(base, None) == []
 
 
 def test_the_fields_of_a_dataclass_and_of_nothing_else():
