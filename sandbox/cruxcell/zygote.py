@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _PAIR_FAST_MS = 3 * FAST_MS  # two workers begin, and talk
 _PARTNER_GRACE_NS = 2_000_000_000
+_ENDS_NS = 1_000_000_000  # in which what has closed one descriptor, as it ends, has ended, on a crowded host too
 _S = 1_000_000_000
 _THREADS_END_MS = 5_000  # in which a process whose files are closed has ended, on a crowded host too
 
@@ -198,7 +199,7 @@ class Zygote:
             for child in pair:
                 is_to_blame = reason != messages.KILLED_CPU or child.pid == clocks.expired_pid
                 child.killed = reason if is_to_blame else messages.KILLED_PARTNER
-        elif test.progress not in clocks.hung_up and not was_killed(test.pid, test.progress):
+        elif test.progress not in clocks.hung_up and not self._was_killed(order, test):
             test.killed = messages.KILLED_PARTNER
         elif not self._ends_too(order, candidate):
             candidate.killed = messages.KILLED_PARTNER
@@ -236,14 +237,34 @@ class Zygote:
         if hangs_up(candidate.progress, FAST_MS):
             return True
         self._slow_down(order, [candidate])  # it may have more to say than its pipe holds, which is read of slow ones
+        return self._comes(order, candidate.progress, 0, _PARTNER_GRACE_NS)
+
+    def _was_killed(self, order, test):
+        # type: (_Order, _Child) -> bool
+        """Was the test killed from outside, although its candidate hung up before it? The socket between them may close
+        before the progress pipe does, and the candidate is faster to end then.
+
+        It is not ended to find out, as that is a kill too; where the kernel gives no handle, nobody can tell."""
+        try:
+            handle = linux.call(self._helper, "pidfd_open", test.pid, 0)
+        except OSError:
+            return False
+        try:
+            return self._comes(order, handle, select.POLLIN, _ENDS_NS) and was_killed(test.pid)
+        finally:
+            os.close(handle)
+
+    def _comes(self, order, descriptor, event, most_ns):
+        # type: (_Order, int, int, int) -> bool
+        """Does the event come within the time? Orders are heard meanwhile; to cancel this one ends the wait."""
         poll = select.poll()
         poll.register(CONTROL, select.POLLIN)
-        poll.register(candidate.progress, 0)
-        deadline = time.monotonic_ns() + _PARTNER_GRACE_NS
+        poll.register(descriptor, event)
+        until = time.monotonic_ns() + most_ns
         while order.seq not in self._dropped:
-            left = deadline - time.monotonic_ns()
+            left = until - time.monotonic_ns()
             ready = [fd for fd, _ in poll.poll(max(left, 0) // 1_000_000)]
-            if candidate.progress in ready:
+            if descriptor in ready:
                 return True
             if CONTROL in ready:
                 self._hear()
@@ -306,6 +327,7 @@ class Zygote:
             os.dup2(payload + 1, worker.REPORT)
             if channel >= 0:
                 os.dup2(channel, CHANNEL)
+            self.context.memory_bytes = order.rlimits_key[0]
             if order.seq in self._dropped:
                 worker.discard(payload)
             if self._scratch_bytes:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -25,15 +27,41 @@ def test_a_helper_is_built_once_and_again_when_its_sources_change(
     cache = tmp_path / "cache"
     built = native_build.ensure(twin.python, cache)
     assert built is not None
-    assert built.parent == cache
+    assert built.parent.parent == cache
     first = built.stat().st_ino
     assert native_build.ensure(twin.python, cache) == built
     assert built.stat().st_ino == first
-    with (cell / "module.c").open("a") as file:
-        file.write("/* newer */\n")
+    old = (cell / "module.c").read_text()
+    (cell / "module.c").write_text(f"{old}/* newer */\n")
+    newer = native_build.ensure(twin.python, cache)
+    assert newer is not None
+    assert newer.parent.parent == cache
+    # A daemon of the other version may run, and load its own for the next zygote.
+    (cell / "module.c").write_text(old)
+    assert native_build.is_current(built)
+    assert not native_build.is_current(newer)
     assert native_build.ensure(twin.python, cache) == built
-    assert built.stat().st_ino != first
-    assert [path.name for path in cache.iterdir()] == [built.name]
+    assert built.stat().st_ino == first
+    assert [path.name for path in built.parent.iterdir()] == [built.name]
+
+
+def test_helpers_that_nobody_uses_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With them what is left of a build that was killed. What a daemon has started with stays."""
+    helper(Path(sys.executable))
+    monkeypatch.setattr(native_build, "NATIVE", tmp_path / "nowhere")
+    cache = tmp_path / "cache"
+    built = native_build.ensure(Path(sys.executable), cache)
+    assert built is not None
+    (cache / "tmpabc").mkdir()
+    (cache / "_native.so").write_bytes(b"of a version that kept its file here")
+    long_ago = time.time() - 100 * 86_400
+    for each in cache.iterdir():
+        os.utime(each, (long_ago, long_ago))
+    assert native_build.ensure(Path(sys.executable), cache) == built  # which uses it
+    built.unlink()
+    os.utime(built.parent)
+    assert native_build.ensure(Path(sys.executable), cache) == built
+    assert list(cache.iterdir()) == [built.parent]
 
 
 def _script(path: Path, text: str) -> Path:

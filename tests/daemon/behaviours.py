@@ -54,6 +54,9 @@ ADD = "def f(x):\n    return x + 1\n"
 ECHO = "def f(x):\n    return x\n"
 ORDERED = "from collections import OrderedDict\ndef f():\n    return OrderedDict([(3, 4), (1, 2)])\n"
 EQUAL = "class E:\n    def __eq__(self, other):\n        return True\ndef f(x):\n    return E()\n"
+# What objects had that are gone, others can have, but for a small part.
+FREES = "def f(x):\n    texts = list(map(str, range(10**6)))\n    del texts\n    return len(bytearray(x << 20))\n"
+SMALL = Limits(cpu_ms=5000, memory_bytes=128 << 20)
 TEST = "def check(candidate):\n    assert candidate(1) == 2\n    assert candidate(candidate(1)) == 3\ncheck(f)\n"
 
 
@@ -105,6 +108,8 @@ BEHAVIOURS = {
                      clock=Clock.CPU),
     "wall time": does("import time\ndef f(x):\n    time.sleep(x)", call("f(1000)", "1"), "TIMED_OUT",
                       Limits(wall_ms=200), clock=Clock.WALL),
+    "freed memory, in a call": does(FREES, call("f(100)", "100 << 20"), "PASSED", limits=SMALL),
+    "freed memory, in a script": does(FREES, ScriptCheck("assert f(100) == 100 << 20", "f"), "PASSED", limits=SMALL),
     "memory": does("def f(x):\n    return [0] * x", call("f(10**9)", "1"), "MEMORY_LIMIT",
                    Limits(memory_bytes=64 << 20)),
     "output": does("def f(x):\n    print('y' * x)", call("f(10**5)", "None"), "OUTPUT_LIMIT",

@@ -41,7 +41,7 @@ def test_a_stale_helper_is_built_anew_or_not_used(tmp_path, monkeypatch):
     stale = tmp_path / "package" / f"_native{EXTENSION_SUFFIXES[0]}"
     stale.parent.mkdir()
     stale.write_bytes(b"of other sources")
-    cached = tmp_path / "cache" / "cruxbox" / stale.name
+    cached = tmp_path / "cache" / "cruxbox" / native_build.digest()[-16:] / stale.name
     cached.parent.mkdir(parents=True)
     cached.write_bytes(b"of other sources")
     monkeypatch.setattr(native_build, "NATIVE", stale.parent)

@@ -316,7 +316,7 @@ ENDS = {
 }
 
 
-def judge(told: Told, audit: Audit | None = None, series: Series = ONE, **changes: object) -> judging.SeriesJudge:
+def judge(told: Told, audit: Audit | None = None, **changes: object) -> judging.SeriesJudge:
     task = replace(ALONE, **changes)  # type: ignore[arg-type]
     return judging.SeriesJudge(told, task, task.checks[0], "0", audit or Audit(0))  # type: ignore[arg-type]
 
@@ -324,7 +324,7 @@ def judge(told: Told, audit: Audit | None = None, series: Series = ONE, **change
 @pytest.mark.parametrize("name", ENDS)
 async def test_only_whole_reports_of_workers_that_ended_well_are_believed(name: str):
     result, outcome = ENDS[name]
-    judged = await judge(Told({}, before=lambda _job: result)).judge(ONE)
+    judged = await judge(Told({}, before=lambda _job: result)).judge(replace(ONE))
     assert (judged and judged.outcome) is outcome
     assert judged is None or (judged.assurance, judged.canonical, judged.shown) == (Assurance.SEPARATED, None, "")
 
@@ -339,7 +339,7 @@ async def test_only_whole_reports_of_workers_that_ended_well_are_believed(name: 
 )  # fmt: skip
 async def test_what_needs_more_than_a_plain_worker_runs_as_a_script(changes: dict[str, object]):
     told = Told({}, kinds=ZygoteKinds(has_scratch=True), before=lambda _job: ended())
-    assert await judge(told, **changes).judge(ONE) is None
+    assert await judge(told, **changes).judge(replace(ONE)) is None
     assert told.jobs == []
 
 
@@ -352,7 +352,7 @@ async def test_who_may_share_and_for_how_long():
         ({}, (), None), ({"share": False}, (), None), ({"limits": much}, ("default",), None), ({}, (), suspicious),
     ):  # fmt: skip
         told = Told({}, kinds=ZygoteKinds(unsealed=unsealed), before=lambda _job: ended())
-        judged = await judge(told, audit, **changes).judge(ONE)
+        judged = await judge(told, audit, **changes).judge(replace(ONE))
         assert judged is not None
         assert judged.outcome is Kind.PASSED
         (job,) = told.jobs
@@ -382,7 +382,7 @@ async def test_what_shared_a_worker_is_audited(
         return BASE.but(outcome=next(others), steps=9)
 
     monkeypatch.setattr(judging.SeriesJudge, "run_alone", run_alone)
-    judged = await judge(Told({}, before=lambda _job: result), audit).judge(ONE)
+    judged = await judge(Told({}, before=lambda _job: result), audit).judge(replace(ONE))
     assert (judged and (judged.outcome, judged.shared)) == (outcome and (outcome, True))
     assert (audit.is_suspect(0), list(others)) == (mismatches, [])
     await asyncio.wait_for(company.settled(), 5)
@@ -393,6 +393,26 @@ async def test_what_is_not_judged_is_not_audited():
     company = Company(lambda _count: (0,))
     result = ended(kind=messages.OPAQUE, company=company, audited=company.draw(1))
     told = Told({}, before=lambda _job: result)
-    assert await judge(told, Audit(1)).judge(ONE) is None
+    assert await judge(told, Audit(1)).judge(replace(ONE)) is None
     assert len(told.jobs) == 1
     await asyncio.wait_for(company.settled(), 5)
+
+
+async def test_calls_that_took_long_and_decided_nothing_are_made_again_only_now_and_then():
+    """Each script was run by a pair behind them. Where they decide something, or pairs took long enough, they may."""
+    script, began = replace(ONE), []
+    slow = Result(report=RAISED, facts=Exit(9, 500_000_000, killed=messages.KILLED_CPU))
+
+    async def ask(result: Result) -> bool:
+        told = Told({}, before=lambda _job: result)
+        await judge(told).judge(script)
+        return bool(told.jobs)
+
+    began = [await ask(slow) for _ in range(150)]
+    assert began == [True] * 2 + [False] * 1 + [True] + [False] * 50 + [True] + [False] * 50 + [True] + [False] * 44
+    script = replace(ONE)
+    for result in [slow, ended(), ended(), slow, ended()]:
+        assert await ask(result)
+    for _ in range(100):
+        script.attempts.ended(has_decided=False, cpu_ns=500_000_000)  # they were under way
+    assert [await ask(ended()) for _ in range(102)] == [False] * 101 + [True]

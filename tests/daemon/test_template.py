@@ -23,7 +23,6 @@ from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
 from cruxboxd.zygotes.template import Template
-from cruxcell.confinement.clocks import was_killed
 from cruxcell.protocol import messages
 from support.daemons import Served
 from support.tasks import sums
@@ -451,26 +450,3 @@ async def _until(fact: Callable[[], object]) -> None:
             return
         await asyncio.sleep(0.01)
     raise AssertionError("it did not come true")
-
-
-ENDS = {"killed": True, "ends": False, "lives on": False, "ends by another signal": False}
-
-
-@pytest.mark.parametrize("how", ENDS)
-def test_which_half_of_a_pair_was_killed_from_outside(how: str):
-    """Where its socket closes first, the other half may hang up before it does."""
-    ours, theirs = os.pipe()
-    pid = os.fork()
-    if not pid:
-        if how == "ends":
-            os._exit(0)
-        if how != "lives on":
-            os.kill(os.getpid(), signal.SIGKILL if how == "killed" else signal.SIGTERM)
-        time.sleep(60)
-    os.close(theirs)
-    try:
-        assert was_killed(pid, ours) is ENDS[how]
-    finally:
-        os.kill(pid, signal.SIGKILL)
-        assert os.waitpid(pid, 0)[0] == pid  # who reaps it finds it
-        os.close(ours)

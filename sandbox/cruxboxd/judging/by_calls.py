@@ -50,11 +50,12 @@ class CallsJudge(ABC, Generic[Script]):
         if not entry_point or self._task.setting:
             return None
         job = self._job(script, entry_point)
-        if job.key.threads or job.key.scratch:
+        if job.key.threads or job.key.scratch or not script.attempts.may_begin():
             return None
         result = await self._scheduler.run(job)
         try:
             judged = await self._judged(result, job.asked, script)
+            script.attempts.ended(judged is not None, result.cpu_ns)
             if judged is not None and result.audited:
                 audited = Audited(self._task.rpc_id, self._task.id, self._check.id)
                 await self._audit.run_again(audited, judged, self.run_alone)

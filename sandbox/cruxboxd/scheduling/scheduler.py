@@ -149,8 +149,7 @@ class Scheduler:
         """Its worker is gone: the tenant pays for what it cost, holds what came of it, and may have its next one."""
         if holding is not None:
             holding.add(size_of(result))
-        cpu_ns = result.facts.cpu_ns if result.charged_ns is None else result.charged_ns
-        self._queue.done(job, cpu_ns + job.spent_ns)
+        self._queue.done(job, result.cpu_ns + job.spent_ns)
         self._pump_soon()
 
     def _cancel(self, job: Job) -> None:

@@ -52,6 +52,11 @@ class Result:
     company: Company | None = None
     audited: tuple[int, ...] = ()
 
+    @property
+    def cpu_ns(self) -> int:
+        """CPU time that the job took: its part, where it shared the worker."""
+        return self.facts.cpu_ns if self.charged_ns is None else self.charged_ns
+
     def read(self, asked: Asked) -> Report:
         """The worker's report, up to the first record that no honest worker writes."""
         return self.said if self.said is not None else read_report(self.report, asked)

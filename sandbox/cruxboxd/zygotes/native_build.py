@@ -5,6 +5,7 @@ Standard library only, and nothing of this package: the wheel's build hook runs 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
@@ -13,6 +14,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 _log = logging.getLogger(__name__)
@@ -35,6 +37,7 @@ SOURCES = tuple(
         "watch",
         "seal",
         "hear",
+        "arenas",
         "rule",
         "waiter",
     )
@@ -45,6 +48,7 @@ HEADERS = ("native.h", "protocol.h", "watch.h")
 _FLAGS = ("-O2", "-DNDEBUG", "-fwrapv", "-fPIC", "-shared", "-Wall", "-Wextra", "-Wl,-z,now")
 _COMPILERS = ("cc", "gcc", "clang")
 _TIMEOUT_S = 120
+_KEPT_S = 90 * 86_400
 
 # What is asked of the interpreter itself, so that a virtual environment answers for its own.
 _QUESTION = """
@@ -78,19 +82,23 @@ def ensure(python: Path, cache_dir: Path) -> Path | None:
 
     Args:
         python: the runtime's interpreter.
-        cache_dir: where helpers are kept; several versions fit in one folder, their file names differ.
+        cache_dir: where helpers are kept, in a folder for each version of the sources: daemons of several versions may
+            run at once, and load theirs whenever they start a zygote.
 
     Returns:
         The path of the shared object, or None, with the reason logged, when there is none to be had.
     """
     try:
         answers = _ask(python)
-        for folder in (NATIVE, cache_dir):
+        ours = cache_dir / digest()[-16:]
+        for folder in (NATIVE, ours):
             built = folder / f"_native{answers['suffix']}"
             if is_current(built):
                 _try_out(python, built)
+                _note_use(folder)
                 return built
-        return build(python, cache_dir, answers)
+        _forget_old(cache_dir)
+        return build(python, ours, answers)
     except BuildError as error:
         _log.warning("no native helper for %s, its pure twin serves: %s", python, error)
         return None
@@ -119,6 +127,19 @@ def build(python: Path, folder: Path, answers: dict[str, object] | None = None) 
     except OSError as error:
         raise BuildError(f"{folder} cannot be written ({error.strerror or error})") from error
     return target
+
+
+def _note_use(folder: Path) -> None:
+    with contextlib.suppress(OSError):  # the package's own may be somebody else's
+        os.utime(folder)
+
+
+def _forget_old(cache_dir: Path) -> None:
+    """Remove what no daemon has started with for long, and what is left of builds that were killed."""
+    with contextlib.suppress(OSError):
+        for each in cache_dir.iterdir():
+            if time.time() - each.stat().st_mtime > _KEPT_S:
+                shutil.rmtree(each) if each.is_dir() else each.unlink()
 
 
 def is_current(built: Path) -> bool:

@@ -28,7 +28,6 @@ SLOW_LOOKS = 5
 # Where others may wait for a CPU slot, a worker that gets one check after the other done keeps it for so much CPU time.
 FAST_IN_ALL_MS = 40
 LAST_CHECK = b"!"
-_ENDS_MS = 1000  # in which what has closed one descriptor, as it ends, has ended, on a crowded host too
 _CLD_KILLED = 2  # `os` has no name for it on 3.8
 SIGKILL = 9  # the module `signal` would bring `enum` with it
 _NICE_OF_SLOW_WORKERS = 10
@@ -259,20 +258,11 @@ def hangs_up(progress, timeout_ms):
     return bool(poll.poll(timeout_ms))
 
 
-def was_killed(pid, progress):
-    # type: (int, int) -> bool
-    """Was this half of a pair killed from outside, although the other hung up before it? The socket between them may
-    close before the progress pipe does, and the other is faster to end then.
-
-    It is not ended to find out, as that is a kill too."""
-    until = time.monotonic_ns() + _ENDS_MS * _MS
-    if hangs_up(progress, _ENDS_MS):
-        while time.monotonic_ns() < until:
-            ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
-            if ended is not None:
-                return (ended.si_code, ended.si_status) == (_CLD_KILLED, SIGKILL)
-            select.poll().poll(1)
-    return False
+def was_killed(pid):
+    # type: (int) -> bool
+    """Did SIGKILL end this child? It is left to be reaped; False if it lives."""
+    ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+    return ended is not None and (ended.si_code, ended.si_status) == (_CLD_KILLED, SIGKILL)
 
 
 def step_back(pid, modest, seat=None):

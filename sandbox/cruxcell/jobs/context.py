@@ -24,6 +24,9 @@ _cpu_ns, _wall_ns = time.thread_time_ns, time.perf_counter_ns
 
 _NEVER = (0, 0)  # when no check has begun
 
+# Of its memory limit, that a worker may keep for small objects while it uses none: other objects cannot have it.
+_KEPT_SHARE = 16
+
 _TEXT = compile("str(error)", "<text>", "eval")
 
 # Layers that only tests can open, to show that the others hold without them. No configuration of a daemon names them.
@@ -39,8 +42,8 @@ class JobContext:
 
     # There is no other attribute, so a candidate cannot shadow a method.
     __slots__ = (
-        "_ended", "_started", "arguments", "budget", "helper", "index", "opened", "output_limit", "progress",
-        "report", "seals", "stderr", "stdout", "step_limit", "used_cpu_ns",
+        "_ended", "_started", "arguments", "budget", "helper", "index", "memory_bytes", "opened", "output_limit",
+        "progress", "report", "seals", "stderr", "stdout", "step_limit", "used_cpu_ns",
     )  # fmt: skip
 
     def __init__(self, helper, report, progress, seals=False, opened=frozenset()):
@@ -48,7 +51,7 @@ class JobContext:
         self.helper, self.seals = helper, seals
         self.opened = opened
         self.report, self.progress = report, progress
-        self.step_limit = self.output_limit = self.budget = 0
+        self.step_limit = self.output_limit = self.budget = self.memory_bytes = 0
         self.index = 0
         self.stdout = Capture(self._overflow)
         self.stderr = ErrorCapture(self._overflow)
@@ -76,8 +79,10 @@ class JobContext:
 
     def last_check(self):
         # type: () -> None
-        """Tell the zygote that what runs now gets no more time by saying so: it could write dots by itself."""
+        """Tell the zygote that what runs now gets no more time by saying so: it could write dots by itself. As nothing
+        runs here behind it, it need not give back at once what memory it has freed."""
         os.write(self.progress, b"!")
+        self.helper.keep_arenas(self.memory_bytes // _KEPT_SHARE)
 
     def refuse(self, sentence):
         # type: (str) -> None

@@ -154,6 +154,12 @@ def say(fd, record):
     frames.write_all(fd, record)
 
 
+def keep_arenas(most_bytes):
+    # type: (int) -> None
+    """From now on memory of small objects that is free again stays with the process, up to so many bytes and 64 MiB.
+    The native helper can do this; here the kernel has to give it each time."""
+
+
 def hear(events, listener):
     # type: (tuple[str, ...], Callable[[str, Any], object]) -> None
     """From now on and once in a process: call listener(event, arguments) for the audit events of these names."""

@@ -281,6 +281,7 @@ static PyMethodDef methods[] = {
     {"plain_names", cell_plain_names, METH_VARARGS, cell_plain_names_doc},
     {"plain_call", cell_plain_call, METH_VARARGS, cell_plain_call_doc},
     {"report_value", cell_report_value, METH_VARARGS, cell_report_value_doc},
+    {"keep_arenas", cell_keep_arenas, METH_O, cell_keep_arenas_doc},
     {"end_as", cell_end_as, METH_O, cell_end_as_doc},
     {NULL, NULL, 0, NULL},
 };

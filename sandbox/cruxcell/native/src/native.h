@@ -64,6 +64,7 @@ PyObject *cell_say(PyObject *module, PyObject *args);
 PyObject *cell_arm(PyObject *module, PyObject *none);
 PyObject *cell_seal(PyObject *module, PyObject *args);
 PyObject *cell_report_value(PyObject *module, PyObject *args);
+PyObject *cell_keep_arenas(PyObject *module, PyObject *most);
 PyObject *cell_end_as(PyObject *module, PyObject *child);
 extern const char cell_plain_names_doc[];
 extern const char cell_plain_call_doc[];
@@ -78,6 +79,7 @@ extern const char cell_say_doc[];
 extern const char cell_arm_doc[];
 extern const char cell_seal_doc[];
 extern const char cell_report_value_doc[];
+extern const char cell_keep_arenas_doc[];
 extern const char cell_end_as_doc[];
 
 #pragma GCC visibility pop
