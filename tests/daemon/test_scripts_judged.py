@@ -338,7 +338,11 @@ async def test_a_script_that_nobody_has_read_is_looked_at_where_it_runs(changes,
     told = Told({}, pair=(result(*SERVED), result(PLAN + ENDED, CLEAN)))
     told.before = lambda job: result(PLAN + records.ended(numbers(), token=job.fields[-1]), CLEAN)
     task = replace(TASK, **changes)
-    judged = await scripts.run_script(told, task, CHECK, "0", read=lambda: None)  # type: ignore[arg-type]
+
+    async def read() -> Reading:
+        raise AssertionError
+
+    judged = await scripts.run_script(told, task, CHECK, "0", read=read)  # type: ignore[arg-type]
     job = told.jobs[0].partner or told.jobs[0]
     assert (judged.outcome, flags) == (Outcome.PASSED, job.fields[0 if changes else 3][0])
 

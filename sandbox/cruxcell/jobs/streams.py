@@ -93,7 +93,7 @@ def _run_one(context, index, program, data, room):
     if not status:
         context.send(records.ended(context.numbers(0, steps), *printed))
     else:
-        context.send_raised(raised, steps, printed)
+        context.send_raised(raised, steps, printed)  # type: ignore[arg-type]  # what has a status was raised
     raised = None  # it holds this frame, and with it all that the check made
     return size
 
