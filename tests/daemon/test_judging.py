@@ -218,6 +218,16 @@ async def test_others_have_a_turn_while_texts_are_looked_for(monkeypatch: pytest
     assert found == [(2, 0), (2, 1)]
 
 
+@pytest.mark.parametrize("repeat", [1, 2])
+async def test_a_verdict_leaves_with_the_bytes_of_both_runs(repeat: int, monkeypatch: pytest.MonkeyPatch):
+    told, left = Told({"f(1)": ONE}), list[int]()
+    told.before = lambda job: Told({"f(1)": TWO})._honest(job) if job.key.hash_seed == "1" else None
+    monkeypatch.setattr(judging.holding, "leave", left.append)
+    first, second = (await judged(told, call("f(1)", None), repeat=repeat))["f(1)"]
+    assert (second is not None) is (repeat == 2)
+    assert left == [first.size + (second.size if second is not None else 0)]
+
+
 def test_it_takes_its_turns_with_others():
     turns = Turns(lambda _tenant, _seconds: None)
     assert Judge(Told({}), "0", None, turns)._turns is turns  # type: ignore[arg-type]
