@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from typing import Any
 
@@ -150,3 +151,37 @@ def test_an_item_at_the_place_in_memory_of_the_one_before_is_another():
         assert writer.changed() != []
         writer.touch(0)
         writer.settle()
+
+
+FIELD = (("a", "<i4"),)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "data", "why"),
+    [
+        ("<i4", (1,), bytearray(4), "an array of what"),
+        ("<i4", (1,), "abcd", "an array of what"),
+        ((("a", "|O"),), (1,), b"\0" * 8, "an array of what"),
+        (FIELD, "ndarray", b"\0" * 4, "a shape"),  # a name that would be looked for in numpy
+        (FIELD, "void", bytearray(4), "a record"),
+        ((("a", "<U0"),), "void", b"", "a record"),
+        ((5,), (1,), b"", "an array of what"),
+        ((("a",),), (1,), b"", "an array of what"),
+        ((("a", "<i4", 2),), (1,), b"\0" * 8, "an array of what"),
+        (((5, "<i4"),), (1,), b"\0" * 4, "an array of what"),
+        (((("title", "a"), "<i4"),), (1,), b"\0" * 4, "an array of what"),
+        ((["a", "<i4"],), (1,), b"\0" * 4, "an array of what"),
+    ],
+)
+def test_of_what_the_other_end_says_no_array_is_made_that_none_would_write(
+    name: object, shape: object, data: object, why: str
+):
+    assert arrays.made([FIELD, "void", b"\0" * 4])["a"] == 0
+    with pytest.raises(ValueError, match=why):
+        arrays.made([name, shape, data])
+
+
+def test_where_numpy_is_not_loaded_nothing_is_an_array(monkeypatch: pytest.MonkeyPatch):
+    assert arrays.is_array_of_objects(numpy.array([None]))
+    monkeypatch.delitem(sys.modules, "numpy")
+    assert not arrays.is_array_of_objects([None])

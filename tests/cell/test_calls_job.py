@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from cruxcell.analysis import operands
 from cruxcell.analysis.compiled import told
+from cruxcell.analysis.parsing import Invalid, OutOfRoom
 from cruxcell.jobs import bundles, calls, replay, series
 from cruxcell.jobs.context import RULE
 from cruxcell.protocol import frames, messages
@@ -194,6 +195,38 @@ def test_which_calls_follow_each_other(name: str):
     assert found[:2] == (plan, done)
     goes_on = plan[0] == "1" or flags & BUNDLED or "d" not in plan or flags & TOGETHER
     assert (found[2] >= 0) is bool(goes_on)
+
+
+DEEP = "(" * 100
+
+
+@pytest.mark.parametrize(
+    ("source", "calls_", "is_beside", "classes"),
+    [
+        (DEEP, ["f(1)"], False, messages.INVALID),
+        (DEEP, ["f(1)"], True, messages.ALONE),
+        (DEEP, ["f(1)", "f(2)"], False, messages.ALONE * 2),
+        ("f =", ["f(1)", "f(2)"], True, messages.INVALID * 2),
+        ("", [DEEP], False, messages.INVALID),
+        ("", [DEEP], True, messages.ALONE),
+        ("", [DEEP, "1"], False, messages.ALONE + messages.CONSTANT),
+        ("", ["f(", "1"], True, messages.INVALID + messages.CONSTANT),
+    ],
+)
+def test_a_text_that_had_no_room_beside_others_has_another_worker(
+    source: str, calls_: list[str], is_beside: bool, classes: str, monkeypatch: pytest.MonkeyPatch
+):
+    def parsed(text: str, *_: object) -> types.CodeType:
+        if text == DEEP:
+            raise OutOfRoom("too deep")
+        if text.endswith(("=", "(")):
+            raise Invalid("no")
+        return compile(text, "", "exec")
+
+    monkeypatch.setattr(calls, "compile_text", parsed)
+    monkeypatch.setattr(calls, "classify_call", lambda text, _: (messages.CONSTANT, "", parsed(text)))
+    _, plan = calls._parse(source, tuple(("f", each) for each in calls_), is_beside)
+    assert "".join(each[0] for each in plan) == classes
 
 
 def test_where_there_is_no_program_only_the_call_runs():

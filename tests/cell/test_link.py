@@ -10,6 +10,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -83,6 +84,32 @@ def test_an_answer_is_one_value_or_exception(other: Other):
         link.ask("names", None)
 
 
+@pytest.mark.parametrize("kind", [VALUE, RAISED])
+def test_what_a_function_of_the_other_end_raises_is_raised(kind: bytes, monkeypatch: pytest.MonkeyPatch):
+    link, said = end(), KeyError("x")
+    monkeypatch.setattr(link, "exchange", lambda *_: (kind, said))
+    if kind == VALUE:
+        assert link.call(len, (), {}) is said  # one may be returned
+    else:
+        with pytest.raises(KeyError):
+            link.call(len, (), {})
+
+
+def test_a_copy_is_as_deep_as_was_asked_for():
+    inner = [1]
+    assert [links.copied([inner], is_deep)[0] is inner for is_deep in (False, True)] == [True, False]
+
+
+@pytest.mark.parametrize("begins", [True, False])
+def test_threads_of_the_other_end_are_served_where_one_can_be_started(begins: bool, monkeypatch: pytest.MonkeyPatch):
+    made = SimpleNamespace(begin=lambda: begins)
+    monkeypatch.setattr(links, "Partners", lambda _link: made)
+    link = end()
+    before = link.threads
+    assert link.share() is begins
+    assert link.threads is (made if begins else before)
+
+
 def test_questions_are_answered_while_one_waits(other: Other):
     link = end(permits=lambda operation, *_: operation == "call")
     other.send(
@@ -117,6 +144,7 @@ def test_what_is_asked_for_is_done(other: Other):
     said = other.got()
     assert [record[0] for record in said] == [VALUE, VALUE, RAISED, VALUE]
     assert (len(answered), text("b") in said[1][2], text("x") in said[0][2]) == (4, True, True)
+    assert b"AttributeError" in said[2][2]
 
 
 def test_it_serves_until_the_other_end_hangs_up_or_says_nonsense(other: Other):
@@ -285,6 +313,7 @@ def test_the_deepest_value_crosses_however_deep_the_caller_is(other: Other):
 
 def test_so_many_questions_are_open_at_a_time(other: Other):
     link = end()
+    other.send()  # else who asks waits for ever
     link.threads._open = links.MAX_NESTED
     with pytest.raises(RecursionError, match="more than"):
         link.ask("names", None)
@@ -324,6 +353,7 @@ def test_only_the_candidate_forgets_by_itself_and_keeps_no_trace(is_test: bool, 
     link.serve()
     heads = [struct.unpack(f"<{len(record[1]) // 4}I", record[1]) for record in other.got()]
     assert [head[1] for head in heads] == ([0, 0, 0] if is_test else [1, 1, 0])
+    assert [len(head) - 2 for head in heads] == [head[1] for head in heads]  # and which they are
     assert (kept[0].__traceback__ is None) is not is_test
 
 

@@ -318,7 +318,14 @@ def test_no_garbage_is_collected_while_a_thread_has_the_line(ends: Any):
     with link.line:
         link.line.outside(gc.disable)
     assert not gc.isenabled()  # as the script has set it meanwhile
+    with link.line:
+        link.line.extend_outside(within := [], (gc.isenabled() for _ in range(1)))
+    assert (within, gc.isenabled()) == ([False], False)
     gc.enable()
+    with link.line:
+        link.line.extend_outside(within, (gc.isenabled() for _ in range(1)))
+        assert (within, gc.isenabled()) == ([False, True], False)
+    assert gc.isenabled()
     asking = Asking(link)
     assert far.asked() == 1
     until(gc.isenabled, 10)  # all threads wait

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import abc
 import ast
 import builtins
 import collections.abc
 import dataclasses
+import enum
+import fractions
 import json
 import math
 import sys
 import types
+from typing import Any
 
 import pytest
 from cruxcell.jobs.separated import classes, exceptions, shared_names
@@ -29,7 +33,7 @@ def test_a_module_that_a_program_made_was_not_imported(monkeypatch: pytest.Monke
 
 
 def test_a_class_of_the_script_shows_its_public_attributes():
-    body = {"__module__": "__main__", "a": 1, "B": 2, "_c": 3, "__call__": 4}
+    body = {"__module__": "__main__", "a": 1, "B": 2, "_c": 3, "__call__": 4, 5: 6}
     assert sorted(classes.public_names(type("Own", (), body))) == [".B", ".a"]
     assert classes.public_names(type("Own", (), {"a": 1})) == []
 
@@ -57,6 +61,130 @@ def test_a_class_made_here_is_one_of_the_abstract_classes_that_are_asked_for():
     classes.register(cls, ["Mapping", "Hashable", "nonsense"])
     assert issubclass(cls, collections.abc.Mapping)
     assert not issubclass(cls, (collections.abc.Sequence, collections.abc.Hashable))
+
+
+class Asked:
+    """The candidate, which is asked what is one of its class."""
+
+    def __init__(self, is_test: bool, answer: object) -> None:
+        self.is_test, self.answer = is_test, answer
+        self.asked: list[tuple[str, object]] = []
+
+    def ask(self, check: str, value: object, _cls: type) -> object:
+        self.asked.append((check, value))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+class Meta(type):
+    """Of the classes that stand for the program's."""
+
+
+class Other(metaclass=Meta):
+    pass
+
+
+THING, OWN = Other(), type("Own", (), {"__module__": "__main__"})()
+
+
+@pytest.mark.parametrize(
+    ("value", "asked"),
+    [
+        (8, ("issubclass", int)), ("a", ("issubclass", str)), (THING, ("isinstance", THING)),
+        (Other, ("isinstance", Other)), (OWN, ("isinstance", OWN)), (ValueError(), None),
+        (type("OwnError", (ValueError,), {"__module__": "__main__"})(), None),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("answer", [True, False, 1, TypeError()])
+def test_what_is_one_of_a_protocol_the_candidate_says_but_of_no_error(
+    value: object, asked: Any, answer: object, monkeypatch: pytest.MonkeyPatch
+):
+    candidate = Asked(True, answer)
+    monkeypatch.setattr(classes, "connection", [candidate])
+    protocol = type("Meta", (Meta,), {})("Protocol", (), {})
+    protocol_of = type(protocol)
+    kind = protocol_of("Kind", (), {})
+    classes.register(protocol, ["isinstance"])
+    value = kind() if value is THING else kind if value is Other else value
+    asked = (asked[0], value) if asked and asked[0] == "isinstance" else asked
+    assert isinstance(value, protocol) is (answer is True and asked is not None)
+    assert candidate.asked == ([asked] if asked else [])
+    assert isinstance(protocol(), protocol)
+    candidate.asked.clear()
+    of = type(value)
+    assert issubclass(of, protocol) is (answer is True and not issubclass(of, BaseException))
+    assert candidate.asked == ([] if issubclass(of, BaseException) else [("issubclass", of)])
+
+
+@pytest.mark.parametrize(("is_test", "bases", "names"), [
+    (False, (), ["isinstance"]), (True, (ValueError,), ["isinstance"]), (True, (), ["Mapping"]),
+])  # fmt: skip
+def test_who_has_no_say_is_not_asked(
+    is_test: bool, bases: tuple[type, ...], names: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    candidate = Asked(is_test, True)
+    monkeypatch.setattr(classes, "connection", [candidate])
+    cls = type("Meta", (Meta,), {})("Protocol", bases, {})
+    decides = type(cls)("Decides", (), {})
+    classes.register(decides, ["isinstance"])  # by which their class has a check of its own
+    classes.register(cls, names)
+    assert (isinstance(8, cls), isinstance(OWN, cls), issubclass(int, cls), candidate.asked) == (
+        False,
+        False,
+        False,
+        [],
+    )
+
+
+def test_a_class_made_here_is_one_of_what_says_what_a_class_is_for(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(classes, "_marked", [])
+    before = {name: getattr(type(abc.ABC), name) for name in classes._CHECKS}
+    for name in classes._CHECKS:  # which are taken back behind the test
+        monkeypatch.setattr(type(enum.Enum), name, getattr(type, name), raising=False)
+    cls, derived = type("Color", (), {}), type("Other", (), {})
+    classes._mark(cls, None)  # of an older interpreter's library
+    for number, each in enumerate((cls, derived)):
+        classes.register(each, ["Enum", "ABC"] if number == 0 else ["IntFlag"])
+    assert [issubclass(each, enum.Enum) for each in (cls, derived, int)] == [True, False, False]
+    assert [isinstance(each(), enum.Enum) for each in (cls, derived, int)] == [True, False, False]
+    assert [issubclass(each, enum.IntFlag) for each in (cls, derived)] == [False, True]
+    assert issubclass(type("Below", (cls,), {}), enum.Enum)
+    assert isinstance(enum.Enum("E", "a").a, enum.Enum)  # type: ignore[attr-defined]
+    assert issubclass(cls, abc.ABC)
+    assert {name: getattr(type(abc.ABC), name) for name in classes._CHECKS} == before
+    assert issubclass(enum.IntEnum, enum.Enum)
+
+
+def test_a_number_with_a_class_of_its_own_is_the_plain_one_and_what_python_has_stays():
+    one = enum.IntEnum("One", "A").A  # type: ignore[attr-defined]
+    name = type("Name", (str,), {})("a")
+    given = [one, True, 8, name, [one], None]
+    assert list(map(type, map(classes.without_class, given))) == [int, bool, int, type(name), list, type(None)]
+    assert classes.without_class(one) == 1
+
+
+def test_a_value_is_of_a_class_that_keeps_the_equality_of_a_plain_type():
+    keeps = type("Keeps", (int,), {})
+    own = type("Own", (int,), {"__eq__": int.__eq__, "__hash__": int.__hash__})
+    found = [classes.plain_base(each) for each in (int, keeps, own, type("Below", (own,), {}), object)]
+    assert found == [int, int, None, None, None]
+
+
+def test_operators_are_told_of_the_class_that_has_them():
+    def add(self: object, _other: object) -> object:
+        return self
+
+    base = type("Base", (), {"__add__": add, "__len__": len})
+    below = type("Below", (base,), {"__sub__": add})
+    of_library = type("Ratio", (fractions.Fraction,), {})
+    names = {"__add__", "__sub__", "__len__"}
+    for cls, told in [
+        (base, {"__add__", "__len__"}), (below, {"__sub__", "__len__"}), (of_library, {"__add__", "__sub__"}),
+        (type("Further", (of_library,), {}), set()),
+    ]:  # fmt: skip
+        assert names.intersection(classes.told_of(cls)) == told
+    assert classes.overridden(base, None) == []
 
 
 def test_the_fields_of_a_dataclass_and_of_nothing_else():

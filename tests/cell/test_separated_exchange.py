@@ -33,6 +33,7 @@ class Context:
 
     def __init__(self) -> None:
         self.stdout, self.stderr = sys.stdout, sys.stderr
+        self.helper = SimpleNamespace(hear=None)
         self.sent: list[bytes] = []
         self.said: list[list[bytes]] = []
 
@@ -254,13 +255,15 @@ ENDS = {
 }
 
 
-def run(half: Half, script: str, framework: str = "", flags: int = 0, context: Any = None) -> list[str]:
+def run(
+    half: Half, script: str, framework: str = "", flags: int = 0, context: Any = None, is_rehearsal: bool = True
+) -> list[str]:
     context = context or Context()
     text = [each.encode() for each in (script, "f", framework)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(halves._TestLink, "provide", lambda *_: None)
         patch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-        halves.run_test(context, [*text, TEST_FLAGS.pack(flags), b""], is_rehearsal=True)
+        halves.run_test(context, [*text, TEST_FLAGS.pack(flags), b""], is_rehearsal)
     return [each.decode() for each in context.sent]
 
 
@@ -277,11 +280,29 @@ def test_a_script_that_nobody_has_read_has_to_test_something(half: Half):
     assert refused.startswith("the script: ")
 
 
+def test_a_script_is_heard_where_no_other_job_follows(half: Half, monkeypatch: pytest.MonkeyPatch):
+    begun: list[str] = []
+    monkeypatch.setattr(halves._TestLink, "begin_partners", lambda _: begun.append("partners"))
+    monkeypatch.setattr(halves, "Texts", lambda *_: begun.append("texts"))
+    assert (run(half, "pass"), begun) == ([messages.ENDED.decode()], [])
+    run(half, "pass", is_rehearsal=False)
+    assert begun == ["partners", "texts"]
+
+
+def letters(context: Context) -> list[bytes]:
+    """What became of each test of a suite."""
+    return [letter for letter, _name, _message in frames.split(context.said[0][1])[0]]
+
+
 def test_a_suite_runs_once_and_tells_its_tests(half: Half):
     suite = ">>> x = globals().get('x', 0) + 1\n>>> x\n1\n"
     context = Context()
     assert run(half, suite, "doctest", context=context) == [messages.TESTS.decode(), messages.ENDED.decode()]
-    assert b"\1\0\0\0F" not in context.said[0][1]
+    assert letters(context) == [messages.TEST_PASSED]
+    outside = '"""\n>>> x\n1\n"""\nx = 1\n'  # the script's own code runs first
+    context = Context()
+    run(half, outside, "doctest", context=context)
+    assert letters(context) == [messages.TEST_PASSED]
 
 
 class Plain:
@@ -333,12 +354,14 @@ def test_the_candidate_uses_what_it_was_shown_and_nothing_behind_it(
     assert half._may(operation, target, list(rest)) is may
 
 
-def test_a_mock_is_given_plain_data_and_other_objects_what_it_is(half: Half):
+def test_a_mock_holds_plain_data_and_other_objects_what_they_are_given(half: Half):
     color = enum.IntEnum("Color", "RED").RED  # type: ignore[attr-defined]
-    for target, kind in [(mock.Mock(), int), (Plain(), type(color))]:
+    for operation, target, kind in [
+        ("set", mock.Mock(), int), ("set", Plain(), type(color)), ("call", mock.Mock(), type(color))
+    ]:  # fmt: skip
         half.objects.export(target)
         rest = ["z", color]
-        assert half._may("set", target, rest)
+        assert half._may(operation, target, rest)
         assert type(rest[1]) is kind
 
 
@@ -437,8 +460,18 @@ def test_length_and_truth_are_said_once_for_a_while(half: Half, monkeypatch: pyt
     assert half.ask("special", one, "__len__") == 2
     half.ask("get", one, "x")
     assert half.ask("special", one, "__len__") == 3
+    within: list[int] = []
+
+    def calls(*asked: Any) -> tuple[bytes, Any]:  # the candidate calls a function of the script, which asks
+        monkeypatch.setattr(half.alongside, "exchange", lambda *asked: answer(half, *asked))
+        within.append(half.ask("special", one, "__len__"))
+        return answer(half, *asked)
+
+    monkeypatch.setattr(half.alongside, "exchange", calls)
+    half.ask("call", None)
+    assert within == [4]
     listens[0] = True
-    assert [half.ask("special", one, "__len__") for _ in range(2)] == [4, 5]
+    assert [half.ask("special", one, "__len__") for _ in range(2)] == [5, 6]
 
 
 def test_what_is_asked_by_a_function_that_the_candidate_calls_is_of_its_thread(half: Half):

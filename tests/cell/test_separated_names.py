@@ -105,6 +105,26 @@ def test_a_script_gets_the_names_that_it_uses_and_none_that_a_module_has(f: Any)
     assert Half(unused=8).gets("f(1)") == {}
 
 
+@pytest.mark.parametrize(
+    ("word", "follows"),
+    [("source", "follow_sources"), ("doctest", "follow_doctests"), ("dictConfig", "follow_configurations")],
+)
+def test_what_a_script_names_of_the_library_is_followed(word: str, follows: str, monkeypatch: pytest.MonkeyPatch):
+    followed: list[str] = []
+    for name in ("follow_sources", "follow_doctests", "follow_configurations"):
+        monkeypatch.setattr(halves, name, lambda _, name=name: followed.append(name))
+    Half(f=8).gets("f(1)")
+    assert followed == []
+    Half(f=8).gets(f"x.{word}(f)")
+    assert followed == [follows]
+
+
+def test_of_names_the_candidate_may_learn_those_with_two_underscores_that_the_script_has():
+    half = Half(f=8)
+    half.gets("assert f.__doc__ == getattr(f, '__wrapped__', 'else')")
+    assert half.named == {"__doc__", "__wrapped__"}
+
+
 def test_the_entry_point_is_the_program_s_whatever_it_is_called(f: Any):
     program = {"sum": f, "candidate": thing(), "abs": thing(), "other": 8}
     found = Half(**program).gets("assert candidate([1]) == abs(other) == sum([1])", "sum")

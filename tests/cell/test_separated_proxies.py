@@ -22,7 +22,16 @@ from cruxcell.jobs.separated import placing, remote, runs
 from cruxcell.jobs.separated.asking import own_of_value
 from cruxcell.jobs.separated.mocks import Mocks
 from cruxcell.jobs.separated.proxy_classes import make_class
-from cruxcell.jobs.separated.remote import RemoteBase, RemoteObject, RemoteType
+from cruxcell.jobs.separated.remote import (
+    DERIVED,
+    HANDED_OVER,
+    MADE,
+    OF_MADE,
+    OF_VALUES,
+    RemoteBase,
+    RemoteObject,
+    RemoteType,
+)
 
 Answer = Callable[..., Any]
 own_dict: Any = vars(type)["__dict__"].__get__  # of a proxy's class: `vars` asks the other half
@@ -138,6 +147,8 @@ def test_what_the_script_defines_in_a_class_is_its_own(other: Other):
     members = {
         "__init__": len,
         "f": lambda _self: 5,
+        "Make": lambda _self: 4,  # as some call their methods
+        "__mine__": lambda _self: 3,
         "p": property(lambda _self: 6),
         "__len__": lambda _self: 7,
         "n": 9,
@@ -148,11 +159,15 @@ def test_what_the_script_defines_in_a_class_is_its_own(other: Other):
     assert (told["n"], told["__init__"], "__classcell__" in told) == (9, len, False)
     other.answers["call"] = thing = object.__new__(made)
     remote.give_number(thing, 8)
-    assert (thing.f(), thing.p, len(thing), mine.n, mine() is thing) == (5, 6, 7, 8, True)
+    assert (thing.f(), thing.Make(), thing.p, len(thing), mine.n, mine() is thing) == (5, 4, 6, 7, 8, True)
+    assert "__mine__" not in type.__getattribute__(made, "__dict__"), "what has no meaning to Python is over there"
     with pytest.raises(AttributeError):
         thing.p = 1
     thing.f = 1
     assert thing.f == 8, "what it was given since is over there"
+    second = object.__new__(made)
+    remote.give_number(second, 9)
+    assert (second.f(), mine.f(thing)) == (5, 5), "and what others have is not"
     other.answers["call"] = other.thing()
     with pytest.raises(TypeError, match="a call of class A gives a A"):
         made()
@@ -356,6 +371,70 @@ def test_a_class_that_is_called_like_a_function_makes_no_object(other: Other):
     new, _ = made(other, "__abs__")
     with pytest.raises(TypeError, match="is for the candidate to say"):
         abs(new)
+
+
+def test_how_the_test_came_by_an_object_is_noted_once_and_of_no_other(other: Other):
+    old = other.thing()
+    began = remote.now()
+    new, value = other.thing(), number(other, HANDED_OVER, "__add__")
+    error = BaseException.__new__(other.cls(ValueError))
+    remote.give_number(error, 9)
+    for each in (old, new, value, error):
+        assert remote.marked(each, MADE, type(each), began, "of") is each
+        assert remote.marked(each, DERIVED, int, began, "of") is each  # is none
+    assert [remote.standing_of(each) for each in (old, new, value, error, 8)] == [
+        HANDED_OVER, MADE, MADE, HANDED_OVER, HANDED_OVER
+    ]  # fmt: skip
+    assert [remote.is_made_since(each, began) for each in (old, new)] == [False, True]
+    assert [remote.is_made_since(each, remote.now()) for each in (old, new)] == [False, True]
+    assert remote.made_of(new) == "of"
+
+
+def test_what_came_of_made_objects_alone_is_the_test_s(other: Other):
+    began = remote.now()
+    things = [other.thing() for _ in range(3)]
+    for each, standing, of in zip(things, (MADE, DERIVED, DERIVED), ((8,), (OF_MADE, 1), (OF_VALUES, 1))):
+        remote.marked(each, standing, type(each), began, of)
+    assert [remote.is_of_the_test(each) for each in (*things, other.thing(), 8)] == [True, True, False, False, False]
+    assert list(map(remote.operands_of, (*things, 8))) == [(), (OF_MADE, 1), (OF_VALUES, 1), ()]
+    value = number(other, DERIVED, "__add__")  # whose operands nobody has noted
+    assert remote.operands_of(value) == ()
+
+
+def test_a_method_keeps_its_object_and_only_an_alias_stands_for_a_class(other: Other):
+    cls, owner = other.cls(offers="__call__"), other.thing()
+    given, made = (object.__new__(cls) for _ in range(2))
+    began = remote.now()
+    for each in (given, made):
+        remote.give_number(each, 8)
+    remote.marked(made, MADE, cls, began, "of")
+    for each in (given, made):
+        remote._keep_owner(each, owner)
+    assert [remote.made_of(each) for each in (given, made)] == [owner, "of"]
+    alias = other.thing()
+    remote._keep_owner(alias, cls)
+    assert list(map(remote.class_of_alias, (alias, given, other.thing(), 8, cls))) == [cls, None, None, None, None]
+    assert list(map(remote.is_remote, (cls, alias, 8, int))) == [True, True, False, False]
+
+
+def test_what_a_class_gives_that_was_there_is_looked_at_again(other: Other):
+    again: list[Any] = []
+    other.note_again = lambda value, *_: again.append(value)  # type: ignore[method-assign]
+    cls = other.cls()
+    old = object.__new__(cls)
+    remote.give_number(old, 7)
+    other.answers["call"] = old
+    assert (cls(1) is old, again) == (True, [old])
+
+    def new() -> Any:
+        made = object.__new__(cls)
+        remote.give_number(made, 8)
+        return made
+
+    other.answers["call"] = new
+    assert (remote.standing_of(cls(1)), again) == (MADE, [old])
+    other.means = False
+    assert (remote.standing_of(cls(1)), again) == (HANDED_OVER, [old])
 
 
 def test_what_the_test_has_made_is_found_by_its_hash(other: Other):

@@ -20,6 +20,7 @@ from unittest import mock
 
 import pytest
 from cruxcell.jobs.separated import classes, exceptions, looking, objects, operations, shared_names, signatures
+from cruxcell.protocol import records
 from cruxcell.values.containers import Garbled
 
 # ---- what a name that the candidate gives means ----------------------------------------------------------------------
@@ -41,6 +42,10 @@ from cruxcell.values.containers import Garbled
         ("_operator", "add", True),
         ("typing", "_GenericAlias", False),
         ("typing", "_", False),
+        ("builtins", "NoneType", True),
+        ("array", "array", True),
+        ("array", "_array_reconstructor", False),
+        ("re", "compile", False),
     ],
 )
 def test_few_names_may_be_asked_for(module: str, name: str, may: bool):
@@ -257,6 +262,54 @@ def test_what_is_told_of_an_error():
     assert vars(error) == {"__notes__": ["note"]}, "only an error of the program is shown as it says"
 
 
+def test_how_an_error_of_the_program_is_shown_is_a_text(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(exceptions.remote, "RemoteType", type)
+    for shown, has in [("<a>", True), (8, False)]:
+        error = ValueError()
+        exceptions.add_more(error, (shown, [], ()))
+        assert ("_remote_repr" in records.dict_of(error)) is has
+
+
+@pytest.mark.parametrize(
+    ("error", "may_stop", "kind"),
+    [
+        (StopIteration(), (), exceptions._Ended),
+        (StopIteration(), StopIteration, StopIteration),
+        (StopAsyncIteration(), StopIteration, exceptions._Ended),
+        (GeneratorExit(), (), exceptions._Exited),
+        (GeneratorExit(), GeneratorExit, GeneratorExit),
+        (KeyError(), (), KeyError),
+        (SystemExit(0), (), SystemExit),
+    ],
+)
+def test_what_a_candidate_raises_ends_no_iteration_of_the_test_s(error: BaseException, may_stop: Any, kind: type):
+    raised = exceptions.answered(error, may_stop)
+    assert type(raised) is kind
+    assert (exceptions.ANSWERED in vars(raised)) is (kind is SystemExit)
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "found"),
+    [
+        ("math", None, "math"),
+        ("math", "string", "math"),
+        ("m", "math", "math"),
+        ("m", "xml.dom", "xml.dom"),
+        ("m", None, None),
+        ("m", 8, None),
+        ("m", "a b", None),
+        ("m", "_thread", None),
+        ("m", "os._path", None),
+        ("m", "unittest", "unittest"),
+        ("m", "unittest.mock", None),
+        ("m", "no_such_module", None),
+        ("m", "", None),
+    ],
+)
+def test_which_module_of_its_own_a_test_takes_for_the_program_s(name: str, told: object, found: str | None):
+    assert getattr(shared_names.own_module(name, told), "__name__", None) == found
+
+
 def test_an_exception_has_the_text_it_had():
     made = exceptions.make_exception(KeyError, ["a"], "'a'")
     assert (type(made), made.args, str(made)) == (KeyError, ("a",), "'a'")
@@ -429,6 +482,19 @@ def test_of_a_function_its_parameters_are_shown_and_no_more_of_its_code():
     assert shown == (1, 1, 1, ("first", "second", "more", "named"), 0xC)
     assert rest == [None, {"second": 2}, {"second": "int"}]
     assert signatures.outline_of(plain)[0] == (1, 0, 0, ("first",), 0)
+
+
+def test_what_a_class_itself_has_and_what_any_of_the_program_s_has():
+    class Below(Mine):
+        y = 1
+
+    assert "y" in looking.members_of(Below)
+    assert looking.members_of(Below).keys().isdisjoint(["__dict__", "__weakref__", "__eq__"])
+    assert [looking.members_of(Below, name) for name in ("y", "__init__", "__eq__")] == [True, True, False]
+
+
+def test_of_all_names_those_are_shown_that_a_statement_can_bind():
+    assert looking.shown_names(["f", "a b", "if", "len", "math", "__name__", "1"]) == {"f"}
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,40 @@ def test_names_in_texts_of_a_script_that_looks_names_up(source: str, names: set[
 
 
 @pytest.mark.parametrize(
+    ("source", "meant", "others"),
+    [
+        ("f = counting(f)", {"f"}, set()),
+        ("f = 1\nf = counting(f)", set(), set()),
+        ("f = 1", set(), {"f"}),
+        ("for x in y:\n    f = counting(f)", set(), set()),
+        ("for x in y:\n    g(f)\n    f = x", set(), set()),
+        ("for x in y:\n    g(f)\nf = 1", {"f"}, set()),
+        ("g(f)\nfor x in y:\n    f = x", {"f"}, set()),
+        ("f = 1\ndef g(f):\n    return f", set(), set()),
+    ],
+)
+def test_which_names_of_the_program_a_script_binds_anew(source: str, meant: set[str], others: set[str]):
+    assert script.rebound_names(code(source), {"f"}) == (meant, others)
+
+
+@pytest.mark.parametrize(
+    ("source", "keeps"),
+    [
+        ("globals()['f'] = 1\nassert f == 1", True),
+        ("globals()['f'] = 1\nassert globals()['f'] == 1", True),
+        ("globals()['f'] = 1\nassert globals()['g'] == 1", False),
+        ("module.f = 1\nassert getattr(module, 'f') == 1", True),
+        ("module.f = 1\nassert getattr(module, 'g') == 1", False),
+        ("module.f = 1\nassert module.f(1) == 2", True),
+        ("module.f = 1\nmodule.f.x(1)", False),
+        ("f(1)\nglobals()['f'] = 1\nassert f == 1", False),
+    ],
+)
+def test_what_a_script_puts_under_a_name_and_reads_there_it_keeps(source: str, keeps: bool):
+    assert script.keeps_for_itself(code(source), "f") is keeps
+
+
+@pytest.mark.parametrize(
     ("source", "expects"),
     [
         ("assert f(1)", True),

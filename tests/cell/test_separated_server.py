@@ -92,6 +92,21 @@ def test_a_program_keeps_a_recursion_limit_of_its_own(
     assert given == depths
 
 
+@pytest.mark.parametrize(
+    ("is_shared", "own_depth", "more"), [(True, 0, candidate._FRAMES_OF_PARTNERS), (False, 0, 0), (True, 1, 0)]
+)
+def test_partners_take_frames_that_are_not_the_program_s(
+    server: _Server, is_shared: bool, own_depth: int, more: int, monkeypatch: pytest.MonkeyPatch
+):
+    limit = sys.getrecursionlimit()
+    server.own_depth = limit - own_depth  # the program has set another since
+    monkeypatch.setattr(server.link, "share", lambda: is_shared)
+    try:
+        assert (server.share(None), sys.getrecursionlimit() - limit) == (is_shared, more)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
 def test_what_is_no_program_is_refused(context: Context):
     candidate.run_serve(context, [b"def f(:"])  # type: ignore[arg-type]
     assert [why.partition(":")[0] for why in context.refused] == ["the program"]

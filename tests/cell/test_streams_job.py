@@ -13,6 +13,13 @@ from cruxcell.protocol import messages
 from cruxcell.protocol.records import NUMBERS
 from test_calls_job import Context, _noting, _written
 
+UNFLUSHED = """\
+import sys
+class Out:
+    def flush(self):
+        raise KeyError
+kept, sys.stdout = sys.stdout, Out()
+"""
 PLAIN, SUSPECT = "print(input())", "import os\nprint(input())"
 
 
@@ -88,6 +95,9 @@ def test_where_nothing_is_sealed_nothing_is_shared():
         ("raise SystemExit('no')", "s 0:SystemExit:no/ . s0 1:SystemExit:no/ . s1"),
         ("raise KeyboardInterrupt", "s 0:KeyboardInterrupt: . s0 1:KeyboardInterrupt: . s1"),
         ("import sys\nprint(1, file=sys.stderr)", "s 0=|1/ . s0 1=|1/ . s1"),
+        (UNFLUSHED, "s 0:KeyError: . s0 1:KeyError: . s1"),
+        (f"{UNFLUSHED}raise OSError", "s 0:OSError: . s0 1:OSError: . s1"),
+        (f"{UNFLUSHED}raise SystemExit", "s 0:KeyError: . s0 1:KeyError: . s1"),
         ("import sys\nsys.stdout.close()", "s"),
         ("import sys\nsys.stderr.close()", "s"),
         ("import sys\nsys.stdout.write('x' * 100)", "s"),
@@ -97,6 +107,19 @@ def test_where_nothing_is_sealed_nothing_is_shared():
 def test_what_is_reported_where_a_test_opened_the_rule(program: str, done: str):
     """A closed stream, or an output as long as its limit, is for the worker that runs it alone."""
     assert run(program, "a", "b", context=StreamsContext(RULE)) == ("1dd", done)
+
+
+def test_each_run_but_the_first_has_code_of_its_own(monkeypatch: pytest.MonkeyPatch):
+    """What one has taught the interpreter is nothing to the next."""
+    made: list[types.CodeType] = []
+
+    def anew(code: types.CodeType) -> types.CodeType:
+        made.append(code)
+        return code.replace()
+
+    monkeypatch.setattr(streams, "anew", anew)
+    run(PLAIN, "a", "b", "c")
+    assert len(made) == 2
 
 
 def test_what_a_worker_prints_is_bounded_in_all(monkeypatch: pytest.MonkeyPatch):

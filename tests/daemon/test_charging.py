@@ -224,6 +224,7 @@ ALONE = {
     "nothing": (b"", CLEAN, Outcome.SANDBOX_ERROR),
     "half a plan": (plan("x")[:-1], CLEAN, Outcome.SANDBOX_ERROR),
     "no plan in time": (b"", OUT_OF_CPU, Outcome.TIMED_OUT),
+    "no plan in time, exiting": (b"", replace(CLEAN, killed=messages.KILLED_CPU), Outcome.TIMED_OUT),
     "no plan and a crash": (b"", SEGFAULT, Outcome.CRASHED),
     "no plan, killed from outside": (b"", KILLED, Outcome.SANDBOX_ERROR),
     "our failure": (records.harness_error("x"), Exit(messages.EXIT_HARNESS << 8), Outcome.SANDBOX_ERROR),
@@ -338,6 +339,11 @@ def test_a_check_that_reached_a_limit_took_what_is_left(kind: bytes):
         found = charging.read(result, Asked(), DEFAULT_LIMITS).results
     [judged] = [one for one in found.values() if one.outcome is not None]
     assert (judged.cpu_ns, judged.wall_ns) == (2 * S, 7 * S)
+
+
+def test_what_printed_too_much_took_nothing_of_those_behind_it():
+    found = seen(plan("ddd") + limit(messages.OUTPUT_LIMIT, 0) + value(1, 4 * S) + value(2), CLEAN).results
+    assert [found[at].cpu_ns for at in (0, 1)] == [0, 4 * S]
 
 
 EXITS = {

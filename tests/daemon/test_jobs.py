@@ -11,7 +11,7 @@ from cruxboxd.settings.config import DEFAULT_LIMITS
 from cruxboxd.zygotes import seals
 from cruxboxd.zygotes.company import Company
 from cruxboxd.zygotes.exit import Exit
-from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.jobs import HELD_A_CALL, Job, Outlet, Result
 from cruxboxd.zygotes.report import ONE_VALUE
 from cruxboxd.zygotes.setup import ZygoteKey
 from cruxcell.protocol import frames, messages, records
@@ -211,3 +211,15 @@ async def test_an_order_and_its_report_have_room_for_each_check():
         seals.RECORD_BYTES,
         5000 * seals.RECORD_BYTES,
     ]
+
+
+@pytest.mark.parametrize(
+    ("held", "is_full", "takes", "takes_what_is_due"),
+    [(HELD_A_CALL, False, True, True), (HELD_A_CALL + 1, False, False, True), (0, True, False, False)],
+)
+def test_where_much_waits_to_leave_only_what_that_waits_for_begins(
+    held: int, is_full: bool, takes: bool, takes_what_is_due: bool
+):
+    outlet = type("Full", (Outlet,), {"is_full": is_full})()
+    outlet.held = held
+    assert [outlet.takes(is_due) for is_due in (False, True)] == [takes, takes_what_is_due]

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 from cruxboxd.judging import judge as judging
+from cruxboxd.judging import texts
 from cruxboxd.judging.audit import Audit
 from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, RunCheck, ScriptCheck, StdioCheck, StepCount, Task
 from cruxboxd.judging.texts import texts_of
+from cruxboxd.shared.turns import Turns
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxcell.protocol import messages, payloads
 from told_workers import CONSTANT, EXPRESSION, LIMITS, Said, Told, canonical, read
@@ -194,6 +196,42 @@ def test_what_is_expected_and_scripts_are_read():
     task = replace(TASK, checks=checks)
     assert dict(texts_of(task)) == {checks[0]: (payloads.EXPECTED, "x"), checks[2]: (payloads.SCRIPT, "s")}
     assert dict(texts_of(replace(task, step_count=StepCount.EVENTS))) == {checks[0]: (payloads.EXPECTED, "x")}
+
+
+@pytest.mark.parametrize("checks", [[], [script("s")], [call("f(1)", "x")], [script("s"), call("f(1)", "x")]])
+async def test_what_is_expected_is_read_beside_no_script(checks: list[Check]):
+    """It may be a candidate's."""
+    told = Told({"f(1)": ONE, "s": EXPRESSION, "x": CONSTANT})
+    assert set(outcomes(await judged(told, *checks)).values()) <= {Outcome.PASSED}
+    kinds = {payloads.SCRIPT: b"s", payloads.EXPECTED: b"x"}
+    wanted = [kinds[payloads.SCRIPT if isinstance(each, ScriptCheck) else payloads.EXPECTED] for each in checks]
+    assert sorted(job.fields[1::2] for job in told.of(messages.JOB_READ)) == [[each] for each in sorted(wanted)]
+
+
+async def test_others_have_a_turn_while_texts_are_looked_for(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(texts, "_AT_ONCE", 3)
+    tasks = [replace(TASK, checks=[call("f(1)", "x" * size), call("f(2)", "x")]) for size in (1, 3)]
+    turns: list[int] = []
+    asyncio.get_running_loop().call_soon(turns.append, 1)
+    found = [(len(each), len(turns)) async for each in texts.texts_of_all(tasks[:1])]
+    found += [(len(each), len(turns)) async for each in texts.texts_of_all(tasks[1:])]
+    assert found == [(2, 0), (2, 1)]
+
+
+@pytest.mark.parametrize("repeat", [1, 2])
+async def test_a_verdict_leaves_with_the_bytes_of_both_runs(repeat: int, monkeypatch: pytest.MonkeyPatch):
+    told, left = Told({"f(1)": ONE}), list[int]()
+    told.before = lambda job: Told({"f(1)": TWO})._honest(job) if job.key.hash_seed == "1" else None
+    monkeypatch.setattr(judging.holding, "leave", left.append)
+    first, second = (await judged(told, call("f(1)", None), repeat=repeat))["f(1)"]
+    assert (second is not None) is (repeat == 2)
+    assert left == [first.size + (second.size if second is not None else 0)]
+
+
+def test_it_takes_its_turns_with_others():
+    turns = Turns(lambda _tenant, _seconds: None)
+    assert Judge(Told({}), "0", None, turns)._turns is turns  # type: ignore[arg-type]
+    assert Judge(Told({}), "0")._turns is not turns  # type: ignore[arg-type]
 
 
 # ---- calls ---------------------------------------------------------------------------

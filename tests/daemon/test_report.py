@@ -162,6 +162,27 @@ def test_a_failure_of_ours_counts_only_before_anything_ran():
     assert (late.harness_error, bool(late.forged)) == ("", True)
 
 
+@pytest.mark.parametrize(
+    ("kind", "flags", "is_heard"),
+    [
+        (messages.ENDED, records.BY_IDENTITY | records.OF_ITS_OWN, True),
+        (messages.ENDED, records.OUT_OF_MEMORY, True),
+        (messages.RAISED, records.BY_IDENTITY | records.OUT_OF_MEMORY, True),
+        (messages.CANDIDATE_GONE, records.BY_IDENTITY, False),
+        (messages.NOT_PLAIN, records.OF_ITS_OWN, False),
+        (messages.CANNOT_CROSS, records.OUT_OF_MEMORY, False),
+    ],
+)
+def test_what_a_test_s_half_says_besides_it_says_of_a_script_that_came_to_an_end(
+    kind: bytes, flags: int, is_heard: bool
+):
+    more = {messages.ENDED: [b"", b"", b""], messages.RAISED: [b"E", b"", b"\0" * 4, b"", b""]}.get(kind, [b"why"])
+    report = read(
+        records.plan(False, "x", []), frame([kind, numbers(flags=flags), *more]), asked=Asked(kinds=TEST_ENDS, runs="x")
+    )
+    assert (len(report.answers) == 1, bool(report.forged)) == (is_heard, not is_heard)
+
+
 def test_sentences_belong_to_the_invalid_ones():
     said = read(records.plan(False, "dixi", ["first", "second"]), asked=Asked(count=4)).plan
     assert said is not None

@@ -15,10 +15,11 @@ from cruxboxd.judging.texts import texts_of
 from cruxboxd.settings.config import DEFAULT_LIMITS
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.report import Answer
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds
 from cruxcell.protocol import messages, records
 from cruxcell.protocol.frames import frame
-from cruxcell.protocol.payloads import COUNT_EVENTS, LARGE_SCRIPT, SCRIPT, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
+from cruxcell.protocol.payloads import COUNT_EVENTS, LARGE_SCRIPT, LOOK, SCRIPT, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
 from told_workers import Told
 
 S = 1_000_000_000
@@ -122,6 +123,35 @@ def test_the_end_of_a_pair(name: str):
     candidate, test, outcome = PAIRS[name]
     judged = scripts._of_pair(result(*candidate), result(*test), TASK, "")
     assert judged.outcome is outcome, judged
+
+
+def test_a_candidate_whose_report_is_over_the_limit_passes_no_script():
+    judged = scripts._of_pair(result(*SERVED, over_cap=True), result(*DONE), TASK, "")
+    assert judged.outcome is Outcome.OUTPUT_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("outcome", "flags", "framework", "detail"),
+    [
+        (Outcome.FAILED, (True, False), "", "why; {0}, or require IN_PROCESS"),
+        (Outcome.FAILED, (True, True), "pytest", "why; {0}"),
+        (Outcome.FAILED, (False, True), "", "why; {1}: require IN_PROCESS"),
+        (Outcome.RAISED, (True, True), "pytest", "why; {1}"),
+        (Outcome.FAILED, (False, False), "", "why"),
+        (Outcome.RAISED, (False, False), "", "why"),
+        (Outcome.RAISED, (True, False), "", "why"),
+        (Outcome.PASSED, (True, True), "", "why"),
+        (Outcome.PASSED, (False, True), "", "why"),
+    ],
+)
+def test_why_a_right_program_may_have_failed_is_said(
+    outcome: Outcome, flags: tuple[bool, bool], framework: str, detail: str
+):
+    answers = [Answer(messages.ENDED, 0, 0, 0, 0, False, (), *flags)]
+    wanted = detail.format(scripts.BY_IDENTITY, scripts.OF_ITS_OWN)
+    assert scripts._with_reasons(CheckResult(outcome, "why"), answers, framework) == wanted
+    short = wanted.partition("; ")[2]
+    assert scripts._with_reasons(CheckResult(outcome), answers, framework) == short
 
 
 def test_what_is_our_failure_or_too_large_is_told_of_the_candidate():
@@ -303,6 +333,20 @@ async def test_a_script_runs_beside_its_program_only_where_that_is_asked_for(cha
         assert (judged.assurance is Assurance.IN_PROCESS) is (messages.JOB_SCRIPT in kinds)
 
 
+@pytest.mark.parametrize(("changes", "flags"), [(IN_PROCESS, LOOK), (EVENTS, COUNT_EVENTS | LOOK), ({}, UNREAD)])
+async def test_a_script_that_nobody_has_read_is_looked_at_where_it_runs(changes, flags: int):
+    told = Told({}, pair=(result(*SERVED), result(PLAN + ENDED, CLEAN)))
+    told.before = lambda job: result(PLAN + records.ended(numbers(), token=job.fields[-1]), CLEAN)
+    task = replace(TASK, **changes)
+
+    async def read() -> Reading:
+        raise AssertionError
+
+    judged = await scripts.run_script(told, task, CHECK, "0", read=read)  # type: ignore[arg-type]
+    job = told.jobs[0].partner or told.jobs[0]
+    assert (judged.outcome, flags) == (Outcome.PASSED, job.fields[0 if changes else 3][0])
+
+
 async def test_only_our_failure_of_a_pair_is_tried_again():
     told = Told({}, pair=(result(*SERVED), result(PLAN, SEGFAULT)))
     assert ((await run(told)).outcome, len(told.jobs)) == (Outcome.CRASHED, 1)
@@ -337,6 +381,7 @@ LONG = LOOP + "# more\n" * 1000
         (LONG, {}, "pytest", b""),
         (LONG.replace("for x", "while x"), {}, "", SCRIPT),
         (f"{LONG}assert (f(1), 'always holds')", {}, "", SCRIPT),
+        ("assert f(1) == 2\n" * (scripts._VERY_LARGE // 16), {}, "", LARGE_SCRIPT),
     ],
 )
 def test_a_long_script_with_a_loop_is_only_compiled(script, changes, framework, kind: bytes):

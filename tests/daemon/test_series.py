@@ -16,7 +16,7 @@ import told_workers
 from behaviours import tested_runtimes
 from cruxbox import Client, Isolation, Limits, Outcome, ScriptCheck, Task
 from cruxboxd.judging import series as judging
-from cruxboxd.judging.asserted import MOST_STEPS, Series, Step, read_series
+from cruxboxd.judging.asserted import MOST_STEPS, Series, Step, read_rows, read_series
 from cruxboxd.judging.audit import Audit, Audited
 from cruxboxd.judging.outcomes import Assurance, CheckResult
 from cruxboxd.judging.outcomes import Outcome as Kind
@@ -266,6 +266,15 @@ def test_a_series_has_as_many_steps_as_a_worker_finds_and_each_its_own_message()
     series = read_series(frames.pack([b"f", *itertools.chain(*longest)]), b"calls")
     steps = [Step(b"i%d;" % line, line, f"why {line}") for line in range(taken_apart._MOST_STEPS)]
     assert series == Series("f", tuple(steps), b"calls")
+
+
+def test_rows_have_a_line_each():
+    told = [payloads.LINE.pack(3) + payloads.LINE.pack(0), b"f", frames.pack([]), b"calls"]
+    found = read_rows(frames.pack(told))
+    assert found is not None
+    assert (found.lines, found.name, found.calls) == ((3, 0), "f", b"calls")
+    for wrong in ([b"", *told[1:]], [told[0][:-1], *told[1:]], told[:3], [*told, b""], [told[0], b"\xff", *told[2:]]):
+        assert read_rows(frames.pack(wrong)) is None
 
 
 def test_what_is_no_series_is_none():

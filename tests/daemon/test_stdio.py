@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import replace
 from typing import Any
 
@@ -201,6 +202,61 @@ async def test_only_answers_are_taken_from_a_shared_worker(name: str):
     assert all(out == f"{at}\n".encode() for at, (found, out) in taken.items() if found.shared)
 
 
+async def test_of_a_worker_that_was_stopped_what_it_had_sealed_counts():
+    """It was stopped because an input takes long, which is nobody's failure; what it wrote behind its last seal may be
+    anybody's word."""
+    tokens = bytes(range(1, 25))
+    told, taken, stopped = Told({}), dict[str, CheckResult](), list[Job]()
+    told.stop = stopped.append  # type: ignore[attr-defined]
+
+    def stop(job: Job) -> Result:
+        job.tokens = tokens
+        assert job.on_stuck is not None
+        job.on_stuck(b"")
+        report = b""
+        for place, part in enumerate((PLAN, ended(0))):
+            report += part
+            seal = tokens[place * 8 : place * 8 + 8] + struct.pack("<Q", len(report))
+            report += frames.frame([messages.SEAL, seal])
+        return Result(report=report + ended(1), facts=DIED, error="stopped")
+
+    async def run_alone(check: StdioCheck) -> Printed:
+        return CheckResult(None, "alone"), b""
+
+    async def take(check: StdioCheck, printed: Printed) -> None:
+        taken[check.id] = printed[0]
+
+    told.before = stop
+    runs = Runs(told, PLAIN, "0", Audit(0), run_alone)  # type: ignore[arg-type]
+    await runs.run([StdioCheck(str(at), "", "") for at in range(COUNT)], take)
+    assert stopped == told.jobs
+    assert {at: (found.shared, found.detail) for at, found in taken.items()} == {
+        "0": (True, "ended"), **dict.fromkeys("123", (False, "alone"))
+    }  # fmt: skip
+
+
+async def test_those_behind_the_input_that_a_worker_came_upon_share_another():
+    told, taken = Told({}), dict[str, bool]()
+
+    def answers(job: Job) -> Result:
+        if job.checks == 6:
+            plan = records.plan(True, messages.DIRECT * 6, [])
+            return Result(report=plan + ended(0) + ended(1), facts=DIED)
+        plan = records.plan(True, messages.DIRECT * job.checks, [])
+        return Result(report=plan + b"".join(map(ended, range(job.checks))), facts=CLEAN)
+
+    async def run_alone(check: StdioCheck) -> Printed:
+        return CheckResult(None, "alone"), b""
+
+    async def take(check: StdioCheck, printed: Printed) -> None:
+        taken[check.id] = printed[0].shared
+
+    told.before = answers
+    runs = Runs(told, PLAIN, "0", Audit(0), run_alone)  # type: ignore[arg-type]
+    await runs.run([StdioCheck(str(at), "", "") for at in range(6)], take)
+    assert ([job.checks for job in told.jobs], taken) == ([6, 3], {str(at): at != 2 for at in range(6)})
+
+
 async def test_a_shared_worker_that_fails_finally_is_nobodys_failure():
     """The scheduler has tried it again; a server that shuts down starts no more workers."""
     told, taken = Told({}), []
@@ -221,6 +277,7 @@ NOT_ASKED: dict[str, dict[str, Any]] = {
     "isolation": {"share": False},
     "a class": {"program": b"class A:\n    pass\n"},
     "a module": {"program": b"import os\n"},
+    "a long program": {"program": b"x = 1\n" * 50_000},
     "threads": {"program": b"import sys\n# thread\n"},
     "a setting": {"checks": [StdioCheck(str(at), "", "", setting=TASK.setting) for at in range(3)]},
     "one": {"checks": [StdioCheck("a", "", "")]},

@@ -93,6 +93,7 @@ def test_terms_and_tokens_are_read(tmp_path, caplog):
 def test_names_of_certificates_count_only_where_an_authority_vouches_for_them(tmp_path):
     path = tokens_file(tmp_path / "tokens", lab="t")
     identity = Identity(Config(tokens=str(path), workers=1))
+    assert identity.is_required
     assert identity.find("Bearer t", ["x"]).name == "lab"
     for header, names in ((None, ["lab"]), ("Bearer x", ["lab"]), (None, [])):
         with pytest.raises(Unidentified):

@@ -345,6 +345,18 @@ def test_a_run_that_was_our_failure_is_no_difference(first: CheckResult):
     assert compare_runs(first, ours) == compare_runs(ours, first) == (ours, None)
 
 
+def test_a_value_that_is_asked_for_is_told_without_what_the_daemon_alone_is_told():
+    value = CheckResult(None, findings=(messages.SEEDLESS, "ops_long"))
+    assert outcomes.evaluated(value) == CheckResult(Outcome.EVALUATED, findings=("ops_long",))
+    raised = CheckResult(Outcome.RAISED)
+    assert outcomes.evaluated(raised) == raised
+
+
+def test_how_many_bytes_a_result_holds():
+    held = CheckResult(None, stdout=b"1", stderr=b"22", shown="333", files=(("a", b"4444"),))
+    assert (held.size, held.but(canonical=b"55555").size) == (10, 15)
+
+
 def test_marks_agree_only_if_they_are_as_many():
     for ours, theirs, agree in ((b"a", b"a", True), (b"a", b"a;b", False), (b"a;b", b"a", False)):
         value = CheckResult(None, canonical=b"i1;", relation=(b"i1;", ours))

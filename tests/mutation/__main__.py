@@ -74,16 +74,17 @@ class Copy:
         """A test that fails with this change, "" if none does; one that took too long, if that is all."""
         target = self.folder / "sandbox" / mutant.module
         source = target.read_text()
-        target.write_text(mutant.source)
         found = ""
-        try:
-            for test, each in known.items():
+        for test, each in known.items():
+            self.warm(test)  # which has to import the source as it is
+            target.write_text(mutant.source)
+            try:
                 found = self._failing(test, mutant, source, each) or found
-                if found and TOO_LONG not in found:
-                    break
-            return found
-        finally:
-            target.write_text(source)
+            finally:
+                target.write_text(source)
+            if found and TOO_LONG not in found:
+                break
+        return found
 
     def _failing(self, test: str, mutant: Mutant, source: str, known: Coverage) -> str:
         if mutant.is_inside:

@@ -99,7 +99,8 @@ def outcome(program: str, script: str, entry: str, framework: str = "") -> str:
         for child in (candidate, test):
             os.waitpid(child, 0)
     os.close(serves)
-    if any(record[0] == messages.TESTS and b"\1\0\0\0F" in record[1] for record in said):
+    results = [each for record in said if record[0] == messages.TESTS for each in frames.split(record[1])[0]]
+    if any(letter in (messages.TEST_FAILED, messages.TEST_ERROR) for letter, _name, _message in results):
         return "FAILED"
     last = said[-1]
     if last[0] == messages.RAISED:

@@ -80,7 +80,7 @@ def _run_one(context, index, program, data, room):
     raised, status = ended_by(None, context.run, program, namespace)  # as where it is alone: it is as deep in C, too
     steps = context.steps()
     later, its_status = ended_by(None, flush)
-    if later is not None and not status:
+    if not status:  # that of an error is never 0
         raised, status = later, its_status
     later = None
     printed = None if out.closed or err.closed else (out.getvalue(), err.getvalue())
@@ -90,10 +90,10 @@ def _run_one(context, index, program, data, room):
     size = len(printed[0]) + len(printed[1])
     if size > room or max(map(len, printed)) >= context.output_limit:
         return room + 1
-    if raised is None or (isinstance(raised, SystemExit) and not status):
+    if not status:
         context.send(records.ended(context.numbers(0, steps), *printed))
     else:
-        context.send_raised(raised, steps, printed)
+        context.send_raised(raised, steps, printed)  # type: ignore[arg-type]  # what has a status was raised
     raised = None  # it holds this frame, and with it all that the check made
     return size
 

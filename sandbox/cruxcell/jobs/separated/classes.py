@@ -209,7 +209,7 @@ def state_of(target):
     found = {}  # type: dict[str, Any]
     for cls in mro_of(type(target)):
         for name, member in own_of(cls).items():
-            if type(member) is _Member and name != "__weakref__":
+            if type(member) is _Member:
                 try:
                     found[name] = member.__get__(target)
                 except AttributeError:  # it holds none by now
