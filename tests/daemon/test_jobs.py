@@ -223,3 +223,9 @@ def test_where_much_waits_to_leave_only_what_that_waits_for_begins(
     outlet = type("Full", (Outlet,), {"is_full": is_full})()
     outlet.held = held
     assert [outlet.takes(is_due) for is_due in (False, True)] == [takes, takes_what_is_due]
+
+
+def test_a_job_that_shared_its_worker_took_its_part_of_the_time():
+    alone = Result(facts=Exit(cpu_ns=5))
+    assert alone.cpu_ns == 5
+    assert [replace(alone, charged_ns=part).cpu_ns for part in (0, 2)] == [0, 2]
