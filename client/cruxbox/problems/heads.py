@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
 # What stands in brackets ends at the next one that opens: else each import without an end would be read to the end.
 _FUTURE = re.compile(r"^from[ \t]+__future__[ \t]+import[ \t]*(?:\([^()]*\)|[^\n(]*)[^\n]*(?:\n|\Z)", re.MULTILINE)
 
-
 _ANY_WORD = re.compile(r"[A-Za-z_]\w*")
-_WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")  # that is no attribute
+_WORD = re.compile(rf"(?<![\w.]){_ANY_WORD.pattern}")  # that is no attribute
 _BINDS = re.compile(r"^[ \t]*from\b|\b(?:import|as|def|class|for|global|lambda)\b")
 _WALRUS = re.compile(r"\b([A-Za-z_]\w*)[ \t]*:=")
 _FUNCTION = re.compile(r"[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)")
@@ -30,8 +29,8 @@ class Head:
         depth: the recursion limit; 0 leaves Python's.
     """
 
-    starred: Sequence[str] = ()
-    others: Sequence[str] = ()
+    starred: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
     depth: int = 0
 
     @property
@@ -48,7 +47,7 @@ class Head:
     def lacking(self, program: str) -> str:
         """What the program names of it and does not seem to bind, on one line; "" for a program that is whole, which
         stays as it is. Read off its words: one too many changes nothing, as the program's own names come later."""
-        names = _names(tuple(self.starred), tuple(self.modules))
+        names = _names(self)
         used = sorted(({*_WORD.findall(program)} & names.keys()) - _bound(program))
         parts = [f"import {word}" if names[word] == word else f"from {names[word]} import {word}" for word in used]
         if self.depth and "setrecursionlimit" not in program and _calls_itself(program):
@@ -61,14 +60,14 @@ class Head:
 
 
 @cache
-def _names(starred: tuple[str, ...], modules: tuple[str, ...]) -> Mapping[str, str]:
+def _names(head: Head) -> Mapping[str, str]:
     """The module of each name that is there; a module is its own."""
     found = {}
-    for module in starred:
+    for module in head.starred:
         of_it = importlib.import_module(module)
         found.update({name: module for name in getattr(of_it, "__all__", dir(of_it)) if not name.startswith("_")})
     builtins = set(dir(importlib.import_module("builtins")))
-    return {name: module for name, module in found.items() if name not in builtins} | {name: name for name in modules}
+    return {name: found[name] for name in found.keys() - builtins} | {name: name for name in head.modules}
 
 
 def _bound(program: str) -> set[str]:

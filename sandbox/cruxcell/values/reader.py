@@ -26,8 +26,6 @@ _small_at = struct.Struct("<i").unpack_from
 _u32_at = struct.Struct("<I").unpack_from
 _two_at = struct.Struct("<II").unpack_from
 _LARGE = 1 << 14
-# What reading what is no value may raise.
-WRONG = (struct.error, ArithmeticError, BufferError, LookupError, TypeError, ValueError, RecursionError)
 
 
 class Reader:

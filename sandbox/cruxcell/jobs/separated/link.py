@@ -24,7 +24,7 @@ from cruxcell.protocol import frames
 from cruxcell.protocol.records import set_traceback
 from cruxcell.values.canonical import TooLarge
 from cruxcell.values.containers import Containers, Garbled, need_frames, with_room
-from cruxcell.values.reader import WRONG, Reader
+from cruxcell.values.reader import Reader
 from cruxcell.values.writer import Writer
 
 TYPE_CHECKING = False
@@ -36,6 +36,8 @@ MAX_MESSAGE = 16 << 20
 MAX_NESTED = 64  # questions that are open at a time
 VALUE, TOO_LARGE = b"v", b"t"
 _HEAD = struct.Struct("<II")
+# What reading what is no message may raise.
+_WRONG = (struct.error, ArithmeticError, BufferError, LookupError, TypeError, ValueError, RecursionError)
 CALL = compile("f(*a, **k)", CHECK, "eval")
 
 
@@ -271,7 +273,7 @@ class Link:
         # type: (Reader, bool) -> list[Any]
         try:
             return self._values(reader) if has_room else with_room(self._values, reader)
-        except WRONG as error:
+        except _WRONG as error:
             raise Garbled(str(error)) from None
 
     def _values(self, reader):
