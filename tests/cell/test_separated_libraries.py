@@ -46,12 +46,13 @@ OWNER = "~collections:Counter" if sys.version_info >= (3, 10) else "~builtins:di
 @pytest.mark.parametrize(
     ("cls", "found"),
     [
-        (Bag, [COUNTER, DICT, OWNER]),
-        (Equal, [COUNTER, DICT]),
+        (Bag, [COUNTER, DICT, OWNER, "^"]),
+        (Equal, [COUNTER, DICT, "^"]),
         (Other, [COUNTER, DICT]),
-        (threading.Timer, ["=threading:Timer", "<threading:Thread", "~builtins:object"]),
-        (type("Own", (), {}), ["~builtins:object"]),
-        (type("Thread", (), {"__module__": "threading"}), ["~builtins:object"]),
+        (type("Ordered", (Bag,), {"__le__": None, "__module__": "of a program"}), [COUNTER, DICT, OWNER]),
+        (threading.Timer, ["=threading:Timer", "<threading:Thread", "~builtins:object", "^"]),
+        (type("Own", (), {}), ["~builtins:object", "^"]),
+        (type("Thread", (), {"__module__": "threading"}), ["~builtins:object", "^"]),
     ],
 )
 def test_the_classes_that_a_class_is_derived_from(cls: type, found: list[str]):
@@ -199,3 +200,11 @@ def test_nothing_is_asked_while_a_message_is_read(monkeypatch):
 def test_an_object_is_itself_whatever_it_gives():
     own = stand(["~collections:UserList"], data=[float("nan")])()
     assert own == own
+
+
+def test_an_order_that_is_the_library_s_is_that_of_the_values():
+    offers = ["~collections:UserList", "^", "__lt__", "__le__", "__gt__"]
+    less, more = stand(offers, data=[1])(), stand(offers, data=[2])()
+    assert [less < more, less < [1], more <= less, more > [1], less < [0]] == [True, False, False, True, False]
+    with pytest.raises(TypeError):
+        stand(["~collections:UserList", "__lt__"], data=[1])() < [2]

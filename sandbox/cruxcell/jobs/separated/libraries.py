@@ -4,9 +4,11 @@ A script that asks `isinstance` hears which these are, and nobody else: what the
 what the object is for, but a library that compares arrays or expressions would take its word for its content.
 
 An object whose `==` is that of a class of values (Mapping, UserList, Counter, date) equals what the value equals that
-is made here of what it gives: its items, its year. The candidate never hears what it is compared with.
+is made here of what it gives: its items, its year. So it is with `<`. The candidate never hears what it is compared
+with.
 """
 
+import _operator
 import sys
 
 from cruxcell.jobs.separated.operations import mro_of, own_of
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 # Before where a class of a library is found, among the names of what a class offers; the last where `==` is of that.
 ITSELF, DERIVES, EQUALS = "=", "<", "~"
+ORDERS = "^"  # among those names, where the order is a library's, too
 _TOLD = "_remote_libraries"  # an attribute of a class that stands for one of the other side's: those of these names
 _ASKING = frozenset(["assertIsInstance", "assertNotIsInstance", "assertIsSubclass", "assertNotIsSubclass"])
 
@@ -27,9 +30,13 @@ def of_libraries(cls):
     # type: (Any) -> list[str]
     """Which classes of libraries a class is, or derives from, and whose `==` it has."""
     found = [each for each in mro_of(cls) if each is not object and is_stdlib(each)]
-    owners = [next(each for each in mro_of(cls) if name in own_of(each)) for name in ("__eq__", "__ne__")]
-    places = [EQUALS + _place_of(each) for each in owners[:1] if all(is_stdlib(one) for one in owners)]
-    return [(ITSELF if each is cls else DERIVES) + _place_of(each) for each in found] + places
+    places = [(ITSELF if each is cls else DERIVES) + _place_of(each) for each in found]
+    owner, *others = [
+        next(each for each in mro_of(cls) if name in own_of(each)) for name in ("__eq__", "__ne__", *_ORDER)
+    ]
+    if is_stdlib(owner) and is_stdlib(others[0]):
+        places.append(EQUALS + _place_of(owner))
+    return [*places, ORDERS] if all(map(is_stdlib, others)) else places
 
 
 def told(offers, compares):
@@ -40,7 +47,17 @@ def told(offers, compares):
     makers = [_VALUES[each[1:]] for each in offers if each[:1] == EQUALS and each[1:] in _VALUES]
     if compares and makers:
         made.update({_MAKES: makers[0], "__eq__": _equals, "__ne__": object.__ne__})
+        made.update({name: _ordered(name) for name in _ORDER if name in offers and ORDERS in offers})
     return made
+
+
+_ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
+
+
+def _ordered(name):
+    # type: (str) -> Any
+    compare = getattr(_operator, name.strip("_"))
+    return lambda self, other: compare(_value_of(self), _value_of(other))
 
 
 def _equals(self, other):
