@@ -176,7 +176,7 @@ class _TestLink(Link):
             follow_configurations(self.texts)
         root = root_of(entry_point)
         self._names.provide(script, source, root, bound, lender.names | names)
-        lender.begin(self._names.view, root)
+        lender.begin(self._names.view, root, self.objects.shows)
         self.alongside.begin(lender, files, listener)  # not before: names of the program are not heard
         if root in self._namespace:
             self._namespace["candidate"] = resolve(self._namespace, entry_point)
