@@ -17,9 +17,10 @@ from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, RunCheck, ScriptCheck, StdioCheck, StepCount, Task
 from cruxboxd.judging.texts import texts_of
 from cruxboxd.shared.turns import Turns
+from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result
-from cruxcell.protocol import messages, payloads
-from told_workers import CONSTANT, EXPRESSION, LIMITS, Said, Told, canonical, read
+from cruxcell.protocol import messages, payloads, records
+from told_workers import CLEAN, CONSTANT, EXPRESSION, LIMITS, S, Said, Told, canonical, read
 
 TASK = Task("t", b"def f(x): ...", [], LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS)
 ONE, TWO = Said("d"), Said("d", 2)
@@ -411,11 +412,39 @@ async def test_an_invalid_assertion_about_a_call_stays_invalid():
     assert (outcomes(found), told.of(messages.JOB_SERVE)) == ({"a": Outcome.INVALID}, [])
 
 
-async def test_an_assertion_whose_call_the_sandbox_failed_is_its_failure():
+async def test_an_assertion_whose_call_the_sandbox_failed_is_a_script_in_two_processes():
+    """Which fail, too, if that was no matter of the call."""
     told = Told({"a": assertion("f(1)")})
     told.before = lambda job: Result(error="without a zygote") if job.kind == messages.JOB_CALLS else None
-    result, _ = (await judged(told, script("a")))["a"]
-    assert (result.outcome, told.of(messages.JOB_SERVE)) == (Outcome.SANDBOX_ERROR, [])
+    assert outcomes(await judged(told, script("a"))) == {"a": Outcome.PASSED}
+    told.pair = (Result(error="without a zygote"),) * 2
+    assert outcomes(await judged(told, script("a"))) == {"a": Outcome.SANDBOX_ERROR}
+
+
+@pytest.mark.parametrize(
+    ("facts", "said", "attempts"),
+    [
+        (Exit(9, S, killed=messages.KILLED_CPU), b"", 2),
+        (Exit(9, 2_000_000, killed=messages.KILLED_WALL), b"", 5),
+        (Exit(11, 2_000_000), b"", 5),
+        (CLEAN, Said("d", "RecursionError").record(0), 5),
+    ],
+)
+async def test_a_limit_that_the_call_of_an_assertion_meets_decides_nothing(facts: Exit, said: bytes, attempts: int):
+    """Where that takes long, it is not asked for again and again."""
+    told, found = Told({"a": assertion("f(1)")}), []
+    ended = Result(report=records.plan(False, messages.DIRECT, []) + said, facts=facts)
+    told.before = lambda job: ended if job.kind == messages.JOB_CALLS else None
+
+    async def emit(_task: Task, _check: Check, result: CheckResult, _second: object) -> None:
+        found.append(result.outcome)
+
+    judge = Judge(told, "0")  # type: ignore[arg-type]
+    for _ in range(5):
+        await judge.judge([replace(TASK, checks=[script("a")], counts_steps=False)], emit)
+    calls = told.of(messages.JOB_CALLS)
+    assert (found, len(calls)) == ([Outcome.PASSED] * 5, attempts)
+    assert (calls[0].limits.steps, calls[0].limits.cpu_ms, calls[0].limits.wall_ms) == (0, 500, 5_000)
 
 
 async def test_a_script_that_cannot_be_read_does_not_run():

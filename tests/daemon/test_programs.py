@@ -380,6 +380,18 @@ def test_a_checker_meets_no_code_of_the_candidate(native: Client):
     assert "ValueError" in verdict.detail
 
 
+def test_steps_of_a_checker_are_not_counted(native: Client):
+    """Counting takes a loop several times its time, and no limit on steps is the checker's."""
+    checker = (
+        "def check(stdin, stdout, expected):\n    total = 0\n    for i in range(3000000): total += i & 3\n"
+        "    return int(stdout) == 7 and total > 0"
+    )
+    limits = Limits(cpu_ms=2_000, steps=10_000)
+    for stdin in ("", "a" * (1 << 13)):  # a short one is asked by a call
+        (verdict,) = native.check([Task("print(7)", [StdioCheck(stdin, "7", checker=checker)], limits=limits)])
+        assert verdict.outcome is Outcome.PASSED, verdict
+
+
 # ---- how much may be printed -----------------------------------------------------------------------------------------
 
 LONG = "x" * (3 << 19)  # 1.5 MiB: more than the default

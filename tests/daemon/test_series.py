@@ -179,6 +179,35 @@ def test_these_are_of_every_sort(native: Client):
 
 
 @kernel
+def test_one_assertion_comes_to_what_several_come_to(native: Client):
+    """It is judged as a call, but not with what only calls have: steps that are counted, and a limit on them."""
+    slow = "def f(n):\n    for i in range(n * 10**6): i & 3\n    return n\n"  # counted, it takes several times as long
+    deep = "def f(n):\n    return n and 1 + sum(f(n - 1) for _ in '1')\n"  # goes less deep where steps are counted
+    broken = (
+        "def f(n):\n    while n: pass\n",
+        "import os\ndef f(n): os._exit(0)\n",
+        "def f(n):\n    raise KeyError(n)\n",
+    )
+    asked = [(slow, 15, "default"), *[(each, 1, "default") for each in broken]]
+    asked += [(deep, depth, runtime) for runtime in tested_runtimes() for depth in (300, 400, 2000)]
+    made = [
+        Task(
+            program,
+            [ScriptCheck(f"assert f({number}) == {number}{more}")],
+            runtime=runtime,
+            limits=Limits(cpu_ms=3_000 if program is slow else 700, memory_bytes=128 << 20),
+        )
+        for program, number, runtime in asked
+        for more in ("", LAST)
+    ]
+    found = [(each.outcome, each.steps, each.exception and each.exception.type) for each in native.check(made)]
+    assert found[0::2] == found[1::2]
+    passed = [outcome is Outcome.PASSED for outcome, _, _ in found[0::2]]
+    assert passed[:4] == [True, False, False, False]
+    assert passed[4::3] == [True] * len(tested_runtimes())
+
+
+@kernel
 def test_time_is_what_the_limit_says(native: Client):
     """What takes longer than a script's calls are given together has all of its own time, and no more."""
     limits = Limits(cpu_ms=700, memory_bytes=128 << 20)

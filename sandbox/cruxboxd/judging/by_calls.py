@@ -24,13 +24,24 @@ from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.judging.scripts import run_script
 from cruxboxd.judging.tasks import ScriptCheck, Task
 from cruxboxd.scheduling.scheduler import Scheduler
-from cruxboxd.settings.config import MIB
+from cruxboxd.settings.config import MIB, Limits
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.report import Asked
 
 # What takes longer is run as a script, with all of its limits: calls may go on behind one that gave a wrong value.
 _CPU_MS, _WALL_MS = 500, 5_000
 _OUTPUT = 2 * MIB  # what is told is looked through in one step of the event loop
+
+
+def of_an_attempt(limits: Limits) -> Limits:
+    """What the calls of a script may take, of its limits: reaching one of these decides nothing."""
+    return replace(
+        limits,
+        cpu_ms=min(limits.cpu_ms, _CPU_MS),
+        wall_ms=min(limits.wall_ms, _WALL_MS),
+        output_bytes=min(limits.output_bytes, _OUTPUT),
+    )
+
 
 Script = TypeVar("Script", Series, Rows)
 
@@ -76,13 +87,7 @@ class CallsJudge(ABC, Generic[Script]):
         flags = payloads.SERIES | (payloads.SHARE if may_share else 0)
         fields = [payloads.CALLS_FLAGS.pack(flags), task.program, entry_point.encode(), script.calls, script.others]
         job = job_for(self._scheduler, task, messages.JOB_SERIES, fields, self._hash_seed, [task.program])
-        limits = job.limits
-        job.limits = replace(
-            limits,
-            cpu_ms=min(limits.cpu_ms, _CPU_MS),
-            wall_ms=min(limits.wall_ms, _WALL_MS),
-            output_bytes=min(limits.output_bytes, _OUTPUT),
-        )
+        job.limits = of_an_attempt(job.limits)
         job.asked = Asked(output=job.limits.output_bytes)
         job.rpc_id, job.may_share = task.rpc_id, may_share
         return job

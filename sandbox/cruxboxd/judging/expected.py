@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from sys import getsizeof
@@ -12,7 +12,7 @@ from sys import getsizeof
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.payloads import EXPECTED, LARGE_SCRIPT
 
-from cruxboxd.judging.asserted import MOST_KNOWN_BYTES, Rows, Series, read_rows, read_series
+from cruxboxd.judging.asserted import MOST_KNOWN_BYTES, Attempts, Rows, Series, read_rows, read_series
 from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.literals import MOST_CHARACTERS, read_literal
 from cruxboxd.judging.tasks import Kept, as_text, encoded
@@ -52,7 +52,7 @@ class Kind(Enum):
 class Reading:
     """One text, read. `canonical` is the constant's (None when it holds NaN: it equals nothing); `text` is the other
     side of an assertion, or the sentence that says what is wrong; `code` that of a script which must be run, as workers
-    take it: nobody looks into it here. `rows` is known of some of these."""
+    take it: nobody looks into it here. `rows` is known of some of these. `attempts`: at an assertion by its call."""
 
     kind: Kind
     canonical: bytes | None = None
@@ -60,6 +60,7 @@ class Reading:
     series: Series | None = None
     code: bytes = b""
     rows: Rows | None = None
+    attempts: Attempts = field(default_factory=Attempts, compare=False)
 
     @cached_property
     def size(self) -> int:

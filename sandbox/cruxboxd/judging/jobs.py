@@ -46,7 +46,7 @@ def job_for(  # noqa: PLR0917 - a job's parts
         key=key,
         kind=kind,
         fields=fields,
-        limits=task.limits if task.counts_steps else replace(task.limits, steps=0),
+        limits=task.limits_of_scripts,
         tenant=task.tenant,
         interactive=task.interactive,
         setting=around or None,

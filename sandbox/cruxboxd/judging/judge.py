@@ -25,11 +25,12 @@ from cruxcell.protocol.payloads import LARGE_SCRIPT
 
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.audit import Audit
+from cruxboxd.judging.by_calls import of_an_attempt
 from cruxboxd.judging.calls import ONLY_BESIDE, CallEvaluator
 from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.expected import Kind, Reading
 from cruxboxd.judging.jobs import look_at_texts
-from cruxboxd.judging.outcomes import Assurance, CheckResult, evaluated, invalid, sandbox_error
+from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome, evaluated, invalid, sandbox_error
 from cruxboxd.judging.rows import RowsJudge
 from cruxboxd.judging.scripts import read_as, run_script
 from cruxboxd.judging.series import SeriesJudge
@@ -224,19 +225,22 @@ class Judge:
         kinds = {at: read[check] for at, check in enumerate(checks) if check in read}
         # `candidate` is a name that only scripts have.
         simple = [
-            at for at, reading in kinds.items() if reading.kind is Kind.ASSERTION and "candidate" not in reading.text
+            at
+            for at, reading in kinds.items()
+            if reading.kind is Kind.ASSERTION and "candidate" not in reading.text and reading.attempts.may_begin()
         ]
         calls = [CallCheck(checks[at].id, kinds[at].text, None) for at in simple]
         if calls:
-            strict = task if task.require is not None else replace(task, require=Assurance.SEPARATED)
-            evaluator = self._evaluator(strict)
+            require = task.require or Assurance.SEPARATED
+            evaluator = self._evaluator(replace(task, require=require, limits=of_an_attempt(task.limits_of_scripts)))
             with self._scheduler.holding(task.tenant, len(calls)):
                 values = await evaluator.believed(calls, await evaluator.evaluate(calls))
                 for at, value in zip(list(simple), values):
-                    if value.detail.endswith(ONLY_BESIDE) or value.detail == outcomes.NOT_PLAIN:
-                        simple.remove(at)  # not a call of a name, or an object: two processes, as any other script
-                    else:
+                    kinds[at].attempts.ended(is_certain := _is_certain(value), value.cpu_ns)
+                    if is_certain:
                         await emit(task, checks[at], outcomes.compare(value, kinds[at].canonical), None)
+                    else:
+                        simple.remove(at)
         rest = [at for at in range(len(checks)) if at not in simple]
         await together(*[self._judge_script(task, checks[at], kinds.get(at), emit) for at in rest])
 
@@ -290,6 +294,19 @@ class Judge:
     async def _judge_run(self, task: Task, check: RunCheck, emit: Emit) -> None:
         with self._scheduler.holding(task.tenant):
             await emit(task, check, await run_program(self._scheduler, task, check, self._seeds[0], self._turns), None)
+
+
+def _is_certain(value: CheckResult) -> bool:
+    """Does what the call of a script's only assertion came to decide the script? Not if it is no call of a name, gave
+    an object, or met a limit, that of recursion, too: then two processes do, as of any other script."""
+    if value.outcome is None:
+        return value.detail != outcomes.NOT_PLAIN
+    if value.outcome is Outcome.RAISED:
+        return value.exception is not None and value.exception[0] not in _OF_LIMITS
+    return value.outcome is Outcome.INVALID and not value.detail.endswith(ONLY_BESIDE)
+
+
+_OF_LIMITS = ("MemoryError", "RecursionError")
 
 
 def _hinted(task: Task, judged: CheckResult) -> CheckResult:

@@ -165,9 +165,10 @@ _DEFINITION = b"\n\n\ndef _has_check():\n    return check is not None\n"
 
 def checkers_of(task: Task, checks: Sequence[StdioCheck]) -> dict[Kept, Task]:
     """Source of a checker -> the task that runs it. A checker is a separate program and knows nothing of the
-    candidate's."""
+    candidate's. Its steps are not counted, which takes time, and a limit on steps is meant for the candidate's."""
     sources = {check.checker for check in checks if check.checker}
-    changes = {"repeat": 1, "together": False, "checks": [], "setting": PLAIN_SETTING}
+    limits = replace(task.limits, steps=0)
+    changes = {"repeat": 1, "together": False, "checks": [], "setting": PLAIN_SETTING, "limits": limits}
     return {
         source: replace(task, program=encoded(source) + _DEFINITION, require=Assurance.SEPARATED, **changes)  # type: ignore[arg-type]
         for source in sources

@@ -177,6 +177,11 @@ class Task:
     setting: Setting = PLAIN_SETTING  # of all its programs
     most_output: int = 0  # what a stdio check may print if that much is expected of it
 
+    @property
+    def limits_of_scripts(self) -> Limits:
+        """Those of its scripts and programs: a limit of no steps counts none."""
+        return self.limits if self.counts_steps else replace(self.limits, steps=0)
+
 
 def kept(text: str) -> Kept:
     """A text as a check keeps it. What is blank stays a str, which has its own notion of that and takes no more."""

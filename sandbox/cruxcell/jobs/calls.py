@@ -259,7 +259,7 @@ def _evaluate(context, index, sharing, program, code, look=None, is_final=True):
         if program is not None:
             context.run(program, namespace)
         value = context.run(code, namespace)
-        steps = context.helper.steps()
+        steps = context.steps()
     except BaseException as error:
         raised = error
     if look is not None and (is_final or raised is None or not records.is_out_of_memory(raised)):

@@ -2,9 +2,15 @@
 
 The test's loop steps what it awaits. Each step runs the candidate's loop until the coroutine is done, or for some
 milliseconds; so coroutines of both sides go on beside each other, and timeouts and cancelling work.
+
+What the candidate awaits of the test, it steps in the same way. Where that waits for a future of the test's loop, the
+candidate is told that it waits, and asks again: the future would be nothing to its own loop.
 """
 
 import sys
+
+from cruxcell.jobs.separated.operations import SPECIAL
+from cruxcell.jobs.separated.shared_names import BUILTIN_TYPE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,18 +71,10 @@ class Awaited:
 
     def _stepped(self, task, how, values):
         # type: (Any, str, tuple[Any, ...]) -> Any
-        loop, asyncio = self._loop, sys.modules["asyncio"]  # type: Any, Any
+        asyncio = sys.modules["asyncio"]  # type: Any
         if how != "send":
             task.cancel()
-        if not loop.is_running():
-            timer = loop.call_later(_SLICE_S, loop.stop)
-            stop = _Stop(loop)
-            task.add_done_callback(stop)
-            try:
-                loop.run_forever()
-            finally:
-                timer.cancel()
-                task.remove_done_callback(stop)
+        _run_for_a_while(self._loop, task)
         if how == "close" or not task.done():
             return
         try:
@@ -88,6 +86,21 @@ class Awaited:
         raise StopIteration(value)
 
 
+def _run_for_a_while(loop, future):
+    # type: (Any, Any) -> None
+    """Until the future is done, or for some milliseconds; a loop that runs already goes on later."""
+    if loop.is_running():
+        return
+    timer = loop.call_later(_SLICE_S, loop.stop)
+    stop = _Stop(loop)
+    future.add_done_callback(stop)
+    try:
+        loop.run_forever()
+    finally:
+        timer.cancel()
+        future.remove_done_callback(stop)
+
+
 class _Stop:
     def __init__(self, loop):
         # type: (Any) -> None
@@ -96,3 +109,86 @@ class _Stop:
     def __call__(self, _task):
         # type: (object) -> None
         self._loop.stop()
+
+
+_STEPS = frozenset(["send", "throw", "close"])
+
+
+class Lent:
+    """What of the test the candidate awaits. What waits for a future is left until that is done."""
+
+    def __init__(self):
+        # type: () -> None
+        self._loop = None  # type: Any
+        self._waits = {}  # type: dict[int, tuple[Any, Any]]
+
+    def stands_for(self, function):
+        # type: (Any) -> Any
+        """What the candidate calls in the place of this function."""
+        if "asyncio" not in sys.modules:
+            return function
+        if function is SPECIAL["__await__"]:
+            return lambda awaitable: Iterated(self, function(awaitable))
+        if type(function) is not BUILTIN_TYPE or function.__name__ not in _STEPS:
+            return function
+        target = function.__self__  # type: Any
+        is_awaited = hasattr(type(target), "__await__")
+        return (lambda *values: self.step(target, function.__name__, *values)) if is_awaited else function
+
+    def step(self, target, how, *values):
+        # type: (Any, str, Any) -> Any
+        """`send`, `throw` or `close` to a coroutine, or to what its `__await__` gives: None while it waits."""
+        asyncio = sys.modules["asyncio"]  # type: Any
+        running = asyncio._get_running_loop()
+        if running is None and self._loop is None:  # only the program has a loop that runs
+            self._loop = _loop_of(asyncio)
+        loop = running or self._loop
+        _, future = self._waits.pop(id(target), (None, None))
+        if future is not None and not future.done():
+            if how not in ("send", "__next__"):
+                future.cancel()
+            else:
+                _run_for_a_while(loop, future)
+                if not future.done():
+                    self._waits[id(target)] = target, future
+                    return None
+        asyncio._set_running_loop(loop)
+        try:
+            found = getattr(target, how)(*values)
+        finally:
+            asyncio._set_running_loop(running)
+        if not issubclass(type(found), asyncio.Future):  # an object of the candidate may say that it is one
+            return found
+        found._asyncio_future_blocking = False  # as a task has it
+        self._waits[id(target)] = target, found
+        return None
+
+
+class Iterated:
+    """What `__await__` of something of the test's gives the candidate, so that each step of it is known."""
+
+    __slots__ = ("_lent", "_steps")
+
+    def __init__(self, lent, steps):
+        # type: (Lent, Any) -> None
+        self._lent, self._steps = lent, steps
+
+    def __iter__(self):
+        # type: () -> Iterated
+        return self
+
+    def __next__(self):
+        # type: () -> Any
+        return self._lent.step(self._steps, "__next__")
+
+    def send(self, value):
+        # type: (object) -> Any
+        return self._lent.step(self._steps, "send", value) if value is not None else self.__next__()
+
+    def throw(self, *error):
+        # type: (Any) -> Any
+        return self._lent.step(self._steps, "throw", *error)
+
+    def close(self):
+        # type: () -> Any
+        return self._lent.step(self._steps, "close")

@@ -74,9 +74,10 @@ class Lender:
             found = [each for each in dict.fromkeys(texts) if _is_dotted(each) and each != _MAIN]
             self._watches += [_Watch(("loaded", each, ""), _made_module(each), True) for each in found[:MOST]]
 
-    def begin(self, bound=(), root=""):
-        # type: (Any, str) -> None
-        """The names of the program are there: `bound` are those that it binds, `root` is what is tested."""
+    def begin(self, bound=(), root="", shows=None):
+        # type: (Any, str, Callable[[object], bool] | None) -> None
+        """The names of the program are there: `bound` are those that it binds, `root` is what is tested. `shows`: has
+        the program got this object of the script's?"""
         stored = stored_names(self._script)
         # What a statement binds is the script's own, whatever is in texts: `expected` is not for the program.
         watched = {name for name in self.names if name in bound and name not in stored}
@@ -88,7 +89,7 @@ class Lender:
             self._watches.append(_Watch(("name", name, ""), _reader(self._namespace, name), True, may_be))
         for name in sorted(both - watched - meant):
             is_stub = name in unread and name != root and not name.startswith(_NOT_FOR_THE_PROGRAM)
-            self._watches.append(_Stub(self._namespace, name, is_stub))
+            self._watches.append(_Stub(self._namespace, name, is_stub, shows=shows))
         shadows = stored.intersection(vars(builtins))
         if shadows:
             _, unread = rebound_names(self._script, shadows)
@@ -143,11 +144,13 @@ def _change(place, is_first, now):
 class _Stub:
     """A name that both the program and the script bind. What the script has there is its own, and the program must not
     see it: it may be what is expected. But a mock is there to be called. A function that the script never calls itself
-    (`is_stub`) is there for the program, which does not see it. `is_lent`: one by the name of a builtin it may see."""
+    (`is_stub`) is there for the program, which does not see it, unless a decorator has handed it over
+    (`@show.register` of a function `_`). `is_lent`: one by the name of a builtin it may see."""
 
-    def __init__(self, namespace, name, is_stub, is_lent=False):
-        # type: (dict[str, Any], str, bool, bool) -> None
+    def __init__(self, namespace, name, is_stub, is_lent=False, shows=None):
+        # type: (dict[str, Any], str, bool, bool, Callable[[object], bool] | None) -> None
         self._namespace, self._name, self._is_stub, self._is_lent = namespace, name, is_stub, is_lent
+        self._shows = shows or _nothing
         self._last = self._first = namespace.get(name, _MISSING)
 
     def changes(self):
@@ -156,7 +159,7 @@ class _Stub:
         if now is self._last:
             return []
         is_function = type(now) is _FUNCTION_TYPE and now.__globals__ is self._namespace
-        if is_function and self._is_stub:
+        if is_function and self._is_stub and not self._shows(now):
             return [("refused", _STUB % self._name, "", False, None)]
         if not (now is self._first or is_a_mock(now) or (self._is_lent and is_function)):
             return []
@@ -213,6 +216,11 @@ class _Module:
 def _anything(_value):
     # type: (object) -> bool
     return True
+
+
+def _nothing(_value):
+    # type: (object) -> bool
+    return False
 
 
 def _names_with_a_place(texts):

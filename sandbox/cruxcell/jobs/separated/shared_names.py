@@ -37,9 +37,9 @@ _SHARED_CLASSES["pathlib._local"] = _SHARED_CLASSES["pathlib"]
 # Up to 3.9 the interpreter does not say which modules are its own; these are what tests take attributes of.
 _OF_OLD = frozenset(
     [
-        "argparse", "bisect", "cmath", "collections", "copy", "datetime", "decimal", "fractions", "functools", "heapq",
-        "io", "itertools", "json", "logging", "math", "operator", "os", "queue", "random", "re", "sqlite3",
-        "statistics", "string", "sys", "threading", "time", "types", "typing", "unittest", "xml",
+        "argparse", "asyncio", "bisect", "cmath", "collections", "copy", "datetime", "decimal", "fractions",
+        "functools", "heapq", "io", "itertools", "json", "logging", "math", "operator", "os", "queue", "random", "re",
+        "sqlite3", "statistics", "string", "sys", "threading", "time", "types", "typing", "unittest", "xml",
     ]
 )  # fmt: skip
 STDLIB_MODULES = getattr(sys, "stdlib_module_names", _OF_OLD)
@@ -48,7 +48,7 @@ MODULES = {
     each: each for each in [*STDLIB_MODULES, "networkx", "numpy", "pandas", "scipy", "sklearn", "sympy", "torch"]
 }
 MODULES.update(np="numpy", nx="networkx", pd="pandas", plt="matplotlib.pyplot", sns="seaborn")
-BUILTIN_TYPE = type(len)
+BUILTIN_TYPE = type(len)  # type: Any
 METHOD_TYPE = type(str.upper)  # type: Any
 MODULE_TYPE = type(sys)
 

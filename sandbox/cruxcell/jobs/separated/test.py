@@ -11,6 +11,7 @@ from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.alongside import Alongside
+from cruxcell.jobs.separated.awaiting import Lent
 from cruxcell.jobs.separated.classes import without_class
 from cruxcell.jobs.separated.configurations import follow_configurations
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
@@ -106,6 +107,11 @@ _RUNS_TEXT = (
 )
 
 
+def _run_by(lent):
+    # type: (Lent) -> Any
+    return lambda function, arguments, keywords: _run(lent.stands_for(function), arguments, keywords)
+
+
 def _run(function, arguments, keywords):
     # type: (Any, list[Any], dict[str, Any]) -> Any
     """What the candidate asks of the test."""
@@ -120,7 +126,7 @@ class _TestLink(Link):
 
     def __init__(self, context, namespace):
         # type: (JobContext, dict[str, Any]) -> None
-        Link.__init__(self, True, _run, self._may)
+        Link.__init__(self, True, _run_by(Lent()), self._may)
         self._context, self._namespace = context, namespace
         self._source = ""
         self.alongside = Alongside(self, context.stdout, context.stderr)
@@ -176,7 +182,7 @@ class _TestLink(Link):
             follow_configurations(self.texts)
         root = root_of(entry_point)
         self._names.provide(script, source, root, bound, lender.names | names)
-        lender.begin(self._names.view, root)
+        lender.begin(self._names.view, root, self.objects.shows)
         self.alongside.begin(lender, files, listener)  # not before: names of the program are not heard
         if root in self._namespace:
             self._namespace["candidate"] = resolve(self._namespace, entry_point)
