@@ -70,12 +70,13 @@ class Copy:
         for warm in self._warm.values():
             warm.close()
 
-    def noticed(self, mutant: Mutant, known: dict[str, Coverage]) -> str:
+    def noticed(self, mutant: Mutant, covered: Covered) -> str:
         """A test that fails with this change, "" if none does; one that took too long, if that is all."""
         target = self.folder / "sandbox" / mutant.module
         source = target.read_text()
         found = ""
-        for test, each in known.items():
+        for test in covered.tests:
+            each = covered.by(test, self)
             self.warm(test)  # which has to import the source as it is
             target.write_text(mutant.source)
             try:
@@ -189,6 +190,29 @@ def coverage(copy: Copy, module: str, test: str) -> Coverage:
     return Coverage(lines, elsewhere, seconds, test if fails else "", without)
 
 
+class Covered:
+    """What the files of a module's tests run; a file is measured when the first mutant comes to it."""
+
+    def __init__(self, module: str, tests: list[str]) -> None:
+        self.module, self.tests = module, tests
+        self._found: dict[str, Coverage] = {}
+        self._lock = threading.Lock()
+
+    def by(self, test: str, copy: Copy) -> Coverage:
+        """`copy` has no mutant at this moment."""
+        with self._lock:
+            if test not in self._found:
+                self._found[test] = coverage(copy, self.module, test)
+            found = self._found[test]
+        if found.failing:
+            raise FailsAsItIs(found.failing)
+        return found
+
+
+class FailsAsItIs(Exception):
+    """A test that fails without a change."""
+
+
 @contextlib.contextmanager
 def copies(options: argparse.Namespace) -> Iterator[list[Copy]]:
     with tempfile.TemporaryDirectory(prefix="cruxbox-mutation-") as folder:
@@ -223,24 +247,32 @@ class Kept:
 def try_all(
     chosen: list[Mutant],
     made: list[Copy],
-    covered: dict[str, Coverage],
+    covered: Covered,
     kept: Kept,
     is_partial: bool,
     until: float,
-) -> None:
-    """Try every mutant, by as many at a time as there are copies, until the time is up; keep what came of them."""
+) -> str:
+    """Try every mutant, by as many at a time as there are copies, until the time is up; keep what came of them.
+
+    Returns the test that fails without a change, if one does.
+    """
     waiting: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
     for mutant in chosen:
         waiting.put(mutant)
     lock = threading.Lock()
+    failing: list[str] = []
 
     def work(copy: Copy) -> None:
-        while time.monotonic() < until:
+        while time.monotonic() < until and not failing:
             try:
                 mutant = waiting.get_nowait()
             except queue.Empty:
                 return
-            by = copy.noticed(mutant, covered)
+            try:
+                by = copy.noticed(mutant, covered)
+            except FailsAsItIs as error:
+                failing.append(str(error))
+                return
             with lock:
                 if by or not is_partial:
                     kept.note(mutant, by)
@@ -250,6 +282,7 @@ def try_all(
         thread.start()
     for thread in threads:
         thread.join()
+    return failing[0] if failing else ""
 
 
 def report(chosen: list[Mutant], kept: Kept, verbose: bool) -> bool:
@@ -326,18 +359,18 @@ def main() -> int:
     open_yet = [each for each in chosen if not (by := kept.by(each)) or TOO_LONG in by]
     waiting = [each for each in open_yet if f"{each.module}: {each.change}" not in known]
     with copies(options) as made:
-        for module in options.modules:
+        # A run that its time cuts short has asked a part that nobody chose.
+        for module in random.Random(options.seed).sample(options.modules, len(options.modules)):
             ours = [mutant for mutant in waiting if mutant.module == module]
             if not ours or time.monotonic() > until:
                 continue
-            covered = {test: coverage(made[0], module, test) for test in TESTS[module][: options.first]}
-            failing = [each.failing for each in covered.values() if each.failing]
+            tests = TESTS[module][: options.first]
+            failing = try_all(ours, made, Covered(module, tests), kept, len(tests) < len(TESTS[module]), until)
             if failing:
-                print(f"these fail as it is: {', '.join(failing)}", file=sys.stderr)
+                print(f"{module}: {failing} fails as it is", file=sys.stderr)
                 return 2
-            try_all(ours, made, covered, kept, len(covered) < len(TESTS[module]), until)
             for each in made:
-                each.keep_warm(TESTS[module][: options.first])
+                each.keep_warm(tests)
     return 0 if report(chosen, kept, options.verbose) else 1
 
 
