@@ -35,7 +35,8 @@ TIMEOUT_S = 100  # for a file of tests
 # For some of its tests, by how long they take without a change; what they start has to start first.
 _AT_LEAST_S, _WITH_PROCESSES_S, _TIMES = 10, 40, 10
 NOT_TAKEN = 70  # a process could not take a change into what it has imported
-TOO_LONG = " took too long"  # said of a test instead of what failed: a loop without end, or a busy host
+TOO_LONG = " took too long"  # said of a test instead of what failed: it waits for ever, or the host is busy
+ENDLESS = " has no end"  # it used CPU time as if in a loop without end, which no host makes it do
 
 
 class Copy:
@@ -54,6 +55,7 @@ class Copy:
             each.chmod(0o755)  # workers are other users
         self._python = python
         self._warm: dict[str, Warm] = {}
+        self._module = ""
 
     def warm(self, test: str) -> Warm:
         """The process that has collected `test`; that of "" collects anew for every run."""
@@ -61,10 +63,12 @@ class Copy:
             self._warm[test] = Warm(self.folder, self._python, pytest_arguments(test) if test else [])
         return self._warm[test]
 
-    def keep_warm(self, tests: list[str]) -> None:
-        """Close the processes of all other tests."""
-        for test in set(self._warm) - {"", *tests}:
-            self._warm.pop(test).close()
+    def keep_warm(self, module: str, tests: list[str]) -> None:
+        """Close the processes of all other tests before the first mutant of a module."""
+        if module != self._module:
+            self._module = module
+            for test in set(self._warm) - {"", *tests}:
+                self._warm.pop(test).close()
 
     def close(self) -> None:
         for warm in self._warm.values():
@@ -99,11 +103,12 @@ class Copy:
             if answer["status"] != NOT_TAKEN:
                 return " ".join(answer.get("failed", [])) or _noticed(test, answer["status"])
         without = [f"--deselect={name}" for name in known.without]
-        return _noticed(test, self.warm("").ask(arguments=[*pytest_arguments(test), *without])["status"])
+        status = self.warm("").ask(arguments=[*pytest_arguments(test), *without])["status"]
+        return _noticed(test, max(status, -1))  # how much CPU time all of a file takes, nobody has measured
 
 
 def _noticed(test: str, status: int) -> str:
-    return "" if not status else test + TOO_LONG if status < 0 else test
+    return test + {-1: TOO_LONG, -2: ENDLESS}.get(status, "") if status else ""
 
 
 class Warm:
@@ -244,18 +249,12 @@ class Kept:
                 file.write(json.dumps([mutant.module, mutant.place, mutant.change, by]) + "\n")
 
 
-def try_all(
-    chosen: list[Mutant],
-    made: list[Copy],
-    covered: Covered,
-    kept: Kept,
-    is_partial: bool,
-    until: float,
-) -> str:
+def try_all(chosen: list[Mutant], made: list[Copy], kept: Kept, first: int | None, until: float) -> str:
     """Try every mutant, by as many at a time as there are copies, until the time is up; keep what came of them.
 
-    Returns the test that fails without a change, if one does.
+    `first` is how many files of tests are asked of each. Returns what fails without a change, if anything does.
     """
+    covered = {mutant.module: Covered(mutant.module, TESTS[mutant.module][:first]) for mutant in chosen}
     waiting: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
     for mutant in chosen:
         waiting.put(mutant)
@@ -268,13 +267,15 @@ def try_all(
                 mutant = waiting.get_nowait()
             except queue.Empty:
                 return
+            ours = covered[mutant.module]
+            copy.keep_warm(mutant.module, ours.tests)
             try:
-                by = copy.noticed(mutant, covered)
+                by = copy.noticed(mutant, ours)
             except FailsAsItIs as error:
-                failing.append(str(error))
+                failing.append(f"{mutant.module}: {error} fails as it is")
                 return
             with lock:
-                if by or not is_partial:
+                if by or ours.tests == TESTS[mutant.module]:
                     kept.note(mutant, by)
 
     threads = [threading.Thread(target=work, args=[copy]) for copy in made]
@@ -282,7 +283,7 @@ def try_all(
         thread.start()
     for thread in threads:
         thread.join()
-    return failing[0] if failing else ""
+    return " ".join(failing)
 
 
 def report(chosen: list[Mutant], kept: Kept, verbose: bool) -> bool:
@@ -358,19 +359,14 @@ def main() -> int:
     until = time.monotonic() + 60 * options.minutes
     open_yet = [each for each in chosen if not (by := kept.by(each)) or TOO_LONG in by]
     waiting = [each for each in open_yet if f"{each.module}: {each.change}" not in known]
+    # A run that its time cuts short has asked a part that nobody chose.
+    order = random.Random(options.seed).sample(options.modules, len(options.modules))
+    waiting.sort(key=lambda mutant: order.index(mutant.module))
     with copies(options) as made:
-        # A run that its time cuts short has asked a part that nobody chose.
-        for module in random.Random(options.seed).sample(options.modules, len(options.modules)):
-            ours = [mutant for mutant in waiting if mutant.module == module]
-            if not ours or time.monotonic() > until:
-                continue
-            tests = TESTS[module][: options.first]
-            failing = try_all(ours, made, Covered(module, tests), kept, len(tests) < len(TESTS[module]), until)
-            if failing:
-                print(f"{module}: {failing} fails as it is", file=sys.stderr)
-                return 2
-            for each in made:
-                each.keep_warm(tests)
+        failing = try_all(waiting, made, kept, options.first, until)
+    if failing:
+        print(failing, file=sys.stderr)
+        return 2
     return 0 if report(chosen, kept, options.verbose) else 1
 
 
