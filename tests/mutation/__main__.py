@@ -179,6 +179,8 @@ def coverage(copy: Copy, module: str, test: str) -> Coverage:
         answer = warm.ask(module=module, source=source, tests=None, trace=str(notes), most_s=4 * TIMEOUT_S)
         written = notes.read_text().splitlines() if notes.exists() else []
     seconds = answer.get("seconds", {})
+    if not seconds:
+        return Coverage({}, [], {}, _noticed(test, answer["status"]), [])
     lines: dict[str, set[int]] = {name: set() for name in sorted(seconds, key=seconds.__getitem__)}
     order = list(seconds)
     for number, line in map(str.split, written):
