@@ -58,9 +58,11 @@ async def test_alone_a_tenant_may_fill_it_and_everything_is_given_back():
     ],
 )
 async def test_refusals_say_why(tenant, checks, size, cpu_wait_s, reason):
+    rules = admission(cpu_wait_s=cpu_wait_s)
     with pytest.raises(Refused) as caught:
-        admission(cpu_wait_s=cpu_wait_s).take(tenant, checks, size)
+        rules.take(tenant, checks, size)
     assert caught.value.reason == reason
+    assert rules.refused() == set(), "it is not for want of room"
 
 
 async def test_a_stream_waits_while_its_tenant_has_no_cpu_time(monkeypatch: pytest.MonkeyPatch):
@@ -172,6 +174,15 @@ def test_calls_are_bounded_for_all_and_where_tenants_share_for_each(shared: bool
         rules.enter(Tenant("another"))
     rules.leave(tenants[0])
     rules.enter(Tenant("another"))
+
+
+def test_of_a_tenant_that_is_gone_nothing_stays_and_of_others_what_they_have_open():
+    rules, tenant = admission(), Tenant("a")
+    rules.enter(tenant)
+    rules.take(tenant, 1, 1).close()
+    assert (rules._of["a"].rpcs, rules.refused()) == (1, set())
+    rules.leave(tenant)
+    assert rules._of == {}
 
 
 @pytest.mark.parametrize(("workers", "shared", "places"), [(1, True, 16), (4, True, 16), (9, True, 36), (9, False, 0)])
