@@ -74,7 +74,7 @@ async def test_a_stream_waits_while_its_tenant_has_no_cpu_time(monkeypatch: pyte
     await asyncio.sleep(0.1)
     assert not waiting.done()
     wait_s[0] = 0.0
-    (await waiting).close()
+    (await asyncio.wait_for(waiting, 5)).close()
     wait_s[0] = 1.0
     with pytest.raises(Refused, match="used up"):
         await gate.take_when_possible(Tenant("a"), 1, 1, lambda: False)
@@ -87,7 +87,7 @@ async def test_a_stream_waits_while_it_has_work_and_is_refused_when_it_has_none(
     await asyncio.sleep(0)
     assert not waiting.done()
     ticket.give_back(10)
-    (await waiting).close()
+    (await asyncio.wait_for(waiting, 5)).close()
     rules.take(tenant, 10, 1)
     with pytest.raises(Refused, match="quota is 10"):
         await rules.take_when_possible(tenant, 5, 1, lambda: False)
@@ -296,4 +296,4 @@ async def test_a_stream_whose_work_ends_while_it_stands_in_line_is_refused():
     assert [one.done() for one in waiting] == [False, True]
     assert isinstance(waiting[1].exception(), Refused)
     others.close()
-    await waiting[0]
+    await asyncio.wait_for(waiting[0], 5)
