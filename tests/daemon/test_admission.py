@@ -269,11 +269,13 @@ async def test_room_wakes_those_who_may_have_it_and_nobody_else():
     assert not rules._lines
 
 
-async def test_what_fits_is_let_in_though_what_came_before_does_not():
+@pytest.mark.parametrize("before", [90, 60])  # more than there is for anybody, or for one of several tenants
+async def test_what_fits_is_let_in_though_what_came_before_does_not(before: int):
     rules, a = admission(), Tenant("a")
     first = rules.take(a, 40, 1)
-    waiting = [asyncio.ensure_future(rules.take_when_possible(a, checks, 1, lambda: True)) for checks in (90, 15)]
+    waiting = [asyncio.ensure_future(rules.take_when_possible(a, checks, 1, lambda: True)) for checks in (before, 25)]
     await asyncio.sleep(0)
+    assert [one.done() for one in waiting] == [False, False]
     first.give_back(10)
     for _ in range(3):
         await asyncio.sleep(0)
