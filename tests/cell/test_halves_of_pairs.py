@@ -66,7 +66,7 @@ def called() -> Iterator[Callable[..., bool]]:
         ours, theirs = [undo.enter_context(end) for end in socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)]
         os.dup2(theirs.fileno(), zygote.CONTROL)
         waiting = zygote.Zygote(HELPER, {}, bytes, theirs, JobContext(HELPER, -1, -1))
-        order = zygote._Order([messages.RUN, 0, 0, OURS, 10**9, 10**9, 1 << 28, 0, 1, 0], ())
+        order = zygote.Order([messages.RUN, 0, 0, OURS, 10**9, 10**9, 1 << 28, 0, 1, 0], ())
         yield comes
 
 

@@ -37,9 +37,9 @@ def start(module: str, notes: str) -> None:
         return by_itself(traced, *arguments)
 
     by_itself = _thread.start_new_thread
-    for module in list(sys.modules.values()):  # many have it by a name of their own
-        for name, value in list(getattr(module, "__dict__", {}).items()):
+    for each in list(sys.modules.values()):  # many have it by a name of their own
+        for name, value in list(getattr(each, "__dict__", {}).items()):
             if value is by_itself:
-                setattr(module, name, start_new_thread)
+                setattr(each, name, start_new_thread)
     threading.settrace(function)
     sys.settrace(function)
