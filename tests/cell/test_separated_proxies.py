@@ -173,6 +173,16 @@ def test_what_the_script_defines_in_a_class_is_its_own(other: Other):
         made()
 
 
+def test_what_the_script_defines_is_found_before_what_a_class_of_the_program_has(other: Other):
+    base = other.cls()
+    other.answers["derive"] = other.cls(base)
+    mine: Any = type("Mine", (base,), {"__len__": lambda _self: 7})
+    both = other.cls(other.cls(offers="__len__"), mine)
+    thing = object.__new__(both)
+    remote.give_number(thing, 9)
+    assert len(thing) == 7
+
+
 def test_what_a_class_is_asked(either: Other):
     cls = either.cls()
     assert (cls.name, cls.__doc__, cls(1, a=2), list(zip([1], "a"))) == (8, 8, 8, [(1, "a")])
@@ -187,6 +197,12 @@ def test_what_a_class_is_asked(either: Other):
         with pytest.raises(AttributeError, match=name):
             getattr(cls, name)
     assert len(either.asked) == 5
+
+
+def test_a_class_is_asked_for_what_no_class_here_has(other: Other):
+    cls = other.cls(other.cls(offers="__len__"))
+    assert (callable(cls.__len__), other.asked) == (True, [])
+    assert (cls.__iter__, other.asked) == (8, [("get", cls, "__iter__")])
 
 
 def test_what_the_script_names_is_asked_for_whatever_it_is_called(other: Other):
@@ -493,6 +509,17 @@ def test_what_an_object_says_it_is_of(other: Other):
     thing = other.thing(stands=map)
     assert (isinstance(thing, map), isinstance(other.thing(), map), type(thing).__name__) == (True, False, "A")
     assert not hasattr(type(thing), "__get__")
+
+
+def test_an_array_of_the_other_side_is_the_plain_one_that_it_is(other: Other):
+    numpy = pytest.importorskip("numpy")
+    thing = other.thing("__array__")
+    other.answers["special"] = numpy.array([1, 2])
+    assert numpy.asarray(thing).dtype == int
+    assert numpy.asarray(thing, dtype=float).dtype == float
+    other.answers["special"] = [1, 2]
+    with pytest.raises(TypeError, match="lives in the other process"):
+        numpy.asarray(thing)
 
 
 def test_a_function_is_a_method_of_a_class_that_has_it(other: Other):

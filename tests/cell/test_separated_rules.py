@@ -497,6 +497,32 @@ def test_of_all_names_those_are_shown_that_a_statement_can_bind():
     assert looking.shown_names(["f", "a b", "if", "len", "math", "__name__", "1"]) == {"f"}
 
 
+class Link:
+    """The test's end, whose other end says where a source is."""
+
+    said: Any = None
+
+    def ask(self, *_question: object) -> Any:
+        return self.said
+
+    def refuse(self, why: str) -> None:
+        raise TypeError(why)
+
+
+def test_a_source_is_lines_and_the_number_of_the_first(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(inspect, "findsource", inspect.findsource)
+    monkeypatch.setattr(looking, "is_remote", lambda target: target is remote)
+    remote, link = object(), Link()
+    looking.follow_sources(link)
+    for said in (None, (["x"],), (["x"], 0, 1), ("x", 0), (["x"], "0"), [["x"], 0]):
+        link.said = said
+        with pytest.raises(TypeError, match="does not say what the source is"):
+            inspect.findsource(remote)  # type: ignore[arg-type]
+    link.said = (["x = 1\n"], 0)
+    assert inspect.findsource(remote) == (["x = 1\n"], 0)  # type: ignore[arg-type]
+    assert inspect.findsource(test_few_names_may_be_asked_for)[1] > 0
+
+
 @pytest.mark.parametrize(
     ("source", "names", "does"),
     [

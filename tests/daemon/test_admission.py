@@ -58,9 +58,11 @@ async def test_alone_a_tenant_may_fill_it_and_everything_is_given_back():
     ],
 )
 async def test_refusals_say_why(tenant, checks, size, cpu_wait_s, reason):
+    rules = admission(cpu_wait_s=cpu_wait_s)
     with pytest.raises(Refused) as caught:
-        admission(cpu_wait_s=cpu_wait_s).take(tenant, checks, size)
+        rules.take(tenant, checks, size)
     assert caught.value.reason == reason
+    assert rules.refused() == set(), "it is not for want of room"
 
 
 async def test_a_stream_waits_while_its_tenant_has_no_cpu_time(monkeypatch: pytest.MonkeyPatch):
@@ -72,7 +74,7 @@ async def test_a_stream_waits_while_its_tenant_has_no_cpu_time(monkeypatch: pyte
     await asyncio.sleep(0.1)
     assert not waiting.done()
     wait_s[0] = 0.0
-    (await waiting).close()
+    (await asyncio.wait_for(waiting, 5)).close()
     wait_s[0] = 1.0
     with pytest.raises(Refused, match="used up"):
         await gate.take_when_possible(Tenant("a"), 1, 1, lambda: False)
@@ -85,7 +87,7 @@ async def test_a_stream_waits_while_it_has_work_and_is_refused_when_it_has_none(
     await asyncio.sleep(0)
     assert not waiting.done()
     ticket.give_back(10)
-    (await waiting).close()
+    (await asyncio.wait_for(waiting, 5)).close()
     rules.take(tenant, 10, 1)
     with pytest.raises(Refused, match="quota is 10"):
         await rules.take_when_possible(tenant, 5, 1, lambda: False)
@@ -174,6 +176,15 @@ def test_calls_are_bounded_for_all_and_where_tenants_share_for_each(shared: bool
     rules.enter(Tenant("another"))
 
 
+def test_of_a_tenant_that_is_gone_nothing_stays_and_of_others_what_they_have_open():
+    rules, tenant = admission(), Tenant("a")
+    rules.enter(tenant)
+    rules.take(tenant, 1, 1).close()
+    assert (rules._of["a"].rpcs, rules.refused()) == (1, set())
+    rules.leave(tenant)
+    assert rules._of == {}
+
+
 @pytest.mark.parametrize(("workers", "shared", "places"), [(1, True, 16), (4, True, 16), (9, True, 36), (9, False, 0)])
 def test_tenants_that_share_begin_so_many_requests_for_each_worker(workers: int, shared: bool, places: int):
     rules = Admission(Config(workers=workers), shared, lambda: 0.0, lambda _name: 0.0)
@@ -258,11 +269,13 @@ async def test_room_wakes_those_who_may_have_it_and_nobody_else():
     assert not rules._lines
 
 
-async def test_what_fits_is_let_in_though_what_came_before_does_not():
+@pytest.mark.parametrize("before", [90, 60])  # more than there is for anybody, or for one of several tenants
+async def test_what_fits_is_let_in_though_what_came_before_does_not(before: int):
     rules, a = admission(), Tenant("a")
     first = rules.take(a, 40, 1)
-    waiting = [asyncio.ensure_future(rules.take_when_possible(a, checks, 1, lambda: True)) for checks in (90, 15)]
+    waiting = [asyncio.ensure_future(rules.take_when_possible(a, checks, 1, lambda: True)) for checks in (before, 25)]
     await asyncio.sleep(0)
+    assert [one.done() for one in waiting] == [False, False]
     first.give_back(10)
     for _ in range(3):
         await asyncio.sleep(0)
@@ -285,4 +298,4 @@ async def test_a_stream_whose_work_ends_while_it_stands_in_line_is_refused():
     assert [one.done() for one in waiting] == [False, True]
     assert isinstance(waiting[1].exception(), Refused)
     others.close()
-    await waiting[0]
+    await asyncio.wait_for(waiting[0], 5)

@@ -18,7 +18,7 @@ async def test_all_wait_until_each_audit_has_ended():
     await asyncio.sleep(0)
     assert not waiting.done()
     company.settle()
-    await waiting
+    await asyncio.wait_for(waiting, 5)
 
 
 async def test_an_audit_drawn_later_is_waited_for_too():
@@ -31,7 +31,7 @@ async def test_an_audit_drawn_later_is_waited_for_too():
     await asyncio.sleep(0)
     assert not waiting.done()
     company.settle()
-    await waiting
+    await asyncio.wait_for(waiting, 5)
 
 
 async def test_without_an_audit_nobody_waits():

@@ -27,7 +27,7 @@ SAME = [
     (VALUE, CheckResult(Outcome.SANDBOX_ERROR)),
     (VALUE, CheckResult(Outcome.MEMORY_LIMIT)),
     (VALUE, CheckResult(Outcome.TIMED_OUT, clock=Clock.WALL, cpu_ns=100)),
-    (VALUE.but(cpu_ns=90), CheckResult(Outcome.TIMED_OUT, clock=Clock.CPU, cpu_ns=100)),
+    (VALUE.but(cpu_ns=50), CheckResult(Outcome.TIMED_OUT, clock=Clock.CPU, cpu_ns=100)),
     (SLOW.but(steps=5), SLOW.but(steps=6)),
     (SLOW.but(stdout=b"a"), SLOW.but(stdout=b"ab")),
     (VALUE.but(stdout=b"<f at 0x7f00aa55>"), VALUE.but(stdout=b"<f at 0x7f99887766>")),
@@ -40,7 +40,7 @@ OTHER = [
     (RAISED, RAISED.but(exception=("KeyError", "x", 3)), "exception"),
     (VALUE.but(stdout=b"a"), VALUE.but(stdout=b"b"), "output"),
     (VALUE.but(stderr=b"a"), VALUE, "output"),
-    (VALUE.but(cpu_ns=10), CheckResult(Outcome.TIMED_OUT, clock=Clock.CPU, cpu_ns=100), "outcome"),
+    (VALUE.but(cpu_ns=49), CheckResult(Outcome.TIMED_OUT, clock=Clock.CPU, cpu_ns=100), "outcome"),
 ]
 
 

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 from cruxboxd.judging import expected
+from cruxboxd.judging.asserted import Rows
 from cruxboxd.judging.expected import Kind, Reader, Reading, readings
 from cruxboxd.settings.config import MAXIMUM_LIMITS
 from cruxboxd.shared.turns import Turns
@@ -127,6 +128,9 @@ def test_all_that_a_reading_holds_counts_as_its_size():
     empty = Reading(Kind.CONSTANT).size
     assert [Reading(Kind.CONSTANT, b"1" * 5).size, Reading(Kind.CONSTANT, text="1" * 5).size] == [empty + 5] * 2
     assert Reading(Kind.EXPRESSION, code=b"1" * 5).size == empty + 5
+    few, many = [Reading(Kind.CONSTANT, rows=Rows((1,) * count, "f", b"", b"")).size for count in (1, 1001)]
+    assert few > empty
+    assert many >= few + 8 * 1000
     sizes = [of_series(end) for end in ("'two'", "'three'", "'two', 'why'")]
     assert [size - sizes[0] for size in sizes[1:]] == [len("three") - len("two"), len("why")]
 

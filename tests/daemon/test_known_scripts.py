@@ -13,6 +13,7 @@ from cruxboxd.judging import known_scripts
 from cruxboxd.judging.expected import Kind, Reading
 from cruxboxd.judging.known_scripts import KnownScripts
 from cruxboxd.scheduling.holding import Holding, current_holding
+from cruxboxd.settings.config import MIB
 from cruxboxd.zygotes.jobs import Job, Outlet, Result, current_outlet
 from cruxcell.protocol import messages
 from cruxcell.protocol.payloads import LARGE_SCRIPT, SCRIPT
@@ -99,6 +100,11 @@ async def test_what_is_kept_is_bounded_and_what_was_asked_for_last_stays():
     told.texts["large"] = read(messages.READ_EXPRESSION, b"?" * BOUND)  # type: ignore[index]
     assert len((await read_one(scripts, "large")).code) == BOUND  # and nothing is kept but what came later
     assert (await read_one(scripts, "after")) is (await read_one(scripts, "after"))
+
+
+def test_by_itself_it_has_the_bounds_that_operators_are_told():
+    kept = KnownScripts(Told({}), "0")._kept  # type: ignore[arg-type]
+    assert (kept._most_a_tenant, kept._most) == (32 * MIB, 64 * MIB)
 
 
 async def test_nothing_stays_of_a_tenant_of_whom_nothing_is_kept():

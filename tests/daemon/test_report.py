@@ -288,6 +288,7 @@ def test_a_long_text_does_not_grow(data: bytes):
 
 
 def test_what_is_text_is_told_as_it_is():
+    assert text(b"a" * 60_000 + b"\xff")[-2:] == "a\ufffd", "in a text that is not long"
     much = "a\xe9\ufffd\U0001f600" * (1 << 14)
     assert (text(much.encode()), utf8(much.encode())) == (much, much.encode())
 

@@ -89,6 +89,7 @@ def test_without_a_seal_a_hermetic_program_has_said_nothing():
     noted = PLAN + frames.frame([messages.FINDINGS, b"", b""])
     assert seals.unseal(noted, TOKENS) == seals.Unsealed(PLAN)
     assert seals.unseal(noted + frames.frame([]), TOKENS) == seals.Unsealed(PLAN, (seals.UNFINISHED,))
+    assert seals.unseal(PLAN + answer(0) + PLAN, TOKENS) == seals.Unsealed(PLAN, (seals.UNFINISHED,))
     second = records.section(0) + PLAN
     assert seals.unseal(second, TOKENS) == seals.Unsealed(second)
     assert seals.unseal(second + answer(0), TOKENS) == seals.Unsealed(second, (seals.UNFINISHED,))

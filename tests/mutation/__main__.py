@@ -35,7 +35,8 @@ TIMEOUT_S = 100  # for a file of tests
 # For some of its tests, by how long they take without a change; what they start has to start first.
 _AT_LEAST_S, _WITH_PROCESSES_S, _TIMES = 10, 40, 10
 NOT_TAKEN = 70  # a process could not take a change into what it has imported
-TOO_LONG = " took too long"  # said of a test instead of what failed: a loop without end, or a busy host
+TOO_LONG = " took too long"  # said of a test instead of what failed: it waits for ever, or the host is busy
+ENDLESS = " has no end"  # it used CPU time as if in a loop without end, which no host makes it do
 
 
 class Copy:
@@ -54,6 +55,7 @@ class Copy:
             each.chmod(0o755)  # workers are other users
         self._python = python
         self._warm: dict[str, Warm] = {}
+        self._module = ""
 
     def warm(self, test: str) -> Warm:
         """The process that has collected `test`; that of "" collects anew for every run."""
@@ -61,21 +63,24 @@ class Copy:
             self._warm[test] = Warm(self.folder, self._python, pytest_arguments(test) if test else [])
         return self._warm[test]
 
-    def keep_warm(self, tests: list[str]) -> None:
-        """Close the processes of all other tests."""
-        for test in set(self._warm) - {"", *tests}:
-            self._warm.pop(test).close()
+    def keep_warm(self, module: str, tests: list[str]) -> None:
+        """Close the processes of all other tests before the first mutant of a module."""
+        if module != self._module:
+            self._module = module
+            for test in set(self._warm) - {"", *tests}:
+                self._warm.pop(test).close()
 
     def close(self) -> None:
         for warm in self._warm.values():
             warm.close()
 
-    def noticed(self, mutant: Mutant, known: dict[str, Coverage]) -> str:
+    def noticed(self, mutant: Mutant, covered: Covered) -> str:
         """A test that fails with this change, "" if none does; one that took too long, if that is all."""
         target = self.folder / "sandbox" / mutant.module
         source = target.read_text()
         found = ""
-        for test, each in known.items():
+        for test in covered.tests:
+            each = covered.by(test, self)
             self.warm(test)  # which has to import the source as it is
             target.write_text(mutant.source)
             try:
@@ -98,11 +103,12 @@ class Copy:
             if answer["status"] != NOT_TAKEN:
                 return " ".join(answer.get("failed", [])) or _noticed(test, answer["status"])
         without = [f"--deselect={name}" for name in known.without]
-        return _noticed(test, self.warm("").ask(arguments=[*pytest_arguments(test), *without])["status"])
+        status = self.warm("").ask(arguments=[*pytest_arguments(test), *without])["status"]
+        return _noticed(test, max(status, -1))  # how much CPU time all of a file takes, nobody has measured
 
 
 def _noticed(test: str, status: int) -> str:
-    return "" if not status else test + TOO_LONG if status < 0 else test
+    return test + {-1: TOO_LONG, -2: ENDLESS}.get(status, "") if status else ""
 
 
 class Warm:
@@ -173,6 +179,8 @@ def coverage(copy: Copy, module: str, test: str) -> Coverage:
         answer = warm.ask(module=module, source=source, tests=None, trace=str(notes), most_s=4 * TIMEOUT_S)
         written = notes.read_text().splitlines() if notes.exists() else []
     seconds = answer.get("seconds", {})
+    if not seconds:
+        return Coverage({}, [], {}, _noticed(test, answer["status"]), [])
     lines: dict[str, set[int]] = {name: set() for name in sorted(seconds, key=seconds.__getitem__)}
     order = list(seconds)
     for number, line in map(str.split, written):
@@ -187,6 +195,29 @@ def coverage(copy: Copy, module: str, test: str) -> Coverage:
     elsewhere = [name for name in lines if warm.tests[name]]
     fails = bool(answer["status"]) and (test != TWIN or not lines)
     return Coverage(lines, elsewhere, seconds, test if fails else "", without)
+
+
+class Covered:
+    """What the files of a module's tests run; a file is measured when the first mutant comes to it."""
+
+    def __init__(self, module: str, tests: list[str]) -> None:
+        self.module, self.tests = module, tests
+        self._found: dict[str, Coverage] = {}
+        self._lock = threading.Lock()
+
+    def by(self, test: str, copy: Copy) -> Coverage:
+        """`copy` has no mutant at this moment."""
+        with self._lock:
+            if test not in self._found:
+                self._found[test] = coverage(copy, self.module, test)
+            found = self._found[test]
+        if found.failing:
+            raise FailsAsItIs(found.failing)
+        return found
+
+
+class FailsAsItIs(Exception):
+    """A test that fails without a change."""
 
 
 @contextlib.contextmanager
@@ -220,29 +251,33 @@ class Kept:
                 file.write(json.dumps([mutant.module, mutant.place, mutant.change, by]) + "\n")
 
 
-def try_all(
-    chosen: list[Mutant],
-    made: list[Copy],
-    covered: dict[str, Coverage],
-    kept: Kept,
-    is_partial: bool,
-    until: float,
-) -> None:
-    """Try every mutant, by as many at a time as there are copies, until the time is up; keep what came of them."""
+def try_all(chosen: list[Mutant], made: list[Copy], kept: Kept, first: int | None, until: float) -> str:
+    """Try every mutant, by as many at a time as there are copies, until the time is up; keep what came of them.
+
+    `first` is how many files of tests are asked of each. Returns what fails without a change, if anything does.
+    """
+    covered = {mutant.module: Covered(mutant.module, TESTS[mutant.module][:first]) for mutant in chosen}
     waiting: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
     for mutant in chosen:
         waiting.put(mutant)
     lock = threading.Lock()
+    failing: list[str] = []
 
     def work(copy: Copy) -> None:
-        while time.monotonic() < until:
+        while time.monotonic() < until and not failing:
             try:
                 mutant = waiting.get_nowait()
             except queue.Empty:
                 return
-            by = copy.noticed(mutant, covered)
+            ours = covered[mutant.module]
+            copy.keep_warm(mutant.module, ours.tests)
+            try:
+                by = copy.noticed(mutant, ours)
+            except FailsAsItIs as error:
+                failing.append(f"{mutant.module}: {error} fails as it is")
+                return
             with lock:
-                if by or not is_partial:
+                if by or ours.tests == TESTS[mutant.module]:
                     kept.note(mutant, by)
 
     threads = [threading.Thread(target=work, args=[copy]) for copy in made]
@@ -250,6 +285,7 @@ def try_all(
         thread.start()
     for thread in threads:
         thread.join()
+    return " ".join(failing)
 
 
 def report(chosen: list[Mutant], kept: Kept, verbose: bool) -> bool:
@@ -325,19 +361,14 @@ def main() -> int:
     until = time.monotonic() + 60 * options.minutes
     open_yet = [each for each in chosen if not (by := kept.by(each)) or TOO_LONG in by]
     waiting = [each for each in open_yet if f"{each.module}: {each.change}" not in known]
+    # A run that its time cuts short has asked a part that nobody chose.
+    order = random.Random(options.seed).sample(options.modules, len(options.modules))
+    waiting.sort(key=lambda mutant: order.index(mutant.module))
     with copies(options) as made:
-        for module in options.modules:
-            ours = [mutant for mutant in waiting if mutant.module == module]
-            if not ours or time.monotonic() > until:
-                continue
-            covered = {test: coverage(made[0], module, test) for test in TESTS[module][: options.first]}
-            failing = [each.failing for each in covered.values() if each.failing]
-            if failing:
-                print(f"these fail as it is: {', '.join(failing)}", file=sys.stderr)
-                return 2
-            try_all(ours, made, covered, kept, len(covered) < len(TESTS[module]), until)
-            for each in made:
-                each.keep_warm(TESTS[module][: options.first])
+        failing = try_all(waiting, made, kept, options.first, until)
+    if failing:
+        print(failing, file=sys.stderr)
+        return 2
     return 0 if report(chosen, kept, options.verbose) else 1
 
 

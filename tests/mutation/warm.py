@@ -7,9 +7,9 @@ Started in the copy with what pytest is given. A line on standard input is a req
 * `tests`: the node ids to run, in this order, until one fails; null is all of them;
 * `trace`: a file that gets a line `test line` for each line of the module that a test runs, in any process.
 
-The answer is a line: {"status": 0 if all passed, -1 if it took too long, 70 if the code could not be taken, "seconds":
-{node id: seconds}, "failed": [node id]}. Without tests the process collects nothing: each request has `arguments`, and
-its fork imports the sources as they are then.
+The answer is a line: {"status": 0 if all passed, -1 if it took too long, -2 if it used too much CPU time, 70 if the
+code could not be taken, "seconds": {node id: seconds}, "failed": [node id]}. Without tests the process collects
+nothing: each request has `arguments`, and its fork imports the sources as they are then.
 """
 
 from __future__ import annotations
@@ -50,10 +50,8 @@ def forked(request: dict[str, Any], run: Callable[[dict[str, Any]], dict[str, An
     if not child:
         os.setpgid(0, 0)
         os.close(reads)
-        most_s = max(
-            int(request["most_s"] / 4), 1
-        )  # a change may make a loop endless, and who waits for it may be killed
-        resource.setrlimit(resource.RLIMIT_CPU, (most_s, most_s))
+        most_s = max(int(request["most_s"] / 4), 1)  # a change may make a loop endless, and who waits for it be killed
+        resource.setrlimit(resource.RLIMIT_CPU, (most_s, most_s + 1))
         atexit._clear()  # what this process leaves behind, it tidies up itself
         try:
             os.write(writes, json.dumps(run(request)).encode())
@@ -62,18 +60,19 @@ def forked(request: dict[str, Any], run: Callable[[dict[str, Any]], dict[str, An
             os._exit(70)
     os.close(writes)
     os.set_blocking(reads, False)
-    until, text, has_ended, was_killed = time.monotonic() + request["most_s"], b"", False, False
+    until, text, has_ended, killed = time.monotonic() + request["most_s"], b"", False, None
     with open(reads, "rb") as answer:
         while not has_ended and time.monotonic() < until:
             time.sleep(0.005)
             ended, status = os.waitpid(child, os.WNOHANG)
-            has_ended, was_killed = ended == child, os.WIFSIGNALED(status)
+            has_ended = ended == child
+            killed = os.WTERMSIG(status) if has_ended and os.WIFSIGNALED(status) else None
             text += answer.read() or b""
     if not has_ended:
         os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
         return {"status": -1}
-    found: dict[str, Any] = json.loads(text) if text else {"status": -1 if was_killed else 70}
+    found: dict[str, Any] = json.loads(text) if text else {"status": {None: 70, signal.SIGXCPU: -2}.get(killed, -1)}
     return found
 
 

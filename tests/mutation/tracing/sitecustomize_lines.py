@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import mmap
 import os
 import sys
@@ -28,5 +29,17 @@ def start(module: str, notes: str) -> None:
     def function(frame: FrameType, event: str, argument: object) -> Any:
         return local(frame, event, argument) if frame.f_code.co_filename.endswith(ending) else None
 
+    def start_new_thread(run: Any, *arguments: Any) -> int:
+        def traced(*given: Any, **named: Any) -> None:
+            sys.settrace(function)
+            run(*given, **named)
+
+        return by_itself(traced, *arguments)
+
+    by_itself = _thread.start_new_thread
+    for each in list(sys.modules.values()):  # many have it by a name of their own
+        for name, value in list(getattr(each, "__dict__", {}).items()):
+            if value is by_itself:
+                setattr(each, name, start_new_thread)
     threading.settrace(function)
     sys.settrace(function)
