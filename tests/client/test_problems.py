@@ -556,3 +556,27 @@ def test_what_ran_out_of_cpu_time_runs_again_only_with_more_of_it(tmp_path, cloc
     ((_, fields),) = Runner(Server(), problems, way).run([(0, Sample("Heavy/0", "while True: pass", {}))])
     assert fields["outcome"] == "TIMED_OUT"
     assert sum(1 for task in asked if task.program != own) == runs
+
+
+@pytest.mark.parametrize(("room", "passed", "runs"), [(2 << 30, False, 2), (8 << 30, None, 1)])
+def test_a_test_that_is_too_large_for_the_usual_limits_runs_again_with_more(tmp_path, room, passed, runs):
+    """If the problem's own solution passes it there: what cannot be used at all says nothing, and runs once."""
+    problems = read_problems(write(tmp_path / "p.jsonl", HEAVY), problem_of)
+    own = HEAVY["prompt"] + HEAVY["canonical_solution"]
+    asked = []
+
+    class Server:
+        """Reads the test with `room` for it, and knows the problem's own solution."""
+
+        def stream(self, tasks, *, ordered=True):
+            for task in list(tasks):
+                asked.append(task)
+                outcome = Outcome.PASSED if task.program == own else Outcome.FAILED
+                if task.limits.memory_bytes < room:
+                    outcome = Outcome.INVALID
+                yield Verdict(task.id, task.checks[0].id, outcome, detail="the script: too large, to be parsed")
+
+    way = Way(limits=Limits(cpu_ms=10_000), most=Limits(cpu_ms=60_000, memory_bytes=4 << 30))
+    ((_, fields),) = Runner(Server(), problems, way).run([(0, Sample("Heavy/0", "def size(n): pass", {}))])
+    assert fields["passed"] is passed
+    assert sum(1 for task in asked if task.program != own) == runs

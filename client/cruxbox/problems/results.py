@@ -63,6 +63,11 @@ def fields_of_fault(sample: Sample, fault: str, counts: bool) -> dict[str, Any]:
     }
 
 
+def is_of_the_test(verdict: Verdict) -> bool:
+    """Does it say that the test or its checker cannot be used, and nothing of the program?"""
+    return verdict.outcome is Outcome.INVALID and own_words(verdict).startswith(_OF_THE_TEST)
+
+
 def _passed(verdicts: Sequence[Verdict]) -> bool | None:
     """Did every test pass? None where that is not known for a fault of ours or of the test, and nothing failed."""
     marks = [_mark(verdict) for verdict in verdicts]
@@ -73,9 +78,7 @@ def _passed(verdicts: Sequence[Verdict]) -> bool | None:
 
 def _mark(verdict: Verdict) -> bool | None:
     """As `Verdict.passed`, but None where the test or its checker cannot be used, which no candidate has a part in."""
-    if verdict.outcome is Outcome.INVALID and own_words(verdict).startswith(_OF_THE_TEST):
-        return None
-    return verdict.passed
+    return None if is_of_the_test(verdict) else verdict.passed
 
 
 def _result(verdict: Verdict, where: str) -> str:

@@ -1,9 +1,10 @@
 """Runs samples under their problems' tests, a window of them at a time, and says what became of each as soon as it is
 known.
 
-In a window the first stage of all samples is run, then the next one of those that passed. Who ran out of time or memory
-is measured against the problem's own solution, where there is one and the limits are the command's. Who printed
-too much runs again with all the room that the server allows: what a function prints is no part of its tests.
+In a window the first stage of all samples is run, then the next one of those that passed. Who ran out of time or
+memory, or whose test could not be used, is measured against the problem's own solution, where there is one and the
+limits are the command's. Who printed too much runs again with all the room that the server allows: what a function
+prints is no part of its tests.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Protocol
 
 from cruxbox.model import Assurance, Clock, Limits, Outcome, Task, Verdict
 from cruxbox.problems.records import BadRow
-from cruxbox.problems.results import Fields, fields_of, fields_of_fault
+from cruxbox.problems.results import Fields, fields_of, fields_of_fault, is_of_the_test
 from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample, Stage
 
 WINDOW = 1024
@@ -186,7 +187,7 @@ class Runner:
     def _is_out(self, course: _Course) -> bool:
         had_more = course.limits is not None and course.limits.cpu_ms > 0
         may_have_more = self._way.most is not None and not had_more and course.problem.canonical
-        return bool(may_have_more) and any(verdict.outcome in _OUT for verdict in course.verdicts)
+        return bool(may_have_more) and any(map(_has_too_little, course.verdicts))
 
     def _with_enough(self, courses: Sequence[_Course]) -> Iterator[_Course]:
         """Courses that exceeded a limit, run again with what the problem's own solution needs; or unchanged."""
@@ -203,7 +204,7 @@ class Runner:
     def _has_more(self, course: _Course, enough: Limits) -> bool:
         """Is there more of what the course ran out of? CPU time is bounded by the problem's own solution, not by the
         server alone."""
-        out = [verdict for verdict in course.verdicts if verdict.outcome in _OUT]
+        out = [verdict for verdict in course.verdicts if _has_too_little(verdict)]
         return enough.cpu_ms > self._way.limits.cpu_ms or any(verdict.clock is not Clock.CPU for verdict in out)
 
     def _measure(self, courses: Sequence[_Course]) -> None:
@@ -259,6 +260,11 @@ class Runner:
         for course in self._passed_through(failed):
             if all(verdict.passed for verdict in course.verdicts):
                 self._proven[_key(course)] = False
+
+
+def _has_too_little(verdict: Verdict) -> bool:
+    """Did it exceed a limit, or may it be for one that the test could not be used? Large tests take memory to read."""
+    return verdict.outcome in _OUT or is_of_the_test(verdict)
 
 
 _NO_VERDICT = (Outcome.INVALID, Outcome.SANDBOX_ERROR)
