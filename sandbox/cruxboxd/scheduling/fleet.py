@@ -31,7 +31,9 @@ from cruxboxd.zygotes.zygote_process import ZygoteProcess
 log = logging.getLogger(__name__)
 
 _AWAY_NS = 3_000_000_000
-_STOPPED_NS = 250_000_000  # after which a zygote that says nothing may have been stopped
+# After which a zygote that says nothing may have been stopped. With a fast worker it would have said something within
+# some 20 ms, had it a CPU.
+_STOPPED_NS, _STOPPED_FAST_NS = 250_000_000, 100_000_000
 _SILENT_NS = 2_000_000_000  # a zygote that says nothing for so long keeps no CPU slot
 _HUNG_NS = 10_000_000_000  # and cannot be well
 # Zygotes that may wait for work of their kind, beside all that may have work at once: they hold little memory, and to
@@ -68,7 +70,7 @@ class Fleet:
         self._start_failures: dict[ZygoteKey, int] = {}
         self._lacking: dict[ZygoteKey, int] = {}  # since when all of a kind have been busy while a slot was free
         self._starts: set[asyncio.Task[None]] = set()
-        self._watched_ns = time.monotonic_ns()
+        self._watched_ns = self._glanced_ns = time.monotonic_ns()
 
     def __len__(self) -> int:
         return len(self._zygotes)
@@ -277,6 +279,19 @@ class Fleet:
         for zygote in self._zygotes:
             zygote.cancel(job)
 
+    def glance(self) -> None:
+        """Kill zygotes that are stopped while somebody waits for what a fast worker does. To be called many times a
+        second; if it was not, all may have been stopped, and this daemon be the first to go on."""
+        now = time.monotonic_ns()
+        was_away, self._glanced_ns = now - self._glanced_ns > _STOPPED_NS, now
+        for zygote in () if was_away else self.taken.fast:
+            if zygote.silence_ns(now) > _STOPPED_FAST_NS and strays.is_stopped(zygote.pid):
+                self._give_up_on(zygote)
+
+    def _give_up_on(self, zygote: ZygoteProcess) -> None:
+        self._observer.sandbox_error("zygote_hung")
+        zygote.kill("it hangs")
+
     def watch(self) -> None:
         """Kill zygotes that do not answer or are stopped; their jobs run elsewhere. To be called a few times a second.
 
@@ -288,8 +303,7 @@ class Fleet:
         for zygote in self:
             silence_ns = 0 if was_away else zygote.silence_ns(now)
             if silence_ns > _HUNG_NS or (silence_ns > _STOPPED_NS and strays.is_stopped(zygote.pid)):
-                self._observer.sandbox_error("zygote_hung")
-                zygote.kill("it hangs")
+                self._give_up_on(zygote)
                 continue
             if silence_ns > _SILENT_NS and not zygote.slow:
                 zygote.give_slot_back()

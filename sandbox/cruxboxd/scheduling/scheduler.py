@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 _SWEEP_S = 1.0
 _WATCHES = 4  # in that time: zygotes that are stopped are found so soon
-_LOOKS = 5  # between two of these: how late is the event loop?
+_LOOKS = 5  # between two of these: how late is the event loop, and is one stopped that somebody waits for?
 _WORTH_A_FORK = 16  # checks; fewer are not worth a worker of their own, even if one could start at once
 
 
@@ -243,6 +243,7 @@ class Scheduler:
             for _ in range(_WATCHES):
                 for _ in range(_LOOKS):
                     await self._lateness.sleep(_SWEEP_S / _WATCHES / _LOOKS)
+                    self._fleet.glance()
                 self._fleet.watch()
             self._fleet.reap()
             self._pump()
