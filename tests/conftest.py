@@ -101,14 +101,18 @@ _LONG = [
 ]  # fmt: skip
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what starts processes; order the files."""
+def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
+    """Order the files; mark what starts processes, where somebody chooses by marks. It costs seconds of CPU time."""
     place = {f"test_{name}": at for at, name in enumerate(_LONG)}
     items.sort(key=lambda item: place.get(item.path.stem, len(place)))
-    for item in items:
-        fixtures = set(getattr(item, "fixturenames", ()))
-        if fixtures & _STARTING_FIXTURES or _imports_a_starter(item.path):
+    for item in items if config.option.markexpr else ():
+        if _may_start(item):
             item.add_marker(pytest.mark.processes)
+
+
+def _may_start(item: pytest.Item) -> bool:
+    fixtures = set(getattr(item, "fixturenames", ()))
+    return bool(fixtures & _STARTING_FIXTURES) or _imports_a_starter(item.path)
 
 
 def _note_start(event: str, arguments: tuple[object, ...]) -> None:
@@ -123,7 +127,7 @@ sys.addaudithook(_note_start)
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Fail a test that starts a process and has no marker for it."""
-    if item.get_closest_marker("processes") is None:
+    if not (item.get_closest_marker("processes") or _may_start(item)):
         _unmarked.append(item.nodeid)
     try:
         result = yield

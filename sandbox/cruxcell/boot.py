@@ -143,7 +143,7 @@ def _load_what_programs_use(setup):
 def _settings(setup, parent, scratch):
     # type: (_Setup, int, bool) -> Settings
     from cruxcell.confinement.settings import Settings
-    from cruxcell.zygote import KEPT
+    from cruxcell.forks import KEPT
 
     return Settings(
         uid=setup.uid,

@@ -13,7 +13,7 @@ import fcntl
 import gc
 import os
 
-from cruxcell import zygote
+from cruxcell import forks, zygote
 from cruxcell.confinement import confine, linux, rlimits
 from cruxcell.protocol import frames, messages
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
     from cruxcell.native import Helper  # noqa: F401 - in type comments
 
-_ROOM = _socket.CMSG_SPACE(len(zygote.KEPT) * 4)
+_ROOM = _socket.CMSG_SPACE(len(forks.KEPT) * 4)
 
 
 class Kind:
@@ -107,7 +107,7 @@ def _become_zygote(kind, way, numbers, template):
     if os.getppid() == template:
         way.settings.parent = template
     place_descriptors(numbers)
-    control = _socket.socket(fileno=zygote.CONTROL)
+    control = _socket.socket(fileno=forks.CONTROL)
     try:
         if not control.recv(1):
             os._exit(0)
@@ -161,9 +161,9 @@ def what_failed(error):
 
 def place_descriptors(numbers):
     # type: (list[int]) -> None
-    """Move control and lanes to the numbers zygote.py keeps them at, out of the way of a worker's own."""
+    """Move control and lanes to the numbers forks.py keeps them at, out of the way of a worker's own."""
     safe = [moved_away(number) for number in numbers]
-    for number, place in zip(safe, zygote.KEPT):
+    for number, place in zip(safe, forks.KEPT):
         os.dup2(number, place, inheritable=False)
     for number in safe:
         os.close(number)

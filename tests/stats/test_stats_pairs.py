@@ -23,7 +23,6 @@ from cruxbox.stats import (
 )
 from cruxbox.stats.compare import ahead
 from cruxbox.stats.paired import paired_t
-from scipy import stats
 from stats_models import made_up
 
 
@@ -67,6 +66,8 @@ def test_p_values_of_no_difference_are_spread_evenly():
 
 
 def test_paired_t_is_scipys():
+    from scipy import stats  # takes seconds of CPU time to load
+
     random = np.random.default_rng(1)
     x, y = random.random(50), random.random(50)
     assert paired_t(x - y) == pytest.approx(stats.ttest_rel(x, y).pvalue)
@@ -93,6 +94,8 @@ def test_reversal_counts_opposite_signs_only():
 
 
 def test_fewer_tasks_reverse_the_order_more_often():
+    from scipy import stats
+
     panel = panel_of([made_up("a", 1, tasks=400), made_up("b", 2, tasks=400, lift=0.02)])
     (one,) = differences(panel.p, panel.names, 0)
     chances = list(one.reversed.values())

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import select
 import struct
 
 TYPE_CHECKING = False
@@ -105,21 +104,6 @@ def has_memory(helper, pid):
     except OSError as error:
         return error.errno != errno.ESRCH
     return True
-
-
-def ends_within(helper, pid, timeout_ms):
-    # type: (Helper, int, int) -> bool
-    """Do all threads of a child end within the time? True also where that cannot be asked."""
-    try:
-        handle = call(helper, "pidfd_open", pid, 0)
-    except OSError:
-        return True
-    try:
-        poll = select.poll()
-        poll.register(handle, select.POLLIN)
-        return bool(poll.poll(timeout_ms))
-    finally:
-        os.close(handle)
 
 
 def capabilities(helper):
