@@ -137,6 +137,7 @@ TESTS = {
     "cruxcell/jobs/separated/shared_names.py": ["cell/test_separated_classes.py", _RULES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/configurations.py": _PAIRS,
     "cruxcell/jobs/separated/docstrings.py": _PAIRS,
+    "cruxcell/jobs/separated/libraries.py": ["cell/test_separated_libraries.py", *_PAIRS],
     "cruxcell/jobs/separated/looking.py": [_RULES, *_PAIRS],
     "cruxcell/jobs/separated/mocks.py": [_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/lending.py": ["cell/test_separated_lending.py", *_PAIRS],

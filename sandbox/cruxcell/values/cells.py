@@ -60,8 +60,11 @@ def _answers(cls, kind):
 
 _MRO, _OWN = (type.__dict__[name].__get__ for name in ("__mro__", "__dict__"))
 _SHOWN = frozenset(
-    ["__module__", "__doc__", "_remote_class", "__repr__", "__str__", "__format__", "__dict__", "__weakref__"]
-)
+    [
+        "__module__", "__doc__", "_remote_class", "_remote_libraries",
+        "__repr__", "__str__", "__format__", "__dict__", "__weakref__",
+    ]
+)  # fmt: skip
 
 
 def _inside(value):

@@ -30,6 +30,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     readings      what a value is in another form
     equality      when two objects of a class of the program's are equal to a test
     remote        the proxies
+    libraries     which classes of libraries they are of, for a script that asks
     told          what classes of the other side have, as it tells
     deriving      classes that a script derives from the program's
     signatures    what the program sees of a function of the script

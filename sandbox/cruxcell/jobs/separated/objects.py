@@ -20,6 +20,7 @@ from cruxcell.jobs.separated.classes import (
     told_of,
 )
 from cruxcell.jobs.separated.exceptions import SIMPLEST, add_more, constructor_arguments, make_exception, more_of
+from cruxcell.jobs.separated.libraries import of_libraries
 from cruxcell.jobs.separated.placing import Placing
 from cruxcell.jobs.separated.shared_names import (
     BUILTIN_TYPE,
@@ -154,7 +155,7 @@ class Objects:
         for each in bases:
             self._write_class(writer, each, depth + 1)
         stands = stands_for(cls, self.is_test and of == "value")
-        offers = [*told_of(cls), *abstract_bases(cls), *(public_names(cls) if self.is_test else ())]
+        offers = [*told_of(cls), *abstract_bases(cls), *(public_names(cls) if self.is_test else of_libraries(cls))]
         writer.items(("\0".join(offers), "\0".join(overridden(cls, base)), stands), depth)
 
     def _write_object(self, writer, value, kind, depth):

@@ -7,6 +7,7 @@ name is that of a module, the script gets its own.
 import builtins
 
 from cruxcell.analysis.bytecode import dissect, loaded_names
+from cruxcell.jobs.separated import libraries
 from cruxcell.jobs.separated.deriving import is_derived, super_
 from cruxcell.jobs.separated.looking import looks_at_all, shown_names
 from cruxcell.jobs.separated.remote import is_remote
@@ -67,6 +68,7 @@ class ProgramNames:
         self._follow(bound_names(script))
         if "super" in named:
             self._namespace.setdefault("super", super_)
+        libraries.provide(self._namespace, named)
 
     def means_a_class(self, cls):
         # type: (object) -> bool

@@ -6,6 +6,7 @@ are that value here and compare as it; exceptions.
 
 import sys
 
+from cruxcell.jobs.separated import libraries
 from cruxcell.jobs.separated.asking import (
     are_made,
     equals,
@@ -98,6 +99,7 @@ def make_class(name, number, bases, offers, overrides, stands_for):  # noqa: PLR
         namespace["__set_name__"] = _is_no_descriptor_here
     if not is_test:
         namespace.update({each[1:]: Asked(each[1:]) for each in offers if each[:1] == "."})
+    namespace.update(libraries.told(offers, is_test and not plain))
     if stands_for is not None:
         namespace.update(_of_known_class(stands_for))
     owned = own_names(family)

@@ -1,0 +1,139 @@
+"""What an object of the program's has of a class of a library that it is derived from.
+
+A script that asks `isinstance` hears which these are, and nobody else: what the candidate says of it says no more than
+what the object is for, but a library that compares arrays or expressions would take its word for its content.
+
+An object whose `==` is that of a class of values (Mapping, UserList, Counter, date) equals what the value equals that
+is made here of what it gives: its items, its year. The candidate never hears what it is compared with.
+"""
+
+import sys
+
+from cruxcell.jobs.separated.operations import mro_of, own_of
+from cruxcell.jobs.separated.placing import is_reading
+from cruxcell.jobs.separated.shared_names import is_stdlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+# Before where a class of a library is found, among the names of what a class offers; the last where `==` is of that.
+ITSELF, DERIVES, EQUALS = "=", "<", "~"
+_TOLD = "_remote_libraries"  # an attribute of a class that stands for one of the other side's: those of these names
+_ASKING = frozenset(["assertIsInstance", "assertNotIsInstance", "assertIsSubclass", "assertNotIsSubclass"])
+
+
+def of_libraries(cls):
+    # type: (Any) -> list[str]
+    """Which classes of libraries a class is, or derives from, and whose `==` it has."""
+    found = [each for each in mro_of(cls) if each is not object and is_stdlib(each)]
+    owners = [next(each for each in mro_of(cls) if name in own_of(each)) for name in ("__eq__", "__ne__")]
+    places = [EQUALS + _place_of(each) for each in owners[:1] if all(is_stdlib(one) for one in owners)]
+    return [(ITSELF if each is cls else DERIVES) + _place_of(each) for each in found] + places
+
+
+def told(offers, compares):
+    # type: (list[str], bool) -> dict[str, Any]
+    """What a class has here of what the other side told of it; with `==`, if that `compares` as a class of values."""
+    found = frozenset([each for each in offers if each[:1] in (ITSELF, DERIVES)])
+    made = {_TOLD: found} if found else {}  # type: dict[str, Any]
+    makers = [_VALUES[each[1:]] for each in offers if each[:1] == EQUALS and each[1:] in _VALUES]
+    if compares and makers:
+        made.update({_MAKES: makers[0], "__eq__": _equals, "__ne__": object.__ne__})
+    return made
+
+
+def _equals(self, other):
+    # type: (object, object) -> Any
+    if is_reading():
+        return NotImplemented
+    return self is other or _value_of(self) == _value_of(other)
+
+
+def _value_of(value):
+    # type: (Any) -> Any
+    """The value that an object of such a class gives; any other as it is."""
+    make = own_of(type(value)).get(_MAKES)
+    return value if make is None else make(value)
+
+
+def _made(module, name, *arguments, **keywords):
+    # type: (str, str, object, object) -> Any
+    return getattr(__import__(module), name)(*arguments, **keywords)
+
+
+_CLOCK = ("year", "month", "day", "hour", "minute", "second", "microsecond", "tzinfo")
+_VALUES = {
+    "collections.abc:Mapping": lambda it: dict(it.items()),
+    "collections.abc:Set": set,
+    "collections:Counter": lambda it: _made("collections", "Counter", dict(it.items())),
+    "collections:OrderedDict": lambda it: _made("collections", "OrderedDict", it.items()),
+    "collections:UserList": lambda it: it.data,
+    "collections:UserString": lambda it: it.data,
+    "collections:deque": lambda it: _made("collections", "deque", it),
+    "datetime:date": lambda it: _made("datetime", "date", *[getattr(it, each) for each in _CLOCK[:3]]),
+    "datetime:datetime": lambda it: _made("datetime", "datetime", *[getattr(it, each) for each in _CLOCK]),
+    "datetime:timedelta": lambda it: _made("datetime", "timedelta", it.days, it.seconds, it.microseconds),
+    "decimal:Decimal": lambda it: _made("decimal", "Decimal", it.as_tuple()),
+    "fractions:Fraction": lambda it: _made("fractions", "Fraction", it.numerator, it.denominator),
+    "pathlib:PurePath": lambda it: _made("pathlib", "PurePosixPath", *it.parts),
+    "types:SimpleNamespace": lambda it: _made("types", "SimpleNamespace", **it.__dict__),
+    "uuid:UUID": lambda it: _made("uuid", "UUID", int=it.int),
+}  # type: dict[str, Any]
+_MAKES = "_remote_makes"  # an attribute of a class that stands for such a one: what makes the value
+
+
+def is_instance(value, classes):
+    # type: (object, Any) -> bool
+    """In the place of `isinstance` in a script."""
+    return isinstance(value, classes) or _is_of(type(value), classes)
+
+
+def is_subclass(cls, classes):
+    # type: (Any, Any) -> bool
+    """In the place of `issubclass` in a script."""
+    return issubclass(cls, classes) or _is_of(cls, classes)
+
+
+def provide(namespace, named):
+    # type: (dict[str, Any], frozenset[str]) -> None
+    """Have a script that names these ask so, and suites that ask for it."""
+    for name, function in _INSTEAD.items():
+        if name in named:
+            namespace.setdefault(name, function)
+    if not _ASKING.isdisjoint(named):
+        __import__("unittest.case")
+        vars(sys.modules["unittest.case"]).update(_INSTEAD)
+
+
+_INSTEAD = {"isinstance": is_instance, "issubclass": is_subclass}  # type: dict[str, Any]
+
+
+def _is_of(cls, classes):
+    # type: (Any, Any) -> bool
+    found = own_of(cls).get(_TOLD)
+    return found is not None and any(_names(found, each) for each in _each_of(classes))
+
+
+def _names(found, cls):
+    # type: (frozenset[str], Any) -> bool
+    """Is it a class of a library, this side's own or the program's, that is among those found?"""
+    if _TOLD in own_of(cls):
+        places = [each[1:] for each in own_of(cls)[_TOLD] if each[:1] == ITSELF]
+    else:
+        places = [_place_of(cls)] if is_stdlib(cls) else []
+    return any(mark + place in found for place in places for mark in (ITSELF, DERIVES))
+
+
+def _each_of(classes):
+    # type: (Any) -> list[Any]
+    """Of one class, a tuple of such, or a union."""
+    if isinstance(classes, type):
+        return [classes]
+    parts = classes if type(classes) is tuple else getattr(classes, "__args__", ())
+    return [each for part in parts for each in _each_of(part)]
+
+
+def _place_of(cls):
+    # type: (Any) -> str
+    return "%s:%s" % (cls.__module__, cls.__name__)
