@@ -159,6 +159,11 @@ def make_stub(channel: Any) -> Any:
     return sandbox_pb2_grpc.SandboxStub(channel)  # type: ignore[no-untyped-call]
 
 
+# gRPC's own words where it could not write, as the call had ended: its status is lost. Mostly the connection broke. A
+# server that refused the call will say so again.
+_LOST = ("INTERNAL", "Internal error from Core")
+
+
 def failure_of(error: grpc.RpcError) -> Failure:
     """What a broken call says, in plain values."""
     call: Any = error
@@ -168,6 +173,8 @@ def failure_of(error: grpc.RpcError) -> Failure:
             wait_s = parse_retry_info(value)
     # gRPC wraps the reason in the history of how it was found.
     details = (call.details() or "").rpartition("last error: UNKNOWN: ")[2].strip().rstrip(".")
+    if (call.code().name, details) == _LOST:
+        return Failure("UNAVAILABLE", "the call ended while it was sent")
     return Failure(call.code().name, details, wait_s)
 
 

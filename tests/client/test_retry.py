@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import grpc
 import pytest
 from cruxbox import errors
+from cruxbox.channel import failure_of
 from cruxbox.retry import Backoff, Failure, Tries, parse_retry_info
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,6 +86,17 @@ def test_only_two_statuses_are_tried_again():
     retryable = [code for code in ("UNAVAILABLE", "RESOURCE_EXHAUSTED", "INTERNAL", "UNKNOWN", "DEADLINE_EXCEEDED",
                                    "ABORTED", "CANCELLED", "INVALID_ARGUMENT") if Failure(code).retryable]  # fmt: skip
     assert retryable == ["UNAVAILABLE", "RESOURCE_EXHAUSTED"]
+
+
+@pytest.mark.parametrize(
+    ("details", "is_lost"), [("Internal error from Core", True), ("an internal error of the server", False)]
+)
+def test_a_call_whose_status_is_lost_is_sent_again(details, is_lost):
+    """gRPC makes one up where a server dies as a request is written to it."""
+    call = SimpleNamespace(
+        code=lambda: grpc.StatusCode.INTERNAL, details=lambda: details, trailing_metadata=lambda: None
+    )
+    assert failure_of(call).retryable is is_lost  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

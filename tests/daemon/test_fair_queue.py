@@ -141,7 +141,7 @@ def test_who_has_used_less_than_its_share_is_ahead(monkeypatch: pytest.MonkeyPat
         waiting = [job(tenant) for tenant in ("a", "b", "c", "heavy")]
         for one in waiting:
             queue.put(one)
-        names = "".join(one.tenant[0] for one in waiting if queue.is_ahead(one))
+        names = "".join(one.tenant[0] for one in waiting if queue.is_ahead(one, queue.present))
         for one in waiting:
             queue.remove(one)
         return names
@@ -165,9 +165,9 @@ def test_who_is_alone_is_not_ahead():
     queue = FairQueue()
     queue.put(one := job())
     queue.put(job())
-    assert not queue.is_ahead(one)
+    assert not queue.is_ahead(one, queue.present)
     queue.take(one)
-    assert not queue.is_ahead(one)
+    assert not queue.is_ahead(one, queue.present)
 
 
 def test_what_comes_back_has_not_been_used():
@@ -175,9 +175,9 @@ def test_what_comes_back_has_not_been_used():
     for tenant in "ab":
         queue.put(one := job(tenant, checks=100))
         queue.take(one)
-    assert not queue.is_ahead(one)
+    assert not queue.is_ahead(one, queue.present)
     queue.put_first(one)
-    assert queue.is_ahead(one)
+    assert queue.is_ahead(one, queue.present)
 
 
 def test_quotas_hold_a_tenant_back_until_something_ends():

@@ -383,6 +383,23 @@ async def test_a_zygote_that_is_silent_keeps_no_slot(silence_s, stopped, is_slow
         assert (silent.given_back, silent.killed) == (is_slow, "it hangs" if is_killed else None)
 
 
+@pytest.mark.parametrize(("silence_s", "stopped", "slow", "away_s", "is_killed"), [
+    (0.11, True, False, 0, True), (0.1, True, False, 0, False), (9, False, False, 0, False),
+    (0.11, True, True, 0, False), (9, True, False, 0.3, False),
+])  # fmt: skip
+async def test_a_stopped_zygote_with_a_fast_worker_is_replaced_at_once(
+    silence_s, stopped, slow, away_s, is_killed, monkeypatch
+):
+    monkeypatch.setattr(fleets.strays, "is_stopped", lambda _pid: stopped)
+    daemon = await Daemon().open()
+    await daemon.put(job())
+    [busy] = [zygote for zygote in daemon.zygotes if zygote.jobs]
+    busy.silence_s, busy.slow = silence_s, slow
+    daemon.fleet._glanced_ns = fleets.time.monotonic_ns() - int(away_s * 1e9)
+    daemon.fleet.glance()
+    assert busy.killed == ("it hangs" if is_killed else None)
+
+
 async def test_the_figures_of_what_runs():
     daemon = await Daemon().open()
     jobs = [job("a", may_share=True), job("a", may_share=True), job("b")]

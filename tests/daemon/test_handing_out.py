@@ -164,7 +164,7 @@ class World:
         assert not silent, "a slot is held by who says nothing"
         if sum(1 for zygote in zygotes if zygote.load) >= fleet.most_busy:
             return
-        crowders = self.scheduler._crowders()
+        crowders = self.scheduler._crowders(self.scheduler._queue.present)
         for name, queue in self.scheduler._queue._queues.items():
             has_room = len(fast) < fleet.slots or (
                 len(fast) < 2 * fleet.slots and all(one.tenant != name for zygote in fast for one in zygote.jobs)
@@ -207,7 +207,7 @@ async def test_no_job_waits_while_a_slot_is_free_and_a_zygote_idle(seed: int, mo
             await world.pass_time(world.random.choice([1, 30, 120, 1_500]))
     await world.drain()
     assert all(work.done() for work in world.works)
-    assert (world.fleet.busy, world.fleet._fast, world.scheduler.depth) == (0, [], 0)
+    assert (world.fleet.busy, world.fleet.taken.fast, world.scheduler.depth) == (0, [], 0)
     assert not any(queue.out or queue.held for queue in world.scheduler._queue._queues.values())
     await world.scheduler.close()
 

@@ -33,6 +33,34 @@ async def test_while_all_slots_are_taken_one_job_waits_behind_each():
     assert daemon.scheduler.depth == 1
 
 
+async def test_what_waits_behind_others_of_its_tenant_costs_no_look_at_the_zygotes(monkeypatch: pytest.MonkeyPatch):
+    daemon = await Daemon().open()
+    await daemon.put(*[job("a") for _ in range(5)])  # all that may run do, and one waits
+    looks = []
+    monkeypatch.setattr(daemon.scheduler, "_place_one", lambda: looks.append(1))
+    await daemon.put(job("a"))
+    await daemon.put(job("a", key=OTHER))
+    assert not looks
+    await daemon.put(job("b"))
+    assert len(looks) == 1
+
+
+async def test_a_look_at_many_jobs_counts_what_is_taken_once(monkeypatch: pytest.MonkeyPatch):
+    daemon = await Daemon(zygotes=8).open()
+    for _ in range(4):
+        await daemon.fleet.start(KEY)
+    await daemon.put(*[job(name) for name in "abcdefgh" * 2])
+    counted: list[Zygote] = []
+
+    def memory_bytes(zygote: Zygote) -> int:
+        counted.append(zygote)
+        return 0
+
+    monkeypatch.setattr(Zygote, "memory_bytes", property(memory_bytes))
+    assert not daemon.scheduler._place_one()  # eight tenants wait
+    assert len(counted) <= len(daemon.zygotes)
+
+
 @pytest.mark.parametrize("changes", [{"was_called_back": True}, {"partner": True}, {"key": OTHER}])
 async def test_who_may_not_wait_behind_another_waits_for_a_slot(changes: dict[str, Any]):
     daemon = await Daemon().open()

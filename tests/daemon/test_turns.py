@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
+from contextvars import ContextVar
 from types import SimpleNamespace
 
 import pytest
@@ -48,6 +51,63 @@ async def test_who_has_much_to_read_does_not_hold_up_who_has_little(monkeypatch)
     assert log.count("m") < 20
     await asyncio.gather(*much)
     assert (log.count("m"), log.count("l")) == (1000, 5)
+
+
+@pytest.mark.parametrize(("count", "passes"), [(5, 1), (12, 2), (30, 5)])
+async def test_what_is_short_shares_a_slice(monkeypatch, count, passes):
+    """Each takes half a millisecond, and a slice three; who has to wait is woken in the pass after."""
+    clock = SimpleNamespace(now=0.0, perf_counter=lambda: clock.now)
+    monkeypatch.setattr(shared_turns, "time", clock)
+    turns, log = Turns(lambda name, seconds: None), []
+    running = [asyncio.create_task(turns.run(f"{n % 3}", work("x", 1, log, clock))) for n in range(count)]
+    gone = 0
+    while len(log) < count:
+        await asyncio.sleep(0)
+        gone += 1
+    assert gone == passes
+    await asyncio.gather(*running)
+
+
+async def test_what_waited_runs_as_who_began_it():
+    name, seen = ContextVar("name", default=""), []
+
+    def steps() -> object:
+        seen.append(name.get())
+        yield
+        seen.append(name.get())
+
+    turns = Turns(lambda name, seconds: None, slice_s=0)
+
+    async def begin(who: str) -> None:
+        name.set(who)
+        await turns.run(who, steps())
+
+    await asyncio.gather(begin("a"), begin("b"))
+    assert sorted(seen) == ["a", "a", "b", "b"]
+
+
+async def test_an_error_holds_nothing_until_a_collection():
+    class Held:
+        pass
+
+    def wrong(held: object) -> object:
+        yield
+        raise ValueError
+
+    turns = Turns(lambda name, seconds: None, slice_s=0)
+    held = Held()
+    gone = weakref.ref(held)
+    gc.disable()
+    try:
+        first = asyncio.create_task(turns.run("a", iter(range(3))))  # which keeps the other from its turn
+        try:
+            await turns.run("b", wrong(held))
+        except ValueError:
+            del held
+        await first
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 async def test_what_goes_wrong_is_heard_and_the_turn_goes_on():

@@ -88,6 +88,7 @@ TESTS = {
         "daemon/test_accounting_of_workers.py",
     ],
     "cruxboxd/scheduling/memory_share.py": ["daemon/test_scheduling.py"],
+    "cruxboxd/scheduling/taken.py": [_SLOTS, _PLACING, "daemon/test_memory_share.py"],
     "cruxboxd/scheduling/holding.py": ["daemon/test_holding.py", "daemon/test_fair_queue.py"],
     "cruxboxd/scheduling/lines.py": ["daemon/test_fair_queue.py", _HANDING],
     "cruxboxd/scheduling/slow_share.py": ["daemon/test_fair_queue.py"],

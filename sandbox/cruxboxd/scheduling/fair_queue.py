@@ -130,10 +130,14 @@ class FairQueue:
 
     # ---- in ----------------------------------------------------------------------------------------------------
 
-    def put(self, job: Job) -> None:
-        """Add a job at the end of its tenant's queue."""
-        self._join(job.tenant).enter(job)
+    def put(self, job: Job) -> bool:
+        """Add a job at the end of its tenant's queue. False if it stands there behind one that waits for anything but
+        room for its verdict: then nobody goes next who did not before."""
+        queue = self._join(job.tenant)
+        queue.enter(job)
         self._count(job, 1)
+        first = queue.first
+        return first is None or first is job or not has_outlet(first)
 
     def put_first(self, job: Job) -> None:
         """A job that was handed out and comes back: it goes before the others of its priority."""
@@ -203,11 +207,12 @@ class FairQueue:
         self._drop(queue, job)
         return job
 
-    def is_ahead(self, job: Job) -> bool:
-        """Has its tenant lately used less than its share, beside others that have used more? It then waits for nobody
-        who has used more: see `Fleet.has_room_for` and the priority of its workers."""
+    def is_ahead(self, job: Job, present: int) -> bool:
+        """Has its tenant lately used less than its share, beside others that have used more? `present` counts those
+        that have work here. It then waits for nobody who has used more: see `Fleet.has_room_for` and the priority of
+        its workers."""
         now = time.monotonic()
-        return self._queues[job.tenant].used.at(now) * self.present < _LESS * self._used.at(now)
+        return self._queues[job.tenant].used.at(now) * present < _LESS * self._used.at(now)
 
     def take_more(self, head: Job, goes_along: Callable[[Job], bool]) -> list[Job]:
         """Hand out jobs that are to go with `head`, which was taken: of its tenant and priority, in their order."""

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from cruxboxd.scheduling.memory_share import MemoryShare
+from cruxboxd.scheduling.taken import Taken
 from cruxboxd.settings.config import Config, reserve_of
 from cruxboxd.shared.observer import Observer
 from cruxboxd.shared.waiting import on_its_own
@@ -30,7 +31,9 @@ from cruxboxd.zygotes.zygote_process import ZygoteProcess
 log = logging.getLogger(__name__)
 
 _AWAY_NS = 3_000_000_000
-_STOPPED_NS = 250_000_000  # after which a zygote that says nothing may have been stopped
+# After which a zygote that says nothing may have been stopped. With a fast worker it would have said something within
+# some 20 ms, had it a CPU.
+_STOPPED_NS, _STOPPED_FAST_NS = 250_000_000, 100_000_000
 _SILENT_NS = 2_000_000_000  # a zygote that says nothing for so long keeps no CPU slot
 _HUNG_NS = 10_000_000_000  # and cannot be well
 # Zygotes that may wait for work of their kind, beside all that may have work at once: they hold little memory, and to
@@ -67,7 +70,7 @@ class Fleet:
         self._start_failures: dict[ZygoteKey, int] = {}
         self._lacking: dict[ZygoteKey, int] = {}  # since when all of a kind have been busy while a slot was free
         self._starts: set[asyncio.Task[None]] = set()
-        self._watched_ns = time.monotonic_ns()
+        self._watched_ns = self._glanced_ns = time.monotonic_ns()
 
     def __len__(self) -> int:
         return len(self._zygotes)
@@ -98,16 +101,19 @@ class Fleet:
         return {one for zygote in self._zygotes for job in zygote.jobs for one in (job, *job.carried)}
 
     @property
-    def has_room(self) -> bool:
-        """Is a CPU slot free, and a zygote more allowed to be busy?"""
-        return len(self._fast) < self.slots and self.busy < self.most_busy
+    def taken(self) -> Taken:
+        """What is taken now. Ask once for a look at many jobs: to count costs more than all else of it."""
+        return Taken(self._zygotes)
 
     @property
-    def _fast(self) -> list[ZygoteProcess]:
-        """Those whose worker takes a CPU slot."""
-        return [zygote for zygote in self._zygotes if zygote.load and not zygote.slow]
+    def has_room(self) -> bool:
+        """Is a CPU slot free, and a zygote more allowed to be busy?"""
+        return self._has_room(self.taken)
 
-    def has_room_for(self, tenant: str, *, is_ahead: bool) -> bool:
+    def _has_room(self, taken: Taken) -> bool:
+        return len(taken.fast) < self.slots and taken.busy < self.most_busy
+
+    def has_room_for(self, tenant: str, *, is_ahead: bool, taken: Taken | None = None) -> bool:
         """Is there room, or, though all slots are taken, none of them by this tenant?
 
         Then it gets one more than there are: its worker shares a CPU with those of the others from the start, rather
@@ -115,29 +121,27 @@ class Fleet:
         tenant that has used less than its share (`is_ahead`): it may have as many workers as there are slots, and a
         part of those beyond the slots is for such tenants alone.
         """
-        if self.has_room:
+        taken = taken or self.taken
+        if self._has_room(taken):
             return True
-        fast = self._fast
-        own = sum(any(job.tenant == tenant for job in zygote.jobs) for zygote in fast)
-        if self.busy >= self.most_busy:
+        if taken.busy >= self.most_busy:
             return False
+        own, fast = taken.fast_of[tenant], len(taken.fast)
         if is_ahead:
-            return own < self.slots and len(fast) < _MOST_FAST_AHEAD * self.slots
-        return not own and len(fast) < _MOST_FAST * self.slots
+            return own < self.slots and fast < _MOST_FAST_AHEAD * self.slots
+        return not own and fast < _MOST_FAST * self.slots
 
-    def fits(self, job: Job, present: int = 1) -> bool:
+    def fits(self, job: Job, present: int = 1, taken: Taken | None = None) -> bool:
         """Would all workers fit into memory together with this job's, each at its limit, and leave room for other
         tenants? `present` counts those that have work here."""
-        own = self._memory_of(job.tenant)
-        others = sum(zygote.memory_bytes for zygote in self._zygotes) - own
-        return self._memory_share.fits(job.memory_bytes, own, others, present)
+        taken = taken or self.taken
+        own = taken.memory_of[job.tenant]
+        return self._memory_share.fits(job.memory_bytes, own, taken.memory - own, present)
 
-    def is_within_share(self, job: Job, present: int) -> bool:
+    def is_within_share(self, job: Job, present: int, taken: Taken | None = None) -> bool:
         """Does the job's tenant keep to its equal share of the memory with it?"""
-        return self._memory_share.is_within(job.memory_bytes, self._memory_of(job.tenant), present)
-
-    def _memory_of(self, tenant: str) -> int:
-        return sum(zygote.memory_bytes for zygote in self._zygotes if zygote.tenant == tenant)
+        taken = taken or self.taken
+        return self._memory_share.is_within(job.memory_bytes, taken.memory_of[job.tenant], present)
 
     def idle(self, key: ZygoteKey) -> ZygoteProcess | None:
         """A zygote of this kind that has nothing to do."""
@@ -151,16 +155,15 @@ class Fleet:
         """The kinds of which a zygote has nothing to do."""
         return {zygote.key for zygote in self._zygotes if zygote.load == 0}
 
-    def behind(self, key: ZygoteKey) -> ZygoteProcess | None:
+    def behind(self, key: ZygoteKey, taken: Taken) -> ZygoteProcess | None:
         """A zygote of this kind with a job that is not slow, behind which another may wait.
 
         None while more workers take a slot than there are: what waits behind one of them follows upon it without a
         slot, and they would stay too many for ever.
         """
-        if len(self._fast) > self.slots:
+        if len(taken.fast) > self.slots:
             return None
-        fast = (zygote for zygote in self._zygotes if zygote.load == 1 and not zygote.slow)
-        return next((zygote for zygote in fast if zygote.key == key), None)
+        return next((zygote for zygote in taken.fast if zygote.load == 1 and zygote.key == key), None)
 
     def seat(self) -> int:
         """The CPU for the next pair, by its place among those the daemon may use: any of those that have the fewest.
@@ -192,19 +195,21 @@ class Fleet:
         self._zygotes.append(zygote)
         return zygote
 
-    def start_soon(self, key: ZygoteKey, jobs_of: Callable[[ZygoteKey], int], *, is_ahead: bool) -> None:
+    def start_soon(
+        self, key: ZygoteKey, jobs_of: Callable[[ZygoteKey], int], *, is_ahead: bool, taken: Taken | None = None
+    ) -> None:
         """Start one zygote more for `key`, unless there will be one for each job that waits (`jobs_of`) or for
         each free slot, or too many in all.
 
         Where there is one for each slot, and their workers are slow, this waits for them a moment first: most are
         only a little slow, and each zygote more is kept.
         """
-        starting = self._starting.get(key, 0)
-        if starting >= max(1, self.slots - len(self._fast)) or (starting and starting >= jobs_of(key)):
+        starting, taken = self._starting.get(key, 0), taken or self.taken
+        if starting >= max(1, self.slots - len(taken.fast)) or (starting and starting >= jobs_of(key)):
             return
         now = time.monotonic_ns()
         # Where all slots are taken it is for a tenant that gets one more (`has_room_for`). That needs a zygote, too.
-        enough = self.slots if self.has_room else (_MOST_FAST_AHEAD if is_ahead else _MOST_FAST) * self.slots
+        enough = self.slots if self._has_room(taken) else (_MOST_FAST_AHEAD if is_ahead else _MOST_FAST) * self.slots
         if starting + sum(zygote.key == key for zygote in self._zygotes) >= enough:
             if key not in self._lacking:
                 self._lacking[key] = now
@@ -274,6 +279,19 @@ class Fleet:
         for zygote in self._zygotes:
             zygote.cancel(job)
 
+    def glance(self) -> None:
+        """Kill zygotes that are stopped while somebody waits for what a fast worker does. To be called many times a
+        second; if it was not, all may have been stopped, and this daemon be the first to go on."""
+        now = time.monotonic_ns()
+        was_away, self._glanced_ns = now - self._glanced_ns > _STOPPED_NS, now
+        for zygote in () if was_away else self.taken.fast:
+            if zygote.silence_ns(now) > _STOPPED_FAST_NS and strays.is_stopped(zygote.pid):
+                self._give_up_on(zygote)
+
+    def _give_up_on(self, zygote: ZygoteProcess) -> None:
+        self._observer.sandbox_error("zygote_hung")
+        zygote.kill("it hangs")
+
     def watch(self) -> None:
         """Kill zygotes that do not answer or are stopped; their jobs run elsewhere. To be called a few times a second.
 
@@ -285,8 +303,7 @@ class Fleet:
         for zygote in self:
             silence_ns = 0 if was_away else zygote.silence_ns(now)
             if silence_ns > _HUNG_NS or (silence_ns > _STOPPED_NS and strays.is_stopped(zygote.pid)):
-                self._observer.sandbox_error("zygote_hung")
-                zygote.kill("it hangs")
+                self._give_up_on(zygote)
                 continue
             if silence_ns > _SILENT_NS and not zygote.slow:
                 zygote.give_slot_back()

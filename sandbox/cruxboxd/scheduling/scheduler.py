@@ -24,6 +24,7 @@ from cruxboxd.scheduling.fair_queue import FairQueue
 from cruxboxd.scheduling.fleet import Fleet
 from cruxboxd.scheduling.holding import Holding, current_holding, size_of
 from cruxboxd.scheduling.slow_share import SlowShare
+from cruxboxd.scheduling.taken import Taken
 from cruxboxd.settings.config import Config
 from cruxboxd.shared.observer import Observer
 from cruxboxd.tenancy.tenants import HOUSE, Tenant, TenantOf
@@ -36,7 +37,7 @@ log = logging.getLogger(__name__)
 
 _SWEEP_S = 1.0
 _WATCHES = 4  # in that time: zygotes that are stopped are found so soon
-_LOOKS = 5  # between two of these: how late is the event loop?
+_LOOKS = 5  # between two of these: how late is the event loop, and is one stopped that somebody waits for?
 _WORTH_A_FORK = 16  # checks; fewer are not worth a worker of their own, even if one could start at once
 
 
@@ -100,8 +101,9 @@ class Scheduler:
             job.follows = job.follows or holding.size > 0
             holding.jobs[job] = None
         self._running.add(job)
-        self._queue.put(job)
-        self._pump_soon()
+        # Behind others of its tenant it changes nothing, unless it can pass them by. To look costs as much as a job.
+        if self._queue.put(job) or job.key in self._fleet.idle_keys:
+            self._pump_soon()
         try:
             results = [await job.future]
             broken = results[0].unsealed
@@ -196,7 +198,7 @@ class Scheduler:
             "has_room": self._fleet.has_room,
             "has_memory": self._has_memory,
             "canaries": self._queue.of(HOUSE),
-            "held_back": sorted(self._crowders()),
+            "held_back": sorted(self._crowders(self._queue.present)),
         }
 
     def resume(self) -> None:
@@ -241,6 +243,7 @@ class Scheduler:
             for _ in range(_WATCHES):
                 for _ in range(_LOOKS):
                     await self._lateness.sleep(_SWEEP_S / _WATCHES / _LOOKS)
+                    self._fleet.glance()
                 self._fleet.watch()
             self._fleet.reap()
             self._pump()
@@ -249,7 +252,7 @@ class Scheduler:
     def _look_for_a_stall(self) -> None:
         """A quota or a slot that is never given back shows as work that waits although nothing is in its way."""
         if self._queue.checks and self._handed_out == self._handed_out_before and not self._fleet.starting:
-            crowders = self._crowders()
+            crowders = self._crowders(self._queue.present)
             has_room = self._fleet.has_room and self._has_memory
             if self._queue.is_stalled(self._fleet.carried, has_room, lambda tenant: tenant not in crowders):
                 self._stalled_since = self._stalled_since or time.monotonic()
@@ -302,19 +305,20 @@ class Scheduler:
 
     def _place_one(self) -> bool:
         """Place the first job, in the order of fairness, that has somewhere to go."""
-        crowders, present = self._crowders(), self._queue.present
+        present, taken = self._queue.present, self._fleet.taken
+        crowders = self._crowders(present)
         is_first, is_awaited = True, False
         for job in self._queue.heads(lambda tenant: tenant not in crowders):
-            is_modest = self._fleet.is_within_share(job, present)
-            if not self._fleet.fits(job, present):
+            is_modest = self._fleet.is_within_share(job, present, taken)
+            if not self._fleet.fits(job, present, taken):
                 is_awaited = is_awaited or is_modest  # room for it: what is small would overtake it for ever
                 continue
             if is_awaited and not is_modest:
                 continue
             # Only the first may wait behind a running one: else the work of later tenants would follow upon itself for
             # ever, and no slot become free for the kind of zygote that the first one needs.
-            is_ahead = self._queue.is_ahead(job)
-            if self._fill_slot(job, is_ahead) or (is_first and self._fill_second_lane(job, is_ahead)):
+            is_ahead = self._queue.is_ahead(job, present)
+            if self._fill_slot(job, is_ahead, taken) or (is_first and self._fill_second_lane(job, is_ahead, taken)):
                 return True
             is_first = False
         return False
@@ -325,37 +329,37 @@ class Scheduler:
         first = next(self._queue.heads(), None)
         return first is None or self._fleet.fits(first, self._queue.present)
 
-    def _crowders(self) -> frozenset[str]:
+    def _crowders(self, present: int) -> frozenset[str]:
         slow = self._fleet.slow
-        return self._slow_share.crowders(slow, self._queue.present) if slow else frozenset()
+        return self._slow_share.crowders(slow, present) if slow else frozenset()
 
-    def _fill_slot(self, job: Job, is_ahead: bool) -> bool:
+    def _fill_slot(self, job: Job, is_ahead: bool, taken: Taken) -> bool:
         """Start the job on an idle zygote, if a CPU slot is free; start such a zygote if there is none."""
-        if not self._fleet.has_room_for(job.tenant, is_ahead=is_ahead):
+        if not self._fleet.has_room_for(job.tenant, is_ahead=is_ahead, taken=taken):
             return False
         zygote = self._fleet.idle(job.key)
         if zygote is None:
-            self._fleet.start_soon(job.key, self._queue.jobs_of, is_ahead=is_ahead)
-            return self._pass_by(job, is_ahead)
+            self._fleet.start_soon(job.key, self._queue.jobs_of, is_ahead=is_ahead, taken=taken)
+            return self._pass_by(job, is_ahead, taken)
         zygote.run(self._take(job, is_ahead))
         return True
 
-    def _pass_by(self, head: Job, is_ahead: bool) -> bool:
+    def _pass_by(self, head: Job, is_ahead: bool, taken: Taken) -> bool:
         """While its tenant's next job waits for a zygote, start one of those behind it that need another kind."""
         idle = self._fleet.idle_keys
         job = self._queue.next_of(head, idle) if idle else None
-        if job is None or not self._fleet.fits(job, self._queue.present):
+        if job is None or not self._fleet.fits(job, self._queue.present, taken):
             return False
         zygote = self._fleet.idle(job.key)
         assert zygote is not None
         zygote.run(self._take(job, is_ahead))
         return True
 
-    def _fill_second_lane(self, job: Job, is_ahead: bool) -> bool:
+    def _fill_second_lane(self, job: Job, is_ahead: bool, taken: Taken) -> bool:
         """If all slots are taken, put the job into the second lane of a busy zygote of its kind. A job that was called
         back from there is not put there again: if workers take slightly longer than the fast phase, that could repeat
         for ever."""
-        zygote = None if job.was_called_back or job.partner is not None else self._fleet.behind(job.key)
+        zygote = None if job.was_called_back or job.partner is not None else self._fleet.behind(job.key, taken)
         if zygote is None:
             return False
         zygote.run(self._take(job, is_ahead))
