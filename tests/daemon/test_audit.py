@@ -199,13 +199,13 @@ def test_honest_checks_never_differ(tmp_path: Path):
 def test_one_mismatch_makes_all_of_an_answer_run_again(tmp_path: Path):
     """A unary answer holds all of its verdicts: what an audit finds at its end changes those at its beginning."""
     tasks = []
-    for number in range(20):
+    for number in range(10):
         checks = [pb.Check(id="evil", call=pb.CallCheck(call=TAKEOVER, expected="None"))]
         checks += [pb.Check(id=str(at), call=pb.CallCheck(call=f"abs({at})", expected=str(at))) for at in range(30)]
         tasks.append(pb.Task(id=str(number), checks=checks))
-    with Served(tmp_path, "--audit-share=1/20", opened="rule,seal") as served:
+    with Served(tmp_path, "--audit-share=1/10", opened="rule,seal") as served:
         with grpc.insecure_channel(served.target) as channel:
             answer = rpc.SandboxStub(channel).Check(pb.CheckRequest(tasks=tasks))
         outcomes = {verdict.outcome for verdict in answer.verdicts if verdict.check_id != "evil"}
-        assert (len(answer.verdicts), outcomes) == (620, {pb.OUTCOME_PASSED})
-        assert 0 < served.metric("cruxbox_audit_mismatches_total") < 600
+        assert (len(answer.verdicts), outcomes) == (310, {pb.OUTCOME_PASSED})
+        assert 0 < served.metric("cruxbox_audit_mismatches_total") < 300
