@@ -85,6 +85,9 @@ class Context:
     def begin(self, index: int) -> None:
         self.index = index
 
+    def steps(self) -> int:
+        return 1
+
     def run(self, code: types.CodeType, namespace: dict[str, object]) -> object:
         self.ran += 1
         return eval(code, namespace)

@@ -14,7 +14,7 @@ import grpc
 import psutil
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from support.daemons import is_template, serve
-from support.waiting import comes_true, free_port
+from support.waiting import comes_true, free_port, still_there
 
 START_S = 60.0
 STOP_S = 20.0
@@ -166,7 +166,7 @@ class Daemon:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        for process in psutil.wait_procs(below, timeout=5)[1]:
+        for process in still_there(below, 5):
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
         subprocess.run(["rm", "-rf", str(self.folder)], check=False)

@@ -116,17 +116,18 @@ def test_the_daemon_is_killed_and_comes_back(tmp_path):
     tasks, outcomes = work()
     port = free_port()
     servers = [Served(tmp_path / "1", port=port)]
-    events = []
-    with Client(servers[0].target, retries=20, on_event=events.append) as client:
+    retried = []
+    # A few at a time: on a crowded host all may have their verdicts before this thread has read ten of them.
+    with Client(servers[0].target, retries=20, window=8, on_event=lambda event: retried.append(event.kind)) as client:
         seen = []
         for number, verdict in enumerate(client.stream(tasks)):
             seen.append(verdict.outcome)
-            if number == 10:
-                servers[0].kill()
-                servers.append(Served(tmp_path / "2", port=port))
+            if number % 10 == 9 and "retry" not in retried:
+                servers[-1].kill()
+                servers.append(Served(tmp_path / str(len(servers) + 1), port=port))
     servers[-1].kill()
     assert seen == outcomes
-    assert sum(event.count for event in events if event.kind == "retry") > 0
+    assert "retry" in retried
 
 
 def test_one_of_three_daemons_is_killed(tmp_path):

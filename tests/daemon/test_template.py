@@ -26,7 +26,7 @@ from cruxboxd.zygotes.template import Template
 from cruxcell.protocol import messages
 from support.daemons import Served
 from support.tasks import sums
-from support.waiting import until
+from support.waiting import still_there, until
 from test_zygote_process import KEY, SETUPS, Kept, job
 
 pytestmark = pytest.mark.kernel
@@ -441,7 +441,7 @@ def test_no_process_outlives_a_daemon_that_is_killed_while_it_starts(tmp_path: P
         below = daemon.children()
         daemon.process.kill()
         daemon.process.wait()
-        assert psutil.wait_procs(below, timeout=20)[1] == []
+        assert still_there(below, 20) == []
 
 
 async def _until(fact: Callable[[], object]) -> None:

@@ -15,7 +15,7 @@ import psutil
 from cruxbox import Client, Tls
 from cruxbox.channel import Address, is_serving, open_channel
 
-from support.waiting import free_port, until
+from support.waiting import free_port, still_there, until
 
 
 def serve(
@@ -180,7 +180,7 @@ class Served:
         below = self.children()
         self.process.kill()
         self.process.wait()
-        psutil.wait_procs(below, timeout=10)
+        still_there(below, 10)
 
     def __enter__(self) -> Served:
         return self

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+import psutil
 
 # Who waits leaves the CPUs to what is waited for: a look at all processes takes milliseconds.
 _LEAST_S, _MOST_S, _PAUSES_A_LOOK = 0.005, 0.05, 4
@@ -47,5 +49,12 @@ def is_alive(pid: int) -> bool:
     """Whether process `pid` runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def still_there(processes: Sequence[psutil.Process], seconds: float) -> list[psutil.Process]:
+    """Those that have not ended within the time. `psutil.wait_procs` asks the kernel for handles, and does not know the
+    error (ENOENT, on newer kernels) with which that fails where a process ends meanwhile."""
+    comes_true(lambda: not any(is_alive(each.pid) for each in processes), seconds)
+    return [each for each in processes if is_alive(each.pid)]
