@@ -197,8 +197,8 @@ def test_a_call_that_leaves_threads_is_followed_by_a_clean_worker(native: Client
 def test_a_program_waits_for_its_threads_however_it_ends(native: Client, end: str):
     program = f"""\
         import threading, time
-        threading.Thread(target=lambda: (time.sleep(0.01), print(2))).start()
         print(1)
+        threading.Thread(target=lambda: (time.sleep(0.01), print(2))).start()
         {end}"""
     verdict = judge(native, program, RunCheck(""))
     assert (verdict.outcome, verdict.stdout) == (Outcome.EXECUTED, "1\n2\n"), verdict
