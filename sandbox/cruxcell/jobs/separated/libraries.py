@@ -13,7 +13,7 @@ import sys
 
 from cruxcell.jobs.separated.operations import mro_of, own_of
 from cruxcell.jobs.separated.placing import is_reading
-from cruxcell.jobs.separated.shared_names import is_stdlib
+from cruxcell.jobs.separated.shared_names import is_stdlib, place_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ def of_libraries(cls):
     # type: (Any) -> list[str]
     """Which classes of libraries a class is, or derives from, and whose `==` it has."""
     found = [each for each in mro_of(cls) if each is not object and is_stdlib(each)]
-    places = [(ITSELF if each is cls else DERIVES) + _place_of(each) for each in found]
+    places = [(ITSELF if each is cls else DERIVES) + place_of(each) for each in found]
     owner, *others = [
         next(each for each in mro_of(cls) if name in own_of(each)) for name in ("__eq__", "__ne__", *_ORDER)
     ]
     if is_stdlib(owner) and is_stdlib(others[0]):
-        places.append(EQUALS + _place_of(owner))
+        places.append(EQUALS + place_of(owner))
     return [*places, ORDERS] if all(map(is_stdlib, others)) else places
 
 
@@ -138,7 +138,7 @@ def _names(found, cls):
     if _TOLD in own_of(cls):
         places = [each[1:] for each in own_of(cls)[_TOLD] if each[:1] == ITSELF]
     else:
-        places = [_place_of(cls)] if is_stdlib(cls) else []
+        places = [place_of(cls)] if is_stdlib(cls) else []
     return any(mark + place in found for place in places for mark in (ITSELF, DERIVES))
 
 
@@ -149,8 +149,3 @@ def _each_of(classes):
         return [classes]
     parts = classes if type(classes) is tuple else getattr(classes, "__args__", ())
     return [each for part in parts for each in _each_of(part)]
-
-
-def _place_of(cls):
-    # type: (Any) -> str
-    return "%s:%s" % (cls.__module__, cls.__name__)

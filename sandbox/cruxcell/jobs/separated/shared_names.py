@@ -139,6 +139,12 @@ def is_stdlib(cls):
     return getattr(imported(cls.__module__), cls.__name__, None) is cls
 
 
+def place_of(cls):
+    # type: (type) -> str
+    """Where a class is found that `is_stdlib`, as both sides write it."""
+    return "%s:%s" % (cls.__module__, cls.__name__)
+
+
 def found_at(module, path):
     # type: (Any, str) -> Any
     """What a dotted path leads to in a module; None if it leads nowhere."""
@@ -156,7 +162,7 @@ def stands_for(cls, is_given=False):
         return cls.__name__
     is_known = is_given or issubclass(cls, BaseException) or _is_known(cls.__module__, cls.__name__, cls)
     if is_known and is_stdlib(cls):
-        return "%s:%s" % (cls.__module__, cls.__name__)
+        return place_of(cls)
     return ""
 
 
