@@ -138,9 +138,8 @@ class Fleet:
         own = taken.memory_of[job.tenant]
         return self._memory_share.fits(job.memory_bytes, own, taken.memory - own, present)
 
-    def is_within_share(self, job: Job, present: int, taken: Taken | None = None) -> bool:
+    def is_within_share(self, job: Job, present: int, taken: Taken) -> bool:
         """Does the job's tenant keep to its equal share of the memory with it?"""
-        taken = taken or self.taken
         return self._memory_share.is_within(job.memory_bytes, taken.memory_of[job.tenant], present)
 
     def idle(self, key: ZygoteKey) -> ZygoteProcess | None:
