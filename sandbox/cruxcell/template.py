@@ -54,6 +54,7 @@ def serve(kind, channel):
     _rename(kind.helper, b"zygote-template")
     linux.prctl(kind.helper, linux.PR_SET_DUMPABLE, 0)
     template = os.getpid()
+    channel.send(messages.ANSWER.pack(messages.READY, 0, 0))
     while True:
         order, numbers = _next_order(channel)
         _reap()

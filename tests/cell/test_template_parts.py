@@ -115,10 +115,11 @@ def test_a_zygote_is_confined_the_way_that_its_order_names(order: bytes, monkeyp
     monkeypatch.setattr(template, "_become_zygote", become)
     ways = {messages.PLAIN: messages.PLAIN, messages.WITH_SCRATCH: messages.WITH_SCRATCH}
     kind: Any = types.SimpleNamespace(helper=types.SimpleNamespace(fork_beside=lambda: 0), ways=ways)
-    closing: Any = types.SimpleNamespace(close=lambda: None)
+    said: list[bytes] = []
+    closing: Any = types.SimpleNamespace(close=lambda: None, send=said.append)
     with pytest.raises(Left):
         template.serve(kind, closing)
-    assert became == [order]
+    assert (became, said) == ([order], [messages.ANSWER.pack(messages.READY, 0, 0)])
 
 
 def test_what_is_said_of_a_layer_and_of_a_failure():

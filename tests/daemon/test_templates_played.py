@@ -50,6 +50,9 @@ class Played(Template):
     async def answer(self, pid: int, error: int = 0) -> None:
         await self.say(messages.ANSWER.pack(messages.FORKED, pid, error))
 
+    async def get_ready(self) -> None:
+        await self.say(messages.ANSWER.pack(messages.READY, 0, 0))
+
     async def die(self) -> None:
         self.processes[-1].socket.close()
         await settle()
@@ -180,6 +183,22 @@ async def test_one_that_dies_before_it_is_asked_for_is_nobodys_failure(host: Sim
     template._execute()
     await template.die()
     assert (host.groups, template.pid) == ([101], 0)
+
+
+async def test_one_that_was_ready_when_it_died_unasked_is_replaced(host: SimpleNamespace):
+    template = Played()
+    template._execute()
+    for number in (102, 103):
+        await template.get_ready()
+        await template.die()
+        assert template.pid == number
+    await template.die()  # as it was to get ready: so might all do
+    assert template.pid == 0
+    asking = await template.ask()
+    await template.get_ready()
+    await template.die()  # of what it was asked, so might all
+    assert "ended before it was ready" in await failed(asking)
+    assert template.pid == 0
 
 
 # ---- being watched -------------------------------------------------------------------

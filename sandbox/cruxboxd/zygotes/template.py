@@ -43,7 +43,7 @@ class Template:
         self._room = asyncio.Semaphore(_MOST_ASKED)
         self._asked: deque[asyncio.Future[int]] = deque()  # in the order in which it answers
         self._heard_ns = 0  # when it answered, or was asked for something after that
-        self._is_warm = False  # it has answered
+        self._is_ready = self._is_warm = False  # it has said so; it has answered
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -99,10 +99,13 @@ class Template:
             data = self._received()
         except BlockingIOError:
             return
-        if len(data) != messages.ANSWER.size or not self._asked:
+        kind, pid, error = messages.ANSWER.unpack(data) if len(data) == messages.ANSWER.size else (0, 0, 0)
+        if kind == messages.READY:
+            self._is_ready = True
+            return
+        if kind != messages.FORKED or not self._asked:
             self._end("it died", data)
             return
-        _, pid, error = messages.ANSWER.unpack(data)
         if not self._is_warm:
             priority.step_forward(self.pid)
         self._heard_ns, self._is_warm = time.monotonic_ns(), True
@@ -146,7 +149,8 @@ class Template:
             self._end("it hangs")
 
     def _end(self, reason: str, last: bytes = b"") -> StartError:
-        """End the process. If it was well before, another one takes its place.
+        """End the process. If it was well before, another one takes its place: it has answered, or nobody has asked it
+        since it was ready.
 
         One that was not well is one failure, and the first who asked it hears of it. The others ask again, unless it
         has said at `last` why it cannot serve.
@@ -154,12 +158,12 @@ class Template:
         Returns:
             What the first hears.
         """
-        was_warm, pid = self._is_warm, self.pid
+        was_well, pid = self._is_warm or (self._is_ready and not self._asked), self.pid
         why = launch.why_not_ready(last, self.python)
-        if self._asked and not was_warm:
+        if self._asked and not was_well:
             _fail(self._asked.popleft(), why)
         self._close(why if last else _Gone())
-        if was_warm:
+        if was_well:
             log.warning("template ended", extra={"reason": reason, "pid": pid})
             with suppress(StartError):  # as whoever asks next will hear
                 self._execute()
@@ -178,7 +182,7 @@ class Template:
             launch.end_group(self._process.pid)
             self._process.wait()
             self._process = None
-        self._is_warm = False
+        self._is_ready = self._is_warm = False
         asked, self._asked = self._asked, deque()
         for answer in asked:
             _fail(answer, why)

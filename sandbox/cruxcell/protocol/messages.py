@@ -9,11 +9,11 @@ import struct
 # ---- daemon <-> template: one datagram each ---------------------------------------------------------------------
 
 # Each datagram to a template but the first, its setup, carries the descriptors of a zygote: control, then payload and
-# report of each lane; its byte says whether the zygote's workers have scratch folders. The template answers in their
-# order, or with FAILED_TO_START and why.
+# report of each lane; its byte says whether the zygote's workers have scratch folders. The template says READY once,
+# and answers in their order, or with FAILED_TO_START and why.
 PLAIN, WITH_SCRATCH = b".", b"s"
 FORKED = 8
-ANSWER = struct.Struct("<Bii")  # FORKED, the zygote's process number, 0; or FORKED, 0, an error number
+ANSWER = struct.Struct("<Bii")  # FORKED, the zygote's process number, 0; FORKED, 0, an error number; or READY, 0, 0
 
 # ---- control: orders to the zygote ------------------------------------------------------------------------------
 
