@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from cruxcell.jobs.separated import awaiting
 from cruxcell.jobs.separated.awaiting import Awaited, Lent
 from cruxcell.jobs.separated.operations import SPECIAL
 
@@ -101,7 +103,7 @@ def test_what_is_awaited_of_this_side_waits_for_its_futures():
             await asyncio.sleep(0)
 
     assert asyncio.run(beside_others()) == 7
-    assert lent._waits == {}
+    assert lent._places == {}
 
 
 @pytest.mark.parametrize("error", [asyncio.CancelledError, KeyError])
@@ -117,10 +119,93 @@ def test_what_waits_hears_of_an_error_and_waits_no_more(error: type[BaseExceptio
 
     target = hears()
     assert lent.step(target, "send", None) is None
-    [(_, future)] = lent._waits.values()
+    [place] = lent._places.values()
+    future = place.waits
     with pytest.raises(StopIteration) as end:
         lent.step(target, "throw", error())
-    assert (end.value.value, heard, future.cancelled(), lent._waits) == (2, [error], True, {})
+    assert (end.value.value, heard, future.cancelled(), lent._places) == (2, [error], True, {})
+
+
+def test_what_it_waits_for_may_go_on_when_it_is_cancelled():
+    """As in a task. Of any other error it hears at once."""
+    lent, heard = Lent(), []
+
+    async def goes_on() -> str:
+        try:
+            await asyncio.sleep(10)
+        except asyncio.CancelledError:
+            await asyncio.sleep(0.02)
+        return "went on"
+
+    async def hears() -> object:
+        try:
+            return await asyncio.ensure_future(goes_on())
+        except KeyError:  # which the task does not hear of
+            heard.append(KeyError)
+            return await asyncio.ensure_future(goes_on())
+
+    target = hears()
+    for _ in range(3):
+        assert lent.step(target, "send", None) is None
+    assert lent.step(target, "throw", KeyError) is None
+    for _ in range(3):
+        assert lent.step(target, "send", None) is None
+    assert lent.step(target, "throw", asyncio.CancelledError()) is None
+    assert (lent_until_done(lent, target), heard) == ("went on", [KeyError])
+    left = hears()
+    assert lent.step(left, "send", None) is lent.step(left, "close") is None
+    assert lent._places == {}
+    for task in asyncio.all_tasks(lent._loop):
+        while not task.done():
+            awaiting._run_for_a_while(lent._loop, task)
+
+
+def test_each_has_a_task_of_its_own_which_may_be_cancelled():
+    lent = Lent()
+    tasks: list[Any] = []
+
+    async def in_its_task(seconds: float) -> object:
+        task: Any = asyncio.current_task()
+        tasks.append(task)
+        assert (task.get_loop(), task.done(), task.cancelled()) == (asyncio.get_running_loop(), False, False)
+        task.set_name(seconds)
+        asyncio.get_running_loop().call_later(seconds, task.cancel)
+        try:
+            await asyncio.sleep(10)
+        except asyncio.CancelledError:
+            assert asyncio.current_task() is task
+            assert (task.cancelling(), task.uncancel(), task.uncancel()) == (1, 0, 0)
+        return task.get_name()
+
+    async def cancels_itself() -> str:
+        task: Any = asyncio.current_task()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.sleep(10)
+        task.cancel()
+        assert (task.uncancel(), task.uncancel()) == (1, 0)
+        await asyncio.sleep(0)  # of which it is not cancelled
+        return "itself"
+
+    async def beside_others() -> None:
+        own = asyncio.current_task()
+        left: list[Any] = [in_its_task(0.02), in_its_task(0.03), cancels_itself()]
+        found: list[object] = []
+        while left:
+            for target in list(left):
+                try:
+                    assert lent.step(target, "send", None) is None
+                except StopIteration as end:
+                    found.append(end.value)
+                    left.remove(target)
+            assert asyncio.current_task() is own
+            await asyncio.sleep(0)
+        assert (sorted(map(str, found)), own.cancelled()) == (["0.02", "0.03", "itself"], False)
+
+    asyncio.run(beside_others())
+    assert len({id(task) for task in tasks}) == 2
+    assert [tasks[0].get_coro().__name__, lent._places] == ["in_its_task", {}]
+    assert lent_until_done(lent, in_its_task(0.01)) == "0.01"  # on a loop of its own, too
 
 
 def test_steps_of_what_is_awaited_are_known_and_other_functions_called_as_they_are(monkeypatch: pytest.MonkeyPatch):

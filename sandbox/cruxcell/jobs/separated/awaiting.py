@@ -112,6 +112,7 @@ class _Stop:
 
 
 _STEPS = frozenset(["send", "throw", "close"])
+_GOES_ON = ("send", "__next__")
 
 
 class Lent:
@@ -120,7 +121,7 @@ class Lent:
     def __init__(self):
         # type: () -> None
         self._loop = None  # type: Any
-        self._waits = {}  # type: dict[int, tuple[Any, Any]]
+        self._places = {}  # type: dict[int, _Place]
 
     def stands_for(self, function):
         # type: (Any) -> Any
@@ -143,25 +144,114 @@ class Lent:
         if running is None and self._loop is None:  # only the program has a loop that runs
             self._loop = _loop_of(asyncio)
         loop = running or self._loop
-        _, future = self._waits.pop(id(target), (None, None))
-        if future is not None and not future.done():
-            if how not in ("send", "__next__"):
-                future.cancel()
-            else:
-                _run_for_a_while(loop, future)
-                if not future.done():
-                    self._waits[id(target)] = target, future
-                    return None
-        asyncio._set_running_loop(loop)
-        try:
-            found = getattr(target, how)(*values)
-        finally:
-            asyncio._set_running_loop(running)
+        place = self._places.pop(id(target), None) or _Place(target, loop)
+        if place.is_waiting:
+            if how in _GOES_ON:
+                _run_for_a_while(loop, place.waits)
+            elif place.waits.cancel() and how == "throw" and _is_of(values[0], asyncio.CancelledError):
+                how, values = _going_on(target)  # as in a task: what it waits for may have more to do, or go on
+        if how in _GOES_ON and place.is_waiting:
+            self._places[id(target)] = place
+            return None
+        if how in _GOES_ON and place.is_cancelled:
+            how, values = "throw", (asyncio.CancelledError(),)
+        place.is_cancelled = False
+        place.waits = None
+        found = self._stepped(place, loop, how, values)
+        if how != "close":
+            self._places[id(target)] = place
         if not issubclass(type(found), asyncio.Future):  # an object of the candidate may say that it is one
             return found
         found._asyncio_future_blocking = False  # as a task has it
-        self._waits[id(target)] = target, found
+        place.waits = found
+        place.is_cancelled = place.is_cancelled and not found.cancel()
         return None
+
+    def _stepped(self, place, loop, how, values):
+        # type: (_Place, Any, str, tuple[Any, ...]) -> Any
+        asyncio = sys.modules["asyncio"]  # type: Any
+        enter, leave = asyncio.tasks._enter_task, asyncio.tasks._leave_task
+        running, task = asyncio._get_running_loop(), asyncio.current_task(loop)
+        if task is not None:
+            leave(loop, task)
+        asyncio._set_running_loop(loop)
+        enter(loop, place)
+        try:
+            return getattr(place.target, how)(*values)
+        finally:
+            leave(loop, place)
+            asyncio._set_running_loop(running)
+            if task is not None:
+                enter(loop, task)
+
+
+class _Place:
+    """The task that a coroutine of the test finds itself in while the candidate steps it. What limits its time cancels
+    that: it is not the task that waits for the candidate, as the program may run several at once."""
+
+    __slots__ = ("_name", "_requests", "is_cancelled", "loop", "target", "waits")
+
+    def __init__(self, target, loop):
+        # type: (Any, Any) -> None
+        self.target, self.loop = target, loop
+        self.waits = None  # type: Any
+        self.is_cancelled = False  # it hears of that in its next step
+        self._requests, self._name = 0, "Task-%d" % id(self)
+
+    @property
+    def is_waiting(self):
+        # type: () -> bool
+        return self.waits is not None and not self.waits.done()
+
+    def cancel(self, msg=None):  # noqa: ARG002 - as a task has it
+        # type: (object) -> bool
+        self._requests += 1
+        if self.waits is None or not self.waits.cancel():
+            self.is_cancelled = True
+        return True
+
+    def cancelling(self):
+        # type: () -> int
+        return self._requests
+
+    def uncancel(self):
+        # type: () -> int
+        self._requests = max(self._requests - 1, 0)
+        self.is_cancelled = self.is_cancelled and self._requests > 0
+        return self._requests
+
+    def done(self):
+        # type: () -> bool
+        return False
+
+    cancelled = done
+
+    def get_name(self):
+        # type: () -> str
+        return self._name
+
+    def set_name(self, name):
+        # type: (object) -> None
+        self._name = str(name)
+
+    def get_coro(self):
+        # type: () -> Any
+        return self.target
+
+    def get_loop(self):
+        # type: () -> Any
+        return self.loop
+
+
+def _is_of(thrown, kind):
+    # type: (Any, Any) -> bool
+    """Is it an exception of this class, or a class of such?"""
+    return issubclass(thrown if isinstance(thrown, type) else type(thrown), kind)
+
+
+def _going_on(target):
+    # type: (Any) -> tuple[str, tuple[Any, ...]]
+    return ("__next__", ()) if hasattr(type(target), "__next__") else ("send", (None,))
 
 
 class Iterated:
