@@ -434,7 +434,7 @@ async def test_the_fleet_lets_a_template_go_with_the_last_zygote_of_its_kind():
         for key in keys[:-1]:
             await fleet.start(key)
         assert len(fleet._templates) == fleet._most_zygotes
-        fleet.start_soon(keys[-1], lambda _: 1, is_ahead=False)
+        fleet.start_soon(keys[-1], lambda _: 1, fleet.taken, is_ahead=False)
         await _until(lambda: not fleet.starting)
         assert fleet._templates.keys() == {zygote.key for zygote in fleet}
         assert len(fleet) == fleet._most_zygotes
