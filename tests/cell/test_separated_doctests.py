@@ -1,4 +1,4 @@
-"""Doctest runs of a script over the program: what runs at once, what only if the script looks, and what tests nothing."""
+"""Doctest runs of a script over the program: what runs at once, what if the script looks, and what tests nothing."""
 
 from __future__ import annotations
 
