@@ -141,8 +141,9 @@ def test_an_object_among_the_bases_says_which_classes_are_meant(other: Other):
 
 
 def test_a_method_of_a_base_is_that_of_the_base(other: Other):
-    base = other.cls(offers="__len__ __next__ __bool__")
-    mine = derived(other, {"__len__": lambda _self: 7, "__next__": lambda _self: 6}, base)
+    base = other.cls(offers="__len__ __next__ __bool__ __eq__")
+    own = {"__len__": lambda _self: 7, "__next__": lambda _self: 6, "__eq__": lambda _self, _other: True}
+    mine = derived(other, own, base)
     below = derived(other, {"__len__": lambda _self: 5}, mine)
     thing = thing_of(below)
     assert (len(thing), next(thing), mine.__len__(thing), below.__len__(thing), other.asked) == (5, 6, 7, 5, [])
@@ -152,7 +153,8 @@ def test_a_method_of_a_base_is_that_of_the_base(other: Other):
     assert base.__len__(thing) == base.__next__(thing) == ("theirs", thing)
     assert (other.asked, other.ended) == ([("get", base, "__len__"), ("get", base, "__next__")], [StopIteration])
     del other.asked[:]
-    assert (callable(base.__bool__), other.asked) == (True, [])
+    assert callable(base.__eq__), "what is equal, the candidate does not say"
+    assert (callable(base.__bool__), hasattr(remote.RemoteObject, "__next__"), other.asked) == (True, False, [])
 
 
 def test_what_the_script_defines_stands_ahead_only_where_something_else_would(other: Other):
@@ -163,12 +165,13 @@ def test_what_the_script_defines_stands_ahead_only_where_something_else_would(ot
 
 
 def test_what_is_set_on_a_class_is_set_over_there_and_the_script_s_functions_here(other: Other):
-    base = other.cls()
+    base = other.cls(offers="__len__")
     mine = derived(other, {"f": lambda _self: 1, "g": lambda _self: 2}, base)
     thing = thing_of(mine)
     base.h = mine.new = lambda _self: 3
     mine.f, mine.n = 5, 6
-    del mine.g, mine.n, base.x
+    assert "n" not in own_dict(mine)
+    del mine.g, mine.n, base.__len__
     told = [each[0] for each in other.asked]
     assert (told, "h" in own_dict(base), own_dict(mine)[deriving._OWN]) == (["set"] * 4 + ["del"] * 3, False, {"new"})
     del other.asked[:]
@@ -193,6 +196,9 @@ def test_what_an_object_is_given_hides_what_the_script_defines_from_that_object_
     assert (first.f, second.f, deriving.own_members(mine)["f"](0), deriving.own_members(mine)["m"]) == (8, 8, 1, mock)
     del first.f, second.n, first.p
     assert (first.f(), second.f, mine.f(0)) == (1, 8, 1)
+    below, of_program = thing_of(other.cls(mine), 10), other.thing("__len__")
+    below.f = of_program.__len__ = 4
+    assert (below.f, first.f(), callable(own_dict(type(of_program))["__len__"])) == (8, 1, True)
 
 
 def test_what_the_script_s_hash_and_equality_ask_waits_until_a_message_is_read(other: Other):

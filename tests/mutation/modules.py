@@ -152,7 +152,9 @@ TESTS = {
     "cruxcell/jobs/separated/placing.py": [_PROXIES, _OBJECTS, "cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/program_names.py": ["cell/test_separated_names.py", *_PAIRS],
     "cruxcell/jobs/separated/proxy_classes.py": [_PROXIES, _OBJECTS, *_PAIRS],
-    "cruxcell/jobs/separated/remote.py": [_PROXIES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/remote.py": [
+        "cell/test_separated_remote.py", _PROXIES, "cell/test_separated_deriving.py", _OBJECTS, *_PAIRS,
+    ],
     "cruxcell/jobs/separated/told.py": [_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/runs.py": [_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/signatures.py": [_RULES, *_PAIRS],
