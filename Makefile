@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 
 .PHONY: setup help demo test test-interpreters quick test-as-user test-ray test-packages lint bench proto proto-check header clean manifests image-test conformance differential forging load siege siege-as-user siege-in-image mutation
 setup: $(STAMP)  ## create .venv with everything; a plain `make` does that
-	@$(BIN)/python -m compileall -q client proto sandbox || true  # zygotes write no bytecode: a quarter of a start
+	@$(BIN)/python -m compileall -q client proto sandbox || true  # for users who may not write there
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -71,10 +71,11 @@ def main():
 def _prepare(setup, parent):
     # type: (_Setup, int) -> Kind
     """All that zygotes of a kind have in common, done once. No module of the harness can be imported after it."""
-    from cruxcell import native, seal, template
+    from cruxcell import native, rehearsal, seal, template  # noqa: F401 - while bytecode is kept
     from cruxcell.analysis import unknown
     from cruxcell.confinement import linux
 
+    sys.dont_write_bytecode = True  # nothing of what programs use
     helper = native.load(setup.pure, setup.native_folder)
     linux.die_with(helper, parent)
     _load_what_programs_use(setup)

@@ -128,7 +128,7 @@ def test_all_that_a_reading_holds_counts_as_its_size():
     empty = Reading(Kind.CONSTANT).size
     assert [Reading(Kind.CONSTANT, b"1" * 5).size, Reading(Kind.CONSTANT, text="1" * 5).size] == [empty + 5] * 2
     assert Reading(Kind.EXPRESSION, code=b"1" * 5).size == empty + 5
-    few, many = [Reading(Kind.CONSTANT, rows=Rows((1,) * count, "f", b"", b"")).size for count in (1, 1001)]
+    few, many = [Reading(Kind.CONSTANT, rows=Rows("f", (1,) * count, b"", b"")).size for count in (1, 1001)]
     assert few > empty
     assert many >= few + 8 * 1000
     sizes = [of_series(end) for end in ("'two'", "'three'", "'two', 'why'")]

@@ -160,7 +160,7 @@ BOTH = came((VALUE, b"1", 5), (VALUE, b"2", 9))
 
 
 def rows(**changes: object) -> Rows:
-    return replace(Rows((3, 3), "f", frames.pack([]), b""), known={}, **changes)  # type: ignore[arg-type]
+    return replace(Rows("f", (3, 3), frames.pack([]), b""), known={}, **changes)  # type: ignore[arg-type]
 
 
 def ended(
@@ -298,7 +298,7 @@ def test_a_reading_of_many_rows_is_as_large_as_it_is():
 
 def test_what_are_no_rows_is_none():
     whole = frames.pack([payloads.LINE.pack(3) * 2, b"f", b"others", b"calls"])
-    assert read_rows(whole) == Rows((3, 3), "f", b"others", b"calls")
+    assert read_rows(whole) == Rows("f", (3, 3), b"others", b"calls")
     for told in (
         b"",
         b"\xff",

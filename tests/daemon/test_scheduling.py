@@ -128,11 +128,11 @@ async def test_alone_a_job_always_fits():
     daemon = await Daemon().open()
     one = job()
     one.limits = replace(LIMITS, memory_bytes=1000 * MIB)
-    assert daemon.fleet.fits(one)
+    assert daemon.fleet.fits(one, 1, daemon.fleet.taken)
     await daemon.put(one)
-    assert not daemon.fleet.fits(job())
+    assert not daemon.fleet.fits(job(), 1, daemon.fleet.taken)
     daemon.fleet._memory_share = MemoryShare(0, 0)  # not bounded
-    assert daemon.fleet.fits(job())
+    assert daemon.fleet.fits(job(), 1, daemon.fleet.taken)
 
 
 def sized(size: int, tenant: str) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from behaviours import tested_runtimes
-from cruxbox import Assurance, CallCheck, Client, Outcome, ScriptCheck, StepCount, Task
+from cruxbox import Assurance, CallCheck, Client, Limits, Outcome, ScriptCheck, StepCount, Task
 from separated_cases import CASES
 
 pytestmark = pytest.mark.kernel
@@ -131,6 +131,7 @@ OF_ITS_OWN = {
         True,
     ),
     "a seed": ("import random\nrandom.seed(1)\nx = random.random() + f(1)\nassert x == 9", True),
+    "a figure": ("class plt:\n    gcf = id\nassert plt.gcf(f(1)) == 3", True),
     "an error": ("import os\nos.environ['A'] = 'b'\nf(1).b", True),
     "none": ("import random\nx = random.random() + f(1)\nassert x == 9", False),
 }
@@ -148,7 +149,8 @@ def test_a_script_that_uses_what_is_its_own_says_so_where_it_fails(native: Clien
 def test_a_script_on_which_its_reader_ends_is_looked_at_where_it_runs(native: Client):
     """Its tree takes longer to make than a reader has: that does not let it pass."""
     script = "x = [" + "(1, 'two', 3.5), " * 60_000 + "]\nassert (f(1), 2)\nf(1)"
-    task = Task("def f(x):\n    return x", [ScriptCheck(script, "f")])
+    limits = Limits(cpu_ms=20_000, wall_ms=60_000)  # on a slow host, the default ones are too short for the tree
+    task = Task("def f(x):\n    return x", [ScriptCheck(script, "f")], limits=limits)
     told = native.check([task, replace(task, require_assurance=Assurance.IN_PROCESS)])
     assert [(each.outcome, "on a tuple" in each.detail) for each in told] == [(Outcome.INVALID, True)] * 2
 

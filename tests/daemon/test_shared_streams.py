@@ -65,8 +65,8 @@ PROGRAMS = {
     "too much": "n = int(input())\nprint('x' * 1500 * n)\n",
     # Not at the limit itself: the last megabyte may differ between a shared and a separate worker (SECURITY.md).
     "too large": "n = int(input())\na = bytearray(n * 60 << 20)\nprint(len(a))\n",
-    "a crash": "import sys\nsys.setrecursionlimit(10**9)\nn = int(input())\nf = [0]\n"
-    "for _ in range(10**6 if n == 3 else 1):\n    f = [f]\nprint(repr(f)[:9], n)\n",
+    "a crash": "n, f = int(input()), ()\nfor _ in range(3 * 10**5 if n == 3 else 1):\n    f = (f,)\n"
+    "print(type(hash(f)), n)\n",
     "a module": "import os\nprint(os.getpid() > 0, input())\n",
     "a class": "class A:\n    n = 0\nA.n += 1\nprint(A.n, input())\n",
 }

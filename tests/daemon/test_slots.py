@@ -148,7 +148,7 @@ def _zygote(*tenants: str, slow: bool = False) -> SimpleNamespace:
 )
 def test_who_has_no_worker_gets_one_where_all_slots_are_taken(zygotes, may_start):
     fleet = _fleet(zygotes)
-    assert {name for name in "abc" if fleet.has_room_for(name, is_ahead=False)} == may_start
+    assert {name for name in "abc" if fleet.has_room_for(name, fleet.taken, is_ahead=False)} == may_start
 
 
 _TAKEN = [_zygote("b"), _zygote("b"), _zygote("c"), _zygote("d")]  # all that those may have who are not ahead
@@ -168,8 +168,9 @@ _TAKEN = [_zygote("b"), _zygote("b"), _zygote("c"), _zygote("d")]  # all that th
     ],
 )
 def test_who_is_ahead_waits_for_nobody_who_is_not(zygotes, may_start):
-    assert _fleet(zygotes).has_room_for("a", is_ahead=True) is may_start
-    assert not _fleet(zygotes).has_room_for("a", is_ahead=False)
+    fleet = _fleet(zygotes)
+    assert fleet.has_room_for("a", fleet.taken, is_ahead=True) is may_start
+    assert not fleet.has_room_for("a", fleet.taken, is_ahead=False)
 
 
 @pytest.mark.parametrize(("taken", "left"), [([], {0, 1, 2}), ([0, 2], {1}), ([0, 1, 1, 2], {0, 2})])

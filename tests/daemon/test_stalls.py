@@ -140,13 +140,16 @@ async def test_though_all_slots_are_taken_another_tenant_has_room_within_bounds(
     taken = daemon.zygotes[:2]
     for zygote in taken:
         zygote.jobs = [job("a")]
-    assert [daemon.fleet.has_room_for(tenant, is_ahead=False) for tenant in ("a", "b")] == [False, True]
+    assert [daemon.fleet.has_room_for(tenant, daemon.fleet.taken, is_ahead=False) for tenant in ("a", "b")] == [
+        False,
+        True,
+    ]
     daemon.fleet.most_busy = 2
-    assert not daemon.fleet.has_room_for("b", is_ahead=False)
+    assert not daemon.fleet.has_room_for("b", daemon.fleet.taken, is_ahead=False)
     daemon.fleet.most_busy = 100
     for zygote in daemon.zygotes:
         zygote.jobs = [job("a")]
-    assert not daemon.fleet.has_room_for("b", is_ahead=False)
+    assert not daemon.fleet.has_room_for("b", daemon.fleet.taken, is_ahead=False)
 
 
 async def test_no_more_zygotes_start_than_there_are_jobs_and_slots_for():
@@ -155,7 +158,7 @@ async def test_no_more_zygotes_start_than_there_are_jobs_and_slots_for():
         for zygote in daemon.zygotes[:busy]:
             zygote.jobs = [job()]
         daemon.fleet._starting[OTHER] = 1
-        daemon.fleet.start_soon(OTHER, lambda _key, jobs=jobs: jobs, is_ahead=False)  # type: ignore[misc]
+        daemon.fleet.start_soon(OTHER, lambda _key, jobs=jobs: jobs, daemon.fleet.taken, is_ahead=False)  # type: ignore[misc]
         assert daemon.fleet.starting == starting
         await settle()
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import socket
+import sys
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
 from cruxboxd.zygotes.template import Template
+from cruxcell import boot
 from cruxcell.protocol import messages
 from support.daemons import Served
 from support.tasks import sums
@@ -64,6 +67,31 @@ def hook(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(
         launch, "_BOOT", launch._BOOT.replace("from cruxcell.boot", f"exec({text!r}, {{}})\nfrom cruxcell.boot")
     )
+
+
+@pytest.mark.parametrize("may_write", [True, False])
+async def test_bytecode_of_the_harness_is_kept_and_no_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, may_write: bool
+):
+    """Else every start compiles all of it, where the interpreter is another than the daemon's."""
+    harness, packages = tmp_path / "cruxcell", tmp_path / "packages"
+    shutil.copytree(Path(boot.__file__).parent, harness, ignore=shutil.ignore_patterns("__pycache__"))
+    packages.mkdir()
+    (packages / "preloaded.py").write_text("seen = 1")
+    monkeypatch.setattr(launch, "_ROOT", str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", not may_write)
+    setup = SETUPS(KEY)
+    fields = list(setup.fields)
+    fields[4], fields[6] = fields[4] + b"\0" + os.fsencode(packages), b"preloaded"
+    kept = Kept()
+    with closing(Template(replace(setup, fields=fields))) as template:
+        await kept.zygote.start(template)
+        look = "import sys, preloaded\ndef f():\n    return sys.dont_write_bytecode, preloaded.seen"
+        assert await kept.values(job(look, "f()")) == [["(True, 1)"]]
+        kept.zygote.kill("")
+    made = {path.name.partition(".")[0] for path in tmp_path.rglob("*.pyc")}
+    assert made >= {"boot", "rehearsal", "hermetic", "remote"} if may_write else not made
+    assert "preloaded" not in made
 
 
 async def works(kept: Kept) -> bool:
@@ -406,7 +434,7 @@ async def test_the_fleet_lets_a_template_go_with_the_last_zygote_of_its_kind():
         for key in keys[:-1]:
             await fleet.start(key)
         assert len(fleet._templates) == fleet._most_zygotes
-        fleet.start_soon(keys[-1], lambda _: 1, is_ahead=False)
+        fleet.start_soon(keys[-1], lambda _: 1, fleet.taken, is_ahead=False)
         await _until(lambda: not fleet.starting)
         assert fleet._templates.keys() == {zygote.key for zygote in fleet}
         assert len(fleet) == fleet._most_zygotes

@@ -50,11 +50,12 @@ class Attempts:
         self._credit_ns = max(-self._MOST_NS, min(self._credit_ns, self._MOST_NS))  # many may end at once
 
 
+@dataclass(frozen=True)
 class _Calling:
     """A script that calls one name of the program."""
 
     name: str
-    attempts: Attempts
+    attempts: Attempts = field(default_factory=Attempts, init=False, compare=False)
 
     def entry_point(self, asked: str) -> str:
         """The name of the program that is called, `asked` being the check's; "" where that is not certain."""
@@ -67,27 +68,23 @@ class _Calling:
 class Series(_Calling):
     """A script, taken apart: the name it calls, what is expected of each call, and the calls as a worker takes them."""
 
-    name: str
     steps: tuple[Step, ...]
     calls: bytes
-    attempts: Attempts = field(default_factory=Attempts, init=False, compare=False)
 
     others = frames.pack([])
 
 
 @dataclass(frozen=True)
 class Rows(_Calling):
-    """A script that calls a name once for each row of a table, or in each of its assertions: the line of each call, 0
+    """A script that calls its name once for each row of a table, or in each of its assertions: the line of each call, 0
     if how it fails is not known beforehand; names that the program may not bind, packed; and the calls as a worker
     takes them.
 
     `known` is what it came to where programs gave certain values: by a digest of these, and limits."""
 
     lines: tuple[int, ...]
-    name: str
     others: bytes
     calls: bytes
-    attempts: Attempts = field(default_factory=Attempts, init=False, compare=False)
     known: dict[Hashable, Any] = field(default_factory=dict, compare=False)
 
 
@@ -108,6 +105,6 @@ def read_rows(told: bytes) -> Rows | None:
     try:
         told_lines, name, others, calls = frames.unpack(told, 4)
         lines = tuple(line for (line,) in payloads.LINE.iter_unpack(told_lines))
-        return Rows(lines, name.decode(), others, calls) if lines else None
+        return Rows(name.decode(), lines, others, calls) if lines else None
     except (frames.FrameError, ValueError, UnicodeError, struct.error):
         return None

@@ -27,8 +27,8 @@ BY_IDENTITY = (
     "processes: compare their attributes"
 )
 OF_ITS_OWN = (
-    "the script patches, seeds or sets what each of the two processes has for itself (functions of modules, random"
-    " numbers, the environment, limits, sources), which may be why"
+    "the script patches, seeds, sets or asks for what each of the two processes has for itself (functions of modules,"
+    " random numbers, the environment, limits, sources, current figures), which may be why"
 )
 NEEDS_TWO = "pytest"  # a suite of it runs in the program's process on nobody's request
 

@@ -113,7 +113,7 @@ class Fleet:
     def _has_room(self, taken: Taken) -> bool:
         return len(taken.fast) < self.slots and taken.busy < self.most_busy
 
-    def has_room_for(self, tenant: str, *, is_ahead: bool, taken: Taken | None = None) -> bool:
+    def has_room_for(self, tenant: str, taken: Taken, *, is_ahead: bool) -> bool:
         """Is there room, or, though all slots are taken, none of them by this tenant?
 
         Then it gets one more than there are: its worker shares a CPU with those of the others from the start, rather
@@ -121,7 +121,6 @@ class Fleet:
         tenant that has used less than its share (`is_ahead`): it may have as many workers as there are slots, and a
         part of those beyond the slots is for such tenants alone.
         """
-        taken = taken or self.taken
         if self._has_room(taken):
             return True
         if taken.busy >= self.most_busy:
@@ -131,10 +130,9 @@ class Fleet:
             return own < self.slots and fast < _MOST_FAST_AHEAD * self.slots
         return not own and fast < _MOST_FAST * self.slots
 
-    def fits(self, job: Job, present: int = 1, taken: Taken | None = None) -> bool:
+    def fits(self, job: Job, present: int, taken: Taken) -> bool:
         """Would all workers fit into memory together with this job's, each at its limit, and leave room for other
         tenants? `present` counts those that have work here."""
-        taken = taken or self.taken
         own = taken.memory_of[job.tenant]
         return self._memory_share.fits(job.memory_bytes, own, taken.memory - own, present)
 
@@ -148,6 +146,10 @@ class Fleet:
         if found is not None:
             self._lacking.pop(key, None)
         return found
+
+    def has_idle(self, key: ZygoteKey) -> bool:
+        """Has a zygote of this kind nothing to do?"""
+        return any(zygote.load == 0 and zygote.key == key for zygote in self._zygotes)
 
     @property
     def idle_keys(self) -> set[ZygoteKey]:
@@ -194,16 +196,14 @@ class Fleet:
         self._zygotes.append(zygote)
         return zygote
 
-    def start_soon(
-        self, key: ZygoteKey, jobs_of: Callable[[ZygoteKey], int], *, is_ahead: bool, taken: Taken | None = None
-    ) -> None:
+    def start_soon(self, key: ZygoteKey, jobs_of: Callable[[ZygoteKey], int], taken: Taken, *, is_ahead: bool) -> None:
         """Start one zygote more for `key`, unless there will be one for each job that waits (`jobs_of`) or for
         each free slot, or too many in all.
 
         Where there is one for each slot, and their workers are slow, this waits for them a moment first: most are
         only a little slow, and each zygote more is kept.
         """
-        starting, taken = self._starting.get(key, 0), taken or self.taken
+        starting = self._starting.get(key, 0)
         if starting >= max(1, self.slots - len(taken.fast)) or (starting and starting >= jobs_of(key)):
             return
         now = time.monotonic_ns()

@@ -102,7 +102,7 @@ class Scheduler:
             holding.jobs[job] = None
         self._running.add(job)
         # Behind others of its tenant it changes nothing, unless it can pass them by. To look costs as much as a job.
-        if self._queue.put(job) or job.key in self._fleet.idle_keys:
+        if self._queue.put(job) or self._fleet.has_idle(job.key):
             self._pump_soon()
         try:
             results = [await job.future]
@@ -327,7 +327,7 @@ class Scheduler:
     def _has_memory(self) -> bool:
         """Does the job that is next fit?"""
         first = next(self._queue.heads(), None)
-        return first is None or self._fleet.fits(first, self._queue.present)
+        return first is None or self._fleet.fits(first, self._queue.present, self._fleet.taken)
 
     def _crowders(self, present: int) -> frozenset[str]:
         slow = self._fleet.slow
@@ -335,11 +335,11 @@ class Scheduler:
 
     def _fill_slot(self, job: Job, is_ahead: bool, taken: Taken) -> bool:
         """Start the job on an idle zygote, if a CPU slot is free; start such a zygote if there is none."""
-        if not self._fleet.has_room_for(job.tenant, is_ahead=is_ahead, taken=taken):
+        if not self._fleet.has_room_for(job.tenant, taken, is_ahead=is_ahead):
             return False
         zygote = self._fleet.idle(job.key)
         if zygote is None:
-            self._fleet.start_soon(job.key, self._queue.jobs_of, is_ahead=is_ahead, taken=taken)
+            self._fleet.start_soon(job.key, self._queue.jobs_of, taken, is_ahead=is_ahead)
             return self._pass_by(job, is_ahead, taken)
         zygote.run(self._take(job, is_ahead))
         return True

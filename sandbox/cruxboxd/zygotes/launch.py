@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +18,11 @@ TIMEOUT_S = 30.0
 # Of workers, and of zygotes where the daemon has no higher one: that with which the daemon was started. A lower one
 # that somebody gives it is handed down.
 PRIORITY = os.getpriority(os.PRIO_PROCESS, 0)
+_ROOT = str(Path(__file__).resolve().parents[2])
+# Bytecode of the harness is kept beside it, where that may be written. To compile it is two fifths of a start.
 _BOOT = """import sys
 sys.path[:] = [p for p in sys.path if p] + [sys.argv.pop(1)]
+sys.dont_write_bytecode = sys.argv.pop(1) == "True"
 from cruxcell import own_names
 own_names.give()
 from cruxcell.boot import main
@@ -38,9 +42,8 @@ class Started:
 
 def execute(python: str, environment: dict[str, str], number: int) -> subprocess.Popen[bytes]:
     """Execute a template, in a session of its own; it gets the descriptor of this number. Raises OSError."""
-    root = str(Path(__file__).resolve().parents[2])
     process = subprocess.Popen(
-        [python, "-S", "-s", "-c", _BOOT, root, str(number)],
+        [python, "-S", "-s", "-c", _BOOT, _ROOT, str(sys.dont_write_bytecode), str(number)],
         env=environment,
         cwd=scratch.empty_folder(),
         stdin=subprocess.DEVNULL,

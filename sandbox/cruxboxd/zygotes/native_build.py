@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 _log = logging.getLogger(__name__)
@@ -181,7 +182,7 @@ def _compile(answers: dict[str, object], target: Path) -> None:
         *_FLAGS,
         f'-DCRUXCELL_SOURCE="{digest()}"',
         *(f"-I{folder}" for folder in include),
-        *(str(SOURCE_FOLDER / name) for name in SOURCES),
+        *_as_one(),
         *("-o", str(target)),
     ]
     try:
@@ -192,6 +193,13 @@ def _compile(answers: dict[str, object], target: Path) -> None:
         lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
         first = next((line for line in lines if "error" in line), lines[-1])
         raise BuildError(f"{command[0]} refuses it: {first}")
+
+
+def _as_one() -> Iterator[str]:
+    """The sources as one: most of the time that each takes by itself goes into the interpreter's headers."""
+    for name in SOURCES[:-1]:
+        yield from ("-include", str(SOURCE_FOLDER / name))
+    yield str(SOURCE_FOLDER / SOURCES[-1])
 
 
 def _compiler(own: str) -> list[str]:

@@ -229,7 +229,7 @@ cell_prepare_counting(void)
 #endif
 
 static int
-on_event(PyObject *Py_UNUSED(self), PyFrameObject *frame, int what, PyObject *Py_UNUSED(value))
+on_trace(PyObject *Py_UNUSED(self), PyFrameObject *frame, int what, PyObject *Py_UNUSED(value))
 {
     if (what == PyTrace_OPCODE) {
         count_one();
@@ -243,7 +243,7 @@ on_event(PyObject *Py_UNUSED(self), PyFrameObject *frame, int what, PyObject *Py
 static int
 start_counting(void)
 {
-    PyEval_SetTrace(on_event, NULL);
+    PyEval_SetTrace(on_trace, NULL);
     return 0;
 }
 

@@ -16,24 +16,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MOST_KEPT 8
+#define MOST_USED 8
 #define AROUND (1UL << 16) /* what is kept beside an address that is in use */
 
 struct range {
     uintptr_t first, last;
 };
 
-static struct range kept[MOST_KEPT];
-static int kept_count;
+static struct range used[MOST_USED];
+static int used_count;
 
 static void
-keep(uintptr_t first, uintptr_t last)
+note_used(uintptr_t first, uintptr_t last)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 
-    if (kept_count < MOST_KEPT) {
-        kept[kept_count].first = first & ~(page - 1);
-        kept[kept_count++].last = (last + page - 1) & ~(page - 1);
+    if (used_count < MOST_USED) {
+        used[used_count].first = first & ~(page - 1);
+        used[used_count++].last = (last + page - 1) & ~(page - 1);
     }
 }
 
@@ -54,29 +54,29 @@ keep_object(struct dl_phdr_info *info, size_t Py_UNUSED(size), void *addresses)
     }
     for (; *address != 0; address++) {
         if (first <= *address && *address < last) {
-            keep(first, last);
+            note_used(first, last);
             break;
         }
     }
     return 0;
 }
 
-/* Where the next kept range begins from `at` on, or `end`; `at` moves out of one that it is in. */
+/* Where the next range in use begins from `at` on, or `end`; `at` moves out of one that it is in. */
 static uintptr_t
 next_kept(uintptr_t *at, uintptr_t end)
 {
     uintptr_t next = end;
     int i;
 
-    for (i = 0; i < kept_count; i++) {
-        if (kept[i].first <= *at && *at < kept[i].last) {
-            *at = kept[i].last;
+    for (i = 0; i < used_count; i++) {
+        if (used[i].first <= *at && *at < used[i].last) {
+            *at = used[i].last;
             i = -1; /* it may be in another one now */
         }
     }
-    for (i = 0; i < kept_count; i++) {
-        if (*at < kept[i].first && kept[i].first < next) {
-            next = kept[i].first;
+    for (i = 0; i < used_count; i++) {
+        if (*at < used[i].first && used[i].first < next) {
+            next = used[i].first;
         }
     }
     return next;
@@ -110,9 +110,9 @@ wait_and_end(pid_t child)
         signal(number, SIG_DFL); /* the interpreter's would run in what is gone */
     }
     dl_iterate_phdr(keep_object, own);
-    keep(thread - AROUND, thread + AROUND);
+    note_used(thread - AROUND, thread + AROUND);
     if (clock != 0) {
-        keep(clock - AROUND, clock + AROUND);
+        note_used(clock - AROUND, clock + AROUND);
     }
     give_back((uintptr_t)&status - AROUND);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {

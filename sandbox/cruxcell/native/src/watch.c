@@ -71,8 +71,8 @@ add_dict(PyObject *dict, int fixed, long place)
     dicts[at].dict = dict;
     arm_dict(at);
     if (place == PLACE_HARNESS && !fixed) {
-        SWAP(struct dict_watch, dicts[at], dicts[own_dicts]);
-        SWAP(struct dict_facts, facts[at], facts[own_dicts]);
+        EXCHANGE(struct dict_watch, dicts[at], dicts[own_dicts]);
+        EXCHANGE(struct dict_facts, facts[at], facts[own_dicts]);
         own_dicts++;
     }
     return 0;
@@ -87,7 +87,7 @@ add_object(PyObject *object, Py_ssize_t size, long place)
         return -1;
     }
     if (place == PLACE_HARNESS) {
-        SWAP(struct object_watch, objects[objects_count], objects[own_objects]);
+        EXCHANGE(struct object_watch, objects[objects_count], objects[own_objects]);
         own_objects++;
     }
     objects_count++;
@@ -119,7 +119,7 @@ add_probe(PyObject *function, PyObject *arguments, long place)
         probes[probes_count].self = PyCFunction_GET_SELF(function);
     }
     if (place == PLACE_SIGNALS) {
-        SWAP(struct probe, probes[probes_count], probes[held_probes]);
+        EXCHANGE(struct probe, probes[probes_count], probes[held_probes]);
         held_probes++;
     }
     probes_count++;

@@ -8,11 +8,11 @@
 
 #define HAS_TAGS (PY_VERSION_HEX < 0x030E0000)
 
-#define SWAP(kind, a, b)      \
-    do {                      \
-        kind swapped = (a);   \
-        (a) = (b);            \
-        (b) = swapped;        \
+#define EXCHANGE(kind, a, b) \
+    do {                     \
+        kind swapped = (a);  \
+        (a) = (b);           \
+        (b) = swapped;       \
     } while (0)
 
 /* Where code has run since, little of what is compared is in the processor's caches: it is asked for so many entries
