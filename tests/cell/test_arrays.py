@@ -58,6 +58,13 @@ def test_the_types_of_arrays_are_read_by_the_names_that_numpy_gives(name: str):
     assert again.dtype == value.dtype
 
 
+@pytest.mark.parametrize("name", ["=i4", "<i1", ">i1", "<S3", "<f", "<d", "<U", "|i4", "<b1", "<M8[1s]"])
+def test_no_array_has_a_type_by_another_name_of_it(name: str):
+    assert numpy.dtype(name).str != name
+    with pytest.raises(ValueError, match="cannot be"):
+        arrays.read_type(name)
+
+
 STRUCTURED = [("a", "<i4"), ("b", ">f8"), ("c", [("d", "<U2"), ("e", "|S0")])]
 WITH_GAPS = numpy.dtype({"names": ["a", "b"], "formats": ["u1", "<f8"], "offsets": [0, 8]})
 UNREAD = [numpy.dtype([("a", "O")]), numpy.dtype([("a", "u1", (2,))]), WITH_GAPS, numpy.dtype("V3")]

@@ -187,6 +187,16 @@ def test_operators_are_told_of_the_class_that_has_them():
     assert classes.overridden(base, None) == []
 
 
+def test_what_a_class_has_of_the_library_is_not_its_own():
+    number: Any = enum.IntEnum("Number", "A")
+    assert {"__format__", "__new__"} <= set(vars(number)), "which an enumeration takes from its bases"
+    own = {"__format__": lambda *_: "", "upper": lambda self: self, "other": 1, "_hidden": 2, "__init__": None}
+    assert [classes.overridden(each, base) for each, base in [(number, int), (type("Own", (str,), own), str)]] == [
+        [],
+        ["__format__", "upper"],
+    ]
+
+
 def test_the_fields_of_a_dataclass_and_of_nothing_else():
     made = dataclasses.make_dataclass("Made", [("a", int)])
     assert classes.fields_of(made) == [("a", "_FIELD", True, True, True)]
@@ -226,7 +236,8 @@ def test_a_class_of_the_program_does_not_say_what_its_errors_are_made_of_nor_sho
             raise NotImplementedError
 
     own, plain = Own("a"), FileNotFoundError(2, "no", "a")
-    own.code = plain.code = 7  # type: ignore[attr-defined]
+    own.code = plain.code = plain._code = 7  # type: ignore[attr-defined]
+    plain.other = object()  # type: ignore[attr-defined]
     assert (exceptions.constructor_arguments(own), exceptions.constructor_arguments(plain)) == (None, (2, "no", "a"))
     assert (exceptions.more_of(own), exceptions.more_of(plain)) == (None, (None, [], (("code", 7),)))
 

@@ -14,6 +14,7 @@ import pytest
 from cruxcell.jobs.separated import equality, placing, remote, runs
 from cruxcell.jobs.separated.equality import Notes, hold_the_same
 from cruxcell.jobs.separated.proxy_classes import make_class
+from cruxcell.jobs.separated.readings import all_shown
 
 SOME = object()
 
@@ -146,6 +147,22 @@ def test_two_objects_of_a_class_that_the_script_knows_may_hold_the_same(
         # What they hold is asked for before the class is: its `__eq__` may make them the same.
         assert other.asked == [("states", None, left, right), ("special", left, "__eq__", right)]
         assert other.compared_by_identity is (says and not are_equal)
+
+
+@pytest.mark.parametrize(
+    ("values", "held", "are"),
+    [
+        (["1.10"], [1, 10], True),
+        (["1.10"], [1, 10, "b"], True),
+        (["1.10"], [1, 11], False),
+        ([Decimal("3.0"), "b"], [3, "B"], True),
+        ([Decimal("3.0"), "b"], [3], False),
+        ([object()], [1], False),
+        ([], [], True),
+    ],
+)
+def test_a_value_is_shown_by_no_more_than_what_it_is_in_another_form(values: list[Any], held: list[Any], are: bool):
+    assert all_shown(values, held) is are
 
 
 def test_objects_of_a_set_that_only_their_class_says_are_equal_are_not_unequal(other: Candidate):

@@ -165,6 +165,27 @@ def test_the_program_gets_what_is_lent_and_has_its_own_again(monkeypatch: pytest
     assert random.getstate() == state
 
 
+def test_what_a_script_has_once_set_in_a_module_is_lent_until_it_is_as_it_was():
+    module: Any = type(os)("lent")
+    module.f, module.g = len, abs
+    namespace: dict[str, Any] = {}
+    exec("def stub(): pass", namespace)
+    one = _Module(module, [], namespace, compile("1", "check", "exec"))
+    steps: list[tuple[dict[str, Any], list[tuple[str, bool, Any]]]] = [
+        ({"g": len}, []),  # the library's own change
+        ({"f": namespace["stub"]}, [("f", False, namespace["stub"])]),
+        ({}, []),
+        ({"f": abs}, [("f", False, abs)]),
+        ({"f": len}, [("f", True, None)]),
+        ({"f": abs, "new": namespace["stub"]}, [("f", False, abs), ("new", False, namespace["stub"])]),
+    ]
+    for put, told in steps:
+        vars(module).update(put)
+        assert one.changes() == [("module", "lent", *each) for each in told]
+    del module.new
+    assert one.changes() == [("module", "lent", "new", True, None)]
+
+
 def test_random_numbers_are_only_looked_at_where_a_script_seeds_them(monkeypatch: pytest.MonkeyPatch):
     before = random.seed
     for source in ("random.choice([1])", "f.seed(1)"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import logging.config
 import os
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 from cruxcell.analysis.parsing import CHECK
+from cruxcell.jobs.separated.configurations import follow_configurations
 from cruxcell.jobs.separated.remote import RemoteObject
 from cruxcell.jobs.separated.texts import Texts, _is_data, _is_harmless, _is_of_data, _Own, _sources
 
@@ -317,3 +319,40 @@ def test_what_the_library_opens_for_the_candidate_is_passed_or_of_the_runtime(
     assert heard.ask(frames, "open", path, "r", 0) == comes
     heard.opens = True
     assert heard.ask(frames, "open", path, "r", 0) == "ran"
+
+
+# ---- configurations of logging ---------------------------------------------------------
+
+
+class Likely(str):
+    __slots__ = ()
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("logging.Filter", logging.Filter),
+        ("logging.NullHandler", logging.NullHandler),
+        ("os.system", None),
+        ("logging.FileHandler", None),
+        (Likely("logging.Filter"), None),
+        (["logging.Filter"], None),
+    ],
+)
+def test_a_name_in_a_configuration_runs_unless_it_is_harmless(
+    name: Any, found: object, monkeypatch: pytest.MonkeyPatch
+):
+    config: Any = logging.config
+    monkeypatch.setattr(config.BaseConfigurator, "resolve", config.BaseConfigurator.resolve)
+    monkeypatch.setattr(config, "_resolve", config._resolve)
+
+    def is_about_to_run() -> None:
+        raise KeyboardInterrupt
+
+    follow_configurations(SimpleNamespace(is_about_to_run=is_about_to_run))
+    for resolve in (config._resolve, config.BaseConfigurator({}).resolve):
+        if found is None:
+            with pytest.raises(KeyboardInterrupt):
+                resolve(name)
+        else:
+            assert resolve(name) is found

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import pytest
+from cruxcell.jobs.unittest_suite import _letter_of
 from interpreters import SANDBOX
 
 # One line for each case that is read: the results, or what was raised.
@@ -402,3 +403,21 @@ def last_words(text: str, wanted: Any) -> str:
     """`text`, or the part of it that is wanted."""
     part = wanted[2] if isinstance(wanted, list) else ""
     return part if part and part in text else text
+
+
+@pytest.mark.parametrize(
+    ("after", "letter"),
+    [
+        ((1, 1, 1, 1, 1), b"p"),
+        ((2, 1, 1, 1, 1), b"f"),
+        ((1, 2, 1, 1, 1), b"e"),
+        ((1, 1, 2, 1, 1), b"f"),
+        ((1, 1, 1, 2, 1), b"s"),
+        ((1, 1, 1, 1, 2), b"s"),
+        ((2, 2, 1, 1, 1), b"f"),
+        ((0, 1, 1, 1, 1), b"p"),  # an older failure was taken out of the list
+        (None, b"e"),
+    ],
+)
+def test_what_became_of_a_test_by_the_tallies_of_its_result(after: tuple[int, ...] | None, letter: bytes):
+    assert _letter_of((1, 1, 1, 1, 1), after) == letter

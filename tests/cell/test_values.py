@@ -13,6 +13,7 @@ from fractions import Fraction
 from types import ModuleType, SimpleNamespace
 from uuid import UUID
 
+import numpy
 import pytest
 from cruxcell.values import canonical
 from cruxcell.values.canonical import NotPlain, TooLarge
@@ -305,6 +306,22 @@ LIKES = [
 @pytest.mark.parametrize("one", LIKES, ids=repr)
 def test_what_equals_only_its_like_is_equal_to_nothing_else(one):
     assert [canon(one) == canon(other) for other in LIKES] == [one == other for other in LIKES]
+
+
+WHOLE = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+
+
+@pytest.mark.parametrize(("kind", "plain"), [
+    *((name, 100) for name in WHOLE), ("float64", 1.5), ("complex128", 1.5 + 2j), ("bool_", True), ("str_", "a"),
+    ("bytes_", b"a"), ("float32", None), ("longdouble", None), ("datetime64", None),
+])  # fmt: skip
+def test_a_scalar_of_numpy_is_the_plain_value_that_it_equals_if_there_is_one(kind: str, plain: object):
+    made = getattr(numpy, kind)
+    if plain is None:
+        with pytest.raises(NotPlain):
+            canon(made(1, *["s"] * (kind == "datetime64")))
+    else:
+        assert canon(made(plain)) == canon(plain)
 
 
 def test_a_class_in_place_of_a_librarys_has_no_code_of_another(monkeypatch):

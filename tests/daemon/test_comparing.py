@@ -82,9 +82,10 @@ def test_lines_of_numbers_in_steps_of_any_size_as_at_once(size: int, printed: by
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1 << 16])
-@given(printed=_TEXTS, other=_TEXTS, how=st.sampled_from(Compare), change=st.integers(0, 3))
+@given(printed=_TEXTS, other=_TEXTS, how=st.sampled_from(Compare), change=st.integers(0, 4))
 def test_in_steps_of_any_size_as_at_once(size: int, printed: bytes, other: bytes, how: Compare, change: int):
-    expected = [other, printed.replace(b" ", b"\t"), printed.swapcase() + b"\n", printed + other][change]
+    changed = [other, printed.replace(b" ", b"\t"), printed.swapcase() + b"\n", printed + other]
+    expected = [*changed, printed.replace(b"\n", b" \n")][change]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(comparing, "_BYTES_A_STEP", size)
         found = list(is_same(printed, expected, Comparison(how)))
@@ -99,6 +100,23 @@ def test_a_part_of_nothing_but_white_space_is_not_the_end(monkeypatch: pytest.Mo
     monkeypatch.setattr(comparing, "_BYTES_A_STEP", 2)
     for how in (Compare.LINES, Compare.TOKENS, Compare.CASEFOLD):
         assert not all(is_same(b"\n\n\n\n\n\n1", b"\n\n\n\n\n\n2", Comparison(how)))
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected", "same"),
+    [
+        (b"a\nbcd", b"a \nbcd", True),
+        (b"abc\nde", b"abc\nd  e", False),
+        (b"abc\nd  e", b"abc\nd  e ", True),
+        (b"a\nb   c", b"a \nb   c", True),
+    ],
+)
+def test_spaces_at_the_end_of_a_part_belong_to_its_last_line(
+    printed: bytes, expected: bytes, same: bool, monkeypatch: pytest.MonkeyPatch
+):
+    for size in range(3, 8):
+        monkeypatch.setattr(comparing, "_BYTES_A_STEP", size)
+        assert all(is_same(printed, expected, Comparison(Compare.LINES))) is same
 
 
 @pytest.mark.parametrize("how", Compare)

@@ -186,7 +186,9 @@ async def test_lateness_counts_where_a_worker_may_have_waited_for_it(killed: int
 def test_only_such_an_end_of_a_worker_is_unsure():
     assert starvation.is_unsure(UNSURE)
     assert not starvation.is_unsure(replace(UNSURE, error="no zygote"))
-    assert not starvation.is_unsure(Result(facts=Exit(9, killed=messages.KILLED_WALL)))
+    for killed in range(messages.KILLED_PARTNER + 1):
+        result = Result(facts=Exit(9, killed=killed))
+        assert starvation.is_unsure(result) is (killed == messages.KILLED_UNSURE)
 
 
 @pytest.mark.parametrize(

@@ -213,6 +213,10 @@ async def test_an_order_and_its_report_have_room_for_each_check():
     ]
 
 
+def test_how_much_of_a_call_may_wait_to_leave():
+    assert HELD_A_CALL == 32 << 20, "as docs/operations.md says"
+
+
 @pytest.mark.parametrize(
     ("held", "is_full", "takes", "takes_what_is_due"),
     [(HELD_A_CALL, False, True, True), (HELD_A_CALL + 1, False, False, True), (0, True, False, False)],

@@ -144,7 +144,9 @@ class Warm:
 
 
 def pytest_arguments(test: str) -> list[str]:
-    return ["-x", "-q", "--no-header", "--timeout=60", "--hypothesis-seed=0", *shlex.split(f"tests/{test}")]
+    words = shlex.split(f"tests/{test}")
+    every = [] if "-m" in words else ["-m", "processes or not processes"]  # only who chooses by marks has tests marked
+    return ["-x", "-q", "--no-header", "--timeout=60", "--hypothesis-seed=0", *every, *words]
 
 
 @dataclass

@@ -1,0 +1,156 @@
+"""What a class or an object of the other half has here, what it is asked for there, and what is noted of it."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from cruxcell.jobs.separated import remote
+from cruxcell.jobs.separated.remote import HANDED_OVER, MADE, RemoteBase, RemoteObject
+from test_separated_proxies import Other, connected, own_dict
+
+
+@pytest.fixture(params=[True, False], ids=["test", "candidate"])
+def either(request: pytest.FixtureRequest) -> Iterator[Other]:
+    with connected(Other(request.param)) as link:
+        yield link
+
+
+@pytest.fixture
+def other() -> Iterator[Other]:
+    with connected(Other()) as link:
+        yield link
+
+
+def test_what_a_class_holds_the_candidate_says_and_the_test_does_not(either: Other):
+    cls = either.cls()
+    either.answers["members"] = {"a": 1}
+    if either.is_test:
+        assert (cls.__dict__, type(cls.__dict__)) == ({"a": 1}, types.MappingProxyType)
+        either.answers["derive"] = either.cls(cls)
+        mine: Any = type("Mine", (cls,), {"f": len, "g": lambda _self: 1})
+        assert set(mine.__dict__) == {"a", "g"}
+        assert cls.__annotations__ == 8
+    else:
+        assert ("_remote_class" in cls.__dict__, either.asked) == (True, [])
+
+
+@pytest.mark.parametrize("name", ["__setattr__", "__delattr__", "__dir__", "__reduce_ex__"])
+def test_what_all_objects_have_a_class_has_where_it_has_none_of_its_own(either: Other, name: str):
+    cls = either.cls()
+    for has, found in [(0, getattr(object, name)), (1, 8)]:
+        either.answers["members"] = has
+        assert getattr(cls, name) == (found if either.is_test else own_dict(RemoteBase)[name])
+    asked = [("members", cls, name), ("members", cls, name), ("get", cls, name)]
+    assert either.asked == asked * either.is_test
+
+
+def test_how_an_object_is_made_is_asked_for_where_the_script_names_that(either: Other):
+    error, cls = either.cls(ValueError), either.cls()
+    either.answers["members"] = 0
+    assert (error.__init__, cls.__init__) == (ValueError.__init__, object.__init__)
+    del either.asked[:]
+    for named in (False, True):
+        either.named |= {"__new__"} if named else set()
+        assert cls.__new__ == (8 if named and either.is_test else object.__new__)
+    assert either.asked == [("get", cls, "__new__")] * either.is_test
+
+
+def test_a_class_has_the_signature_of_its_own_init(either: Other):
+    cls = either.cls()
+    either.answers.update(members=1, get=lambda: lambda _self, a, b=1: (a, b))
+    if either.is_test:
+        assert str(inspect.signature(cls)) == "(a, b=1)"
+        either.answers["members"] = 0
+    assert not hasattr(cls, "__signature__")
+    assert either.is_test or either.asked == []
+
+
+def test_a_dataclass_of_the_script_s_is_none_of_the_program_s(other: Other):
+    base = other.cls()
+    other.answers["derive"] = other.cls(base)
+    mine: Any = type("Mine", (base,), {})
+    mine.x = base.__dataclass_fields__ = {}
+    with pytest.raises(TypeError, match="a dataclass of the script"):
+        mine.__dataclass_fields__ = {}
+    assert {each[2] for each in other.asked[1:]} == {"x", "__dataclass_fields__"}
+
+
+def test_what_looks_at_names_and_derived_classes_asks_the_candidate_alone(either: Other):
+    cls, thing = either.cls(), either.thing()
+    below = either.cls(cls)
+    either.answers.update(dir=lambda: ["a", "b"], subclasses=lambda: [below, cls])
+    found = [dir(cls), dir(thing), cls.__subclasses__()]
+    if either.is_test:
+        assert found == [["a", "b"], ["a", "b"], [below, cls]]
+        assert [each[0] for each in either.asked] == ["dir", "dir", "subclasses"]
+    else:
+        assert ("__reduce_ex__" in found[0], "__reduce_ex__" in found[1], found[2]) == (True, True, [below])
+        assert [each[0] for each in either.asked] == ["get"], "as `object.__dir__` looks into its __dict__"
+
+
+@pytest.mark.parametrize("means", [True, False])
+def test_what_is_between_brackets_behind_a_class_stands_for_it(other: Other, means: bool):
+    cls, alias = other.cls(), other.thing()
+    other.means = means
+    for found in (8, int, alias):
+        other.answers["special"] = lambda found=found: found
+        assert cls[int] is found
+    assert remote.class_of_alias(alias) is (cls if means else None)
+
+
+def test_a_method_keeps_what_the_test_has_made(other: Other):
+    began, owner, given = remote.now(), other.thing(), other.thing()
+    remote.marked(owner, MADE, type(owner), began)
+    for whose, what, is_kept in [(owner, "__call__", True), (owner, "__len__", False), (given, "__call__", False)]:
+        method = other.thing(what)
+        other.answers["get"] = lambda method=method: method
+        assert whose.where is method
+        if is_kept:
+            assert remote.made_of(method) is whose
+        else:
+            with pytest.raises(AttributeError):
+                remote.made_of(method)
+    other.answers["get"] = lambda: len
+    assert owner.where is len
+
+
+def test_a_signature_that_a_library_notes_is_not_told_to_the_test(either: Other):
+    thing = either.thing()
+    thing.__signature__ = thing.x = 1
+    assert [each[2] for each in either.asked] == ["__signature__", "x"][not either.is_test :]
+
+
+def test_an_object_is_copied_there_and_pickled_nowhere(other: Other):
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        other.thing().__reduce_ex__(4)
+
+
+def test_a_function_makes_nothing_that_the_test_has_made(other: Other):
+    again: list[Any] = []
+    other.note_again = lambda value, *_: again.append(value)  # type: ignore[method-assign]
+    thing = other.thing()
+    other.answers["call"] = thing
+    assert remote.make(None, len, (1,), {"a": 2}) is thing
+    assert (other.asked, again, remote.standing_of(thing)) == ([("call", len, (1,), {"a": 2})], [], HANDED_OVER)
+
+
+def test_a_value_that_was_there_is_not_what_the_test_has_made(other: Other):
+    cls = other.cls(int, offers="__add__")
+    old, new, unknown = (cls.__base__.__new__(cls, 3) for _ in range(3))
+    remote.give_number(old, 7)
+    began = remote.now()
+    remote.give_number(new, 8)
+    for each in (old, new, unknown):
+        remote.marked(each, MADE, cls, began)
+    assert list(map(remote.standing_of, (old, new, unknown))) == [HANDED_OVER, MADE, HANDED_OVER]
+
+
+def test_an_object_that_has_come_since_is_new_whoever_made_it(other: Other):
+    old, began = other.thing(), remote.now()
+    new = other.thing()
+    assert [remote.is_made_since(each, began) for each in (old, new)] == [False, True]
+    assert issubclass(type(new), RemoteObject)
