@@ -6,26 +6,13 @@ import functools
 import string
 import sys
 import types
-from collections.abc import Iterator
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 from cruxcell.jobs.separated import deriving, placing, remote
 from cruxcell.jobs.separated.deriving import super_
-from test_separated_proxies import Other, connected, own_dict
-
-
-@pytest.fixture(params=[True, False], ids=["test", "candidate"])
-def either(request: pytest.FixtureRequest) -> Iterator[Other]:
-    with connected(Other(request.param)) as link:
-        yield link
-
-
-@pytest.fixture
-def other() -> Iterator[Other]:
-    with connected(Other()) as link:
-        yield link
+from other_half import Other, connected, either_half, other_half, own_dict  # noqa: F401 - fixtures among them
 
 
 def derived(link: Other, members: dict[str, Any], *bases: Any) -> Any:

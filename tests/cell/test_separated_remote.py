@@ -4,25 +4,12 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from cruxcell.jobs.separated import remote
 from cruxcell.jobs.separated.remote import HANDED_OVER, MADE, RemoteBase, RemoteObject
-from test_separated_proxies import Other, connected, own_dict
-
-
-@pytest.fixture(params=[True, False], ids=["test", "candidate"])
-def either(request: pytest.FixtureRequest) -> Iterator[Other]:
-    with connected(Other(request.param)) as link:
-        yield link
-
-
-@pytest.fixture
-def other() -> Iterator[Other]:
-    with connected(Other()) as link:
-        yield link
+from other_half import Other, connected, either_half, other_half, own_dict  # noqa: F401 - fixtures among them
 
 
 def test_what_a_class_holds_the_candidate_says_and_the_test_does_not(either: Other):
