@@ -142,14 +142,17 @@ class Fleet:
 
     def idle(self, key: ZygoteKey) -> ZygoteProcess | None:
         """A zygote of this kind that has nothing to do."""
-        found = next((zygote for zygote in self._zygotes if zygote.load == 0 and zygote.key == key), None)
+        found = self._idle(key)
         if found is not None:
             self._lacking.pop(key, None)
         return found
 
     def has_idle(self, key: ZygoteKey) -> bool:
         """Has a zygote of this kind nothing to do?"""
-        return any(zygote.load == 0 and zygote.key == key for zygote in self._zygotes)
+        return self._idle(key) is not None
+
+    def _idle(self, key: ZygoteKey) -> ZygoteProcess | None:
+        return next((zygote for zygote in self._zygotes if zygote.load == 0 and zygote.key == key), None)
 
     @property
     def idle_keys(self) -> set[ZygoteKey]:

@@ -63,7 +63,7 @@ keep_object(struct dl_phdr_info *info, size_t Py_UNUSED(size), void *addresses)
 
 /* Where the next range in use begins from `at` on, or `end`; `at` moves out of one that it is in. */
 static uintptr_t
-next_kept(uintptr_t *at, uintptr_t end)
+next_used(uintptr_t *at, uintptr_t end)
 {
     uintptr_t next = end;
     int i;
@@ -89,7 +89,7 @@ give_back(uintptr_t end)
     uintptr_t at = (uintptr_t)sysconf(_SC_PAGESIZE);
 
     while (at < end) {
-        uintptr_t next = next_kept(&at, end);
+        uintptr_t next = next_used(&at, end);
         if (at < next) {
             madvise((void *)at, next - at, MADV_DONTNEED); /* what is not mapped is passed over */
             at = next;
