@@ -303,6 +303,8 @@ HELD: dict[str, Any] = {
     "a category": lambda each: pandas.Series(pandas.Categorical.from_codes([0], pandas.Index([each], dtype=object))),
     "a name": lambda each: pandas.Series([1], name=each),
     "a table in a table": lambda each: pandas.Series([pandas.Series([each]), None], dtype=object),
+    "an array of categories": lambda each: pandas.Categorical.from_codes([0], pandas.Index([each], dtype=object)),
+    "an array of pandas' in a cell": lambda each: pandas.Series([HELD["an array of categories"](each), None]),
     "an array of objects": lambda each: pandas.Series([numpy.array([each, None])], dtype=object),
 }
 

@@ -7,6 +7,7 @@ import os
 import sys
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import fields, is_dataclass, replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -35,6 +36,7 @@ from cruxboxd.rpc.rpc_work import slices
 from cruxboxd.settings.config import DEFAULT_LIMITS
 from cruxboxd.zygotes import looks, pipe_writer, setup
 from cruxboxd.zygotes.jobs import Result
+from cruxboxd.zygotes.lane import Lane
 from cruxboxd.zygotes.pipe_writer import PipeWriter
 from cruxboxd.zygotes.setup import ZygoteKinds
 from cruxcell.protocol import messages, payloads
@@ -273,6 +275,14 @@ async def test_what_is_stopped_writes_no_more_and_says_nothing(pipe: Pipe):
         pass
     await asyncio.sleep(0.01)
     assert (pipe.read(), pipe.ended) == (b"", [])
+
+
+def test_a_report_of_less_than_half_a_pipe_was_never_held_up():
+    with closing(Lane()) as lane, open(lane.report_theirs, "wb"):
+        lane.received_bytes = 20_000
+        assert not lane.is_held_up
+        lane.received_bytes = 2 * MIB
+        assert lane.is_held_up
 
 
 def test_the_long_texts_of_a_task_are_looked_through_in_steps_before_its_jobs_are_made(looked_at: list[bytes]):

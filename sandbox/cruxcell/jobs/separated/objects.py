@@ -74,7 +74,7 @@ class Objects:
         if kind is remote.RemoteType or type(kind) is remote.RemoteType:
             writer.parts.append(_numbered(b".", remote.number_of(value)))
         elif issubclass(kind, type):
-            self._write_class(writer, value, depth)
+            self._write_class(writer, value)
         elif (kind is BUILTIN_TYPE or kind is METHOD_TYPE) and self._write_shared(writer, value):
             return
         elif kind is MODULE_TYPE and self.is_test:
@@ -133,8 +133,8 @@ class Objects:
             return True
         return False
 
-    def _write_class(self, writer, cls, depth, of=""):
-        # type: (Any, Any, int, str) -> None
+    def _write_class(self, writer, cls, of=""):
+        # type: (Any, Any, str) -> None
         """A class, as the number it was described under, by its name, or described. `of`: the class of an "object" or
         of a "value" that follows; that is never named, as the other side makes a class of its own for it."""
         known = self._numbers.get(id(cls))
@@ -151,22 +151,22 @@ class Objects:
             bases.append(base)
         self._write_number(writer, b"K", self.export(cls))
         name = type.__dict__["__name__"].__get__(cls)
-        writer.items((name if type(name) is str else "?", len(bases)), depth)
+        writer.items((name if type(name) is str else "?", len(bases)), 0)
         for each in bases:
-            self._write_class(writer, each, depth + 1)
+            self._write_class(writer, each)
         stands = stands_for(cls, self.is_test and of == "value")
         offers = [*told_of(cls), *abstract_bases(cls), *(public_names(cls) if self.is_test else of_libraries(cls))]
-        writer.items(("\0".join(offers), "\0".join(overridden(cls, base)), stands), depth)
+        writer.items(("\0".join(offers), "\0".join(overridden(cls, base)), stands), 0)
 
     def _write_object(self, writer, value, kind, depth):
         # type: (Any, Any, type, int) -> None
         base = plain_base(kind) if id(kind) not in PLAIN_ONES else None
         if base is None:
             self._write_number(writer, b"o", self.export(value))
-            self._write_class(writer, kind, depth, "object")
+            self._write_class(writer, kind, "object")
             return
         self._write_number(writer, b"h", self.export(value))
-        self._write_class(writer, kind, depth, "value")
+        self._write_class(writer, kind, "value")
         if base in MUTABLE:
             number = writer.number(value)
             self._write_number(writer, b"+", number)
@@ -183,7 +183,7 @@ class Objects:
         cls = type(error)
         number = self.export(error) if self.is_test or cls.__module__ != "builtins" else 0
         self._write_number(writer, b"X", number)
-        self._write_class(writer, cls, depth)
+        self._write_class(writer, cls)
         arguments = _ARGS(error)
         writer.items((records.message_of(error), len(arguments)), depth)
         writer.items(arguments, depth)
