@@ -282,15 +282,15 @@ async def test_too_many_zygotes_make_room_the_commonest_first():
     for key in keys:
         await daemon.fleet.start(key)
     first = daemon.zygotes[0]
-    daemon.fleet.start_soon(OTHER, 1, daemon.fleet.taken, is_ahead=False)
-    daemon.fleet.start_soon(ZygoteKey("more", False, "0"), 1, daemon.fleet.taken, is_ahead=False)
+    daemon.fleet.start_soon(job(key=OTHER), 1, daemon.fleet.taken, is_ahead=False)
+    daemon.fleet.start_soon(job(key=ZygoteKey("more", False, "0")), 1, daemon.fleet.taken, is_ahead=False)
     assert daemon.fleet.starting == 1  # with it there are as many as may be
     await settle()
     assert (len(daemon.zygotes), first.killed, daemon.observer.said) == (8, "", [])
     assert [zygote.key for zygote in daemon.zygotes] == [KEY, *keys, OTHER]
     for zygote in daemon.zygotes:
         zygote.jobs, zygote.slow = [job()], True
-    daemon.fleet.start_soon(ZygoteKey("late", False, "0"), 1, daemon.fleet.taken, is_ahead=False)
+    daemon.fleet.start_soon(job(key=ZygoteKey("late", False, "0")), 1, daemon.fleet.taken, is_ahead=False)
     assert daemon.fleet.starting == 0  # none is idle
 
 
@@ -301,7 +301,7 @@ async def test_though_all_slots_are_taken_so_many_zygotes_are_enough(is_ahead, b
         await daemon.fleet.start(KEY)
     for zygote in daemon.zygotes:
         zygote.jobs = [job()]
-    daemon.fleet.start_soon(KEY, lambda _: 9, daemon.fleet.taken, is_ahead=is_ahead)
+    daemon.fleet.start_soon(job(), lambda _: 9, daemon.fleet.taken, is_ahead=is_ahead)
     assert daemon.fleet.starting == starting
     await settle()
 
@@ -311,6 +311,9 @@ class Template:
 
     def __init__(self, _setup: object) -> None:
         self.looks, self.is_open = 0, True
+
+    def take_cost_ns(self) -> int:
+        return 0
 
     def watch(self, _now_ns: int) -> None:
         self.looks += 1

@@ -124,7 +124,7 @@ def test_a_watched_worker_is_looked_at_often():
 def _fleet(zygotes: list[SimpleNamespace]) -> Fleet:
     fleet = Fleet(
         Config(workers=2, zygotes=8), lambda _: ZygoteSetup("", {}, []), Observer(),
-        on_change=lambda: None, requeue=lambda _: None, give_up=lambda *_: None,
+        on_change=lambda: None, requeue=lambda _: None, give_up=lambda *_: None, charge=lambda *_: None,
     )  # fmt: skip
     fleet._zygotes = zygotes  # type: ignore[assignment]
     return fleet

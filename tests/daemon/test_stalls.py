@@ -158,7 +158,7 @@ async def test_no_more_zygotes_start_than_there_are_jobs_and_slots_for():
         for zygote in daemon.zygotes[:busy]:
             zygote.jobs = [job()]
         daemon.fleet._starting[OTHER] = 1
-        daemon.fleet.start_soon(OTHER, lambda _key, jobs=jobs: jobs, daemon.fleet.taken, is_ahead=False)  # type: ignore[misc]
+        daemon.fleet.start_soon(job(key=OTHER), lambda _key, jobs=jobs: jobs, daemon.fleet.taken, is_ahead=False)  # type: ignore[misc]
         assert daemon.fleet.starting == starting
         await settle()
 

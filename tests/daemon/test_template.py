@@ -122,6 +122,7 @@ async def test_one_that_is_killed_or_stopped_is_replaced_and_its_zygotes_live_on
     assert await works(old)
     await new.zygote.start(template)
     assert await works(new)
+    assert template.take_cost_ns() == 0, "nobody's order had it executed"
     for kept in (old, new):
         kept.zygote.kill("")
 
@@ -130,6 +131,7 @@ async def test_who_asks_one_that_hangs_is_answered_by_the_next(template: Templat
     kept = [Kept(), Kept()]
     await kept[0].zygote.start(template)
     first = template.pid
+    assert template.take_cost_ns() > 0 == template.take_cost_ns(), "one pays"
     os.kill(first, signal.SIGSTOP)
     asking = asyncio.ensure_future(kept[1].zygote.start(template))
     await _until(lambda: bool(template._asked))
@@ -407,7 +409,7 @@ async def test_zygotes_with_scratch_folders_and_without_have_one_template(monkey
     config = check_config(Config(workers=1))
     fleet = fleets.Fleet(
         config, ZygoteSetups(config, find_runtimes(config)), Observer(),
-        on_change=lambda: None, requeue=lambda _: None, give_up=lambda _key, _why: None,
+        on_change=lambda: None, requeue=lambda _: None, give_up=lambda *_: None, charge=lambda *_: None,
     )  # fmt: skip
     asked = list[bytes]()
     send = socket.send_fds
@@ -423,19 +425,26 @@ async def test_zygotes_with_scratch_folders_and_without_have_one_template(monkey
         await fleet.close()
 
 
-async def test_the_fleet_lets_a_template_go_with_the_last_zygote_of_its_kind():
+async def test_a_template_is_paid_for_by_who_asks_for_its_kind_and_goes_with_its_last_zygote():
     config = check_config(Config(workers=1, zygotes=1))
     setups = ZygoteSetups(config, find_runtimes(config))
+    charged = list[tuple[str, float]]()
     fleet = fleets.Fleet(
-        config, setups, Observer(), on_change=lambda: None, requeue=lambda _: None, give_up=lambda _key, _why: None
-    )
+        config, setups, Observer(), on_change=lambda: None, requeue=lambda _: None, give_up=lambda *_: None,
+        charge=lambda *cost: charged.append(cost),
+    )  # fmt: skip
     keys = [ZygoteKey("default", False, str(seed)) for seed in range(fleet._most_zygotes + 1)]
     try:
         for key in keys[:-1]:
             await fleet.start(key)
         assert len(fleet._templates) == fleet._most_zygotes
-        fleet.start_soon(keys[-1], lambda _: 1, fleet.taken, is_ahead=False)
+        assert charged == []  # what the daemon starts by itself is nobody's
+        asked = replace(job(""), key=keys[-1], tenant="guest")
+        fleet.start_soon(asked, lambda _: 1, fleet.taken, is_ahead=False)
         await _until(lambda: not fleet.starting)
+        ((who, first),) = charged
+        assert who == "guest"
+        assert first > 0.02, "the template, too"
         assert fleet._templates.keys() == {zygote.key for zygote in fleet}
         assert len(fleet) == fleet._most_zygotes
         for zygote in fleet:  # those that die by themselves leave theirs, to be started again soon
@@ -443,6 +452,10 @@ async def test_the_fleet_lets_a_template_go_with_the_last_zygote_of_its_kind():
         assert len(fleet._templates) == fleet._most_zygotes
         await fleet.start(keys[0])
         assert fleet._templates.keys() == {keys[0]}
+        next(iter(fleet)).kill("it died")
+        fleet.start_soon(replace(asked, key=keys[0]), lambda _: 1, fleet.taken, is_ahead=False)
+        await _until(lambda: not fleet.starting)
+        assert charged[1][1] < first / 3, "its template was there"
     finally:
         await fleet.close()
 

@@ -20,7 +20,7 @@ from cruxboxd.scheduling.taken import Taken
 from cruxboxd.settings.config import Config, reserve_of
 from cruxboxd.shared.observer import Observer
 from cruxboxd.shared.waiting import on_its_own
-from cruxboxd.zygotes import strays
+from cruxboxd.zygotes import launch, strays
 from cruxboxd.zygotes.jobs import Job
 from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.retry import RETRY
@@ -51,11 +51,13 @@ class Fleet:
         on_change: called when a zygote has become free, has started or has ended.
         requeue: takes a job that a zygote could not finish.
         give_up: called with a kind of zygote that does not start, and the reason.
+        charge: called with the name of a tenant and the CPU time, in seconds, of what was started for it.
     """
 
     def __init__(
         self, config: Config, setup_of: Callable[[ZygoteKey], ZygoteSetup], observer: Observer, *,
         on_change: Callable[[], None], requeue: Callable[[Job], None], give_up: Callable[[ZygoteKey, str], None],
+        charge: Callable[[str, float], None],
     ) -> None:  # fmt: skip
         self.slots = config.workers
         self.most_busy = max(config.zygotes, config.workers)
@@ -63,7 +65,7 @@ class Fleet:
         self._memory_share = MemoryShare(config.worker_memory_bytes, reserve_of(config))
         self._cpus = len(os.sched_getaffinity(0))
         self._setup_of, self._observer = setup_of, observer
-        self._on_change, self._requeue, self._give_up = on_change, requeue, give_up
+        self._on_change, self._requeue, self._give_up, self._charge = on_change, requeue, give_up, charge
         self._zygotes: list[ZygoteProcess] = []
         self._templates: dict[ZygoteKey, Template] = {}
         self._starting: dict[ZygoteKey, int] = {}
@@ -190,22 +192,28 @@ class Fleet:
 
     async def start(self, key: ZygoteKey) -> ZygoteProcess:
         """Start one zygote for `key`; raises StartError if it cannot be confined."""
-        zygote = ZygoteProcess(key, self._on_zygote, self._requeue)
+        zygote, _cost_ns = await self._start(key)
+        return zygote
+
+    async def _start(self, key: ZygoteKey) -> tuple[ZygoteProcess, int]:
+        """The zygote, and the CPU time of its start and of its template's."""
+        zygote, template = ZygoteProcess(key, self._on_zygote, self._requeue), self._template_of(key)
         try:
-            await zygote.start(self._template_of(key))
+            await zygote.start(template)
         except BaseException:
             zygote.kill("")
             raise
         self._zygotes.append(zygote)
-        return zygote
+        return zygote, template.take_cost_ns() + launch.cpu_ns(zygote.pid)
 
-    def start_soon(self, key: ZygoteKey, jobs_of: Callable[[ZygoteKey], int], taken: Taken, *, is_ahead: bool) -> None:
-        """Start one zygote more for `key`, unless there will be one for each job that waits (`jobs_of`) or for
-        each free slot, or too many in all.
+    def start_soon(self, job: Job, jobs_of: Callable[[ZygoteKey], int], taken: Taken, *, is_ahead: bool) -> None:
+        """Start one zygote more for `job`, unless there will be one for each job of its kind that waits (`jobs_of`) or
+        for each free slot, or too many in all. Its tenant pays: each kind has a template, and a text chooses the kind.
 
         Where there is one for each slot, and their workers are slow, this waits for them a moment first: most are
         only a little slow, and each zygote more is kept.
         """
+        key = job.key
         starting = self._starting.get(key, 0)
         if starting >= max(1, self.slots - len(taken.fast)) or (starting and starting >= jobs_of(key)):
             return
@@ -221,13 +229,14 @@ class Fleet:
         self._make_room()
         if len(self._zygotes) + self.starting < self._most_zygotes:
             self._starting[key] = self._starting.get(key, 0) + 1
-            start = on_its_own(self._start_or_give_up(key))
+            start = on_its_own(self._start_or_give_up(key, job.tenant))
             self._starts.add(start)
             start.add_done_callback(self._starts.discard)
 
-    async def _start_or_give_up(self, key: ZygoteKey) -> None:
+    async def _start_or_give_up(self, key: ZygoteKey, tenant: str) -> None:
         try:
-            await self.start(key)
+            _zygote, cost_ns = await self._start(key)
+            self._charge(tenant, cost_ns / 1e9)
             self._start_failures[key] = 0
         except (StartError, OSError) as error:
             log.error("zygote did not start", extra={"reason": str(error)})

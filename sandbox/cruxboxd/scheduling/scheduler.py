@@ -57,8 +57,9 @@ class Scheduler:
         self._queue = queue = FairQueue(tenant_of)
         self.cpu_wait_s, self.charge, self.is_held_up = queue.cpu_wait_s, queue.charge, queue.is_held_up
         self._fleet = Fleet(
-            config, setup_of, observer, on_change=self._pump, requeue=self._requeue, give_up=self._give_up
-        )
+            config, setup_of, observer, on_change=self._pump, requeue=self._requeue, give_up=self._give_up,
+            charge=queue.charge,
+        )  # fmt: skip
         self._slow_share = SlowShare(self._fleet.slots, self._fleet.most_busy)
         self._sweeping: asyncio.Task[None] | None = None
         self._lateness = starvation.Lateness()
@@ -339,7 +340,7 @@ class Scheduler:
             return False
         zygote = self._fleet.idle(job.key)
         if zygote is None:
-            self._fleet.start_soon(job.key, self._queue.jobs_of, taken, is_ahead=is_ahead)
+            self._fleet.start_soon(job, self._queue.jobs_of, taken, is_ahead=is_ahead)
             return self._pass_by(job, is_ahead, taken)
         zygote.run(self._take(job, is_ahead))
         return True

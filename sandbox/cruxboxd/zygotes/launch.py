@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ TIMEOUT_S = 30.0
 # Of workers, and of zygotes where the daemon has no higher one: that with which the daemon was started. A lower one
 # that somebody gives it is handed down.
 PRIORITY = os.getpriority(os.PRIO_PROCESS, 0)
+_ALL_OF_A_PROCESS = 2  # CPUCLOCK_SCHED, of all its threads (linux/posix-timers_types.h)
 _ROOT = str(Path(__file__).resolve().parents[2])
 # Bytecode of the harness is kept beside it, where that may be written. To compile it is two fifths of a start.
 _BOOT = """import sys
@@ -54,6 +56,16 @@ def execute(python: str, environment: dict[str, str], number: int) -> subprocess
     )
     os.setpriority(os.PRIO_PROCESS, process.pid, max(PRIORITY, os.getpriority(os.PRIO_PROCESS, 0)))
     return process
+
+
+def cpu_ns(pid: int) -> int:
+    """CPU time that a process has used, by its clock (`clock_getcpuclockid(3)`); 0 of one that is gone, or
+    where the host does not tell."""
+    if not pid:  # that would be this one
+        return 0
+    with suppress(OSError):
+        return time.clock_gettime_ns((~pid << 3) | _ALL_OF_A_PROCESS)
+    return 0
 
 
 def end(pid: int) -> None:

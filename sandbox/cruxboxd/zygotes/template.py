@@ -44,11 +44,18 @@ class Template:
         self._asked: deque[asyncio.Future[int]] = deque()  # in the order in which it answers
         self._heard_ns = 0  # when it answered, or was asked for something after that
         self._is_ready = self._is_warm = False  # it has said so; it has answered
+        self._is_asked_for = False  # somebody's order had it executed, and its start is not paid for
         self._loop = asyncio.get_running_loop()
 
     @property
     def pid(self) -> int:
         return self._process.pid if self._process else 0
+
+    def take_cost_ns(self) -> int:
+        """The CPU time of its start, once, if an order had it executed; 0 of one that replaces another."""
+        cost_ns = launch.cpu_ns(self.pid) if self._is_asked_for else 0
+        self._is_asked_for = False
+        return cost_ns
 
     # ---- forking -----------------------------------------------------------------------------------------------
 
@@ -82,6 +89,7 @@ class Template:
     def _ask(self, descriptors: Sequence[int], order: bytes) -> asyncio.Future[int]:
         if self._channel is None:
             self._execute()
+            self._is_asked_for = True
         assert self._channel is not None
         try:
             socket.send_fds(self._channel, [order], list(descriptors))
@@ -182,7 +190,7 @@ class Template:
             launch.end_group(self._process.pid)
             self._process.wait()
             self._process = None
-        self._is_ready = self._is_warm = False
+        self._is_ready = self._is_warm = self._is_asked_for = False
         asked, self._asked = self._asked, deque()
         for answer in asked:
             _fail(answer, why)
