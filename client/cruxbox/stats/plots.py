@@ -14,7 +14,9 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.backends.backend_svg import FigureCanvasSVG, RendererSVG
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from cruxbox.stats.behaviour import Confusion
 from cruxbox.stats.compare import Comparison
@@ -51,19 +53,28 @@ _WIDTH = 8.6  # inches; the page scales figures to its own width
 def drawn(draw: Callable[..., Figure], bounds: str | None = "tight") -> Callable[..., str]:
     """Runs a drawing function in the report's style and gives its figure as SVG.
 
-    To find tight bounds costs as much as the drawing. A figure whose every part has its place needs none.
+    A figure whose every part has its place needs no tight bounds, which take a third of the time of the drawing.
     """
 
     def figure_text(*arguments: Any) -> str:
         with mpl.rc_context(_STYLE):
             figure = draw(*arguments)
             out = io.StringIO()
-            figure.savefig(out, format="svg", bbox_inches=bounds, metadata={"Date": None})
+            box = _tight(figure) if bounds else None
+            figure.savefig(out, format="svg", bbox_inches=box, metadata={"Date": None})
         text = out.getvalue()
         return slim(text[text.index("<svg") :])
 
     figure_text.__doc__, figure_text.__name__ = draw.__doc__, draw.__name__
     return figure_text
+
+
+def _tight(figure: Figure) -> Bbox:
+    """What it covers, with a margin, in inches. `bbox_inches="tight"` would draw it for that, and then once more."""
+    figure.dpi = FigureCanvasSVG.fixed_dpi
+    measuring: Any = RendererSVG
+    box = figure.get_tightbbox(measuring(*figure.bbox.size, io.StringIO()))
+    return box.padded(mpl.rcParams["savefig.pad_inches"])
 
 
 def _lines(models: int, least: float = 1.6) -> float:
