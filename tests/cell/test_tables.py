@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from cruxcell.jobs.separated import remote, runs
 from cruxcell.jobs.separated.proxy_classes import make_class
-from cruxcell.values import cells, tables, transfer
+from cruxcell.values import cells, made_tables, tables, transfer
 from cruxcell.values.canonical import NotPlain
 from cruxcell.values.containers import Containers, Garbled
 from cruxcell.values.writer import Writer
@@ -245,6 +245,12 @@ def test_parts_are_read_as_they_are_written():
 def test_what_no_honest_end_writes_is_not_read(name: str):
     with pytest.raises(Garbled):
         transfer.decode(made_of(HOSTILE[name]))
+
+
+def test_numpy_reads_no_type_that_it_would_have_compiled(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(numpy, "dtype", pytest.fail)
+    with pytest.raises(ValueError, match="an array of what cannot be"):
+        made_tables._of_numpy("(1,2)i8", bytes(16))
 
 
 FRAMES: dict[str, Any] = {

@@ -246,10 +246,11 @@ async def test_hashing_many_texts_lets_others_have_a_turn(monkeypatch: pytest.Mo
     texts = [(SCRIPT, f"text {at}") for at in range(20)]
     await known_scripts._keys(texts, "default", "a")
     assert turns == 0
-    for at_once, least in ((7, 9), (1, 19)):  # two texts at once, and parts of one
+    long = [(SCRIPT, "long" * 5)]
+    for at_once, these, least in ((7, texts, 9), (1, texts, 19), (2, long, 9)):  # two texts at once, and parts of one
         turns = 0
         monkeypatch.setattr(known_scripts, "_AT_ONCE", at_once)
-        await known_scripts._keys(texts, "default", "a")
+        await known_scripts._keys(these, "default", "a")
         assert turns >= least
     counting.cancel()
     with contextlib.suppress(asyncio.CancelledError):

@@ -32,7 +32,7 @@ _LOAD_NAME = opcode.opmap["LOAD_NAME"]
 _BUILTINS = vars(builtins)
 
 
-def are_plain(source, of_calls=False):
+def are_plain(source, of_calls):
     # type: (str, bool) -> bool
     """Is every text plain that the program calls a method in METHODS of?
 
