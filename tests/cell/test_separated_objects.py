@@ -317,6 +317,14 @@ def test_the_numbers_of_objects_and_classes_are_bounded(test: End, candidate: En
     assert test.reads(b"o" + u32(2) + b"k" + u32(1)) is kept[1]
 
 
+def test_values_with_a_class_of_their_own_count_beside_objects(test: End, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(objects, "MAX_OBJECTS", 2)
+    kept = [test.reads(b"o" + u32(1) + described(1)), test.reads(b"h" + u32(2) + INT + small(8))]
+    with pytest.raises(Garbled, match="more objects"):
+        test.reads(b"h" + u32(3) + b"k" + u32(50) + small(9))
+    assert kept[1] == 8
+
+
 # ---- what a candidate may not say ------------------------------------------------------------------------------------
 
 INT = described(50, shared("int"))

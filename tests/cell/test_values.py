@@ -294,6 +294,7 @@ LIKES = [
     *(time(3, tzinfo=timezone(timedelta(hours=2))), time(3, tzinfo=timezone.utc), time(1, fold=1, tzinfo=timezone.utc)),
     *(time(23, tzinfo=timezone(timedelta(hours=-2))), time(1, 0, 0, 5, tzinfo=timezone.utc)),
     *(time(1, tzinfo=timezone(timedelta(microseconds=1))), NOON.replace(tzinfo=timezone(timedelta(microseconds=1)))),
+    NOON.replace(microsecond=1, tzinfo=timezone(timedelta(microseconds=1))),  # as in UTC without
     *(timezone.utc, timezone(timedelta(0), "own"), timezone(timedelta(hours=1)), timedelta(hours=1)),
     *(Fraction(1, 3), Fraction(2, 6), Fraction(1, 10), Decimal("0.1"), Decimal("0.10"), 0.1, Fraction(10**400, 3)),
     *(UUID(int=1), UUID("00000000-0000-0000-0000-000000000001"), UUID(int=2), 1, 3, 1 / 3, ("ratio", 1, 3)),
