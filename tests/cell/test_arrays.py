@@ -9,10 +9,19 @@ from typing import Any
 import pytest
 from cruxcell.values import arrays, transfer
 from cruxcell.values.canonical import NotPlain
-from cruxcell.values.containers import Containers, Garbled
+from cruxcell.values.containers import MAX_DEPTH, Containers, Garbled
 from cruxcell.values.reader import Reader
 from cruxcell.values.writer import Writer
 from test_containers import EIGHT, ROOM, SHAPE, Ends, numpy, plain, u32
+
+
+def test_arrays_stand_in_each_other_half_as_deep_as_lists():
+    value: Any = 1
+    for _ in range(MAX_DEPTH // 2):
+        value = numpy.array([value, None], dtype=object)
+    assert transfer.decode(transfer.encode(value, ROOM))[1] is None  # type: ignore[index]
+    with pytest.raises(NotPlain, match="nested"):
+        transfer.encode(numpy.array([value, None], dtype=object), ROOM)
 
 
 @pytest.mark.parametrize("now", [numpy.arange(7), numpy.arange(1), numpy.arange(6.0), numpy.array([None] * 6)])

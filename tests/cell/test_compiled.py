@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import marshal
+import sys
+from types import CodeType
 
 import pytest
 from cruxcell.analysis import compiled
@@ -83,6 +85,15 @@ json.dump(len(SCRIPTS), sys.stdout)
 @pytest.mark.parametrize("twin", [twin for twin in twins() if twin.name == "pure"], ids=str)
 def test_loaded_code_is_the_code_that_was_compiled(twin: Twin):
     assert twin.ask(COMPARED) == 3
+
+
+def test_code_that_has_run_is_made_anew_with_all_that_is_in_it():
+    code = compile_text("def f():\n    return lambda: 1", CHECK, "exec")
+    again = compiled.anew(code)
+    for _ in range(2):
+        code, again = [next(each for each in one.co_consts if type(each) is CodeType) for one in (code, again)]
+        assert again == code
+        assert (again is code) is (sys.version_info < (3, 11))
 
 
 def test_what_is_too_much_is_not_told(monkeypatch: pytest.MonkeyPatch):

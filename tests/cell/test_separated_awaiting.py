@@ -185,6 +185,12 @@ def test_each_has_a_task_of_its_own_which_may_be_cancelled():
         task.cancel()
         assert (task.uncancel(), task.uncancel()) == (1, 0)
         await asyncio.sleep(0)  # of which it is not cancelled
+        for _ in range(2):
+            asyncio.get_running_loop().call_soon(task.cancel)
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.sleep(10)
+        assert task.uncancel() == 1
+        await asyncio.sleep(0)  # it has been, by both
         return "itself"
 
     async def beside_others() -> None:

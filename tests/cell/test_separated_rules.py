@@ -483,6 +483,11 @@ def test_of_a_function_its_parameters_are_shown_and_no_more_of_its_code():
     assert rest == [None, {"second": 2}, {"second": "int"}]
     assert signatures.outline_of(plain)[0] == (1, 0, 0, ("first",), 0)
 
+    async def given():
+        yield 1
+
+    assert signatures.outline_of(given)[0][-1] == inspect.CO_ASYNC_GENERATOR
+
 
 def test_what_a_class_itself_has_and_what_any_of_the_program_s_has():
     class Below(Mine):
