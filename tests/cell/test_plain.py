@@ -30,7 +30,7 @@ VALUES = [
     defaultdict(None, a=1), defaultdict(list, a=[1]), defaultdict(int), NotImplemented, slice(1, None), deque([1], 3),
     Decimal("1.50"), Fraction(1, 3), date(2020, 1, 2), time(1, 2, 3, fold=1), timedelta(1, 2, 3), UUID(int=7),
     datetime(2020, 1, 2, tzinfo=timezone.utc), timezone(timedelta(hours=2), "there"), {1: 2}.keys(), {1: 2}.items(),
-    -(2**31), 2**31, 2**31 - 1, frozenset(), [()], ["é\ud800" * 8192, "a" * 16384, 1],
+    -(2**31), 2**31, 2**41, 2**31 - 1, frozenset(), [()], ["é\ud800" * 8192, "a" * 16384, 1],
     array("d", [1, -0.0, float("inf")]), array("f", [0.1]), array("b"), array("Q", [2**64 - 1]), array("u", "é😀"),
     re.compile("a", re.I), re.compile(b"(?s)a."), re.compile("a b", re.A | re.X), re.compile(b"", re.L),
 ]  # fmt: skip

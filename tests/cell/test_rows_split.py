@@ -229,6 +229,7 @@ NONE = {
     "another attribute": changed("x.dtype", "x.ctypes"),
     "an array by an isinstance of its own": changed("METADATA", "def isinstance(x, k): return k(3)\nMETADATA"),
     "an isinstance in a function": changed("    exact =", "    def isinstance(x, k): return k(3)\n    exact ="),
+    "a class that is called where it is asked for": changed("(x, np.ndarray)", "(x, (np.ndarray(3), list))"),
     "a class in another call": changed("isinstance(x, np.ndarray)", "all(x, np.ndarray)"),
     "an array by a parameter": changed("is_floats(x)", "is_floats(x, isinstance)"),
     "an array by an isinstance that is bound": changed("METADATA", "isinstance = dict\nMETADATA"),

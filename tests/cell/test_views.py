@@ -190,6 +190,11 @@ def test_what_is_not_of_the_array_is_not_read():
         reader.checked(reader.value, 0)
 
 
+@pytest.mark.parametrize("stride", [0, -8])
+def test_an_array_that_shows_its_items_twice_or_backwards_has_no_places(stride: int):
+    assert views._index(8, numpy.arange(4), (stride,)) == ([0], -1)
+
+
 def test_what_a_view_is_of_is_remembered_as_long_as_the_view():
     ends = Shown()
     value = numpy.arange(6).reshape(2, 3)

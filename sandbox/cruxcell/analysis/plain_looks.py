@@ -68,10 +68,16 @@ def uses_of(looked_at, modules):
                 _refuse_unknown(node, modules)
                 kinds += node.attr in KINDS
             elif isinstance(node, _ast.Call) and getattr(node.func, "id", "") == "isinstance":
-                asked += sum(getattr(each, "attr", "") in KINDS for arg in node.args[1:] for each in walk(arg))
-    if kinds != asked:
+                asked += sum(getattr(each, "attr", "") in KINDS for each in _asked_for(node))
+    if asked < kinds:
         raise Unknown
     return uses
+
+
+def _asked_for(call):
+    # type: (Any) -> list[Any]
+    """The classes that an `isinstance` is handed, as they stand: what is done with one there is another matter."""
+    return [each for arg in call.args[1:] for each in (arg.elts if isinstance(arg, _ast.Tuple) else [arg])]
 
 
 def _refuse_unknown(node, modules):
