@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from cruxcell import native
 from cruxcell.jobs import context
-from cruxcell.protocol import records
+from cruxcell.protocol import messages, records
 from cruxcell.values import canonical
 from hypothesis import given
 from hypothesis import strategies as st
@@ -277,7 +277,7 @@ def native_helper() -> Any:
 def native_record(value: object, budget: int, out: bytes = b"", err: bytes = b"") -> bytes:
     """The record of a value that is written in C; b"" for one that is not."""
     with tempfile.TemporaryFile() as file:
-        limit = context.messages.MAX_TEXT
+        limit = messages.MAX_TEXT
         native_helper().report_value(file.fileno(), 1, 2, 3, 4, value, budget, limit, out, err)
         return os.pread(file.fileno(), 1 << 22, 0)
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from cruxcell import native, zygote
 from cruxcell.confinement.clocks import was_killed
+from cruxcell.forks import CONTROL, Order
 from cruxcell.jobs.context import JobContext
 from cruxcell.protocol import messages
 
@@ -57,16 +58,16 @@ def called() -> Iterator[Callable[..., bool]]:
                 os.close(end)
 
     with contextlib.ExitStack() as undo:
-        if os.path.exists(f"/proc/self/fd/{zygote.CONTROL}"):  # somebody else's, who gets it back
-            kept = os.dup(zygote.CONTROL)
+        if os.path.exists(f"/proc/self/fd/{CONTROL}"):  # somebody else's, who gets it back
+            kept = os.dup(CONTROL)
             undo.callback(os.close, kept)
-            undo.callback(os.dup2, kept, zygote.CONTROL)
+            undo.callback(os.dup2, kept, CONTROL)
         else:
-            undo.callback(os.close, zygote.CONTROL)
+            undo.callback(os.close, CONTROL)
         ours, theirs = [undo.enter_context(end) for end in socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)]
-        os.dup2(theirs.fileno(), zygote.CONTROL)
+        os.dup2(theirs.fileno(), CONTROL)
         waiting = zygote.Zygote(HELPER, {}, bytes, theirs, JobContext(HELPER, -1, -1))
-        order = zygote.Order([messages.RUN, 0, 0, OURS, 10**9, 10**9, 1 << 28, 0, 1, 0], ())
+        order = Order([messages.RUN, 0, 0, OURS, 10**9, 10**9, 1 << 28, 0, 1, 0], ())
         yield comes
 
 

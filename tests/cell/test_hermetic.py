@@ -18,6 +18,7 @@ from cruxcell.analysis import annotations as known_annotations
 from cruxcell.analysis import hermetic as hermetic_rule
 from cruxcell.analysis import operations
 from cruxcell.analysis.hermetic import bound_names, is_hermetic, may_share, names_bound_for
+from cruxcell.analysis.operations import OPERATIONS
 from cruxcell.analysis.syntax import tree_of
 from interpreters import Twin, pairs
 
@@ -363,10 +364,10 @@ def test_of_calls_nobody_is_asked_about_what_the_helper_sees_to_be_harmless():
 
 
 def test_the_helper_knows_no_operation_that_the_rule_does_not(monkeypatch: pytest.MonkeyPatch):
-    other = next(number for number in range(256) if number not in hermetic_rule.OPERATIONS)
+    other = next(number for number in range(256) if number not in OPERATIONS)
     monkeypatch.setattr(hermetic_rule, "_STORING", hermetic_rule._STORING | {other, -1, 300})
     kinds = hermetic_rule._kinds()
-    assert [number for number in range(256) if kinds[number] and number not in hermetic_rule.OPERATIONS] == []
+    assert [number for number in range(256) if kinds[number] and number not in OPERATIONS] == []
     assert 2 in kinds
 
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 from cruxcell.jobs.separated import link as links
-from cruxcell.jobs.separated.link import QUESTION, RAISED, TOO_LARGE, VALUE, Broken, Link, Unsent
+from cruxcell.jobs.separated.link import TOO_LARGE, VALUE, Broken, Link, Unsent
+from cruxcell.jobs.separated.one_thread import QUESTION, RAISED
 from cruxcell.protocol import frames
 from link_messages import EIGHT, LEN, Other, message, text, u32
 

@@ -16,6 +16,7 @@ from cruxcell.jobs.separated import partners
 from cruxcell.jobs.separated.link import VALUE, Broken, Link
 from cruxcell.jobs.separated.one_thread import QUESTION, RAISED
 from cruxcell.jobs.separated.partners import Partners
+from cruxcell.jobs.separated.remote import now
 from cruxcell.protocol import frames
 from link_messages import EIGHT, message, text, u32
 from support.waiting import until
@@ -235,11 +236,11 @@ def test_what_has_come_for_a_thread_alone(ends: Any):
     """What another thread was told in between may have been given to that one."""
     link, far = ends(True)
     first, second = two_asking(link, far)
-    began = partners.now()
+    began = now()
     far.send(message(VALUE, 2, EIGHT), frames.frame([WANTS, bytes(8), bytes(8)]))
     assert second.result() == 8
     assert far.got()[0] == GIVES
-    between = partners.now()
+    between = now()
     far.send(message(VALUE, 1, EIGHT))
     assert first.result() == 8
     since = link.threads._since[first.ident]

@@ -16,7 +16,8 @@ from unittest import mock
 import pytest
 from cruxcell.jobs.separated import remote, runs
 from cruxcell.jobs.separated import test as halves
-from cruxcell.jobs.separated.link import TOO_LARGE, VALUE, Broken, Unsent
+from cruxcell.jobs.separated.equality import Notes
+from cruxcell.jobs.separated.link import TOO_LARGE, VALUE, Broken, Link, Unsent
 from cruxcell.jobs.separated.proxy_classes import make_class
 from cruxcell.protocol import frames, messages, records
 from cruxcell.protocol.payloads import TEST_FLAGS, UNREAD
@@ -82,7 +83,7 @@ def answer(half: Half, operation: str, fields: list[Any]) -> tuple[bytes, Any]:
 @pytest.fixture
 def half(monkeypatch: pytest.MonkeyPatch) -> Iterator[Half]:
     before = list(runs.connection)
-    monkeypatch.setattr(halves.Link, "exchange", answer)
+    monkeypatch.setattr(Link, "exchange", answer)
     yield Half()
     runs.connection[:] = before
 
@@ -490,9 +491,9 @@ def test_what_is_asked_by_a_function_that_the_candidate_calls_is_of_its_thread(h
 def test_what_other_threads_noted_is_old(
     half: Half, holds: bool, operation: str, is_old: bool, monkeypatch: pytest.MonkeyPatch
 ):
-    own, half._notes[1], half._notes[2] = half.notes, halves.Notes(), halves.Notes()
+    own, half._notes[1], half._notes[2] = half.notes, Notes(), Notes()
     half._notes[2].is_old = own.is_old = True
-    monkeypatch.setattr(halves.Notes, "outlast", lambda *_: holds)
+    monkeypatch.setattr(Notes, "outlast", lambda *_: holds)
     assert half._do_notes_hold(operation, []) is holds
     assert (own.is_old, half._notes[1].is_old, half._notes[2].is_old) == (True, is_old, True)
     own.is_old = False
@@ -533,7 +534,7 @@ def test_no_container_becomes_what_was_made_while_notes_hold(
 
 def test_what_is_given_again_has_to_hold_what_it_is_made_of(half: Half, monkeypatch: pytest.MonkeyPatch):
     for is_another in (False, True):
-        monkeypatch.setattr(halves.Notes, "is_another", lambda *_, other=is_another: other)
+        monkeypatch.setattr(Notes, "is_another", lambda *_, other=is_another: other)
         half.notes.is_complete = True
         if is_another:
             with pytest.raises(Left):
@@ -547,7 +548,7 @@ def test_what_is_given_again_has_to_hold_what_it_is_made_of(half: Half, monkeypa
 def test_each_message_is_heard_by_who_looks_at_files_and_texts(
     half: Half, anywhere: bool, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(halves.Link, "taken", lambda *_: (VALUE, 1, [7]))
+    monkeypatch.setattr(Link, "taken", lambda *_: (VALUE, 1, [7]))
     heard, taken = list[bytes](), list[Any]()
     assert half.taken(b"a") == (VALUE, 1, [7])
     half.alongside.files = SimpleNamespace(hear=heard.append)  # type: ignore[assignment]

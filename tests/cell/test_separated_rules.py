@@ -19,7 +19,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from cruxcell.jobs.separated import classes, exceptions, looking, objects, operations, shared_names, signatures
+from cruxcell.jobs.separated import classes, exceptions, looking, objects, operations, remote, shared_names, signatures
 from cruxcell.protocol import records
 from cruxcell.values.containers import Garbled
 
@@ -263,7 +263,7 @@ def test_what_is_told_of_an_error():
 
 
 def test_how_an_error_of_the_program_is_shown_is_a_text(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(exceptions.remote, "RemoteType", type)
+    monkeypatch.setattr(remote, "RemoteType", type)
     for shown, has in [("<a>", True), (8, False)]:
         error = ValueError()
         exceptions.add_more(error, (shown, [], ()))

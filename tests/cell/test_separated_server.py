@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from cruxcell.jobs.separated import candidate, runs
 from cruxcell.jobs.separated.candidate import _Server
+from cruxcell.jobs.separated.link import Link
 from cruxcell.protocol import records
 
 
@@ -82,7 +83,7 @@ def test_a_program_keeps_a_recursion_limit_of_its_own(
 ):
     before, limit, given = list(runs.connection), sys.getrecursionlimit(), list[int]()
     monkeypatch.setattr(candidate, "set_recursion_depth", given.append)
-    monkeypatch.setattr(candidate.Link, "serve", lambda _self: None)
+    monkeypatch.setattr(Link, "serve", lambda _self: None)
     monkeypatch.setattr(candidate, "module_namespace", dict)
     try:
         candidate.run_serve(context, [f"import sys\nsys.setrecursionlimit({limit + more})".encode()])  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cruxcell.jobs import calls, streams
 from cruxcell.jobs.context import RULE
-from cruxcell.protocol import messages
+from cruxcell.protocol import frames, messages
 from cruxcell.protocol.records import NUMBERS
 from test_calls_job import Context, _noting, _written
 
@@ -48,7 +48,7 @@ def _this_process_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "set_recursion_depth", lambda _depth: None)
         monkeypatch.setattr(module, "gc", types.SimpleNamespace(freeze=lambda: None, collect=lambda: 0))
         monkeypatch.setattr(module, "loaded_count", lambda: 1)
-    monkeypatch.setattr(calls.frames, "write_all", lambda _report, record: _written.append(record))
+    monkeypatch.setattr(frames, "write_all", lambda _report, record: _written.append(record))
     _written.clear()
 
 

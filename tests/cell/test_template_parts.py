@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import _socket
+import os
 import types
 from typing import Any
 
 import pytest
 from cruxcell import template
-from cruxcell.confinement import rlimits
+from cruxcell.confinement import linux, rlimits
 from cruxcell.protocol import messages
 
 
@@ -20,7 +22,7 @@ def _nothing_ends_here(monkeypatch: pytest.MonkeyPatch) -> None:
     def leave(status: int) -> None:
         raise Left(status)
 
-    monkeypatch.setattr(template.os, "_exit", leave)
+    monkeypatch.setattr(os, "_exit", leave)
 
 
 def channel(data: bytes | None, *descriptors: int) -> Any:
@@ -51,7 +53,7 @@ def test_a_fork_gives_a_number_or_an_error():
 
 def test_every_zygote_that_has_ended_is_reaped(monkeypatch: pytest.MonkeyPatch):
     ended = [(0, 0), (8, 0), (7, 0)]
-    monkeypatch.setattr(template.os, "waitpid", lambda *_: ended.pop())
+    monkeypatch.setattr(os, "waitpid", lambda *_: ended.pop())
     template._reap()
     assert ended == []
 
@@ -90,8 +92,8 @@ def test_a_zygote_waits_for_the_daemon(
     monkeypatch.setattr(template, "place_descriptors", lambda _numbers: None)
     monkeypatch.setattr(template, "_rename", lambda *_: None)
     monkeypatch.setattr(template, "_confined", confine)
-    monkeypatch.setattr(template._socket, "socket", lambda **_: control)
-    monkeypatch.setattr(template.os, "getppid", lambda: 50 if is_child else 1)
+    monkeypatch.setattr(_socket, "socket", lambda **_: control)
+    monkeypatch.setattr(os, "getppid", lambda: 50 if is_child else 1)
     kind: Any = types.SimpleNamespace(helper=None)
     way: Any = types.SimpleNamespace(settings=types.SimpleNamespace(parent=1))
     with pytest.raises(Left) as left:
@@ -109,7 +111,7 @@ def test_a_zygote_is_confined_the_way_that_its_order_names(order: bytes, monkeyp
         raise Left
 
     monkeypatch.setattr(template, "_rename", lambda *_: None)
-    monkeypatch.setattr(template.linux, "prctl", lambda *_: None)
+    monkeypatch.setattr(linux, "prctl", lambda *_: None)
     monkeypatch.setattr(template, "_next_order", lambda _channel: (order, []))
     monkeypatch.setattr(template, "_reap", lambda: None)
     monkeypatch.setattr(template, "_become_zygote", become)

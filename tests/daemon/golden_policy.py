@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from cruxboxd.seccomp.table import TABLE
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 from bpf import X32_BIT, decide
@@ -58,7 +60,7 @@ def _names(arch: str) -> dict[int, str]:
     """Names of the calls that the policy's table has a row for."""
     binding = compiler._binding()
     target = compiler._architecture(binding, arch)
-    return {binding.resolve_syscall(target, row.name): row.name for row in compiler.TABLE}
+    return {binding.resolve_syscall(target, row.name): row.name for row in TABLE}
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from cruxboxd.scheduling.scheduler import Scheduler
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config, check_config
 from cruxboxd.shared.observer import Observer
 from cruxboxd.tenancy.tenants import Tenant
+from cruxboxd.zygotes import strays
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.setup import ZygoteKey, ZygoteSetup
 
@@ -130,5 +131,5 @@ def job(tenant: str = "t", key: ZygoteKey = KEY, **changes: Any) -> Job:
 @pytest.fixture(autouse=True)
 def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fleets, "ZygoteProcess", Zygote)
-    monkeypatch.setattr(fleets.strays, "reap", lambda _pids: None)
+    monkeypatch.setattr(strays, "reap", lambda _pids: None)
     monkeypatch.setattr(Zygote, "starts", staticmethod(lambda _key: None))

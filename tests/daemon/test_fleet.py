@@ -15,6 +15,7 @@ from cruxboxd.scheduling.bundles import Bundle
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Result
 from cruxboxd.zygotes.launch import StartError
+from cruxboxd.zygotes.retry import RETRY
 from cruxboxd.zygotes.setup import ZygoteKey
 from cruxcell.protocol import messages
 from made_up_zygotes import DONE, KEY, LIMITS, MIB, OTHER, Daemon, Told, Zygote, job, made_up, settle  # noqa: F401 - a fixture
@@ -66,7 +67,7 @@ async def test_a_zygote_that_does_not_start_is_our_failure(monkeypatch: pytest.M
             raise StartError("broken")
 
     monkeypatch.setattr(Zygote, "starts", staticmethod(fail))
-    monkeypatch.setattr(fleets.RETRY.__class__, "pause_s", 0)
+    monkeypatch.setattr(RETRY.__class__, "pause_s", 0)
     daemon = await Daemon().open()
     (other,) = await daemon.put(job(key=OTHER))
     result = await asyncio.wait_for(other, 20)
@@ -139,7 +140,7 @@ async def test_a_timeout_of_a_worker_that_waited_for_a_late_event_loop_is_run_ag
     late_ns: int, again: int | None, wall_ns: int, killed: int, monkeypatch: pytest.MonkeyPatch
 ):
     """On a host that is not crowded: the daemon held its own loop, and a worker waited for its standard input."""
-    monkeypatch.setattr(starvation.os, "getloadavg", lambda: (0.0, 0, 0))
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0, 0))
     daemon = await Daemon().open()
     late = daemon.scheduler._lateness
     (work,) = await daemon.put(job())

@@ -16,6 +16,7 @@ from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.outcomes import Assurance, CheckResult, Outcome
 from cruxboxd.judging.tasks import CallCheck, Check, InvalidCheck, RunCheck, ScriptCheck, StdioCheck, StepCount, Task
 from cruxboxd.judging.texts import texts_of
+from cruxboxd.scheduling import holding
 from cruxboxd.shared.turns import Turns
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result
@@ -223,7 +224,7 @@ async def test_others_have_a_turn_while_texts_are_looked_for(monkeypatch: pytest
 async def test_a_verdict_leaves_with_the_bytes_of_both_runs(repeat: int, monkeypatch: pytest.MonkeyPatch):
     told, left = Told({"f(1)": ONE}), list[int]()
     told.before = lambda job: Told({"f(1)": TWO})._honest(job) if job.key.hash_seed == "1" else None
-    monkeypatch.setattr(judging.holding, "leave", left.append)
+    monkeypatch.setattr(holding, "leave", left.append)
     first, second = (await judged(told, call("f(1)", None), repeat=repeat))["f(1)"]
     assert (second is not None) is (repeat == 2)
     assert left == [first.size + (second.size if second is not None else 0)]

@@ -34,7 +34,7 @@ from cruxboxd.rpc.codec import Origin, outline_of, read_tasks
 from cruxboxd.rpc.outline import Outline
 from cruxboxd.rpc.rpc_work import slices
 from cruxboxd.settings.config import DEFAULT_LIMITS
-from cruxboxd.zygotes import looks, pipe_writer, setup
+from cruxboxd.zygotes import looks, setup
 from cruxboxd.zygotes.jobs import Result
 from cruxboxd.zygotes.lane import Lane
 from cruxboxd.zygotes.pipe_writer import PipeWriter
@@ -244,7 +244,7 @@ async def test_a_reader_that_keeps_up_does_not_hold_the_loop(pipe: Pipe, monkeyp
         written.append(len(data))
         return len(data)
 
-    monkeypatch.setattr(pipe_writer.os, "write", write)
+    monkeypatch.setattr(os, "write", write)
     pipe.writes(bytes(MIB)).write()
     assert (written, pipe.ended) == ([MIB // 4], [])
     for _ in range(20):

@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 from cruxboxd.settings.config import Config
-from cruxboxd.zygotes import launch, scratch
+from cruxboxd.zygotes import scratch
 from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.runtimes import ZygoteSetups, find_runtimes
 from cruxboxd.zygotes.setup import ZygoteKey
@@ -36,7 +36,7 @@ CALLS = {
     "pipe": (os, "pipe2"),
     "non-blocking": (os, "set_blocking"),
     "exec": (subprocess, "Popen"),
-    "folder": (launch.scratch, "empty_folder"),
+    "folder": (scratch, "empty_folder"),
 }
 
 

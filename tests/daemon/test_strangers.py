@@ -292,7 +292,7 @@ async def test_a_page_of_figures_is_made_for_all_who_ask_meanwhile(monkeypatch: 
         pauses.append(seconds)
         await real(0)
 
-    monkeypatch.setattr(exporter.asyncio, "sleep", sleep)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
     monkeypatch.setattr(exporter, "PAUSE_S", 3600.0)
     for page in (b"1", b"2"):
         answers = await asyncio.gather(*[serving._answer(b"GET /metrics HTTP/1.1\r\n\r\n") for _ in range(50)])
