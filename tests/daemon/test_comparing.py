@@ -125,6 +125,15 @@ def test_white_space_is_compared_in_a_step_at_least(how: Compare, change: float)
     assert list(is_same(b" \n", b"", Comparison(how, absolute=change)))[-1] is (how is not Compare.EXACT)
 
 
+@pytest.mark.parametrize("sign", [b"", b"-", b"+"])
+def test_a_number_too_long_to_be_measured_is_one_all_the_same(sign: bytes):
+    """Its line may differ in others, as numbers do. It is compared as text itself."""
+    long = sign + b"1" * 500
+    for beside, same in ((b"1.05", True), (b"2", False)):
+        assert all(is_same(long + b" 1.0", long + b" " + beside, Comparison(absolute=0.1))) is same
+    assert not all(is_same(long + b" 1", long[:-1] + b"2 1", Comparison(absolute=2.0)))
+
+
 @pytest.mark.parametrize("how", Compare)
 def test_much_is_compared_in_many_steps(how: Compare):
     printed, expected = b"1 \n" * (1 << 18), b"1\n" * (1 << 18)
