@@ -190,13 +190,9 @@ class Fleet:
         self._watched_ns = time.monotonic_ns()
         return self._zygotes[0]
 
-    async def start(self, key: ZygoteKey) -> ZygoteProcess:
-        """Start one zygote for `key`; raises StartError if it cannot be confined."""
-        zygote, _cost_ns = await self._start(key)
-        return zygote
-
-    async def _start(self, key: ZygoteKey) -> tuple[ZygoteProcess, int]:
-        """The zygote, and the CPU time of its start and of its template's."""
+    async def start(self, key: ZygoteKey, tenant: str | None = None) -> ZygoteProcess:
+        """Start one zygote for `key`; raises StartError if it cannot be confined. The `tenant` that asks for it pays
+        for its start, and for its template's; what the daemon starts by itself is nobody's."""
         zygote, template = ZygoteProcess(key, self._on_zygote, self._requeue), self._template_of(key)
         try:
             await zygote.start(template)
@@ -204,7 +200,10 @@ class Fleet:
             zygote.kill("")
             raise
         self._zygotes.append(zygote)
-        return zygote, template.take_cost_ns() + launch.cpu_ns(zygote.pid)
+        cost_ns = template.take_cost_ns() + launch.cpu_ns(zygote.pid)
+        if tenant is not None:
+            self._charge(tenant, cost_ns / 1e9)
+        return zygote
 
     def start_soon(self, job: Job, jobs_of: Callable[[ZygoteKey], int], taken: Taken, *, is_ahead: bool) -> None:
         """Start one zygote more for `job`, unless there will be one for each job of its kind that waits (`jobs_of`) or
@@ -235,8 +234,7 @@ class Fleet:
 
     async def _start_or_give_up(self, key: ZygoteKey, tenant: str) -> None:
         try:
-            _zygote, cost_ns = await self._start(key)
-            self._charge(tenant, cost_ns / 1e9)
+            await self.start(key, tenant)
             self._start_failures[key] = 0
         except (StartError, OSError) as error:
             log.error("zygote did not start", extra={"reason": str(error)})

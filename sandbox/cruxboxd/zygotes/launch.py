@@ -19,7 +19,6 @@ TIMEOUT_S = 30.0
 # Of workers, and of zygotes where the daemon has no higher one: that with which the daemon was started. A lower one
 # that somebody gives it is handed down.
 PRIORITY = os.getpriority(os.PRIO_PROCESS, 0)
-_ALL_OF_A_PROCESS = 2  # CPUCLOCK_SCHED, of all its threads (linux/posix-timers_types.h)
 _ROOT = str(Path(__file__).resolve().parents[2])
 # Bytecode of the harness is kept beside it, where that may be written. To compile it is two fifths of a start.
 _BOOT = """import sys
@@ -64,7 +63,7 @@ def cpu_ns(pid: int) -> int:
     if not pid:  # that would be this one
         return 0
     with suppress(OSError):
-        return time.clock_gettime_ns((~pid << 3) | _ALL_OF_A_PROCESS)
+        return time.clock_gettime_ns((~pid << 3) | 2)  # its kernel's number (MAKE_PROCESS_CPUCLOCK)
     return 0
 
 
