@@ -160,9 +160,11 @@ TESTS = {
     "cruxcell/jobs/separated/signatures.py": [_RULES, *_PAIRS],
     "cruxcell/jobs/separated/script.py": ["cell/test_separated_scripts.py", *_PAIRS],
     "cruxcell/jobs/separated/texts.py": ["cell/test_separated_texts.py", *_PAIRS],
-    "cruxcell/jobs/separated/test.py": [
+    "cruxcell/jobs/separated/test.py": ["cell/test_separated_exchange.py", *_PAIRS],
+    "cruxcell/jobs/separated/script_link.py": [
         "cell/test_separated_exchange.py", "cell/test_separated_names.py", *_PAIRS,
     ],
+    "cruxcell/jobs/separated/steady.py": ["cell/test_separated_exchange.py", *_PAIRS],
     "cruxcell/jobs/separated/line.py": ["cell/test_partners.py", *_PAIRS],
     "cruxcell/jobs/separated/one_thread.py": ["cell/test_link.py", *_PAIRS],
     "cruxcell/jobs/separated/partners.py": ["cell/test_partners.py", *_PAIRS],
