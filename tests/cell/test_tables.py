@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import subprocess
 import sys
+import zoneinfo
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -19,6 +21,8 @@ from cruxcell.values.writer import Writer
 from test_containers import ROOM, Ends, numpy, plain, u32
 
 pandas: Any = pytest.importorskip("pandas")
+tz: Any = pytest.importorskip("dateutil.tz")
+ONES = numpy.ones(2, "i8")
 TIMES = pandas.to_datetime(["2020-01-01", None])
 VALUES = {
     "mixed": pandas.DataFrame({"a": [1, 2], "b": ["x", None], "c": [1.5, float("nan")], "d": [[1], {"a": 2}]}),
@@ -116,7 +120,26 @@ def with_attributes() -> Any:
     return value
 
 
+def without_names_twice() -> Any:
+    value = pandas.DataFrame({"a": [1]})
+    value.flags.allows_duplicate_labels = False
+    return value
+
+
+def stuffed(item: object) -> Any:
+    """An array of texts that holds something else."""
+    array = pandas.array(["a", "b"], dtype=pandas.StringDtype("python"))
+    array._ndarray[0] = item
+    return array
+
+
+class OwnIndex(pandas.RangeIndex):  # type: ignore[misc]
+    pass
+
+
 HOLIDAYS = pandas.offsets.CustomBusinessDay(holidays=["2020-01-02"])
+SPARSE = pandas.Index(pandas.arrays.SparseArray([0, 1]))
+ELSEWHERE = TIMES.tz_localize(tz.gettz("Europe/Berlin"))  # a zone that does not cross
 UNSENT = {
     "a subclass": Own({"a": [1]}),
     "a class of that module": Other(),
@@ -125,13 +148,66 @@ UNSENT = {
     "holidays": pandas.date_range("2020-01-01", periods=2, freq=HOLIDAYS),
     "groups": pandas.DataFrame({"a": [1]}).groupby("a"),
     "over numpy": pandas.Series([1, 2]).array,
+    "times over numpy": TIMES.array,
+    "no names twice": without_names_twice(),
+    "an own index": OwnIndex(2),
+    "holidays of a series": pandas.Series([1, 2], pandas.date_range("2020-01-01", periods=2, freq=HOLIDAYS)),
+    "a sparse index": SPARSE,
+    "columns that are sparse": pandas.DataFrame([[1, 2]], columns=SPARSE),
+    "a level that is sparse": pandas.MultiIndex([SPARSE, ["a"]], [[0, 1], [0, 0]]),
+    "categories that are sparse": pandas.Categorical.from_codes([0, 1], SPARSE),
+    "another zone": ELSEWHERE,
+    "a time of another zone": ELSEWHERE[0],
+    "an interval of another zone": pandas.IntervalIndex.from_breaks([ELSEWHERE[0], ELSEWHERE[0] + HOLIDAYS]),
+    "a text that is a number": stuffed(5),
+    "a text that is a fraction": stuffed(1.5),
+    "a text that is not equal to itself": stuffed(Decimal("nan")),
 }
 
 
 @pytest.mark.parametrize("name", UNSENT)
 def test_what_would_not_be_read_as_the_same_does_not_cross(name: str):
+    value = UNSENT[name]
+    assert tables.parts_of(value) is None, "and it is known before anything of it is written"
+    assert not tables.write(Writer(Containers()), value, 0)
     with pytest.raises(NotPlain):
-        transfer.encode(UNSENT[name], ROOM)
+        transfer.encode(value, ROOM)
+
+
+def test_what_a_known_table_holds_is_compared_whatever_it_is():
+    for name in ("attributes", "no names twice", "sparse", "holidays of a series"):
+        index, _names, arrays = tables.state_of(UNSENT[name])
+        assert index is not None
+        assert arrays is not None
+    assert tables.state_of(pandas.DataFrame({"a": [1, 2]}, index=UNSENT["an own index"]))[0] is not None
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "parts"),
+    [
+        ("pytz.tzfile", "Europe/Berlin", ("pytz", "Europe/Berlin")),
+        ("pytz", None, None),  # of a fixed offset
+        ("dateutil.tz", "Europe/Berlin", None),
+    ],
+)
+def test_of_other_zones_those_of_pytz_cross_by_their_names(module: str, name: str | None, parts: Any):
+    """Which pandas brought until 2.3."""
+    zone = type("Zone", (datetime.tzinfo,), {"__module__": module, "zone": name})()
+    assert tables._zone_parts(zone) == parts
+
+
+def test_a_zone_from_a_file_has_no_name():
+    assert tables._zone_parts(zoneinfo.ZoneInfo("UTC")) == ("zone", zoneinfo.ZoneInfo("UTC"))
+    path = next(path for folder in zoneinfo.TZPATH for path in Path(folder).glob("UTC"))
+    with path.open("rb") as file:
+        assert tables._zone_parts(zoneinfo.ZoneInfo.from_file(file)) is None
+
+
+def test_an_index_of_numbers_is_one_up_to_pandas_1_5():
+    fields = {"__module__": tables._NUMERIC, "name": None, "dtype": numpy.dtype("i8"), "to_numpy": lambda _: ONES}
+    assert tables._index_parts(type("Int64Index", (), fields)()) == (
+        "index", (None,), ("numpy", "<i8", ONES.tobytes()), None,
+    )  # fmt: skip
 
 
 CHANGES: dict[str, Any] = {

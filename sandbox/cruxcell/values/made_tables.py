@@ -7,7 +7,7 @@ None is given an object that it would ask anything, since that may be the other 
 import sys
 
 from cruxcell.values import arrays
-from cruxcell.values.tables import KINDS, MASKED
+from cruxcell.values.tables import KINDS, MASKED, is_side
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def made(parts):
         return pandas.Period(ordinal=ordinal, freq=freq)
     if name == "Interval":
         left, right, closed = parts
-        if any(type(each) not in (int, float, pandas.Timestamp, pandas.Timedelta) for each in (left, right)):
+        if not (is_side(left) and is_side(right)):
             raise ValueError("an interval that cannot be")
         return pandas.Interval(left, right, *_fields([closed], str))
     (inner,) = _fields(parts, tuple)
