@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import subprocess
 import sys
 import zoneinfo
@@ -21,7 +20,6 @@ from cruxcell.values.writer import Writer
 from test_containers import ROOM, Ends, numpy, plain, u32
 
 pandas: Any = pytest.importorskip("pandas")
-tz: Any = pytest.importorskip("dateutil.tz")
 ONES = numpy.ones(2, "i8")
 TIMES = pandas.to_datetime(["2020-01-01", None])
 VALUES = {
@@ -114,6 +112,13 @@ class Other(metaclass=Meta):
     __module__ = "pandas"
 
 
+def zone_without_name() -> zoneinfo.ZoneInfo:
+    """It does not cross."""
+    path = next(path for folder in zoneinfo.TZPATH for path in Path(folder).glob("UTC"))
+    with path.open("rb") as file:
+        return zoneinfo.ZoneInfo.from_file(file)
+
+
 def with_attributes() -> Any:
     value = pandas.DataFrame({"a": [1]})
     value.attrs["a"] = 1
@@ -139,7 +144,7 @@ class OwnIndex(pandas.RangeIndex):  # type: ignore[misc]
 
 HOLIDAYS = pandas.offsets.CustomBusinessDay(holidays=["2020-01-02"])
 SPARSE = pandas.Index(pandas.arrays.SparseArray([0, 1]))
-ELSEWHERE = TIMES.tz_localize(tz.gettz("Europe/Berlin"))  # a zone that does not cross
+ELSEWHERE = TIMES.tz_localize(zone_without_name())
 UNSENT = {
     "a subclass": Own({"a": [1]}),
     "a class of that module": Other(),
@@ -180,27 +185,6 @@ def test_what_a_known_table_holds_is_compared_whatever_it_is():
         assert index is not None
         assert arrays is not None
     assert tables.state_of(pandas.DataFrame({"a": [1, 2]}, index=UNSENT["an own index"]))[0] is not None
-
-
-@pytest.mark.parametrize(
-    ("module", "name", "parts"),
-    [
-        ("pytz.tzfile", "Europe/Berlin", ("pytz", "Europe/Berlin")),
-        ("pytz", None, None),  # of a fixed offset
-        ("dateutil.tz", "Europe/Berlin", None),
-    ],
-)
-def test_of_other_zones_those_of_pytz_cross_by_their_names(module: str, name: str | None, parts: Any):
-    """Which pandas brought until 2.3."""
-    zone = type("Zone", (datetime.tzinfo,), {"__module__": module, "zone": name})()
-    assert tables._zone_parts(zone) == parts
-
-
-def test_a_zone_from_a_file_has_no_name():
-    assert tables._zone_parts(zoneinfo.ZoneInfo("UTC")) == ("zone", zoneinfo.ZoneInfo("UTC"))
-    path = next(path for folder in zoneinfo.TZPATH for path in Path(folder).glob("UTC"))
-    with path.open("rb") as file:
-        assert tables._zone_parts(zoneinfo.ZoneInfo.from_file(file)) is None
 
 
 def test_an_index_of_numbers_is_one_up_to_pandas_1_5():

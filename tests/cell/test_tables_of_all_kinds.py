@@ -16,13 +16,16 @@ import pytest
 from cruxcell.values import transfer
 from cruxcell.values.canonical import NotPlain
 from test_containers import ROOM, numpy
+from test_tables import zone_without_name
 
 pandas: Any = pytest.importorskip("pandas")
+pytz: Any = pytest.importorskip("pytz")
 tz: Any = pytest.importorskip("dateutil.tz")
 
 ZONES = [
     None, datetime.timezone.utc, datetime.timezone(datetime.timedelta(hours=5, minutes=30)),
     zoneinfo.ZoneInfo("Europe/Berlin"), tz.gettz("Europe/Berlin"), tz.tzutc(), tz.tzoffset("here", 3600),
+    pytz.timezone("Europe/Berlin"), pytz.utc, pytz.FixedOffset(90), zone_without_name(),
 ]  # fmt: skip
 UNITS = ["s", "ms", "us", "ns"]
 PERIODS = ["D", "M", "Y", "Q", "W", "W-MON", "h", "min", "s", "us", "Q-JAN", "2D", "3M", "15min"]
@@ -105,7 +108,7 @@ def crosses(value: Any) -> bool:
 @pytest.mark.parametrize("name", SCALARS)
 def test_what_pandas_makes_of_a_value(name: str):
     found = {form: crosses(value) for form, value in made(FORMS, SCALARS[name])}
-    assert found["itself"] is ("dateutil" not in repr(SCALARS[name]) and "tz" not in name)
+    assert found["itself"] is not ("from_file" in name or "without" in name)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -6,6 +6,8 @@ imported to write a value.
 
 import sys
 
+from cruxcell.values import calendars
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable  # noqa: F401 - in type comments
@@ -206,15 +208,9 @@ def _is_missing(item):
 
 
 def _zone_parts(zone):
-    # type: (Any) -> Any
+    # type: (Any) -> tuple[Any] | None
     """None for a zone that does not cross."""
-    kind = type(zone)
-    if zone is None or kind is sys.modules["datetime"].timezone:
-        return "zone", zone
-    if kind is getattr(sys.modules.get("zoneinfo"), "ZoneInfo", None):
-        return ("zone", zone) if zone.key is not None else None
-    name = getattr(zone, "zone", None) if kind.__module__.partition(".")[0] == "pytz" else None
-    return ("pytz", name) if type(name) is str else None
+    return (zone,) if zone is None or calendars.is_zone(zone) else None
 
 
 def _time_parts(value):
