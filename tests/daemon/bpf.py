@@ -15,7 +15,7 @@ _LOAD, _RETURN, _AND = 0x20, 0x06, 0x54
 _JUMP, _EQUAL, _GREATER, _AT_LEAST, _ANY_BIT = 0x05, 0x15, 0x25, 0x35, 0x45
 
 _NAMES = {0x7FFF0000: "allow", 0x80000000: "kill", 0x00030000: "trap", 0x00050001: "EPERM", 0x00050026: "ENOSYS"}
-_NAMES[0x0005005F] = "ENOTSUP"
+_NAMES[0x0005005F], _NAMES[0x00050000] = "ENOTSUP", "done"
 
 
 def decide(bpf: bytes, arch: str, number: int, args: tuple[int, ...] = ()) -> str:

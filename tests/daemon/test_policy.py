@@ -190,6 +190,18 @@ def test_open_flags_are_those_of_the_architecture(flags: int, expected: str) -> 
     assert decide(bpf, "aarch64", number_of("openat", "aarch64"), (0, 0, flags)) == expected
 
 
+@pytest.mark.parametrize("profile", [Profile.SCRATCH, Profile.SCRATCH_THREADS])
+@pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
+def test_a_record_lock_of_a_scratch_folder_is_answered_and_not_taken(profile: Profile, arch: str) -> None:
+    bpf, number = compiler.compile(profile, arch).bpf, number_of("fcntl", arch)
+    answers = {
+        command: decide(bpf, arch, number, (3, command)) for command in (*range(16), 36, 37, 38, 1024, 1030, 1033)
+    }
+    assert [command for command, answer in answers.items() if answer == "done"] == [6, 7]
+    assert [command for command, answer in answers.items() if answer == "allow"] == [0, 1, 2, 3, 1030]
+    assert decide(bpf, arch, number, (3, GARBAGE | 6)) == "done"
+
+
 def test_the_other_architecture_is_killed() -> None:
     for arch, other in (("x86_64", "aarch64"), ("aarch64", "x86_64")):
         bpf = compiler.compile(Profile.STDLIB, arch).bpf

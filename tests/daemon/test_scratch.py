@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -244,7 +245,8 @@ ESCAPES = {
     "O_TMPFILE": "os.open('.', os.O_TMPFILE | os.O_RDWR)",
     "O_PATH": "os.open('.', os.O_PATH)",
     "flock": "import fcntl; fcntl.flock(os.open(os.__file__, 0), fcntl.LOCK_SH)",
-    "lock": "import fcntl; fcntl.lockf(os.open(os.__file__, 0), fcntl.LOCK_SH)",
+    "lock of an open file": "import fcntl; fcntl.fcntl(os.open('x', 66), 37, bytes(32))",
+    "whether others have a lock": "import fcntl; fcntl.fcntl(os.open(os.__file__, 0), fcntl.F_GETLK, bytes(32))",
     "owner of an open file": "import fcntl; fcntl.fcntl(os.open('x', 66), fcntl.F_SETOWN, 1)",
     "fchmod of a standard stream": "os.fchmod(1, 0o777)",
     "times of a standard stream": "os.utime(0)",
@@ -278,6 +280,38 @@ def kernel(*arguments):
     if libc.syscall(*arguments) < 0:
         raise OSError(ctypes.get_errno(), 'refused')
 """
+
+
+def test_sqlite_has_databases_in_files(native: Client):
+    """It locks them; nobody else has them, so there is nothing to be locked."""
+    program = """
+import fcntl, os, sqlite3
+for mode in ("delete", "truncate", "persist", "memory"):
+    one, other = sqlite3.connect(mode), sqlite3.connect(mode)
+    one.execute(f"PRAGMA journal_mode={mode}")
+    one.execute("CREATE TABLE t(a)")
+    with one:
+        one.executemany("INSERT INTO t VALUES (?)", [(n,) for n in range(3)])
+    print(mode, other.execute("SELECT sum(a) FROM t").fetchone())
+    one.close(), other.close()
+with open("x", "w") as file:
+    fcntl.lockf(file, fcntl.LOCK_EX)
+"""
+    [verdict] = native.check([Task(program, [RunCheck()], limits=LIMITS)])
+    assert (verdict.stdout, verdict.stderr) == ("delete (3,)\ntruncate (3,)\npersist (3,)\nmemory (3,)\n", ""), verdict
+
+
+def test_a_record_lock_is_not_taken(native: Client, tmp_path: Path):
+    """Of a file that other processes have, too."""
+    path = os.__file__
+    program = (
+        "import fcntl, os, time\nopen('x', 'w')\nfcntl.lockf(os.open(os.__file__, 0), fcntl.LOCK_SH)\ntime.sleep(1)"
+    )
+    done = threading.Thread(target=lambda: native.check([Task(program, [RunCheck()], limits=LIMITS)]))
+    done.start()
+    while done.is_alive():
+        assert f":{os.stat(path).st_ino} " not in Path("/proc/locks").read_text()
+    done.join()
 
 
 def test_there_is_no_way_out(native: Client, tmp_path: Path):

@@ -243,11 +243,6 @@ _POLICY = (
         "no file may be larger than the scratch folder or, where there is none, the output limit",
     ),
     (b"OSError", b"[Errno 30]", "the sandbox's policy lets programs write to their scratch folder only"),
-    (
-        b"OperationalError",
-        b"access permission denied",
-        "the sandbox's policy allows no locks on files; sqlite does without them by file:NAME?vfs=unix-none (uri=True)",
-    ),
     (b"itimer_error", b"", "the sandbox's policy allows no timers of the kernel"),
 )
 

@@ -158,6 +158,9 @@ def _add_row(build: _Build, row: Row, wanted: Decision) -> None:
         for alternative in wanted.alternatives:
             arguments = [_argument(build, bits) for bits in alternative]
             build.filter.add_rule_exactly(build.binding.ALLOW, row.name, *arguments)
+        if wanted.done:
+            arguments = [_argument(build, bits) for bits in wanted.done]
+            build.filter.add_rule_exactly(build.binding.ERRNO(0), row.name, *arguments)
     except (OSError, RuntimeError, ValueError) as error:
         raise PolicyError(f"policy row {row.name!r}: libseccomp refuses its rule ({error})") from error
 

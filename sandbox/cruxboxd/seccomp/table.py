@@ -44,9 +44,11 @@ class Bits:
 
 @dataclass(frozen=True)
 class Where:
-    """ALLOW when all conditions of any one alternative hold, EPERM otherwise."""
+    """ALLOW when all conditions of any one alternative hold, EPERM otherwise. Where those of `done` hold, the answer is
+    0, and nothing is done: what was asked for is so already."""
 
     alternatives: tuple[tuple[Bits, ...], ...]
+    done: tuple[Bits, ...] = ()
 
 
 Decision = Union[Action, Where]
@@ -138,6 +140,9 @@ PLAIN_FUTEX = where((Bits(1, INT & ~0x181, 0),), (Bits(1, INT & ~0x180, 9),), (B
 # MADV_NORMAL..DONTNEED, FREE, HUGEPAGE: hints on the caller's own pages; not MERGEABLE (a side channel) or HWPOISON.
 PLAIN_ADVICE = where((Bits(2, INT & ~7, 0),), (Bits(2, INT, 8),), (Bits(2, INT, 14),))
 FD_FLAGS_ONLY = where((Bits(1, INT & ~3, 0),), (Bits(1, INT, 1030),))  # F_DUPFD, GETFD, SETFD, GETFL, DUPFD_CLOEXEC
+# F_SETLK and F_SETLKW, which sqlite needs: a process has no conflict with its own locks, and nobody else has its files.
+# A real lock on a file of the runtime would be seen by other processes.
+FD_FLAGS_AND_LOCKS = replace(FD_FLAGS_ONLY, done=(Bits(1, INT & ~1, 6),))
 CLOSE_ON_EXEC_ONLY = one_of(1, 0x5450, mask=INT & ~1)  # FIONCLEX, FIOCLEX
 CALLER_ONLY = one_of(0, 0)
 # What pthread_create asks for, to the bit: VM, FS, FILES, SIGHAND, THREAD, SYSVSEM, SETTLS, PARENT_SETTID and
@@ -200,7 +205,13 @@ READING = (
     Row("writev", E, A, "writing an own descriptor"),
     Row("getdents64", E, A, "listing a directory that openat gave; imports"),
     Row("getcwd", E, A, "names the empty directory the worker lives in; imports"),
-    Row("fcntl", E, FD_FLAGS_ONLY, "descriptor flags and duplicates; no owner, signal, lease, lock or O_ASYNC"),
+    Row(
+        "fcntl",
+        E,
+        FD_FLAGS_ONLY,
+        "descriptor flags and duplicates; no owner, signal, lease, lock or O_ASYNC",
+        scratch=FD_FLAGS_AND_LOCKS,
+    ),
     Row("ioctl", E, CLOSE_ON_EXEC_ONLY, "os.set_inheritable; isatty is answered by the refusal: no"),
     Row("dup", E, A, "redirecting output; RLIMIT_NOFILE bounds it"),
     Row("dup2", E, not_its_lines(1), "redirecting output; not over what ties it to the sandbox"),
