@@ -198,7 +198,7 @@ def test_a_record_lock_of_a_scratch_folder_is_answered_and_not_taken(profile: Pr
         command: decide(bpf, arch, number, (3, command)) for command in (*range(16), 36, 37, 38, 1024, 1030, 1033)
     }
     assert [command for command, answer in answers.items() if answer == "done"] == [6, 7]
-    assert [command for command, answer in answers.items() if answer == "allow"] == [0, 1, 2, 3, 1030]
+    assert [command for command, answer in answers.items() if answer == "allow"] == [0, 1, 2, 3, 5, 1030]
     assert decide(bpf, arch, number, (3, GARBAGE | 6)) == "done"
 
 

@@ -140,9 +140,9 @@ PLAIN_FUTEX = where((Bits(1, INT & ~0x181, 0),), (Bits(1, INT & ~0x180, 9),), (B
 # MADV_NORMAL..DONTNEED, FREE, HUGEPAGE: hints on the caller's own pages; not MERGEABLE (a side channel) or HWPOISON.
 PLAIN_ADVICE = where((Bits(2, INT & ~7, 0),), (Bits(2, INT, 8),), (Bits(2, INT, 14),))
 FD_FLAGS_ONLY = where((Bits(1, INT & ~3, 0),), (Bits(1, INT, 1030),))  # F_DUPFD, GETFD, SETFD, GETFL, DUPFD_CLOEXEC
-# F_SETLK and F_SETLKW, which sqlite needs: a process has no conflict with its own locks, and nobody else has its files.
-# A real lock on a file of the runtime would be seen by other processes.
-FD_FLAGS_AND_LOCKS = replace(FD_FLAGS_ONLY, done=(Bits(1, INT & ~1, 6),))
+# F_GETLK, F_SETLK and F_SETLKW, which sqlite needs: a process has no conflict with its own locks, and nobody else has
+# its files. A real lock on a file of the runtime would be seen by other processes.
+FD_FLAGS_AND_LOCKS = Where((*FD_FLAGS_ONLY.alternatives, (Bits(1, INT, 5),)), done=(Bits(1, INT & ~1, 6),))
 CLOSE_ON_EXEC_ONLY = one_of(1, 0x5450, mask=INT & ~1)  # FIONCLEX, FIOCLEX
 CALLER_ONLY = one_of(0, 0)
 # What pthread_create asks for, to the bit: VM, FS, FILES, SIGHAND, THREAD, SYSVSEM, SETTLS, PARENT_SETTID and

@@ -167,7 +167,7 @@ CASES: list[Case] = [
             "os.open('.', os.O_TMPFILE | os.O_RDWR)",
             "os.open('.', os.O_PATH)",
             "import fcntl; fcntl.flock(os.open(RUNTIME, 0), fcntl.LOCK_EX)",
-            "import fcntl; fcntl.fcntl(os.open(RUNTIME, 0), fcntl.F_GETLK, bytes(32))",
+            "import fcntl; fcntl.fcntl(os.open(RUNTIME, 0), 37, bytes(32))",
             "import fcntl; fcntl.fcntl(os.open(own(), 0), fcntl.F_SETLEASE, fcntl.F_RDLCK)",
             "import fcntl; fcntl.ioctl(os.open(own(), 0), 0x40086602, bytes(8))",
             "raw(294, 0)",
