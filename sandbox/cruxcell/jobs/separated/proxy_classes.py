@@ -248,9 +248,13 @@ def _is_same(self, other):
     if is_reading():  # they are two over there
         return NotImplemented
     if type(other) is type(self) and connection[0].means_a_class(type(self)):
-        return hold_the_same(connection[0], self, other)
+        found = hold_the_same(connection[0], self, other)
+        if found is None:
+            connection[0].doubts.says_equal(self, sys._getframe(1))
+        return bool(found)
     if has_no_say(other):
         connection[0].compared_by_identity = True
+        connection[0].doubts.are_different(self, other, sys._getframe(1))
     return NotImplemented
 
 
@@ -262,6 +266,8 @@ def _is_another(self, other):
     """Of two that `==` would ask their class about, what the class says of `!=`. That they do not differ is not for it
     to say alone."""
     if type(other) is not type(self) or not connection[0].means_a_class(type(self)):
+        if has_no_say(other):
+            connection[0].doubts.are_different(self, other, sys._getframe(1))
         return object.__ne__(self, other)
     are_equal = self is other or ("__eq__" in type(self).__dict__ and bool(hold_the_same(connection[0], self, other)))
     if connection[0].ask("special", self, "__ne__", other):
