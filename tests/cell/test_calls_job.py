@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cruxcell.analysis import operands
 from cruxcell.analysis.compiled import told
-from cruxcell.analysis.parsing import Invalid, OutOfRoom
+from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, OutOfRoom
 from cruxcell.jobs import bundles, calls, replay, series
 from cruxcell.jobs.context import RULE
 from cruxcell.protocol import frames, messages
@@ -425,7 +425,9 @@ def test_a_checker_is_given_texts_of_bytes_that_may_be_none(program: bytes, done
 )
 def test_a_checker_that_is_alone_runs_no_code_that_is_not_its_own(flags: int, program: str, guards: int):
     context = Context()
+    job(0, program, "f(1)")  # the same text as a program
     job(flags, program, "f(1)", context=context)
+    assert calls._last[1].co_filename == (CHECK if flags & CHECKER else PROGRAM)
     assert len(context.helper.listeners) == guards
     for listen in context.helper.listeners:
         listen("exec", (compile("1", "", "eval"),))
