@@ -154,6 +154,7 @@ def _bound(self, instance, _owner=None):
 
 _FUNCTION_TYPE = type(_bound)
 _METHOD_TYPE = type(RemoteType.mro.__get__(RemoteObject))  # type: Any
+_FUNCTIONS = (_FUNCTION_TYPE, _METHOD_TYPE, type(len))
 
 
 def _documentation(self):
@@ -182,14 +183,15 @@ _OF_VALUES = frozenset(["__str__", "__repr__", "__format__", "__missing__", "__c
 
 def _arithmetic(name):
     # type: (str) -> Any
-    """Between objects, it gives another. An object that the test has made, or that came of one by an operator, may have
-    a value for the other operand; and what comes of objects that the test has made alone may be a value."""
+    """Between objects, it gives another. So it does between one and a function of the script (`event += handler`),
+    which is no value that may be expected. An object that the test has made, or that came of one by an operator, may
+    have a value for the other operand; and what comes of objects that the test has made alone may be a value."""
     not_said = unsaid(name)
 
     def method(self, *others):
         # type: (object, object) -> Any
         standing = standing_of(self)
-        if standing == HANDED_OVER and not all(issubclass(type(other), RemoteObject) for other in others):
+        if standing == HANDED_OVER and not all(map(_is_no_value, others)):
             return not_said(self, *others)
         began = now()
         value = connection[0].ask("special", self, name, *others)
@@ -200,6 +202,11 @@ def _arithmetic(name):
 
     method.__name__ = name
     return method
+
+
+def _is_no_value(operand):
+    # type: (object) -> bool
+    return issubclass(type(operand), RemoteObject) or type(operand) in _FUNCTIONS
 
 
 def _operands(*operands):
