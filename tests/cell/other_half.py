@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from cruxcell.jobs.separated import remote, runs
+from cruxcell.jobs.separated.doubts import Doubts
 from cruxcell.jobs.separated.proxy_classes import make_class
 from cruxcell.jobs.separated.remote import RemoteBase
 
@@ -29,6 +30,7 @@ class Other:
         self.named = frozenset(["__secret", "__iter__", "__array_struct__"])
         self.calls: Callable[[], object] | None = None
         self.objects = SimpleNamespace(classes={})
+        self.doubts = Doubts()
         self.last = 0
 
     def ask(self, operation: str, *fields: object) -> Any:

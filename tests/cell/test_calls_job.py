@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cruxcell.analysis import operands
 from cruxcell.analysis.compiled import told
-from cruxcell.analysis.parsing import Invalid, OutOfRoom
+from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, OutOfRoom
 from cruxcell.jobs import bundles, calls, replay, series
 from cruxcell.jobs.context import RULE
 from cruxcell.protocol import frames, messages
@@ -18,6 +18,7 @@ from cruxcell.protocol.payloads import (
     BUNDLED,
     CALLS_FLAGS,
     CAME_VALUE,
+    CHECKER,
     INSPECT,
     RUN_EXPRESSIONS,
     SERIES,
@@ -39,6 +40,10 @@ class Helper:
 
     def __init__(self) -> None:
         self.seals: list[tuple[int, bytes]] = []
+        self.listeners: list[Any] = []
+
+    def hear(self, _events: object, listener: Any) -> None:
+        self.listeners.append(listener)
 
     def arm(self) -> bool:
         return True
@@ -228,7 +233,7 @@ def test_a_text_that_had_no_room_beside_others_has_another_worker(
 
     monkeypatch.setattr(calls, "compile_text", parsed)
     monkeypatch.setattr(calls, "classify_call", lambda text, _: (messages.CONSTANT, "", parsed(text)))
-    _, plan = calls._parse(source, tuple(("f", each) for each in calls_), is_beside)
+    _, plan = calls._parse(source, tuple(("f", each) for each in calls_), is_beside, "")
     assert "".join(each[0] for each in plan) == classes
 
 
@@ -412,6 +417,22 @@ def test_a_checker_is_given_texts_of_bytes_that_may_be_none(program: bytes, done
     context.index = 0
     calls.run_checker(context, [program, b"\xe2\x82\xac", b"\xff1", b"e"])  # type: ignore[arg-type]
     assert " ".join(context.done).startswith(done)
+
+
+@pytest.mark.parametrize(
+    ("flags", "program", "guards"),
+    [(CHECKER, ODD, 1), (CHECKER | SHARE, ODD, 1), (CHECKER | SHARE, HERMETIC, 0), (SHARE, ODD, 0), (0, ODD, 0)],
+)
+def test_a_checker_that_is_alone_runs_no_code_that_is_not_its_own(flags: int, program: str, guards: int):
+    context = Context()
+    job(0, program, "f(1)")  # the same text as a program
+    job(flags, program, "f(1)", context=context)
+    assert calls._last[1].co_filename == (CHECK if flags & CHECKER else PROGRAM)
+    assert len(context.helper.listeners) == guards
+    for listen in context.helper.listeners:
+        listen("exec", (compile("1", "", "eval"),))
+        with pytest.raises(ValueError, match="may be what was printed"):
+            listen("exec", (compile("lambda: 1", "", "eval"),))
 
 
 def test_who_is_inspected_and_may_not_share_is_alone(looks: list[str]):

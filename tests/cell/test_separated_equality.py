@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 import pytest
 from cruxcell.jobs.separated import equality, placing, remote, runs
+from cruxcell.jobs.separated.doubts import Doubts
 from cruxcell.jobs.separated.equality import Notes, hold_the_same
 from cruxcell.jobs.separated.proxy_classes import make_class
 from cruxcell.jobs.separated.readings import all_shown
@@ -35,6 +36,7 @@ class Candidate:
         self.asked: list[tuple[Any, ...]] = []
         self.equal = True
         self.compared_by_identity = False
+        self.doubts = Doubts()
         self.hashed, self.refused = 0, False
         self.garbled: Any = None
         self.gives: Any = None
@@ -420,3 +422,64 @@ def test_what_the_program_changes_may_become_a_plain_value_that_was_made(held: l
     objects = SimpleNamespace(present=lambda **_: [])
     link = SimpleNamespace(containers=containers, objects=objects)
     assert equality.hold_what_was_made(link, [0], [], value, 0) is may
+
+
+def test_what_was_taken_for_different_is_asked_about_when_the_script_is_through(other: Candidate):
+    cls = of_a_class(other)
+    one, foreign = other.thing(cls, 5, {"x": 1}), other.thing(of_a_class(other), 6, {"x": 1})
+    other.equal = False
+    assert all(one != each for each in (8, foreign, "x" * 5000, [object()]))
+    assert [one] != [None]
+    assert other.asked == []
+    other.doubts.clear_up(other)
+    pairs = [(one, 8), (one, foreign), (foreign, one), (one, None)]  # Python asks either operand
+    assert other.asked == [("special", each, "__eq__", another) for each, another in pairs]
+    assert not other.refused
+    other.asked[:] = []
+    other.doubts.clear_up(other)  # once is enough
+    assert other.asked == []
+
+
+@pytest.mark.parametrize("number", [0, 63, 64])
+def test_so_many_comparisons_are_asked_about(other: Candidate, number: int):
+    one = other.thing(of_a_class(other), 5, {"x": 1})
+    other.equal = False
+    assert all(one != each for each in range(number))
+    other.equal = True
+    assert one != number
+    other.ask = lambda _operation, *fields: fields[2] == number  # type: ignore[method-assign]
+    other.doubts.clear_up(other)
+    assert other.refused is (number < 64)
+
+
+def test_who_cannot_compare_has_not_said_that_they_are_different(other: Candidate, monkeypatch: pytest.MonkeyPatch):
+    assert other.thing(of_a_class(other), 5, {"x": 1}) != 8
+    monkeypatch.delattr(Candidate, "ask")
+    other.doubts.clear_up(other)
+    assert other.refused
+
+
+@pytest.mark.parametrize(
+    ("one", "another", "is_made", "is_doubtful"),
+    [({"x": 1}, {"x": 2}, False, True), ({"x": 1}, {"x": 1}, False, False), (8, {"x": 1}, False, False),
+     ({"x": 1}, 8, False, False), ({"x": 1}, {"x": 1}, True, True), (8, 8, True, True)],
+)  # fmt: skip
+def test_what_a_class_alone_says_is_equal_is_doubtful(
+    other: Candidate, one: object, another: object, is_made: bool, is_doubtful: bool
+):
+    cls = of_a_class(other)
+    first = other.thing(cls, 5, one)
+    second = cls(3) if is_made else other.thing(cls, 6, another)
+    other.states[remote.number_of(second)] = another
+    assert first != second
+    other.doubts.clear_up(other)
+    assert other.refused is is_doubtful
+
+
+def test_what_the_harness_compares_is_nothing_to_the_script(other: Candidate):
+    one, two = [other.thing(of_a_class(other), number, {"x": 1}) for number in (5, 6)]
+    names = {"__name__": "cruxcell.values.x", "one": one, "two": two}
+    exec("found = (one != 8, one == two)", names)
+    assert names["found"] == (True, False)
+    other.doubts.clear_up(other)
+    assert not other.refused

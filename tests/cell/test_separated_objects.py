@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from cruxcell.jobs.separated import objects, remote, runs
+from cruxcell.jobs.separated.doubts import Doubts
 from cruxcell.jobs.separated.objects import Objects
 from cruxcell.values import writer
 from cruxcell.values.canonical import TooLarge
@@ -31,6 +32,7 @@ class End:
     def __init__(self, is_test: bool) -> None:
         self.is_test = is_test
         self.objects, self.containers = Objects(is_test), Containers(0 if is_test else 1)
+        self.doubts = Doubts()
         self.asked: list[tuple[Any, ...]] = []
 
     def ask(self, *question: object) -> object:

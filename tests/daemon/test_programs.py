@@ -391,6 +391,61 @@ def test_a_checker_meets_no_code_of_the_candidate(native: Client):
     assert "ValueError" in verdict.detail
 
 
+_EQUALS_ALL = 'type("A", (), {"__eq__": lambda *_: True})()'
+# What a checker does with what was printed -> what is printed to decide by itself.
+RUNS_WHAT_IS_PRINTED = {
+    "eval(stdout) == eval(expected)": _EQUALS_ALL,
+    "eval(stdout, {}) == 1": '[f.f_globals for f in []] or __import__("os")._exit(0)',
+    "exec(f'x = {stdout}', d := {}) or d['x'] == int(expected)": f"0; x = {_EQUALS_ALL}",
+    "eval(compile(stdout.strip(), '', 'eval')) == 1": _EQUALS_ALL,
+    "__import__('pickle').loads(bytes.fromhex(stdout)) == 1":  # eval(...)
+        b"cbuiltins\neval\n(V(lambda: type('A', (), {'__eq__': lambda *_: True})())()\ntR.".hex(),
+    "(lambda f: f(stdout) == 1)(eval)": "(lambda: 1)()",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", ["native", "pure"])
+def test_a_checker_runs_nothing_that_was_printed(request: pytest.FixtureRequest, which: str):
+    client: Client = request.getfixturevalue(which)
+    tasks = []
+    for expression, printed in RUNS_WHAT_IS_PRINTED.items():
+        checker = f"def check(stdin, stdout, expected):\n    return {expression}"
+        for stdin in ("", "a" * (1 << 13)):
+            tasks.append(Task(f"print({printed!r})", [StdioCheck(stdin, "1", checker=checker)]))
+            swallows = (
+                f"def check(stdin, stdout, expected):\n    try: return {expression}\n    except Exception: return False"
+            )
+            tasks.append(Task(f"print({printed!r})", [StdioCheck(stdin, "1", checker=swallows)]))
+    verdicts = client.check(tasks)
+    found = {task.program: verdict.detail for task, verdict in zip(tasks, verdicts) if verdict.passed is not False}
+    assert found == {}
+    assert "may be what was printed" in verdicts[0].detail
+
+
+# Beside what is its own: texts, modules, what modules make of names.
+RUNS_ITS_OWN = """
+import collections, dataclasses, enum
+exec("def own(x): return x + 1")
+@dataclasses.dataclass
+class A:
+    x: int
+def check(stdin, stdout, expected):
+    import fractions, json
+    Pair = collections.namedtuple("Pair", "a b")
+    exec("y = 1", names := {})
+    E = enum.Enum("E", "a b")
+    own_ones = [names["y"], A(own(0)).x, Pair(1, 2).a, eval("E.a.value")]
+    return own_ones == [1] * 4 and eval(stdout) == [1, {"a": 2.5}]
+"""
+
+
+@pytest.mark.parametrize("runtime", tested_runtimes())
+def test_a_checker_runs_its_own_code_and_reads_data(native: Client, runtime: str):
+    checks = [StdioCheck(stdin, "[1]", checker=RUNS_ITS_OWN) for stdin in ("", "a" * (1 << 13))]
+    right, wrong = [Task(f"print([1, {{'a': {x}}}])", checks, runtime=runtime) for x in (2.5, 3)]
+    assert [verdict.outcome.name for verdict in native.check([right, wrong])] == ["PASSED"] * 2 + ["FAILED"] * 2
+
+
 def test_steps_of_a_checker_are_not_counted(native: Client):
     """Counting takes a loop several times its time, and no limit on steps is the checker's."""
     checker = (

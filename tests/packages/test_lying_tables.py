@@ -62,6 +62,8 @@ def task_func(df):
 """
 LIAR, *_PARTS = Path(__file__).with_name("lying_tables.txt").read_text().split("#### ")
 LIES = {name: LIAR + program for name, _, program in (part.partition("\n") for part in _PARTS)}
+# All questions were answered as WANTED says; what says that it equals a number is FAILED for that alone, in the end.
+AS_WANTED = ("PASSED", "FAILED the script took a ")
 # Questions whose answer is yes for plain CPython, too: an object answers for itself what a method of its own is asked;
 # what is missing is neither equal nor unequal; and two numbers that are swapped have one sum and one set.
 ALSO_SO = {
@@ -100,7 +102,7 @@ def test_a_program_that_computes_the_table_passes(client: Client):
 def test_no_question_is_answered_well_by_a_table_that_is_not_what_it_seems(client: Client):
     found = judged(client, {name: (lie, script(ALSO_SO.get(name, []))) for name, lie in LIES.items()})
     answered = {name: text for name, text in found.items() if "is for the candidate to say" not in text}
-    assert {name: text for name, text in answered.items() if not text.startswith("PASSED")} == {}
+    assert {name: text for name, text in answered.items() if not text.startswith(AS_WANTED)} == {}
     assert set(found) - set(answered) == {"items", "names", "ints of their own", "categories"}
 
 

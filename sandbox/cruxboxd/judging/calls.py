@@ -65,6 +65,7 @@ class CallEvaluator:
     def __init__(self, scheduler: Scheduler, task: Task, hash_seed: str, audit: Audit, inspects: bool = True) -> None:
         self._scheduler, self._task, self._audit = scheduler, task, audit
         self._inspects, self._follows = inspects, False
+        self._more_flags = 0
         self._program = task.program
         self._hash_seed = hash_seed
         self._setting = task.setting or None
@@ -74,6 +75,12 @@ class CallEvaluator:
         so this goes before calls that have not begun."""
         later = copy.copy(self)
         later._follows = True
+        return later
+
+    def of_a_checker(self) -> CallEvaluator:
+        """The same for a checker, which is given what a candidate has printed."""
+        later = self.afterwards()
+        later._more_flags = payloads.CHECKER
         return later
 
     async def evaluate(self, checks: Sequence[CallCheck]) -> list[CheckResult]:
@@ -220,7 +227,7 @@ class CallEvaluator:
 
     def _calls_job(self, checks: Sequence[CallCheck], way: Way) -> Job:
         inspect = payloads.INSPECT if self._inspects and any(check.inspect for check in checks) else 0
-        fields = [payloads.CALLS_FLAGS.pack(way.flags | inspect), self._program]
+        fields = [payloads.CALLS_FLAGS.pack(way.flags | inspect | self._more_flags), self._program]
         for check in checks:
             fields += [check.entry_point.encode(), encoded(check.call)]
         runs_all = bool(way.flags & payloads.RUN_EXPRESSIONS)

@@ -276,7 +276,7 @@ class Judge:
     # ---- programs ----------------------------------------------------------------------------------------------
 
     async def _judge_stdio(self, task: Task, checks: list[StdioCheck], emit: Emit) -> None:
-        checkers = {source: self._evaluator(each).afterwards() for source, each in checkers_of(task, checks).items()}
+        checkers = {source: self._evaluator(each).of_a_checker() for source, each in checkers_of(task, checks).items()}
 
         async def run_alone(check: StdioCheck) -> Printed:
             return await run_stdio(self._scheduler, task, check, self._seeds[0], self._turns)

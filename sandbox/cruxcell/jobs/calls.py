@@ -7,11 +7,12 @@ from cruxcell.analysis import bytecode
 from cruxcell.analysis.determinism import has_sets, is_seedless
 from cruxcell.analysis.hermetic import may_share_by, names_bound_by, names_bound_for
 from cruxcell.analysis.operands import Inspector, call_findings, is_literal
-from cruxcell.analysis.parsing import PROGRAM, Invalid, OutOfRoom, classify_call, compile_text
+from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, OutOfRoom, classify_call, compile_text
 from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.texts import Texts
 from cruxcell.namespace import fresh_namespace, module_namespace, set_recursion_depth
 from cruxcell.protocol import frames, messages, records
-from cruxcell.protocol.payloads import BUNDLED, CALLS_FLAGS, INSPECT, RUN_EXPRESSIONS, SHARE, TOGETHER
+from cruxcell.protocol.payloads import BUNDLED, CALLS_FLAGS, CHECKER, INSPECT, RUN_EXPRESSIONS, SHARE, TOGETHER
 from cruxcell.values import transfer
 
 TYPE_CHECKING = False
@@ -47,7 +48,7 @@ def run_calls(context, fields, more_flags=0):  # noqa: C901 - who arms the seal 
     helper, report = context.helper, context.report
     flags, source, checks = _read(context, fields, more_flags)
     loaded = loaded_count()
-    program, planned = _parse(source, checks, bool(flags & BUNDLED))
+    program, planned = _parse(source, checks, bool(flags & BUNDLED), CHECK if flags & CHECKER else PROGRAM)
     is_asked = flags & INSPECT or (flags & SHARE and RULE not in context.opened)
     bound = _bound(helper, source, program) if program is not None and is_asked else None
     names = frozenset() if program is None else _bound_here(context, flags, source, program, planned, bound)
@@ -83,7 +84,8 @@ def run_calls(context, fields, more_flags=0):  # noqa: C901 - who arms the seal 
     for index, (kind, _, code) in enumerate(planned):
         if kind in runnable and code is not None:
             look = _looker(inspector, checks[index][1], code, context) if inspector is not None else None
-            _evaluate(context, index, sharing, program, code, look, is_final=not flags & BUNDLED)
+            guard = guard_of(context, program) if program and flags & CHECKER and not sharing else None
+            _evaluate(context, index, sharing, program, code, look, guard, is_final=not flags & BUNDLED)
             used = clear(context, loaded)
             seal(report, index)
             if not sharing:
@@ -160,14 +162,14 @@ def loaded_count():
     return len(sys.modules) + len(_CODECS)
 
 
-def _parse(source, checks, is_beside):
-    # type: (str, tuple[tuple[str, str], ...], bool) -> tuple[CodeType | None, Plan]
+def _parse(source, checks, is_beside, name):
+    # type: (str, tuple[tuple[str, str], ...], bool, str) -> tuple[CodeType | None, Plan]
     """(code of the program or None, [(class, detail, code) of each check]). `is_beside`: others share this worker.
 
     Where there was no room for a text, the texts of others may be why: then its check is ALONE."""
     has_company = is_beside or len(checks) > 1
     try:
-        program = _compiled(source) if source else None
+        program = _compiled(source, name) if source else None
     except Invalid as error:
         return None, (_refused("the program", error, has_company),) * len(checks)
     planned = []
@@ -186,12 +188,12 @@ def _refused(what, error, has_company):
     return messages.INVALID, "%s: %s" % (what, error), None
 
 
-def _compiled(source):
-    # type: (str) -> CodeType
+def _compiled(source, name):
+    # type: (str, str) -> CodeType
     """The code of a program; that of the job before, if it had the same program. No code of a task can have reached it:
     it is in a list that the seal compares, and code does not change."""
-    if _last[0] != source:
-        _last[:] = [source, compile_text(source, PROGRAM, "exec"), _NOT_ASKED]
+    if _last[0] != source or _last[1].co_filename != name:
+        _last[:] = [source, compile_text(source, name, "exec"), _NOT_ASKED]
     program = _last[1]  # type: CodeType
     return program
 
@@ -246,11 +248,20 @@ def _looker(inspector, call, code, context):
     return lambda: inspector.look(call, code, context.next_check, evaluate)
 
 
-def _evaluate(context, index, sharing, program, code, look=None, is_final=True):  # noqa: PLR0917 - a check, how to take it
-    # type: (JobContext, int, bool, CodeType | None, CodeType, Callable[[], set[str]] | None, bool) -> None
-    """One check. With `look`, it is run again to see its operands; nothing is reported before that is done, so that
-    whatever ends the worker meanwhile is put down to this check. If that is not final, what ran out of memory will run
-    again, alone, and is looked at then."""
+def _evaluate(  # noqa: PLR0917 - a check, how to take it
+    context,  # type: JobContext
+    index,  # type: int
+    sharing,  # type: bool
+    program,  # type: CodeType | None
+    code,  # type: CodeType
+    look=None,  # type: Callable[[], set[str]] | None
+    guard=None,  # type: Callable[[], object] | None
+    is_final=True,  # type: bool
+):
+    # type: (...) -> None
+    """One check. `guard` is called when its program has been loaded. With `look`, it is run again to see its operands;
+    nothing is reported before that is done, so that whatever ends the worker meanwhile is put down to this check. If
+    that is not final, what ran out of memory will run again, alone, and is looked at then."""
     namespace = fresh_namespace() if sharing else module_namespace()
     context.begin(index)
     value = raised = None
@@ -258,6 +269,8 @@ def _evaluate(context, index, sharing, program, code, look=None, is_final=True):
     try:
         if program is not None:
             context.run(program, namespace)
+            if guard is not None:
+                guard()
         value = context.run(code, namespace)
         steps = context.steps()
     except BaseException as error:
@@ -281,7 +294,7 @@ def run_apply(context, fields, read=None):
     """fields: program, name, encoded (arguments, keyword arguments). Decoded before the program runs, by `read`: (name,
     arguments, keyword arguments). In one frame: a program finds the same depth however it is run."""
     try:
-        program = compile_text(fields[0].decode("utf-8", "surrogatepass"), PROGRAM, "exec")
+        program = compile_text(fields[0].decode("utf-8", "surrogatepass"), CHECK if read else PROGRAM, "exec")
         name, positional, keywords = (read or _named_arguments)(fields[1:])
     except (Invalid, transfer.Garbled) as error:
         context.refuse("the program: %s" % error)
@@ -290,12 +303,29 @@ def run_apply(context, fields, read=None):
     context.start(messages.DIRECT, 1)
     try:
         context.run(program, namespace)
+        if read is not None:
+            guard_of(context, program)()
         function = context.run(compile_text(name, "<check>", "eval"), namespace)
         value = context.run(CALL, {"f": function, "a": positional, "k": keywords})
     except BaseException as error:
         context.send_raised(error)
     else:
         context.send_value(value)
+
+
+def guard_of(context, checker):
+    # type: (JobContext, CodeType) -> Callable[[], object]
+    """What has a checker run no code from now on but its own and what is harmless. Or what a candidate prints would
+    decide, where a checker evaluates it."""
+
+    def refuse(line):
+        # type: (int) -> None
+        raise ValueError(_RUNS_TEXT % line)
+
+    return lambda: Texts(context.helper.hear, checker, lambda: True, refuse, lambda _path: True)
+
+
+_RUNS_TEXT = "line %d runs code that may be what was printed (by eval, exec, pickle or a library)"
 
 
 def run_checker(context, fields):

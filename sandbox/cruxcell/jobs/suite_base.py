@@ -41,6 +41,10 @@ class Results:
             self.all.append((ERROR, "", "the suite has more than %d tests" % (messages.MAX_TESTS - 1)))
         return False
 
+    def has_failed(self):
+        # type: () -> bool
+        return any(letter in (FAILED, ERROR) for letter, _, _ in self.all)
+
     def record(self):
         # type: () -> bytes
         return records.tests(self.all)

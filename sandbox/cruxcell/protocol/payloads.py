@@ -13,6 +13,7 @@ INSPECT = 4  # report what a filter of data sets asks about each check
 BUNDLED = 8  # other jobs share this worker: where the program is not hermetic, none of it may run here
 TOGETHER = 16  # the calls share this worker even if the program is not hermetic, for better or worse
 SERIES = 32  # it is a JOB_SERIES
+CHECKER = 64  # the program is a checker, whose call holds what a candidate has printed: no such text runs as code
 
 # Flags of a JOB_SCRIPT.
 SCRIPT_FLAGS = struct.Struct("<B")

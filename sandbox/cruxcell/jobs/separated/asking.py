@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 _OF_ITSELF = frozenset([*STEADY, "__iter__", "__reversed__", "__getitem__", "__missing__"])
-_BUILTIN_TYPES = frozenset([each for each in vars(builtins).values() if type(each) is type])
+_BUILTIN_TYPES = frozenset([type(None), *[each for each in vars(builtins).values() if type(each) is type]])
 
 
 def forward(name):

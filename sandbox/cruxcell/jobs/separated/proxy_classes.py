@@ -154,6 +154,7 @@ def _bound(self, instance, _owner=None):
 
 _FUNCTION_TYPE = type(_bound)
 _METHOD_TYPE = type(RemoteType.mro.__get__(RemoteObject))  # type: Any
+_FUNCTIONS = (_FUNCTION_TYPE, _METHOD_TYPE, type(len))
 
 
 def _documentation(self):
@@ -182,14 +183,15 @@ _OF_VALUES = frozenset(["__str__", "__repr__", "__format__", "__missing__", "__c
 
 def _arithmetic(name):
     # type: (str) -> Any
-    """Between objects, it gives another. An object that the test has made, or that came of one by an operator, may have
-    a value for the other operand; and what comes of objects that the test has made alone may be a value."""
+    """Between objects, it gives another. So it does between one and a function of the script (`event += handler`),
+    which is no value that may be expected. An object that the test has made, or that came of one by an operator, may
+    have a value for the other operand; and what comes of objects that the test has made alone may be a value."""
     not_said = unsaid(name)
 
     def method(self, *others):
         # type: (object, object) -> Any
         standing = standing_of(self)
-        if standing == HANDED_OVER and not all(issubclass(type(other), RemoteObject) for other in others):
+        if standing == HANDED_OVER and not all(map(_is_no_value, others)):
             return not_said(self, *others)
         began = now()
         value = connection[0].ask("special", self, name, *others)
@@ -200,6 +202,11 @@ def _arithmetic(name):
 
     method.__name__ = name
     return method
+
+
+def _is_no_value(operand):
+    # type: (object) -> bool
+    return issubclass(type(operand), RemoteObject) or type(operand) in _FUNCTIONS
 
 
 def _operands(*operands):
@@ -248,9 +255,13 @@ def _is_same(self, other):
     if is_reading():  # they are two over there
         return NotImplemented
     if type(other) is type(self) and connection[0].means_a_class(type(self)):
-        return hold_the_same(connection[0], self, other)
+        found = hold_the_same(connection[0], self, other)
+        if found is None:
+            connection[0].doubts.says_equal(self, sys._getframe(1))
+        return bool(found)
     if has_no_say(other):
         connection[0].compared_by_identity = True
+        connection[0].doubts.are_different(self, other, sys._getframe(1))
     return NotImplemented
 
 
@@ -262,6 +273,8 @@ def _is_another(self, other):
     """Of two that `==` would ask their class about, what the class says of `!=`. That they do not differ is not for it
     to say alone."""
     if type(other) is not type(self) or not connection[0].means_a_class(type(self)):
+        if has_no_say(other):
+            connection[0].doubts.are_different(self, other, sys._getframe(1))
         return object.__ne__(self, other)
     are_equal = self is other or ("__eq__" in type(self).__dict__ and bool(hold_the_same(connection[0], self, other)))
     if connection[0].ask("special", self, "__ne__", other):

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 _BASES = type.__dict__["__bases__"].__get__
+_FLAGS = type.__dict__["__flags__"].__get__
+_IS_ABSTRACT = 1 << 20  # Py_TPFLAGS_IS_ABSTRACT
 _finished = []  # type: list[bool]
 _get = object.__getattribute__
 
@@ -113,6 +115,17 @@ class RemoteType(type):
     def __bases__(cls):  # type: ignore[override]
         # type: () -> tuple[type, ...]
         return tuple([object if each is RemoteObject else each for each in _BASES(cls) if each is not RemoteBase])
+
+    @property
+    def __flags__(cls):
+        # type: () -> int
+        """With the one that `inspect.isabstract` looks for."""
+        flags = _FLAGS(cls)  # type: int
+        try:
+            is_abstract = is_told(cls) and connection[0].ask("get", cls, "__abstractmethods__")
+        except AttributeError:
+            is_abstract = False
+        return flags | _IS_ABSTRACT if is_abstract else flags
 
     def mro(cls):
         # type: () -> list[type]

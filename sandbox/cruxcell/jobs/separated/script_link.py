@@ -11,6 +11,7 @@ from cruxcell.jobs.separated.awaiting import Lent
 from cruxcell.jobs.separated.classes import without_class
 from cruxcell.jobs.separated.configurations import follow_configurations
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
+from cruxcell.jobs.separated.doubts import Doubts
 from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made, shown_by
 from cruxcell.jobs.separated.exceptions import answered
 from cruxcell.jobs.separated.files import PassedFiles
@@ -72,6 +73,7 @@ class ScriptLink(Link):
         self.idle = []  # type: list[Any]  # doctest runs that have tested nothing
         self.compared_by_identity = self._is_of_its_own = False
         self.hashed = 0  # the object whose hash was asked for last, if only for whether it equals others since
+        self.doubts = Doubts()
         self._notes = {}  # type: dict[int, Notes]  # of each thread
         self._steady = Steady()
         self.texts = None  # type: Texts | None
@@ -274,9 +276,11 @@ class ScriptLink(Link):
         """As `refuse`, where the candidate does not answer, or not as an honest one does."""
         self._leave(messages.CANDIDATE_GONE, why)
 
-    def at_end(self):
-        # type: () -> None
-        """The script is through, and nothing has failed."""
+    def at_end(self, results=None):
+        # type: (Any) -> None
+        """The script is through. `results` of its tests, if it is a suite."""
+        if results is None or not results.has_failed():
+            self.doubts.clear_up(self)
         if self.idle and not self._has_called:
             self.invalid(NO_EXAMPLES)
 

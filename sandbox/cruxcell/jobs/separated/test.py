@@ -43,7 +43,7 @@ def run_test(context, fields, is_rehearsal=False):
         link.provide(script, suite.code, fields[1].decode(), suite.names)
         suite.begin()
         results = _run_suite(script, suite)
-        link.at_end()
+        link.at_end(results)
         link.ending.acquire()
     except BaseException as error:
         link.ending.acquire()
