@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import ipaddress
 import re
 import struct
 import sys
@@ -32,6 +33,8 @@ VALUES = [
     datetime(2020, 1, 2, tzinfo=timezone.utc), timezone(timedelta(hours=2), "there"), {1: 2}.keys(), {1: 2}.items(),
     -(2**31), 2**31, 2**41, 2**31 - 1, frozenset(), [()], ["é\ud800" * 8192, "a" * 16384, 1],
     array("d", [1, -0.0, float("inf")]), array("f", [0.1]), array("b"), array("Q", [2**64 - 1]), array("u", "é😀"),
+    ipaddress.ip_address("10.0.0.1"), ipaddress.ip_network("10.0.0.0/30"), ipaddress.ip_interface("10.0.0.1/8"),
+    ipaddress.ip_address("fe80::1"), ipaddress.ip_network("fe80::/64"), ipaddress.ip_interface("fe80::1/64"),
     re.compile("a", re.I), re.compile(b"(?s)a."), re.compile("a b", re.A | re.X), re.compile(b"", re.L),
 ]  # fmt: skip
 _NAMES = [f"{place}-{type(value).__name__}" for place, value in enumerate(VALUES)]  # a set's text changes with each run

@@ -14,11 +14,12 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from cruxcell.jobs.separated import remote, runs
-from cruxcell.jobs.separated import test as halves
+from cruxcell.jobs.separated import remote, runs, script_link, steady
+from cruxcell.jobs.separated import test as test_worker
 from cruxcell.jobs.separated.equality import Notes
 from cruxcell.jobs.separated.link import TOO_LARGE, VALUE, Broken, Link, Unsent
 from cruxcell.jobs.separated.proxy_classes import make_class
+from cruxcell.jobs.separated.script_link import ScriptLink
 from cruxcell.protocol import frames, messages, records
 from cruxcell.protocol.payloads import TEST_FLAGS, UNREAD
 
@@ -58,11 +59,11 @@ class Context:
         return b"", b""
 
 
-class Half(halves._TestLink):
+class Half(ScriptLink):
     """The test's half; `answers` says what the candidate answers, the next one of a list."""
 
     def __init__(self, **program: Any) -> None:
-        halves._TestLink.__init__(self, Context(), dict(program))  # type: ignore[arg-type]
+        ScriptLink.__init__(self, Context(), dict(program))  # type: ignore[arg-type]
         self.answers: dict[str, Any] = {}
         self.asked: list[Any] = []
         self.namespace = self._namespace
@@ -180,7 +181,7 @@ def test_a_number_is_asked_for_once_in_a_row(half: Half):
     half.answers["special"] = [7, (RAISED, TypeError()), 8, 9]
     assert [half.ask("special", one, "__index__") for _ in range(3)] == [7, 7, 7]
     half.ask("call", None)
-    assert not any(half._steady.values()), "nothing that was returned is kept"
+    assert not any(half._steady._told.values()), "nothing that was returned is kept"
     with pytest.raises(TypeError):
         half.ask("special", one, "__index__")
     assert [half.ask("special", one, "__index__"), half.ask("special", one, "__index__")] == [8, 8]
@@ -262,9 +263,9 @@ def run(
     context = context or Context()
     text = [each.encode() for each in (script, "f", framework)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(halves._TestLink, "provide", lambda *_: None)
+        patch.setattr(ScriptLink, "provide", lambda *_: None)
         patch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-        halves.run_test(context, [*text, TEST_FLAGS.pack(flags), b""], is_rehearsal)
+        test_worker.run_test(context, [*text, TEST_FLAGS.pack(flags), b""], is_rehearsal)
     return [each.decode() for each in context.sent]
 
 
@@ -283,8 +284,8 @@ def test_a_script_that_nobody_has_read_has_to_test_something(half: Half):
 
 def test_a_script_is_heard_where_no_other_job_follows(half: Half, monkeypatch: pytest.MonkeyPatch):
     begun: list[str] = []
-    monkeypatch.setattr(halves._TestLink, "begin_partners", lambda _: begun.append("partners"))
-    monkeypatch.setattr(halves, "Texts", lambda *_: begun.append("texts"))
+    monkeypatch.setattr(ScriptLink, "begin_partners", lambda _: begun.append("partners"))
+    monkeypatch.setattr(test_worker, "Texts", lambda *_: begun.append("texts"))
     assert (run(half, "pass"), begun) == ([messages.ENDED.decode()], [])
     run(half, "pass", is_rehearsal=False)
     assert begun == ["partners", "texts"]
@@ -369,15 +370,15 @@ def test_a_mock_holds_plain_data_and_other_objects_what_they_are_given(half: Hal
 def test_what_the_candidate_is_told_of_an_object_leads_nowhere():
     told = Plain()
     told._own = 4  # type: ignore[attr-defined]
-    assert halves._run(getattr, [told, "__dict__"], {}) == {"z": 3}
-    assert halves._run(getattr, [told, "z"], {}) == 3
-    assert halves._run(max, ["a", "__dict__"], {}) == "a"
-    assert halves._run(len, [[1, 2]], {}) == 2
+    assert script_link._run(getattr, [told, "__dict__"], {}) == {"z": 3}
+    assert script_link._run(getattr, [told, "z"], {}) == 3
+    assert script_link._run(max, ["a", "__dict__"], {}) == "a"
+    assert script_link._run(len, [[1, 2]], {}) == 2
     partial = functools.partial(print, "expected")
     for tells in (repr, str, format):
-        assert "expected" not in halves._run(tells, [partial], {})
-        assert halves._run(tells, [2], {}) == "2"
-    assert halves._run(callable, [partial], {}) is True
+        assert "expected" not in script_link._run(tells, [partial], {})
+        assert script_link._run(tells, [2], {}) == "2"
+    assert script_link._run(callable, [partial], {}) is True
 
 
 def test_whose_hash_was_asked_for_last_is_known_until_it_is_asked_for_more(half: Half):
@@ -445,7 +446,7 @@ def test_names_that_show_texts_may_be_run_and_files_that_are_not_passed_are_not_
 
 def test_length_and_truth_are_said_once_for_a_while(half: Half, monkeypatch: pytest.MonkeyPatch):
     one, now, listens, changed = thing(), [10.0], [False], list[int]()
-    monkeypatch.setattr(halves, "_monotonic", lambda: now[0])
+    monkeypatch.setattr(steady, "_monotonic", lambda: now[0])
     monkeypatch.setattr(half.alongside, "listens", lambda: listens[0])
     monkeypatch.setattr(half.alongside, "exchange", lambda *asked: answer(half, *asked))
     monkeypatch.setattr(half.containers, "changed", lambda: changed)
@@ -477,12 +478,12 @@ def test_length_and_truth_are_said_once_for_a_while(half: Half, monkeypatch: pyt
 
 def test_what_is_asked_by_a_function_that_the_candidate_calls_is_of_its_thread(half: Half):
     me = get_ident()
-    half._steady, half.threads._open = {me: {}, 1: {}}, 1
+    half._steady._told, half.threads._open = {me: {}, 1: {}}, 1
     half._forget_what_was_steady()
-    assert half._steady == {1: {}}
+    assert half._steady._told == {1: {}}
     half.threads._open = 0
     half._forget_what_was_steady()
-    assert half._steady == {}
+    assert half._steady._told == {}
 
 
 @pytest.mark.parametrize(
@@ -516,7 +517,7 @@ def test_no_container_becomes_what_was_made_while_notes_hold(
             half.is_refilled(number)
         return VALUE, 7
 
-    monkeypatch.setattr(halves, "hold_what_was_made", hold)
+    monkeypatch.setattr(script_link, "hold_what_was_made", hold)
     monkeypatch.setattr(half.alongside, "exchange", exchange)
     half.containers.entries.update({3: [[]], 5: [[]]})
     assert half._watched(operation, []) == (VALUE, 7)
@@ -565,8 +566,8 @@ def test_several_threads_ask_where_both_halves_can(
     half: Half, may: bool, begins: bool, answered: object, monkeypatch: pytest.MonkeyPatch
 ):
     before, made = half.threads, SimpleNamespace(begin=lambda: begins)
-    monkeypatch.setattr(halves, "may_begin", lambda: may)
-    monkeypatch.setattr(halves, "Partners", lambda _link: made)
+    monkeypatch.setattr(script_link, "may_begin", lambda: may)
+    monkeypatch.setattr(script_link, "Partners", lambda _link: made)
     half.answers["share"] = answered
     half.begin_partners()
     assert half.threads is (made if (may, begins, answered) == (True, True, True) and answered is True else before)

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from cruxcell.analysis.parsing import CHECK
-from cruxcell.jobs.separated import program_names, remote, runs
-from cruxcell.jobs.separated import test as halves
+from cruxcell.jobs.separated import program_names, remote, runs, script_link
 from cruxcell.jobs.separated.proxy_classes import make_class
+from cruxcell.jobs.separated.script_link import ScriptLink
 from cruxcell.protocol import messages
 
 
@@ -27,11 +27,11 @@ class Context:
     stdout, stderr = sys.stdout, sys.stderr
 
 
-class Half(halves._TestLink):
+class Half(ScriptLink):
     """The test's half, whose candidate answers `names` and `look` with what stands here."""
 
     def __init__(self, **program: Any) -> None:
-        halves._TestLink.__init__(self, Context(), {"__name__": "__main__"})  # type: ignore[arg-type]
+        ScriptLink.__init__(self, Context(), {"__name__": "__main__"})  # type: ignore[arg-type]
         self.program = program
         self.answers: dict[str, Any] = {}
         self.looked: list[str] = []
@@ -112,7 +112,7 @@ def test_a_script_gets_the_names_that_it_uses_and_none_that_a_module_has(f: Any)
 def test_what_a_script_names_of_the_library_is_followed(word: str, follows: str, monkeypatch: pytest.MonkeyPatch):
     followed: list[str] = []
     for name in ("follow_sources", "follow_doctests", "follow_configurations"):
-        monkeypatch.setattr(halves, name, lambda _, name=name: followed.append(name))
+        monkeypatch.setattr(script_link, name, lambda _, name=name: followed.append(name))
     Half(f=8).gets("f(1)")
     assert followed == []
     Half(f=8).gets(f"x.{word}(f)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zoneinfo
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -19,6 +20,7 @@ from cruxcell.values.writer import Writer
 from test_containers import ROOM, Ends, numpy, plain, u32
 
 pandas: Any = pytest.importorskip("pandas")
+ONES = numpy.ones(2, "i8")
 TIMES = pandas.to_datetime(["2020-01-01", None])
 VALUES = {
     "mixed": pandas.DataFrame({"a": [1, 2], "b": ["x", None], "c": [1.5, float("nan")], "d": [[1], {"a": 2}]}),
@@ -110,13 +112,39 @@ class Other(metaclass=Meta):
     __module__ = "pandas"
 
 
+def zone_without_name() -> zoneinfo.ZoneInfo:
+    """It does not cross."""
+    path = next(path for folder in zoneinfo.TZPATH for path in Path(folder).glob("UTC"))
+    with path.open("rb") as file:
+        return zoneinfo.ZoneInfo.from_file(file)
+
+
 def with_attributes() -> Any:
     value = pandas.DataFrame({"a": [1]})
     value.attrs["a"] = 1
     return value
 
 
+def without_names_twice() -> Any:
+    value = pandas.DataFrame({"a": [1]})
+    value.flags.allows_duplicate_labels = False
+    return value
+
+
+def stuffed(item: object) -> Any:
+    """An array of texts that holds something else."""
+    array = pandas.array(["a", "b"], dtype=pandas.StringDtype("python"))
+    array._ndarray[0] = item
+    return array
+
+
+class OwnIndex(pandas.RangeIndex):  # type: ignore[misc]
+    pass
+
+
 HOLIDAYS = pandas.offsets.CustomBusinessDay(holidays=["2020-01-02"])
+SPARSE = pandas.Index(pandas.arrays.SparseArray([0, 1]))
+ELSEWHERE = TIMES.tz_localize(zone_without_name())
 UNSENT = {
     "a subclass": Own({"a": [1]}),
     "a class of that module": Other(),
@@ -125,13 +153,45 @@ UNSENT = {
     "holidays": pandas.date_range("2020-01-01", periods=2, freq=HOLIDAYS),
     "groups": pandas.DataFrame({"a": [1]}).groupby("a"),
     "over numpy": pandas.Series([1, 2]).array,
+    "times over numpy": TIMES.array,
+    "no names twice": without_names_twice(),
+    "an own index": OwnIndex(2),
+    "holidays of a series": pandas.Series([1, 2], pandas.date_range("2020-01-01", periods=2, freq=HOLIDAYS)),
+    "a sparse index": SPARSE,
+    "columns that are sparse": pandas.DataFrame([[1, 2]], columns=SPARSE),
+    "a level that is sparse": pandas.MultiIndex([SPARSE, ["a"]], [[0, 1], [0, 0]]),
+    "categories that are sparse": pandas.Categorical.from_codes([0, 1], SPARSE),
+    "another zone": ELSEWHERE,
+    "a time of another zone": ELSEWHERE[0],
+    "an interval of another zone": pandas.IntervalIndex.from_breaks([ELSEWHERE[0], ELSEWHERE[0] + HOLIDAYS]),
+    "a text that is a number": stuffed(5),
+    "a text that is a fraction": stuffed(1.5),
+    "a text that is not equal to itself": stuffed(Decimal("nan")),
 }
 
 
 @pytest.mark.parametrize("name", UNSENT)
 def test_what_would_not_be_read_as_the_same_does_not_cross(name: str):
+    value = UNSENT[name]
+    assert tables.parts_of(value) is None, "and it is known before anything of it is written"
+    assert not tables.write(Writer(Containers()), value, 0)
     with pytest.raises(NotPlain):
-        transfer.encode(UNSENT[name], ROOM)
+        transfer.encode(value, ROOM)
+
+
+def test_what_a_known_table_holds_is_compared_whatever_it_is():
+    for name in ("attributes", "no names twice", "sparse", "holidays of a series"):
+        index, _names, arrays = tables.state_of(UNSENT[name])
+        assert index is not None
+        assert arrays is not None
+    assert tables.state_of(pandas.DataFrame({"a": [1, 2]}, index=UNSENT["an own index"]))[0] is not None
+
+
+def test_an_index_of_numbers_is_one_up_to_pandas_1_5():
+    fields = {"__module__": tables._NUMERIC, "name": None, "dtype": numpy.dtype("i8"), "to_numpy": lambda _: ONES}
+    assert tables._index_parts(type("Int64Index", (), fields)()) == (
+        "index", (None,), ("numpy", "<i8", ONES.tobytes()), None,
+    )  # fmt: skip
 
 
 CHANGES: dict[str, Any] = {

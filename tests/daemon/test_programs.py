@@ -187,6 +187,17 @@ def test_arguments_and_environment(native: Client):
     assert [verdict.outcome for verdict in others] == [Outcome.PASSED] * 4, others
 
 
+@pytest.mark.skipif(not Path("/usr/share/zoneinfo").is_dir(), reason="the host has no time zones")
+def test_the_hosts_time_zones_are_there_and_nothing_beside_them(native: Client, pure: Client):
+    program = (
+        "import os\nfrom datetime import datetime\nfrom zoneinfo import ZoneInfo\n"
+        "print(datetime(2020, 7, 1, tzinfo=ZoneInfo('Asia/Tokyo')).isoformat(), os.path.exists('/usr/share/doc'))"
+    )
+    for client in (native, pure):
+        [verdict] = client.check([Task(program, [RunCheck()])])
+        assert verdict.stdout == "2020-07-01T00:00:00+09:00 False\n", verdict
+
+
 def test_a_setting_is_its_tasks_own(native: Client):
     program = "import os\ndef f(x):\n    return os.environ.get('A')\n"
     tasks = [Task(program, [CallCheck("f(1)", repr(value))], env={"A": value}) for value in ("1", "2")]

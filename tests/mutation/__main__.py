@@ -256,28 +256,30 @@ class Kept:
 def try_all(chosen: list[Mutant], made: list[Copy], kept: Kept, first: int | None, until: float) -> str:
     """Try every mutant, by as many at a time as there are copies, until the time is up; keep what came of them.
 
-    `first` is how many files of tests are asked of each. Returns what fails without a change, if anything does.
+    `first` is how many files of tests are asked of each. Returns what fails without a change: its module is not asked.
     """
     covered = {mutant.module: Covered(mutant.module, TESTS[mutant.module][:first]) for mutant in chosen}
     waiting: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
     for mutant in chosen:
         waiting.put(mutant)
     lock = threading.Lock()
-    failing: list[str] = []
+    failing: dict[str, str] = {}
 
     def work(copy: Copy) -> None:
-        while time.monotonic() < until and not failing:
+        while time.monotonic() < until:
             try:
                 mutant = waiting.get_nowait()
             except queue.Empty:
                 return
+            if mutant.module in failing:
+                continue
             ours = covered[mutant.module]
             copy.keep_warm(mutant.module, ours.tests)
             try:
                 by = copy.noticed(mutant, ours)
             except FailsAsItIs as error:
-                failing.append(f"{mutant.module}: {error} fails as it is")
-                return
+                failing[mutant.module] = f"{mutant.module}: {error} fails as it is"
+                continue
             with lock:
                 if by or ours.tests == TESTS[mutant.module]:
                     kept.note(mutant, by)
@@ -287,7 +289,7 @@ def try_all(chosen: list[Mutant], made: list[Copy], kept: Kept, first: int | Non
         thread.start()
     for thread in threads:
         thread.join()
-    return " ".join(failing)
+    return "\n".join(failing.values())
 
 
 def report(chosen: list[Mutant], kept: Kept, verbose: bool) -> bool:
@@ -327,7 +329,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=600, help="how long to go on; 0 prints what is kept (600)")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (0)")
     parser.add_argument("--jobs", type=int, default=2, help="mutants tried at a time (2)")
-    parser.add_argument("--python", default=str(ROOT / ".venv/bin/python"), help="the interpreter that runs the tests")
+    parser.add_argument(
+        "--python", type=os.path.abspath, default=ROOT / ".venv/bin/python", help="the interpreter that runs the tests"
+    )
     options = parser.parse_args()
     options.modules = [
         module for module in TESTS if not options.modules or any(map(module.__contains__, options.modules))
@@ -368,10 +372,11 @@ def main() -> int:
     waiting.sort(key=lambda mutant: order.index(mutant.module))
     with copies(options) as made:
         failing = try_all(waiting, made, kept, options.first, until)
+    is_clean = report(chosen, kept, options.verbose)
     if failing:
         print(failing, file=sys.stderr)
         return 2
-    return 0 if report(chosen, kept, options.verbose) else 1
+    return 0 if is_clean else 1
 
 
 if __name__ == "__main__":

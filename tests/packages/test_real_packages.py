@@ -122,3 +122,36 @@ def test_times_of_zones_are_values_in_a_separated_script(client: Client):
     ]
     verdicts = client.check(tasks)
     assert [verdict.passed for verdict in verdicts] == [True, False], verdicts
+
+
+CALENDARS = """
+import ipaddress, pytz, dateutil.parser, dateutil.tz
+import pandas as pd
+from datetime import datetime
+from dateutil.relativedelta import relativedelta
+def parsed(text): return dateutil.parser.parse(text)
+def here(when): return pytz.timezone("America/New_York").localize(when)
+def later(): return relativedelta(months=1)
+def table(): return pd.DataFrame({"t": pd.date_range("2020", periods=2, tz=dateutil.tz.gettz("Europe/Berlin"))})
+def easter(): return pd.date_range("2020", periods=2, freq=pd.offsets.Easter())
+def hosts(): return [*ipaddress.ip_network("10.0.0.0/30").hosts()]
+"""
+OF_CALENDARS = """
+import ipaddress, pytz
+import pandas as pd
+from datetime import datetime, timezone
+assert parsed("2020-01-01T10:00:00Z") == datetime(2020, 1, 1, 10, tzinfo=timezone.utc)
+assert here(datetime(2020, 7, 1)).astimezone(pytz.utc) == datetime(2020, 7, 1, 4, tzinfo=pytz.utc)
+assert datetime(2020, 1, 31) + later() == datetime(2020, 2, 29)
+assert table()["t"].iloc[1] == pd.Timestamp("2020-01-02", tz="Europe/Berlin")
+assert str(easter()[0])[:10] == "2020-04-12"
+assert hosts() == [ipaddress.ip_address("10.0.0.1"), ipaddress.ip_address("10.0.0.2")]
+"""
+
+
+def test_times_and_distances_of_libraries_are_values_in_a_separated_script(client: Client):
+    wrong = CALENDARS.replace("months=1", "months=2")
+    tasks = [Task(each, [ScriptCheck(OF_CALENDARS)], runtime="sci", limits=LIMITS) for each in (CALENDARS, wrong)]
+    verdicts = client.check(tasks)
+    assert [verdict.outcome for verdict in verdicts] == [Outcome.PASSED, Outcome.FAILED], verdicts
+    assert {verdict.assurance for verdict in verdicts} == {Assurance.SEPARATED}

@@ -61,6 +61,7 @@ print(json.dumps({
     "path": [p for p in sys.path if p],
     "stdlib": sysconfig.get_path("stdlib"),
     "libraries": sorted(libraries),
+    "zones": str(sysconfig.get_config_var("TZPATH") or "/usr/share/zoneinfo").split(os.pathsep),
     "prefix": sys.prefix,
     "packages": sorted(packages.items()),
     "preload_bytes": preload_kib * 1024 if sys.argv[1:] else 0,
@@ -134,7 +135,7 @@ def _ask(spec: RuntimeSpec, config: Config, preload: tuple[str, ...]) -> Runtime
             f"runtime {spec.name!r}: importing {', '.join(preload)} starts threads; it cannot be preloaded"
         )
     path = tuple(said["path"])
-    readable = [*path, said["stdlib"], *said["libraries"]]
+    readable = [*path, said["stdlib"], *said["libraries"], *said["zones"]]
     return Runtime(
         name=spec.name,
         path=spec.path,

@@ -6,8 +6,8 @@ None is given an object that it would ask anything, since that may be the other 
 
 import sys
 
-from cruxcell.values import arrays
-from cruxcell.values.tables import KINDS, MASKED
+from cruxcell.values import arrays, calendars
+from cruxcell.values.tables import KINDS, MASKED, is_side
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def made(parts):
         return pandas.Period(ordinal=ordinal, freq=freq)
     if name == "Interval":
         left, right, closed = parts
-        if any(type(each) not in (int, float, pandas.Timestamp, pandas.Timedelta) for each in (left, right)):
+        if not (is_side(left) and is_side(right)):
             raise ValueError("an interval that cannot be")
         return pandas.Interval(left, right, *_fields([closed], str))
     (inner,) = _fields(parts, tuple)
@@ -84,15 +84,8 @@ def _fields(values, *kinds):
 
 def _zone(parts):
     # type: (Any) -> Any
-    word, zone = parts
-    if word == "pytz":
-        try:
-            return __import__("pytz").timezone(*_fields([zone], str))
-        except (KeyError, ImportError):
-            raise ValueError("a time zone that there is not") from None
-    datetime = __import__("datetime")
-    zones = [datetime.timezone, getattr(sys.modules.get("zoneinfo"), "ZoneInfo", None)]
-    if word != "zone" or (zone is not None and all(type(zone) is not each for each in zones)):
+    (zone,) = parts
+    if zone is not None and not calendars.is_zone(zone):
         raise ValueError("a time zone that cannot be")
     return zone
 

@@ -1,5 +1,5 @@
 """Transfer of value types of the standard library; `arrays` has those of numpy, `tables` and `made_tables`
-those of pandas.
+those of pandas, `calendars` those of pytz and dateutil.
 
 Each is written as a letter and the plain data it is made of, and made again by its own constructor from exactly that.
 A type is only looked for in modules that are loaded: nothing is imported to write a value.
@@ -7,7 +7,7 @@ A type is only looked for in modules that are loaded: nothing is imported to wri
 
 import sys
 
-from cruxcell.values import arrays, made_tables, owned, tables, views
+from cruxcell.values import arrays, calendars, made_tables, owned, tables, views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,14 +31,16 @@ def write(writer, value, depth):
             return False
         take = _PARTS.get(kind.__name__)
         found = take(value) if take is not None else None
-    elif module in ("pathlib", "pathlib._local"):
-        found = (b"x", (kind.__name__, str(value))) if _is_path(kind) else None
+    elif module in _BY_TEXT:
+        found = (b"x", (kind.__name__, str(value))) if _class_of(kind.__name__) is kind else None
     elif module == "numpy":
         is_written = views.write(writer, value, depth) or arrays.write(writer, value, depth)
         found = None if is_written else arrays.parts_of(value)
     elif module.partition(".")[0] == "pandas" and writer.all_cross(value):
         is_written = tables.write(writer, value, depth)
         found = None if is_written else tables.parts_of(value)
+    elif module.partition(".")[0] in calendars.LIBRARIES:
+        found = calendars.parts_of(value)
     if found is None:
         return is_written
     letter, parts = found
@@ -69,28 +71,26 @@ def _is_nan(letter, value):
 
 def _zone(value):
     # type: (Any) -> bool
-    """Is the time zone one of fixed offset, or one that has a name, or none?"""
-    zone = value.tzinfo
-    return zone is None or type(zone) is sys.modules["datetime"].timezone or (_is_named(zone) and zone.key is not None)
+    """Has it no time zone, or one that crosses?"""
+    return value.tzinfo is None or calendars.is_zone(value.tzinfo)
 
 
-def _is_path(kind):
-    # type: (type) -> bool
-    return kind.__name__ in _PATHS and getattr(sys.modules.get("pathlib"), kind.__name__, None) is kind
+# What is made of its text, and where the class is to be found.
+_TEXTS = dict.fromkeys(("PosixPath", "PurePosixPath", "PureWindowsPath"), "pathlib")
+_TEXTS.update({"IPv%d%s" % (n, kind): "ipaddress" for n in (4, 6) for kind in ("Address", "Network", "Interface")})
+_BY_TEXT = frozenset(["pathlib", "pathlib._local", "ipaddress"])
 
 
-_PATHS = frozenset(["PosixPath", "PurePosixPath", "PureWindowsPath"])
+def _class_of(name):
+    # type: (str) -> Any
+    """None of one that is not made of a text, or not loaded."""
+    return getattr(sys.modules.get(_TEXTS.get(name, "")), name, None)
 
 
 def _is_small(text, flags):
     # type: (Any, int) -> bool
     """Does a regular expression take little to compile, and is nothing printed about it?"""
     return (type(text) is str or type(text) is bytes) and len(text) <= _LONGEST_PATTERN and not flags & _DEBUG
-
-
-def _is_named(zone):
-    # type: (Any) -> bool
-    return type(zone) is getattr(sys.modules.get("zoneinfo"), "ZoneInfo", None)
 
 
 _PARTS = {
@@ -192,9 +192,8 @@ def _fraction(values):
 def _zoned(values):
     # type: (list[Any]) -> Any
     """(values, time zone, fold) of the parts of a time."""
-    datetime = __import__("datetime")
     *numbers, zone, fold = values
-    if zone is not None and type(zone) is not datetime.timezone and not _is_named(zone):
+    if zone is not None and not calendars.is_zone(zone):
         raise ValueError("a time zone that cannot be")
     return _typed(numbers, *[int] * len(numbers)), zone, _typed([fold], int)[0]
 
@@ -228,12 +227,13 @@ def _named_zone(values):
         raise ValueError("a time zone that there is not") from None
 
 
-def _path(values):
+def _of_text(values):
     # type: (list[Any]) -> Any
     name, text = _typed(values, str, str)
-    if name not in _PATHS:
-        raise ValueError("a path that cannot be")
-    return getattr(__import__("pathlib"), name)(text)
+    if name not in _TEXTS:
+        raise ValueError("a class that is not made of a text")
+    __import__(_TEXTS[name])
+    return _class_of(name)(text)
 
 
 def _deque(maxlen):
@@ -283,7 +283,8 @@ _MAKERS = {
     b"u": lambda values: __import__("uuid").UUID(int=_typed(values, int)[0]),
     b"a": lambda values: arrays.made(values)[()],
     b"p": _pattern,
-    b"x": _path,
+    b"x": _of_text,
     b"P": made_tables.made,
+    b"L": calendars.made,
     **owned.MAKERS,
 }  # type: dict[bytes, Any]

@@ -6,9 +6,11 @@ imported to write a value.
 
 import sys
 
+from cruxcell.values import calendars
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any  # noqa: F401 - in type comments
+    from typing import Any, Callable  # noqa: F401 - in type comments
 
 # Of numpy's types, and those of pandas' own that may miss items.
 KINDS = frozenset("biufcmMO")
@@ -40,7 +42,8 @@ def parts_of(value):
     kind = type(value)
     for name, take in _TAKEN.items():
         if kind is _of_pandas(name):
-            return b"P", (name, *take(value))
+            taken = take(value)
+            return None if taken is None else (b"P", (name, *taken))
     for name in ("NaT", "NA"):
         if value is _of_pandas(name):
             return b"P", (name,)
@@ -97,10 +100,26 @@ def _index_parts(index, is_known=False):
         codes = tuple([_array_parts(codes) for codes in index.codes])
         return None if any(each is None for each in levels) else ("multi", tuple(index.names), levels, codes)
     array = _array_parts(_held(index), is_known)
-    freq = getattr(index, "freqstr", None) if kind in ("DatetimeIndex", "TimedeltaIndex") else None
-    if freq is not None and _of_pandas("tseries.frequencies").to_offset(freq) != index.freq:  # it knows holidays
+    freq = getattr(index, "freq", None) if kind in ("DatetimeIndex", "TimedeltaIndex") else None
+    name = None if freq is None else _name_of_freq(freq)
+    if array is None or (name is None and freq is not None and not is_known):
         return None
-    return None if array is None else ("index", (index.name,), array, freq)
+    return "index", (index.name,), array, name
+
+
+def _name_of_freq(freq):
+    # type: (Any) -> str | None
+    return _found(lambda: freq.freqstr, _of_pandas("tseries.frequencies").to_offset, freq)
+
+
+def _found(name_of, make, value):
+    # type: (Callable[[], str], Callable[[str], Any], Any) -> str | None
+    """The name by which pandas makes `value`; None of what has no such name, as it knows holidays, say."""
+    try:
+        name = name_of()
+        return name if type(name) is str and make(name) == value else None
+    except (TypeError, ValueError):
+        return None
 
 
 _NUMERIC = "pandas.core.indexes.numeric"  # up to pandas 1.5
@@ -160,11 +179,17 @@ def _string_parts(array, dtype):
     return "string", dtype.storage, dtype.na_value is not _of_pandas("NA"), items
 
 
+def _period_parts(array, dtype):
+    # type: (Any, Any) -> Any
+    name = _found(lambda: dtype.name[len("period[") : -1], _of_pandas("PeriodDtype"), dtype)
+    return None if name is None else ("period", array.asi8.tobytes(), name)
+
+
 # By the names of pandas' types of arrays.
 _ARRAYS = {
     "DatetimeTZDtype": _zoned_parts,
     "CategoricalDtype": _category_parts,
-    "PeriodDtype": lambda array, dtype: ("period", array.asi8.tobytes(), dtype.name[len("period[") : -1]),
+    "PeriodDtype": _period_parts,
     "IntervalDtype": _interval_parts,
     "StringDtype": _string_parts,
 }  # type: dict[str, Any]
@@ -183,25 +208,43 @@ def _is_missing(item):
 
 
 def _zone_parts(zone):
-    # type: (Any) -> Any
+    # type: (Any) -> tuple[Any] | None
     """None for a zone that does not cross."""
-    kind = type(zone)
-    if zone is None or kind is sys.modules["datetime"].timezone:
-        return "zone", zone
-    if kind is getattr(sys.modules.get("zoneinfo"), "ZoneInfo", None):
-        return ("zone", zone) if zone.key is not None else None
-    name = getattr(zone, "zone", None) if kind.__module__.partition(".")[0] == "pytz" else None
-    return ("pytz", name) if type(name) is str else None
+    return (zone,) if zone is None or calendars.is_zone(zone) else None
 
 
 def _time_parts(value):
-    # type: (Any) -> tuple[Any, ...]
-    return value.to_datetime64(), _zone_parts(value.tzinfo)
+    # type: (Any) -> Any
+    zone = _zone_parts(value.tzinfo)
+    return None if zone is None else (value.to_datetime64(), zone)
 
 
+def _month_parts(value):
+    # type: (Any) -> Any
+    made = _of_pandas("Period")
+    name = _found(lambda: value.freqstr, lambda name: made(ordinal=value.ordinal, freq=name), value)
+    return None if name is None else (value.ordinal, name)
+
+
+def _sides(value):
+    # type: (Any) -> Any
+    sides = value.left, value.right
+    is_read = all(is_side(each) and (type(each) is not _of_pandas("Timestamp") or _time_parts(each)) for each in sides)
+    return (*sides, value.closed) if is_read else None
+
+
+def is_side(value):
+    # type: (object) -> bool
+    """Is it of a type that an interval is made of again? Of those, pandas asks nothing that is not their own."""
+    numpy = sys.modules["numpy"]
+    numbers = [numpy.dtype(letter).type for letter in "bBhHiIlLqQefd"]
+    return any(type(value) is each for each in (int, float, *numbers, _of_pandas("Timestamp"), _of_pandas("Timedelta")))
+
+
+# What these give is None for a value that does not cross.
 _TAKEN = {
     "Timestamp": _time_parts,
     "Timedelta": lambda value: (value.to_timedelta64(),),
-    "Period": lambda value: (value.ordinal, value.freqstr),
-    "Interval": lambda value: (value.left, value.right, value.closed),
+    "Period": _month_parts,
+    "Interval": _sides,
 }  # type: dict[str, Any]

@@ -4,7 +4,9 @@ The candidate's half never sees the script, the test's half never runs a line of
 crosses by value; of everything else its owner keeps the object, and the other side holds a proxy for it.
 
     candidate     the half that loads the program and serves
-    test          the half that runs the script, and decides what it may ask
+    test          the half that runs the script
+    script_link   its end of the link: what the script asks, what it is told, and where it ends at once
+    steady        what is not asked twice in a row
     alongside     what goes with a question: what the script has set before it, what the program printed and wrote after
     texts         what a script runs as code beside itself
     looking       what a test that looks at the program is told: by dir, vars, inspect

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # Audit events of what makes code run that was no function before: what the interpreter itself does raises none.
 _RUNS = ("exec", "function.__new__", "object.__setattr__", "pickle.find_class")
 # The function of the harness's that does what the candidate asks of an object of the test.
-_SERVES = ("cruxcell.jobs.separated.test", "_run")
+_SERVES = ("cruxcell.jobs.separated.script_link", "_run")
 _CODE_AT = {"exec": 0, "function.__new__": 0, "object.__setattr__": 2}
 # They run texts that they put together from identifiers, which these variables of these functions hold.
 _BUILDERS = {

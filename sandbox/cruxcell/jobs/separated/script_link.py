@@ -1,0 +1,333 @@
+"""The script's end of the link: asks the candidate, and ends the script where it cannot go on."""
+
+import os
+from _thread import allocate_lock as _lock
+from _thread import get_ident as _get_ident
+
+from cruxcell.analysis.bytecode import dissect, names_in, uses_its_own
+from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.alongside import Alongside
+from cruxcell.jobs.separated.awaiting import Lent
+from cruxcell.jobs.separated.classes import without_class
+from cruxcell.jobs.separated.configurations import follow_configurations
+from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
+from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made, shown_by
+from cruxcell.jobs.separated.exceptions import answered
+from cruxcell.jobs.separated.files import PassedFiles
+from cruxcell.jobs.separated.lending import Lender
+from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
+from cruxcell.jobs.separated.listening import Listener
+from cruxcell.jobs.separated.looking import follow_sources
+from cruxcell.jobs.separated.mocks import Mocks
+from cruxcell.jobs.separated.operations import data_of, is_a_mock, may_get, may_set, shown
+from cruxcell.jobs.separated.partners import Partners, may_begin
+from cruxcell.jobs.separated.program_names import ProgramNames
+from cruxcell.jobs.separated.remote import now, number_of
+from cruxcell.jobs.separated.script import constant_texts, raises_by_itself
+from cruxcell.jobs.separated.signatures import is_function, outline_of
+from cruxcell.jobs.separated.steady import Steady
+from cruxcell.jobs.separated.texts import Texts  # noqa: F401 - in type comments
+from cruxcell.namespace import resolve, root_of
+from cruxcell.protocol import frames, messages, records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType  # noqa: F401 - in type comments
+    from typing import Any  # noqa: F401 - in type comments
+
+_CALLS = frozenset(["call", "special", "drive"])
+_TELLS = (repr, str, format)
+_RUNS_TEXT = (
+    "the script runs code in line %d that may be the program's (by eval, exec, pickle, doctest or a library), and would"
+    " run it in the test's process: compare values, or require IN_PROCESS"
+)
+
+
+def _run_by(lent):
+    # type: (Lent) -> Any
+    return lambda function, arguments, keywords: _run(lent.stands_for(function), arguments, keywords)
+
+
+def _run(function, arguments, keywords):
+    # type: (Any, list[Any], dict[str, Any]) -> Any
+    """What the candidate asks of the test."""
+    if function is getattr and arguments[1] == "__dict__":
+        return data_of(arguments[0])
+    told = shown(arguments[0]) if any(function is each for each in _TELLS) else ""  # it may have an __eq__
+    return told or function(*arguments, **keywords)
+
+
+class ScriptLink(Link):
+    """The test's end. What cannot go on ends the script at once, so that it cannot catch it."""
+
+    def __init__(self, context, namespace):
+        # type: (JobContext, dict[str, Any]) -> None
+        Link.__init__(self, True, _run_by(Lent()), self._may)
+        self._context, self._namespace = context, namespace
+        self._source = ""
+        self.alongside = Alongside(self, context.stdout, context.stderr)
+        self._names = ProgramNames(self, namespace)
+        # Has the candidate given anything that may be large, or a text? Was anything called?
+        self.has_answered = self._has_called = False
+        self.idle = []  # type: list[Any]  # doctest runs that have tested nothing
+        self.compared_by_identity = self._is_of_its_own = False
+        self.hashed = 0  # the object whose hash was asked for last, if only for whether it equals others since
+        self._notes = {}  # type: dict[int, Notes]  # of each thread
+        self._steady = Steady()
+        self.texts = None  # type: Texts | None
+        self._mocks = Mocks(set())
+        self.before_answer = lambda: self.notes.forget_from(self.depth())
+        self.more.update(copy=copied, outline=outline_of)
+        self._watching = 0
+        self._refilled = None  # type: list[tuple[int, int]] | None  # when, and which container, while that matters
+        self.ending = _lock()
+        connect(self)
+
+    @property
+    def notes(self):
+        # type: () -> Notes
+        """What this thread has noted, whatever others ask meanwhile."""
+        thread = _get_ident()
+        if thread not in self._notes:
+            self._notes[thread] = Notes()
+        return self._notes[thread]
+
+    @property
+    def flags(self):
+        # type: () -> int
+        """What a report on the script says besides."""
+        return records.BY_IDENTITY * self.compared_by_identity | records.OF_ITS_OWN * self._is_of_its_own
+
+    def provide(self, script, source, entry_point, names=frozenset()):
+        # type: (CodeType, str, str, frozenset[str]) -> None
+        """Put what the script uses of the program into its namespace (`names` besides), and what it tests under
+        `candidate`."""
+        self._source = source
+        named = names_in(script)
+        files, listener = PassedFiles(named), Listener(named)
+        bound = self._names.bound()
+        self._is_of_its_own, self._mocks = uses_its_own(script), Mocks(named)
+        texts = constant_texts(script)
+        self.named = frozenset([each for each in (*dissect(script).all_names, *texts) if each[:2] == "__"])
+        lender = Lender(script, texts, self._namespace)
+        if "source" in source:
+            follow_sources(self)
+        if "doctest" in source:
+            follow_doctests(self)
+        if "dictConfig" in source:
+            follow_configurations(self.texts)
+        root = root_of(entry_point)
+        self._names.provide(script, source, root, bound, lender.names | names)
+        lender.begin(self._names.view, root, self.objects.shows)
+        self.alongside.begin(lender, files, listener)  # not before: names of the program are not heard
+        if root in self._namespace:
+            self._namespace["candidate"] = resolve(self._namespace, entry_point)
+
+    def begin_partners(self):
+        # type: () -> None
+        """Where threads can be started, several may ask at a time."""
+        partners = Partners(self) if may_begin() else None
+        if partners is not None and partners.begin() and self.tell("share") is True:
+            self.threads = partners
+
+    def exchange(self, operation, fields):
+        # type: (str, list[Any]) -> tuple[bytes, Any]
+        may_stop = self.ends()
+        with self.line:
+            return self._asked_for(operation, fields, may_stop)
+
+    def _asked_for(self, operation, fields, may_stop):
+        # type: (str, list[Any], Any) -> tuple[bytes, Any]
+        if operation == "special" and fields[1] == "__next__":
+            may_stop = StopIteration
+        self._note_hashed(operation, fields)
+        told = Steady.asked(operation, fields)
+        if told is None or self.alongside.listens():
+            self._forget_what_was_steady()
+        elif self._steady.holds(told) and not self.containers.changed():  # which the object may look at
+            return b"v", self._steady.again(told)
+        why, place = self._mocks.hinder(operation, fields), tuple(fields[:2])
+        if why:
+            self.refuse(why)
+        exchange = self._watched if self._do_notes_hold(operation, fields) else self.alongside.exchange
+        kind, value = exchange(operation, fields)
+        if operation not in ("names", "look"):
+            self.has_answered = True
+            self._has_called = self._has_called or operation in _CALLS
+        if kind != b"v":
+            value = answered(value, may_stop)
+        else:
+            self._mocks.got(operation, place, value)
+        self._names.rebind()
+        self._took(value if kind == b"v" else None)  # a text cannot hold what it raises
+        if told is None:
+            self._forget_what_was_steady()
+        elif kind == b"v":
+            self._steady.keep(told, value)
+        return kind, value
+
+    def _note_hashed(self, operation, fields):
+        # type: (str, list[Any]) -> None
+        asked = fields[1] if operation == "special" else ""
+        if operation != "states" and asked != "__eq__":
+            self.hashed = number_of(fields[0]) if asked == "__hash__" else 0
+
+    def _forget_what_was_steady(self):
+        # type: () -> None
+        """Something else was asked, for all threads if it is a thread of the script's that has asked by itself: what it
+        does when the candidate calls it may be at any time."""
+        self._steady.forget(own=self.depth() > 0)
+
+    def _do_notes_hold(self, operation, fields):
+        # type: (str, list[Any]) -> bool
+        """Does what this thread has noted hold after this question? What others have is old, where it may not."""
+        own = self.notes
+        holds = own.outlast(self, operation, fields, self.depth())
+        if not holds or operation == "call":
+            for each in list(self._notes.values()):
+                each.is_old = each.is_old or each is not own
+        return holds
+
+    def _took(self, value):
+        # type: (object) -> None
+        """Of the candidate; with that, what both sides have may be another, too."""
+        if self.texts is not None and self.texts.is_under_way():
+            self.texts.take([value, *self._names.given.values(), *self._shared()])
+
+    def _shared(self):
+        # type: () -> list[Any]
+        """The containers that both sides have."""
+        return [each[0] for each in self.containers.entries.values()]
+
+    def taken(self, data, has_room=False):
+        # type: (bytes, bool) -> tuple[bytes, int, list[Any]]
+        message = Link.taken(self, data, has_room)
+        if self.alongside.files is not None:
+            self.alongside.files.hear(data)
+        if self.texts is not None and self.texts.is_under_way_anywhere():
+            self.texts.take(self._shared())  # whichever thread the message is for
+        return message
+
+    def _watched(self, operation, fields):
+        # type: (str, list[Any]) -> tuple[bytes, Any]
+        """Ask what changes nothing that was noted. No container becomes what the script has made meanwhile, either."""
+        began, self._watching = now(), self._watching + 1
+        self._refilled = [] if self._refilled is None else self._refilled
+        try:
+            kind, value = self.alongside.exchange(operation, fields)
+            refilled = [number for when, number in self._refilled if when > began]
+        finally:
+            self._watching -= 1
+            if not self._watching:
+                self._refilled = None
+        given = self._names.given
+        named = [id(each) for name in given for each in (given[name], self._namespace.get(name))]
+        made = value if operation == "call" else None
+        if refilled and hold_what_was_made(self, refilled, [id(self._names.view), *named], made, began):
+            self.refuse(BECAME % "what the program has given the script")
+        return kind, value
+
+    def is_refilled(self, number):
+        # type: (int) -> None
+        """What another thread's message brings is there before that thread knows."""
+        if self._refilled is not None:
+            self._refilled.append((now(), number))
+        self.has_answered = self.has_answered or self.containers.entries[number][0] is not self._names.view
+
+    def exchange_or_leave(self, operation, fields):
+        # type: (str, list[Any]) -> tuple[bytes, Any]
+        try:
+            kind, value = Link.exchange(self, operation, fields)
+        except Broken as error:
+            self.gone("the candidate is gone, or what it said is no answer (%s)" % error)
+        except Unsent as error:
+            # What the candidate gave may have made it so large; before that it is the script's own doing.
+            end = messages.NOT_PLAIN if self.has_answered else messages.CANNOT_CROSS
+            self._leave(end, "the script hands over more than may cross at once (%s)" % error)
+        if kind == TOO_LARGE and operation != "states":
+            self._leave(messages.NOT_PLAIN, "the candidate returned more than may cross at once (%s)" % value)
+        return kind, value
+
+    def tell(self, operation, *fields):
+        # type: (str, Any) -> Any
+        return self.exchange_or_leave(operation, [None, *fields])[1]
+
+    def _leave(self, kind, text):
+        # type: (bytes, str) -> None
+        """Report the reason and end. Never returns, to no thread."""
+        self.ending.acquire()
+        self._context.send(frames.frame([kind, self._context.numbers(), records.text_bytes(text)]))
+        os._exit(messages.EXIT_DONE)
+
+    def refuse(self, why):
+        # type: (str) -> Any
+        """At once: a test that expects an error would take this one for the program's."""
+        self._leave(messages.NOT_PLAIN, why)
+
+    def invalid(self, why):
+        # type: (str) -> Any
+        """As `refuse`, where it is the script that no program can pass."""
+        self._leave(messages.CANNOT_CROSS, why)
+
+    def gone(self, why):
+        # type: (str) -> Any
+        """As `refuse`, where the candidate does not answer, or not as an honest one does."""
+        self._leave(messages.CANDIDATE_GONE, why)
+
+    def at_end(self):
+        # type: () -> None
+        """The script is through, and nothing has failed."""
+        if self.idle and not self._has_called:
+            self.invalid(NO_EXAMPLES)
+
+    def means_a_class(self, cls):
+        # type: (object) -> bool
+        """By the name that the script has for it: `add(1, 2)` is meant to give a number, whatever `add` is."""
+        return self._names.means_a_class(cls)
+
+    def note(self, cls, values):
+        # type: (object, tuple[object, ...]) -> Any
+        self.notes.take(self, self.depth())
+        return shown_by(cls, values)
+
+    def note_again(self, value, shown, began):
+        # type: (object, Any, int) -> None
+        self.notes.is_complete = False
+        if self.notes.is_another(self, value, shown, began):
+            self.refuse(BECAME % ("a %s" % type(value).__name__))
+
+    def may_have_texts(self):
+        # type: () -> bool
+        """May the script hold texts of the candidate by now?"""
+        return self.has_answered or self._names.shows_texts
+
+    def may_open(self, path):
+        # type: (str) -> bool
+        """May an object of the library open this for the candidate?"""
+        files = self.alongside.files
+        return files is None or files.may_be_opened(path)
+
+    def leave_at_text(self, line):
+        # type: (int) -> None
+        """The script is about to run code that may be the candidate's."""
+        self._leave(messages.CANNOT_CROSS, _RUNS_TEXT % line)
+
+    def _may(self, operation, target, rest):
+        # type: (str, Any, list[Any]) -> bool
+        """What the candidate may do: call, and use, what it was handed; never what leads from there to the script."""
+        self.has_answered = True  # what comes with a question may make large what the script hands over
+        if not self.objects.shows(target):
+            return False
+        self._took(rest)
+        if operation == "set" and is_a_mock(target):  # an IntEnum, say, would answer in the place of a mock
+            rest[1:] = map(without_class, rest[1:])
+        if operation in ("get", "set", "del"):
+            return type(rest[0]) is str and (may_get if operation == "get" else may_set)(target, *rest)
+        if operation in ("fields", "outline"):
+            return isinstance(target, type) if operation == "fields" else is_function(target)
+        return operation in ("call", "special", "copy")
+
+    def made_by_itself(self, error, traceback):
+        # type: (BaseException, Any) -> bool
+        """Is the exception the script's own doing, with no part in it of what the candidate gave?"""
+        return raises_by_itself(self._source, self._namespace, error, traceback)

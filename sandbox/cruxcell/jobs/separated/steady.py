@@ -1,0 +1,50 @@
+"""What an object tells that is so for a moment, its number, length and truth: it is not asked twice in a row.
+
+Each thread has what it was told itself.
+"""
+
+from _thread import get_ident as _get_ident
+from time import monotonic as _monotonic
+
+from cruxcell.jobs.separated.operations import STEADY
+from cruxcell.jobs.separated.remote import number_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional  # noqa: F401 - in type comments
+
+
+class Steady:
+    """What may be told again, until something else is asked."""
+
+    def __init__(self):
+        # type: () -> None
+        self._told = {}  # type: dict[int, dict[tuple[int, str], tuple[Any, float]]]  # with the time until when
+
+    @staticmethod
+    def asked(operation, fields):
+        # type: (str, list[Any]) -> Optional[tuple[int, str]]
+        """Of which object what is asked for, if the answer holds for a moment."""
+        return (number_of(fields[0]), fields[1]) if operation == "special" and fields[1] in STEADY else None
+
+    def holds(self, asked):
+        # type: (Optional[tuple[int, str]]) -> bool
+        """Was this thread told it a moment ago?"""
+        told = self._told.get(_get_ident(), {})
+        return asked is not None and asked in told and _monotonic() < told[asked][1]
+
+    def again(self, asked):
+        # type: (tuple[int, str]) -> Any
+        return self._told[_get_ident()][asked][0]
+
+    def keep(self, asked, value):
+        # type: (tuple[int, str], Any) -> None
+        self._told.setdefault(_get_ident(), {})[asked] = value, _monotonic() + STEADY[asked[1]]
+
+    def forget(self, own):
+        # type: (bool) -> None
+        """What this thread was told (`own`), or all of them."""
+        if own:
+            self._told.pop(_get_ident(), None)
+        else:
+            self._told = {}

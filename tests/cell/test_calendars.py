@@ -1,0 +1,137 @@
+"""Time zones and distances of pytz and dateutil are at the other end what they were; nothing else is taken for one."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from cruxcell.values import calendars, transfer
+from cruxcell.values.canonical import NotPlain
+from cruxcell.values.containers import Garbled
+from test_containers import ROOM, plain, u32
+
+pytz: Any = pytest.importorskip("pytz")
+tz: Any = pytest.importorskip("dateutil.tz")
+distances: Any = pytest.importorskip("dateutil.relativedelta")
+BERLIN = pytz.timezone("Europe/Berlin")
+SUMMER, LONG_AGO = datetime.datetime(2020, 7, 1), datetime.datetime(1880, 1, 1)
+VALUES = [
+    BERLIN, BERLIN.localize(SUMMER), BERLIN.localize(SUMMER).tzinfo, BERLIN.localize(LONG_AGO), pytz.utc,
+    pytz.FixedOffset(90), pytz.FixedOffset(0), pytz.timezone("Etc/GMT+5"), pytz.timezone("US/Eastern"),
+    tz.tzutc(), tz.tzlocal(), tz.tzoffset("here", 3600), tz.tzoffset(None, -5400.5), tz.gettz("Europe/Berlin"),
+    tz.gettz("America/Argentina/Buenos_Aires"), tz.tzfile("/usr/share/zoneinfo/Asia/Tokyo"),
+    datetime.datetime(2020, 7, 1, tzinfo=tz.gettz("Asia/Tokyo")), datetime.time(1, 2, tzinfo=tz.tzutc(), fold=1),
+    distances.MO, distances.SU(-2), distances.relativedelta(), distances.relativedelta(months=1, leapdays=1),
+    distances.relativedelta(days=1.5, weekday=distances.FR(+1), year=2020, hour=3, microseconds=-4),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_what_crosses_is_the_same(value: Any):
+    again: Any = transfer.decode(transfer.encode([value, {"a": value}], ROOM))
+    assert type(again[0]) is type(value)
+    assert again == [value, {"a": value}]
+    assert repr(again[0]) == repr(value)
+    zone = getattr(value, "tzinfo", value)
+    if "pytz" in type(zone).__module__:
+        assert getattr(again[0], "tzinfo", again[0]) is zone, "pytz compares its zones by identity"
+
+
+class Own(tz.tzoffset):  # type: ignore[misc]
+    def utcoffset(self, _when: object) -> datetime.timedelta:
+        return datetime.timedelta(0)
+
+
+class OfPytz(pytz.tzinfo.DstTzInfo):  # type: ignore[misc]
+    zone, __module__ = "Europe/Berlin", "pytz.tzfile"
+
+
+class Named:
+    zone, __module__ = "Europe/Berlin", "pytz.tzfile"
+
+
+def moved(zone: Any) -> Any:
+    """A zone of pytz' at a time that it never had."""
+    made = datetime.tzinfo.__new__(type(zone))
+    made.__dict__.update(_tzinfos={}, _utcoffset=datetime.timedelta(hours=7), _dst=datetime.timedelta(0), _tzname="X")
+    return made
+
+
+def renamed(zone: Any, name: str) -> Any:
+    made = datetime.tzinfo.__new__(type(zone))
+    made.__dict__.update(zone.__dict__, _key=name, _filename=name)
+    return made
+
+
+UNSENT = {
+    "a subclass": Own("x", 60),
+    "a zone of its own": datetime.tzinfo.__new__(OfPytz),
+    "a name and a module": Named(),
+    "a time it never had": moved(BERLIN),
+    "a file that was renamed": renamed(tz.gettz("Europe/Berlin"), "Asia/Tokyo"),
+    "a file elsewhere": renamed(tz.gettz("Europe/Berlin"), "/usr/share/zoneinfo/../zoneinfo/Europe/Berlin"),
+    "a rule": tz.tzrange("A", 3600),
+    "fields of other types": distances.relativedelta(days=Fraction(1, 2)),
+    "a time in one": datetime.datetime(2020, 1, 1, tzinfo=Own("x", 60)),
+}
+
+
+@pytest.mark.parametrize("name", UNSENT)
+def test_what_would_not_be_the_same_does_not_cross(name: str):
+    with pytest.raises(NotPlain):
+        transfer.encode(UNSENT[name], ROOM)
+    assert not calendars.is_zone(UNSENT[name])
+
+
+def test_a_zone_is_one_that_has_an_offset_or_a_name():
+    assert [calendars.is_zone(each) for each in VALUES] == [isinstance(each, datetime.tzinfo) for each in VALUES]
+
+
+HOSTILE: dict[str, tuple[Any, ...]] = {
+    "no word": (),
+    "a word that is no text": (1,),
+    "a word that there is not": ("dateutil", "UTC"),
+    "a module": ("os", "getcwd"),
+    "a path": ("dateutil.file", "/usr/share/zoneinfo/UTC"),
+    "a path upwards": ("dateutil.file", "../zoneinfo/UTC"),
+    "a path upwards of pytz'": ("pytz", "../zoneinfo/UTC"),
+    "an empty name": ("dateutil.file", ""),
+    "a name that is a number": ("pytz", 1),
+    "a zone that there is not": ("pytz", "Europe/Nowhere"),
+    "a time it never had": ("pytz", "Europe/Berlin", 60, 0, "X"),
+    "half a time": ("pytz", "Europe/Berlin", 3600),
+    "an offset of days": ("pytz.offset", 10**6),
+    "an offset that is a text": ("dateutil.offset", "x", "y"),
+    "more than a zone": ("dateutil.utc", 1),
+    "a list": ("dateutil.offset", [], 1),
+    "half a distance": ("dateutil.distance", 1),
+    "years that are texts": ("dateutil.distance", *["1"] * 15, None, None),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_no_honest_end_writes_is_not_read(name: str):
+    parts = HOSTILE[name]
+    with pytest.raises(Garbled):
+        transfer.decode(b"VL" + u32(len(parts)) + plain(list(parts))[9:])
+
+
+def test_a_file_that_some_versions_know_by_its_path_only():
+    zone = renamed(tz.gettz("Europe/Berlin"), "/usr/share/zoneinfo/Europe/Berlin")
+    zone.__dict__.pop("_key")
+    assert calendars.parts_of(zone) == (b"L", ("dateutil.file", "Europe/Berlin"))
+
+
+def test_nothing_is_of_a_library_that_is_not_loaded(monkeypatch: pytest.MonkeyPatch):
+    for name in ("pytz", "pytz.tzinfo", "dateutil.tz"):
+        monkeypatch.delitem(sys.modules, name)
+    assert calendars.parts_of(BERLIN) is calendars.parts_of(tz.tzutc()) is None
+
+
+def test_a_library_that_is_not_there(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "pytz", None)
+    with pytest.raises(ValueError, match="pytz"):
+        calendars.made(("pytz", "UTC"))
