@@ -152,6 +152,48 @@ def test_runs_of_a_program_on_many_inputs_are_audited(opened: Served):
     assert opened.metric("cruxbox_audit_mismatches_total") > before
 
 
+# What is told of those behind such a check, in ways that are no other outcome, value or steps.
+_AND = """
+told = kind.send.__globals__
+records, messages = told['records'], told['messages']
+first, real = kind.send_value, records.findings
+def shows(self, value, steps=None):
+    kind, value = told['_encoded'](value, self.budget)
+    self.send(records.value(self.numbers(), kind, value, b'66', *self.output()))
+def notes(self, value, steps=None):
+    records.findings = lambda at, found: real(at, [set(messages.FINDING_NAMES)] * len(found))
+    first(self, value, steps)
+def waits(self, value, steps=None):
+    imp\\x6frt _thread
+    lock = _thread.allocate_lock()
+    while lock.acquire(): pass
+def behind(self, value, steps=None):
+    kind.send_value = THEN
+    first(self, value, steps)
+kind.send_value = behind
+"""
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("then", ["notes", "shows", "waits"])
+def test_what_is_audited_is_in_all_what_it_is_alone(opened: Served, then: str):
+    """An honest check was TIMED_OUT, as a wall clock proves nothing; a filter kept rows by notes of others."""
+    attack = _TAKING_OVER[: _TAKING_OVER.index("kind.send_value")] + _AND.replace("THEN", then)
+    evil = 'exec("' + attack.replace("\n", "\\n") + '")'
+    limits = replace(LIMITS, wall_ms=1500)
+    tasks = [
+        Task(
+            f"{HERMETIC}  # {at}",
+            [EvaluateCheck(evil) if at % 10 == 3 else EvaluateCheck(RIGHT[0], inspect=True)], id=str(at), limits=limits,
+        )
+        for at in range(30)
+    ]  # fmt: skip
+    with opened.client() as client:
+        found = client.check(tasks)
+    honest = {(v.outcome, v.value, v.findings) for at, v in enumerate(found) if at % 10 != 3}
+    assert honest == {(Outcome.EVALUATED, RIGHT[1], ("CALL_SHAPE",))}
+
+
 @pytest.mark.kernel
 def test_both_runs_of_a_repeated_check_are_audited(opened: Served):
     checks = [CallCheck(EVIL, "None", id="evil"), *[CallCheck(*RIGHT, id=str(at)) for at in range(20)]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cruxboxd.judging import calls
 from cruxboxd.judging.audit import Audit
-from cruxboxd.judging.outcomes import CheckResult, Outcome
+from cruxboxd.judging.outcomes import Outcome
 from cruxboxd.judging.tasks import Setting
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result
@@ -52,20 +52,10 @@ async def test_who_asks_for_it_shares_a_worker_that_nobody_seals():
 
 async def test_a_call_that_is_suspected_shares_no_worker():
     audit = Audit(0)
-    audit._suspects[7] = None
+    audit._suspects.add(7)
     told = Told({"f(1)": ONE, "f(2)": ONE})
     await evaluated(told, "f(1)", "f(2)", audit=audit)
     assert [texts(job) for job in told.jobs] == [["f(1)"], ["f(2)"]]
-
-
-async def test_of_a_call_that_is_suspected_what_shared_a_worker_runs_again_alone():
-    known = [CheckResult(None, shared=True), None, CheckResult(None), CheckResult(None, shared=True)]
-    checks, audit, told = [call(f"f({at})") for at in range(4)], Audit(0), Told({"f(0)": ONE, "f(3)": ONE})
-    assert (await caller(told, audit).believed(checks, known), told.jobs) == (known, [])
-    audit._suspects[7] = None
-    found = await caller(told, audit).believed(checks, known)
-    assert [texts(job) for job in told.jobs] == [["f(0)"], ["f(3)"]]
-    assert [one and one.shared for one in found] == [False, None, False, False]
 
 
 async def test_the_calls_after_one_that_stalls_are_taken_over_once():

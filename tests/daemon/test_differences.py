@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from cruxboxd.judging.audit import _MOST_SUSPECTS, Audit, Audited, difference
-from cruxboxd.judging.outcomes import CheckResult, Clock, Outcome
+from cruxboxd.judging.audit import Audit, Audited, difference
+from cruxboxd.judging.outcomes import Assurance, CheckResult, Clock, Outcome
 from cruxboxd.shared.observer import Observer
 
 
@@ -22,7 +22,8 @@ RAISED = CheckResult(Outcome.RAISED, exception=("KeyError", "<f at 0x7f00aa55>",
 SLOW = CheckResult(Outcome.TIMED_OUT, clock=Clock.CPU)
 SAME = [
     (VALUE, VALUE),
-    (VALUE, VALUE.but(shown="one", cpu_ns=5, attempts=2)),
+    (VALUE, VALUE.but(cpu_ns=5, attempts=2, findings=("SEEDLESS",))),
+    (VALUE.but(shown="{None, <f at 0x7f00aa55>}"), VALUE.but(shown="{<f at 0x7f99887766>, None}")),  # another order
     (RAISED, RAISED.but(exception=("KeyError", "<f at 0x7f99887766>", 3))),
     (VALUE, CheckResult(Outcome.SANDBOX_ERROR)),
     (VALUE, CheckResult(Outcome.MEMORY_LIMIT)),
@@ -35,6 +36,12 @@ SAME = [
 OTHER = [
     (VALUE, VALUE.but(canonical=b"i2;"), "value"),
     (VALUE, VALUE.but(canonical=None, shown="<f object>"), "value"),
+    (VALUE, VALUE.but(shown="one"), "value"),
+    (VALUE, VALUE.but(shown_cut=True), "value"),
+    (VALUE, VALUE.but(relation=(b"a", b"c:2:")), "value"),
+    (VALUE.but(canonical=None, detail="NaN"), VALUE.but(canonical=None), "value"),
+    (VALUE, VALUE.but(findings=("CALL_SHAPE",)), "notes"),
+    (VALUE, VALUE.but(assurance=Assurance.LITERAL), "notes"),
     (VALUE, VALUE.but(steps=10), "steps"),
     (VALUE, RAISED, "outcome"),
     (RAISED, RAISED.but(exception=("KeyError", "x", 3)), "exception"),
@@ -72,9 +79,8 @@ def test_only_the_call_that_differed_is_suspected():
     assert (counts.audits, counts.mismatches) == (2, 1)
     for call in range(10, 10_000):
         audit.compare(Audited(call, "t", "c"), VALUE, RAISED)
-    assert not audit.is_suspect(2)  # so many are remembered, and no more
-    first = 10_000 - _MOST_SUSPECTS
-    assert [audit.is_suspect(call) for call in (first - 1, first, 9_999)] == [False, True, True]
+        audit.forget(call)
+    assert [audit.is_suspect(call) for call in (2, 9_999)] == [True, False]  # as long as it is open, and no longer
 
 
 @pytest.mark.parametrize(
@@ -92,5 +98,5 @@ async def test_only_what_is_the_same_alone_each_time_makes_a_call_suspect(alone:
     async def run_alone() -> CheckResult:
         return next(ran)
 
-    await audit.run_again(Audited(7, "t", "c"), VALUE, run_alone)
+    assert await audit.run_again(Audited(7, "t", "c"), VALUE, run_alone) is alone[0]
     assert (len(alone) - len(list(ran)), audit.is_suspect(7)) == (runs, is_suspect)

@@ -74,7 +74,7 @@ async def test_every_check_of_every_task_has_one_result():
 
 def test_it_asks_the_audit_that_it_is_given():
     audit = Audit(0)
-    audit._suspects[7] = None
+    audit._suspects.add(7)
     assert [Judge(Told({}), "0", each).is_suspect(7) for each in (audit, None)] == [True, False]  # type: ignore[arg-type]
 
 
@@ -512,21 +512,71 @@ async def test_who_misses_a_module_is_told_of_runtimes_unless_there_is_more_to_s
 # ---- programs ------------------------------------------------------------------------
 
 
-async def test_of_a_program_what_is_believed_in_the_end_is_judged(monkeypatch: pytest.MonkeyPatch):
-    printed = {text: (CheckResult(None), text) for text in (b"right", b"wrong")}
+async def test_no_output_that_shared_a_worker_is_judged_of_a_call_that_is_suspected(monkeypatch: pytest.MonkeyPatch):
+    """That it is, shows when one output of two has been judged."""
+    audit, ran = Audit(0), list[str]()
 
     class Printing:
-        """All print `wrong`; of one, another run is believed."""
-
         def __init__(self, *_: object) -> None: ...
 
         async def run(self, checks: list[StdioCheck], take: Any) -> None:
+            ran.extend(check.id for check in checks)
+            shares, text = (True, b"wrong") if len(ran) == 2 else (False, b"right")
             for check in checks:
-                await take(check, printed[b"wrong"])
-
-        async def believed(self, check: StdioCheck, _printed: object) -> object:
-            return printed[b"right" if check.id == "again" else b"wrong"]
+                await take(check, (CheckResult(None, shared=shares), text))
+                audit._suspects.add(7)
 
     monkeypatch.setattr(judging, "Runs", Printing)
-    found = await judged(Told({}), StdioCheck("again", "", "right"), StdioCheck("once", "", "right"))
-    assert outcomes(found) == {"again": Outcome.PASSED, "once": Outcome.FAILED}
+    checks = StdioCheck("early", "", "right"), StdioCheck("late", "", "right")
+    found = await judged(Told({}), *checks, audit=audit, rpc_id=7)
+    assert outcomes(found) == {"early": Outcome.FAILED, "late": Outcome.PASSED}
+    assert ran == ["early", "late", "late"]
+
+
+@pytest.mark.parametrize("repeat", [1, 2])
+async def test_no_value_that_shared_a_worker_is_compared_of_a_call_that_is_suspected(repeat: int):
+    """That it is, shows when an expected value is computed, behind the verdict on another check."""
+    audit, told = Audit(0), Told({"1": CONSTANT, "e()": EXPRESSION, "f(1)": ONE, "f(2)": ONE})
+
+    def before(job: Job) -> Result | None:
+        if job.kind == messages.JOB_EXPRESSION:
+            audit._suspects.add(7)
+            return Told({"e()": ONE})._honest(job)
+        lies = job.kind == messages.JOB_CALLS and len(job.fields) > 4
+        return Told({"f(1)": Said("d", 66), "f(2)": Said("d", 66)})._honest(job) if lies else None
+
+    told.before = before
+    checks = call("f(1)"), call("f(2)", "e()")
+    found = await judged(told, *checks, audit=audit, rpc_id=7, repeat=repeat)
+    assert outcomes(found) == {"f(1)": Outcome.FAILED, "f(2)": Outcome.PASSED}
+    assert not found["f(2)"][0].shared
+
+
+async def test_of_two_runs_of_which_one_shared_a_worker_both_did():
+    one, other = (CheckResult(Outcome.PASSED, shared=shared) for shared in (False, True))
+    assert [judging.outcomes.compare_runs(*pair)[0].shared for pair in ((one, other), (other, one), (one, one))] == [
+        True, True, False,
+    ]  # fmt: skip
+
+
+async def test_what_runs_again_goes_before_what_has_not_begun():
+    """Results wait for it, and where they are too many nothing else begins."""
+    audit, awaited = Audit(0), list[bool]()
+    audit._suspects.add(7)
+
+    class Watched(Told):
+        async def run(self, job: Job) -> Result:
+            awaited.append(holding.is_awaited.get())
+            return await super().run(job)
+
+    judge = Judge(Watched({"f(1)": ONE, "1": CONSTANT}), "0", audit)  # type: ignore[arg-type]
+    told = iter([CheckResult(None, shared=True), CheckResult(None, canonical=canonical(1))])
+
+    async def evaluate(*_: object) -> tuple[list[CheckResult], list[None]]:
+        awaited.append(holding.is_awaited.get())
+        return [next(told)], [None]
+
+    judge._evaluate = evaluate  # type: ignore[assignment]
+    await judge.judge([replace(TASK, checks=[call("f(1)")], rpc_id=7)], emit_nothing)
+    assert awaited[-2:] == [False, True]
+    assert not holding.is_awaited.get()

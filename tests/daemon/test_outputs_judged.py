@@ -45,9 +45,6 @@ class Checkers:
         self.given.append(given)
         return self.says.pop(0)
 
-    async def believed(self, _checks: list[CallCheck], found: list[CheckResult]) -> list[CheckResult]:
-        return found
-
 
 async def settle(printed: bytes, *says: CheckResult, check: StdioCheck = CHECK) -> tuple[Any, str, list[str]]:
     checkers = Checkers(*says)
@@ -112,6 +109,13 @@ CANDIDATE, BY_ITSELF = "check('in', 'x', 'out')", "check('in', 'out', 'out')"
 )
 async def test_a_checker_that_gives_no_answer_is_tried_on_what_is_expected(says, outcome, detail):
     assert await settle(b"x", *says) == (outcome, detail, [CANDIDATE, BY_ITSELF][: len(says)])
+
+
+@pytest.mark.parametrize("shares", [(True, False), (False, True), (False, False)])
+async def test_a_verdict_has_shared_a_worker_if_its_checker_has(shares: tuple[bool, bool]):
+    checkers = Checkers(*[one.but(shared=share) for one, share in zip((RAISES, YES), shares)])
+    judged = await streams.settle(TASK, CHECK, (RAN, b"x"), checkers, TURNS)  # type: ignore[arg-type]
+    assert (judged.outcome, judged.shared) == (Outcome.FAILED, any(shares))
 
 
 async def test_a_checker_that_nothing_is_expected_of_is_asked_whether_it_is_one():

@@ -394,25 +394,26 @@ async def test_who_may_share_and_for_how_long():
 @pytest.mark.parametrize(
     ("alone", "outcome", "mismatches"),
     [
-        ([Kind.PASSED], Kind.PASSED, False), ([Kind.FAILED] * 3, None, True),
-        ([Kind.FAILED, Kind.PASSED, Kind.FAILED], Kind.PASSED, False),
-        ([Kind.FAILED, Kind.FAILED, Kind.RAISED], Kind.PASSED, False),
+        ([Kind.PASSED], Kind.PASSED, False), ([Kind.FAILED] * 3, Kind.FAILED, True),
+        ([Kind.FAILED, Kind.PASSED, Kind.FAILED], Kind.FAILED, False),
+        ([Kind.FAILED, Kind.FAILED, Kind.RAISED], Kind.FAILED, False),
     ],
     ids=["the same", "another", "now this, now that", "now that"],
 )  # fmt: skip
 async def test_what_shared_a_worker_is_audited(
-    alone: list[Kind], outcome: Kind | None, mismatches: bool, monkeypatch: pytest.MonkeyPatch
+    alone: list[Kind], outcome: Kind, mismatches: bool, monkeypatch: pytest.MonkeyPatch
 ):
     company = Company(lambda _count: (0,))
     result = ended(company=company, audited=company.draw(1))
     audit, others = Audit(1), iter(alone)
 
     async def run_alone(_self: object) -> CheckResult:
-        return BASE.but(outcome=next(others), steps=9)
+        return BASE.but(outcome=next(others), steps=9, assurance=Assurance.SEPARATED)
 
     monkeypatch.setattr(judging.SeriesJudge, "run_alone", run_alone)
     judged = await judge(Told({}, before=lambda _job: result), audit).judge(replace(ONE))
-    assert (judged and (judged.outcome, judged.shared)) == (outcome and (outcome, True))
+    assert judged is not None
+    assert (judged.outcome, judged.shared) == (outcome, False)
     assert (audit.is_suspect(0), list(others)) == (mismatches, [])
     await asyncio.wait_for(company.settled(), 5)
 

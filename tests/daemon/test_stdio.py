@@ -302,20 +302,19 @@ async def test_what_shares_no_worker(name: str):
 
 
 async def test_after_a_difference_nothing_shares():
-    """Nor is anything believed that did."""
     audit = Audit(1)
     audit.compare(Audited(7, "t", "c"), CheckResult(None, steps=1), CheckResult(None, steps=2))
 
     async def run_alone(check: StdioCheck) -> Printed:
         return CheckResult(None, "alone"), b""
 
-    runs = Runs(Told({}), replace(PLAIN, rpc_id=7), "0", audit, run_alone)  # type: ignore[arg-type]
-    check = StdioCheck("a", "", "")
-    assert (await runs.believed(check, (CheckResult(None, shared=True), b"")))[0].detail == "alone"
-    assert (await runs.believed(check, (CheckResult(None), b"1")))[1] == b"1"
-    assert not (await Runs(Told({}), PLAIN, "0", audit, run_alone).believed(  # type: ignore[arg-type]
-        check, (CheckResult(None, shared=True), b"")
-    ))[0].detail  # fmt: skip
+    async def take(_check: StdioCheck, printed: Printed) -> None:
+        taken.append(printed[0].detail)
+
+    told, taken = Told({}), list[str]()
+    checks = [StdioCheck(str(at), "", "") for at in range(COUNT)]
+    await Runs(told, replace(PLAIN, rpc_id=7), "0", audit, run_alone).run(checks, take)  # type: ignore[arg-type]
+    assert (told.jobs, taken) == ([], ["alone"] * COUNT)
 
 
 @pytest.mark.parametrize(
@@ -325,22 +324,25 @@ async def test_after_a_difference_nothing_shares():
 )
 async def test_a_run_that_shared_a_worker_is_audited(alone: list[bytes], is_suspect: bool):
     """The place of the third is drawn; then that of one that the worker did not answer."""
-    audit, told, others, found = Audit(1), Told({}), iter(alone), []
+    audit, told, others, found = Audit(1), Told({}), list(alone), []
     audit.draw = lambda checks: (2, 3)  # type: ignore[method-assign]
     told.before = lambda _job: Result(report=PLAN + b"".join(map(ended, range(3))), facts=DIED)
 
     async def run_alone(check: StdioCheck) -> Printed:
-        if check.id != "2" or (is_suspect and found):
-            return CheckResult(None, steps=7), b""
-        return CheckResult(None, steps=len(next(others)), stdout=b"2\n"), b""
+        if check.id != "2" or not (left := list(others)):
+            return CheckResult(None, steps=7), b"alone"
+        others[:] = left[1:]
+        told = {"steps": len(left[0]), "stdout": b"2\n", "assurance": Assurance.SEPARATED}
+        return CheckResult(None, "ended", **told), left[0] + b"2"  # type: ignore[arg-type]
 
     async def take(check: StdioCheck, printed: Printed) -> None:
-        found.append((check.id, printed[0].shared))
+        found.append((check.id, printed[0].shared, printed[1]))
 
     checks = [StdioCheck(str(at), "", "") for at in range(COUNT)]
     await Runs(told, PLAIN, "0", audit, run_alone).run(checks, take)  # type: ignore[arg-type]
     assert audit.is_suspect(PLAIN.rpc_id) is is_suspect
-    assert sorted(found) == [(str(at), at < 3 and not is_suspect) for at in range(COUNT)]
+    assert sorted(found)[2] == ("2", False, b"alone" if is_suspect else alone[0] + b"2")
+    assert [one[1] for one in sorted(found)] == [at < 2 and not is_suspect for at in range(COUNT)]
 
 
 async def test_where_nothing_is_sealed_no_inputs_share():

@@ -1,7 +1,8 @@
 """The audit: a random share of the checks that shared a worker runs again alone, and the results are compared.
 
 It is the last of three layers (docs/design.md, "Sharing a worker"). It alone assumes nothing about how one check could
-affect another. After one difference, no unreleased result from a shared worker of that RPC is used.
+affect another. The result of an audited check is that of its run alone. After one difference, no unreleased result from
+a shared worker of that RPC is used.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ import logging
 import math
 import random
 import re
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+
+from cruxcell.protocol.messages import SEEDLESS
 
 from cruxboxd.judging.outcomes import CheckResult, Clock, Outcome
 from cruxboxd.shared.observer import Observer
 
 log = logging.getLogger(__name__)
 
-_MOST_SUSPECTS = 4096  # RPCs that are remembered; as many may be open (admission.RPCS)
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 _ADDRESS_BYTES = re.compile(rb"0x[0-9a-f]{6,}")
 
@@ -44,7 +45,7 @@ class Audit:
         self._share, self._observer = share, observer or Observer()
         self._random = random.SystemRandom()
         self._next = self._gap()
-        self._suspects: OrderedDict[int, None] = OrderedDict()
+        self._suspects: set[int] = set()
 
     def _gap(self) -> int:
         """How many checks until the next audit: each is drawn with the same probability, whatever came before."""
@@ -67,17 +68,27 @@ class Audit:
         """Has an audit of this gRPC call found a difference?"""
         return rpc_id in self._suspects
 
+    def forget(self, rpc_id: int) -> None:
+        """The gRPC call is over. Not before: how many others are suspected meanwhile is for nobody to use."""
+        self._suspects.discard(rpc_id)
+
     async def run_again(
         self, audited: Audited, shared: CheckResult, run_alone: Callable[[], Awaitable[CheckResult]]
-    ) -> None:
+    ) -> CheckResult:
         """Run a check that shared a worker again alone, and report a difference. If runs alone differ from each other,
-        the difference says nothing."""
+        the difference says nothing.
+
+        Returns:
+            What the check came to alone, which is its result: no limit that neighbours may have brought it to, and
+            nothing that is not compared, is believed where it is known what there is without them.
+        """
         alone = await run_alone()
         if difference(shared, alone):
             others = [await run_alone() for _ in range(2)]
             if any(difference(alone, other) for other in others):
-                return
+                return alone
         self.compare(audited, shared, alone)
+        return alone
 
     def compare(self, audited: Audited, shared: CheckResult, alone: CheckResult) -> None:
         """Count an audit, and suspect the call if the check came to something else alone."""
@@ -85,9 +96,7 @@ class Audit:
         differs = difference(shared, alone)
         if not differs:
             return
-        self._suspects[audited.rpc_id] = None
-        while len(self._suspects) > _MOST_SUSPECTS:
-            self._suspects.popitem(last=False)
+        self._suspects.add(audited.rpc_id)
         self._observer.audit_mismatch()
         log.error(
             "a check that shared a worker came to something else alone",
@@ -96,20 +105,13 @@ class Audit:
 
 
 def difference(shared: CheckResult, alone: CheckResult) -> str:
-    """What is not the same in two runs of a check: "outcome", "value", "exception", "output" or "steps"; "" if nothing
-    is, or if one of the runs says nothing about the other: it failed through the sandbox, or it exceeded a limit of
-    time or memory, which the other run need not exceed."""
+    """What is not the same in two runs of a check: "outcome", "value", "exception", "notes", "output" or "steps"; "" if
+    nothing is, or if one of the runs says nothing about the other: it failed through the sandbox, or it exceeded a
+    limit of time or memory, which the other run need not exceed."""
     if not (_is_conclusive(shared, alone) and _is_conclusive(alone, shared)):
         return ""
-    if shared.outcome is not alone.outcome:
-        return "outcome"
-    if _value(shared) != _value(alone):
-        return "value"
-    if _exception(shared) != _exception(alone):
-        return "exception"
-    if _output(shared) != _output(alone) and shared.outcome is not Outcome.TIMED_OUT:
-        return "output"
-    return "steps" if shared.steps != alone.steps and shared.outcome is not Outcome.TIMED_OUT else ""
+    told = _TOLD if shared.outcome is Outcome.TIMED_OUT is alone.outcome else {**_TOLD, **_TOLD_AT_AN_END}
+    return next((name for name, of in told.items() if of(shared) != of(alone)), "")
 
 
 def _is_conclusive(one: CheckResult, other: CheckResult) -> bool:
@@ -121,12 +123,14 @@ def _is_conclusive(one: CheckResult, other: CheckResult) -> bool:
     return one.clock is Clock.CPU and 2 * other.cpu_ns < one.cpu_ns
 
 
-def _value(judged: CheckResult) -> bytes:
-    """The canonical value, or the text that stands for one that is not plain data; both without addresses of objects,
-    which are others in another process."""
-    if judged.canonical is not None:
-        return _ADDRESS_BYTES.sub(b"0x", judged.canonical)
-    return _ADDRESS.sub("0x", judged.shown).encode("utf-8", "surrogatepass")
+def _value(judged: CheckResult) -> tuple[object, ...]:
+    """The value and the text that shows it, without addresses of objects, which are others in another process. So may
+    be the order of a set: the canonical value has none, and of a text only the characters are compared."""
+    shown = _ADDRESS.sub("0x", judged.shown)
+    if judged.canonical is None:
+        return None, shown, judged.shown_cut, judged.detail if judged.outcome is None else ""
+    told = "" if judged.shown_cut else "".join(sorted(shown))
+    return _ADDRESS_BYTES.sub(b"0x", judged.canonical), judged.relation, told, judged.shown_cut
 
 
 def _exception(judged: CheckResult) -> tuple[str, str, int] | None:
@@ -138,3 +142,19 @@ def _exception(judged: CheckResult) -> tuple[str, str, int] | None:
 
 def _output(judged: CheckResult) -> tuple[bytes, bytes]:
     return _ADDRESS_BYTES.sub(b"0x", judged.stdout), _ADDRESS_BYTES.sub(b"0x", judged.stderr)
+
+
+def _notes(judged: CheckResult) -> tuple[object, ...]:
+    """Its assurance, and the notes that leave with it: that a hash seed changes nothing, only shared workers say."""
+    return judged.assurance, [name for name in judged.findings if name != SEEDLESS]
+
+
+# What a result says, but for times and memory; all of it leaves in a verdict.
+_TOLD: dict[str, Callable[[CheckResult], object]] = {
+    "outcome": lambda judged: judged.outcome,
+    "value": _value,
+    "exception": _exception,
+    "notes": _notes,
+}
+# How far a run comes in its time differs.
+_TOLD_AT_AN_END: dict[str, Callable[[CheckResult], object]] = {"output": _output, "steps": lambda judged: judged.steps}

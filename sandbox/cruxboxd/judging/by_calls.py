@@ -69,12 +69,10 @@ class CallsJudge(ABC, Generic[Script]):
             script.attempts.ended(judged is not None, result.cpu_ns)
             if judged is not None and result.audited:
                 audited = Audited(self._task.rpc_id, self._task.id, self._check.id)
-                await self._audit.run_again(audited, judged, self.run_alone)
+                judged = await self._audit.run_again(audited, judged, self.run_alone)
         finally:
             result.leave()
         await result.settled()
-        if judged is not None and judged.shared and self._audit.is_suspect(self._task.rpc_id):
-            return None
         return judged
 
     async def run_alone(self) -> CheckResult:

@@ -8,7 +8,6 @@ from collections.abc import Collection, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Optional, TypeVar
 
 from cruxcell.protocol import messages, payloads
 
@@ -31,9 +30,6 @@ _SHARED_CHARACTERS = 1 << 16
 # Workers in a row for checks of ISOLATION_TASK. What is left after them runs alone, in parallel, because a program may
 # end its worker in every check.
 _TURNS_TOGETHER = 2
-
-
-_Known = TypeVar("_Known", CheckResult, Optional[CheckResult])
 
 
 @dataclass(frozen=True)
@@ -99,18 +95,6 @@ class CallEvaluator:
             return False
         is_noticed = self._scheduler.kinds.seals(self._task.runtime) or self._task.together
         return is_noticed and not self._audit.is_suspect(self._task.rpc_id)
-
-    async def believed(self, checks: Sequence[CallCheck], results: Sequence[_Known]) -> list[_Known]:
-        """The results to use, asked for just before they are used. If an audit has found a difference meanwhile,
-        results from shared workers are replaced by those of new runs alone."""
-        found = list(results)
-        if self._audit.is_suspect(self._task.rpc_id):
-            shared = [at for at, judged in enumerate(found) if judged is not None and judged.shared]
-            for at, alone in zip(
-                shared, await together(*[self.afterwards()._evaluate_alone(checks[at]) for at in shared])
-            ):
-                found[at] = alone
-        return found
 
     async def _evaluate_shared(self, checks: Sequence[CallCheck]) -> list[CheckResult]:
         """Evaluate calls in one worker. If it ends early, the end is attributed to the call it was running, and the
@@ -179,15 +163,16 @@ class CallEvaluator:
         return {at: judged.but(shared=is_shared) for at, judged in found.items()}, elsewhere
 
     async def _audit_shared(self, checks: Sequence[CallCheck], found: dict[int, CheckResult], result: Result) -> None:
-        """Run a random share of the calls that shared a worker again, alone."""
-        places = result.audited if result.company is not None else self._audit.draw(len(checks))
-        audits = [self._compare(checks[at], found[at]) for at in places if at in found and found[at].shared]
-        if audits:
-            await together(*audits)
+        """Run a random share of the calls that shared a worker again, alone: what they then come to is found."""
+        drawn = result.audited if result.company is not None else self._audit.draw(len(checks))
+        places = [at for at in drawn if at in found and found[at].shared]
+        if places:
+            audits = [self._compare(checks[at], found[at]) for at in places]
+            found.update(zip(places, await together(*audits)))
 
-    async def _compare(self, check: CallCheck, shared: CheckResult) -> None:
+    async def _compare(self, check: CallCheck, shared: CheckResult) -> CheckResult:
         audited = Audited(self._task.rpc_id, self._task.id, check.id)
-        await self._audit.run_again(audited, shared, partial(self.afterwards()._evaluate_alone, check))
+        return await self._audit.run_again(audited, shared, partial(self.afterwards()._evaluate_alone, check))
 
     async def _evaluate_alone(self, check: CallCheck) -> CheckResult:
         """One call, one worker (or two, where its arguments have to be computed first)."""

@@ -102,6 +102,12 @@ class Judge:
         unanswered = {check.id: check for check in task.checks}
 
         async def emit_once(task: Task, check: Check, judged: CheckResult, second: CheckResult | None) -> None:
+            if judged.shared and self.is_suspect(task.rpc_id):
+                # Whenever that was found out: none of its checks shares a worker any more.
+                holding.leave(judged.size + (second.size if second is not None else 0))
+                with holding.awaited():
+                    await self._judge_kinds(replace(task, checks=[check]), readings, emit_once)
+                return
             unanswered.pop(check.id, None)
             holding.leave(judged.size + (second.size if second is not None else 0))
             try:
@@ -156,15 +162,20 @@ class Judge:
             evaluator = self._evaluator(task)
             values, others = await self._evaluate(task, checks)
             read = readings.result() if readings.done() else await asyncio.shield(readings)
-            values = await evaluator.believed(checks, values)
-            others = await self._evaluator(task, 1).believed(checks, others)
-            for check, value, other in zip(checks, values, others):
+
+            async def emit_one(check: CallCheck, value: CheckResult, other: CheckResult | None) -> None:
                 if check.expected is None:
                     await emit(task, check, *outcomes.compare_runs(evaluated(value), other and evaluated(other)))
-                    continue
+                    return
                 judged = await self._settle(evaluator, check, value, read[check])
                 second = other and await self._settle(evaluator, check, other, read[check])
                 await emit(task, check, *outcomes.compare_runs(judged, second))
+
+            if self.is_suspect(task.rpc_id):  # each runs again
+                await together(*[emit_one(*each) for each in zip(checks, values, others)])
+                return
+            for each in zip(checks, values, others):
+                await emit_one(*each)
 
     async def _evaluate(
         self, task: Task, checks: list[CallCheck]
@@ -200,6 +211,10 @@ class Judge:
         """Has an audit shown that checks of this gRPC call which shared a worker cannot be believed?"""
         return self._audit.is_suspect(rpc_id)
 
+    def forget(self, rpc_id: int) -> None:
+        """This gRPC call is over."""
+        self._audit.forget(rpc_id)
+
     async def _settle(
         self, evaluator: CallEvaluator, check: CallCheck, value: CheckResult, reading: Reading
     ) -> CheckResult:
@@ -234,8 +249,7 @@ class Judge:
             require = task.require or Assurance.SEPARATED
             evaluator = self._evaluator(replace(task, require=require, limits=of_an_attempt(task.limits_of_scripts)))
             with self._scheduler.holding(task.tenant, len(calls)):
-                values = await evaluator.believed(calls, await evaluator.evaluate(calls))
-                for at, value in zip(list(simple), values):
+                for at, value in zip(list(simple), await evaluator.evaluate(calls)):
                     kinds[at].attempts.ended(is_certain := _is_certain(value), value.cpu_ns)
                     if is_certain:
                         await emit(task, checks[at], outcomes.compare(value, kinds[at].canonical), None)
@@ -282,11 +296,7 @@ class Judge:
             return await run_stdio(self._scheduler, task, check, self._seeds[0], self._turns)
 
         async def take(check: StdioCheck, printed: Printed) -> None:
-            judged = await settle(task, check, printed, checkers.get(check.checker), self._turns)
-            believed = await runs.believed(check, printed)
-            if believed is not printed:
-                judged = await settle(task, check, believed, checkers.get(check.checker), self._turns)
-            await emit(task, check, judged, None)
+            await emit(task, check, await settle(task, check, printed, checkers.get(check.checker), self._turns), None)
 
         runs = Runs(self._scheduler, task, self._seeds[0], self._audit, run_alone)
         await runs.run(checks, take)

@@ -335,10 +335,12 @@ def compare_runs(first: CheckResult, second: CheckResult | None) -> tuple[CheckR
     """How a check ended that was run under two hash seeds, and the second run if it differs.
 
     Values are compared as people see them: order included. Two runs that a limit ended are alike, whichever limit it
-    was. A run that was our failure says nothing about the program, so the check is our failure.
+    was. A run that was our failure says nothing about the program, so the check is our failure. If either shared a
+    worker, so did the check.
     """
     if second is None or first.outcome is Outcome.SANDBOX_ERROR:
         return first, None
+    first = first.but(shared=first.shared or second.shared)
     if second.outcome is Outcome.SANDBOX_ERROR:
         return second, None
     if first.outcome in _LIMITS and second.outcome in _LIMITS:

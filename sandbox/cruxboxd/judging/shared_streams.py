@@ -66,11 +66,6 @@ class Runs:
             *[self._take_alone(check, take) for check in alone], *[self._take_shared(part, take) for part in parts]
         )
 
-    async def believed(self, check: StdioCheck, printed: Printed) -> Printed:
-        """The result, to be asked for right before it is used: if an audit has found a difference meanwhile, that of a
-        run alone."""
-        return await self._alone(check) if printed[0].shared and self._is_suspect else printed
-
     @property
     def _is_suspect(self) -> bool:
         return self._audit.is_suspect(self._task.rpc_id)
@@ -121,9 +116,9 @@ class Runs:
             found = self._read(await self._scheduler.run(job), job)
         finally:
             self._stopped.discard(job)
-        places = self._audit.draw(len(checks))
-        await together(*[self._compare(checks[at], found[at][0]) for at in places if at in found])
-        return {} if self._is_suspect else found
+        places = [at for at in self._audit.draw(len(checks)) if at in found]
+        alone = await together(*[self._compare(checks[at], found[at][0]) for at in places])
+        return {} if self._is_suspect else found | dict(zip(places, alone))
 
     def _stop(self, job: Job) -> None:
         self._stopped.add(job)
@@ -157,8 +152,13 @@ class Runs:
                 found[one.index] = judged.but(shared=True), out
         return found
 
-    async def _compare(self, check: StdioCheck, shared: CheckResult) -> None:
+    async def _compare(self, check: StdioCheck, shared: CheckResult) -> Printed:
+        """The check alone, whether that is any different or not."""
+        runs: list[Printed] = []
+
         async def run_alone() -> CheckResult:
-            return (await self._alone(check))[0]
+            runs[1:] = [await self._alone(check)]
+            return runs[-1][0]
 
         await self._audit.run_again(Audited(self._task.rpc_id, self._task.id, check.id), shared, run_alone)
+        return runs[0]

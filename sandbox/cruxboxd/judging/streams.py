@@ -188,37 +188,38 @@ async def _ask_checker(checkers: CallEvaluator, check: StdioCheck, out: bytes, j
     if len(out) > room:
         detail = f"printed more than a checker is given, which is {_MOST_CHECKED} bytes in all"
         return judged.but(outcome=Outcome.OUTPUT_LIMIT, detail=detail)
-    outcome, why = await _say_of(checkers, check, out)
+    said = await _say_of(checkers, check, out)
+    (outcome, why), shared = _answer(said), judged.shared or said.shared
     if outcome is None:
         if check.expected_stdout.strip():
-            sound, fault = await _say_of(checkers, check, encoded(check.expected_stdout))
+            said = await _say_of(checkers, check, encoded(check.expected_stdout))
         else:
-            sound, fault = await _say(checkers, check, _IS_DEFINED)
+            said = await _say(checkers, check, _IS_DEFINED)
+        (sound, fault), shared = _answer(said), shared or said.shared
         outcome, why = (Outcome.INVALID, fault) if sound is None else (Outcome.FAILED, f"{why} (of what was printed)")
         if sound is Outcome.SANDBOX_ERROR:
             outcome, why = sound, fault
     if outcome is Outcome.SANDBOX_ERROR:
         return sandbox_error(f"the checker: {why}")
-    return judged.but(outcome=outcome, detail=why)
+    return judged.but(outcome=outcome, detail=why, shared=shared)
 
 
-async def _say_of(checkers: CallEvaluator, check: StdioCheck, printed: bytes) -> tuple[Outcome | None, str]:
-    """The checker's answer on what was printed, as for `_say`."""
+async def _say_of(checkers: CallEvaluator, check: StdioCheck, printed: bytes) -> CheckResult:
+    """What the checker says of what was printed."""
     if len(check.stdin) + len(printed) + len(check.expected_stdout) <= _LONGEST_CALL:
         texts = as_text(check.stdin), printed.decode("utf-8", "replace"), as_text(check.expected_stdout)
         return await _say(checkers, check, f"check({', '.join(map(ascii, texts))})")
     stdin, expected = encoded(check.stdin), encoded(check.expected_stdout)
     hold_more(len(stdin) + len(expected))
-    return _answer(await checkers.evaluate_check(stdin, printed, expected))
+    return await checkers.evaluate_check(stdin, printed, expected)
 
 
-async def _say(checkers: CallEvaluator, check: StdioCheck, call: str) -> tuple[Outcome | None, str]:
-    """The checker's answer and a sentence; None for an answer other than True and False."""
-    said = (await checkers.believed([asked := CallCheck(check.id, call, None)], await checkers.evaluate([asked])))[0]
-    return _answer(said)
+async def _say(checkers: CallEvaluator, check: StdioCheck, call: str) -> CheckResult:
+    return (await checkers.evaluate([CallCheck(check.id, call, None)]))[0]
 
 
 def _answer(said: CheckResult) -> tuple[Outcome | None, str]:
+    """The checker's answer and a sentence; None for an answer other than True and False."""
     if said.outcome is Outcome.SANDBOX_ERROR:
         return said.outcome, said.detail
     if said.outcome is not None:

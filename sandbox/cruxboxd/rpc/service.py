@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -90,7 +91,7 @@ class SandboxService:
         del request
         answer = _Answer(self._write, self._answers, rpc.tenant.name, rpc.end)
         current_outlet.set(answer)
-        rpc.at_end.append(answer.gone)
+        rpc.at_end += [answer.gone, partial(self._judge.forget, rpc.id)]
         work = answer.work = RpcWork(self._judge, answer.emit)
         try:
             await work.add(tasks, ticket)
@@ -115,7 +116,7 @@ class SandboxService:
         """Batches are judged as they come, several at a time; verdicts leave as they are known."""
         rpc = current_rpc.get()
         stream = ResponseStream(self._answers, rpc.tenant.name, rpc.end)
-        rpc.at_end.append(stream.gone)
+        rpc.at_end += [stream.gone, partial(self._judge.forget, rpc.id)]
         current_outlet.set(stream)
         judging = asyncio.create_task(self._judge_stream(requests, rpc, stream))
         try:

@@ -7,7 +7,8 @@ checks that have not begun. So a tenant that has much of it begins nothing, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
 from cruxboxd.zygotes.jobs import Job, Result
@@ -55,6 +56,19 @@ class Holding:
 
 # That of the verdicts which are being found.
 current_holding: ContextVar[Holding | None] = ContextVar("current_holding", default=None)
+
+# Do others wait, with what has come of them, for all that is asked for here?
+is_awaited: ContextVar[bool] = ContextVar("is_awaited", default=False)
+
+
+@contextlib.contextmanager
+def awaited() -> Iterator[None]:
+    """What is asked for meanwhile goes before checks that have not begun."""
+    before = is_awaited.set(True)
+    try:
+        yield
+    finally:
+        is_awaited.reset(before)
 
 
 def hold_more(size: int) -> None:

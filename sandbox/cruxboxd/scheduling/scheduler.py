@@ -22,7 +22,7 @@ from cruxboxd.scheduling import starvation
 from cruxboxd.scheduling.bundles import Bundle, bundle, companions
 from cruxboxd.scheduling.fair_queue import FairQueue
 from cruxboxd.scheduling.fleet import Fleet
-from cruxboxd.scheduling.holding import Holding, current_holding, size_of
+from cruxboxd.scheduling.holding import Holding, current_holding, is_awaited, size_of
 from cruxboxd.scheduling.slow_share import SlowShare
 from cruxboxd.scheduling.taken import Taken
 from cruxboxd.settings.config import Config
@@ -99,7 +99,7 @@ class Scheduler:
         for one in jobs:
             one.on_over = partial(self._over, holding=holding)
         if holding is not None:
-            job.follows = job.follows or holding.size > 0
+            job.follows = job.follows or holding.size > 0 or is_awaited.get()
             holding.jobs[job] = None
         self._running.add(job)
         # Behind others of its tenant it changes nothing, unless it can pass them by. To look costs as much as a job.
