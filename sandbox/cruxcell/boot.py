@@ -139,6 +139,7 @@ def _load_what_programs_use(setup):
         _prepare_for_threads()
     _give_what_site_gives()
     _seed_after_fork()
+    _find_no_libraries()
 
 
 def _settings(setup, parent, scratch):
@@ -209,6 +210,15 @@ def _seed_after_fork():
         seed, urandom, number = numpy_random.seed, os.urandom, int.from_bytes
         seed(number(urandom(4), "little"))
         os.register_at_fork(after_in_child=lambda: seed(number(urandom(4), "little")))
+
+
+def _find_no_libraries():
+    # type: () -> None
+    """threadpoolctl, which scikit-learn needs, looks for libraries that have threads: in /proc, which is not there, or
+    by a callback from the loader, for which ctypes would make machine code. They have one thread each here anyway."""
+    for cls in list(vars(sys.modules.get("threadpoolctl", object)).values()):
+        if isinstance(cls, type) and "_load_libraries" in vars(cls):
+            cls._load_libraries = lambda _self: None  # type: ignore[attr-defined]
 
 
 def _give_what_site_gives():

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cruxbox import CallCheck, Client, EvaluateCheck, Outcome, ScriptCheck, StdioCheck, Task
+from cruxbox import CallCheck, Client, EvaluateCheck, Outcome, RunCheck, ScriptCheck, StdioCheck, Task
 from cruxbox.errors import EmbeddedServerError
 from cruxboxd.zygotes.setup import ZygoteKinds
 
@@ -19,6 +19,17 @@ imported_by = os.getpid()
 total = sum(range(200_000))
 def here():
     return os.getpid() != imported_by
+"""
+
+
+THREADPOOLCTL = """
+import ctypes
+class ThreadpoolController:
+    def __init__(self):
+        self.found = []
+        self._load_libraries()
+    def _load_libraries(self):
+        self.found.append(ctypes.CFUNCTYPE(None)(print))
 """
 
 
@@ -35,15 +46,22 @@ def environment(folder: Path, **modules: str) -> Path:
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("environments")
-    sci = environment(folder / "sci", slowpack="import os\n" + SLOW, other="value = 3\n")
+    sci = environment(folder / "sci", slowpack="import os\n" + SLOW, other="value = 3\n", threadpoolctl=THREADPOOLCTL)
     arguments = ["--runtime", f"default={sys.executable}", "--runtime", f"sci={sci}", "--preload", "sci=slowpack,other"]
     with Client(workers=2, server_args=[*arguments, "--canary-s=0"]) as client:
         yield client
 
 
+def test_libraries_with_threads_are_not_looked_for(client: Client):
+    """They are found by what workers have not: /proc, or a callback from C, which is machine code made at run time."""
+    program = "import threadpoolctl\nprint(threadpoolctl.ThreadpoolController().found)"
+    [verdict] = client.check([Task(program, [RunCheck()], runtime="sci")])
+    assert verdict.stdout == "[]\n", verdict
+
+
 def test_a_runtime_lists_its_packages_and_what_is_preloaded(client: Client):
     [default, sci] = client.info().runtimes
-    assert sci.packages == (("other", "1.5"), ("slowpack", "1.5"))
+    assert sci.packages == (("other", "1.5"), ("slowpack", "1.5"), ("threadpoolctl", "1.5"))
     assert sci.preload == ("slowpack", "other")
     assert default.packages == ()  # the daemon's own are nobody's business
 

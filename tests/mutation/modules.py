@@ -165,6 +165,7 @@ TESTS = {
     "cruxcell/jobs/separated/script_link.py": [
         "cell/test_separated_exchange.py", "cell/test_separated_names.py", *_PAIRS,
     ],
+    "cruxcell/jobs/separated/submodules.py": ["cell/test_separated_submodules.py", *_PAIRS],
     "cruxcell/jobs/separated/steady.py": ["cell/test_separated_exchange.py", *_PAIRS],
     "cruxcell/jobs/separated/line.py": ["cell/test_partners.py", *_PAIRS],
     "cruxcell/jobs/separated/one_thread.py": ["cell/test_link.py", *_PAIRS],

@@ -22,6 +22,11 @@ PROGRAMS = {
     "dates": ("import pandas as pd\ndef f(n):\n    return pd.Timestamp('2024-01-10', tz='UTC').year + n\n", "2034"),
     "scipy": ("import scipy.special\ndef f(n):\n    return int(scipy.special.comb(n, 2))\n", "45"),
     "sympy": ("import sympy\ndef f(n):\n    return dict(sympy.factorint(n))\n", "{2: 1, 5: 1}"),
+    "sklearn": (
+        "from sklearn.cluster import KMeans\ndef f(n):\n"
+        "    return len(set(KMeans(2, n_init=1).fit([[0.0], [0.1], [n], [n + 0.1]]).labels_))\n",
+        "2",
+    ),
     "networkx": ("import networkx as nx\ndef f(n):\n    return nx.path_graph(n).number_of_edges()\n", "9"),
     "sortedcontainers": ("import sortedcontainers\ndef f(n):\n    return sortedcontainers.SortedList([n])[0]\n", "10"),
 }  # fmt: skip

@@ -78,6 +78,8 @@ _PRELOADED = (
 # Imported before every candidate: what the compiler and str methods import by themselves, and could not while reading
 # constants, where no file may be opened.
 _ALWAYS = ("unicodedata",)
+# Imported where a runtime has them: what the template makes fit for workers (`boot._find_no_libraries`).
+_FITTED = ("threadpoolctl",)
 # Imported before candidates that may start threads.
 _FOR_THREADS = ("threading", "queue", "concurrent.futures.thread", "asyncio")
 
@@ -218,6 +220,8 @@ class ZygoteSetups:
         """What the template of `key` reads first, in the order of `cruxcell.boot._Setup`."""
         config, runtime = self._config, self._runtimes[key.runtime]
         names = [*(_PRELOADED if key.preloaded else _ALWAYS), *key.packages, *(_FOR_THREADS if key.threads else ())]
+        if key.preloaded:
+            names += [name for name, _ in runtime.packages if name in _FITTED]
         fields = [
             self.compute.bpf,
             self.shared.bpf,

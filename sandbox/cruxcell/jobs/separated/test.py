@@ -6,6 +6,7 @@ from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.exceptions import ANSWERED
 from cruxcell.jobs.separated.script_link import ScriptLink
+from cruxcell.jobs.separated.submodules import import_submodules
 from cruxcell.jobs.separated.texts import Texts
 from cruxcell.jobs.suite_base import is_well, run_main
 from cruxcell.jobs.suites import open_suite
@@ -41,6 +42,7 @@ def run_test(context, fields, is_rehearsal=False):
             link.begin_partners()
             link.texts = Texts(context.helper.hear, script, link.may_have_texts, link.leave_at_text, link.may_open)
         link.provide(script, suite.code, fields[1].decode(), suite.names)
+        import_submodules(script, suite.code)
         suite.begin()
         results = _run_suite(script, suite)
         link.at_end(results)

@@ -1,0 +1,58 @@
+"""Submodules that a script takes of a package without importing them: `matplotlib.axes` behind `import matplotlib`.
+
+In one process it finds those that the program has imported. Here it has them if there are any.
+"""
+
+import _frozen_importlib_external
+import sys
+from opcode import opmap
+
+from cruxcell.analysis.bytecode import dissect, names_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType  # noqa: F401 - in type comments
+    from typing import Any  # noqa: F401 - in type comments
+
+_finder = _frozen_importlib_external.PathFinder  # type: Any
+_IMPORTS = frozenset([opmap["IMPORT_NAME"]])
+
+
+def import_submodules(script, source):
+    # type: (CodeType, str) -> None
+    """Before the script runs, which imports their package itself. One that cannot be imported is for the script."""
+    for package in sorted(names_of(script, _IMPORTS)):
+        heads = [package, *_other_names(package, source)]
+        names = [name for name in dissect(script).all_names if any("%s.%s" % (head, name) in source for head in heads)]
+        for name in sorted(names):
+            if _is_submodule(package, name):
+                _try_to_import("%s.%s" % (package, name))
+
+
+def _try_to_import(path):
+    # type: (str) -> None
+    try:
+        __import__(path)
+    except Exception:  # whatever a module may raise
+        return
+
+
+def _other_names(package, source):
+    # type: (str, str) -> list[str]
+    """Those under which it is imported: `import matplotlib as mpl`."""
+    parts = source.split("%s as " % package)[1:]
+    return [part.split(None, 1)[0].rstrip(",;") for part in parts if part.strip()]
+
+
+def _is_submodule(package, name):
+    # type: (str, str) -> bool
+    """Not one that the package has by itself, as far as that is known."""
+    loaded = sys.modules.get(package)
+    if loaded is not None and name in vars(loaded):
+        return False
+    try:
+        spec = _finder.find_spec(package) if "." not in package else None
+        folders = getattr(loaded, "__path__", spec and spec.submodule_search_locations)
+        return bool(folders) and _finder.find_spec("%s.%s" % (package, name), folders) is not None
+    except (ImportError, ValueError):
+        return False
