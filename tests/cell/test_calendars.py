@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import sys
 from fractions import Fraction
+from glob import glob
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ VALUES = [
     BERLIN, BERLIN.localize(SUMMER), BERLIN.localize(SUMMER).tzinfo, BERLIN.localize(LONG_AGO), pytz.utc,
     pytz.FixedOffset(90), pytz.FixedOffset(0), pytz.timezone("Etc/GMT+5"), pytz.timezone("US/Eastern"),
     tz.tzutc(), tz.tzlocal(), tz.tzoffset("here", 3600), tz.tzoffset(None, -5400.5), tz.gettz("Europe/Berlin"),
-    tz.gettz("America/Argentina/Buenos_Aires"), tz.tzfile("/usr/share/zoneinfo/Asia/Tokyo"),
+    tz.gettz("America/Argentina/Buenos_Aires"), *map(tz.tzfile, glob("/usr/share/zoneinfo/Asia/Tokyo")),
     datetime.datetime(2020, 7, 1, tzinfo=tz.gettz("Asia/Tokyo")), datetime.time(1, 2, tzinfo=tz.tzutc(), fold=1),
     distances.MO, distances.SU(-2), distances.relativedelta(), distances.relativedelta(months=1, leapdays=1),
     distances.relativedelta(days=1.5, weekday=distances.FR(+1), year=2020, hour=3, microseconds=-4),
