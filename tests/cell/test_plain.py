@@ -191,6 +191,7 @@ def test_a_tree_of_builtin_types_reads_as_what_it_was(value: Any):
             encode_tree([1, value], ROOM)
         return
     data = encode_tree(value, ROOM)
+    assert data == transfer.encode(value, ROOM)
     again = transfer.decode(data)
     assert (repr(again), type(again)) == (repr(value), type(value))
     assert encode_tree(value, len(data)) == data
