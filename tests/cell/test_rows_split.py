@@ -269,6 +269,7 @@ NONE = {
     "a check by name": changed("check(f)", "check(f, x=1)"),
     "a check of text": changed("check(f)", "check('f')"),
     "a check that is handed more": changed("check(f)", "check(f, 1)"),
+    "a check that is handed nothing": changed("check(f)", "check()"),
     "a function that the loop binds": "def unread(a): return a\nfor unread, x in [(1, 2)]:\n    assert f(x) == 1",
     "a builtin's name that is not read": "def sum(a): return a\n" + CASES,
     "a name of what each process has": CASES.replace("given", "seed"),
