@@ -21,12 +21,13 @@ _IMPORTS = frozenset([opmap["IMPORT_NAME"]])
 def import_submodules(script, source):
     # type: (CodeType, str) -> None
     """Before the script runs, which imports their package itself. One that cannot be imported is for the script."""
-    for package in sorted(names_of(script, _IMPORTS)):
-        heads = [package, *_other_names(package, source)]
-        names = [name for name in dissect(script).all_names if any("%s.%s" % (head, name) in source for head in heads)]
-        for name in sorted(names):
-            if _is_submodule(package, name):
+    pending = [(package, [package, *_other_names(package, source)]) for package in sorted(names_of(script, _IMPORTS))]
+    for package, heads in pending:
+        for name in sorted(dissect(script).all_names):
+            taken = [path for path in ["%s.%s" % (head, name) for head in heads] if path in source]
+            if taken and _is_submodule(package, name):
                 _try_to_import("%s.%s" % (package, name))
+                pending.append(("%s.%s" % (package, name), taken))
 
 
 def _try_to_import(path):
@@ -51,7 +52,7 @@ def _is_submodule(package, name):
     if loaded is not None and name in vars(loaded):
         return False
     try:
-        spec = _finder.find_spec(package) if "." not in package else None
+        spec = _finder.find_spec(package) if "." not in package else None  # of others the package is loaded, if any
         folders = getattr(loaded, "__path__", spec and spec.submodule_search_locations)
         return bool(folders) and _finder.find_spec("%s.%s" % (package, name), folders) is not None
     except (ImportError, ValueError):
