@@ -102,14 +102,13 @@ class Judge:
         unanswered = {check.id: check for check in task.checks}
 
         async def emit_once(task: Task, check: Check, judged: CheckResult, second: CheckResult | None) -> None:
+            holding.leave(judged.size + (second.size if second is not None else 0))
             if judged.shared and self.is_suspect(task.rpc_id):
                 # Whenever that was found out: none of its checks shares a worker any more.
-                holding.leave(judged.size + (second.size if second is not None else 0))
                 with holding.awaited():
                     await self._judge_kinds(replace(task, checks=[check]), readings, emit_once)
                 return
             unanswered.pop(check.id, None)
-            holding.leave(judged.size + (second.size if second is not None else 0))
             try:
                 await emit(task, check, _hinted(task, judged), second)
             except Exception as error:

@@ -154,11 +154,14 @@ class Runs:
 
     async def _compare(self, check: StdioCheck, shared: CheckResult) -> Printed:
         """The check alone, whether that is any different or not."""
-        runs: list[Printed] = []
+        first: Printed | None = None
 
         async def run_alone() -> CheckResult:
-            runs[1:] = [await self._alone(check)]
-            return runs[-1][0]
+            nonlocal first
+            printed = await self._alone(check)
+            first = first or printed
+            return printed[0]
 
         await self._audit.run_again(Audited(self._task.rpc_id, self._task.id, check.id), shared, run_alone)
-        return runs[0]
+        assert first is not None
+        return first

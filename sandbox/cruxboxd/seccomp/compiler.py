@@ -155,12 +155,10 @@ def _add_row(build: _Build, row: Row, wanted: Decision) -> None:
         if isinstance(wanted, Action):
             build.filter.add_rule_exactly(_verb(build.binding, wanted), row.name)
             return
-        for alternative in wanted.alternatives:
-            arguments = [_argument(build, bits) for bits in alternative]
-            build.filter.add_rule_exactly(build.binding.ALLOW, row.name, *arguments)
-        if wanted.done:
-            arguments = [_argument(build, bits) for bits in wanted.done]
-            build.filter.add_rule_exactly(build.binding.ERRNO(0), row.name, *arguments)
+        answers = [(build.binding.ALLOW, alternative) for alternative in wanted.alternatives]
+        answers += [(build.binding.ERRNO(0), wanted.done)] if wanted.done else []
+        for answer, conditions in answers:
+            build.filter.add_rule_exactly(answer, row.name, *[_argument(build, bits) for bits in conditions])
     except (OSError, RuntimeError, ValueError) as error:
         raise PolicyError(f"policy row {row.name!r}: libseccomp refuses its rule ({error})") from error
 

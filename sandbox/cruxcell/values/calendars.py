@@ -31,18 +31,20 @@ def parts_of(value):
         again = made(parts)
     except (AttributeError, TypeError, ValueError):
         return None
-    return (b"L", parts) if type(again) is type(value) and again == value else None
+    # Most zones are kept by their library, and to compare two takes as long as all else.
+    return (b"L", parts) if again is value or (type(again) is type(value) and again == value) else None
 
 
-def is_zone(value):
+def may_be_zone(value):
     # type: (Any) -> bool
-    """Is it a time zone that crosses: of a fixed offset, or one that has a name?"""
+    """Is it no time zone, or one that crosses: of a fixed offset, or one that has a name?"""
     kind = type(value)
-    if kind is sys.modules["datetime"].timezone:
+    if value is None or kind is sys.modules["datetime"].timezone:
         return True
     if kind is getattr(sys.modules.get("zoneinfo"), "ZoneInfo", None):
         return value.key is not None
-    return _word_of(kind) in _ZONES and parts_of(value) is not None
+    found = parts_of(value)
+    return found is not None and found[1][0] in _ZONES
 
 
 def _word_of(kind):

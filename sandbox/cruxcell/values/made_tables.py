@@ -57,9 +57,9 @@ def made(parts):
         _fields(parts)
         return getattr(pandas, name)
     if name == "Timestamp":
-        when, zone = _fields(parts, sys.modules["numpy"].datetime64, tuple)
-        found, zone = pandas.Timestamp(when), _zone(zone)
-        return found if zone is None else found.tz_localize("UTC").tz_convert(zone)
+        when, zone = parts
+        found = pandas.Timestamp(*_fields([when], sys.modules["numpy"].datetime64))
+        return found if zone is None else found.tz_localize("UTC").tz_convert(_zone(zone))
     if name == "Timedelta":
         return pandas.Timedelta(*_fields(parts, sys.modules["numpy"].timedelta64))
     if name == "Period":
@@ -82,10 +82,9 @@ def _fields(values, *kinds):
     return values
 
 
-def _zone(parts):
+def _zone(zone):
     # type: (Any) -> Any
-    (zone,) = parts
-    if zone is not None and not calendars.is_zone(zone):
+    if not calendars.may_be_zone(zone):
         raise ValueError("a time zone that cannot be")
     return zone
 
@@ -132,8 +131,7 @@ def _of_numpy(name, data):
 
 def _zoned(times, zone):
     # type: (Any, Any) -> Any
-    zone = _zone(zone)
-    return __import__("pandas").DatetimeIndex(_array(times, "M")).tz_localize("UTC").tz_convert(zone).array
+    return __import__("pandas").DatetimeIndex(_array(times, "M")).tz_localize("UTC").tz_convert(_zone(zone)).array
 
 
 def _category(codes, categories, is_ordered):

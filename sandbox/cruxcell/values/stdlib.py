@@ -69,12 +69,6 @@ def _is_nan(letter, value):
     return value.is_nan() if letter == b"d" else letter == b"a" and bool(value != value)  # noqa: PLR0124
 
 
-def _zone(value):
-    # type: (Any) -> bool
-    """Has it no time zone, or one that crosses?"""
-    return value.tzinfo is None or calendars.is_zone(value.tzinfo)
-
-
 # What is made of its text, and where the class is to be found.
 _TEXTS = dict.fromkeys(("PosixPath", "PurePosixPath", "PureWindowsPath"), "pathlib")
 _TEXTS.update({"IPv%d%s" % (n, kind): "ipaddress" for n in (4, 6) for kind in ("Address", "Network", "Interface")})
@@ -99,7 +93,7 @@ _PARTS = {
     "date": lambda value: (b"D", (value.year, value.month, value.day)),
     "time": lambda value: (
         (b"t", (value.hour, value.minute, value.second, value.microsecond, value.tzinfo, value.fold))
-        if _zone(value)
+        if calendars.may_be_zone(value.tzinfo)
         else None
     ),
     "datetime": lambda value: (
@@ -117,7 +111,7 @@ _PARTS = {
                 value.fold,
             ),
         )
-        if _zone(value)
+        if calendars.may_be_zone(value.tzinfo)
         else None
     ),
     "timedelta": lambda value: (b"e", (value.days, value.seconds, value.microseconds)),
@@ -193,7 +187,7 @@ def _zoned(values):
     # type: (list[Any]) -> Any
     """(values, time zone, fold) of the parts of a time."""
     *numbers, zone, fold = values
-    if zone is not None and not calendars.is_zone(zone):
+    if not calendars.may_be_zone(zone):
         raise ValueError("a time zone that cannot be")
     return _typed(numbers, *[int] * len(numbers)), zone, _typed([fold], int)[0]
 

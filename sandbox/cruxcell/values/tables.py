@@ -155,8 +155,7 @@ def _numpy_parts(array, dtype):
 
 def _zoned_parts(array, dtype):
     # type: (Any, Any) -> Any
-    zone = _zone_parts(dtype.tz)
-    return None if zone is None else ("zoned", _array_parts(array.tz_convert(None)), zone)
+    return ("zoned", _array_parts(array.tz_convert(None)), dtype.tz) if calendars.may_be_zone(dtype.tz) else None
 
 
 def _category_parts(array, dtype):
@@ -207,16 +206,9 @@ def _is_missing(item):
     return item is None or item is _of_pandas("NA") or (type(item) is float and item != item)  # noqa: PLR0124
 
 
-def _zone_parts(zone):
-    # type: (Any) -> tuple[Any] | None
-    """None for a zone that does not cross."""
-    return (zone,) if zone is None or calendars.is_zone(zone) else None
-
-
 def _time_parts(value):
     # type: (Any) -> Any
-    zone = _zone_parts(value.tzinfo)
-    return None if zone is None else (value.to_datetime64(), zone)
+    return (value.to_datetime64(), value.tzinfo) if calendars.may_be_zone(value.tzinfo) else None
 
 
 def _month_parts(value):
