@@ -103,6 +103,9 @@ _LONG = [
 
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
     """Order the files; mark what starts processes, where somebody chooses by marks. It costs seconds of CPU time."""
+    moving = [item.nodeid for item in items if " at 0x" in item.nodeid]
+    if moving:
+        raise pytest.UsageError(f"a test has another name in each process: {moving[0]}")
     place = {f"test_{name}": at for at, name in enumerate(_LONG)}
     items.sort(key=lambda item: place.get(item.path.stem, len(place)))
     for item in items if config.option.markexpr else ():

@@ -25,13 +25,14 @@ tz: Any = pytest.importorskip("dateutil.tz")
 ZONES = [
     None, datetime.timezone.utc, datetime.timezone(datetime.timedelta(hours=5, minutes=30)),
     zoneinfo.ZoneInfo("Europe/Berlin"), tz.gettz("Europe/Berlin"), tz.tzutc(), tz.tzoffset("here", 3600),
-    pytz.timezone("Europe/Berlin"), pytz.utc, pytz.FixedOffset(90), zone_without_name(),
+    pytz.timezone("Europe/Berlin"), pytz.utc, pytz.FixedOffset(90),
 ]  # fmt: skip
 UNITS = ["s", "ms", "us", "ns"]
 PERIODS = ["D", "M", "Y", "Q", "W", "W-MON", "h", "min", "s", "us", "Q-JAN", "2D", "3M", "15min"]
 OFFSETS = [name for name in dir(pandas.offsets) if not name.startswith("_") and name != "BaseOffset"]
 SCALARS = {
     **{f"a time in {zone}": pandas.Timestamp("2020-07-01 01:02:03", tz=zone) for zone in ZONES},
+    "a time in a zone without a name": pandas.Timestamp("2020-07-01 01:02:03", tz=zone_without_name()),
     **{f"a time by {unit}": pandas.Timestamp("2020-07-01").as_unit(unit) for unit in UNITS},
     **{f"a duration by {unit}": pandas.Timedelta(-5, "D").as_unit(unit) for unit in UNITS},
     **{f"a period of {freq}": pandas.Period("2020-01-01", freq=freq) for freq in PERIODS},
