@@ -321,6 +321,13 @@ def test_what_is_read_has_types_of_tables_and_names_that_are_texts():
     for make, name, data in ((made_tables._of_numpy, "<U1", bytes(4)), (made_tables._masked, Text("Int64"), [1])):
         with pytest.raises(ValueError, match="an array that cannot be"):
             make(name, data)
+
+    class Number(int):  # which pandas would ask which is less
+        __slots__ = ()
+
+    for sides in ((Number(0), 1), (0, Number(1))):
+        with pytest.raises(ValueError, match="an interval that cannot be"):
+            made_tables.made(["Interval", *sides, "right"])
     made = made_tables._index(("index", (None,), INTS, "D"))
     assert not hasattr(made, "freq"), "only times have a frequency"
 
