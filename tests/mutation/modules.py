@@ -181,6 +181,7 @@ TESTS = {
     "cruxcell/protocol/records.py": ["cell/test_records.py", "daemon/test_report.py", "daemon/test_used.py"],
     "cruxcell/values/arrays.py": ["cell/test_arrays.py", *_PLAIN[:2], *_PAIRS],
     "cruxcell/values/calendars.py": ["cell/test_calendars.py"],
+    "cruxcell/values/generics.py": ["cell/test_generics.py"],
     "cruxcell/values/cells.py": ["cell/test_tables.py", *_PAIRS],
     "cruxcell/values/owned.py": ["cell/test_views.py", *_PAIRS],
     "cruxcell/values/views.py": ["cell/test_views.py", *_PAIRS],
