@@ -1,8 +1,9 @@
 """What a script changes in its own process for the program to see, which has a process of its own.
 
 These are the arguments, the environment, the random numbers after a `seed`, and what a script patches: attributes of
-modules, and names of the program. Before each question the test's half looks whether one of them has changed, and lends
-it to the candidate's. Nothing goes the other way: what the program sets is not seen by the script.
+modules and of what is in them (`Path.exists`, `os.environ.get`), and names of the program. Before each question the
+test's half looks whether one of them has changed, and lends it to the candidate's. Nothing goes the other way: what the
+program sets is not seen by the script.
 """
 
 import builtins
@@ -52,6 +53,7 @@ class Lender:
         self._watches = []  # type: list[Any]
         self.names, self._placed = set(), set()  # type: set[str], set[str]
         self._places, self._modules = [], []  # type: list[tuple[Any, str]], list[Any]
+        self._members = {}  # type: dict[tuple[str, str], Any]
         if "argv" in names:
             self._watches.append(_Watch(("argv", "", ""), lambda: list(sys.argv)))
         if _ENVIRONMENT & names or "environ" in "\0".join(texts):
@@ -67,6 +69,7 @@ class Lender:
             imported = _modules_of(script)
             if _SETS & names:
                 self._modules = imported
+                self._members = _members(words, names, imported)
                 self._placed = _names_with_a_place(texts)
                 self.names = self._placed | _bare_names(texts)
             self._places += _places(sorted(stored), (), False, imported)
@@ -96,6 +99,8 @@ class Lender:
             self._watches += [_Stub(self._namespace, name, False, True) for name in sorted(unread)]
         for module, name in dict.fromkeys(self._places):
             self._watches.append(_Watch(("module", module.__name__, name), _reader(module.__dict__, name), True))
+        for (path, name), owner in self._members.items():
+            self._watches.append(_Watch(("member", path, name), _reader(vars(owner), name), True))
         self._watches += [_Module(module, self._places, self._namespace, self._script) for module in self._modules]
 
     def _may_be(self, name, is_meant):
@@ -286,6 +291,30 @@ def _places(words, names, is_multiple=False, modules=None):
     return [each for each in found if (each[0].__name__, each[1]) not in _LENT_ANYWAY][:MOST]
 
 
+def _members(words, names, modules):
+    # type: (list[str], Any, list[Any]) -> dict[tuple[str, str], Any]
+    """(path of a class or object in a module, attribute) -> that object, of what a script may patch there:
+    `patch("os.environ.get")`, and of the classes that it names `patch.object(Path, "exists")`."""
+    classes = {"%s.%s" % (each.__name__, name): vars(each).get(name) for each in modules for name in sorted(names)}
+    found = {}  # type: dict[tuple[str, str], Any]
+    for word in words:
+        path, _, name = word.rpartition(".")
+        owners = {path: _resolved(path)} if path else classes
+        found.update({(each, name): owner for each, owner in owners.items() if _may_be_set(owner, name, bool(path))})
+    return dict(sorted(found.items())[:MOST])
+
+
+def _may_be_set(owner, name, is_named):
+    # type: (Any, str, bool) -> bool
+    """`is_named`: of an object, too, and not of a class alone."""
+    if isinstance(owner, type):
+        return bool(owner.__flags__ & _HEAP_TYPE) and hasattr(owner, name)
+    return is_named and owner is not None and not _is_module(owner) and hasattr(owner, "__dict__")
+
+
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+
+
 def _resolved(path):
     # type: (str) -> Any
     """The module of that path, which may begin with that of the script; None if there is none."""
@@ -383,6 +412,8 @@ class Borrower:
             module = _imported(where)
             if _is_module(module):
                 self._set(module.__dict__, (what, where, name), name, is_first, value)
+        elif what == "member":
+            self._set_member(_resolved(where), (what, where, name), is_first, value)
         else:
             self._set(self._namespace, (what, where, name), where, is_first, value)
 
@@ -394,3 +425,15 @@ class Borrower:
             namespace.pop(name, None)
         else:
             namespace[name] = value
+
+    def _set_member(self, owner, place, is_first, value):
+        # type: (Any, tuple[str, str, str], bool, Any) -> None
+        if not hasattr(owner, "__dict__"):
+            return
+        name = place[2]
+        own = self._own.setdefault(place, vars(owner).get(name, _MISSING))
+        value = own if is_first else value
+        if value is not _MISSING:
+            setattr(owner, name, value)
+        elif name in vars(owner):
+            delattr(owner, name)
