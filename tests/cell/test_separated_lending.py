@@ -12,7 +12,8 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from cruxcell.jobs.separated.lending import MOST, Borrower, Lender, _Module, _modules_of
+from cruxcell.jobs.separated.borrowing import Borrower
+from cruxcell.jobs.separated.lending import MOST, Lender, _Module, _modules_of
 from cruxcell.jobs.separated.script import constant_texts
 
 

@@ -8,11 +8,11 @@ from sys import getrecursionlimit, setrecursionlimit
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.awaiting import Awaited
+from cruxcell.jobs.separated.borrowing import Borrower
 from cruxcell.jobs.separated.classes import state_of
 from cruxcell.jobs.separated.deriving import made_class
 from cruxcell.jobs.separated.figures import ProgramFigures
 from cruxcell.jobs.separated.files import ProgramFiles
-from cruxcell.jobs.separated.lending import Borrower
 from cruxcell.jobs.separated.link import CALL, Link, connect, copied
 from cruxcell.jobs.separated.listening import Heard
 from cruxcell.jobs.separated.looking import LOOKING, keep
