@@ -188,7 +188,7 @@ class Objects:
         writer.items((records.message_of(error), len(arguments)), depth)
         writer.items(arguments, depth)
         writer.value(constructor_arguments(error), depth)
-        writer.value(more_of(error, not self.is_test), depth)
+        writer.value(more_of(error, self.is_test), depth)
         is_last = self.is_test or depth > _MOST_CAUSES
         cause, context = (None, None) if is_last else (_CAUSE(error), _CONTEXT(error))
         writer.value(cause, depth + 1)
@@ -350,7 +350,7 @@ class Objects:
             type(made_of) is not tuple or any(id(type(each)) not in SIMPLEST for each in made_of)
         ):
             raise Garbled("an exception that cannot be")
-        error = make_exception(cls, arguments, text, made_of, more)
+        error = make_exception(cls, arguments, text, made_of, more, not self.is_test)
         add_more(error, more)
         if isinstance(cause, BaseException):
             error.__cause__ = error.__context__ = cause
