@@ -29,7 +29,7 @@ def test_a_type_with_arguments_crosses(form: Any):
     assert getattr(again, "__args__", None) == getattr(form, "__args__", None)
 
 
-T: Any = vars(typing)["AnyStr"]
+T: Any = vars(typing)["TypeVar"]("T")
 
 
 @pytest.mark.parametrize(
