@@ -187,6 +187,7 @@ def test_one_assertion_comes_to_what_several_come_to(native: Client):
         "def f(n):\n    while n: pass\n",
         "import os\ndef f(n): os._exit(0)\n",
         "def f(n):\n    raise KeyError(n)\n",
+        "def f(n):\n    assert n > 1, 'mine'\n",
     )
     asked = [(slow, 15, "default"), *[(each, 1, "default") for each in broken]]
     asked += [(deep, depth, runtime) for runtime in tested_runtimes() for depth in (300, 400, 2000)]
@@ -203,8 +204,8 @@ def test_one_assertion_comes_to_what_several_come_to(native: Client):
     found = [(each.outcome, each.steps, each.exception and each.exception.type) for each in native.check(made)]
     assert found[0::2] == found[1::2]
     passed = [outcome is Outcome.PASSED for outcome, _, _ in found[0::2]]
-    assert passed[:4] == [True, False, False, False]
-    assert passed[4::3] == [True] * len(tested_runtimes())
+    assert passed[:5] == [True, False, False, False, False]
+    assert passed[5::3] == [True] * len(tested_runtimes())
 
 
 @kernel

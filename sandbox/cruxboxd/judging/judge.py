@@ -307,15 +307,16 @@ class Judge:
 
 def _is_certain(value: CheckResult) -> bool:
     """Does what the call of a script's only assertion came to decide the script? Not if it is no call of a name, gave
-    an object, or met a limit, that of recursion, too: then two processes do, as of any other script."""
+    an object, met a limit, that of recursion, too, or failed an assertion of the program's, which fails the script as
+    one of its own does: then two processes do, as of any other script."""
     if value.outcome is None:
         return value.detail != outcomes.NOT_PLAIN
     if value.outcome is Outcome.RAISED:
-        return value.exception is not None and value.exception[0] not in _OF_LIMITS
+        return value.exception is not None and value.exception[0] not in _UNCERTAIN
     return value.outcome is Outcome.INVALID and not value.detail.endswith(ONLY_BESIDE)
 
 
-_OF_LIMITS = ("MemoryError", "RecursionError")
+_UNCERTAIN = ("AssertionError", "MemoryError", "RecursionError")
 
 
 def _hinted(task: Task, judged: CheckResult) -> CheckResult:
