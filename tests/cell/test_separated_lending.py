@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import builtins
 import os
+import pathlib
 import random
 import sys
 import time
 from typing import Any
+from unittest.mock import patch
 
 import pytest
-from cruxcell.jobs.separated.lending import MOST, Borrower, Lender, _Module, _modules_of
+from cruxcell.jobs.separated.borrowing import Borrower
+from cruxcell.jobs.separated.lending import MOST, Lender, _Module, _modules_of
 from cruxcell.jobs.separated.script import constant_texts
 
 
@@ -73,6 +76,38 @@ def test_what_is_patched_is_lent_and_given_back(source: str, monkeypatch: pytest
         assert one.changes() == [("module", "time", "sleep", False, len)]
         assert one.changes() == []
     assert one.changes() == [("module", "time", "sleep", True, None)]
+
+
+@pytest.mark.parametrize(
+    ("source", "path", "name"),
+    [
+        ("patch('pathlib.Path.exists')", "pathlib.Path", "exists"),
+        ("import pathlib\npatch.object(pathlib.Path, 'exists')", "pathlib.Path", "exists"),
+        ("from pathlib import Path\nmonkeypatch.setattr(Path, 'exists', 1)", "pathlib.Path", "exists"),
+        ("patch('os.environ.get')", "os.environ", "get"),
+    ],
+)
+def test_what_is_patched_of_a_class_or_an_object_is_lent_and_given_back(source: str, path: str, name: str):
+    one, other, owner = lender(source), Borrower({}), pathlib.Path if name == "exists" else os.environ
+    before = vars(owner).get(name)
+    with patch.object(owner, name, len):
+        assert one.changes() == [("member", path, name, False, len)]
+    assert one.changes() == [("member", path, name, True, None)]
+    other.take("member", path, name, False, len)
+    try:
+        assert vars(owner)[name] is len
+    finally:
+        other.take("member", path, name, True, None)
+    assert vars(owner).get(name) is before
+
+
+def test_what_has_no_attributes_to_set_is_not_looked_at():
+    source = (
+        "import os\npatch('os.sep.join'); patch('builtins.dict.get'); patch.object(dict, 'get'); patch('os.path.x')"
+    )
+    assert lender(source)._members == {}
+    Borrower({}).take("member", "os.sep", "join", False, 1)
+    Borrower({}).take("member", "no.such", "join", False, 1)
 
 
 def test_a_name_of_the_program_that_is_patched_is_lent():

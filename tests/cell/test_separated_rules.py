@@ -43,6 +43,12 @@ from cruxcell.values.containers import Garbled
         ("typing", "_GenericAlias", False),
         ("typing", "_", False),
         ("builtins", "NoneType", True),
+        ("builtins", "mappingproxy", True),
+        ("http", "HTTPStatus.OK", True),
+        ("http", "HTTPStatus.OK.phrase", False),
+        ("http", "HTTPStatus.", False),
+        ("http", "HTTPStatus", False),
+        ("ssl", "TLSVersion.TLSv1", False),
         ("array", "array", True),
         ("array", "_array_reconstructor", False),
         ("re", "compile", False),
@@ -248,7 +254,12 @@ def test_attributes_of_an_error_that_hold_no_object_are_told():
     vars(error).update({"code": 1, "items": items, "_own": 1, "itself": error, "deep": [[[[[[1]]]]]], "n": [OSError]})
     told = exceptions.more_of(error)
     assert told == (None, [], (("code", 1), ("items", items)))
-    assert exceptions.more_of(error, has_fields=False) is None
+    vars(error)["response"] = response = object()
+    assert exceptions.more_of(error) == told
+    own = exceptions.more_of(error, of_the_test=True)
+    assert own == (None, [], (("code", 1), ("items", items), ("response", response)))
+    made = [exceptions.make_exception(OSError, [2, "no"], "", None, own, each) for each in (False, True)]
+    assert [vars(each).get("response") for each in made] == [None, response]
     for text in str(error), "another":
         made = exceptions.make_exception(OSError, [2, "no"], text, None, told)
         assert (str(made), made.errno, made.code, made.items) == (text, 2, 1, items)

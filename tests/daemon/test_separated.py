@@ -131,7 +131,6 @@ OF_ITS_OWN = {
         True,
     ),
     "a seed": ("import random\nrandom.seed(1)\nx = random.random() + f(1)\nassert x == 9", True),
-    "a figure": ("class plt:\n    gcf = id\nassert plt.gcf(f(1)) == 3", True),
     "an error": ("import os\nos.environ['A'] = 'b'\nf(1).b", True),
     "none": ("import random\nx = random.random() + f(1)\nassert x == 9", False),
 }

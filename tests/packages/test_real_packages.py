@@ -102,6 +102,49 @@ def test_a_suite_apart_from_its_program_asks_what_an_object_of_a_package_is(clie
     assert (verdict.outcome.name, verdict.assurance) == (outcome, Assurance.SEPARATED), verdict
 
 
+DRAWS = """
+import matplotlib.pyplot as plt
+def f(data, ax=None):
+    (ax or plt.gca()).hist(data, bins=5, label="d")
+    plt.title("T")
+def g(path):
+    figure = plt.figure()
+    plt.plot([1, 2])
+    plt.savefig(path)
+    plt.close(figure)
+"""
+OF_FIGURES = """
+import unittest
+import matplotlib.pyplot as plt
+class T(unittest.TestCase):
+    def tearDown(self): plt.close("all")
+    def test_what_was_drawn(self):
+        f([1, 2, 3])
+        self.assertEqual((plt.gca().get_title(), len(plt.gcf().axes), len(plt.gca().patches)), ("T", 1, 5))
+        self.assertEqual((plt.get_fignums(), plt.fignum_exists(1)), ([1], True))
+    def test_nothing_is_left_of_another_test(self):
+        plt.clf()
+        f([1, 2, 3])
+        self.assertEqual(len(plt.gca().patches), 5)
+    def test_what_is_passed(self):
+        figure, ax = plt.subplots()
+        f([1, 2, 3], ax)
+        self.assertEqual((ax.get_title(), plt.gcf() is figure, plt.gca() is ax), ("T", True, True))
+    def test_what_is_closed(self):
+        plt.figure()
+        g("a.png")
+        self.assertEqual(plt.get_fignums(), [1])
+"""
+WRONG = ("bins=5", "bins=6"), ('plt.title("T")', "plt.figure()"), ("plt.close(figure)", "pass")
+
+
+def test_both_halves_have_the_same_figures(client: Client):
+    programs = [DRAWS, *[DRAWS.replace(*each) for each in WRONG]]
+    checks = [ScriptCheck(OF_FIGURES, "f", framework="unittest")]
+    verdicts = client.check([Task(each, checks, runtime="sci", limits=LIMITS) for each in programs])
+    assert [verdict.passed for verdict in verdicts] == [True, False, False, False], verdicts
+
+
 # pandas brings tzdata, which the host may not have.
 ZONES = """
 from datetime import datetime

@@ -68,12 +68,11 @@ def names_of(code, operations):
     return own_names(code, operations).union(*[names_of(each, operations) for each in nested_codes(code)])
 
 
-# What changes its own process, or asks it: the program has an environment, random numbers, pyplot's current figure and
-# so on of its own. Names, attributes, and parameters for pytest's fixtures.
+# What changes its own process, or asks it: the program has an environment, random numbers and so on of its own. Names,
+# attributes, and parameters for pytest's fixtures.
 _OF_ONE_PROCESS = frozenset(
     [
-        "argv", "environ", "fignum_exists", "gca", "gcf", "get_fignums", "getsource", "getsourcelines", "monkeypatch",
-        "patch", "putenv", "seed", "setrecursionlimit",
+        "argv", "environ", "getsource", "getsourcelines", "monkeypatch", "patch", "putenv", "seed", "setrecursionlimit",
     ]
 )  # fmt: skip
 

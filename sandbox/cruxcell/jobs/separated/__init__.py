@@ -16,7 +16,9 @@ crosses by value; of everything else its owner keeps the object, and the other s
     script        what a script says about itself: its names, and what it raises by itself
     program_names which names of the program a script has, and what stands behind them
     lending       what a script sets in its own process for the program
+    borrowing     what the program has of that
     mocks         mocks of the script that it reads back from the program
+    figures       figures of pyplot, of which both have the same
     files         files that the script passes, and those that the program makes
     listening     warnings and logs of the program that the script listens to
     link          the messages between them, one at a time, each side serving while it waits

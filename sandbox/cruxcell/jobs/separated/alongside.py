@@ -1,13 +1,14 @@
 """What goes alongside a question of the test.
 
-Before it the program gets what the script has set for it: streams, names, files, how it listens. After the answer the
-script has what the program printed, wrote, warned of and logged.
+Before it the program gets what the script has set for it: streams, names, files, figures, how it listens. After the
+answer the script has what the program printed, wrote, warned of and logged.
 """
 
 import builtins
 import sys
 from _thread import RLock as _RLock
 
+from cruxcell.jobs.separated.figures import SharedFigures  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.files import PassedFiles  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.lending import Lender  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.listening import Listener  # noqa: F401 - in type comments
@@ -29,14 +30,16 @@ class Alongside:
         self._lender = None  # type: Lender | None
         self.files = None  # type: PassedFiles | None
         self._listener = None  # type: Listener | None
+        self._figures = None  # type: SharedFigures | None
         self._lock = _RLock()
 
-    def begin(self, lender, files, listener):
-        # type: (Lender, PassedFiles, Listener) -> None
+    def begin(self, lender, files, listener, figures):
+        # type: (Lender, PassedFiles, Listener, SharedFigures) -> None
         """The script is about to run."""
         self._lender = lender
         self.files = files if files.are_needed else None
         self._listener = listener if listener.is_needed else None
+        self._figures = figures if figures.is_needed else None
 
     def exchange(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
@@ -49,6 +52,8 @@ class Alongside:
             kind, value = self._link.exchange_or_leave(operation, fields)
         finally:
             self._heard = heard if self._link.depth() else streams
+        if self._figures is not None:
+            self._figures.is_old = True
         if streams or self.files is not None or self._listener is not None:
             self._one_at_a_time(self._after, streams)
         return kind, value
@@ -71,6 +76,9 @@ class Alongside:
         fields = fields + self._lend()
         if self.files is not None:
             self._pass_files(self.files, fields)
+        figures = self._figures.given(fields) if self._figures is not None else None
+        if figures:
+            self._link.tell("have_figures", *figures)
         wishes = self._listener.wishes() if self._listener is not None else None
         if wishes:
             self._link.tell("listen", *wishes)

@@ -8,10 +8,11 @@ from sys import getrecursionlimit, setrecursionlimit
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.awaiting import Awaited
+from cruxcell.jobs.separated.borrowing import Borrower
 from cruxcell.jobs.separated.classes import state_of
 from cruxcell.jobs.separated.deriving import made_class
+from cruxcell.jobs.separated.figures import ProgramFigures
 from cruxcell.jobs.separated.files import ProgramFiles
-from cruxcell.jobs.separated.lending import Borrower
 from cruxcell.jobs.separated.link import CALL, Link, connect, copied
 from cruxcell.jobs.separated.listening import Heard
 from cruxcell.jobs.separated.looking import LOOKING, keep
@@ -76,8 +77,9 @@ class _Server:
             share=self.share,
             derive=self.derive,
         )
-        files, heard = ProgramFiles(), Heard()
+        files, figures, heard = ProgramFiles(), ProgramFigures(), Heard()
         self.link.more.update(have_files=files.have, made_files=files.made, listen=heard.listen, heard=heard.heard)
+        self.link.more.update(have_figures=figures.have, figures=figures.figures)
         for name, function in LOOKING.items():
             self.link.more[name] = self._looking(function)
         self._awaited, self.own_depth = Awaited(), 0  # a depth that the program has not set

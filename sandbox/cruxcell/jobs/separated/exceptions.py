@@ -24,15 +24,15 @@ def constructor_arguments(error):
 SIMPLEST = frozenset(map(id, (str, bytes, int, type(None))))
 
 
-def more_of(error, has_fields=True):
+def more_of(error, of_the_test=False):
     # type: (BaseException, bool) -> tuple[str | None, list[str], tuple[Any, ...]] | None
-    """(how it is shown, where its class says that; its notes; its attributes, if `has_fields`, where the other side has
-    its class and does not ask for them) of an error that has any of these."""
+    """(how it is shown, where its class says that; its notes; its attributes, where the other side has its class and
+    does not ask for them) of an error that has any of these."""
     has_own = all(type(error).__repr__ is not each for each in _REPRS)
     found = records.dict_of(error)
     notes = found.get("__notes__")
     notes = [each for each in notes if type(each) is str] if type(notes) is list else []
-    own = [item for item in found.items() if _is_field(item)] if has_fields and found and is_stdlib(type(error)) else ()
+    own = [item for item in found.items() if _is_field(item, of_the_test)] if found and is_stdlib(type(error)) else ()
     if not (has_own or notes or own):
         return None
     return records.message_of(error, repr) if has_own else None, notes, tuple(own[:_MOST_FIELDS])
@@ -41,12 +41,17 @@ def more_of(error, has_fields=True):
 _MOST_FIELDS = 64
 _SIMPLE = frozenset(map(id, (str, bytes, int, float, bool, complex, type(None))))
 _HOLDING = frozenset(map(id, (list, tuple, set, frozenset)))
+_CONTAINING = _HOLDING | {id(dict)}
 
 
-def _is_field(item):
-    # type: (tuple[object, object]) -> bool
-    """A public attribute with a value that holds no object: that may hold the error itself."""
-    return type(item[0]) is str and item[0][:1] != "_" and _is_simple(item[1], 5)
+def _is_field(item, of_the_test=False):
+    # type: (tuple[object, object], bool) -> bool
+    """A public attribute with a value that holds no object: that may hold the error itself. An error of the test's may
+    have an object there (a response, say): no more than what the program has of any object that it is passed. One of
+    the program's would answer in the test for the error."""
+    name, value = item
+    may_be = of_the_test and not isinstance(value, BaseException) and id(type(value)) not in _CONTAINING
+    return type(name) is str and name[:1] != "_" and (may_be or _is_simple(value, 5))
 
 
 def _is_simple(value, depth):
@@ -70,11 +75,11 @@ def add_more(error, more):
         BaseException.__setattr__(error, "_remote_repr", shown)
 
 
-def _add_fields(error, more):
-    # type: (Any, object) -> Any
+def _add_fields(error, more, of_the_test):
+    # type: (Any, object, bool) -> Any
     fields = more[2] if type(more) is tuple and len(more) == 3 else ()
     if type(fields) is tuple and type(type(error)) is not remote.RemoteType:
-        named = [each for each in fields if type(each) is tuple and len(each) == 2 and _is_field(each)]
+        named = [each for each in fields if type(each) is tuple and len(each) == 2 and _is_field(each, of_the_test)]
         records.dict_of(error).update(named)
     return error
 
@@ -83,17 +88,17 @@ _REPRS = (BaseException.__repr__, getattr(builtins, "BaseExceptionGroup", Except
 _set_args = vars(BaseException)["args"].__set__
 
 
-def make_exception(cls, arguments, text, made_of=None, more=None):
-    # type: (Any, list[Any], str, tuple[Any, ...] | None, object) -> Any
+def make_exception(cls, arguments, text, made_of=None, more=None, of_the_test=False):  # noqa: PLR0917 - as it is told
+    # type: (Any, list[Any], str, tuple[Any, ...] | None, object, bool) -> Any
     """An exception of this class with these `args`, whose text is `text`; made of `made_of` where that is more, and
     with the attributes that `more_of` told."""
-    error = _add_fields(_construct(cls, arguments if made_of is None else list(made_of)), more)
+    error = _add_fields(_construct(cls, arguments if made_of is None else list(made_of)), more, of_the_test)
     _set_args(error, tuple(arguments))
     if type(cls) is remote.RemoteType:  # it is not asked: a class of the script's may have a text of its own
         BaseException.__setattr__(error, "_remote_text", text)
     elif records.message_of(error) != text:
         told = {"__str__": lambda _self: text, "__module__": cls.__module__}
-        error = _add_fields(_construct(type(cls.__name__, (cls,), told), arguments), more)
+        error = _add_fields(_construct(type(cls.__name__, (cls,), told), arguments), more, of_the_test)
         _set_args(error, tuple(arguments))
     return error
 

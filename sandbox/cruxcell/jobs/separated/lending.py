@@ -1,8 +1,9 @@
 """What a script changes in its own process for the program to see, which has a process of its own.
 
 These are the arguments, the environment, the random numbers after a `seed`, and what a script patches: attributes of
-modules, and names of the program. Before each question the test's half looks whether one of them has changed, and lends
-it to the candidate's. Nothing goes the other way: what the program sets is not seen by the script.
+modules and of what is in them (`Path.exists`, `os.environ.get`), and names of the program. Before each question the
+test's half looks whether one of them has changed, and lends it to the candidate's. Nothing goes the other way: what the
+program sets is not seen by the script.
 """
 
 import builtins
@@ -32,7 +33,7 @@ _STORES_ATTRIBUTES = frozenset([opmap["STORE_ATTR"], opmap["DELETE_ATTR"]])
 _IMPORTS = frozenset([opmap["IMPORT_NAME"], opmap["IMPORT_FROM"]])
 _MODULE_TYPE, _FUNCTION_TYPE = type(sys), type(dissect)
 _METHOD_TYPE = type(dissect.__get__(1))  # type: Any
-_MISSING = object()
+MISSING = object()
 _NOT_LENT = "a module that the script makes is not the program's, which has its own (%s): require IN_PROCESS"
 _STUB = (
     "the script binds the program's name %s anew, and the program does not see that: patch it (`patch`, `monkeypatch`),"
@@ -52,24 +53,26 @@ class Lender:
         self._watches = []  # type: list[Any]
         self.names, self._placed = set(), set()  # type: set[str], set[str]
         self._places, self._modules = [], []  # type: list[tuple[Any, str]], list[Any]
+        self._members = {}  # type: dict[tuple[str, str], Any]
         if "argv" in names:
             self._watches.append(_Watch(("argv", "", ""), lambda: list(sys.argv)))
         if _ENVIRONMENT & names or "environ" in "\0".join(texts):
             self._watches.append(_Watch(("environ", "", ""), _environment))
         if _SEEDS & names:
-            named = [each for each in _STATES if each.partition(".")[0] in names and _is_module(_imported(each))]
+            named = [each for each in STATES if each.partition(".")[0] in names and is_module(imported(each))]
             self._watches += [_Watch(("random", each, ""), _Seeded(each).read) for each in named]
         words = [each for each in dict.fromkeys(texts) if _is_dotted(each)] if _SETS & names else []
         if self._patches:
             self._places = _places(words, names, "multiple" in names)
         stored = names_of(script, _STORES_ATTRIBUTES) if anatomy.all_operations & _STORES_ATTRIBUTES else set()
         if stored or _SETS & names:
-            imported = _modules_of(script)
+            modules = _modules_of(script)
             if _SETS & names:
-                self._modules = imported
+                self._modules = modules
+                self._members = _members(words, names, modules)
                 self._placed = _names_with_a_place(texts)
                 self.names = self._placed | _bare_names(texts)
-            self._places += _places(sorted(stored), (), False, imported)
+            self._places += _places(sorted(stored), (), False, modules)
         if "modules" in names or "sys.modules" in texts:
             found = [each for each in dict.fromkeys(texts) if _is_dotted(each) and each != _MAIN]
             self._watches += [_Watch(("loaded", each, ""), _made_module(each), True) for each in found[:MOST]]
@@ -96,6 +99,8 @@ class Lender:
             self._watches += [_Stub(self._namespace, name, False, True) for name in sorted(unread)]
         for module, name in dict.fromkeys(self._places):
             self._watches.append(_Watch(("module", module.__name__, name), _reader(module.__dict__, name), True))
+        for (path, name), owner in self._members.items():
+            self._watches.append(_Watch(("member", path, name), _reader(vars(owner), name), True))
         self._watches += [_Module(module, self._places, self._namespace, self._script) for module in self._modules]
 
     def _may_be(self, name, is_meant):
@@ -136,9 +141,9 @@ class _Watch:
 
 def _change(place, is_first, now):
     # type: (tuple[str, str, str], bool, Any) -> tuple[str, str, str, bool, Any]
-    if _is_module(now) and not is_first and getattr(now, "__spec__", None) is None:
+    if is_module(now) and not is_first and getattr(now, "__spec__", None) is None:
         return ("refused", _NOT_LENT % now.__name__, "", False, None)
-    return (*place, is_first, None if is_first or now is _MISSING else now)
+    return (*place, is_first, None if is_first or now is MISSING else now)
 
 
 class _Stub:
@@ -151,11 +156,11 @@ class _Stub:
         # type: (dict[str, Any], str, bool, bool, Callable[[object], bool] | None) -> None
         self._namespace, self._name, self._is_stub, self._is_lent = namespace, name, is_stub, is_lent
         self._shows = shows or _nothing
-        self._last = self._first = namespace.get(name, _MISSING)
+        self._last = self._first = namespace.get(name, MISSING)
 
     def changes(self):
         # type: () -> list[tuple[str, str, str, bool, Any]]
-        now = self._namespace.get(self._name, _MISSING)
+        now = self._namespace.get(self._name, MISSING)
         if now is self._last:
             return []
         is_function = type(now) is _FUNCTION_TYPE and now.__globals__ is self._namespace
@@ -185,17 +190,17 @@ class _Module:
         # type: () -> list[tuple[str, str, str, bool, Any]]
         now, found = self._module.__dict__, []
         for name, value in list(now.items()):
-            before = self._lent.get(name, self._first.get(name, _MISSING))
+            before = self._lent.get(name, self._first.get(name, MISSING))
             if value is before or name in self._skipped:
                 continue
-            is_first = value is self._first.get(name, _MISSING)
+            is_first = value is self._first.get(name, MISSING)
             if name in self._lent or (self._is_of_the_script(value) and not self._is_kept(name, value)):
                 self._lent[name] = value
                 found.append(_change(("module", self._module.__name__, name), is_first, value))
-        for name in [name for name in self._lent if name not in now and self._lent[name] is not _MISSING]:
-            self._lent[name] = _MISSING
+        for name in [name for name in self._lent if name not in now and self._lent[name] is not MISSING]:
+            self._lent[name] = MISSING
             is_first = name not in self._first
-            found.append(_change(("module", self._module.__name__, name), is_first, _MISSING))
+            found.append(_change(("module", self._module.__name__, name), is_first, MISSING))
         return found
 
     def _is_kept(self, name, value):
@@ -240,8 +245,8 @@ def _modules_of(script):
     # type: (Any) -> list[Any]
     """The modules that a script imports."""
     paths = names_of(script, _IMPORTS)
-    found = [each for each in map(_resolved, sorted(paths)) if _is_module(each)]
-    found += [part for each in found for part in [each.__dict__.get(name) for name in paths] if _is_module(part)]
+    found = [each for each in map(resolved, sorted(paths)) if is_module(each)]
+    found += [part for each in found for part in [each.__dict__.get(name) for name in paths] if is_module(part)]
     return [*dict.fromkeys([*found, builtins])] if found else []
 
 
@@ -251,15 +256,15 @@ def _made_module(name):
 
     def read():
         # type: () -> Any
-        found = sys.modules.get(name, _MISSING)
-        return _MISSING if _is_module(found) and getattr(found, "__spec__", None) is not None else found
+        found = sys.modules.get(name, MISSING)
+        return MISSING if is_module(found) and getattr(found, "__spec__", None) is not None else found
 
     return read
 
 
 def _reader(namespace, name):
     # type: (Any, str) -> Callable[[], Any]
-    return lambda: namespace.get(name, _MISSING)
+    return lambda: namespace.get(name, MISSING)
 
 
 def _is_dotted(text):
@@ -273,32 +278,54 @@ def _places(words, names, is_multiple=False, modules=None):
     `patch.multiple("time", sleep=...)` those of modules that stand in texts."""
     found = []  # type: list[tuple[Any, str]]
     if modules is None:
-        modules = [each for each in map(_imported, sorted(names)) if each is not None]
-        modules += [
-            part for each in modules for part in [each.__dict__.get(name) for name in names] if _is_module(part)
-        ]
-    modules = modules + ([each for each in map(_resolved, words) if _is_module(each)] if is_multiple else [])
+        modules = [each for each in map(imported, sorted(names)) if each is not None]
+        modules += [part for each in modules for part in [each.__dict__.get(name) for name in names] if is_module(part)]
+    modules = modules + ([each for each in map(resolved, words) if is_module(each)] if is_multiple else [])
     for word in words:
         path, _, name = word.rpartition(".")
-        owners = [_resolved(path)] if path else modules
-        found += [(each, name) for each in owners if _is_module(each) and name in each.__dict__]
+        owners = [resolved(path)] if path else modules
+        found += [(each, name) for each in owners if is_module(each) and name in each.__dict__]
     # Of these the program has what the script has in any case.
     return [each for each in found if (each[0].__name__, each[1]) not in _LENT_ANYWAY][:MOST]
 
 
-def _resolved(path):
+def _members(words, names, modules):
+    # type: (list[str], Any, list[Any]) -> dict[tuple[str, str], Any]
+    """(path of a class or object in a module, attribute) -> that object, of what a script may patch there:
+    `patch("os.environ.get")`, and of the classes that it names `patch.object(Path, "exists")`."""
+    classes = {"%s.%s" % (each.__name__, name): vars(each).get(name) for each in modules for name in sorted(names)}
+    found = {}  # type: dict[tuple[str, str], Any]
+    for word in words:
+        path, _, name = word.rpartition(".")
+        owners = {path: resolved(path)} if path else classes
+        found.update({(each, name): owner for each, owner in owners.items() if _may_be_set(owner, name, bool(path))})
+    return dict(sorted(found.items())[:MOST])
+
+
+def _may_be_set(owner, name, is_named):
+    # type: (Any, str, bool) -> bool
+    """`is_named`: of an object, too, and not of a class alone."""
+    if isinstance(owner, type):
+        return bool(owner.__flags__ & _HEAP_TYPE) and hasattr(owner, name)
+    return is_named and owner is not None and not is_module(owner) and hasattr(owner, "__dict__")
+
+
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+
+
+def resolved(path):
     # type: (str) -> Any
     """The module of that path, which may begin with that of the script; None if there is none."""
     path = path[len(_MAIN) + 1 :] if path.startswith(_MAIN + ".") else path
     first, *rest = path.split(".")
-    found, path = _imported(first), first
+    found, path = imported(first), first
     for name in rest:
         path += "." + name
-        found = (getattr(found, name, None) or _imported(path)) if _is_module(found) else None
+        found = (getattr(found, name, None) or imported(path)) if is_module(found) else None
     return found
 
 
-def _imported(path):
+def imported(path):
     # type: (str) -> Any
     if path == _MAIN or path.startswith("_"):
         return None
@@ -308,7 +335,7 @@ def _imported(path):
         return None
 
 
-def _is_module(value):
+def is_module(value):
     # type: (object) -> bool
     return type(value) is _MODULE_TYPE
 
@@ -324,14 +351,14 @@ class _Seeded:
 
     def __init__(self, name):
         # type: (str) -> None
-        self._module = module = _imported(name)
+        self._module = module = imported(name)
         self._name, self._count = name, 0
         for each in _SEEDS.intersection(dir(module)):
             setattr(module, each, self._counted(getattr(module, each)))
 
     def read(self):
         # type: () -> tuple[int, Any]
-        return self._count, _STATES[self._name][0](self._module)
+        return self._count, STATES[self._name][0](self._module)
 
     def _counted(self, function):
         # type: (Any) -> Any
@@ -350,47 +377,7 @@ def _numpy_state(module):
 
 
 # By modules: how it tells where its random numbers are, and how it is told.
-_STATES = {
+STATES = {
     "random": (lambda module: module.getstate(), lambda module, state: module.setstate(state)),
     "numpy.random": (_numpy_state, lambda module, state: module.set_state(state)),
 }  # type: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]]
-
-
-class Borrower:
-    """Of the candidate's half. `namespace`: the program's."""
-
-    def __init__(self, namespace):
-        # type: (dict[str, Any]) -> None
-        self._namespace = namespace
-        self._own = {}  # type: dict[tuple[str, str, str], Any]
-
-    def take(self, what, where, name, is_first, value):
-        # type: (str, str, str, bool, Any) -> None
-        if what == "argv":
-            sys.argv = value
-        elif what == "environ":
-            environ = __import__("os").environ
-            if dict(environ) != value:
-                environ.clear()
-                environ.update(value)
-        elif what == "random":
-            module = _imported(where)
-            if _is_module(module):
-                _STATES[where][1](module, value[1])
-        elif what == "loaded":
-            self._set(sys.modules, (what, where, name), where, is_first, value)
-        elif what == "module":
-            module = _imported(where)
-            if _is_module(module):
-                self._set(module.__dict__, (what, where, name), name, is_first, value)
-        else:
-            self._set(self._namespace, (what, where, name), where, is_first, value)
-
-    def _set(self, namespace, place, name, is_first, value):
-        # type: (Any, tuple[str, str, str], str, bool, Any) -> None
-        own = self._own.setdefault(place, namespace.get(name, _MISSING))
-        value = own if is_first else value
-        if value is _MISSING:
-            namespace.pop(name, None)
-        else:
-            namespace[name] = value

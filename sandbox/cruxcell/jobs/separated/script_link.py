@@ -14,6 +14,7 @@ from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
 from cruxcell.jobs.separated.doubts import Doubts
 from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made, shown_by
 from cruxcell.jobs.separated.exceptions import answered
+from cruxcell.jobs.separated.figures import SharedFigures
 from cruxcell.jobs.separated.files import PassedFiles
 from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
@@ -121,7 +122,8 @@ class ScriptLink(Link):
         root = root_of(entry_point)
         self._names.provide(script, source, root, bound, lender.names | names)
         lender.begin(self._names.view, root, self.objects.shows)
-        self.alongside.begin(lender, files, listener)  # not before: names of the program are not heard
+        # Not before: names of the program are not heard.
+        self.alongside.begin(lender, files, listener, SharedFigures(self, named))
         if root in self._namespace:
             self._namespace["candidate"] = resolve(self._namespace, entry_point)
 
@@ -148,6 +150,7 @@ class ScriptLink(Link):
             self._forget_what_was_steady()
         elif self._steady.holds(told) and not self.containers.changed():  # which the object may look at
             return b"v", self._steady.again(told)
+        forgotten = self._steady.forgotten
         why, place = self._mocks.hinder(operation, fields), tuple(fields[:2])
         if why:
             self.refuse(why)
@@ -165,7 +168,7 @@ class ScriptLink(Link):
         if told is None:
             self._forget_what_was_steady()
         elif kind == b"v":
-            self._steady.keep(told, value)
+            self._steady.keep(told, value, forgotten)
         return kind, value
 
     def _note_hashed(self, operation, fields):

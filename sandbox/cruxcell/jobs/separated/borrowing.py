@@ -1,0 +1,63 @@
+"""What the program is lent of what the script sets in its own process, and its own that it gets back."""
+
+import sys
+
+from cruxcell.jobs.separated.lending import MISSING, STATES, imported, is_module, resolved
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401 - in type comments
+
+
+class Borrower:
+    """Of the candidate's half. `namespace`: the program's."""
+
+    def __init__(self, namespace):
+        # type: (dict[str, Any]) -> None
+        self._namespace = namespace
+        self._own = {}  # type: dict[tuple[str, str, str], Any]
+
+    def take(self, what, where, name, is_first, value):
+        # type: (str, str, str, bool, Any) -> None
+        if what == "argv":
+            sys.argv = value
+        elif what == "environ":
+            environ = __import__("os").environ
+            if dict(environ) != value:
+                environ.clear()
+                environ.update(value)
+        elif what == "random":
+            module = imported(where)
+            if is_module(module):
+                STATES[where][1](module, value[1])
+        elif what == "loaded":
+            self._set(sys.modules, (what, where, name), where, is_first, value)
+        elif what == "module":
+            module = imported(where)
+            if is_module(module):
+                self._set(module.__dict__, (what, where, name), name, is_first, value)
+        elif what == "member":
+            self._set_member(resolved(where), (what, where, name), is_first, value)
+        else:
+            self._set(self._namespace, (what, where, name), where, is_first, value)
+
+    def _set(self, namespace, place, name, is_first, value):
+        # type: (Any, tuple[str, str, str], str, bool, Any) -> None
+        own = self._own.setdefault(place, namespace.get(name, MISSING))
+        value = own if is_first else value
+        if value is MISSING:
+            namespace.pop(name, None)
+        else:
+            namespace[name] = value
+
+    def _set_member(self, owner, place, is_first, value):
+        # type: (Any, tuple[str, str, str], bool, Any) -> None
+        if not hasattr(owner, "__dict__"):
+            return
+        name = place[2]
+        own = self._own.setdefault(place, vars(owner).get(name, MISSING))
+        value = own if is_first else value
+        if value is not MISSING:
+            setattr(owner, name, value)
+        elif name in vars(owner):
+            delattr(owner, name)

@@ -1,0 +1,273 @@
+"""pyplot's figures, of which both halves of a script have the same: with a pyplot for each that draws nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from cruxcell.jobs.separated.figures import ProgramFigures, SharedFigures
+
+HELPERS, PYPLOT, FIGURE = "matplotlib._pylab_helpers", "matplotlib.pyplot", "matplotlib.figure"
+
+
+class Axes:
+    def __init__(self) -> None:
+        self.title, (self.xaxis, self.yaxis) = SimpleNamespace(get_text=str), [SimpleNamespace(label=self)] * 2
+        self.drawn: list[str] = []
+
+    def get_text(self) -> str:
+        return ""
+
+    def get_children(self) -> list[object]:
+        return [*range(10), *self.drawn]
+
+
+class Figure:
+    def __init__(self) -> None:
+        self.patch, self.axes, self.others = object(), [], []  # type: Any, list[Any], list[str]
+        self.canvas = SimpleNamespace(figure=self, draw=lambda: "drawn")
+
+    def get_children(self) -> list[object]:
+        return [self.patch, *self.axes, *self.others]
+
+    def get_label(self) -> str:
+        return ""
+
+    def plot(self) -> None:
+        if not self.axes:
+            self.axes.append(Axes())
+        self.axes[-1].drawn.append("line")
+
+
+class Manager:
+    _cidgcf = 1
+
+    def __init__(self, num: int) -> None:
+        self.num, self.canvas = num, Figure().canvas
+
+    def destroy(self) -> None:
+        pass
+
+
+class Pyplot:
+    """As much of it as is asked here, with what it keeps for itself as the real one does."""
+
+    def __init__(self) -> None:
+        class Gcf:
+            figs: Any = OrderedDict()
+
+            @classmethod
+            def destroy(cls, num: int) -> None:
+                if num in cls.figs:
+                    cls.figs.pop(num).destroy()
+
+            @classmethod
+            def set_active(cls, manager: Any) -> None:
+                cls.figs[manager.num] = manager
+                cls.figs.move_to_end(manager.num)
+
+        self.kept = Gcf
+        self.modules = {HELPERS: ModuleType(HELPERS), PYPLOT: ModuleType(PYPLOT), FIGURE: ModuleType(FIGURE)}
+        vars(self.modules[HELPERS])["Gcf"] = Gcf
+        vars(self.modules[PYPLOT])["figure"] = self.figure
+        vars(self.modules[FIGURE])["Figure"] = Figure
+
+    def figure(self, num: int = 0) -> Any:
+        num = num or max(self.kept.figs, default=0) + 1
+        self.kept.set_active(self.kept.figs.get(num) or Manager(num))
+        return self.gcf()
+
+    def gcf(self) -> Any:
+        figs = self.kept.figs
+        return next(reversed(figs.values())).canvas.figure if figs else self.figure()
+
+    def numbers(self) -> list[int]:
+        return list(self.kept.figs)
+
+
+class Both:
+    """The two halves: `plt` the script's, `theirs` the program's."""
+
+    def __init__(self) -> None:
+        self.plt, self.theirs, self.shown = Pyplot(), Pyplot(), []  # type: Pyplot, Pyplot, list[Any]
+        link = SimpleNamespace(
+            exchange=self._exchange,
+            threads=SimpleNamespace(reads=lambda: False),
+            objects=SimpleNamespace(shows=lambda value: any(value is each for each in self.shown)),
+        )
+        self.asked, self.told = 0, None  # type: int, Any
+        self.shared, self.program = SharedFigures(link, {"plt"}), ProgramFigures()
+
+    def _exchange(self, operation: str, _fields: object) -> tuple[bytes, Any]:
+        assert operation == "figures"
+        self.asked += 1
+        with having(self.theirs):
+            return b"v", self.program.figures(None) if self.told is None else self.told
+
+    def given(self, *values: Any) -> list[Any]:
+        with having(self.plt):
+            return self.shared.given(list(values))
+
+    def ask(self, function: Any = None, *values: Any) -> Any:
+        """A question of the script's."""
+        given = self.given(*values)
+        with having(self.theirs):
+            if given:
+                self.program.have(None, *given)
+            found = function(*values) if function else None
+        self.shared.is_old = True
+        return found
+
+
+@contextmanager
+def having(one: Pyplot) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, module in one.modules.items():
+            patch.setitem(sys.modules, name, module)
+        yield
+
+
+@pytest.fixture
+def both() -> Iterator[Both]:
+    made = Both()
+    made.ask()
+    with having(made.plt):
+        yield made
+
+
+def test_a_script_that_names_no_pyplot_shares_nothing():
+    assert not SharedFigures(None, {"figure", "gcf"}).is_needed
+    assert SharedFigures(None, {"matplotlib.pyplot"}).is_needed
+
+
+def test_without_a_pyplot_nothing_is_told():
+    assert SharedFigures(None, {"plt"}).given([]) == []
+    program = ProgramFigures()
+    program.have(None, [1], [2], [], 2)
+    assert program.figures(None) == []
+
+
+def test_the_script_has_the_figures_of_the_program(both: Both):
+    first = both.ask(both.theirs.figure)
+    assert both.asked == 0
+    assert both.plt.numbers() == [1]
+    assert both.plt.gcf() is first
+    assert both.asked == 1
+    second = both.ask(both.theirs.figure)
+    assert both.plt.gcf() is second
+    assert both.plt.numbers() == [1, 2]
+    both.ask(both.theirs.figure, 1)
+    assert both.plt.gcf() is first
+    assert both.plt.figure() not in (first, second)
+    assert both.plt.numbers() == [2, 1, 3]
+
+
+def test_what_the_script_closes_the_program_has_no_more(both: Both):
+    both.ask(both.theirs.figure)
+    both.ask(both.theirs.figure)
+    both.plt.kept.destroy(2)
+    assert both.ask(both.theirs.numbers) == [1]
+    both.ask(lambda: both.theirs.kept.destroy(1))
+    assert both.plt.numbers() == []
+    both.ask(both.theirs.figure)
+    both.plt.kept.figs.clear()
+    assert both.ask(both.theirs.numbers) == []
+
+
+def test_what_it_has_not_looked_at_it_closes_too(both: Both):
+    both.ask(both.theirs.figure)
+    both.plt.kept.destroy(1)
+    assert both.ask(both.theirs.numbers) == []
+
+
+def test_the_program_goes_on_with_what_the_script_has_begun(both: Both):
+    mine = both.plt.figure()
+    assert both.ask(both.theirs.numbers) == [1]
+    assert both.plt.gcf() is mine
+    drawn = both.ask(both.theirs.gcf)
+    both.ask(drawn.plot)
+    assert both.plt.gcf() is drawn
+    assert both.plt.numbers() == [1]
+    both.ask(lambda: both.theirs.kept.destroy(1))
+    assert both.plt.numbers() == []
+
+
+def test_which_is_the_current_one_is_told(both: Both):
+    first, second = both.ask(both.theirs.figure), both.ask(both.theirs.figure)
+    assert both.plt.gcf() is second
+    assert both.plt.figure(1) is first
+    assert both.given() == [[], [], [], 1]
+    assert both.given() == []
+    both.plt.figure(2)
+    assert both.ask(both.theirs.gcf) is second
+
+
+def test_what_the_script_has_drawn_is_its_own(both: Both):
+    mine = both.plt.figure()
+    mine.plot()
+    theirs = both.ask(both.theirs.figure)
+    assert both.theirs.numbers() == [1]
+    assert theirs is not mine
+    assert both.plt.gcf() is mine
+    assert both.plt.numbers() == [1]
+    again = both.ask(both.theirs.figure)
+    assert both.plt.gcf() is again
+    assert both.plt.figure(1) is mine
+
+
+def test_what_it_draws_on_what_it_had_begun_nothing_displaces(both: Both):
+    mine = both.plt.figure()
+    both.ask()
+    assert both.plt.gcf() is mine
+    mine.others.append("text")
+    both.ask(lambda: both.theirs.gcf().plot())
+    assert both.plt.gcf() is mine
+
+
+@pytest.mark.parametrize("what", ["figure", "axes"])
+def test_a_figure_that_is_passed_the_program_has_itself(both: Both, what: str):
+    mine = both.plt.figure()
+    mine.plot()
+    both.ask(len, [])
+    assert both.theirs.numbers() == []
+    both.ask(id, mine if what == "figure" else mine.axes[0])
+    assert both.theirs.numbers() == [1]
+    assert both.ask(both.theirs.gcf) is mine
+    assert both.plt.gcf() is mine
+    both.ask(lambda: both.theirs.kept.destroy(1))
+    assert both.plt.numbers() == []
+
+
+def test_one_that_was_begun_and_then_passed_the_program_has_itself(both: Both):
+    mine = both.plt.figure()
+    both.ask()
+    assert both.theirs.gcf() is not mine
+    both.shown.append(mine)
+    assert both.ask(both.theirs.gcf) is mine
+    assert both.given() == []
+
+
+def test_what_the_program_tells_is_taken_for_what_it_is(both: Both):
+    own = both.plt.figure()
+    own.plot()
+    for told in (None, "ab", [1], ["1", Figure()], [True, Figure()], [3, "no figure"], [4, None], [1, Figure()]):
+        both.told = [1, own] if told is None else told
+        both.ask()
+        assert both.plt.numbers() == [1]
+        assert both.plt.gcf() is own
+    both.told = [each for num in range(2, 600) for each in (num, Figure())]
+    both.ask()
+    assert len(both.plt.numbers()) == 257
+
+
+def test_the_manager_of_a_figure_of_the_program_is_one(both: Both):
+    figure = both.ask(both.theirs.figure)
+    manager = next(iter(both.plt.kept.figs.values()))
+    assert (manager.num, manager.canvas.figure, manager.get_window_title()) == (1, figure, "Figure 1")
+    assert manager.canvas.draw() == "drawn"
+    assert manager.show() is manager.set_window_title("x") is manager.canvas.mpl_disconnect(manager._cidgcf) is None
