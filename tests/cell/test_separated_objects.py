@@ -103,6 +103,14 @@ def described(
     return head + b"".join(bases) + text(offers) + text(overrides) + text(stands)
 
 
+def nested_bases(depth: int) -> bytes:
+    """A class that is derived from one that is derived from one, each described where it is first named."""
+    found = shared("ValueError")
+    for number in range(depth):
+        found = described(1 + number, found)
+    return found
+
+
 def error(cls: bytes, number: int = 0, *, args: bytes = b"", made_of: bytes = b"N", cause: bytes = b"N",
           context: bytes = b"N", said: str = "", count: bytes = b"") -> bytes:  # fmt: skip
     count = count or small(1 if args else 0)
@@ -373,6 +381,7 @@ OPAQUE = described(53)
         (described(1, shared("bool")), "a base that cannot be"),
         (described(1, shared("object")), "a base that cannot be"),
         (b"l" + u32(101, 2) + described(1) + described(1), "a class that cannot be"),
+        (nested_bases(321), "a depth that cannot be"),
         (b"o" + u32(1) + shared("int"), "a class that cannot be"),
         (b"o" + u32(1) + INT, "a class that cannot be"),
         (b"o" + u32(1) + ERROR, "a class that cannot be"),

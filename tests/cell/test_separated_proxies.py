@@ -562,6 +562,8 @@ def test_what_a_function_returned_is_not_reckoned_with_a_value_of_the_test_s(oth
     for asks in (lambda: found + same, lambda: -found):
         with pytest.raises(TypeError, match="is not what the plain type gives"):
             asks()
+    other.answers["special"] = [thing := other.thing(), NotImplemented]
+    assert found + same is thing  # which the plain type has nothing to say of
     assert (found + same, hash(found)) == (14, 7)  # what is equal to a number has its hash
 
 
@@ -571,6 +573,13 @@ def test_what_the_test_has_made_is_what_its_class_says(other: Other):
     assert (new + new, new < new, round(new, 2), new + 1) == (3, True, 9, 8)
     with pytest.raises(TypeError, match="is not what the plain type gives"):
         new + 1
+
+
+def test_a_descriptor_of_the_program_s_is_in_no_class_of_the_script_s(other: Other):
+    with pytest.raises(Exception, match=r"set_name|gives attribute") as caught:  # up to 3.11 another error says so
+        type("Mine", (), {"name": other.thing("__get__")})
+    why = str(caught.value.__cause__ or caught.value)
+    assert why == "a A of the program gives attribute name of class Mine, which is the script's: require IN_PROCESS"
 
 
 def test_a_class_of_values_has_its_own_of_what_the_plain_type_has():

@@ -247,6 +247,8 @@ SAID = {
     "an error with a name that is long enough": (came((ERROR, frames.pack([b"K" * 200, b""]), 5)), Kind.RAISED),
     "an error with a long name": (came((ERROR, frames.pack([b"K" * 201, b""]), 5)), None),
     "an error with a long text": (came((ERROR, frames.pack([b"K", b"x" * 24_001]), 5)), None),
+    "an error that looks as what is expected": (came((ERROR, b"i1;", 5)), None),
+    "and so does its name": (came((VALUE, b"i1;", 5), (ERROR, b"i2;", 9)), None),
     "another kind": (came((b"?", b"i1;", 5), (VALUE, b"i2;", 9)), None),
     "nothing": (b"", None),
     "no frames": (b"\xff\xff\xff\xff", None),

@@ -158,7 +158,7 @@ TESTS = {
     "cruxcell/jobs/separated/remote.py": [
         "cell/test_separated_remote.py", _PROXIES, "cell/test_separated_deriving.py", _OBJECTS, *_PAIRS,
     ],
-    "cruxcell/jobs/separated/told.py": [_PROXIES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/told.py": ["cell/test_separated_remote.py", _PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/runs.py": [_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/signatures.py": [_RULES, *_PAIRS],
     "cruxcell/jobs/separated/script.py": ["cell/test_separated_scripts.py", *_PAIRS],
@@ -189,7 +189,7 @@ TESTS = {
     "cruxcell/values/views.py": ["cell/test_views.py", *_PAIRS],
     "cruxcell/values/canonical.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
     "cruxcell/values/equals.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
-    "cruxcell/values/containers.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
+    "cruxcell/values/containers.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", "cell/test_room.py", *_PAIRS],
     "cruxcell/values/made_tables.py": ["cell/test_tables.py", "cell/test_tables_of_all_kinds.py"],
     "cruxcell/values/reader.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
     "cruxcell/values/stdlib.py": [*_PLAIN, *_PAIRS],
