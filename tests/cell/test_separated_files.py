@@ -17,7 +17,7 @@ class Halves:
         self.test, self.program = above / "test", above / "program"
         for each in (self.test, self.program):
             each.mkdir()
-        self.passed = PassedFiles({"open"}, str(self.test))
+        self.passed = PassedFiles({"open"}, place=str(self.test))
         self.made = ProgramFiles(str(self.program))
 
     def ask(self, *arguments: Any, run: Any = None) -> None:
@@ -59,9 +59,12 @@ def content(folder: Path) -> dict[str, str | None]:
 
 
 def test_only_a_script_that_names_files_and_has_a_folder_has_any(tmp_path: Path):
-    assert PassedFiles({"open"}, str(tmp_path)).are_needed
-    assert not PassedFiles({"close"}, str(tmp_path)).are_needed
-    assert not PassedFiles({"open"}, str(tmp_path / "none")).are_needed
+    place = str(tmp_path)
+    assert PassedFiles({"open"}, place=place).are_needed
+    assert not PassedFiles({"close"}, place=place).are_needed
+    assert not PassedFiles({"open"}, place=str(tmp_path / "none")).are_needed
+    assert PassedFiles({"close"}, ["math", "xml.dom"], place).are_needed
+    assert not PassedFiles({"close"}, ["math", "collections.abc", "numpy.linalg"], place).are_needed
 
 
 @pytest.mark.parametrize(
@@ -87,6 +90,27 @@ def test_what_is_no_path_passes_nothing(halves: Halves, argument: object):
     (halves.test / "a.txt").write_text("1")
     halves.ask(argument)
     assert content(halves.program) == {}
+
+
+def test_what_stands_in_a_text_or_a_file_that_is_passed_is_passed(halves: Halves):
+    (halves.test / "far").mkdir()
+    for name in ("a", "b", "c", "d", "far/e", "far/f"):
+        (halves.test / name).write_text(name)
+    (halves.test / "list").write_text(f"{halves.path('a')}\nb {halves.path('far/e')}")
+    (halves.test / "config").write_text(f'{{"in": "{halves.path("list")}"}}')
+    (halves.test / "late").write_text("x" * (1 << 16) + halves.path("d"))
+    halves.ask(halves.path("config"), halves.path("late"), f"cp {halves.path('c')} x")
+    assert set(content(halves.program)) == {"config", "list", "late", "a", "c", "far", "far/e"}
+
+
+def test_what_a_pattern_may_find_is_passed(halves: Halves):
+    for name in ("in", "out", "a*"):
+        (halves.test / name).mkdir()
+        (halves.test / name / "x.txt").write_text(name)
+    halves.ask(halves.path("in/[a-x]?.*"), "*.txt", "out/*")
+    assert set(content(halves.program)) == {"in", "in/x.txt", "out", "out/x.txt"}
+    halves.ask(halves.path("a*"))
+    assert set(content(halves.program)) == {"in", "in/x.txt", "out", "out/x.txt", "a*", "a*/x.txt"}
 
 
 def test_a_folder_is_passed_with_all_in_it_but_links(halves: Halves):

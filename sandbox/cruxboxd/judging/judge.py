@@ -25,7 +25,7 @@ from cruxcell.protocol.payloads import LARGE_SCRIPT
 
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.audit import Audit
-from cruxboxd.judging.by_calls import of_an_attempt
+from cruxboxd.judging.by_calls import is_plain, of_an_attempt
 from cruxboxd.judging.calls import ONLY_BESIDE, CallEvaluator
 from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.expected import Kind, Reading
@@ -240,7 +240,7 @@ class Judge:
         # `candidate` is a name that only scripts have.
         simple = [
             at
-            for at, reading in kinds.items()
+            for at, reading in (kinds if is_plain(self._scheduler, task) else {}).items()
             if reading.kind is Kind.ASSERTION and "candidate" not in reading.text and reading.attempts.may_begin()
         ]
         calls = [CallCheck(checks[at].id, kinds[at].text, None) for at in simple]

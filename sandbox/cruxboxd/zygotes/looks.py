@@ -11,6 +11,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from cruxcell.protocol.messages import FILELESS_MODULES
+
 SHORT = 1 << 10  # bytes: shorter texts are looked through as fast as found again
 # A text that imports something and holds one of these words may start threads, or runs an event loop.
 _THREAD_WORDS = (b"thread", b"concurrent", b"asyncio", b"Asyncio")
@@ -20,15 +22,7 @@ _FILE_WORDS = (
     b"FileHandler", b"mkdir", b"makedirs", b"chdir", b"getcwd", b"expanduser", b"matplotlib", b"savefig", b".to_csv",
     b".to_json", b".to_pickle", b".save", b"os.remove", b"os.rename", b"os.listdir", b"os.walk", b"os.scandir",
 )  # fmt: skip
-# Modules that do nothing with files. A whole program that imports another one has a scratch folder, as a library may
-# want one for itself.
-_FILELESS = frozenset(
-    b"__future__ abc array ast asyncio base64 bisect builtins calendar cmath collections concurrent contextlib copy "
-    b"copyreg csv ctypes dataclasses datetime decimal difflib enum errno fractions functools gc hashlib heapq hmac "
-    b"html inspect io itertools json keyword locale math numbers operator platform pprint queue random re secrets "
-    b"signal statistics string struct sys textwrap threading time timeit traceback types typing unicodedata unittest "
-    b"uuid warnings weakref zlib zoneinfo numpy networkx sortedcontainers sympy".split()
-)
+_FILELESS = frozenset([name.encode() for name in FILELESS_MODULES])
 # A longer text that imports anything is taken to work with files and threads: to look for all of the words takes too
 # long.
 _MOST_READ = 1 << 19  # bytes

@@ -16,6 +16,7 @@ _OPMAP = opcode.opmap
 LOADS = frozenset(
     [_OPMAP[name] for name in ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS") if name in _OPMAP]
 )
+IMPORTS = frozenset([_OPMAP["IMPORT_NAME"]])
 _EXTENDED = opcode.EXTENDED_ARG
 _LOAD_GLOBAL, _GLOBAL_SHIFT = _OPMAP["LOAD_GLOBAL"], int(sys.version_info >= (3, 11))
 

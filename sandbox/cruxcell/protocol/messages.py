@@ -56,6 +56,19 @@ WIDEST = 4  # at so many times its wall limit a worker ends, however long it wai
 ZYGOTE_AHEAD = 5  # in units of nice; as a share of a CPU about three times
 
 SCRATCH_FOLDER = "/cruxbox-scratch/work"  # of a worker that has one: its working folder
+# Modules that do nothing with files. A whole program that imports another one has a scratch folder, as a library may
+# want one for itself; and a separated script that does sees the program's files, and shows it those that it passes.
+FILELESS_MODULES = frozenset(
+    [
+        "__future__", "abc", "array", "ast", "asyncio", "base64", "bisect", "builtins", "calendar", "cmath",
+        "collections", "concurrent", "contextlib", "copy", "copyreg", "csv", "ctypes", "dataclasses", "datetime",
+        "decimal", "difflib", "enum", "errno", "fractions", "functools", "gc", "hashlib", "heapq", "hmac", "html",
+        "inspect", "io", "itertools", "json", "keyword", "locale", "math", "numbers", "operator", "platform",
+        "pprint", "queue", "random", "re", "secrets", "signal", "statistics", "string", "struct", "sys", "textwrap",
+        "threading", "time", "timeit", "traceback", "types", "typing", "unicodedata", "unittest", "uuid",
+        "warnings", "weakref", "zlib", "zoneinfo", "numpy", "networkx", "sortedcontainers", "sympy",
+    ]
+)  # fmt: skip
 
 MOST_THREADS = 32  # that a worker may have beside its first, if it may have any
 

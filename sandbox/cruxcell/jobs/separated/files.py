@@ -1,7 +1,8 @@
 """Files that both halves of a script have: each half has a scratch folder of its own.
 
 What the script passes to the program by a path (a file, or a folder with all that is in it), or makes the working
-folder, the program has, too, as it is when the program is asked for something. What the program makes the script has,
+folder, the program has, too, as it is when the program is asked for something. So it is with what whole paths name that
+stand in a text or file which is passed (a list of files, a configuration). What the program makes the script has,
 too, and how it changes or removes that, and what it was passed. Other files of the script the program neither sees nor
 changes: one may hold what is expected. Files and folders cross, no links, and nothing hidden at the top (`.cache`).
 """
@@ -11,22 +12,23 @@ import sys
 from stat import S_IFMT, S_ISDIR, S_ISREG
 from time import time_ns as _time_ns
 
-from cruxcell.protocol.messages import SCRATCH_FOLDER
+from cruxcell.protocol.messages import FILELESS_MODULES, SCRATCH_FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Iterable  # noqa: F401 - in type comments
 
-# What a script names that has files.
+# What a script names that has files, if it imports nothing that may have some: the program may have imported it.
 _WORDS = frozenset(
     [
         "open", "os", "io", "pathlib", "Path", "tempfile", "shutil", "glob", "tmp_path", "tmp_path_factory", "tmpdir",
-        "filecmp", "read_csv", "read_json", "read_excel", "read_pickle", "loadtxt", "genfromtxt", "imread", "zipfile",
-        "tarfile", "ZipFile",
+        "filecmp", "read_csv", "read_json", "read_excel", "read_pickle", "load", "loadtxt", "genfromtxt", "imread",
+        "zipfile", "tarfile", "ZipFile", "sqlite3",
     ]
 )  # fmt: skip
 _MOST_PASSED, _MOST_PARTS, _LONGEST, _DEEPEST = 256, 1_000, 512, 64
 _MOST_SAID, _MOST_READ = 1 << 18, 1 << 16
+_PATTERNS = frozenset("*?[")
 _APART = bytes([32 if chr(each) in "\"'`,;:=|<>()[]{}" else each for each in range(256)])  # what stands around paths
 _MOST_BYTES = 8 << 20  # of files that the program has made, in an answer
 _RACY_NS = 100_000_000  # a clock of files ticks every few milliseconds: a file may change and look as before
@@ -195,16 +197,18 @@ class Folder:
 
 
 class PassedFiles:
-    """Of the test's half: what the program is to have, and what the script takes of it. `names`: the script's."""
+    """Of the test's half: what the program is to have, and what the script takes of it. `names`: the script's;
+    `modules`: those of the modules that it imports."""
 
-    def __init__(self, names, place=SCRATCH_FOLDER):
-        # type: (Iterable[str], str) -> None
+    def __init__(self, names, modules=(), place=SCRATCH_FOLDER):
+        # type: (Iterable[str], Iterable[str], str) -> None
         self._folder = Folder(place)
         self._passed = {}  # type: dict[str, bool]  # with whether it was the program that said it first
         self._said = set()  # type: set[int]
         self._texts = None  # type: Any
         self._working = ""
-        self.are_needed = not _WORDS.isdisjoint(names) and os.access(place, os.W_OK)
+        others = {each.partition(".")[0] for each in modules} - FILELESS_MODULES
+        self.are_needed = bool(others or not _WORDS.isdisjoint(names)) and os.access(place, os.W_OK)
         if "filecmp" in names:
             _compare_contents()
 
@@ -246,11 +250,26 @@ class PassedFiles:
                 pending += _first(each)
             elif type(each) is str or type(each).__module__.partition(".")[0] == "pathlib":
                 self._note(str(each))
+                self._note_words(str(each)[:_MOST_READ].encode("utf-8", "surrogatepass"))
+
+    def _note_words(self, text):
+        # type: (bytes) -> None
+        """The whole paths that stand in it."""
+        place = os.fsencode(self._folder.place)
+        if place in text:
+            for word in text.translate(_APART).split():
+                if word.startswith(place):
+                    self._note(word.decode("utf-8", "surrogateescape"))
 
     def _note(self, path):
         # type: (str) -> None
         if not 0 < len(path) <= _LONGEST or "\n" in path or "\0" in path:
             return
+        if not _PATTERNS.isdisjoint(path) and not os.path.lexists(path):  # for `glob`: what it may find
+            above = path[: min(path.find(each) for each in _PATTERNS if each in path)]
+            path = above.rpartition("/")[0]
+            if not path:
+                return
         below = self._folder.below(path)
         if below is None or (not below and path[0] != "/"):  # "." is a text more often than a folder
             return
@@ -271,13 +290,24 @@ class PassedFiles:
         present = folder.present() if self._passed or folder.has_any() else {}
         for path in folder.gone(present):
             told += folder.told(path)
+        passed = 0
+        while passed != len(self._passed):  # what is told may name more
+            passed = len(self._passed)
+            told += self._passed_of(present)
+        return told if len(told) > 1 or told[0] is not None else []
+
+    def _passed_of(self, present):
+        # type: (dict[str, Any]) -> list[Any]
+        folder, told = self._folder, []  # type: Folder, list[Any]
         for path, looks in sorted(present.items()):
             is_passed = self._is_passed(path) or (looks is _IS_FOLDER and self._leads(path))
             if is_passed and folder.has_changed(path):
                 if looks is not _IS_FOLDER and not folder.has(path) and not self._is_passed(path, False):
                     raise ValueError(SAID)
                 told += folder.told(path)
-        return told if len(told) > 1 or told[0] is not None else []
+                if type(told[-2]) is bytes:
+                    self._note_words(told[-2][:_MOST_READ])
+        return told
 
     def take(self, told):
         # type: (Any) -> None

@@ -4,7 +4,7 @@ import os
 from _thread import allocate_lock as _lock
 from _thread import get_ident as _get_ident
 
-from cruxcell.analysis.bytecode import dissect, names_in, uses_its_own
+from cruxcell.analysis.bytecode import IMPORTS, dissect, names_in, names_of, uses_its_own
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.alongside import Alongside
 from cruxcell.jobs.separated.awaiting import Lent
@@ -107,7 +107,7 @@ class ScriptLink(Link):
         `candidate`."""
         self._source = source
         named = names_in(script)
-        files, listener = PassedFiles(named), Listener(named)
+        files, listener = PassedFiles(named, names_of(script, IMPORTS)), Listener(named)
         bound = self._names.bound()
         self._is_of_its_own, self._mocks = uses_its_own(script), Mocks(named)
         texts = constant_texts(script)

@@ -5,9 +5,8 @@ In one process it finds those that the program has imported. Here it has them if
 
 import _frozen_importlib_external
 import sys
-from opcode import opmap
 
-from cruxcell.analysis.bytecode import dissect, names_of
+from cruxcell.analysis.bytecode import IMPORTS, dissect, names_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,13 +14,12 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 _finder = _frozen_importlib_external.PathFinder  # type: Any
-_IMPORTS = frozenset([opmap["IMPORT_NAME"]])
 
 
 def import_submodules(script, source):
     # type: (CodeType, str) -> None
     """Before the script runs, which imports their package itself. One that cannot be imported is for the script."""
-    pending = [(package, [package, *_other_names(package, source)]) for package in sorted(names_of(script, _IMPORTS))]
+    pending = [(package, [package, *_other_names(package, source)]) for package in sorted(names_of(script, IMPORTS))]
     for package, heads in pending:
         for name in sorted(dissect(script).all_names):
             taken = [path for path in ["%s.%s" % (head, name) for head in heads] if path in source]
