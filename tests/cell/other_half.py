@@ -96,3 +96,11 @@ def either_half(request: pytest.FixtureRequest) -> Iterator[Other]:
 def other_half() -> Iterator[Other]:
     with connected(Other()) as other:
         yield other
+
+
+def number(other: Other, standing: int, overrides: str, value: int = 7) -> Any:
+    """A number with a class of the other half's."""
+    cls = other.cls(int, overrides=overrides)
+    found = cls.__new__(cls, value)
+    remote.give_number(found, 7)
+    return remote.marked(found, standing, cls, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter, deque
 from collections.abc import Iterator
 from datetime import date
@@ -161,6 +162,8 @@ def test_two_objects_of_a_class_that_the_script_knows_may_hold_the_same(
         ([Decimal("3.0"), "b"], [3], False),
         ([object()], [1], False),
         ([], [], True),
+        (["1" * 200], [int("1" * 200)], True),
+        (["1" * 201], [int("1" * 201)], False),  # which none looks through
     ],
 )
 def test_a_value_is_shown_by_no_more_than_what_it_is_in_another_form(values: list[Any], held: list[Any], are: bool):
@@ -405,6 +408,20 @@ def test_a_set_that_the_program_gives_holds_no_two_equal_objects(monkeypatch: py
         assert bool(gone) is is_gone
 
 
+def test_while_one_thread_reads_a_message_others_may_ask():
+    heard: list[bool] = []
+
+    def look() -> None:
+        thread = threading.Thread(target=lambda: heard.append(placing.is_reading()))
+        thread.start()
+        thread.join()
+        heard.append(placing.is_reading())
+
+    placing.Placing().during(look)
+    look()
+    assert heard == [False, True, False, False]
+
+
 class Always:
     def __eq__(self, _other: object) -> bool:
         return True
@@ -474,6 +491,14 @@ def test_what_a_class_alone_says_is_equal_is_doubtful(
     assert first != second
     other.doubts.clear_up(other)
     assert other.refused is is_doubtful
+
+
+def test_of_several_that_are_doubtful_the_first_is_named():
+    doubts, whys = Doubts(), list[str]()
+    for one in (5, "text"):
+        doubts.says_equal(one, SimpleNamespace(f_globals={}))
+    doubts.clear_up(SimpleNamespace(refuse=whys.append))
+    assert ["class int" in why for why in whys] == [True]
 
 
 def test_what_the_harness_compares_is_nothing_to_the_script(other: Candidate):

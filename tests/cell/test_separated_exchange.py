@@ -476,6 +476,22 @@ def test_length_and_truth_are_said_once_for_a_while(half: Half, monkeypatch: pyt
     assert [half.ask("special", one, "__len__") for _ in range(2)] == [5, 6]
 
 
+def test_what_was_asked_before_another_thread_came_back_is_asked_again(half: Half, monkeypatch: pytest.MonkeyPatch):
+    """The answer may have been made before what the other thread has asked for was done, and have come after it."""
+
+    def meanwhile(*asked: Any) -> tuple[bytes, Any]:
+        half._forget_what_was_steady()
+        return answer(half, *asked)
+
+    one = thing()
+    half.answers["special"] = [0, 1, 2]
+    with monkeypatch.context() as patch:
+        patch.setattr(half.alongside, "exchange", meanwhile)
+        assert half.ask("special", one, "__int__") == 0
+    monkeypatch.setattr(half.alongside, "exchange", lambda *asked: answer(half, *asked))
+    assert [half.ask("special", one, "__int__") for _ in range(2)] == [1, 1]
+
+
 def test_what_is_asked_by_a_function_that_the_candidate_calls_is_of_its_thread(half: Half):
     me = get_ident()
     half._steady._told, half.threads._open = {me: {}, 1: {}}, 1

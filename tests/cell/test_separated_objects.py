@@ -6,7 +6,10 @@ import collections
 import enum
 import gc
 import http
+import inspect
 import math
+import re
+import signal
 import statistics
 import struct
 import subprocess
@@ -98,6 +101,14 @@ def described(
 ) -> bytes:  # fmt: skip
     head = b"K" + u32(number) + text(name) + (count or small(len(bases)))
     return head + b"".join(bases) + text(offers) + text(overrides) + text(stands)
+
+
+def nested_bases(depth: int) -> bytes:
+    """A class that is derived from one that is derived from one, each described where it is first named."""
+    found = shared("ValueError")
+    for number in range(depth):
+        found = described(1 + number, found)
+    return found
 
 
 def error(cls: bytes, number: int = 0, *, args: bytes = b"", made_of: bytes = b"N", cause: bytes = b"N",
@@ -246,9 +257,29 @@ def test_an_error_from_none_tells_no_cause_and_one_with_a_cause_nothing_else(tes
 
 def test_only_a_value_of_the_test_names_any_class_of_the_library(test: End, candidate: End):
     """Of a candidate's the test believes no such name."""
-    value = http.HTTPStatus.OK
-    assert b"\0\0\0http:HTTPStatus" in test.sends(value)  # a text by itself
-    assert test.reads(candidate.sends(value)).__class__ is not http.HTTPStatus
+    value = re.I | re.M
+    assert b"\0\0\0re:RegexFlag" in test.sends(value)  # a text by itself
+    assert test.reads(candidate.sends(value)).__class__ is not re.RegexFlag
+
+
+def test_a_member_of_an_enum_of_the_library_is_found_by_its_name(test: End, candidate: End):
+    class Own(enum.Enum):
+        A = 1
+
+    for value in (http.HTTPStatus.OK, signal.Signals.SIGINT, inspect.Parameter.KEYWORD_ONLY, re.I):
+        assert test.reads(candidate.sends(value)) is value
+        assert candidate.reads(test.sends(value)) is value
+    assert test.reads(candidate.sends(Own.A)) is not Own.A
+    for path in (
+        "HTTPStatus.mro",
+        "HTTPStatus.OK.phrase",
+        "HTTPStatus",
+        "HTTPStatus.",
+        "HTTPStatus._member_map_",
+        "x.y",
+    ):
+        with pytest.raises(Garbled):
+            test.reads(shared(path, "http"))
 
 
 def test_a_program_s_error_is_asked_for_its_attributes(test: End, candidate: End):
@@ -350,6 +381,7 @@ OPAQUE = described(53)
         (described(1, shared("bool")), "a base that cannot be"),
         (described(1, shared("object")), "a base that cannot be"),
         (b"l" + u32(101, 2) + described(1) + described(1), "a class that cannot be"),
+        (nested_bases(321), "a depth that cannot be"),
         (b"o" + u32(1) + shared("int"), "a class that cannot be"),
         (b"o" + u32(1) + INT, "a class that cannot be"),
         (b"o" + u32(1) + ERROR, "a class that cannot be"),

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from cruxcell.analysis.parsing import CHECK
-from cruxcell.jobs.separated import script_link
+from cruxcell.jobs.separated import script_link, texts
 from cruxcell.jobs.separated.configurations import follow_configurations
 from cruxcell.jobs.separated.remote import RemoteObject
 from cruxcell.jobs.separated.texts import Texts, _is_data, _is_harmless, _is_of_data, _Own, _sources
@@ -64,6 +64,16 @@ def test_what_raises_an_error_of_its_choice_is_not():
     assert may_run("assert f(1) == 2, f(2)", "exec")
     assert not may_run("raise f(1)", "exec")
     assert not may_run("assert f(1)\nraise f(1)", "exec")
+
+
+def test_where_no_operation_tells_an_assertion_its_error_does(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(texts, "_FAIL", 0)  # as up to 3.8
+    raises = bytes([texts._RAISE, 0]) * 2
+    assert [texts._only_asserts(raises, names) for names in ((), ("ValueError",), ("AssertionError",))] == [
+        False,
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize("text", ["want = 2", "import sys", "from os import *", "del f", "def f(): pass", "class f: 0"])

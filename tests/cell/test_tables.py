@@ -284,6 +284,10 @@ HOSTILE: dict[str, Any] = {
     "months of objects": ("api.extensions.ExtensionArray", ("period", [1], "M")),
     "months of a frequency that there is not": ("api.extensions.ExtensionArray", ("period", bytes(8), "no")),
     "sides of objects": ("api.extensions.ExtensionArray", ("interval", TEXTS, TEXTS, "right")),
+    "sides of numbers as objects": (
+        "api.extensions.ExtensionArray",
+        ("interval", *[("index", (None,), OBJECTS, None)] * 2, "right"),
+    ),
     "texts of numbers": ("api.extensions.ExtensionArray", ("string", "python", False, [1])),
     "texts of a tuple": ("api.extensions.ExtensionArray", ("string", "python", False, ("a",))),
     "texts stored elsewhere": ("api.extensions.ExtensionArray", ("string", "disk", False, ["a"])),
@@ -306,6 +310,26 @@ def test_parts_are_read_as_they_are_written():
 def test_what_no_honest_end_writes_is_not_read(name: str):
     with pytest.raises(Garbled):
         transfer.decode(made_of(HOSTILE[name]))
+
+
+def test_what_is_read_has_types_of_tables_and_names_that_are_texts():
+    class Text(str):
+        __slots__ = ()
+
+    assert made_tables._of_numpy("<f8", bytes(8)) == [0]
+    assert len(made_tables._masked("Int64", [1])) == 1
+    for make, name, data in ((made_tables._of_numpy, "<U1", bytes(4)), (made_tables._masked, Text("Int64"), [1])):
+        with pytest.raises(ValueError, match="an array that cannot be"):
+            make(name, data)
+
+    class Number(int):  # which pandas would ask which is less
+        __slots__ = ()
+
+    for sides in ((Number(0), 1), (0, Number(1))):
+        with pytest.raises(ValueError, match="an interval that cannot be"):
+            made_tables.made(["Interval", *sides, "right"])
+    made = made_tables._index(("index", (None,), INTS, "D"))
+    assert not hasattr(made, "freq"), "only times have a frequency"
 
 
 def test_numpy_reads_no_type_that_it_would_have_compiled(monkeypatch: pytest.MonkeyPatch):

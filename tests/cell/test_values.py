@@ -285,6 +285,7 @@ LIKES = [
     *(NOON.replace(tzinfo=timezone.utc), NOON.replace(hour=14, tzinfo=timezone(timedelta(hours=2), "own"))),
     *(NOON.replace(tzinfo=timezone(timedelta(hours=2))), NOON.replace(fold=1, tzinfo=timezone.utc)),
     *(datetime(2020, 1, 2, tzinfo=timezone.utc), datetime(2020, 1, 1, 23, 59, 59, tzinfo=timezone.utc)),
+    datetime(2020, 1, 1, 23, 59, 59, 999_999, timezone.utc),  # one microsecond before the first of these
     *(time(1, 2), time(1, 2, fold=1), time(1, 2, 3), timedelta(1), timedelta(hours=24), timedelta(0), timedelta(0, 1)),
     *(
         datetime.min.replace(tzinfo=timezone(timedelta(1) / 2)),
@@ -293,6 +294,7 @@ LIKES = [
     *(datetime(1, 1, 1, 1, tzinfo=timezone(timedelta(hours=2))), time(1, tzinfo=timezone.utc), time(1)),
     *(time(3, tzinfo=timezone(timedelta(hours=2))), time(3, tzinfo=timezone.utc), time(1, fold=1, tzinfo=timezone.utc)),
     *(time(23, tzinfo=timezone(timedelta(hours=-2))), time(1, 0, 0, 5, tzinfo=timezone.utc)),
+    *(time(1, 0, 0, 999_999, timezone.utc), time(1, 0, 1, tzinfo=timezone.utc)),
     *(time(1, tzinfo=timezone(timedelta(microseconds=1))), NOON.replace(tzinfo=timezone(timedelta(microseconds=1)))),
     NOON.replace(microsecond=1, tzinfo=timezone(timedelta(microseconds=1))),  # as in UTC without
     *(timezone.utc, timezone(timedelta(0), "own"), timezone(timedelta(hours=1)), timedelta(hours=1)),

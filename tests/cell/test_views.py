@@ -6,11 +6,12 @@ import os
 import random
 import struct
 from array import array
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, UserDict
+from types import MappingProxyType
 from typing import Any
 
 import pytest
-from cruxcell.values import transfer, views
+from cruxcell.values import owned, transfer, views
 from cruxcell.values.canonical import NotPlain
 from cruxcell.values.containers import Containers, Garbled
 from cruxcell.values.reader import Reader
@@ -18,6 +19,7 @@ from cruxcell.values.writer import Writer
 from test_containers import ROOM, Ends, numpy, plain, u32
 
 ROUNDS = 20 * int(os.environ.get("CRUXBOX_EXAMPLES", "40"))
+READ_ONLY = [OrderedDict(a=1), Counter("ab"), {"a": [1]}]
 RECORDS = [("a", "<i4"), ("b", "<f8")]
 VIEWS: dict[str, Any] = {
     "rows": lambda a: a[:2],
@@ -428,3 +430,26 @@ def test_bytes_that_are_shown_keep_their_number():
 def test_what_shows_nothing_is_not_read(letter: bytes, parts: list[object]):
     with pytest.raises(Garbled):
         transfer.decode(b"V" + letter + u32(len(parts)) + plain(parts)[9:])
+
+
+@pytest.mark.parametrize("owner", READ_ONLY, ids=str)
+def test_a_read_only_dict_shows_the_dict_whatever_becomes_of_it(owner: Any):
+    ends = Ends()
+    again, shown = ends.send([owner, MappingProxyType(owner)])
+    assert (type(shown), shown, type(again)) == (MappingProxyType, owner, type(owner))
+    owner["b"] = 2
+    ends.refresh()
+    assert shown["b"] == 2 == again["b"]
+
+
+def test_of_a_read_only_dict_a_test_shows_a_copy_and_of_the_dict_of_a_class_nothing():
+    ends, owner = Ends(), {"a": 1}
+    shown = ends.send(MappingProxyType(owner))
+    owner["b"] = 2
+    ends.refresh()
+    assert shown == {"a": 1}
+    for other in (vars(Ends), MappingProxyType(UserDict())):
+        with pytest.raises(NotPlain):
+            ends.send(other)
+    with pytest.raises(ValueError, match="read-only"):
+        owned.read_only([[]])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import grpc
 import pytest
-from cruxbox import CallCheck, Check, Client, EvaluateCheck, Isolation, Limits, Outcome, ScriptCheck, Task
+from cruxbox import Assurance, CallCheck, Check, Client, EvaluateCheck, Isolation, Limits, Outcome, ScriptCheck, Task
 from cruxbox_proto.v1 import sandbox_pb2 as pb
 from cruxbox_proto.v1 import sandbox_pb2_grpc as rpc
 from cruxcell.jobs import calls, series, streams
@@ -167,6 +167,10 @@ def waits(self, value, steps=None):
     imp\\x6frt _thread
     lock = _thread.allocate_lock()
     while lock.acquire(): pass
+def plans(self, value, steps=None):
+    real = records.plan
+    records.plan = lambda sharing, kinds, details: real(sharing, 'x' * len(kinds), [])
+    kind.send_value = lambda *_: None
 def behind(self, value, steps=None):
     kind.send_value = THEN
     first(self, value, steps)
@@ -175,7 +179,7 @@ kind.send_value = behind
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("then", ["notes", "shows", "waits"])
+@pytest.mark.parametrize("then", ["notes", "plans", "shows", "waits"])
 def test_what_is_audited_is_in_all_what_it_is_alone(opened: Served, then: str):
     """An honest check was TIMED_OUT, as a wall clock proves nothing; a filter kept rows by notes of others."""
     attack = _TAKING_OVER[: _TAKING_OVER.index("kind.send_value")] + _AND.replace("THEN", then)
@@ -190,8 +194,8 @@ def test_what_is_audited_is_in_all_what_it_is_alone(opened: Served, then: str):
     ]  # fmt: skip
     with opened.client() as client:
         found = client.check(tasks)
-    honest = {(v.outcome, v.value, v.findings) for at, v in enumerate(found) if at % 10 != 3}
-    assert honest == {(Outcome.EVALUATED, RIGHT[1], ("CALL_SHAPE",))}
+    honest = {(v.outcome, v.value, v.assurance, v.findings) for at, v in enumerate(found) if at % 10 != 3}
+    assert honest == {(Outcome.EVALUATED, RIGHT[1], Assurance.SEPARATED, ("CALL_SHAPE",))}
 
 
 @pytest.mark.kernel

@@ -128,6 +128,11 @@ def test_all_that_a_reading_holds_counts_as_its_size():
     empty = Reading(Kind.CONSTANT).size
     assert [Reading(Kind.CONSTANT, b"1" * 5).size, Reading(Kind.CONSTANT, text="1" * 5).size] == [empty + 5] * 2
     assert Reading(Kind.EXPRESSION, code=b"1" * 5).size == empty + 5
+    sizes = [
+        Reading(Kind.CONSTANT, rows=Rows("f", (1,), b"o" * others, b"c" * calls)).size
+        for others, calls in ((0, 0), (40_000, 0), (0, 40_000), (40_000, 9999))
+    ]
+    assert [each - sizes[0] for each in sizes] == [0, 40_000, 40_000, 49_999]
     few, many = [Reading(Kind.CONSTANT, rows=Rows("f", (1,) * count, b"", b"")).size for count in (1, 1001)]
     assert few > empty
     assert many >= few + 8 * 1000

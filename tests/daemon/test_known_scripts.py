@@ -214,6 +214,49 @@ async def test_what_nobody_waits_for_any_more_is_not_held_for_those_who_wait_for
     assert not scripts._under_way
 
 
+async def test_what_is_read_in_vain_is_begun_for_nobody():
+    """A reading that nobody waits for ends without a word, and what has been read is not read again."""
+    told, wrong = Told({}), list[object]()
+    scripts = known(told)
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: wrong.append(context))
+    large = "#" * 100_000
+    run, goes_on = told.run, asyncio.Event()
+
+    async def hold(job: Job) -> Result:
+        if job.fields[1] == b"later":
+            await goes_on.wait()
+        return await run(job)
+
+    told.run = hold  # type: ignore[method-assign]
+    both = asyncio.create_task(scripts.read([(SCRIPT, large), (SCRIPT, "x")], "default", "a", False))
+    other = asyncio.create_task(scripts.read([(SCRIPT, "x"), (SCRIPT, "later")], "default", "a", False))
+    await both
+    await asyncio.sleep(0)
+    goes_on.set()
+    await other
+    assert texts_of(told.jobs) == [[large, "x"], ["later"]]
+    leaves = asyncio.create_task(read_one(scripts, "y"))
+    await asyncio.sleep(0)
+    (work,) = scripts._under_way.values()
+    leaves.cancel()
+    await asyncio.wait([leaves])
+    await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()}, timeout=5)
+    assert (work.found.cancelled(), wrong) == (True, [])
+
+
+async def test_all_who_wait_hear_of_what_went_wrong():
+    def fail(_job: Job) -> None:
+        raise OSError("no room")
+
+    told = Told({})
+    told.before = fail
+    scripts = known(told)
+    waiting = [asyncio.create_task(read_one(scripts, "x")) for _ in range(2)]
+    await asyncio.wait(waiting, timeout=5)
+    assert [str(each.done() and each.exception()) for each in waiting] == ["no room"] * 2
+    assert not scripts._under_way
+
+
 async def test_who_waits_with_another_does_not_hang_on_what_that_one_takes():
     class Full(Outlet):
         is_full = True

@@ -91,6 +91,20 @@ async def test_files_are_read_beside_the_loop(tmp_path: Path, monkeypatch: pytes
     assert descriptors() == before
 
 
+async def test_what_has_been_read_is_closed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder, closed, close = os.open(tmp_path, os.O_RDONLY), list[int](), os.close
+    left = Outputs(job(), None, folder)
+
+    def closes(each: int) -> None:
+        closed.append(each)
+        close(each)
+
+    monkeypatch.setattr(os, "close", closes)
+    for _ in range(2):
+        left.add_to(Result())
+    assert closed == [folder]
+
+
 @pytest.mark.parametrize("error", [MemoryError("no room"), ValueError("a mistake of ours")])
 @pytest.mark.parametrize("size", [1, 2 << 20])
 async def test_what_cannot_be_read_is_our_failure(

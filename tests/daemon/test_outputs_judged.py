@@ -52,6 +52,15 @@ async def settle(printed: bytes, *says: CheckResult, check: StdioCheck = CHECK) 
     return judged.outcome, judged.detail, checkers.calls
 
 
+@pytest.mark.parametrize(
+    ("expected", "most", "limit"), [(100, 9999, 1000), (500, 9999, 1024), (900, 9999, 2048), (900, 1500, 1500)]
+)
+def test_who_is_expected_to_print_much_may_print_more(expected: int, most: int, limit: int):
+    task = replace(TASK, limits=replace(TASK.limits, output_bytes=1000), most_output=most)
+    task = streams._with_room(task, replace(CHECK, expected_stdout="x" * expected))
+    assert task.limits.output_bytes == limit
+
+
 async def test_what_is_printed_is_compared():
     assert await settle(b"out") == (Outcome.PASSED, "", [])
     assert await settle(b"in") == (Outcome.FAILED, "the output differs", [])

@@ -189,6 +189,7 @@ async def test_a_large_job_of_a_tenant_that_holds_little_is_overtaken_only_by_wh
         (10, 10, 0, 9, True, False),  # as much as it leaves free
         (40, 10, 0, 9, True, False),
         (41, 10, 0, 9, False, False),
+        (10, 10, 85, 2, False, True),  # its share, but there is no room
     ],
 )
 def test_how_much_memory_a_tenant_may_hold(need: int, own: int, others: int, present: int, fits: bool, is_within: bool):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from behaviours import runtimes, tested_runtimes
 from cruxboxd.judging.judge import Judge
 from cruxboxd.judging.outcomes import CheckResult, Outcome
 from cruxboxd.judging.tasks import CallCheck, Check, StepCount, Task
@@ -109,9 +110,12 @@ async def started(
 # ---- what is seen ------------------------------------------------------------------------------------------------
 
 
+LEAN = [(python, False) for _, python in found_interpreters()]
+PRELOADED = [(runtimes()[name], True) for name in tested_runtimes()]
+
+
 @pytest.mark.kernel
-@pytest.mark.parametrize("preloaded", [False, True], ids=["lean", "preloaded"])
-@pytest.mark.parametrize("python", [python for _, python in found_interpreters()], ids=lambda path: str(path)[-30:])
+@pytest.mark.parametrize(("python", "preloaded"), LEAN + PRELOADED, ids=str)
 async def test_each_kind_of_change_breaks_the_seal(python: Path, preloaded: bool):
     async with started(python, preloaded) as worker:
         honest = await worker.run(HONEST)

@@ -180,16 +180,20 @@ def test_these_are_of_every_sort(native: Client):
 
 @kernel
 def test_one_assertion_comes_to_what_several_come_to(native: Client):
-    """It is judged as a call, but not with what only calls have: steps that are counted, and a limit on them."""
+    """It is judged as a call, but not with what only calls have: steps that are counted, and a limit on them. Nor
+    without what only calls lack: a folder for what a library of its program writes."""
     slow = "def f(n):\n    for i in range(n * 10**6): i & 3\n    return n\n"  # counted, it takes several times as long
     deep = "def f(n):\n    return n and 1 + sum(f(n - 1) for _ in '1')\n"  # goes less deep where steps are counted
     broken = (
         "def f(n):\n    while n: pass\n",
         "import os\ndef f(n): os._exit(0)\n",
         "def f(n):\n    raise KeyError(n)\n",
+        "def f(n):\n    assert n > 1, 'mine'\n",
     )
     asked = [(slow, 15, "default"), *[(each, 1, "default") for each in broken]]
     asked += [(deep, depth, runtime) for runtime in tested_runtimes() for depth in (300, 400, 2000)]
+    writing = "from gzip import GzipFile\ndef f(n):\n    GzipFile('x.gz', 'w').close()\n    return n\n"
+    asked.append((writing, 1, "default"))
     made = [
         Task(
             program,
@@ -203,8 +207,8 @@ def test_one_assertion_comes_to_what_several_come_to(native: Client):
     found = [(each.outcome, each.steps, each.exception and each.exception.type) for each in native.check(made)]
     assert found[0::2] == found[1::2]
     passed = [outcome is Outcome.PASSED for outcome, _, _ in found[0::2]]
-    assert passed[:4] == [True, False, False, False]
-    assert passed[4::3] == [True] * len(tested_runtimes())
+    assert passed[:5] == [True, False, False, False, False]
+    assert passed[5:-1:3] == [True] * len(tested_runtimes())
 
 
 @kernel
@@ -243,6 +247,8 @@ SAID = {
     "an error with a name that is long enough": (came((ERROR, frames.pack([b"K" * 200, b""]), 5)), Kind.RAISED),
     "an error with a long name": (came((ERROR, frames.pack([b"K" * 201, b""]), 5)), None),
     "an error with a long text": (came((ERROR, frames.pack([b"K", b"x" * 24_001]), 5)), None),
+    "an error that looks as what is expected": (came((ERROR, b"i1;", 5)), None),
+    "and so does its name": (came((VALUE, b"i1;", 5), (ERROR, b"i2;", 9)), None),
     "another kind": (came((b"?", b"i1;", 5), (VALUE, b"i2;", 9)), None),
     "nothing": (b"", None),
     "no frames": (b"\xff\xff\xff\xff", None),

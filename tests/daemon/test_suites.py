@@ -479,3 +479,14 @@ def test_what_the_script_keeps_to_itself(native: Client, name: str):
     program, script = LOOKED_FOR[name]
     framework = "unittest" if "unittest" in script else ""
     assert ask(native, program, script, framework).outcome in (Outcome.FAILED, Outcome.RAISED)
+
+
+def test_what_unittest_tells_of_a_failure_begins_with_the_test(native: Client):
+    """As without cruxbox: no frame of the harness stands before it."""
+    script = (
+        "import unittest\nclass T(unittest.TestCase):\n    def test_a(self): self.assertEqual(add(1, 1), 2)\n"
+        "told = unittest.TestResult()\nunittest.defaultTestLoader.loadTestsFromTestCase(T).run(told)\n"
+        "assert told.wasSuccessful(), told.failures[0][1]\n"
+    )
+    told = ask(native, WRONG, script, "").exception.message.splitlines()
+    assert told[:2] == ["Traceback (most recent call last):", '  File "<check>", line 3, in test_a'], told

@@ -112,6 +112,7 @@ def test_without_a_tokens_file_the_first_name_of_a_certificate_is_the_tenant():
 def test_a_server_that_asks_nobody_takes_everybody_for_one():
     identity = Identity(Config(workers=1))
     assert not identity.is_required
+    assert Tenant("default", 1, 0, 0, 0) == EVERYBODY
     assert identity.tenant_of(Shown("Bearer x", ("alice",))) == EVERYBODY
 
 
@@ -134,6 +135,9 @@ def test_a_new_tokens_file_counts(tmp_path, monkeypatch):
     path.write_text(f'[tenants.other]\ntokens = ["{hashed("t")}"]')
     now += 9
     assert identity._files.changed()
+    path.write_text(f'[tenants.third]\ntokens = ["{hashed("t")}"]')
+    now += 9
+    assert identity.find("Bearer t", ()).name == "third"
 
 
 def test_files_are_looked_at_once_a_second_and_never_half_replaced(tmp_path, monkeypatch):

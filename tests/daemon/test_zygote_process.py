@@ -7,6 +7,7 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from cruxboxd.judging.outcomes import Outcome, of_answer, of_exit
 from cruxboxd.settings.config import DEFAULT_LIMITS, Config, Limits
 from cruxboxd.zygotes import launch
 from cruxboxd.zygotes.jobs import Job
+from cruxboxd.zygotes.lane import REST_S, Lane
 from cruxboxd.zygotes.launch import StartError
 from cruxboxd.zygotes.priority import Priority
 from cruxboxd.zygotes.report import Asked
@@ -197,6 +199,26 @@ async def test_dots_of_a_candidate_do_not_keep_it_from_its_clocks(kept: Kept):
     kept.zygote.run(dotting)
     result = await asyncio.wait_for(dotting.future, 20)
     assert result.facts.killed == messages.KILLED_WALL
+
+
+async def test_a_report_that_comes_by_bytes_does_not_keep_the_event_loop_busy(kept: Kept, monkeypatch):
+    """Each byte woke it, in nobody's time, at a higher priority than that of who writes."""
+    looks: list[Lane] = []
+    drain = ZygoteProcess._drain
+
+    def look(zygote: ZygoteProcess, lane: Lane) -> None:
+        looks.append(lane)
+        drain(zygote, lane)
+
+    monkeypatch.setattr(ZygoteProcess, "_drain", look)
+    program = "import os, time\ndef f():\n    while True:\n        os.write(3, b'x')\n        time.sleep(0)"
+    dripping = job(program, "f()", limits=replace(DEFAULT_LIMITS, cpu_ms=300))
+    began = time.monotonic()
+    kept.zygote.run(dripping)
+    result = await asyncio.wait_for(dripping.future, 20)
+    most = (time.monotonic() - began) / REST_S + 2
+    assert (result.facts.killed, len(result.report) > 1000) == (messages.KILLED_CPU, True)
+    assert 5 < len(looks) <= most
 
 
 async def test_a_zygote_that_watches_for_long_gives_signs_of_life(kept: Kept):

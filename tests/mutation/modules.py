@@ -33,7 +33,7 @@ _SEALS = "daemon/test_seals.py -k 'not each_kind and not with_the_rule'"
 _RULE = "cell/test_hermetic.py -k 'not interpreter and not helper'"
 _PLAIN = ["cell/test_containers.py", "cell/test_plain.py", "cell/test_arrays.py"]
 _RULES, _OBJECTS = "cell/test_separated_rules.py", "cell/test_separated_objects.py"
-_PROXIES = "cell/test_separated_proxies.py"
+_PROXIES = [f"cell/test_proxies_{each}.py" for each in ("of_objects", "of_classes", "of_values", "in_steps")]
 TWIN = "mutation/pairs.py"  # cases of separated scripts without a daemon; a few fail without one
 _PAIRS = [
     TWIN, "daemon/test_separated.py -k as_it_stands", "daemon/test_separated_raw.py",
@@ -127,14 +127,14 @@ TESTS = {
     "cruxcell/jobs/streams.py": ["cell/test_streams_job.py", "daemon/test_shared_streams.py"],
     "cruxcell/jobs/expressions.py": ["cell/test_expressions_job.py", "daemon/test_sharing.py", _WORKERS],
     "cruxcell/jobs/separated/alongside.py": ["cell/test_separated_exchange.py", *_PAIRS],
-    "cruxcell/jobs/separated/asking.py": [_PROXIES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/asking.py": [*_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/awaiting.py": ["cell/test_separated_awaiting.py", *_PAIRS],
     "cruxcell/jobs/separated/borrowing.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/candidate.py": ["cell/test_separated_server.py", *_PAIRS],
     "cruxcell/jobs/separated/classes.py": ["cell/test_separated_classes.py", _RULES, _OBJECTS, *_PAIRS],
-    "cruxcell/jobs/separated/deriving.py": ["cell/test_separated_deriving.py", _PROXIES, *_PAIRS],
+    "cruxcell/jobs/separated/deriving.py": ["cell/test_separated_deriving.py", *_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/doubts.py": ["cell/test_separated_equality.py", *_PAIRS],
-    "cruxcell/jobs/separated/equality.py": ["cell/test_separated_equality.py", _PROXIES, *_PAIRS],
+    "cruxcell/jobs/separated/equality.py": ["cell/test_separated_equality.py", *_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/exceptions.py": ["cell/test_separated_classes.py", _RULES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/shared_names.py": [
         "cell/test_separated_classes.py", "cell/test_separated_libraries.py", _RULES, _OBJECTS, *_PAIRS,
@@ -143,7 +143,7 @@ TESTS = {
     "cruxcell/jobs/separated/docstrings.py": ["cell/test_separated_doctests.py", *_PAIRS],
     "cruxcell/jobs/separated/libraries.py": ["cell/test_separated_libraries.py", *_PAIRS],
     "cruxcell/jobs/separated/looking.py": [_RULES, *_PAIRS],
-    "cruxcell/jobs/separated/mocks.py": [_PROXIES, *_PAIRS],
+    "cruxcell/jobs/separated/mocks.py": [*_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/lending.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/figures.py": ["cell/test_separated_figures.py", *_PAIRS],
     "cruxcell/jobs/separated/files.py": ["cell/test_separated_files.py", *_PAIRS],
@@ -152,14 +152,14 @@ TESTS = {
     "cruxcell/jobs/separated/link.py": ["cell/test_link.py", *_PAIRS],
     "cruxcell/jobs/separated/objects.py": [_OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/operations.py": [_RULES, "cell/test_separated_exchange.py", *_PAIRS],
-    "cruxcell/jobs/separated/placing.py": [_PROXIES, _OBJECTS, "cell/test_separated_equality.py", *_PAIRS],
+    "cruxcell/jobs/separated/placing.py": [*_PROXIES, _OBJECTS, "cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/program_names.py": ["cell/test_separated_names.py", *_PAIRS],
-    "cruxcell/jobs/separated/proxy_classes.py": [_PROXIES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/proxy_classes.py": [*_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/remote.py": [
-        "cell/test_separated_remote.py", _PROXIES, "cell/test_separated_deriving.py", _OBJECTS, *_PAIRS,
+        "cell/test_separated_remote.py", *_PROXIES, "cell/test_separated_deriving.py", _OBJECTS, *_PAIRS,
     ],
-    "cruxcell/jobs/separated/told.py": [_PROXIES, _OBJECTS, *_PAIRS],
-    "cruxcell/jobs/separated/runs.py": [_PROXIES, *_PAIRS],
+    "cruxcell/jobs/separated/told.py": ["cell/test_separated_remote.py", *_PROXIES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/runs.py": [*_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/signatures.py": [_RULES, *_PAIRS],
     "cruxcell/jobs/separated/script.py": ["cell/test_separated_scripts.py", *_PAIRS],
     "cruxcell/jobs/separated/texts.py": ["cell/test_separated_texts.py", *_PAIRS],
@@ -183,12 +183,13 @@ TESTS = {
     "cruxcell/protocol/records.py": ["cell/test_records.py", "daemon/test_report.py", "daemon/test_used.py"],
     "cruxcell/values/arrays.py": ["cell/test_arrays.py", *_PLAIN[:2], *_PAIRS],
     "cruxcell/values/calendars.py": ["cell/test_calendars.py"],
+    "cruxcell/values/generics.py": ["cell/test_generics.py"],
     "cruxcell/values/cells.py": ["cell/test_tables.py", *_PAIRS],
     "cruxcell/values/owned.py": ["cell/test_views.py", *_PAIRS],
     "cruxcell/values/views.py": ["cell/test_views.py", *_PAIRS],
     "cruxcell/values/canonical.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
     "cruxcell/values/equals.py": ["cell/test_values.py", "fuzz/test_fuzz_values.py"],
-    "cruxcell/values/containers.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
+    "cruxcell/values/containers.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", "cell/test_room.py", *_PAIRS],
     "cruxcell/values/made_tables.py": ["cell/test_tables.py", "cell/test_tables_of_all_kinds.py"],
     "cruxcell/values/reader.py": [*_PLAIN, "fuzz/test_fuzz_bytes.py", *_PAIRS],
     "cruxcell/values/stdlib.py": [*_PLAIN, *_PAIRS],

@@ -90,7 +90,7 @@ def test_mistakes(tasks):
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    for at in range(14):
+    for at in range(8):
         for task, seed in (("input", 0), ("output", 50)):
             model = made_up("x", at + seed, lift=0.03 * at - 0.2)
             write_scored(tmp_path / f"m{'abc'[at % 3]}-{at}b_temp0.2_{task}.json", model)
@@ -107,8 +107,8 @@ def test_the_command_as_json_tables_and_page(files, capsys):
     assert main([*arguments, "--json", "--html", str(page)]) == 0
     found = json.loads(capsys.readouterr().out)
     assert list(found["tasks"]) == ["input", "output"]
-    assert len(found["tasks"]["input"]["models"]) == len(found["across"][0]["models"]) == 14
-    assert {model["name"] for model in found["across"][0]["models"]} >= {"ma-0b_temp0.2", "mb-13b_temp0.2"}
+    assert len(found["tasks"]["input"]["models"]) == len(found["across"][0]["models"]) == 8
+    assert {model["name"] for model in found["across"][0]["models"]} >= {"ma-0b_temp0.2", "mb-7b_temp0.2"}
     text = page.read_text()
     for section in ("across-0", "samples-0", "0-scores", "1-scores"):
         assert f'<section id="{section}">' in text
@@ -199,20 +199,20 @@ def test_the_file_may_state_families(tmp_path):
         ("model,H\na,1,2\n", "line 2: has 3 cells, the header 2"),
         ("model,H\na,many\n", "line 2: 'H' must be a number, is 'many'"),
         ("model,H\na,nan\n", "line 2: 'H' must be a number, is 'nan'"),
-        ("model,H\nzz,1\n", "none of the models, such as 'mc-11b_temp0.2_input'"),
+        ("model,H\nzz,1\n", "none of the models, such as 'mc-5b_temp0.2_input'"),
     ],
 )
 def test_external_mistakes(files, capsys, text, sentence):
     path = files / "scores.csv"
     path.write_text(text)
-    scored_file = files / "mc-11b_temp0.2_input.json"
+    scored_file = files / "mc-5b_temp0.2_input.json"
     assert main(["compare", str(scored_file), "--external", str(path)]) == 2
     assert sentence in capsys.readouterr().err
 
 
 def test_external_in_tables_json_and_page(files, capsys):
     path, page = files / "scores.csv", files / "page.html"
-    path.write_text("model,HumanEval@1\n" + "".join(f"m{'abc'[at % 3]}-{at}b,{3 * at}\n" for at in range(14)))
+    path.write_text("model,HumanEval@1\n" + "".join(f"m{'abc'[at % 3]}-{at}b,{3 * at}\n" for at in range(8)))
     arguments = [
         "compare",
         *map(str, sorted(files.glob("*_input.json"))),

@@ -30,7 +30,7 @@ def page() -> str:
         for shift, task in enumerate(("input", "output"))
     }
     rows = [Row("def f(x):\n    return x" + " " * (at % 50), id=f"sample_{at}", steps=at) for at in range(800)]
-    return render(study(tasks, dataset=rows, settings=Settings(resamples=300)))
+    return render(study(tasks, dataset=rows, settings=Settings(resamples=100)))
 
 
 def test_it_is_under_three_megabytes_and_well_formed(page):

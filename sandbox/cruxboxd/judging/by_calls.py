@@ -43,6 +43,13 @@ def of_an_attempt(limits: Limits) -> Limits:
     )
 
 
+def is_plain(scheduler: Scheduler, task: Task) -> bool:
+    """Do calls of the program find all that a script's find? Not where it may start threads, or as a whole, for what it
+    imports, have a scratch folder: calls that name no file have none."""
+    key = scheduler.kinds.key(task.runtime, "", [task.program], is_whole=True)
+    return not (key.threads or key.scratch)
+
+
 Script = TypeVar("Script", Series, Rows)
 
 
@@ -58,11 +65,11 @@ class CallsJudge(ABC, Generic[Script]):
     async def judge(self, script: Script) -> CheckResult | None:
         """PASSED, FAILED, RAISED or INVALID; None where the script has to be run."""
         entry_point = script.entry_point(self._check.entry_point)
-        if not entry_point or self._task.setting:
+        if not entry_point or self._task.setting or not is_plain(self._scheduler, self._task):
+            return None
+        if not script.attempts.may_begin():
             return None
         job = self._job(script, entry_point)
-        if job.key.threads or job.key.scratch or not script.attempts.may_begin():
-            return None
         result = await self._scheduler.run(job)
         try:
             judged = await self._judged(result, job.asked, script)

@@ -112,17 +112,14 @@ class CallEvaluator:
             if self._task.together and turns > _TURNS_TOGETHER:
                 results.update(zip(waiting, await together(*[later._evaluate_alone(checks[at]) for at in waiting])))
                 break
-            found, elsewhere = await evaluator._run_shared([checks[at] for at in waiting])
+            found = await evaluator._run_shared([checks[at] for at in waiting])
             results.update({waiting[at]: judged for at, judged in found.items()})
-            if elsewhere:
-                alone = [later._evaluate_elsewhere(checks[waiting[at]], kind) for at, kind in elsewhere.items()]
-                results.update(zip([waiting[at] for at in elsewhere], await together(*alone)))
             waiting = [at for at in waiting if at not in results]
         return [results[at] for at in range(len(checks))]
 
-    async def _run_shared(self, checks: Sequence[CallCheck]) -> tuple[dict[int, CheckResult], dict[int, str]]:
-        """(results, classes of the calls that must be evaluated in another way), by index. If the worker stalls in a
-        call, other workers evaluate the calls after it meanwhile."""
+    async def _run_shared(self, checks: Sequence[CallCheck]) -> dict[int, CheckResult]:
+        """Results by index, also of calls that have to be evaluated in another way. If the worker stalls in a call,
+        other workers evaluate the calls after it meanwhile."""
         behind: dict[int, asyncio.Task[list[CheckResult]]] = {}
         of_this_request = copy_context()  # the zygote calls in its own
 
@@ -140,14 +137,17 @@ class CallEvaluator:
             try:
                 taken_over = {at: (await task)[0] for at, task in behind.items()}
                 found, elsewhere = self._read_shared(result, job.asked, way)
-                await self._audit_shared(checks, found, result)
+                elsewhere = {at: kind for at, kind in elsewhere.items() if at not in taken_over}
+                await self._audit_shared(checks, found, elsewhere, result)
             finally:
                 result.leave()
             await result.settled()
         finally:
             for task in behind.values():
                 task.cancel()
-        return found | taken_over, {at: kind for at, kind in elsewhere.items() if at not in taken_over}
+        is_told_beside = result.company is not None
+        others = [self._evaluate_as_told(checks[at], kind, is_told_beside) for at, kind in elsewhere.items()]
+        return found | taken_over | dict(zip(elsewhere, await together(*others)))
 
     def _read_shared(self, result: Result, asked: Asked, way: Way) -> tuple[dict[int, CheckResult], dict[int, str]]:
         """The worker's own results: (results, classes of the calls that must be evaluated in another way), by index."""
@@ -162,9 +162,16 @@ class CallEvaluator:
         is_shared = seen.is_shared or result.company is not None
         return {at: judged.but(shared=is_shared) for at, judged in found.items()}, elsewhere
 
-    async def _audit_shared(self, checks: Sequence[CallCheck], found: dict[int, CheckResult], result: Result) -> None:
-        """Run a random share of the calls that shared a worker again, alone: what they then come to is found."""
-        drawn = result.audited if result.company is not None else self._audit.draw(len(checks))
+    async def _audit_shared(
+        self, checks: Sequence[CallCheck], found: dict[int, CheckResult], elsewhere: dict[int, str], result: Result
+    ) -> None:
+        """Run a random share of the calls that shared a worker again, alone: what they then come to is found. So are
+        those that it says must be evaluated in another way."""
+        has_company = result.company is not None
+        drawn = result.audited if has_company else self._audit.draw(len(checks))
+        told = [at for at in drawn if at in elsewhere and has_company]
+        as_told = [self._evaluate_as_told(checks[at], elsewhere.pop(at), has_company) for at in told]
+        found.update(zip(told, await together(*as_told)))
         places = [at for at in drawn if at in found and found[at].shared]
         if places:
             audits = [self._compare(checks[at], found[at]) for at in places]
@@ -187,6 +194,13 @@ class CallEvaluator:
         if kind == messages.ARGUED and not check.inspect:  # a filter compares nothing, so it needs no separation
             return await self._apply(check)
         return await self.evaluate_beside(check, "the call is not one call of a name")
+
+    async def _evaluate_as_told(self, check: CallCheck, kind: str, is_told_beside: bool) -> CheckResult:
+        """The same for a class that another worker has told, beside jobs of others: then the result shares with these
+        what they may have done to that word."""
+        judged = await self.afterwards()._evaluate_elsewhere(check, kind)
+        is_its_word = is_told_beside and kind not in (messages.DIRECT, messages.ALONE)
+        return judged.but(shared=True) if is_its_word else judged
 
     async def evaluate_beside(self, check: CallCheck, why: str) -> CheckResult:
         """The call beside the program, IN_PROCESS; INVALID if a stronger assurance is required."""

@@ -25,7 +25,7 @@ from cruxcell.protocol.payloads import LARGE_SCRIPT
 
 from cruxboxd.judging import outcomes
 from cruxboxd.judging.audit import Audit
-from cruxboxd.judging.by_calls import of_an_attempt
+from cruxboxd.judging.by_calls import is_plain, of_an_attempt
 from cruxboxd.judging.calls import ONLY_BESIDE, CallEvaluator
 from cruxboxd.judging.cuts import cut
 from cruxboxd.judging.expected import Kind, Reading
@@ -240,7 +240,7 @@ class Judge:
         # `candidate` is a name that only scripts have.
         simple = [
             at
-            for at, reading in kinds.items()
+            for at, reading in (kinds if is_plain(self._scheduler, task) else {}).items()
             if reading.kind is Kind.ASSERTION and "candidate" not in reading.text and reading.attempts.may_begin()
         ]
         calls = [CallCheck(checks[at].id, kinds[at].text, None) for at in simple]
@@ -307,15 +307,16 @@ class Judge:
 
 def _is_certain(value: CheckResult) -> bool:
     """Does what the call of a script's only assertion came to decide the script? Not if it is no call of a name, gave
-    an object, or met a limit, that of recursion, too: then two processes do, as of any other script."""
+    an object, met a limit, that of recursion, too, or failed an assertion of the program's, which fails the script as
+    one of its own does: then two processes do, as of any other script."""
     if value.outcome is None:
         return value.detail != outcomes.NOT_PLAIN
     if value.outcome is Outcome.RAISED:
-        return value.exception is not None and value.exception[0] not in _OF_LIMITS
+        return value.exception is not None and value.exception[0] not in _UNCERTAIN
     return value.outcome is Outcome.INVALID and not value.detail.endswith(ONLY_BESIDE)
 
 
-_OF_LIMITS = ("MemoryError", "RecursionError")
+_UNCERTAIN = ("AssertionError", "MemoryError", "RecursionError")
 
 
 def _hinted(task: Task, judged: CheckResult) -> CheckResult:

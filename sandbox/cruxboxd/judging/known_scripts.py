@@ -60,7 +60,7 @@ class _Work:
             self.reading.cancel()
 
     def _take(self, reading: asyncio.Task[dict[_Key, Reading]]) -> None:
-        if reading is not self.reading or self.found.done():
+        if reading is not self.reading:
             return
         if reading.cancelled():
             self.found.cancel()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import logging
 import os
 import struct
 import termios
+from collections.abc import Callable
 from contextlib import ExitStack
 
 from cruxboxd.zygotes.jobs import Job
@@ -16,6 +18,7 @@ from cruxboxd.zygotes.streams import Streams
 log = logging.getLogger(__name__)
 
 _PIPE_BYTES = 1 << 20
+REST_S, _LITTLE = 0.005, 1 << 15
 
 
 class Lane:
@@ -41,7 +44,7 @@ class Lane:
         self.received: list[bytes] = []
         self.received_bytes = 0
         self.is_over_cap = False
-        self.is_watched = False
+        self._watch: _Watch | None = None
 
     @property
     def is_held_up(self) -> bool:
@@ -51,7 +54,12 @@ class Lane:
         is_fed_late = self.streams is not None and self.streams.has_waited
         return is_sent_late or is_fed_late or 2 * self.received_bytes > self._report_room
 
+    def watch(self, drain: Callable[[Lane], None]) -> None:
+        """Have the report drained while it comes, until the lane is cleared or closed."""
+        self._watch = self._watch or _Watch(self, drain)
+
     def close(self) -> None:
+        self._unwatch()
         if self.sending is not None:
             self.sending.stop()
         if self.streams is not None:
@@ -61,6 +69,7 @@ class Lane:
 
     def clear(self) -> None:
         """Drop what a worker that was killed early left of its payload: the next one must not read it."""
+        self._unwatch()
         if self.sending is not None:
             self.sending.stop()
             self.sending = None
@@ -69,6 +78,37 @@ class Lane:
             self.streams = None
         while waiting := struct.unpack("<i", fcntl.ioctl(self.payload, termios.FIONREAD, b"\0\0\0\0"))[0]:
             os.read(self.payload_theirs, waiting)
+
+    def _unwatch(self) -> None:
+        if self._watch is not None:
+            self._watch.end()
+            self._watch = None
+
+
+class _Watch:
+    """Has a lane's report drained when something can be read, but REST_S after it was little at the earliest. To hear
+    of every byte of a worker that writes one by one is work of the event loop's that nobody is charged with."""
+
+    def __init__(self, lane: Lane, drain: Callable[[Lane], None]) -> None:
+        self._lane, self._drain = lane, drain
+        self._loop = asyncio.get_running_loop()
+        self._rest: asyncio.TimerHandle | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._loop.add_reader(self._lane.report, self._read)
+
+    def _read(self) -> None:
+        before = self._lane.received_bytes
+        self._drain(self._lane)
+        if self._lane.received_bytes - before < _LITTLE:
+            self._loop.remove_reader(self._lane.report)
+            self._rest = self._loop.call_later(REST_S, self._begin)
+
+    def end(self) -> None:
+        self._loop.remove_reader(self._lane.report)
+        if self._rest is not None:
+            self._rest.cancel()
 
 
 def _pipe(undo: ExitStack) -> tuple[int, int]:

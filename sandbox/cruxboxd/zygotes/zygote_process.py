@@ -127,7 +127,6 @@ class ZygoteProcess:
             self._control.close()
             self._control = None
         for lane in self._lanes:
-            self._unwatch(lane)
             lane.close()
         self._lanes, self._busy = [], []
         if self.pid:
@@ -257,7 +256,7 @@ class ZygoteProcess:
     def _on_slow(self, _event: Event, _handles: list[int]) -> None:
         for lane in self._busy:
             if lane is self._busy[0] or (lane.job is not None and lane.job.is_partner):
-                self._watch(lane)
+                lane.watch(self._drain)
         if self._busy:
             self._loop.call_later(_STUCK_S, self._on_stuck, self._busy[0].seq)
         self.give_slot_back()
@@ -273,6 +272,7 @@ class ZygoteProcess:
         """The worker in front is still the one that was slow."""
         lane = self._busy[0] if self._busy else None
         if lane is not None and lane.seq == seq and lane.job is not None:
+            self._drain(lane)
             lane.job.stuck(b"".join(lane.received))
 
     def _hand_figures(self, event: Event, handles: list[int]) -> None:
@@ -337,7 +337,6 @@ class ZygoteProcess:
 
     def _clear(self, lane: Lane) -> None:
         """Nothing of a job stays on its lane."""
-        self._unwatch(lane)
         lane.job, lane.received = None, []
         lane.clear()
 
@@ -361,16 +360,6 @@ class ZygoteProcess:
             job.finish(result)
 
     # ---- reports -----------------------------------------------------------------------------------------------
-
-    def _watch(self, lane: Lane) -> None:
-        if not lane.is_watched:
-            lane.is_watched = True
-            self._loop.add_reader(lane.report, self._drain, lane)
-
-    def _unwatch(self, lane: Lane) -> None:
-        if lane.is_watched:
-            lane.is_watched = False
-            self._loop.remove_reader(lane.report)
 
     def _drain(self, lane: Lane) -> None:
         """Take what is in the report pipe, but no more than it holds: a worker may go on writing. Beyond the cap it is

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from cruxcell.jobs.suite_base import Results  # noqa: F401 - in type comments
 
+__unittest = True  # unittest leaves the frames of such modules out of what it tells of a failure
+
 
 class UnittestSuite(Suite):
     """Test cases that the script defines; `unittest.main` runs them at once, whatever it is told."""

@@ -122,7 +122,7 @@ def _array(parts, kinds=""):
 
 def _of_numpy(name, data):
     # type: (Any, Any) -> Any
-    dtype = sys.modules["numpy"].dtype(*_fields([name], str)) if name == "|O" else arrays.read_type(name)
+    dtype = arrays.read_type(name)
     if dtype.kind not in KINDS:
         raise ValueError("an array that cannot be")
     size = len(data) if dtype.kind == "O" else len(data) // dtype.itemsize

@@ -1,4 +1,4 @@
-"""Views of dicts and memoryviews: the container that they show, by its number.
+"""Views of dicts, read-only dicts and memoryviews: the container that they show, by its number.
 
 A test shows no more than the view does, unless the other end has the container by then: the values of a dict may be
 what it expects. There it is a copy.
@@ -18,6 +18,7 @@ VIEWS = {
     type(_NOTHING.values()): (b"v", b"X"),
     type(_NOTHING.items()): (b"w", b"Y"),
 }  # type: dict[type, tuple[bytes, bytes]]
+READ_ONLY = type(type.__dict__)  # type: Any
 
 
 def parts_of(writer, value):
@@ -28,6 +29,8 @@ def parts_of(writer, value):
             return _of_memory(writer, value)
         except ValueError:  # it was released
             return None
+    if type(value) is READ_ONLY:
+        return _of_dict(writer, value)
     letters = next((letters for cls, letters in VIEWS.items() if issubclass(type(value), cls)), None)
     if letters is None:
         return None
@@ -35,6 +38,16 @@ def parts_of(writer, value):
     if id(owner) in writer.containers.numbers or (writer.shows_all and _is_a_dict(type(owner))):
         return letters[1], (owner,)
     return None if writer.shows_all else (letters[0], tuple(value))
+
+
+def _of_dict(writer, value):
+    # type: (Any, Any) -> tuple[bytes, tuple[Any, ...]] | None
+    """Every class has documentation, if None; what shows the dict of a class is asked."""
+    (owner,) = get_referents(value)
+    if not _is_a_dict(type(owner)) or "__doc__" in owner:
+        return None
+    is_shown = writer.shows_all or id(owner) in writer.containers.numbers
+    return b"R", (owner if is_shown else owner.copy(),)
 
 
 def _is_a_dict(kind):
@@ -79,6 +92,14 @@ def memory(values):
     return found.toreadonly() if is_readonly else found
 
 
+def read_only(values):
+    # type: (list[Any]) -> Any
+    (owner,) = values
+    if not _is_a_dict(type(owner)):
+        raise ValueError("a read-only dict of what is none")
+    return READ_ONLY(owner)
+
+
 def _view(name):
     # type: (str) -> Any
     """What makes a view of that name; an OrderedDict has an order of its own."""
@@ -97,4 +118,5 @@ MAKERS = {
     b"X": _view("values"),
     b"Y": _view("items"),
     b"M": memory,
+    b"R": read_only,
 }  # type: dict[bytes, Any]

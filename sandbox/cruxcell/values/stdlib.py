@@ -1,5 +1,5 @@
 """Transfer of value types of the standard library; `arrays` has those of numpy, `tables` and `made_tables`
-those of pandas, `calendars` those of pytz and dateutil.
+those of pandas, `calendars` those of pytz and dateutil, `generics` types with arguments.
 
 Each is written as a letter and the plain data it is made of, and made again by its own constructor from exactly that.
 A type is only looked for in modules that are loaded: nothing is imported to write a value.
@@ -7,7 +7,7 @@ A type is only looked for in modules that are loaded: nothing is imported to wri
 
 import sys
 
-from cruxcell.values import arrays, calendars, made_tables, owned, tables, views
+from cruxcell.values import arrays, calendars, generics, made_tables, owned, tables, views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,14 +25,8 @@ def write(writer, value, depth):
     found, is_written = None, False  # type: Any, bool
     if module == "builtins":
         found = (b"s", (value.start, value.stop, value.step)) if kind is slice else owned.parts_of(writer, value)
-    elif module in ("collections", "decimal", "fractions", "datetime", "uuid", "zoneinfo", "array", "re"):
-        loaded = sys.modules.get(module)
-        if getattr(loaded, kind.__name__, None) is not kind:
-            return False
-        take = _PARTS.get(kind.__name__)
-        found = take(value) if take is not None else None
-    elif module in _BY_TEXT:
-        found = (b"x", (kind.__name__, str(value))) if _class_of(kind.__name__) is kind else None
+    elif module in _TAKE:
+        found = _TAKE[module](value)
     elif module == "numpy":
         is_written = views.write(writer, value, depth) or arrays.write(writer, value, depth)
         found = None if is_written else arrays.parts_of(value)
@@ -51,6 +45,20 @@ def write(writer, value, depth):
         return True
     _write_parts(writer, value, letter, parts, depth)
     return True
+
+
+def _of_a_module(value):
+    # type: (Any) -> Any
+    kind = type(value)
+    take = _PARTS.get(kind.__name__)
+    is_own = getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind
+    return take(value) if take is not None and is_own else None
+
+
+def _by_text(value):
+    # type: (Any) -> Any
+    name = type(value).__name__
+    return (b"x", (name, str(value))) if _class_of(name) is type(value) else None
 
 
 def _write_parts(writer, value, letter, parts, depth):
@@ -72,7 +80,6 @@ def _is_nan(letter, value):
 # What is made of its text, and where the class is to be found.
 _TEXTS = dict.fromkeys(("PosixPath", "PurePosixPath", "PureWindowsPath"), "pathlib")
 _TEXTS.update({"IPv%d%s" % (n, kind): "ipaddress" for n in (4, 6) for kind in ("Address", "Network", "Interface")})
-_BY_TEXT = frozenset(["pathlib", "pathlib._local", "ipaddress"])
 
 
 def _class_of(name):
@@ -121,6 +128,14 @@ _PARTS = {
     "deque": lambda value: (b"q", value.maxlen),
     "array": lambda value: (b"y", value.typecode),
     "Pattern": lambda value: (b"p", (value.pattern, value.flags)) if _is_small(value.pattern, value.flags) else None,
+}  # type: dict[str, Any]
+# How values of the classes of a module are taken apart.
+_TAKE = {
+    **dict.fromkeys(
+        ("collections", "decimal", "fractions", "datetime", "uuid", "zoneinfo", "array", "re"), _of_a_module
+    ),
+    **dict.fromkeys(("pathlib", "pathlib._local", "ipaddress"), _by_text),
+    **dict.fromkeys(("types", "typing"), generics.parts_of),
 }  # type: dict[str, Any]
 
 
@@ -280,5 +295,6 @@ _MAKERS = {
     b"x": _of_text,
     b"P": made_tables.made,
     b"L": calendars.made,
+    b"A": generics.made,
     **owned.MAKERS,
 }  # type: dict[bytes, Any]

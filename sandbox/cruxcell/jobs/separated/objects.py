@@ -29,8 +29,10 @@ from cruxcell.jobs.separated.shared_names import (
     PLAIN,
     found_at,
     imported,
+    is_member,
     is_stdlib,
     may_be_named,
+    path_of,
     stand_in,
     stands_for,
 )
@@ -75,7 +77,7 @@ class Objects:
             writer.parts.append(_numbered(b".", remote.number_of(value)))
         elif issubclass(kind, type):
             self._write_class(writer, value)
-        elif (kind is BUILTIN_TYPE or kind is METHOD_TYPE) and self._write_shared(writer, value):
+        elif (kind is BUILTIN_TYPE or kind is METHOD_TYPE or is_member(value)) and self._write_shared(writer, value):
             return
         elif kind is MODULE_TYPE and self.is_test:
             writer.parts.append(b"M")
@@ -121,10 +123,8 @@ class Objects:
 
     def _write_shared(self, writer, value):
         # type: (Any, Any) -> bool
-        """A function or class of the standard library, by its name, if the other side has the same."""
-        module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)  # type: Any, Any
-        if type(value) is METHOD_TYPE:
-            module = value.__objclass__.__module__
+        """A function, a class or a member of an enum of the library, by its name, if the other side has the same."""
+        module, name = path_of(value)
         if found_at(imported(module), name) is not value:
             return False
         if self.is_test or may_be_named(module, name):
@@ -224,6 +224,8 @@ class Objects:
         found = found_at(__import__(module, None, None, ["*"]), name)
         if type(found) is MODULE_TYPE:
             raise Garbled("a module")
+        if self.is_test and "." in name and not is_member(found):
+            raise Garbled("a name that may not be asked for")
         return found
 
     def _read_module(self, reader, _depth):

@@ -151,6 +151,7 @@ class ScriptLink(Link):
             self._forget_what_was_steady()
         elif self._steady.holds(told) and not self.containers.changed():  # which the object may look at
             return b"v", self._steady.again(told)
+        forgotten = self._steady.forgotten
         why, place = self._mocks.hinder(operation, fields), tuple(fields[:2])
         if why:
             self.refuse(why)
@@ -168,7 +169,7 @@ class ScriptLink(Link):
         if told is None:
             self._forget_what_was_steady()
         elif kind == b"v":
-            self._steady.keep(told, value)
+            self._steady.keep(told, value, forgotten)
         return kind, value
 
     def _note_hashed(self, operation, fields):

@@ -22,7 +22,9 @@ _SHARED = frozenset(
     + [name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)]
 )  # fmt: skip
 # Types of plain values that builtins does not name.
-_UNNAMED = {cls.__name__: cls for cls in (type(None), type(Ellipsis), type(NotImplemented), *owned.VIEWS)}  # type: dict[str, type]
+_UNNAMED = {
+    cls.__name__: cls for cls in (type(None), type(Ellipsis), type(NotImplemented), owned.READ_ONLY, *owned.VIEWS)
+}  # type: dict[str, type]
 PLAIN = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset, bytearray)
 _SHARED_MODULES = frozenset(["math", "_operator", "collections", "fractions", "decimal", "datetime"])
 # Of other modules the classes whose values are of the test's own, which a script may have from the program's imports.
@@ -34,6 +36,8 @@ _SHARED_CLASSES = {
     "uuid": frozenset(["UUID"]),
 }
 _SHARED_CLASSES["pathlib._local"] = _SHARED_CLASSES["pathlib"]
+# Modules of whose enums each member is known by its name: importing them does nothing else.
+_ENUMS_OF = frozenset(["calendar", "http", "inspect", "re", "signal", "socket"])
 # Up to 3.9 the interpreter does not say which modules are its own; these are what tests take attributes of.
 _OF_OLD = frozenset(
     [
@@ -104,6 +108,10 @@ _STANDS_FOR = {
 
 def may_be_named(module, name):
     # type: (str, str) -> bool
+    """A path of two may lead to a member of an enum; whether it does is seen there (`is_member`)."""
+    if "." in name:
+        parts = name.split(".")
+        return module in _ENUMS_OF and len(parts) == 2 and all(each.isidentifier() for each in parts)
     if module == "builtins":
         return name in _SHARED or name in _UNNAMED
     if module in _SHARED_CLASSES:
@@ -143,6 +151,23 @@ def place_of(cls):
     # type: (type) -> str
     """Where a class is found that `is_stdlib`, as both sides write it."""
     return "%s:%s" % (cls.__module__, cls.__name__)
+
+
+def is_member(value):
+    # type: (object) -> bool
+    """Is it one of an enum's?"""
+    meta = getattr(sys.modules.get("enum"), "EnumMeta", None)
+    return meta is not None and type(type(value)) is meta
+
+
+def path_of(value):
+    # type: (Any) -> tuple[Any, Any]
+    """The module of a function, a class or a member of an enum, and the dotted path to it; there it may not be."""
+    kind = type(value)
+    if is_member(value):
+        return kind.__module__, "%s.%s" % (kind.__qualname__, getattr(value, "_name_", None))
+    module = value.__objclass__.__module__ if kind is METHOD_TYPE else getattr(value, "__module__", None)
+    return module, getattr(value, "__qualname__", None)
 
 
 def found_at(module, path):

@@ -20,6 +20,7 @@ class Steady:
     def __init__(self):
         # type: () -> None
         self._told = {}  # type: dict[int, dict[tuple[int, str], tuple[Any, float]]]  # with the time until when
+        self.forgotten = 0  # how often
 
     @staticmethod
     def asked(operation, fields):
@@ -37,13 +38,18 @@ class Steady:
         # type: (tuple[int, str]) -> Any
         return self._told[_get_ident()][asked][0]
 
-    def keep(self, asked, value):
-        # type: (tuple[int, str], Any) -> None
+    def keep(self, asked, value, forgotten):
+        # type: (tuple[int, str], Any, int) -> None
+        """What was asked for when so much was forgotten: since then another thread may have come back, from changing it
+        after this was answered."""
+        if forgotten != self.forgotten:
+            return
         self._told.setdefault(_get_ident(), {})[asked] = value, _monotonic() + STEADY[asked[1]]
 
     def forget(self, own):
         # type: (bool) -> None
         """What this thread was told (`own`), or all of them."""
+        self.forgotten += 1
         if own:
             self._told.pop(_get_ident(), None)
         else:

@@ -1,0 +1,60 @@
+"""Types with arguments cross as what they are made of."""
+
+# ruff: noqa: UP006 - each form as it stands
+
+from __future__ import annotations
+
+import collections
+import typing
+from typing import Any
+
+import pytest
+from cruxcell.values import generics
+
+FORMS: list[Any] = [
+    list[int], dict[str, list[int]], tuple[int, ...], collections.deque[str], type[int], int | None,
+    int | str | list[int],
+    typing.Any, typing.List, typing.Optional, typing.List[int], typing.Optional[int], typing.Union[int, str, None],
+    typing.Callable[[int, str], None], typing.Callable[[], int], typing.Callable[..., Any], typing.Callable,
+    typing.Literal["a", 1, None], typing.ClassVar[int], typing.Iterator[typing.Tuple[int, ...]], typing.Tuple[int],
+    typing.Dict[str, typing.Optional[typing.Any]],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_a_type_with_arguments_crosses(form: Any):
+    letter, parts = generics.parts_of(form) or (b"", ())
+    again = generics.made(parts)
+    assert (letter, again, type(again), repr(again)) == (b"A", form, type(form), repr(form))
+    assert getattr(again, "__args__", None) == getattr(form, "__args__", None)
+
+
+T: Any = vars(typing)["TypeVar"]("T")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        typing.Annotated[int, 1], T, typing.NewType("N", int), list.__class_getitem__(T),
+        typing.ForwardRef("int"), typing.Literal[1.5], 3, typing,
+        collections.abc.Callable[[int], str], typing.Union[tuple(type(f"C{at}", (), {}) for at in range(70))],
+    ],
+    ids=lambda form: str(form)[:20],
+)  # fmt: skip
+def test_what_cannot_be_made_again_does_not_cross(form: Any):
+    assert generics.parts_of(form) is None
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ("alias", "list", int), ("alias", type("Meta", (type,), {})("A", (), {}), int), ("alias", list, 1.5),
+        ("x", int, int), (["alias"], list, int), ("union", None, int), ("union", None, 1, 2), ("union", None),
+        ("typing", "re", int), ("typing", "_GenericAlias"), ("typing", 3), ("typing", "NoSuch"), ("typing", "Any", int),
+        ("typing", "List", *[int] * 65), (), ("alias",), ("typing", "NamedTuple", type("Own", (), {})),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_no_candidate_may_say(parts: Any):
+    with pytest.raises((ValueError, TypeError, AttributeError, IndexError)):
+        generics.made(parts)
