@@ -180,6 +180,13 @@ def test_what_would_not_be_read_as_the_same_does_not_cross(name: str):
         transfer.encode(value, ROOM)
 
 
+def test_of_numpy_s_arrays_rows_of_types_of_tables_are_taken_apart():
+    arrays = [numpy.zeros(1), numpy.zeros((1, 1)), numpy.array(["a"]), numpy.zeros(1, "V1")]
+    assert [tables._numpy_parts(each, each.dtype) is None for each in arrays] == [False, True, True, True]
+    missing = [tables._is_missing(each) for each in (None, pandas.NA, float("nan"), 0.0, "")]
+    assert missing == [True, True, True, False, False]
+
+
 def test_what_a_known_table_holds_is_compared_whatever_it_is():
     for name in ("attributes", "no names twice", "sparse", "holidays of a series"):
         index, _names, arrays = tables.state_of(UNSENT[name])
