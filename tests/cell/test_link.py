@@ -123,7 +123,7 @@ def test_questions_are_answered_while_one_waits(other: Other):
     said = other.got()
     assert [record[0] for record in said] == [QUESTION, VALUE, RAISED, RAISED]
     assert said[1][2] == u32(0, 1) + b"j" + u32(3)
-    assert b"a candidate may not get this of the test" in said[2][2]
+    assert b"a candidate may not get upper of the test" in said[2][2]
     assert [struct.unpack("<I", record[1][:4])[0] for record in said] == [1, 1, 2, 3]
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import abc
 import collections
+import contextlib
 import enum
 import functools
 import inspect
 import json
 import math
+import operator
 import re
 import struct
 import sys
@@ -422,6 +424,18 @@ with pytest.raises(ValueError) as raised_in_a_test:
     int("x")
 
 
+def holding(cls: Any, value: object) -> object:
+    made = cls()
+    made.held, made.args = value, 1
+    return made
+
+
+def with_a_property() -> object:
+    made = mock.MagicMock()
+    type(made).anything = mock.PropertyMock(return_value=1)
+    return made
+
+
 @pytest.mark.parametrize(
     ("target", "name", "may"),
     [
@@ -453,6 +467,13 @@ with pytest.raises(ValueError) as raised_in_a_test:
         (Mine().method, "attribute", False),
         (functools.partial(max, 1), "args", False),
         (functools.partial(max, 1), "func", False),
+        (type("Partial", (functools.partial,), {"__module__": "library"})(max, 1), "args", False),
+        (type("Curried", (Called,), {"__module__": "library", "args": 1})(), "args", True),
+        (holding(type("Curried", (Called,), {"__module__": "library"}), max), "args", False),
+        (functools.lru_cache(max), "cache_info", False),
+        (operator.attrgetter("a"), "args", False),
+        (contextlib.contextmanager(iter)([1]), "args", False),
+        (with_a_property(), "anything", True),
         (mock.Mock(), "anything", True),
         (mock.Mock(), "assert_called_with", False),
         (mock.Mock(), "call_args", False),

@@ -266,12 +266,9 @@ class PassedFiles:
         if not 0 < len(path) <= _LONGEST or "\n" in path or "\0" in path:
             return
         if not _PATTERNS.isdisjoint(path) and not os.path.lexists(path):  # for `glob`: what it may find
-            above = path[: min(path.find(each) for each in _PATTERNS if each in path)]
-            path = above.rpartition("/")[0]
-            if not path:
-                return
+            path = path[: min(path.find(each) for each in _PATTERNS if each in path)].rpartition("/")[0]
         below = self._folder.below(path)
-        if below is None or (not below and path[0] != "/"):  # "." is a text more often than a folder
+        if below is None or (not below and path[:1] != "/"):  # "." is a text more often than a folder
             return
         is_said = self._passed.pop(below, None)
         self._passed[below] = self._is_said(path, below) if is_said is None else is_said

@@ -176,7 +176,8 @@ class Link:
         self.threads.settle()
         operation, target, *rest = fields
         if self._permits is not None and not self._permits(operation, target, rest):
-            raise AttributeError("a candidate may not %s this of the test" % operation)
+            what = rest[0] if operation in _ATTRIBUTES and type(rest[0]) is str else "this"
+            raise AttributeError("a candidate may not %s %s of the test" % (operation, what))
         if operation == "call":
             names = rest[0].split("\0") if rest[0] else []
             keywords = dict(zip(names, rest[len(rest) - len(names) :]))

@@ -197,10 +197,28 @@ def may_get(target, name):
         return False
     if kind is _MODULE or kind is _CODE or (kind.__module__ == "builtins" and kind.__name__ in ("frame", "traceback")):
         return False
-    # A partial function, say, would show what it was given; an object of the script's own class shows what it has.
+    # An object of the script's own class shows what it has.
     if is_a_mock(target):
         return _is_mocked(target, name)
-    return isinstance(target, type) or not callable(target) or kind.__module__ == _SCRIPT
+    return isinstance(target, type) or not callable(target) or kind.__module__ == _SCRIPT or not _wraps(target)
+
+
+# Where objects are from that are functions, or have one and what it is given, as `functools.partial` has.
+_WRAPPERS = frozenset(["builtins", "types", "functools", "operator", "contextlib", "weakref"])
+
+
+def _wraps(target):
+    # type: (Any) -> bool
+    """Does it stand for a function? One would show what it was given. A connection to sqlite, which can be called, does
+    not."""
+    kinds = [each for each in mro_of(type(target)) if each is not object]
+    held = getattr(target, "__dict__", {}).values()
+    return any(each.__module__ in _WRAPPERS for each in kinds) or any(map(_is_a_function, held))
+
+
+def _is_a_function(value):
+    # type: (object) -> bool
+    return callable(value) and not isinstance(value, type)
 
 
 def data_of(target):
@@ -228,7 +246,8 @@ def _is_mocked(mock, name):
     """An attribute that a mock makes up or was given: not what it tells or can be told about itself."""
     found = mock.__dict__.get(name)
     tells = type(found).__module__ == _MOCKS and isinstance(found, list)  # of its calls
-    return not (tells or any(name in own_of(each) for each in mro_of(type(mock)) if each.__module__ != _SCRIPT))
+    owned = [own_of(each)[name] for each in mro_of(type(mock)) if each.__module__ != _SCRIPT and name in own_of(each)]
+    return not tells and all(map(is_a_mock, owned))  # a PropertyMock, say, which the script has set there
 
 
 def is_a_mock(target):

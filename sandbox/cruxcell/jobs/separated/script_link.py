@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from types import CodeType  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
+_BOUND = type(answered.__get__(1))  # of a method that has its object
 _CALLS = frozenset(["call", "special", "drive"])
 _TELLS = (repr, str, format)
 _RUNS_TEXT = (
@@ -328,6 +329,8 @@ class ScriptLink(Link):
         self._took(rest)
         if operation == "set" and is_a_mock(target):  # an IntEnum, say, would answer in the place of a mock
             rest[1:] = map(without_class, rest[1:])
+        if operation == "get" and rest[0] == "__self__" and type(target) is _BOUND:
+            return self.objects.shows(target.__self__)  # whose method it is, the program knows
         if operation in ("get", "set", "del"):
             return type(rest[0]) is str and (may_get if operation == "get" else may_set)(target, *rest)
         if operation in ("fields", "outline"):
