@@ -18,6 +18,7 @@ from differential.corpus import Case
 PLAIN = Path(__file__).parent / "plain.py"
 LIMITS = Limits(cpu_ms=10_000, wall_ms=60_000, memory_bytes=512 << 20, output_bytes=1 << 20)
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+_SLOW = re.compile(r"Executing <.* took [0-9.]+ seconds\n")  # by asyncio, of a host that is busy
 
 # What is known to differ, and why: (beginning of the case's name, reason). Anything else is a fault. SECURITY.md tells
 # what a script finds otherwise than in one process; the names with a slash at their end are scripts made of a call.
@@ -117,7 +118,7 @@ def seen(verdict: Verdict, case: Case) -> tuple[object, ...]:
     steps = 0 if case.name in DRAWING or _THREADS.search(case.program) else verdict.steps
     value, exception = _ADDRESS.sub("0x", verdict.value), verdict.exception
     told = (exception.type, _ADDRESS.sub("0x", exception.message), exception.line) if exception else None
-    printed = [_ADDRESS.sub("0x", text) for text in (verdict.stdout, verdict.stderr)]
+    printed = [_SLOW.sub("", _ADDRESS.sub("0x", text)) for text in (verdict.stdout, verdict.stderr)]
     return verdict.outcome.name, verdict.assurance, value, steps, told, *printed
 
 
