@@ -18,6 +18,7 @@ PLAIN = [
 WITH_FILES = [
     ([b"def f(): return open('x')"], False),
     ([b"import tempfile"], False),
+    ([b"import io\ndef f(): io.FileIO('x', 'w')", b"f()"], False),
     ([b"from pathlib import Path", b"f(1)"], False),
     ([b"import os"], True),
     ([b"import math, matplotlib"], True),
