@@ -20,7 +20,8 @@ _THREAD_WORDS = (b"thread", b"concurrent", b"asyncio", b"Asyncio")
 _FILE_WORDS = (
     b"tempfile", b"pathlib", b"shutil", b"sqlite", b"zipfile", b"tarfile", b"shelve", b"dbm", b"fileinput", b"glob",
     b"FileHandler", b"FileIO", b"mkdir", b"makedirs", b"chdir", b"getcwd", b"expanduser", b"matplotlib", b"savefig",
-    b".to_csv", b".to_json", b".to_pickle", b".save", b"os.remove", b"os.rename", b"os.listdir", b"os.walk", b"os.scandir",
+    b".to_csv", b".to_json", b".to_pickle", b".save", b"os.remove", b"os.rename", b"os.listdir", b"os.walk",
+    b"os.scandir",
 )  # fmt: skip
 _FILELESS = frozenset([name.encode() for name in FILELESS_MODULES])
 # A longer text that imports anything is taken to work with files and threads: to look for all of the words takes too
