@@ -110,6 +110,45 @@ def test_time_in_which_everything_stood_still_is_nobodys(monkeypatch, stands_sti
     assert watched.expired() == messages.KILLED_UNSURE
 
 
+@pytest.mark.parametrize(
+    ("waited_ms", "others_ms", "killed"),
+    [
+        (0, 0, messages.KILLED_WALL),
+        (500, 0, messages.NOT_KILLED),
+        (500, 200, messages.NOT_KILLED),
+        (500, 500, messages.KILLED_WALL),
+        (500, 5_000, messages.KILLED_WALL),
+        (3_500, 0, messages.KILLED_STARVED),
+        (3_500, 3_500, messages.KILLED_WALL),
+    ],
+)
+@pytest.mark.parametrize("before_ms", [0, 300])
+def test_what_its_own_threads_ran_a_worker_has_not_waited(
+    monkeypatch, tmp_path, waited_ms, others_ms, killed, before_ms
+):
+    """Or a program whose threads keep its first one from a CPU would be a failure of the host, which is masked."""
+    now, ran_ms = 1_000_000 * MS, 100
+    told = {"clock": before_ms, "stat": f"{before_ms * MS} {before_ms * MS} 1"}
+    monkeypatch.setattr(
+        clocks,
+        "time",
+        SimpleNamespace(monotonic_ns=lambda: now, clock_gettime_ns=lambda _clock: told["clock"] * MS),
+    )
+    monkeypatch.setattr(clocks.Clock, "_state", lambda _clock: b"S")
+    clock = clocks.Clock(os.getpid(), 7, 10**15)
+    path = tmp_path / "schedstat"
+    path.write_text(told["stat"])
+    clock.equip((os.open(path, os.O_RDONLY), os.open(path, os.O_RDONLY)))
+    assert clock.take(b".")
+    path.write_text(f"{(before_ms + ran_ms) * MS} {(before_ms + waited_ms) * MS} 1")
+    told["clock"] = before_ms + ran_ms + others_ms
+    watched = clocks.Clocks(1_000 * MS, now, [clock])
+    monkeypatch.setattr(watched, "_look", lambda: None)
+    now += 1_001 * MS if waited_ms < 3_000 else 4_000 * MS
+    assert watched.expired() == killed
+    clock.close()
+
+
 def test_a_watched_worker_is_looked_at_often():
     control, control_end = os.pipe()
     progress, progress_end = os.pipe()

@@ -11,9 +11,10 @@ looked at after that part of the rest.
 
 Time for which a worker was ready to run and had no CPU is not its own. The kernel counts it (`/proc/PID/schedstat`),
 but a confined zygote sees no /proc: when half of the wall time is gone it asks the daemon for the open files. They are
-read when the wall time is over; what the worker waited is added to its time. Nor is it the worker's doing if it is
-stopped then (SIGSTOP, a debugger): no system call that would stop it is allowed. Nor if all of this container or host
-stood still: this process looks on every quarter of a second, and time in which it could not is nobody's.
+read when the wall time is over; what the worker waited is added to its time, but for what its other threads ran: they
+may have kept it from its CPU. Nor is it the worker's doing if it is stopped then (SIGSTOP, a debugger): no system call
+that would stop it is allowed. Nor if all of this container or host stood still: this process looks on every quarter of
+a second, and time in which it could not is nobody's.
 """
 
 import os
@@ -47,7 +48,7 @@ class Clock:
     before it runs code that is not hermetic counts, what may come from that code does not."""
 
     __slots__ = (
-        "_clock", "_files", "_last", "_limit", "_may_restart", "_started", "_waited_before",
+        "_clock", "_files", "_last", "_limit", "_may_restart", "_others_before", "_started", "_waited_before",
         "cpus", "has_figures", "is_asked", "pid", "progress",
     )  # fmt: skip
 
@@ -57,7 +58,7 @@ class Clock:
         self._limit, self._started, self._may_restart = limit_ns, 0, True
         self._clock = (~pid << 3) | 2  # the kernel's number for a process's CPU clock (MAKE_PROCESS_CPUCLOCK)
         self._files = ()  # type: tuple[int, ...]
-        self._waited_before = 0
+        self._waited_before = self._others_before = 0
         self._last = None  # type: object
         self.has_figures = self.is_asked = False
 
@@ -90,6 +91,7 @@ class Clock:
         if restarts:
             self._started = time.clock_gettime_ns(self._clock)
             self._waited_before += max(self.waited(), 0)
+            self._others_before += self.ran_of_others()
         if last:
             self._may_restart = False
         return restarts
@@ -109,13 +111,25 @@ class Clock:
     def waited(self):
         # type: () -> int
         """ns for which the worker was ready and had no CPU, since its check began; -1 if that is not known."""
+        ran, waited = self._figures_of_first_thread()
+        return waited - self._waited_before if ran else -1
+
+    def ran_of_others(self):
+        # type: () -> int
+        """ns of CPU time of its threads but the first, since its check began; 0 if that is not known."""
+        ran, _ = self._figures_of_first_thread()
+        return max(self.used_in_all() - ran - self._others_before, 0) if ran else 0
+
+    def _figures_of_first_thread(self):
+        # type: () -> tuple[int, int]
+        """(ns for which it ran, ns for which it waited for a CPU); it ran for none where that is not known."""
         if len(self._files) != 2:
-            return -1
+            return 0, 0
         try:
             ran, waited = os.pread(self._files[0], 64, 0).split()[:2]
+            return int(ran), int(waited)
         except (OSError, ValueError):
-            return -1
-        return int(waited) - self._waited_before if int(ran) else -1  # zero: this kernel does not count
+            return 0, 0
 
     def stands_in_queue(self):
         # type: () -> bool
@@ -180,7 +194,8 @@ class Clocks:
             self._awaits_figures, self._granted = True, _FIGURES_NS
             return messages.NOT_KILLED
         # Of a pair only one runs at a time, as a rule: what both waited is added up.
-        self._granted = sum(waited)
+        own = sum([clock.ran_of_others() for clock in self._clocks.values()])
+        self._granted = max(sum(waited) - own, 0)
         if passed >= self._wall_ns + self._granted:
             looks = [clock.stands_in_queue() for clock in self._clocks.values()]  # at each of them
             if not any(looks):
