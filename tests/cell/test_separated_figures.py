@@ -145,7 +145,9 @@ def test_a_script_that_names_no_pyplot_shares_nothing():
     assert SharedFigures(None, {"matplotlib.pyplot"}).is_needed
 
 
-def test_without_a_pyplot_nothing_is_told():
+def test_without_a_pyplot_nothing_is_told(monkeypatch: pytest.MonkeyPatch):
+    for name in (HELPERS, PYPLOT):  # other tests of this process may have it
+        monkeypatch.delitem(sys.modules, name, raising=False)
     assert SharedFigures(None, {"plt"}).given([]) == []
     program = ProgramFigures()
     program.have(None, [1], [2], [], 2)
