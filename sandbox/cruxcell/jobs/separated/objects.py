@@ -29,7 +29,9 @@ from cruxcell.jobs.separated.exceptions import (
     more_of,
 )
 from cruxcell.jobs.separated.libraries import of_libraries
+from cruxcell.jobs.separated.memory import NOT_GIVEN, reaches_memory
 from cruxcell.jobs.separated.placing import Placing
+from cruxcell.jobs.separated.runs import connection
 from cruxcell.jobs.separated.shared_names import (
     BUILTIN_TYPE,
     ENDING,
@@ -114,6 +116,8 @@ class Objects:
         if number is None:
             if len(self.exports) >= MAX_OBJECTS:
                 raise TooLarge("the number of objects shown to the other side")
+            if self.is_test and reaches_memory(value):
+                connection[0].refuse(NOT_GIVEN % type(value).__name__)
             self._last = number = self._last + 1
             self.exports[number] = value
             self._numbers[id(value)] = number

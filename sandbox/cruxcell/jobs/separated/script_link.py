@@ -20,6 +20,7 @@ from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.listening import Listener
 from cruxcell.jobs.separated.looking import follow_sources
+from cruxcell.jobs.separated.memory import may_be_told
 from cruxcell.jobs.separated.mocks import Mocks
 from cruxcell.jobs.separated.operations import data_of, is_a_mock, may_get, may_set, shown
 from cruxcell.jobs.separated.partners import Partners, may_begin
@@ -332,7 +333,8 @@ class ScriptLink(Link):
         if operation == "get" and rest[0] == "__self__" and type(target) is _BOUND:
             return self.objects.shows(target.__self__)  # whose method it is, the program knows
         if operation in ("get", "set", "del"):
-            return type(rest[0]) is str and (may_get if operation == "get" else may_set)(target, *rest)
+            may = may_get if operation == "get" else may_set
+            return type(rest[0]) is str and may(target, *rest) and may_be_told(operation, target, rest)
         if operation in ("fields", "outline"):
             return isinstance(target, type) if operation == "fields" else is_function(target)
         return operation in ("call", "special", "copy")

@@ -90,7 +90,8 @@ class Texts:
         self._harmless = set()  # type: set[CodeType]
         runtime = [each for each in (sys.prefix, sys.base_prefix, *sys.path) if os.path.isabs(each)]
         self._folders = tuple([os.path.join(each, "") for each in runtime])
-        hear((*_RUNS, "open"), self._listen)
+        self.before_import = {}  # type: dict[str, Callable[[], None]]  # what is done before a module is loaded
+        hear((*_RUNS, "open", "import"), self._listen)
 
     def is_under_way(self):
         # type: () -> bool
@@ -124,11 +125,15 @@ class Texts:
 
     def _listen(self, event, arguments):
         # type: (str, tuple[Any, ...]) -> None
+        if event == "import":
+            if arguments[0] in self.before_import:
+                self.before_import[arguments[0]]()
+            return
         caller = _frame(1)  # type: Any
         while _name_of(caller) == _TWIN:
             caller = caller.f_back
         if event == "open":
-            if _serves_the_candidate(caller) and not self._may_be_opened(arguments[0]):
+            if serves_the_candidate(caller) and not self._may_be_opened(arguments[0]):
                 raise PermissionError(EACCES, "a file that the script has not passed", arguments[0])
             return
         if not self._may_be_foreign() or (event == "object.__setattr__" and arguments[1] != "__code__"):
@@ -180,7 +185,7 @@ class _Own:
         return code in self._codes
 
 
-def _serves_the_candidate(frame):
+def serves_the_candidate(frame):
     # type: (Any) -> bool
     """Is it a library that does something because the candidate asks for it, and no code of the script's or of ours?"""
     if _name_of(frame).partition(".")[0] == "cruxcell" and (_name_of(frame), frame.f_code.co_name) != _SERVES:
