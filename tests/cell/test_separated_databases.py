@@ -59,7 +59,7 @@ def asked(link: Link, text: str, base: Any = None) -> str:
     lambda: sqlite3.connect(":memory:"),
     lambda: sqlite3.Connection(":memory:"),
     lambda: sqlite3.connect(":memory:", factory=type("Own", (sqlite3.Connection,), {})),
-    lambda: sqlite3.dbapi2.connect(":memory:", 5.0, 0, "", True, sqlite3.Connection),
+    lambda: sqlite3.dbapi2.connect(":memory:", *(5.0, 0, "", True, sqlite3.Connection)),  # type: ignore[arg-type]
     lambda: sys.modules[MODULE].connect(":memory:", 5.0),
 ])  # fmt: skip
 def test_a_function_that_is_none_of_sql_s_ends_the_script(link: Link, connect: Any):
@@ -93,7 +93,12 @@ def test_functions_that_were_made_for_a_connection_are_its_own(link: Link):
 
 def test_who_authorizes_is_asked_as_well(link: Link):
     base, seen = sqlite3.connect(":memory:"), []  # type: Any, list[Any]
-    base.set_authorizer(lambda *what: seen.append(what) or sqlite3.SQLITE_DENY)
+
+    def denies(*what: Any) -> int:
+        seen.append(what)
+        return sqlite3.SQLITE_DENY
+
+    base.set_authorizer(denies)
     with pytest.raises(sqlite3.DatabaseError):
         base.execute("select 1")
     assert seen == [(sqlite3.SQLITE_SELECT, None, None, None, None)]
