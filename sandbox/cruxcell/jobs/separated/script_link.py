@@ -310,11 +310,11 @@ class ScriptLink(Link):
         """May the script hold texts of the candidate by now?"""
         return self.has_answered or self._names.shows_texts
 
-    def may_open(self, path):
-        # type: (str) -> bool
-        """May an object of the library open this for the candidate?"""
+    def may_open(self, path, is_moved=False):
+        # type: (str, bool) -> bool
+        """May an object of the library open this for the candidate, or move it?"""
         files = self.alongside.files
-        return files is None or files.may_be_opened(path)
+        return files is None or files.may_be_opened(path, is_moved)
 
     def leave_at_text(self, line):
         # type: (int) -> None
