@@ -149,18 +149,19 @@ async def test_of_jobs_that_shared_a_worker_what_was_drawn_for_them_is_audited()
 
 
 @pytest.mark.parametrize("drawn", [(), (0,)])
-async def test_what_a_shared_worker_says_a_call_is_is_audited_too(drawn: tuple[int, ...]):
-    """Others may have made it say that the call has to run beside its program."""
+@pytest.mark.parametrize(("letter", "is_beside"), [(messages.EXPRESSION, True), (messages.ALONE, False)])
+async def test_what_a_shared_worker_says_a_call_is_is_audited_too(letter: str, is_beside: bool, drawn: tuple[int, ...]):
+    """Others may have made it say that the call has to run beside its program; alone it has what it has alone."""
     told, audit = Told({"f(1)": ONE}), Audits()
-    company, says = Company(lambda _checks: drawn), records.plan(True, "x", [])
+    company, says = Company(lambda _checks: drawn), records.plan(True, letter, [])
 
     def answer(job: Job) -> Result | None:
         return Result(report=says, facts=CLEAN, company=company, audited=drawn) if job.may_share else None
 
     told.before = answer
     (found,) = await evaluated(told, "f(1)", audit=audit)
-    assert (audit.compared, audit.is_suspect(7)) == (["f(1)"] if drawn else [], bool(drawn))
-    assert (found.shared, found.assurance is Assurance.IN_PROCESS) == (not drawn, not drawn)
+    assert (audit.compared, audit.is_suspect(7)) == (["f(1)"] * (is_beside and bool(drawn)), is_beside and bool(drawn))
+    assert (found.shared, found.assurance is Assurance.IN_PROCESS) == (is_beside and not drawn,) * 2
 
 
 async def test_a_crash_in_a_shared_worker_is_its_own():

@@ -12,6 +12,7 @@ def test_each_check_is_drawn_with_the_share_that_was_asked():
     audit = Audit(1 / 16)
     drawn = [len(audit.draw(10)) for _ in range(20_000)]
     assert 11_500 < sum(drawn) < 13_500
+    assert 9_500 < len(Audit(1 / 2).draw(20_000)) < 10_500
     assert all(0 <= place < 10 for _ in range(1000) for place in audit.draw(10))
     assert Audit(0).draw(1000) == ()
     assert Audit(1).draw(3) == (0, 1, 2)
@@ -29,6 +30,7 @@ SAME = [
     (VALUE, CheckResult(Outcome.MEMORY_LIMIT)),
     (VALUE, CheckResult(Outcome.TIMED_OUT, clock=Clock.WALL, cpu_ns=100)),
     (VALUE.but(cpu_ns=50), CheckResult(Outcome.TIMED_OUT, clock=Clock.CPU, cpu_ns=100)),
+    (VALUE.but(cpu_ns=60), CheckResult(Outcome.TIMED_OUT, clock=Clock.CPU, cpu_ns=100)),
     (SLOW.but(steps=5), SLOW.but(steps=6)),
     (SLOW.but(stdout=b"a"), SLOW.but(stdout=b"ab")),
     (VALUE.but(stdout=b"<f at 0x7f00aa55>"), VALUE.but(stdout=b"<f at 0x7f99887766>")),
