@@ -25,7 +25,9 @@ SAME = [
     (VALUE, VALUE),
     (VALUE, VALUE.but(cpu_ns=5, attempts=2, findings=("SEEDLESS",))),
     (VALUE.but(shown="{None, <f at 0x7f00aa55>}"), VALUE.but(shown="{<f at 0x7f99887766>, None}")),  # another order
+    (VALUE.but(shown="{1, 2,", shown_cut=True), VALUE.but(shown="{3, 1,", shown_cut=True)),  # where it was cut
     (RAISED, RAISED.but(exception=("KeyError", "<f at 0x7f99887766>", 3))),
+    (RAISED, RAISED.but(detail="a hint")),
     (VALUE, CheckResult(Outcome.SANDBOX_ERROR)),
     (VALUE, CheckResult(Outcome.MEMORY_LIMIT)),
     (VALUE, CheckResult(Outcome.TIMED_OUT, clock=Clock.WALL, cpu_ns=100)),
@@ -43,6 +45,7 @@ OTHER = [
     (VALUE, VALUE.but(relation=(b"a", b"c:2:")), "value"),
     (VALUE.but(canonical=None, detail="NaN"), VALUE.but(canonical=None), "value"),
     (VALUE, VALUE.but(findings=("CALL_SHAPE",)), "notes"),
+    (VALUE, VALUE.but(findings=("SEEDLESS", "TRUE_DIVIDE")), "notes"),
     (VALUE, VALUE.but(assurance=Assurance.LITERAL), "notes"),
     (VALUE, VALUE.but(steps=10), "steps"),
     (VALUE, RAISED, "outcome"),
