@@ -316,7 +316,7 @@ OTHERS = os.path.join(os.path.dirname(os.__file__), "..", "..", "..", "..", "etc
         ([SCRIPTS, ASKED, LIBRARY], OTHERS, "refused"),
         ([SCRIPTS, ASKED, LIBRARY], os.__file__, "ran"),
         ([SCRIPTS, ASKED, LIBRARY], os.fsencode(os.__file__), "ran"),
-        ([SCRIPTS, ASKED, LIBRARY], 3, "ran"),
+        ([SCRIPTS, ASKED, LIBRARY], 9, "ran"),
         ([SCRIPTS, ASKED, LIBRARY, TWINS], "/etc/passwd", "refused"),
         ([SCRIPTS, ASKED], "/etc/passwd", "refused"),
         ([SCRIPTS, ASKED, OURS], "/etc/passwd", "ran"),
@@ -333,6 +333,14 @@ def test_what_the_library_opens_for_the_candidate_is_passed_or_of_the_runtime(
     assert heard.ask(frames, "open", path, "r", 0) == comes
     heard.opens = True
     assert heard.ask(frames, "open", path, "r", 0) == "ran"
+
+
+@pytest.mark.parametrize("descriptor", [3, 4, 5])
+def test_the_library_opens_none_of_the_harness_s_descriptors_for_the_candidate(descriptor: int):
+    heard = Heard()
+    heard.opens = True
+    assert heard.ask([SCRIPTS, ASKED, LIBRARY], "open", descriptor, "w", 0) == "refused"
+    assert heard.ask([SCRIPTS, LIBRARY], "open", descriptor, "w", 0) == "ran"
 
 
 # ---- configurations of logging ---------------------------------------------------------

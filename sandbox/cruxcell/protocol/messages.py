@@ -93,6 +93,7 @@ JOB_PROBE = b"probe"  # preflight: try what is forbidden
 
 # Where a worker has its pipes: report, and progress, on which it tells the zygote that a check is done.
 REPORT_DESCRIPTOR, PROGRESS_DESCRIPTOR = 3, 4
+CHANNEL_DESCRIPTOR = 5  # between the halves of a separated script
 MOST_DESCRIPTORS = 32  # it may have open: standard streams, these pipes, and some to spare for reading files
 
 # ---- report: records --------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     texts         what a script runs as code beside itself
     databases     SQL that may be the candidate's: which functions it calls, what it attaches
     memory        objects of libraries that reach the memory of their process
+    by_libraries  what a library of the test's does because the candidate says so
     looking       what a test that looks at the program is told: by dir, vars, inspect
     configurations what configurations for logging name
     docstrings    doctests that a script runs over the program

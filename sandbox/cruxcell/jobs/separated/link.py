@@ -20,7 +20,7 @@ from cruxcell.jobs.separated.one_thread import QUESTION, RAISED, OneThread, undi
 from cruxcell.jobs.separated.operations import SPECIAL
 from cruxcell.jobs.separated.partners import Partners
 from cruxcell.jobs.separated.runs import connection
-from cruxcell.protocol import frames
+from cruxcell.protocol import frames, messages
 from cruxcell.protocol.records import set_traceback
 from cruxcell.values.canonical import TooLarge
 from cruxcell.values.containers import Containers, Garbled, need_frames, with_room
@@ -31,7 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Sequence  # noqa: F401 - in type comments
 
-CHANNEL = 5
+CHANNEL = messages.CHANNEL_DESCRIPTOR
 MAX_MESSAGE = 16 << 20
 MAX_NESTED = 64  # questions that are open at a time
 VALUE, TOO_LARGE = b"v", b"t"

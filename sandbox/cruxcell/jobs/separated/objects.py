@@ -8,6 +8,7 @@ import _weakref
 import struct
 
 from cruxcell.jobs.separated import proxy_classes, remote
+from cruxcell.jobs.separated.by_libraries import comes_along
 from cruxcell.jobs.separated.classes import (
     COPY,
     MUTABLE,
@@ -76,6 +77,8 @@ class Objects:
         self._kept = {}  # type: dict[int, Any]
         self.dead = {}  # type: dict[int, None]
         self.is_question = False  # is what is read given to what the script has passed?
+        # Of the test's: classes that the other side knows as those of objects alone, and those that a message named.
+        self.along, self.named = set(), []  # type: set[int], list[Any]
         self._is_of_an_error = False  # the class that is read or written next: of an exception, or the base of a class
         self.placing = Placing()
 
@@ -128,11 +131,17 @@ class Objects:
         """Was this object shown to the other side, which still holds it?"""
         return id(value) in self._numbers
 
+    def has_come_along(self, value):
+        # type: (object) -> bool
+        """Is it a class of a library, which the script has not passed but with objects?"""
+        return self._numbers.get(id(value)) in self.along
+
     def release(self, numbers):
         # type: (list[int]) -> list[Any]
         """The other side has let go of these, whose finalizers may ask for something."""
         values = [self.exports.pop(number, None) for number in numbers]
         for number, value in zip(numbers, values):
+            self.along.discard(number)
             if self._numbers.get(id(value)) == number:
                 del self._numbers[id(value)]
         return values
@@ -157,6 +166,10 @@ class Objects:
         if of == "error" and cls.__name__ in ENDING and self._write_shared(writer, cls, True):
             return
         known = self._numbers.get(id(cls))
+        if known in self.along and not of:  # the script passes it
+            if self._write_shared(writer, cls):
+                return
+            self.along.discard(known)
         if known is not None:
             self._write_number(writer, b"k", known)
             return
@@ -169,6 +182,8 @@ class Objects:
         if base is not None:
             bases.append(base)
         self._write_number(writer, b"K", self.export(cls))
+        if self.is_test and of and comes_along(cls):
+            self.along.add(self._numbers[id(cls)])
         name = type.__dict__["__name__"].__get__(cls)
         writer.items((name if type(name) is str else "?", len(bases)), 0)
         for each in bases:
@@ -229,7 +244,10 @@ class Objects:
 
     def _read_own(self, reader, _depth):
         # type: (Any, int) -> Any
-        return marked(self.exports[reader.u32()])
+        number = reader.u32()
+        if number in self.along:
+            self.named.append(self.exports[number])
+        return marked(self.exports[number])
 
     def _read_known_class(self, reader, _depth):
         # type: (Any, int) -> type

@@ -8,6 +8,14 @@ from cruxcell.analysis.bytecode import IMPORTS, dissect, names_in, names_of, use
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.alongside import Alongside
 from cruxcell.jobs.separated.awaiting import Lent
+from cruxcell.jobs.separated.by_libraries import (
+    CLASS_GIVEN,
+    FORMAT_GIVEN,
+    Setting,
+    formats_nothing,
+    is_plain_there,
+    reaches,
+)
 from cruxcell.jobs.separated.classes import without_class
 from cruxcell.jobs.separated.configurations import follow_configurations
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
@@ -22,6 +30,7 @@ from cruxcell.jobs.separated.listening import Listener
 from cruxcell.jobs.separated.looking import follow_sources
 from cruxcell.jobs.separated.memory import may_be_told
 from cruxcell.jobs.separated.mocks import Mocks
+from cruxcell.jobs.separated.one_thread import QUESTION
 from cruxcell.jobs.separated.operations import data_of, is_a_mock, may_get, may_set, shown
 from cruxcell.jobs.separated.partners import Partners, may_begin
 from cruxcell.jobs.separated.program_names import ProgramNames
@@ -58,7 +67,13 @@ def _run(function, arguments, keywords):
     if function is getattr and arguments[1] == "__dict__":
         return data_of(arguments[0])
     told = shown(arguments[0]) if any(function is each for each in _TELLS) else ""  # it may have an __eq__
-    return told or function(*arguments, **keywords)
+    if told:
+        return told
+    with _SETTING:
+        return function(*arguments, **keywords)
+
+
+_SETTING = Setting()
 
 
 class ScriptLink(Link):
@@ -208,12 +223,27 @@ class ScriptLink(Link):
 
     def taken(self, data, has_room=False):
         # type: (bytes, bool) -> tuple[bytes, int, list[Any]]
+        self.objects.named = []
         message = Link.taken(self, data, has_room)
+        self._refuse_what_libraries_do(data, message)
         if self.alongside.files is not None:
             self.alongside.files.hear(data)
         if self.texts is not None and self.texts.is_under_way_anywhere():
             self.texts.take(self._shared())  # whichever thread the message is for
         return message
+
+    def _refuse_what_libraries_do(self, data, message):
+        # type: (bytes, tuple[bytes, int, list[Any]]) -> None
+        """Of a class that came along with an object the candidate may ask for its data, and give it to nobody."""
+        kind, _, values = message
+        targets = values[1:3] if kind == QUESTION else []  # a thread's number may be before them
+        given = [each for each in self.objects.named if not any(each is one for one in targets)]
+        if given or len(self.objects.named) > 1:
+            self.refuse(CLASS_GIVEN % self.objects.named[0].__name__)
+        if kind == QUESTION and reaches(data):
+            shown = [each for each in targets if self.objects.shows(each)]
+            if not all(map(formats_nothing, shown)):
+                self.refuse(FORMAT_GIVEN)
 
     def _watched(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
@@ -328,6 +358,8 @@ class ScriptLink(Link):
         if not self.objects.shows(target):
             return False
         self._took(rest)
+        if self.objects.has_come_along(target):
+            return operation == "fields" or (operation == "get" and is_plain_there(target, rest[0]))
         if operation == "set" and is_a_mock(target):  # an IntEnum, say, would answer in the place of a mock
             rest[1:] = map(without_class, rest[1:])
         if operation == "get" and rest[0] == "__self__" and type(target) is _BOUND:

@@ -24,6 +24,7 @@ from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated.operations import is_public
 from cruxcell.jobs.separated.remote import is_remote
 from cruxcell.jobs.separated.script import texts_in
+from cruxcell.protocol import messages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ _FLAGS = 0x1FF0000  # of a code: which `from __future__ import` were in force
 _TWIN = "cruxcell.native.pure"  # whose hook is a function of Python's itself
 _SIMPLE = frozenset(map(id, (str, bytes, int, float, bool, complex, type(None), range, bytearray)))
 _HOLDING = (list, tuple, dict, set, frozenset)
+# Those of the harness, by which it reports and hears of the candidate.
+_DESCRIPTORS = (messages.REPORT_DESCRIPTOR, messages.PROGRESS_DESCRIPTOR, messages.CHANNEL_DESCRIPTOR)
 _frame, _current_frames = sys._getframe, sys._current_frames
 
 
@@ -161,10 +164,12 @@ class Texts:
 
     def _may_be_opened(self, path):
         # type: (Any) -> bool
-        """Is it a file of the runtime, one that is open, or one that the program has, too?"""
+        """Is it a file of the runtime, one that is open and not the harness's, or one that the program has, too?"""
         path = path if type(path) is int else os.fsdecode(path)
         is_of_the_runtime = type(path) is str and path.startswith(self._folders) and ".." not in path.split("/")
-        return type(path) is int or is_of_the_runtime or self._may_open(path, False)
+        if type(path) is int:
+            return path not in _DESCRIPTORS
+        return is_of_the_runtime or self._may_open(path, False)
 
     def _may_run(self, code, caller):
         # type: (Any, FrameType) -> bool

@@ -1,0 +1,196 @@
+"""What a library of the test's does because the candidate says so is no more than the candidate may do itself."""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import dataclasses
+import functools
+import http
+import io
+import logging
+import operator
+import threading
+import types
+from typing import Any
+from unittest import mock
+
+import pytest
+from cruxcell.jobs.separated import by_libraries, runs
+from cruxcell.jobs.separated.by_libraries import (
+    Setting,
+    comes_along,
+    formats_nothing,
+    is_plain_there,
+    may_be_set,
+    reaches,
+)
+from cruxcell.jobs.separated.objects import Objects
+from cruxcell.values.containers import Containers
+from cruxcell.values.reader import Reader
+from cruxcell.values.writer import Writer
+
+
+def of_script(name: str, *bases: type, **members: Any) -> Any:
+    return type(name, bases, {"__module__": "__main__", **members})
+
+
+Own = of_script("Own", label="own", method=lambda self: None)
+Record = dataclasses.make_dataclass("Record", ["x"])
+Record.__module__ = "types"  # as up to 3.11
+
+
+@pytest.mark.parametrize(
+    ("cls", "does"),
+    [
+        (operator.attrgetter, True), (logging.Formatter, True), (io.FileIO, True), (http.HTTPStatus, True),
+        (types.SimpleNamespace, True), (type(mock.MagicMock()), True), (of_script("Mock", mock.Mock), True),
+        (Own, False), (of_script("Form", logging.Formatter), False), (Record, False), (KeyError, False),
+        (argparse.ArgumentError, False),
+    ],
+)  # fmt: skip
+def test_a_class_that_the_script_has_not_written_comes_with_its_objects(cls: type, does: bool):
+    assert comes_along(cls) is does
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "is_plain"),
+    [
+        (logging.StreamHandler, "terminator", True), (logging.StreamHandler, "__name__", True),
+        (logging.StreamHandler, "__init__", False), (logging.StreamHandler, "setFormatter", False),
+        (logging.StreamHandler, "_name", False), (logging.StreamHandler, "none", False),
+        (logging.StreamHandler, 3, False), (threading.Thread, "daemon", False),
+    ],
+)  # fmt: skip
+def test_of_such_a_class_the_candidate_has_data(cls: type, name: Any, is_plain: bool):
+    """A property leads to its function, and a function takes any object for its own."""
+    assert is_plain_there(cls, name) is is_plain
+
+
+def sent(objects: Objects, value: object) -> bytes:
+    written = Writer(Containers(0), objects)
+    written.value(value, 0)
+    return written.bytes(1 << 20)
+
+
+def test_a_class_is_one_that_came_along_until_the_script_passes_it():
+    test, key = Objects(True), operator.attrgetter("x")
+    sent(test, key)
+    assert test.has_come_along(operator.attrgetter)
+    assert sent(test, operator.attrgetter)[:1] == b"G"  # which is the candidate's own there
+    assert test.has_come_along(operator.attrgetter)
+    unnamed = types.new_class("Unnamed", (), {}, lambda body: body.update(__module__="argparse"))
+    sent(test, unnamed())
+    assert test.has_come_along(unnamed)
+    assert sent(test, unnamed)[:1] == b"k"
+    assert not test.has_come_along(unnamed)
+    sent(test, Own())
+    assert not test.has_come_along(Own)
+    assert not test.has_come_along(key)
+    other = Objects(False)
+    sent(other, key)
+    assert not other.has_come_along(operator.attrgetter)
+
+
+def test_a_message_that_names_such_a_class_is_known_for_that():
+    test = Objects(True)
+    sent(test, operator.attrgetter("x"))
+    Reader(b"." + (2).to_bytes(4, "little"), Containers(0), test).value(0)
+    assert test.named == [operator.attrgetter]
+    test.release([2])
+    assert not test.has_come_along(operator.attrgetter)
+
+
+@pytest.mark.parametrize(
+    ("text", "does"),
+    [
+        ("{x.__globals__}", True), ("{.__class__}", True), ("{0.a.b._c!r:>3}", True), ("{a[b].__dict__[c]}", True),
+        ("{a[}].__dict__}", True), ("{a[{].x.__dict__}", True), ("{:{x.__dict__}}", True), ("{a b.gi_frame}", True),
+        ("{x.format}._", True), ("{} {x.a} {{y.__class__", True),
+        ("{x.real} ._", False), ("{x} and y.__class__", False), ('{"a": b.__class__}', False), ("x.__class__", False),
+        ("{a[__b__]}._", False), ("{a[0]", False), ("{a[._", False), ("", False), ("{x:.__class__}", False),
+    ],
+)  # fmt: skip
+def test_a_format_that_reaches_what_is_not_public_is_told(text: str, does: bool):
+    assert reaches(text.encode()) is does
+
+
+@pytest.mark.parametrize(
+    ("target", "does"),
+    [
+        (len, True), (str.upper, True), (io.StringIO().write, True), (Own, True), (Own(), True),
+        (logging.getLogger("a").info, False), (logging.Formatter, False), (of_script("Form", logging.Formatter), False),
+        (functools.partial(len), False), (lambda: None, False),
+    ],
+)  # fmt: skip
+def test_what_is_of_a_library_may_format_what_it_is_given(target: Any, does: bool):
+    assert formats_nothing(target) is does
+
+
+def test_a_function_of_the_script_s_formats_by_the_script_s_word():
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    exec("def f(): pass\nclass C:\n    def m(self): pass\nm = C().m", scope)
+    assert formats_nothing(scope["f"])
+    assert formats_nothing(scope["m"])
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "value", "may"),
+    [
+        (Own, "__eq__", 1, False), (Own, "label", 1, False), (reaches, "__defaults__", 1, False),
+        (Own(), "x", 1, True), (Own(), "__class__", 1, False), (Own(), "method", 1, False), (Own(), "_x", 1, False),
+        (argparse.Namespace(), "x", 1, True), (argparse.Namespace(), "_unrecognized_args", 1, True),
+        (argparse.Namespace(), "__class__", 1, False), (mock.MagicMock(), "__eq__", 1, False),
+        (mock.MagicMock(), "x", 1, True), (mock.MagicMock(), "return_value", 1, False),
+    ],
+)  # fmt: skip
+def test_a_library_sets_what_the_candidate_may_set(target: Any, name: str, value: Any, may: bool):
+    assert may_be_set(target, name, value) is may
+
+
+@pytest.fixture
+def serving(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """The addresses of what the candidate has."""
+    has: set[int] = set()
+    link = types.SimpleNamespace(objects=types.SimpleNamespace(shows=lambda value: id(value) in has))
+    monkeypatch.setattr(runs, "connection", [link])
+    monkeypatch.setattr(by_libraries, "connection", [link])
+    monkeypatch.setattr(by_libraries, "serves_the_candidate", lambda _frame: True)
+    return has
+
+
+def parse(namespace: Any, name: str) -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--a", dest=name, action="store_const", const=7)
+    parser.parse_args(["--a"], namespace=namespace)
+
+
+def test_while_the_candidate_is_served_setattr_asks(serving: set[int]):
+    cls, before = of_script("Other"), setattr
+    other, service = cls(), mock.MagicMock()
+    serving.update([id(cls), id(other)])
+    setting = Setting()
+    with setting, setting:
+        parse(other, "x")
+        for target, name in ((cls, "__eq__"), (other, "__class__")):
+            with pytest.raises(AttributeError, match=name):
+                parse(target, name)
+        with pytest.raises(AttributeError):
+            builtins.delattr(cls, "x")
+        builtins.delattr(other, "x")
+        serving.discard(id(cls))
+        parse(cls, "y")
+        serving.update([id(service), id(type(service))])
+        assert service[3] is service[4]
+        with pytest.raises(AttributeError):
+            parse(service, "__eq__")
+    assert builtins.setattr is before
+    assert (vars(other), cls.y) == ({}, 7)
+
+
+def test_what_the_script_puts_in_the_place_of_setattr_stays(monkeypatch: pytest.MonkeyPatch):
+    before, own = setattr, lambda *_: None
+    with Setting():
+        builtins.setattr = own  # type: ignore[assignment]
+    found, builtins.setattr = builtins.setattr, before
+    assert found is own
