@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import builtins
+import contextlib
 import dataclasses
 import functools
 import http
@@ -23,6 +24,7 @@ from cruxcell.jobs.separated.by_libraries import (
     formats_nothing,
     is_plain_there,
     may_be_set,
+    puts_exits,
     reaches,
 )
 from cruxcell.jobs.separated.objects import Objects
@@ -99,6 +101,18 @@ def test_a_message_that_names_such_a_class_is_known_for_that():
     assert test.named == [operator.attrgetter]
     test.release([2])
     assert not test.has_come_along(operator.attrgetter)
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "does"),
+    [
+        (contextlib.ExitStack(), "push", True), (contextlib.AsyncExitStack(), "push_async_exit", True),
+        (of_script("Stack", contextlib.ExitStack)(), "push", True), (contextlib.ExitStack(), "callback", False),
+        (contextlib.ExitStack(), "enter_context", False), (Own(), "push", False),
+    ],
+)  # fmt: skip
+def test_the_candidate_puts_no_function_among_exits_of_the_script_s(target: object, name: str, does: bool):
+    assert puts_exits(target, name) is does
 
 
 @pytest.mark.parametrize(

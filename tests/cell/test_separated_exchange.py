@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import enum
 import functools
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from threading import get_ident
 from types import SimpleNamespace
 from typing import Any
@@ -102,6 +103,60 @@ def test_an_answer_that_is_too_large_or_none_ends_the_script(half: Half):
         with pytest.raises(Left) as info:
             half.ask("call", None)
         assert info.value.args == (end,)
+
+
+def callable_thing() -> Any:
+    """A function of the candidate."""
+    made = object.__new__(make_class("function", 1, (), ["__call__"], [], None))
+    remote.give_number(made, 1)
+    return made
+
+
+class Later:
+    def __await__(self) -> Generator[None, None, bool]:
+        return True
+        yield
+
+
+async def in_stack(put: str, what: Any) -> bool:
+    try:
+        async with contextlib.AsyncExitStack() as stack:
+            getattr(stack, put)(what)
+            raise AssertionError("8 is expected")
+    except AssertionError:
+        return False
+    return True
+
+
+def in_block(manager: Any) -> bool:
+    try:
+        with manager:
+            raise AssertionError("8 is expected")
+    except AssertionError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_a_function_that_is_an_exit_deals_with_what_the_script_raises_itself(
+    half: Half, monkeypatch: pytest.MonkeyPatch, is_own: bool
+):
+    monkeypatch.setattr(half, "made_by_itself", lambda _error, _traceback: is_own)
+    half.answers["call"] = True
+    own = type("Own", (), {"__enter__": lambda self: self, "__exit__": callable_thing()})
+    stack = contextlib.ExitStack()
+    stack.push(callable_thing())
+    assert [in_block(own()), in_block(stack)] == [is_own, is_own]
+    for put, answers in [("push", True), ("push", Later()), ("push_async_exit", Later())]:
+        half.answers["call"] = answers
+        with pytest.raises(StopIteration) as info:
+            in_stack(put, callable_thing()).send(None)
+        assert info.value.value is (is_own and not (put == "push" and answers is not True))
+    kinds = {(each[0], each[2], str(each[3]), each[4]) for each in half.asked}
+    assert kinds == {("call", AssertionError, "", None)}  # nothing of what is expected
+    half.answers["call"], error = 8, ValueError("a")
+    assert callable_thing()(ValueError, error, None) == 8
+    assert half.asked[-1][2:] == (ValueError, error, None)
 
 
 def test_objects_that_hold_more_than_may_cross_are_equal_to_none(half: Half):

@@ -1,5 +1,7 @@
 """How the generators, awaitables and context managers of the other side are run: not believed in errors."""
 
+from opcode import opmap
+
 from cruxcell.protocol.records import set_traceback, traceback_of
 
 TYPE_CHECKING = False
@@ -62,6 +64,49 @@ def exits(ask):
         return bool(ask(kind, _told(link, error), None)) and _is_dealt_with(link, error, traceback)
 
     return exit_
+
+
+# What calls the exit of a context manager with what was raised in its block.
+_EXITS = opmap.get("WITH_EXCEPT_START", opmap.get("WITH_CLEANUP_START"))
+
+
+def is_exit(arguments, frame):
+    # type: (tuple[Any, ...], Any) -> bool
+    """Is a function of the other side called as the exit of a context manager, by a `with` or by a stack of exits?"""
+    kind, error = arguments[-3:-1] if len(arguments) > 2 else (None, None)
+    if not issubclass(type(error), BaseException) or kind is not type(error):
+        return False
+    while str(frame.f_globals.get("__name__")).partition(".")[0] == "cruxcell":
+        frame = frame.f_back
+    return bool(frame.f_globals.get("__name__") == "contextlib" or frame.f_code.co_code[frame.f_lasti] == _EXITS)
+
+
+def exited(ask, kind, error, traceback):
+    # type: (Any, Any, Any, Any) -> Any
+    """What such a function says, as `exit_`; it may have to be awaited."""
+    link = connection[0]
+    found = ask(kind, _told(link, error), None)
+    if hasattr(type(found), "__await__"):
+        return _ToExit(found, error, traceback)
+    return bool(found) and _is_dealt_with(link, error, traceback)
+
+
+class _ToExit:
+    """What an exit of the other side says when it is awaited; nothing where it is not."""
+
+    def __init__(self, answer, error, traceback):
+        # type: (Any, Any, Any) -> None
+        self._told = answer, error, traceback
+
+    def __bool__(self):
+        # type: () -> bool
+        return False
+
+    def __await__(self):
+        # type: () -> Any
+        answer, error, traceback = self._told
+        found = yield from answer.__await__()
+        return bool(found) and _is_dealt_with(connection[0], error, traceback)
 
 
 def throw(self, kind, error=None, _traceback=None, ends=StopIteration):
