@@ -19,10 +19,13 @@ from unittest import mock
 import pytest
 from cruxcell.jobs.separated import by_libraries, runs
 from cruxcell.jobs.separated.by_libraries import (
+    Served,
     Setting,
     comes_along,
     formats_nothing,
+    function_of,
     is_plain_there,
+    is_to_be_served,
     may_be_set,
     puts_exits,
     reaches,
@@ -146,6 +149,28 @@ def test_a_function_of_the_script_s_formats_by_the_script_s_word():
     exec("def f(): pass\nclass C:\n    def m(self): pass\nm = C().m", scope)
     assert formats_nothing(scope["f"])
     assert formats_nothing(scope["m"])
+
+
+def noted(calls: list[Any], call: Any) -> int:
+    calls.append(call)
+    return 8
+
+
+def test_a_function_that_is_called_later_is_served_then(serving: set[int]):
+    log, calls = logging.getLogger("a"), []  # type: Any, list[Any]
+    info, len_of = log.info, len
+    for each in (info, len_of, operator.attrgetter("x"), log):
+        serving.add(id(each))
+    assert [is_to_be_served(each) for each in (info, len_of, logging.warning, log)] == [True, True, False, False]
+    served = Served(info, lambda *call: noted(calls, call))
+    assert served("a", extra=None) == 8
+    assert calls == [(info, ("a",), {"extra": None})]
+    assert (served == log.info, served == Served(info, None), served == len) == (True, True, False)
+    assert (hash(served), served.__self__) == (hash(info), log)
+    assert function_of(served) is info
+    assert function_of(log) is log
+    test, other = Objects(True), Objects(True)
+    assert sent(test, served) == sent(other, info)
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,49 @@ def formats_nothing(target):
     return all(each.__module__ == _SCRIPT for each in classes if each is not object)
 
 
+# ---- functions that a library calls later ----------------------------------------------------------------------------
+
+
+class Served:
+    """A function of a library, in the place of which the candidate gives this to what may call it later, or in another
+    thread (an executor): it still does that for the candidate."""
+
+    __slots__ = ("_function", "_run")
+
+    def __init__(self, function, run):
+        # type: (Any, Any) -> None
+        self._function, self._run = function, run
+
+    def __call__(self, /, *arguments, **keywords):
+        # type: (object, object) -> Any
+        return self._run(self._function, arguments, keywords)
+
+    def __getattr__(self, name):
+        # type: (str) -> Any
+        return getattr(self._function, name)
+
+    def __eq__(self, other):
+        # type: (object) -> bool
+        return bool(self._function == function_of(other))
+
+    def __hash__(self):
+        # type: () -> int
+        return hash(self._function)
+
+
+def function_of(value):
+    # type: (Any) -> Any
+    """That which is served; any other value as it is."""
+    return value._function if type(value) is Served else value
+
+
+def is_to_be_served(value):
+    # type: (Any) -> bool
+    """Is it a function or method of a library of the test's?"""
+    is_function = type(value) in (*_FUNCTIONS, BUILTIN_TYPE, METHOD_TYPE)
+    return is_function and value.__module__ != _SCRIPT and bool(connection[0].objects.shows(value))
+
+
 # ---- attributes that a library sets ---------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ import _weakref
 import struct
 
 from cruxcell.jobs.separated import proxy_classes, remote
-from cruxcell.jobs.separated.by_libraries import comes_along
+from cruxcell.jobs.separated.by_libraries import comes_along, function_of
 from cruxcell.jobs.separated.classes import (
     COPY,
     MUTABLE,
@@ -89,6 +89,7 @@ class Objects:
 
     def write(self, writer, value, depth):
         # type: (Any, Any, int) -> None
+        value = function_of(value)
         kind = type(value)
         if kind is remote.RemoteType or type(kind) is remote.RemoteType:
             writer.parts.append(_numbered(b".", remote.number_of(value)))

@@ -12,9 +12,11 @@ from cruxcell.jobs.separated.awaiting import Lent
 from cruxcell.jobs.separated.by_libraries import (
     CLASS_GIVEN,
     FORMAT_GIVEN,
+    Served,
     Setting,
     formats_nothing,
     is_plain_there,
+    is_to_be_served,
     puts_exits,
     reaches,
 )
@@ -371,6 +373,7 @@ class ScriptLink(Link):
         if not self.objects.shows(target):
             return False
         self._took(rest)
+        rest[:] = [Served(each, _run) if is_to_be_served(each) else each for each in rest]
         if self.objects.has_come_along(target):
             return operation == "fields" or (operation == "get" and is_plain_there(target, rest[0]))
         if operation == "set" and is_a_mock(target):  # an IntEnum, say, would answer in the place of a mock
