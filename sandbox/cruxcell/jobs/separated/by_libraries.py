@@ -149,8 +149,7 @@ def function_of(value):
 def is_to_be_served(value):
     # type: (Any) -> bool
     """Is it a function or method of a library of the test's?"""
-    is_function = type(value) in (*_FUNCTIONS, BUILTIN_TYPE, METHOD_TYPE)
-    return is_function and value.__module__ != _SCRIPT and bool(connection[0].objects.shows(value))
+    return type(value) in (*_FUNCTIONS, BUILTIN_TYPE, METHOD_TYPE) and value.__module__ != _SCRIPT
 
 
 # ---- attributes that a library sets ---------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import _weakref
 import struct
 
 from cruxcell.jobs.separated import proxy_classes, remote
-from cruxcell.jobs.separated.by_libraries import comes_along, function_of
+from cruxcell.jobs.separated.by_libraries import Served, comes_along, function_of, is_to_be_served
 from cruxcell.jobs.separated.classes import (
     COPY,
     MUTABLE,
@@ -79,6 +79,7 @@ class Objects:
         self.is_question = False  # is what is read given to what the script has passed?
         # Of the test's: classes that the other side knows as those of objects alone, and those that a message named.
         self.along, self.named = set(), []  # type: set[int], list[Any]
+        self.serve = None  # type: Any  # of the test's: what calls a function for the other side
         self._is_of_an_error = False  # the class that is read or written next: of an exception, or the base of a class
         self.placing = Placing()
 
@@ -248,7 +249,8 @@ class Objects:
         number = reader.u32()
         if number in self.along:
             self.named.append(self.exports[number])
-        return marked(self.exports[number])
+        value = self.exports[number]
+        return Served(value, self.serve) if self.serve is not None and is_to_be_served(value) else marked(value)
 
     def _read_known_class(self, reader, _depth):
         # type: (Any, int) -> type

@@ -12,11 +12,10 @@ from cruxcell.jobs.separated.awaiting import Lent
 from cruxcell.jobs.separated.by_libraries import (
     CLASS_GIVEN,
     FORMAT_GIVEN,
-    Served,
     Setting,
     formats_nothing,
+    function_of,
     is_plain_there,
-    is_to_be_served,
     puts_exits,
     reaches,
 )
@@ -106,6 +105,7 @@ class ScriptLink(Link):
         self._watching = 0
         self._refilled = None  # type: list[tuple[int, int]] | None  # when, and which container, while that matters
         self.ending = _lock()
+        self.objects.serve = _run
         connect(self)
 
     @property
@@ -241,6 +241,8 @@ class ScriptLink(Link):
         # type: (bytes, tuple[bytes, int, list[Any]]) -> None
         """Of a class that came along with an object the candidate may ask for its data, and give it to nobody."""
         kind, _, values = message
+        for at in (1, 2) if kind == QUESTION else (0,):  # what it asks of, or gives the script, it does not have served
+            values[at : at + 1] = map(function_of, values[at : at + 1])
         targets = values[1:3] if kind == QUESTION else []  # a thread's number may be before them
         given = [each for each in self.objects.named if not any(each is one for one in targets)]
         if given or len(self.objects.named) > 1:
@@ -373,7 +375,6 @@ class ScriptLink(Link):
         if not self.objects.shows(target):
             return False
         self._took(rest)
-        rest[:] = [Served(each, _run) if is_to_be_served(each) else each for each in rest]
         if self.objects.has_come_along(target):
             return operation == "fields" or (operation == "get" and is_plain_there(target, rest[0]))
         if operation == "set" and is_a_mock(target):  # an IntEnum, say, would answer in the place of a mock
