@@ -70,7 +70,7 @@ TESTS = {
     "cruxboxd/judging/series.py": [_SERIES, _AUDIT],
     "cruxboxd/judging/asserted.py": [_SERIES, _ROWS],
     "cruxboxd/judging/streams.py": [
-        "daemon/test_stdio.py", "daemon/test_outputs_judged.py", _SCRIPTS, "daemon/test_programs.py", _WORKERS,
+        "daemon/test_outputs_judged.py", _SCRIPTS, "daemon/test_stdio.py", "daemon/test_programs.py", _WORKERS,
     ],
     "cruxboxd/judging/expected.py": ["daemon/test_expected.py", "fuzz/test_fuzz_bytes.py", _WORKERS],
     "cruxboxd/judging/cuts.py": ["daemon/test_cuts.py"],
