@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from cruxboxd.judging.audit import Audit
-from cruxboxd.judging.outcomes import Outcome
+from cruxboxd.judging.outcomes import Assurance, Outcome
 from cruxboxd.zygotes.company import Company
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result
@@ -145,6 +146,22 @@ async def test_of_jobs_that_shared_a_worker_what_was_drawn_for_them_is_audited()
         (found,) = await evaluated(told, "f(1)", audit=audit)
         assert found.shared is (not places)
     assert audit.compared == ["f(1)"]
+
+
+@pytest.mark.parametrize("drawn", [(), (0,)])
+@pytest.mark.parametrize(("letter", "is_beside"), [(messages.EXPRESSION, True), (messages.ALONE, False)])
+async def test_what_a_shared_worker_says_a_call_is_is_audited_too(letter: str, is_beside: bool, drawn: tuple[int, ...]):
+    """Others may have made it say that the call has to run beside its program; alone it has what it has alone."""
+    told, audit = Told({"f(1)": ONE}), Audits()
+    company, says = Company(lambda _checks: drawn), records.plan(True, letter, [])
+
+    def answer(job: Job) -> Result | None:
+        return Result(report=says, facts=CLEAN, company=company, audited=drawn) if job.may_share else None
+
+    told.before = answer
+    (found,) = await evaluated(told, "f(1)", audit=audit)
+    assert (audit.compared, audit.is_suspect(7)) == (["f(1)"] * (is_beside and bool(drawn)), is_beside and bool(drawn))
+    assert (found.shared, found.assurance is Assurance.IN_PROCESS) == (is_beside and not drawn,) * 2
 
 
 async def test_a_crash_in_a_shared_worker_is_its_own():

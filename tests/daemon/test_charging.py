@@ -36,6 +36,10 @@ def out_of_memory(index: int) -> bytes:
     return records.raised(records.NUMBERS.pack(index, 1, 1, 1, records.OUT_OF_MEMORY), MemoryError())
 
 
+def error(index: int) -> bytes:
+    return records.raised(records.NUMBERS.pack(index, 1, 1, 1, 0), KeyError())
+
+
 def limit(kind: bytes, index: int) -> bytes:
     return records.limit(kind, index, 5)
 
@@ -73,6 +77,7 @@ CALLED_OFF = Exit(9, S, killed=messages.KILLED_CANCEL)
 SHARED = {
     "all is well": (plan("ddd") + value(0) + value(1) + value(2), CLEAN, "vvv"),
     "a constant first": (plan("ddc") + value(2) + value(0) + value(1), CLEAN, "vvv"),
+    "errors": (plan("ddd") + error(0) + value(1) + error(2), CLEAN, "rvr"),
     "it stopped early": (plan("ddd") + value(0), CLEAN, "v.."),
     "it stopped at once": (plan("ddd"), CLEAN, "c.."),
     "other ways": (plan("adi") + value(1), CLEAN, "avi"),
@@ -97,6 +102,9 @@ SHARED = {
     "out of memory at first": (plan("ddd") + out_of_memory(0) + value(1) + value(2), CLEAN, "avv"),
     "out of memory": (plan("ddd") + value(0) + out_of_memory(1) + value(2), CLEAN, "vav"),
     "the harness out of memory": (plan("ddd") + value(0) + limit(messages.MEMORY_LIMIT, 1), CLEAN, "va."),
+    "the harness out of memory, and a crash": (
+        plan("ddd") + value(0) + limit(messages.MEMORY_LIMIT, 1), SEGFAULT, "va."
+    ),
     "between two checks": (plan("ddd") + value(0) + limit(messages.MEMORY_LIMIT, 0), CLEAN, "v.."),
     "a violation at first": (plan("ddd") + VIOLATED, VIOLATION, "x.."),
     "a violation": (plan("ddd") + value(0) + VIOLATED, VIOLATION, "va."),
@@ -116,6 +124,12 @@ SHARED = {
     "a value and an exit as out of steps": (plan("ddd") + value(0), STEPS, "va."),
     "a violation and a clean exit": (plan("ddd") + VIOLATED, CLEAN, "x.."),
     "out of steps, then killed": (plan("ddd") + limit(messages.STEP_LIMIT, 0), OUT_OF_CPU, "t.."),
+    "later out of steps, then killed": (
+        plan("ddd") + value(0) + limit(messages.STEP_LIMIT, 1), OUT_OF_CPU, "vt."
+    ),
+    "at last out of steps, then killed": (
+        plan("ddd") + value(0) + value(1) + limit(messages.STEP_LIMIT, 2), OUT_OF_CPU, "vvt"
+    ),
     # Before the plan is complete nobody is charged: any of the texts may be the cause.
     "slow to parse": (b"", OUT_OF_CPU, "aaa"),
     "nothing": (b"", CLEAN, "aaa"),
@@ -180,6 +194,16 @@ def test_the_end_of_checks_that_take_turns_whatever_the_program(name: str):
     assert letters(seen(report, facts, together=True)) == expected
 
 
+EVERY_CALL = charging.one_answer(DEFAULT_LIMITS).runs
+
+
+@pytest.mark.parametrize("letter", EVERY_CALL)
+def test_a_call_of_any_class_may_be_why_those_behind_it_ended(letter: str):
+    asked = Asked(count=3, runs=EVERY_CALL, takes_turns=True, output=1_000)
+    result = Result(report=plan(letter * 3, False) + value(0), facts=SEGFAULT)
+    assert letters(charging.read(result, asked, DEFAULT_LIMITS)) == "va."
+
+
 @pytest.mark.parametrize("facts", [Exit(9, killed=messages.KILLED_CANCEL), CLEAN, OUT_OF_CPU])
 @pytest.mark.parametrize(
     ("report", "expected"),
@@ -202,6 +226,12 @@ def test_behind_a_broken_seal_one_check_runs_again(said: bytes, expected: str):
     asked = Asked(count=3, output=1_000)
     result = Result(report=plan("ddd") + said, facts=CLEAN, unsealed=("builtins",))
     assert letters(charging.read(result, asked, DEFAULT_LIMITS)) == expected
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_without_a_plan_each_of_several_runs_alone(count: int):
+    found = charging.read(Result(report=b"", facts=OUT_OF_CPU), Asked(count=count), DEFAULT_LIMITS)
+    assert (found.results, found.to_run_alone, found.classes) == ({}, list(range(count)), "d" * count)
 
 
 def test_a_plan_of_other_checks_is_our_failure():
@@ -253,6 +283,7 @@ def test_one_answer(name: str):
 SENTENCES = {
     "the trap": (plan("x") + VIOLATED, VIOLATION, "a forbidden system call: execve", "execve"),
     "a trap made up": (plan("x") + VIOLATED, CLEAN, "it ended as its report does not explain", ""),
+    "a trap with another code": (plan("x") + VIOLATED, Exit(messages.EXIT_UNSEALED << 8), "exited with code 65", ""),
     "half a record": (plan("x") + value()[:-1], CLEAN, "its report ends in the middle of a record", ""),
     "out of turn": (plan("x") + value(1), CLEAN, "its report answers a check twice, out of turn", ""),
     "no plan of one check": (plan("xx"), CLEAN, "its report does not begin with a plan of its checks", ""),
@@ -319,6 +350,27 @@ def test_what_holds_for_all_results_of_a_worker():
     assert {one.findings for one in found.values()} == {()}
 
 
+@pytest.mark.parametrize("letter", messages.CONSTANT + EVERY_CALL)
+def test_only_a_constant_is_literal(letter: str):
+    """Beside its program a call of any class has a value."""
+    result = Result(report=plan(letter) + value(), facts=CLEAN)
+    found = charging.read(result, ONE, DEFAULT_LIMITS, lambda plan: Assurance.IN_PROCESS).results
+    assert found[0].assurance is (Assurance.LITERAL if letter == messages.CONSTANT else Assurance.IN_PROCESS)
+
+
+@pytest.mark.parametrize(("report", "forged"), [(plan("x") + value() + value(), True), (plan("x") + value(), False)])
+def test_of_a_violation_it_is_noted_whether_its_report_is_forged(report: bytes, forged: bool):
+    assert single(report).forged is forged
+    assert not single(plan("x") + VIOLATED, VIOLATION).forged
+
+
+@pytest.mark.parametrize(("missing_ns", "outcome"), [(0, Outcome.TIMED_OUT), (1, Outcome.SANDBOX_ERROR)])
+def test_who_was_killed_after_all_of_its_cpu_time_ran_out_of_it(missing_ns: int, outcome: Outcome):
+    limits = replace(DEFAULT_LIMITS, cpu_ms=3)
+    facts = replace(KILLED, cpu_ns=3_000_000 - missing_ns)
+    assert charging.read_single(Result(report=plan("x"), facts=facts), ONE, limits).outcome is outcome
+
+
 def test_a_queue_never_took_less_than_no_time():
     assert single(plan("x") + value(), queue_ns=-5).queue_ns == 0
 
@@ -329,6 +381,8 @@ def test_no_worker_used_more_than_the_kernel_measured():
     assert [found[at].cpu_ns for at in range(3)] == [3 * S, 2 * S, 0]
     found = seen(plan("ddd") + value(0, 3 * S), Exit(9, 5 * S, 7 * S, killed=messages.KILLED_CPU)).results
     assert [found[at].cpu_ns for at in range(2)] == [3 * S, 2 * S]
+    found = seen(plan("ddd") + value(0, 9 * S), Exit(9, 5 * S, 7 * S, killed=messages.KILLED_CPU)).results
+    assert [found[at].cpu_ns for at in range(2)] == [5 * S, 0]
 
 
 @pytest.mark.parametrize("kind", [messages.STEP_LIMIT, messages.OUTPUT_LIMIT, messages.MEMORY_LIMIT])
@@ -366,7 +420,8 @@ def test_a_call_is_behind_the_one_its_worker_is_at():
 
 
 @pytest.mark.parametrize(
-    ("classes", "hermetic", "is_shared"), [("ddd", True, True), ("daa", True, False), ("ddd", False, False)]
+    ("classes", "hermetic", "is_shared"),
+    [("ddd", True, True), ("dda", True, True), ("daa", True, False), ("aai", True, False), ("ddd", False, False)],
 )
 def test_who_was_alone_in_its_worker_shared_it_with_nobody(classes: str, hermetic: bool, is_shared: bool):
     report = Result(report=plan(classes, hermetic) + value(0), facts=CLEAN)

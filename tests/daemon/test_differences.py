@@ -12,6 +12,7 @@ def test_each_check_is_drawn_with_the_share_that_was_asked():
     audit = Audit(1 / 16)
     drawn = [len(audit.draw(10)) for _ in range(20_000)]
     assert 11_500 < sum(drawn) < 13_500
+    assert 9_500 < len(Audit(1 / 2).draw(20_000)) < 10_500
     assert all(0 <= place < 10 for _ in range(1000) for place in audit.draw(10))
     assert Audit(0).draw(1000) == ()
     assert Audit(1).draw(3) == (0, 1, 2)
@@ -24,11 +25,14 @@ SAME = [
     (VALUE, VALUE),
     (VALUE, VALUE.but(cpu_ns=5, attempts=2, findings=("SEEDLESS",))),
     (VALUE.but(shown="{None, <f at 0x7f00aa55>}"), VALUE.but(shown="{<f at 0x7f99887766>, None}")),  # another order
+    (VALUE.but(shown="{1, 2,", shown_cut=True), VALUE.but(shown="{3, 1,", shown_cut=True)),  # where it was cut
     (RAISED, RAISED.but(exception=("KeyError", "<f at 0x7f99887766>", 3))),
+    (RAISED, RAISED.but(detail="a hint")),
     (VALUE, CheckResult(Outcome.SANDBOX_ERROR)),
     (VALUE, CheckResult(Outcome.MEMORY_LIMIT)),
     (VALUE, CheckResult(Outcome.TIMED_OUT, clock=Clock.WALL, cpu_ns=100)),
     (VALUE.but(cpu_ns=50), CheckResult(Outcome.TIMED_OUT, clock=Clock.CPU, cpu_ns=100)),
+    (VALUE.but(cpu_ns=60), CheckResult(Outcome.TIMED_OUT, clock=Clock.CPU, cpu_ns=100)),
     (SLOW.but(steps=5), SLOW.but(steps=6)),
     (SLOW.but(stdout=b"a"), SLOW.but(stdout=b"ab")),
     (VALUE.but(stdout=b"<f at 0x7f00aa55>"), VALUE.but(stdout=b"<f at 0x7f99887766>")),
@@ -41,6 +45,7 @@ OTHER = [
     (VALUE, VALUE.but(relation=(b"a", b"c:2:")), "value"),
     (VALUE.but(canonical=None, detail="NaN"), VALUE.but(canonical=None), "value"),
     (VALUE, VALUE.but(findings=("CALL_SHAPE",)), "notes"),
+    (VALUE, VALUE.but(findings=("SEEDLESS", "TRUE_DIVIDE")), "notes"),
     (VALUE, VALUE.but(assurance=Assurance.LITERAL), "notes"),
     (VALUE, VALUE.but(steps=10), "steps"),
     (VALUE, RAISED, "outcome"),

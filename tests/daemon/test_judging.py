@@ -20,6 +20,7 @@ from cruxboxd.scheduling import holding
 from cruxboxd.shared.turns import Turns
 from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result
+from cruxboxd.zygotes.setup import ZygoteKinds
 from cruxcell.protocol import messages, payloads, records
 from told_workers import CLEAN, CONSTANT, EXPRESSION, LIMITS, S, Said, Told, canonical, read
 
@@ -398,6 +399,25 @@ async def test_an_assertion_about_an_object_is_a_script_in_two_processes():
     told = Told({"a": assertion("f(1)"), "f(1)": Said("d", None)})
     found = await judged(told, script("a"))
     assert (outcomes(found), told.jobs[-1].kind) == ({"a": Outcome.PASSED}, messages.JOB_SERVE)
+
+
+@pytest.mark.parametrize("program", [b"import threading", b"import sqlite3"])
+async def test_an_assertion_about_what_may_want_threads_or_files_is_a_script_in_two_processes(program: bytes):
+    told = Told({"a": assertion("f(1)"), "f(1)": TWO}, ZygoteKinds(has_scratch=True))
+    found = await judged(told, script("a"), program=program)
+    assert outcomes(found) == {"a": Outcome.PASSED}
+    assert [job.kind for job in told.jobs] == [messages.JOB_READ, messages.JOB_SERVE]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_certain"),
+    [("KeyError", True), ("AssertionError", False), ("MemoryError", False), ("RecursionError", False)],
+)
+async def test_an_error_that_the_call_of_an_assertion_raises_is_the_scripts(name: str, is_certain: bool):
+    told = Told({"a": assertion("f(1)"), "f(1)": Said("d", name)})
+    found = await judged(told, script("a"))
+    assert outcomes(found) == {"a": Outcome.RAISED if is_certain else Outcome.PASSED}
+    assert len(told.of(messages.JOB_SERVE)) == (not is_certain)
 
 
 async def test_beside_its_program_an_assertion_runs_where_that_is_asked_for():

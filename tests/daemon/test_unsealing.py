@@ -50,9 +50,11 @@ VIOLATED = frames.frame([messages.VIOLATED, b"\x3b\0\0\0"])
         (frames.frame([messages.UNSEALED, b"\xff" * 8]), b"", messages.SEAL_NAMES),
         (frames.frame([messages.UNSEALED, bytes(8)]), b"", (seals.UNKNOWN,)),
         (frames.frame([messages.UNSEALED, b"gc"]), b"", (seals.UNFINISHED,)),
+        (frames.frame([messages.UNSEALED, b"\xff" * 9]), b"", (seals.UNFINISHED,)),
         (PLAN + answer(0), b"", (seals.UNFINISHED,)),
         (records.section(1), records.section(1), ()),
         (records.section(1) + PLAN, records.section(1), ()),
+        (records.section(1) + PLAN + answer(0), records.section(1), ()),
         (records.section(1) + VIOLATED, records.section(1), ()),
         (VIOLATED, b"", (seals.SYSTEM_CALL,)),
         (answer(1) + VIOLATED, b"", (seals.SYSTEM_CALL,)),
@@ -61,6 +63,7 @@ VIOLATED = frames.frame([messages.VIOLATED, b"\x3b\0\0\0"])
         (frames.frame([messages.UNSEALED]), b"", (seals.UNFINISHED,)),
         (frames.frame([messages.UNSEALED, b"\xff" * 8, b""]), b"", (seals.UNFINISHED,)),
         (frames.frame([b"Z", b"\xff" * 8]), b"", (seals.UNFINISHED,)),
+        (frames.frame([b"A", b"\xff" * 8]), b"", (seals.UNFINISHED,)),
     ],
 )
 def test_behind_the_last_seal_only_an_end_counts(tail: bytes, counts: bytes, broken: tuple[str, ...]):
@@ -80,6 +83,12 @@ def test_seals_count_in_their_order_and_place_alone():
     assert seals.unseal(whole, TOKENS[:8] + bytes(8)).report == PLAN
     foreign = sealed(PLAN) + answer(0) + sealed(PLAN, answer(0))[len(sealed(PLAN)) :]  # bytes that were not told
     assert seals.unseal(foreign, TOKENS) == seals.Unsealed(PLAN, (seals.UNFINISHED,))
+    said = sealed(PLAN) + answer(0)
+    for wrong in (-2, -1, 1, 256):  # it was written at another place
+        moved = frames.frame([messages.SEAL, TOKENS[8:16] + struct.pack("<Q", len(said) + wrong)])
+        assert seals.unseal(said + moved, TOKENS) == seals.Unsealed(PLAN, (seals.UNFINISHED,))
+    skipped = said + frames.frame([messages.SEAL, TOKENS[16:24] + struct.pack("<Q", len(said))])
+    assert seals.unseal(skipped, TOKENS) == seals.Unsealed(PLAN, (seals.UNFINISHED,))
 
 
 def test_without_a_seal_a_hermetic_program_has_said_nothing():
@@ -90,6 +99,10 @@ def test_without_a_seal_a_hermetic_program_has_said_nothing():
     assert seals.unseal(noted, TOKENS) == seals.Unsealed(PLAN)
     assert seals.unseal(noted + frames.frame([]), TOKENS) == seals.Unsealed(PLAN, (seals.UNFINISHED,))
     assert seals.unseal(PLAN + answer(0) + PLAN, TOKENS) == seals.Unsealed(PLAN, (seals.UNFINISHED,))
+    early = VIOLATED + PLAN
+    assert seals.unseal(early + answer(0), TOKENS) == seals.Unsealed(early, (seals.SYSTEM_CALL,))
+    other = records.plan(False, "dd", [])  # which who is hermetic cannot become
+    assert seals.unseal(PLAN + answer(0) + other, TOKENS) == seals.Unsealed(PLAN, (seals.UNFINISHED,))
     second = records.section(0) + PLAN
     assert seals.unseal(second, TOKENS) == seals.Unsealed(second)
     assert seals.unseal(second + answer(0), TOKENS) == seals.Unsealed(second, (seals.UNFINISHED,))

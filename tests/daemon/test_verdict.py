@@ -53,6 +53,9 @@ ENDS = {
     "SIGTERM from outside": (died(signal.SIGTERM), Outcome.SANDBOX_ERROR, None),
     "SIGKILL after all its CPU time": (died(signal.SIGKILL, cpu_ns=3 * S), Outcome.TIMED_OUT, Clock.CPU),
     "SIGKILL with all its memory": (died(signal.SIGKILL, peak_bytes=500 * MIB), Outcome.MEMORY_LIMIT, None),
+    "SIGKILL after more than its CPU time": (died(signal.SIGKILL, cpu_ns=4 * S), Outcome.TIMED_OUT, Clock.CPU),
+    "SIGABRT after all its CPU time": (died(signal.SIGABRT, cpu_ns=3 * S), Outcome.CRASHED, None),
+    "SIGABRT with all its memory": (died(signal.SIGABRT, peak_bytes=500 * MIB), Outcome.CRASHED, None),
     "SIGSEGV after all its CPU time": (died(signal.SIGSEGV, cpu_ns=3 * S), Outcome.CRASHED, None),
     "SIGSEGV with all its memory": (died(signal.SIGSEGV, peak_bytes=500 * MIB), Outcome.CRASHED, None),
     "SIGKILL with little memory": (died(signal.SIGKILL, peak_bytes=400 * MIB), Outcome.SANDBOX_ERROR, None),
@@ -209,7 +212,8 @@ def test_why_nothing_is_equal_is_said():
 
 COUNTERS = [Counter(), Counter(a=0), Counter(a=1), Counter(a=1, b=0), Counter(b=1)]
 ORDERS = [OrderedDict([("a", 1), ("b", 0)]), OrderedDict([("b", 0), ("a", 1)])]
-DICTS: list[object] = [*COUNTERS, *ORDERS, {}, {"a": 1}, {"a": 1, "b": 0}, defaultdict(int, a=1)]
+SAME_PLACES = OrderedDict([("a", 1), ("c", 0)])
+DICTS: list[object] = [*COUNTERS, *ORDERS, {}, {"a": 1}, {"a": 1, "b": 0}, defaultdict(int, a=1), SAME_PLACES]
 NESTED = [[one, {1: other}] for one in DICTS for other in DICTS[2:9]]
 
 
@@ -345,9 +349,15 @@ def test_a_run_that_was_our_failure_is_no_difference(first: CheckResult):
     assert compare_runs(first, ours) == compare_runs(ours, first) == (ours, None)
 
 
+@pytest.mark.parametrize(("one", "other"), [(True, False), (False, True), (True, True), (False, False)])
+def test_a_check_shared_a_worker_if_one_of_its_runs_did(one: bool, other: bool):
+    assert compare_runs(ONCE.but(shared=one), ONCE.but(shared=other))[0].shared is (one or other)
+
+
 def test_a_value_that_is_asked_for_is_told_without_what_the_daemon_alone_is_told():
-    value = CheckResult(None, findings=(messages.SEEDLESS, "ops_long"))
-    assert outcomes.evaluated(value) == CheckResult(Outcome.EVALUATED, findings=("ops_long",))
+    value = CheckResult(None, findings=messages.FINDING_NAMES)
+    told = tuple(name for name in messages.FINDING_NAMES if name != "SEEDLESS")
+    assert outcomes.evaluated(value) == CheckResult(Outcome.EVALUATED, findings=told)
     raised = CheckResult(Outcome.RAISED)
     assert outcomes.evaluated(raised) == raised
 

@@ -70,7 +70,7 @@ TESTS = {
     "cruxboxd/judging/series.py": [_SERIES, _AUDIT],
     "cruxboxd/judging/asserted.py": [_SERIES, _ROWS],
     "cruxboxd/judging/streams.py": [
-        "daemon/test_stdio.py", "daemon/test_outputs_judged.py", _SCRIPTS, "daemon/test_programs.py", _WORKERS,
+        "daemon/test_outputs_judged.py", _SCRIPTS, "daemon/test_stdio.py", "daemon/test_programs.py", _WORKERS,
     ],
     "cruxboxd/judging/expected.py": ["daemon/test_expected.py", "fuzz/test_fuzz_bytes.py", _WORKERS],
     "cruxboxd/judging/cuts.py": ["daemon/test_cuts.py"],
@@ -140,6 +140,8 @@ TESTS = {
         "cell/test_separated_classes.py", "cell/test_separated_libraries.py", _RULES, _OBJECTS, *_PAIRS,
     ],
     "cruxcell/jobs/separated/configurations.py": ["cell/test_separated_texts.py", *_PAIRS],
+    "cruxcell/jobs/separated/databases.py": ["cell/test_separated_databases.py", *_PAIRS],
+    "cruxcell/jobs/separated/memory.py": ["cell/test_separated_memory.py", *_PAIRS],
     "cruxcell/jobs/separated/docstrings.py": ["cell/test_separated_doctests.py", *_PAIRS],
     "cruxcell/jobs/separated/libraries.py": ["cell/test_separated_libraries.py", *_PAIRS],
     "cruxcell/jobs/separated/looking.py": [_RULES, *_PAIRS],

@@ -96,7 +96,7 @@ def read_series(expected: bytes, calls: bytes) -> Series | None:
         for head, message, canonical in zip(fields[0::3], fields[1::3], fields[2::3]):
             steps.append(Step(canonical, payloads.SERIES_STEP.unpack(head)[0], text(message)))
         return Series(name.decode(), tuple(steps), calls) if steps else None
-    except (frames.FrameError, ValueError, UnicodeError, struct.error):
+    except (ValueError, struct.error):  # FrameErrors and UnicodeErrors are ValueErrors
         return None
 
 
@@ -106,5 +106,5 @@ def read_rows(told: bytes) -> Rows | None:
         told_lines, name, others, calls = frames.unpack(told, 4)
         lines = tuple(line for (line,) in payloads.LINE.iter_unpack(told_lines))
         return Rows(name.decode(), lines, others, calls) if lines else None
-    except (frames.FrameError, ValueError, UnicodeError, struct.error):
+    except (ValueError, struct.error):  # FrameErrors and UnicodeErrors are ValueErrors
         return None

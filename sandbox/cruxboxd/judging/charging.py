@@ -126,7 +126,6 @@ def _charge(
 
     `has_company`: other checks' texts take some of the memory, also of the first one's."""
     calls = [at for at in report.turns if plan.classes[at] != messages.CONSTANT]
-    first = calls[:1] or report.turns[:1]
     again = {at for at in _out_of_memory(report) if at in calls and has_company}
     if not report.turns or result.unsealed:  # the check that broke the seal ran next; nothing that it wrote is here
         return {}, again | set(report.unanswered[:1])
@@ -135,7 +134,7 @@ def _charge(
     # A limit's answer ends a worker. That the harness ran out of memory after an answer, a later check may have said.
     has_ended = report.last_kind in _ENDING_KINDS
     charged = report.turns[len(report.answers) - 1] if has_ended else [*report.unanswered, report.turns[-1]][0]
-    if charged in first or charged not in calls:
+    if charged in calls[:1] or charged not in calls:
         return {charged: _of_bad_end(report, result, limits)}, again
     if report.forged and not result.over_cap:
         return {}, set(calls)

@@ -208,7 +208,7 @@ def _read_value(answer: Answer) -> Fields:
 def _read_likes(packed: bytes) -> Fields:
     try:
         canonical, counted, marks = frames.unpack(packed, 3)
-    except (frames.FrameError, ValueError):
+    except ValueError:  # a FrameError, or other parts
         return {"detail": NOT_PLAIN}  # no honest worker's
     return {"canonical": canonical, "relation": (counted, marks)}
 

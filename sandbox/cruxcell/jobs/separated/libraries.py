@@ -29,7 +29,7 @@ _ASKING = frozenset(["assertIsInstance", "assertNotIsInstance", "assertIsSubclas
 def of_libraries(cls):
     # type: (Any) -> list[str]
     """Which classes of libraries a class is, or derives from, and whose `==` it has."""
-    found = [each for each in mro_of(cls) if each is not object and is_stdlib(each)]
+    found = [each for each in mro_of(cls) if each is not object and _is_known(each)]
     places = [(ITSELF if each is cls else DERIVES) + place_of(each) for each in found]
     owner, *others = [
         next(each for each in mro_of(cls) if name in own_of(each)) for name in ("__eq__", "__ne__", *_ORDER)
@@ -39,11 +39,24 @@ def of_libraries(cls):
     return [*places, ORDERS] if all(map(is_stdlib, others)) else places
 
 
+def _is_known(cls):
+    # type: (Any) -> bool
+    """Is it a class of a library? One that no code in Python can have made is, though no name may lead to it: that of
+    locks, of modules, of what reads CSV."""
+    return is_stdlib(cls) or _flags(cls) & (_MADE_AT_RUNTIME | _UNCHANGEABLE) != _MADE_AT_RUNTIME
+
+
+_flags = type.__dict__["__flags__"].__get__
+_MADE_AT_RUNTIME, _UNCHANGEABLE = 1 << 9, 1 << 8  # Py_TPFLAGS_HEAPTYPE, Py_TPFLAGS_IMMUTABLETYPE
+
+
 def told(offers, compares):
     # type: (list[str], bool) -> dict[str, Any]
     """What a class has here of what the other side told of it; with `==`, if that `compares` as a class of values."""
     found = frozenset([each for each in offers if each[:1] in (ITSELF, DERIVES)])
     made = {_TOLD: found} if found else {}  # type: dict[str, Any]
+    if _OF_FLAGS in found:
+        made["__contains__"] = _has_flags
     makers = [_VALUES[each[1:]] for each in offers if each[:1] == EQUALS and each[1:] in _VALUES]
     if compares and makers:
         made.update({_MAKES: makers[0], "__eq__": _equals, "__ne__": object.__ne__})
@@ -51,7 +64,16 @@ def told(offers, compares):
     return made
 
 
+_OF_FLAGS = DERIVES + "enum:IntFlag"
 _ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
+
+
+def _has_flags(self, flags):
+    # type: (int, object) -> bool
+    """What `in` means for flags that are numbers here: nobody is asked."""
+    if not isinstance(flags, int):
+        raise TypeError("unsupported operand type(s) for 'in': %r and %r" % (type(flags).__name__, type(self).__name__))
+    return self & flags == flags
 
 
 def _ordered(name):
@@ -138,7 +160,7 @@ def _names(found, cls):
     if _TOLD in own_of(cls):
         places = [each[1:] for each in own_of(cls)[_TOLD] if each[:1] == ITSELF]
     else:
-        places = [place_of(cls)] if is_stdlib(cls) else []
+        places = [place_of(cls)] if _is_known(cls) else []
     return any(mark + place in found for place in places for mark in (ITSELF, DERIVES))
 
 
