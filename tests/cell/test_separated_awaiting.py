@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import awaiting
+from cruxcell.jobs.separated import loops
 from cruxcell.jobs.separated.awaiting import Awaited, Lent
 from cruxcell.jobs.separated.operations import SPECIAL
 
@@ -107,7 +107,7 @@ def test_the_ends_are_heard_in_their_order(awaited: Awaited, delays: tuple[int, 
     awaited._clock.go_on()
     time.sleep(0.05)  # all of them are due at once
     assert [value for _, value in ends_of(awaited, targets)] == sorted(delays)
-    assert awaited._runs == awaited._ended == {}
+    assert (awaited._runs, len(awaited._ends)) == ({}, 0)
 
 
 def test_an_end_that_is_never_heard_of_holds_up_nobody_for_long(awaited: Awaited):
@@ -117,7 +117,7 @@ def test_an_end_that_is_never_heard_of_holds_up_nobody_for_long(awaited: Awaited
     awaited._clock.go_on()
     time.sleep(0.01)
     assert ends_of(awaited, [sleeping, target]) == [(target, 2)]
-    assert len(awaited._ended) == 1
+    assert len(awaited._ends) == 1
     awaited.step(sleeping, "close")
 
 
@@ -161,6 +161,46 @@ def test_what_is_awaited_of_this_side_waits_for_its_futures():
             await asyncio.sleep(0)
 
     assert asyncio.run(beside_others()) == 7
+    assert lent._places == {}
+
+
+@pytest.mark.parametrize("delays", [(3, 2, 1), (1, 2, 3), (2, 3, 1), (2, 1, 3)])
+def test_what_is_awaited_of_this_side_ends_in_its_order(delays: tuple[int, ...]):
+    lent, found = Lent(), []
+    targets = [slept(each, each / 100) for each in delays]
+
+    async def step_in_turns() -> None:
+        while targets:
+            for target in list(targets):
+                try:
+                    assert lent.step(target, "send", None) is None
+                except StopIteration as end:
+                    targets.remove(target)
+                    found.append(end.value)
+            time.sleep(0.015)  # a host on which each turn takes so long
+            await asyncio.sleep(0)
+
+    asyncio.run(step_in_turns())
+    assert found == sorted(delays)
+    assert (lent._places, len(lent._ends)) == ({}, 0)
+
+
+def test_what_is_begun_late_is_not_late():
+    """Its time begins when that of the first does, in which the other side begins them all."""
+    lent = Lent()
+    targets = [slept(1, 0.03), slept(2, 0.02)]
+
+    async def begin_slowly() -> None:
+        loop, before = asyncio.get_running_loop(), asyncio.get_running_loop().time()
+        for target in targets:
+            assert lent.step(target, "send", None) is None
+            time.sleep(0.02)
+        await asyncio.sleep(0)
+        assert loop.time() - before < 0.02
+        for target in targets:
+            lent.step(target, "close")
+
+    asyncio.run(begin_slowly())
     assert lent._places == {}
 
 
@@ -215,7 +255,7 @@ def test_what_it_waits_for_may_go_on_when_it_is_cancelled():
     assert lent._places == {}
     for task in asyncio.all_tasks(lent._loop):
         while not task.done():
-            awaiting._run_for_a_while(lent._loop, task)
+            loops.run_for_a_while(lent._loop, task)
 
 
 def test_each_has_a_task_of_its_own_which_may_be_cancelled():
