@@ -112,6 +112,10 @@ def test_memory_that_runs_out_between_two_checks_is_nobodys_answer():
         said = (plan("ddd"), value(0), value(1), records.limit(messages.MEMORY_LIMIT, at, 0))
         report = read(*said, asked=replace(TWO, count=3))
         assert (indexes(report), bool(report.forged), report.is_over) == ([0, 1], at == 0, at == 1)
+    for at in (1, 2, 3):
+        said = (plan("dddd"), *map(value, range(3)), records.limit(messages.MEMORY_LIMIT, at, 0))
+        report = read(*said, asked=replace(TWO, count=4))
+        assert (len(report.answers), bool(report.forged), report.is_over) == (4 if at == 3 else 3, at == 1, at != 1)
     report = read(plan("id"), records.limit(messages.MEMORY_LIMIT, 0, 0))
     assert (indexes(report), report.forged, report.is_over) == ([1], "", True)
     report = read(plan("ii"), records.limit(messages.MEMORY_LIMIT, 0, 0))
@@ -133,7 +137,7 @@ def test_memory_that_runs_out_between_two_checks_is_nobodys_answer():
         b"", value(0), frame([b"P"]), b"\0" * 3, frame([]) + plan(), plan("d"), plan("ddd"), plan(""), plan("d?"),
         plan("dD"), frame([b"P", b"2", b"dd"]), frame([b"P", b"", b"dd"]), frame([b"P", b"1", b"\xff\xff"]),
         frame([b"p", b"1", b"dd"]), frame([b"P", b"1"]), frame([b"?", b"x"]),
-        frame([messages.HARNESS_ERROR, b"x", b"y"]),
+        frame([messages.HARNESS_ERROR, b"x", b"y"]), frame([messages.HARNESS_ERROR]),
     ],
 )  # fmt: skip
 def test_without_a_plan_of_its_checks_nothing_is_believed(data: bytes):
@@ -148,16 +152,19 @@ def test_texts_that_memory_does_not_hold_are_their_own_fault():
     assert read(ended, asked=one).plan == Plan(False, messages.INVALID, (NOT_HELD,))
     assert read(ended).plan is None  # of two checks it is nobody's: each runs alone
     assert read(ended, value(0), asked=one).plan is None
+    assert [read(frame(other), asked=one).plan for other in ([], [messages.ENDED], [messages.VALUE])] == [None] * 3
 
 
 def test_what_is_garbled_is_said_before_a_plan_that_is_missing():
     assert "garbled" in read(value(0), b"\1\0\0\0\0").forged
+    assert not read(plan(), value(0), b"\1\0\0\0\0").is_cut
     assert "plan" in read(value(0)).forged
 
 
 def test_a_failure_of_ours_counts_only_before_anything_ran():
     assert read(records.harness_error("confine: x")).harness_error == "confine: x"
     assert read(records.harness_error("")).harness_error
+    assert read(records.harness_error("x"), value(0)).harness_error == "x"
     late = read(plan(), records.harness_error("confine: x"))
     assert (late.harness_error, bool(late.forged)) == ("", True)
 
@@ -168,6 +175,11 @@ def test_a_failure_of_ours_counts_only_before_anything_ran():
         (messages.ENDED, records.BY_IDENTITY | records.OF_ITS_OWN, True),
         (messages.ENDED, records.OUT_OF_MEMORY, True),
         (messages.RAISED, records.BY_IDENTITY | records.OUT_OF_MEMORY, True),
+        (messages.ENDED, 32, False),
+        (messages.RAISED, 32, False),
+        (messages.CANDIDATE_GONE, 0, True),
+        (messages.NOT_PLAIN, 0, True),
+        (messages.CANNOT_CROSS, 0, True),
         (messages.CANDIDATE_GONE, records.BY_IDENTITY, False),
         (messages.NOT_PLAIN, records.OF_ITS_OWN, False),
         (messages.CANNOT_CROSS, records.OUT_OF_MEMORY, False),
@@ -181,6 +193,22 @@ def test_what_a_test_s_half_says_besides_it_says_of_a_script_that_came_to_an_end
         records.plan(False, "x", []), frame([kind, numbers(flags=flags), *more]), asked=Asked(kinds=TEST_ENDS, runs="x")
     )
     assert (len(report.answers) == 1, bool(report.forged)) == (is_heard, not is_heard)
+
+
+@pytest.mark.parametrize("flags", range(0, 32, 4))
+def test_each_flag_says_one_thing(flags: int):
+    (answer,) = read(plan("x"), frame([messages.ENDED, numbers(flags=flags), b"", b"", b""]), asked=SUITE).answers
+    heard = answer.is_out_of_memory, answer.by_identity, answer.of_its_own
+    assert heard == tuple(
+        bool(flags & flag) for flag in (records.OUT_OF_MEMORY, records.BY_IDENTITY, records.OF_ITS_OWN)
+    )
+
+
+@pytest.mark.parametrize("flags", [records.BY_IDENTITY, records.OF_ITS_OWN])
+def test_who_is_no_test_has_no_such_flags(flags: int):
+    said = frame([messages.ENDED, numbers(flags=flags), b"", b"", b""])
+    assert read(plan("x"), said, asked=Asked(kinds=ENDS, runs="x")).forged
+    assert not read(plan("x"), said, asked=Asked(kinds=TEST_ENDS, runs="x")).forged
 
 
 def test_sentences_belong_to_the_invalid_ones():
@@ -336,7 +364,10 @@ def test_more_than_any_worker_writes_is_not_read(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(frames, "split", split)
     assert read(plan(), *[frame([])] * 10_000).forged
     assert len(found) == 9
-    assert "too many" in read(plan(), frame([b""] * 1_000)).forged
+    assert read(plan("ddd"), *[frame([])] * 10_000, asked=replace(TWO, count=3)).forged
+    assert len(found) == 11
+    assert "too many" in read(plan(), frame([b""] * 19)).forged
+    assert "too many" not in read(plan(), frame([b""] * 18)).forged
 
 
 def test_a_violation_is_the_last_word():
@@ -352,12 +383,15 @@ NOTED = replace(TWO, texts_noted=True, runs_noted=True)
 def test_notes_on_the_texts_come_before_anything_ran():
     report = read(plan(), notes(0, SEEDLESS_AT, NAME_AT), value(0), value(1), asked=NOTED)
     assert (report.notes, report.forged) == ({0: ("SEEDLESS",), 1: ("IMPORT_NAME",)}, "")
+    report = read(plan("ddd"), notes(0, NAME_AT, b"", NAME_AT), asked=replace(NOTED, count=3))
+    assert (report.notes, report.forged) == ({0: ("IMPORT_NAME",), 2: ("IMPORT_NAME",)}, "")
     report = read(plan("dd", False), notes(0, SEEDLESS_AT, NAME_AT), asked=NOTED)
     assert report.notes == {0: (), 1: ("IMPORT_NAME",)}  # not known of a program that is not hermetic
 
 
-def test_notes_on_some_texts_only_are_forged():
-    report = read(plan("ddd"), notes(0, NAME_AT, NAME_AT), value(0), asked=replace(NOTED, count=3))
+@pytest.mark.parametrize("noted", [2, 4])
+def test_notes_on_other_texts_are_forged(noted: int):
+    report = read(plan("ddd"), notes(0, *[NAME_AT] * noted), value(0), asked=replace(NOTED, count=3))
     assert (report.notes, report.answers, bool(report.forged)) == ({}, [], True)
 
 
@@ -377,6 +411,12 @@ def test_notes_on_a_run_come_in_its_turn():
     assert report.notes == {0: (messages.FINDING_NAMES[1],)}
     assert read(plan(), notes(0, b""), value(0), asked=NOTED).forged == ""
     assert read(plan(), asked=NOTED).forged == ""  # cut short before any notes
+
+
+def test_a_run_may_have_every_note_but_one():
+    every = bytes(range(len(messages.FINDING_NAMES)))
+    report = read(plan("dd", False), notes(0, every, every[:-1]), asked=NOTED)
+    assert report.notes == dict.fromkeys((0, 1), tuple(name for name in messages.FINDING_NAMES if name != "SEEDLESS"))
 
 
 FORGED_NOTES = {
@@ -463,3 +503,16 @@ def test_sections_in_their_order():
     for places in ([1], [0, 2], [0, 0], [1, 0]):
         assert split_sections(b"".join(map(records.section, places)), 3) == []
     assert split_sections(b"", 3) == []
+
+
+@pytest.mark.parametrize(("missing", "is_heard"), [(0, True), (1, False)])
+def test_tests_may_take_so_many_bytes(missing: int, is_heard: bool, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(messages, "MAX_TESTS_BYTES", len(frame(ONE_TEST)) - missing)
+    assert (read(plan("x"), told(ONE_TEST), asked=SUITE).forged == "") is is_heard
+
+
+@pytest.mark.parametrize("size", range(8))
+def test_sections_end_where_the_next_one_begins(size: int):
+    bodies = [frame([bytes(size)]), frame([b""]), frame([bytes(2 * size)])]
+    report = b"".join(records.section(at) + body for at, body in enumerate(bodies))
+    assert split_sections(report, 3) == bodies
