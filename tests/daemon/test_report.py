@@ -244,6 +244,7 @@ FORGED = {
     "a failure of ours": records.harness_error("x"),
     "a violation without a number": frame([messages.VIOLATED]),
     "a violation with half a number": frame([messages.VIOLATED, b"\0\0"]),
+    "a violation with more than a number": frame([messages.VIOLATED, bytes(5)]),
     "notes nobody asked for": notes(0, NAME_AT),
 }  # fmt: skip
 
@@ -277,7 +278,7 @@ def test_a_record_larger_than_any_worker_writes(name: str):
     assert (report.answers, "larger" in report.forged) == ([], True)
 
 
-@pytest.mark.parametrize("name", ["shown", "message", "sentence", "token", "printed"])
+@pytest.mark.parametrize("name", ["shown", "name", "message", "sentence", "token", "printed"])
 def test_a_record_one_byte_smaller_may_be_an_honest_worker_s(name: str):
     fields = frames.unpack(LARGE[name][4:])
     longest = max(range(len(fields)), key=lambda at: len(fields[at]))
@@ -304,6 +305,7 @@ def test_what_is_printed_is_counted_in_bytes():
         printed = ["\xe9".encode() * each for each in (stdout, stderr)]
         report = read(plan(), frame([messages.VALUE, numbers(), messages.PLAIN, b"i1;", b"1", *printed]))
         assert (report.forged, report.answers[0].kind, report.answers[0].steps) == ("", kind, 10)
+        assert not report.answers[0].is_out_of_memory
         assert len(report.answers[0].fields) == (5 if kind == messages.VALUE else 0)
 
 
@@ -385,6 +387,8 @@ def test_notes_on_the_texts_come_before_anything_ran():
     assert (report.notes, report.forged) == ({0: ("SEEDLESS",), 1: ("IMPORT_NAME",)}, "")
     report = read(plan("ddd"), notes(0, NAME_AT, b"", NAME_AT), asked=replace(NOTED, count=3))
     assert (report.notes, report.forged) == ({0: ("IMPORT_NAME",), 2: ("IMPORT_NAME",)}, "")
+    report = read(plan("d" * 17), notes(0, *[NAME_AT] * 17), asked=replace(NOTED, count=17))
+    assert (len(report.notes), report.forged, report.is_cut) == (17, "", False)
     report = read(plan("dd", False), notes(0, SEEDLESS_AT, NAME_AT), asked=NOTED)
     assert report.notes == {0: (), 1: ("IMPORT_NAME",)}  # not known of a program that is not hermetic
 
@@ -397,7 +401,11 @@ def test_notes_on_other_texts_are_forged(noted: int):
 
 @pytest.mark.parametrize(
     "record",
-    [frame([b"?", b"\0\0\0\0", NAME_AT, NAME_AT]), notes(1, NAME_AT, NAME_AT), notes(0, b"\xff", NAME_AT)],
+    [
+        *[frame([kind, bytes(4), NAME_AT, NAME_AT]) for kind in (b"?", b"Z", b"")],
+        notes(1, NAME_AT, NAME_AT),
+        notes(0, b"\xff", NAME_AT),
+    ],
 )
 def test_notes_on_the_texts_have_one_form(record: bytes):
     report = read(plan(), record, value(0), asked=NOTED)
@@ -424,6 +432,7 @@ FORGED_NOTES = {
     "of several": notes(0, NAME_AT, NAME_AT, NAME_AT),
     "that say what is known before": notes(0, SEEDLESS_AT),
     "of a name there is not": notes(0, b"\xff"),
+    "of the first name there is not": notes(0, bytes([len(messages.FINDING_NAMES)])),
     "of too many": notes(0, NAME_AT * 99),
     "without a check": frame([messages.FINDINGS]),
     "with half a check": frame([messages.FINDINGS, b"\0", NAME_AT]),
