@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from cruxcell.native import Helper  # noqa: F401 - in type comments
 
 # 3.11 looks for a faster form at the eighth call, and where there is none, again after more. A pair takes 6 ms, a
-# hundred times what a call takes; after ten of them, more save nothing.
-_CALLS, _PROGRAMS, _PAIRS = 32, 16, 10
+# hundred times what a call takes, and calls most of what it calls more than once: after five, more save nothing.
+_CALLS, _PROGRAMS, _PAIRS = 32, 16, 5
 _FUNCTION = (
     b"def f(items, least=0):\n    out, n = {}, 1\n    for x in items:\n        n += 1\n"
     b"        out[str(x)] = max(x, least)\n    names = [k.strip() for k in out.keys() if k not in '']\n"

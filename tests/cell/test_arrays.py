@@ -12,7 +12,7 @@ from cruxcell.values.canonical import NotPlain
 from cruxcell.values.containers import MAX_DEPTH, Containers, Garbled
 from cruxcell.values.reader import Reader
 from cruxcell.values.writer import Writer
-from test_containers import EIGHT, ROOM, SHAPE, Ends, numpy, plain, u32
+from test_containers import EIGHT, OPEN, ROOM, SHAPE, Ends, numpy, plain, u32
 
 
 def test_arrays_stand_in_each_other_half_as_deep_as_lists():
@@ -35,6 +35,24 @@ def test_an_array_keeps_size_and_type(now: Any):
     assert list(value) == [0, 1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize("value", [numpy.arange(3), numpy.array([None, 1, 2]), numpy.eye(2)[0]], ids=repr)
+def test_an_array_that_refuses_writers_is_one_at_the_other_end(value: Any):
+    ends = Ends()
+    value.flags.writeable = False
+    again = ends.send([value])[0]
+    assert not again.flags.writeable
+    value.flags.writeable = True
+    ends.refresh()
+    assert again.flags.writeable
+    value.flags.writeable = False
+    ends.refresh()
+    again.flags.writeable = True
+    again[1] = 7
+    again.flags.writeable = False
+    ends.turned().refresh()
+    assert (value[1], value.flags.writeable) == (7, False)
+
+
 @pytest.mark.parametrize(
     "value", [numpy.str_(""), numpy.bytes_(b""), numpy.zeros((2, 0)), numpy.zeros((1, 2), "U1")[:0]]
 )
@@ -54,7 +72,7 @@ def test_numpy_parses_no_list_of_fields(name: bytes, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(numpy, "dtype", parse)
     with pytest.raises(Garbled):
-        transfer.decode(b"A" + u32(0) + name + SHAPE + EIGHT)
+        transfer.decode(b"A" + u32(0) + name + SHAPE + EIGHT + OPEN)
 
 
 @pytest.mark.parametrize(
@@ -108,14 +126,14 @@ RECORD = (("a", "<i4"),)
 @pytest.mark.parametrize("data", [b"", b"abc", b"abcde", b"abcdabcd", "abcd", None])
 def test_a_record_of_another_size_is_none(data: object):
     head = b"A" + u32(8) + plain(RECORD) + plain("void")
-    assert transfer.decode(head + plain(b"abcd")).tobytes() == b"abcd"  # type: ignore[attr-defined]
+    assert transfer.decode(head + plain(b"abcd") + OPEN).tobytes() == b"abcd"  # type: ignore[attr-defined]
     with pytest.raises(Garbled):
-        transfer.decode(head + plain(data))
+        transfer.decode(head + plain(data) + OPEN)
 
 
 def test_a_record_has_fields():
     with pytest.raises(Garbled):
-        transfer.decode(b"A" + u32(0) + plain("<i4") + plain("void") + plain(b"abcd"))
+        transfer.decode(b"A" + u32(0) + plain("<i4") + plain("void") + plain(b"abcd") + OPEN)
 
 
 @pytest.mark.parametrize("dtype", UNREAD, ids=repr)
@@ -131,9 +149,9 @@ def test_what_would_be_read_as_another_type_does_not_cross(dtype: Any):
 )
 def test_fields_that_cannot_be_are_not_read(fields: object):
     head, shape = b"A" + u32(80), b"t" + u32(1) + plain(1) + u32(82)
-    assert transfer.decode(head + plain((("a", "<i8"),)) + shape + EIGHT).size == 1  # type: ignore[attr-defined]
+    assert transfer.decode(head + plain((("a", "<i8"),)) + shape + EIGHT + OPEN).size == 1  # type: ignore[attr-defined]
     with pytest.raises(Garbled):
-        transfer.decode(head + plain(fields) + shape + EIGHT)
+        transfer.decode(head + plain(fields) + shape + EIGHT + OPEN)
 
 
 def test_no_metaclass_is_asked_whether_its_class_is_an_array():

@@ -327,8 +327,11 @@ def test_without_numpy_nothing_is_of_it(monkeypatch: pytest.MonkeyPatch):
 # ---- hostile bytes -------------------------------------------------------------------
 
 
+OPEN = b"T"  # to writers
+
+
 def dtype(text: str, shape: bytes, data: bytes) -> bytes:
-    return b"A" + u32(0) + b"s" + u32(len(text)) + text.encode() + shape + data
+    return b"A" + u32(0) + b"s" + u32(len(text)) + text.encode() + shape + data + OPEN
 
 
 def plain(value: object) -> bytes:
@@ -354,13 +357,14 @@ GARBLED = {
     "another name of days": dtype("<08[D]", SHAPE, EIGHT),
     "a number that is none": dtype("08", SHAPE, EIGHT),
     "the order of this machine": dtype("=i4", SHAPE, ONE),
-    "an array of a number": b"A" + u32(0) + plain(4) + SHAPE + ONE,
-    "an array of bytes": b"A" + u32(0) + b"b" + u32(3) + b"<i4" + SHAPE + ONE,
+    "an array of a number": b"A" + u32(0) + plain(4) + SHAPE + ONE + OPEN,
+    "an array of bytes": b"A" + u32(0) + b"b" + u32(3) + b"<i4" + SHAPE + ONE + OPEN,
     "a shape that is a list": dtype("<i4", b"l" + u32(2) + u32(1) + plain(1), ONE),
     "a shape of True": dtype("<i4", b"t" + u32(1) + b"T" + u32(2), ONE),
     "a shape of whatever there is": dtype("<i4", b"t" + u32(1) + plain(-1) + u32(2), ONE),
     "a shape of too many dimensions": dtype("<i4", b"t" + u32(33) + plain(1) * 33 + u32(2), ONE),
     "objects in a tuple": dtype("|O", SHAPE, b"t" + u32(1) + b"N" + u32(4)),
+    "an array that is open to a number": dtype("<i4", SHAPE, ONE)[:-1] + plain(1),
     "numbers in a list": dtype("|u1", SHAPE, b"l" + u32(4) + u32(1) + plain(1)),
 }
 

@@ -12,7 +12,7 @@ import pytest
 from cruxcell.values import generics
 
 FORMS: list[Any] = [
-    list[int], dict[str, list[int]], tuple[int, ...], collections.deque[str], type[int], int | None,
+    list[int], dict[str, list[int]], tuple[int, ...], collections.deque[str], int | None,
     int | str | list[int],
     typing.Any, typing.List, typing.Optional, typing.List[int], typing.Optional[int], typing.Union[int, str, None],
     typing.Callable[[int, str], None], typing.Callable[[], int], typing.Callable[..., Any], typing.Callable,
@@ -36,7 +36,7 @@ T: Any = vars(typing)["TypeVar"]("T")
     "form",
     [
         typing.Annotated[int, 1], T, typing.NewType("N", int), list.__class_getitem__(T),
-        typing.ForwardRef("int"), typing.Literal[1.5], 3, typing,
+        typing.ForwardRef("int"), typing.Literal[1.5], 3, typing, type[int], list[type], typing.Optional[SystemExit],
         collections.abc.Callable[[int], str], typing.Union[tuple(type(f"C{at}", (), {}) for at in range(70))],
     ],
     ids=lambda form: str(form)[:20],
@@ -52,6 +52,8 @@ def test_what_cannot_be_made_again_does_not_cross(form: Any):
         ("x", int, int), (["alias"], list, int), ("union", None, int), ("union", None, 1, 2), ("union", None),
         ("typing", "re", int), ("typing", "_GenericAlias"), ("typing", 3), ("typing", "NoSuch"), ("typing", "Any", int),
         ("typing", "List", *[int] * 65), (), ("alias",), ("typing", "NamedTuple", type("Own", (), {})),
+        ("alias", type, int), ("alias", list, StopIteration), ("typing", "get_type_hints"), ("typing", "NamedTuple"),
+        ("typing", "ForwardRef"), ("typing", "Generic"), ("typing", "NewType"),
     ],
     ids=str,
 )  # fmt: skip

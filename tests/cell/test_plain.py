@@ -278,9 +278,9 @@ GARBLED = {
     "a pattern with flags that cannot be": b"Vp" + u32(2) + text("a") + b"j" + u32(32 | 256),
     "a pattern that says what it is": b"Vp" + u32(2) + text("a") + b"j" + u32(32 | 128),
     "a long pattern": b"Vp" + u32(2) + text("a" * 1025) + b"j" + u32(32),
-    "an array of objects in bytes": b"A" + u32(0) + b"s" + u32(2) + b"|O" + b"t" + u32(0) + b"b" + u32(0),
-    "an array of another size": b"A" + u32(0) + b"s" + u32(3) + b"<i8" + b"t" + u32(0) + b"b" + u32(3) + b"abc",
-    "an array of what numpy does not know": b"A" + u32(0) + b"s" + u32(3) + b"<i9" + b"t" + u32(0) + b"b" + u32(0),
+    "an array of objects in bytes": b"A" + u32(0) + text("|O") + b"t" + u32(0) + b"b" + u32(0) + b"T",
+    "an array of another size": b"A" + u32(0) + text("<i8") + b"t" + u32(0) + b"b" + u32(3) + b"abc" + b"T",
+    "an array of what numpy does not know": b"A" + u32(0) + text("<i9") + b"t" + u32(0) + b"b" + u32(0) + b"T",
 }
 
 

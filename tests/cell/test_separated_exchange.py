@@ -440,7 +440,7 @@ def test_names_that_show_texts_may_be_run_and_files_that_are_not_passed_are_not_
     half._names.shows_texts = True
     assert half.may_have_texts()
     assert half.may_open("a")
-    half.alongside.files = SimpleNamespace(may_be_opened=lambda path: path == "b")  # type: ignore[assignment]
+    half.alongside.files = SimpleNamespace(may_be_opened=lambda path, _: path == "b")  # type: ignore[assignment]
     assert [half.may_open("a"), half.may_open("b")] == [False, True]
 
 

@@ -90,6 +90,17 @@ class Pyplot:
         return list(self.kept.figs)
 
 
+class OfTheirs(type):
+    """The class of classes of what is the program's."""
+
+
+class Theirs(metaclass=OfTheirs):
+    """The program's manager of a figure, which the script has by the figure's canvas."""
+
+    def __init__(self, num: int, canvas: Any) -> None:
+        self.num, self.canvas = num, canvas
+
+
 class Both:
     """The two halves: `plt` the script's, `theirs` the program's."""
 
@@ -98,7 +109,9 @@ class Both:
         link = SimpleNamespace(
             exchange=self._exchange,
             threads=SimpleNamespace(reads=lambda: False),
-            objects=SimpleNamespace(shows=lambda value: any(value is each for each in self.shown)),
+            objects=SimpleNamespace(
+                shows=lambda value: any(value is each for each in self.shown), class_of_proxies=OfTheirs
+            ),
         )
         self.asked, self.told = 0, None  # type: int, Any
         self.shared, self.program = SharedFigures(link, {"plt"}), ProgramFigures()
@@ -207,6 +220,21 @@ def test_which_is_the_current_one_is_told(both: Both):
     assert both.given() == []
     both.plt.figure(2)
     assert both.ask(both.theirs.gcf) is second
+
+
+def test_a_figure_of_the_program_that_the_script_makes_the_current_one_is_that(both: Both):
+    first, second = both.ask(both.theirs.figure), both.ask(both.theirs.figure)
+    mine = both.plt.figure()
+    mine.plot()
+    both.plt.kept.set_active(Theirs(1, first.canvas))
+    assert both.plt.gcf() is first
+    assert both.given() == [[], [], [], 1]
+    assert both.plt.numbers() == [2, 3, 1]
+    both.plt.kept.set_active(Theirs(3, second.canvas))
+    assert both.plt.gcf() is mine
+    both.ask(lambda: both.theirs.kept.destroy(1))
+    both.plt.kept.set_active(Theirs(1, first.canvas))
+    assert both.plt.gcf() is first
 
 
 def test_what_the_script_has_drawn_is_its_own(both: Both):

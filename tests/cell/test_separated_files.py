@@ -136,6 +136,10 @@ def test_a_file_is_opened_for_both_that_the_program_has_or_that_is_not_there(hal
     names = ("mine", "passed", "made", "none", "../test/mine")
     found = [halves.passed.may_be_opened(halves.path(name)) for name in names]
     assert found == [False, True, True, True, False]
+    (halves.test / "folder").mkdir()
+    moved = [halves.passed.may_be_opened(halves.path(name), is_moved=True) for name in (*names, "folder")]
+    assert moved == [False, True, True, True, False, False]
+    assert halves.passed.may_be_opened(halves.path("folder"))
 
 
 def test_changes_of_each_half_reach_the_other_at_the_next_question(halves: Halves):

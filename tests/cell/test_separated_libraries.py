@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import collections.abc
+import csv
 import datetime
 import decimal
 import fractions
@@ -52,6 +53,9 @@ OWNER = "~collections:Counter" if sys.version_info >= (3, 10) else "~builtins:di
         (type("Ordered", (Bag,), {"__le__": None, "__module__": "of a program"}), [COUNTER, DICT, OWNER]),
         (threading.Timer, ["=threading:Timer", "<threading:Thread", "~builtins:object", "^"]),
         (type("Own", (), {}), ["~builtins:object", "^"]),
+        (type(threading.Lock()), ["=_thread:lock", "~builtins:object", "^"]),
+        (type(csv.reader([])), ["=_csv:reader", "~builtins:object", "^"]),
+        (type("lock", (), {"__module__": "_thread"}), ["~builtins:object", "^"]),
         (type("Thread", (), {"__module__": "threading"}), ["~builtins:object", "^"]),
     ],
 )

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from cruxcell.jobs.separated import objects, remote, runs
 from cruxcell.jobs.separated.doubts import Doubts
+from cruxcell.jobs.separated.exceptions import ANSWERED
 from cruxcell.jobs.separated.objects import Objects
 from cruxcell.values import writer
 from cruxcell.values.canonical import TooLarge
@@ -280,6 +281,38 @@ def test_a_member_of_an_enum_of_the_library_is_found_by_its_name(test: End, cand
     ):
         with pytest.raises(Garbled):
             test.reads(shared(path, "http"))
+
+
+ENDING = (SystemExit, StopIteration, StopAsyncIteration, GeneratorExit)
+
+
+@pytest.mark.parametrize("kind", ENDING)
+def test_what_ends_a_script_or_iteration_is_nothing_that_a_candidate_gives_what_it_is_passed(
+    test: End, candidate: End, kind: type
+):
+    """As an answer it is an error; the class alone is the candidate's, and what derives from it is that."""
+    assert test.reads(candidate.sends(kind)) is not kind
+    with pytest.raises(Garbled):
+        test.reads(shared(kind.__name__))
+    derived = test.reads(candidate.sends(type("Own", (kind,), {"__module__": "__main__"})))
+    assert issubclass(derived, kind)
+    answered = test.reads(error(shared(kind.__name__), 71))
+    assert type(answered) is kind
+    assert (ANSWERED in vars(answered)) is (kind is SystemExit)
+    test.objects.is_question = True
+    for number in (0, 71, 72):  # one that it has raised before has its number
+        given = test.reads(error(shared(kind.__name__), number))
+        assert not isinstance(given, ENDING)
+        assert isinstance(given, Exception) is issubclass(kind, Exception)
+    assert type(test.reads(error(shared("KeyError")))) is KeyError
+    candidate.objects.is_question = True
+    assert type(candidate.reads(test.sends(kind()))) is kind
+
+
+def test_an_exit_of_the_script_s_that_comes_back_is_none_of_its_own(test: End, candidate: End):
+    own = SystemExit(0)
+    test.reads(candidate.sends(candidate.reads(test.sends(own))))
+    assert ANSWERED in vars(own)
 
 
 def test_a_program_s_error_is_asked_for_its_attributes(test: End, candidate: End):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import _operator
 import abc
 import collections
 import contextlib
+import decimal
 import enum
 import functools
+import http
+import importlib
 import inspect
 import json
 import math
@@ -54,10 +58,52 @@ from cruxcell.values.containers import Garbled
         ("array", "array", True),
         ("array", "_array_reconstructor", False),
         ("re", "compile", False),
+        ("builtins", "type", False),
+        ("enum", "Enum", False),
+        ("enum", "EnumMeta", False),
     ],
 )
 def test_few_names_may_be_asked_for(module: str, name: str, may: bool):
     assert shared_names.may_be_named(module, name) is may
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "found", "is_shared"),
+    [
+        ("_operator", "add", _operator.add, True),
+        ("_operator", "attrgetter", operator.attrgetter, False),
+        ("_operator", "methodcaller", operator.methodcaller, False),
+        ("math", "pi", math.pi, False),
+        ("collections", "Counter", collections.Counter, True),
+        ("collections", "namedtuple", collections.namedtuple, False),
+        ("decimal", "setcontext", decimal.setcontext, False),
+        ("decimal", "Decimal", decimal.Decimal, True),
+        ("builtins", "len", len, True),
+        ("http", "HTTPStatus.OK", http.HTTPStatus.OK, True),
+        ("http", "HTTPStatus.mro", http.HTTPStatus.mro, False),
+    ],
+)
+def test_what_is_named_of_a_module_is_what_makes_values(module: str, name: str, found: object, is_shared: bool):
+    """A function of the script's may call it on what the candidate gives: it reaches and sets nothing of the test's."""
+    assert shared_names.is_shared(module, name, found) is is_shared
+
+
+def test_no_class_that_makes_classes_and_no_function_of_python_s_own_may_be_named():
+    for module in [*shared_names._SHARED_MODULES, "array", "enum", "pathlib", "re", "uuid", "builtins"]:
+        for name in [*vars(importlib.import_module(module)), *shared_names._UNNAMED]:
+            found = shared_names.found_at(sys.modules[module], name)
+            if shared_names.may_be_named(module, name) and shared_names.is_shared(module, name, found):
+                assert not (isinstance(found, type) and issubclass(found, (type, enum.Enum))), name
+                assert not isinstance(found, types.FunctionType), name
+
+
+def test_a_class_of_enums_that_the_program_imports_is_told_by_its_place():
+    assert [shared_names.told_class(each) for each in (enum.IntFlag, enum.EnumMeta, int, Mode, 8, type)] == [
+        "enum.IntFlag", "", "", "", "", ""
+    ]  # fmt: skip
+    assert shared_names.told_class(types.new_class("Enum", (), {}, lambda body: body.update(__module__="enum"))) == ""
+    assert shared_names.own_class("enum.IntFlag") is enum.IntFlag
+    assert [shared_names.own_class(each) for each in ("enum.EnumMeta", "math", None, 8, [])] == [None] * 5
 
 
 def test_an_object_of_re_is_a_match_or_a_pattern_and_others_are_of_their_class():

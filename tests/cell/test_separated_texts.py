@@ -153,13 +153,16 @@ class Heard:
         self.is_foreign, self.opens = True, False
         script = compile("def f(n): return n\ntext = 'import os'", CHECK, "exec", 0, True)
         self.own = next(each for each in script.co_consts if isinstance(each, type(script)))
-        self.texts = Texts(self._hear, script, lambda: self.is_foreign, self._leave, lambda _path: self.opens)
+        self.texts = Texts(self._hear, script, lambda: self.is_foreign, self._leave, self._may_open)
 
     def _hear(self, _events: tuple[str, ...], listen: Callable[..., None]) -> None:
         self.listen = listen
 
     def _leave(self, line: int) -> None:
         raise Left(line)
+
+    def _may_open(self, path: str, is_moved: bool) -> bool:
+        return self.opens or (is_moved and path == "b")
 
     def ask(self, frames: list[Frame], event: str, *arguments: Any) -> str:
         """What comes of an event within these frames, of which the last one causes it."""
@@ -367,3 +370,28 @@ def test_a_name_in_a_configuration_runs_unless_it_is_harmless(
                 resolve(name)
         else:
             assert resolve(name) is found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "outcome"),
+    [
+        (("b", "b", -1, -1), "ran"),
+        ((b"b", "b", -1, -1), "ran"),
+        (("a", "b", -1, -1), "refused"),
+        (("b", "a", -1, -1), "refused"),
+        (("b", "b", 3, -1), "refused"),
+        (("b", "b", -1, 3), "refused"),
+    ],
+)
+def test_what_the_library_moves_for_the_candidate_both_have_or_nobody(arguments: tuple[Any, ...], outcome: str):
+    heard = Heard()
+    assert heard.ask([SCRIPTS, ASKED, LIBRARY], "os.rename", *arguments) == outcome
+    assert heard.ask([SCRIPTS, LIBRARY], "os.rename", *arguments) == "ran"
+
+
+def test_who_waits_for_an_import_hears_of_it_before_it():
+    heard, seen = Heard(), []  # type: Heard, list[str]
+    heard.texts.before_import["colorsys"] = lambda: seen.append("colorsys")
+    for name in ("colorsys", "json"):
+        assert heard.ask([SCRIPTS], "import", name, None, [], [], []) == "ran"
+    assert seen == ["colorsys"]

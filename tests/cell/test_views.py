@@ -228,9 +228,23 @@ def test_a_view_may_get_another_shape():
 
 def test_a_view_is_where_it_is_in_its_array():
     base = numpy.arange(6)
-    assert views.state_of(base[2::2], base) == ((2,), (16,), 16)
+    assert views.state_of(base[2::2], base) == ((2,), (16,), 16, True)
     _root, again = transfer.decode(transfer.encode([base, base[6:]], ROOM))  # type: ignore[misc]
     assert (again.size, again.base) == (0, None)  # of what shows nothing
+
+
+def test_a_view_and_its_array_refuse_writers_apart():
+    ends, base = Shown(), numpy.arange(6)
+    view = base[:2]
+    root, again = ends.send([base, view])
+    for of_base, of_view in [(False, True), (True, False), (False, False), (True, True)]:
+        base.flags.writeable = True
+        view.flags.writeable = of_view
+        base.flags.writeable = of_base
+        ends.refresh()
+        assert (root.flags.writeable, again.flags.writeable) == (of_base, of_view)
+    base.flags.writeable = False
+    assert [each.flags.writeable for each in Shown().send([base, view])] == [False, True]
 
 
 def test_an_array_that_leads_to_its_view_crosses():

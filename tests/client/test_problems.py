@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from cruxbox import Clock, Limits, Outcome, Verdict
 from cruxbox.cli import main
 from cruxbox.errors import DataError
+from cruxbox.problems.contests import problem_of as contest_of
 from cruxbox.problems.evalplus import scripts_of
 from cruxbox.problems.functions import problem_of
 from cruxbox.problems.reading import read_problems, read_samples
 from cruxbox.problems.records import BadRow
 from cruxbox.problems.running import Runner, Way
 from cruxbox.problems.sanitizing import sanitized
-from cruxbox.problems.shapes import Sample
+from cruxbox.problems.shapes import NoProblem, Sample
 
 NATIVE = {
     "task_id": "HumanEval/900",
@@ -264,6 +266,50 @@ def test_a_json_array_is_read_as_well_as_lines(tmp_path):
     path.write_text(json.dumps([{**MBPP, "test_imports": ["import math"]}], indent=1))
     [problem] = read_problems(path, problem_of).values()
     assert problem.tests[""].startswith("import math\nlimit = 3\nassert remove")
+
+
+@pytest.mark.parametrize("ends", ["\n", "", "\n\n"])
+def test_a_file_called_json_may_hold_lines(tmp_path, ends):
+    """As pandas and datasets write it. One row is a row, and no object of rows by their names."""
+    for count in (1, 2):
+        path = tmp_path / f"{count}.json"
+        path.write_text("\n".join(json.dumps({**MBPP, "task_id": at}) for at in range(count)) + ends)
+        assert [*read_problems(path, problem_of)] == ["0", "1"][:count]
+    path.write_text(f"{json.dumps(MBPP)}\n{json.dumps(MBPP)[:-9]}")
+    right, wrong = read_problems(path, problem_of).values()
+    assert (right.task_id, wrong.where) == ("11", f"{path}, line 2")
+
+
+def test_data_sets_are_read_as_they_are_stored(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    def stored(name: str, rows: list[dict]) -> Path:
+        parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / name)
+        return tmp_path / name
+
+    contests = {"name": "1_A", "public_tests": {"input": ["1\n"], "output": ["2\n"]}, "seconds": timedelta(seconds=2)}
+    [contest] = read_problems(stored("c.parquet", [contests]), contest_of).values()
+    assert contest.stages("")[0][0].stdin == "1\n"
+    problems = read_problems(stored("p.parquet", [MBPP, {**MBPP, "task_id": 12, "test_list": None}]), problem_of)
+    assert [type(each) is NoProblem for each in problems.values()] == [False, True]
+    rows = [{"task_id": 11, "code": REMOVE, "at": datetime(2026, 1, 2)}, {"task_id": 7, "code": None, "at": None}]
+    right, wrong = read_samples(stored("s.parquet", rows), problems)
+    assert (right.program, right.fault, right.record["at"]) == (REMOVE, "", "2026-01-02 00:00:00")
+    assert wrong.where == f"{tmp_path}/s.parquet, row 2"
+
+
+def test_samples_that_no_columns_can_hold_are_told_before_they_run(tmp_path, capsys):
+    pytest.importorskip("pyarrow")
+    problems = write(tmp_path / "p.jsonl", MBPP)
+    for field in ({"seed": [1, "a"]}, {"code": "x = '\ud800'"}):
+        samples = write(tmp_path / "s.jsonl", {"task_id": 11, "code": "x", **field}, {"task_id": 11, "code": "y"})
+        words = ["mbpp", str(samples), "--problems", str(problems), "--server", "127.0.0.1:9"]
+        assert main([*words, "--out", str(tmp_path / "r.parquet")]) == 2
+        said = capsys.readouterr().err
+        assert f"{tmp_path}/r.parquet: these rows do not fit into columns: " in said
+        assert said.count("\n") == 1
+        assert sorted(each.name for each in tmp_path.iterdir()) == ["p.jsonl", "s.jsonl"]
 
 
 @pytest.mark.parametrize(

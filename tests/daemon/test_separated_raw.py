@@ -57,6 +57,10 @@ RAW = {
     "an object of a plain class": "value(b'o' + u32(1) + b'G' + text(b'builtins') + text(b'int'))",
     "a function that is not shared": "value(b'G' + text(b'builtins') + text(b'eval'))",
     "a function of another module": "value(b'G' + text(b'os') + text(b'system'))",
+    "a class that reaches attributes by their names": "value(b'G' + text(b'_operator') + text(b'attrgetter'))",
+    "what makes classes": "value(b'G' + text(b'builtins') + text(b'type'))",
+    "what makes classes of a dict": "value(b'G' + text(b'enum') + text(b'Enum'))",
+    "what ends a script": "value(b'G' + text(b'builtins') + text(b'SystemExit'))",
     "a module in a module": "value(b'G' + text(b'fractions') + text(b'math'))",
     "an exception of the test's own harness": "message(b'e', 3, u32(0, 1) + b'X' + u32(1) + cls(9, stands="
         "b'cruxcell.jobs.separated.link:Unsent') + text(b'') + small(0) + b'NN')",

@@ -140,6 +140,8 @@ TESTS = {
         "cell/test_separated_classes.py", "cell/test_separated_libraries.py", _RULES, _OBJECTS, *_PAIRS,
     ],
     "cruxcell/jobs/separated/configurations.py": ["cell/test_separated_texts.py", *_PAIRS],
+    "cruxcell/jobs/separated/databases.py": ["cell/test_separated_databases.py", *_PAIRS],
+    "cruxcell/jobs/separated/memory.py": ["cell/test_separated_memory.py", *_PAIRS],
     "cruxcell/jobs/separated/docstrings.py": ["cell/test_separated_doctests.py", *_PAIRS],
     "cruxcell/jobs/separated/libraries.py": ["cell/test_separated_libraries.py", *_PAIRS],
     "cruxcell/jobs/separated/looking.py": [_RULES, *_PAIRS],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import datetime
+from decimal import Decimal
 
 import pytest
 from cruxbox.building import (
@@ -80,6 +82,11 @@ def test_parquet_holds_the_same_rows(tmp_path):
     rows = list(row_source(tmp_path / "rows.parquet"))
     assert [row.id for row in rows] == ["p", "sample_1"]
     assert [row.steps for row in rows] == [4, None]
+    other = {"when": datetime(2026, 1, 2), "raw": [b"\xff", None], "price": Decimal("1.50"), "deep": {"a": [1.5]}}
+    write_records(tmp_path / "rows.parquet", [{"code": "a", "input": "1", "output": "2", **other}])
+    [row] = row_source(tmp_path / "rows.parquet")
+    as_json = {"when": "2026-01-02 00:00:00", "raw": ["\\xff", None], "price": "1.50", "deep": {"a": [1.5]}}
+    assert row.extra == as_json  # rows are written as JSON, which has no dates
     (tmp_path / "bad.parquet").write_text("no")
     with pytest.raises(DataError, match="is not a Parquet file"):
         read_rows(tmp_path / "bad.parquet")

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -26,7 +27,7 @@ MAX_HELD_CHARS = 1 << 30
 #: More steps than any limit allows; what is above is no count.
 MAX_STEPS = 10**15
 
-_PARQUET_ROWS = 256
+_PARQUET_ROWS = 32  # in a batch: a row of a contest holds its tests, which may be megabytes
 _PARQUET_BATCH_BYTES = 512 << 20
 _PARQUET_GROUP_BYTES = 2 << 30
 
@@ -196,9 +197,20 @@ def _parquet_records(path: Path, skip: int) -> Iterator[tuple[int, dict[str, Any
             rows = enumerate((one for batch in batches for one in _checked(batch, path).to_pylist()), 1)
             for number, record in islice(rows, skip, None):
                 # Parquet has a column for every row: an absent value is a null there.
-                yield number, {key: value for key, value in record.items() if value is not None}
+                yield number, {key: _as_json(value) for key, value in record.items() if value is not None}
     except (ValueError, NotImplementedError, KeyError, TypeError, OverflowError) as error:  # pyarrow's own are such
         raise DataError(f"{path}: is not a Parquet file that can be read: {str(error)[:200]}") from None
+
+
+def _as_json(value: Any) -> Any:
+    """The value as JSON holds it, as rows are written as JSON. What JSON has no word for, such as a date, is text."""
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_as_json(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _as_json(item) for name, item in value.items()}
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
 
 
 def _check_parquet(metadata: Any, path: Path) -> None:
@@ -270,6 +282,15 @@ def check_records(out: Path | None, *sources: Path | None) -> None:
         _parquet("writing", out)
 
 
+def check_columns(out: Path | None, records: Iterable[Mapping[str, Any]]) -> None:
+    """Where `out` is to be Parquet, DataError if rows like these do not fit into its columns. To be called before the
+    work that fills them."""
+    if out is not None and out.suffix == ".parquet":
+        rows = list(records)
+        with _fitting(out):
+            _table(rows, dict.fromkeys(key for row in rows for key in row))
+
+
 def _parquet(doing: str, path: str | os.PathLike[str]) -> Any:
     """The module that reads and writes Parquet. DataError if it is not installed."""
     try:
@@ -329,15 +350,28 @@ def _write_parts(
         rows = iter(source())
         while chunk := list(islice(rows, part)):
             names = dict.fromkeys(key for row in chunk for key in row) if schema is None else schema.names
-            columns = {name: [row.get(name) for row in chunk] for name in names}
-            yield pyarrow.table(columns, schema=schema)
+            yield _table(chunk, names, schema)
 
-    try:
+    with _fitting(path):
         schemas = [table.schema for table in tables()]
         schema = pyarrow.unify_schemas(schemas, promote_options="permissive") if schemas else pyarrow.schema([])
         with parquet.ParquetWriter(out, schema) as writer:
             for table in tables(schema):
                 writer.write_table(table)
+
+
+def _table(rows: Sequence[Mapping[str, Any]], names: Iterable[str], schema: Any = None) -> Any:
+    import pyarrow
+
+    return pyarrow.table({name: [row.get(name) for row in rows] for name in names}, schema=schema)
+
+
+@contextmanager
+def _fitting(path: str | os.PathLike[str]) -> Iterator[None]:
+    import pyarrow
+
+    try:
+        yield
     except (pyarrow.ArrowException, UnicodeEncodeError, OverflowError) as error:
         raise DataError(f"{path}: these rows do not fit into columns: {str(error)[:200]}") from None
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Optional
 import typer
 from rich.table import Table
 
-from cruxbox.building.rows import check_records, write_records
+from cruxbox.building.rows import check_columns, check_records, write_records
 from cruxbox.cli.connect import AsJson
 from cruxbox.cli.outputs import file_path, goes_to_stdout
 from cruxbox.cli.resuming import Done, Going, Restart, Resume, check_types, digest, going_on
@@ -26,7 +26,7 @@ from cruxbox.cli.whereabouts import Whereabouts
 from cruxbox.errors import InvalidRequest
 from cruxbox.printable import counted
 from cruxbox.problems.reading import ReadProblem, read_problems, read_samples
-from cruxbox.problems.results import FAULT, Fields, marks_of, mean_pass_at_k, scores_of
+from cruxbox.problems.results import FAULT, Fields, fields_of_fault, marks_of, mean_pass_at_k, scores_of
 from cruxbox.problems.running import Runner, Way
 from cruxbox.problems.shapes import NoProblem, Problem, Problems, Sample
 from cruxbox.reading import STANDARD
@@ -135,6 +135,7 @@ def judge(request: Request, running: Running, read: ReadProblem, **options: Any)
     problems = read_problems(request.problems, read)
     samples = read_samples(request.samples, problems, clean=request.sanitize, runtime_column=request.runtime_column)
     check_records(request.out, request.samples, request.problems)
+    check_columns(request.out, ({**each.record, **fields_of_fault(each, "", False)} for each in samples))
     started = time.monotonic()
     with going_on(going, _identity(request, running, options, problems, samples), _check_fields) as done:
         before = len(done.fields)

@@ -1,17 +1,21 @@
-"""Records of a file of problems or samples: JSON lines or a JSON array, `.gz` or not, each with where it stands; and of
+"""Records of a file of problems or samples, each with where it stands: JSON lines, one JSON value or Parquet; and of
 EvalPlus's folders of samples."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from cruxbox.building import rows
 from cruxbox.errors import DataError
 from cruxbox.reading import NotJson, bounded_lines, kind_of, opened, parse_row, read_bytes, read_json
 
 Record = Mapping[str, Any]
+# Fields by which an object is known for a row, and not for one of rows by their names.
+_IDS = ("task_id", "question_id", "problem_id")
 
 
 class BadRow(ValueError):
@@ -19,7 +23,8 @@ class BadRow(ValueError):
 
 
 def records(path: Path) -> Iterator[tuple[str, Record | BadRow]]:
-    """(file and line, object) of each line that is not blank; or of each item, where the file is one array.
+    """(file and line, object) of each line that is not blank; or of each item, where the file is one array; or of each
+    row of a Parquet file.
 
     Of a folder, one for each file TASK/*.py. A line that is no object is a BadRow. DataError if the file itself cannot
     be read.
@@ -27,7 +32,10 @@ def records(path: Path) -> Iterator[tuple[str, Record | BadRow]]:
     if path.is_dir():
         yield from _programs_of(path)
         return
-    is_whole = path.name.endswith((".json", ".json.gz"))
+    if path.suffix == ".parquet":
+        yield from _rows_of(path)
+        return
+    is_whole = path.name.endswith((".json", ".json.gz")) and not _has_lines(path)
     if is_whole and not isinstance(whole := read_json(path, unique=True), str):
         yield from _items(path, whole)
         return
@@ -35,6 +43,23 @@ def records(path: Path) -> Iterator[tuple[str, Record | BadRow]]:
         for number, line in enumerate(bounded_lines(file, path), 1):
             if line is None or line.strip():
                 yield f"{path}, line {number}", _parsed(line)
+
+
+def _rows_of(path: Path) -> Iterator[tuple[str, Record | BadRow]]:
+    for number, found in rows.records(path):
+        yield f"{path}, row {number}", BadRow(found) if isinstance(found, str) else found
+
+
+def _has_lines(path: Path) -> bool:
+    """Does a file that is called `.json` hold an object on each line? So pandas and datasets write it."""
+    if not path.is_file():
+        return False
+    with opened(path) as file:
+        lines = [*islice((line for line in bounded_lines(file, path) if line is None or line.strip()), 2)]
+    try:
+        return len(lines) > 1 and bool(parse_row(lines[0]))
+    except NotJson:
+        return False
 
 
 def programs_in(folder: Path) -> list[Path]:
@@ -58,8 +83,8 @@ def _programs_of(folder: Path) -> Iterator[tuple[str, Record | BadRow]]:
 
 
 def _items(path: Path, whole: Any) -> Iterator[tuple[str, Record | BadRow]]:
-    """Those of an array; of an object, what each key has."""
-    if isinstance(whole, dict):
+    """Those of an array; of an object, what each key has, unless it is a row itself."""
+    if isinstance(whole, dict) and not any(isinstance(whole.get(name), (str, int)) for name in _IDS):
         for name, value in whole.items():
             yield f"{path}, item {name[:80]!r}", _listed(name, value)
         return

@@ -322,7 +322,7 @@ def guard_of(context, checker):
         # type: (int) -> None
         raise ValueError(_RUNS_TEXT % line)
 
-    return lambda: Texts(context.helper.hear, checker, lambda: True, refuse, lambda _path: True)
+    return lambda: Texts(context.helper.hear, checker, lambda: True, refuse, lambda _path, _is_moved: True)
 
 
 _RUNS_TEXT = "line %d runs code that may be what was printed (by eval, exec, pickle or a library)"

@@ -74,13 +74,14 @@ def read_type(written):
 
 def write_content(writer, value, depth):
     # type: (Any, Any, int) -> None
-    """The content of an array: dtype, shape (of a record its class), and its bytes, or its items where they are
-    objects."""
+    """The content of an array: dtype, shape (of a record its class), bytes, or its items where they are objects, and
+    whether it can be written to."""
     is_of_objects = value.dtype.kind == "O"
     data = list(value.ravel()) if is_of_objects else value.tobytes()
     name = value.dtype.str if is_of_objects else written_type(value.dtype)
     kind = type(value).__name__
-    writer.items((name, kind if kind in RECORDS else tuple(value.shape), data), depth)
+    shape = kind if kind in RECORDS else tuple(value.shape)
+    writer.items((name, shape, data, bool(value.flags.writeable)), depth)
 
 
 def is_array_of_objects(value):
@@ -94,9 +95,10 @@ def state_of(value):
     """What an array of `array` or of numpy holds, to be compared."""
     if type(value).__module__ == "array":
         return value.tobytes()
+    is_writeable = bool(value.flags.writeable)
     if value.dtype.kind == "O":
-        return value.shape, "O", list(value.ravel())
-    return value.shape, written_type(value.dtype), value.tobytes()
+        return value.shape, "O", list(value.ravel()), is_writeable
+    return value.shape, written_type(value.dtype), value.tobytes(), is_writeable
 
 
 def made(parts):
@@ -134,16 +136,32 @@ def _record(dtype, kind, data):
 def read(reader, depth):
     # type: (Any, int) -> Any
     number = reader.u32()
-    found = made([reader.value(depth + 1) for _ in range(3)])
+    found, is_writeable = _read_content(reader, depth + 1)
+    _close(found, is_writeable)
     reader.containers.adopt(number, found)
     return found
+
+
+def _read_content(reader, depth):
+    # type: (Any, int) -> tuple[Any, bool]
+    found, is_writeable = made([reader.value(depth) for _ in range(3)]), reader.value(depth)
+    if type(is_writeable) is not bool:
+        raise ValueError("an array of what cannot be")
+    return found, is_writeable
+
+
+def _close(value, is_writeable):
+    # type: (Any, bool) -> None
+    """Refuse writers, or admit them. A record admits them always."""
+    if type(value).__name__ not in RECORDS and value.flags.writeable != is_writeable:
+        value.flags.writeable = is_writeable
 
 
 def refill(reader, value):
     # type: (Any, Any) -> Any
     """What an array holds now. It may have been given another shape, never another size or type: that would move its
     data from under the views this end has of it, and turning objects into numbers would ask the other end."""
-    found = made([reader.value(1) for _ in range(3)])
+    found, is_writeable = _read_content(reader, 1)
     if found.size != value.size or found.dtype != value.dtype:
         raise ValueError("an array of another size or type than before")
     if type(value).__name__ in RECORDS:
@@ -152,5 +170,7 @@ def refill(reader, value):
         return value
     if found.shape != value.shape:
         value.shape = found.shape
+    _close(value, True)
     value[...] = found
+    _close(value, is_writeable)
     return value

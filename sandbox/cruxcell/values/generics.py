@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 _MOST = 64
 _ALIAS = type(list.__class_getitem__(int)) if hasattr(list, "__class_getitem__") else None  # type: Any
 _UNION = type(int | None) if hasattr(type, "__or__") else None  # type: Any
+# Classes that nobody names to a script's half: a type of `type` makes classes where it is called.
+_NOT_NAMED = frozenset(map(id, (type, SystemExit, StopIteration, StopAsyncIteration, GeneratorExit)))
 _PLAIN = frozenset(map(id, (type(None), bool, int, str, bytes, type(Ellipsis))))
 
 
@@ -46,7 +48,8 @@ def _apart(value):
     kind = type(value)
     arguments = getattr(value, "__args__", ())
     if kind is _ALIAS:
-        return None if getattr(value, "__unpacked__", False) else ("alias", value.__origin__, *arguments)
+        is_another = getattr(value, "__unpacked__", False) or not _is_class(value.__origin__)
+        return None if is_another else ("alias", value.__origin__, *arguments)
     if kind is _UNION:
         return ("union", None, *arguments)
     if not _is_of_typing(kind):
@@ -67,7 +70,12 @@ def _is_of_typing(kind):
 def _is_argument(value):
     # type: (Any) -> bool
     """A class that both ends have, a plain value, or another of these, which was looked at when it was made."""
-    return type(value) is type or id(type(value)) in _PLAIN or _apart(value) is not None
+    return _is_class(value) or id(type(value)) in _PLAIN or _apart(value) is not None
+
+
+def _is_class(value):
+    # type: (Any) -> bool
+    return type(value) is type and id(value) not in _NOT_NAMED
 
 
 # ---- making ----------------------------------------------------------------------------------------------------------
@@ -75,7 +83,7 @@ def _is_argument(value):
 
 def _alias(cls, arguments):
     # type: (Any, list[Any]) -> Any
-    if type(cls) is not type:
+    if not _is_class(cls):
         raise ValueError("a class that no type is made of")
     return _ALIAS(cls, tuple(arguments))
 
@@ -96,6 +104,8 @@ def _of_typing(name, arguments):
     if type(name) is not str or name not in typing.__all__:
         raise ValueError("a type that there is not")
     form = getattr(typing, name)
+    if not _is_of_typing(type(form)):  # a function, say, that evaluates annotations
+        raise ValueError("no type")
     if not arguments:
         return form
     if name == "Callable" and arguments[0] is not Ellipsis:

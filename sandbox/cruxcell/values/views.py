@@ -104,8 +104,10 @@ def _base_of(value):
 
 def state_of(value, base):
     # type: (Any, Any) -> Any
-    """What there is to tell of a view: where it is. What it holds is told of the other array."""
-    return tuple(value.shape), tuple(value.strides), _address(value) - _address(base)
+    """What there is to tell of a view: where it is, and whether it can be written to. What it holds is told of the
+    other array."""
+    place = _address(value) - _address(base)
+    return tuple(value.shape), tuple(value.strides), place, bool(value.flags.writeable)
 
 
 def _address(value):
@@ -221,7 +223,21 @@ def refill(reader, value, base):
         raise ValueError("a view of something else than before")
     if found.shape != value.shape:
         value.shape = found.shape
+    _close(value, base, bool(found.flags.writeable))
     return value
+
+
+def _close(value, base, is_writeable):
+    # type: (Any, Any, bool) -> None
+    """Refuse writers of a view, or admit them: also of one that was made before its array refused them."""
+    if value.flags.writeable == is_writeable:
+        return
+    was_writeable = bool(base.flags.writeable)
+    if is_writeable and not was_writeable:
+        base.flags.writeable = True
+    value.flags.writeable = is_writeable
+    if base.flags.writeable != was_writeable:
+        base.flags.writeable = was_writeable
 
 
 def _made(base, parts):
@@ -247,8 +263,7 @@ def _made(base, parts):
     if size > _MOST_BYTES or not _is_within(offset, strides, shape, dtype.itemsize, base.nbytes):
         raise ValueError("a view of what is not in an array")
     found = _view(numpy, base, _Told(dtype, shape), offset, strides)
-    if not is_writeable:
-        found.flags.writeable = False
+    _close(found, base, is_writeable)
     return found
 
 

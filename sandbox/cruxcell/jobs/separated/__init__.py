@@ -10,6 +10,8 @@ crosses by value; of everything else its owner keeps the object, and the other s
     steady        what is not asked twice in a row
     alongside     what goes with a question: what the script has set before it, what the program printed and wrote after
     texts         what a script runs as code beside itself
+    databases     SQL that may be the candidate's: which functions it calls, what it attaches
+    memory        objects of libraries that reach the memory of their process
     looking       what a test that looks at the program is told: by dir, vars, inspect
     configurations what configurations for logging name
     docstrings    doctests that a script runs over the program

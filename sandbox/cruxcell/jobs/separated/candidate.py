@@ -16,6 +16,7 @@ from cruxcell.jobs.separated.files import ProgramFiles
 from cruxcell.jobs.separated.link import CALL, Link, connect, copied
 from cruxcell.jobs.separated.listening import Heard
 from cruxcell.jobs.separated.looking import LOOKING, keep
+from cruxcell.jobs.separated.shared_names import told_class
 from cruxcell.namespace import module_namespace, set_recursion_depth
 from cruxcell.protocol import messages, records
 
@@ -139,12 +140,14 @@ class _Server:
 
     def look(self, _target, *names):
         # type: (object, str) -> tuple[dict[str, object], dict[str, str]]
-        """(what the names stand for, the names of those that are modules)."""
+        """(what the names stand for, the names of those that are modules or classes that the test has itself)."""
         modules = {}
         for name in names:
             value = self._namespace[name]
             if type(value) is _MODULE_TYPE:
                 modules[name] = str(value.__name__)
+            elif told_class(value):
+                modules[name] = told_class(value)
             else:
                 self.view[name] = value
         return self.view, modules

@@ -121,7 +121,7 @@ _GROUP = getattr(builtins, "BaseExceptionGroup", ())
 
 # What would end an iteration or a generator of the test's own, `all(map(candidate, ...))`, and leave it content.
 _ENDS = (StopIteration, StopAsyncIteration, GeneratorExit)
-ANSWERED = "_answered"  # an attribute of the SystemExit that the candidate has raised, or raised again
+ANSWERED = "_answered"  # an attribute of a SystemExit that is from the candidate, which has raised it or not
 
 
 class _Ended(Exception):
@@ -129,7 +129,16 @@ class _Ended(Exception):
 
 
 class _Exited(BaseException):
-    """In the place of a GeneratorExit, which is no Exception."""
+    """In the place of a GeneratorExit or SystemExit, which is no Exception."""
+
+
+def harmless(cls):
+    # type: (Any) -> Any
+    """The class of an exception that the candidate gives to what the script has passed, and does not raise. Whoever
+    raises it in the test's process (a future, say) ends nothing by that which would leave the test content."""
+    if not any(cls is each for each in (*_ENDS, SystemExit)):
+        return cls
+    return _Ended if issubclass(cls, Exception) else _Exited
 
 
 def answered(error, may_stop):
@@ -138,6 +147,12 @@ def answered(error, may_stop):
     if isinstance(error, _ENDS) and not isinstance(error, may_stop):
         kind = _Ended if isinstance(error, Exception) else _Exited
         return kind("the candidate raised %s" % type(error).__name__)
-    if isinstance(error, SystemExit):
-        BaseException.__setattr__(error, ANSWERED, True)
-    return error
+    return marked(error)  # type: ignore[no-any-return]
+
+
+def marked(value):
+    # type: (Any) -> Any
+    """A SystemExit that has come from the other side, or come back from there: a script does not end well by it."""
+    if isinstance(value, SystemExit):
+        BaseException.__setattr__(value, ANSWERED, True)
+    return value

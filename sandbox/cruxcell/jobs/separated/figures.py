@@ -64,9 +64,18 @@ class _Manager:
 
 
 class _Known(OrderedDict):  # type: ignore[misc]
-    """In the place of pyplot's own: whoever looks into it finds what the program has by then."""
+    """In the place of pyplot's own: whoever looks into it finds what the program has by then. The program's manager of
+    a figure (`plt.figure(theirs)`) has no place in it, but what stands for that."""
 
     look = staticmethod(lambda: None)
+    is_theirs = staticmethod(lambda _manager: False)  # type: Any
+
+    def __setitem__(self, num, manager):
+        # type: (int, Any) -> None
+        if not self.is_theirs(manager):
+            OrderedDict.__setitem__(self, num, manager)
+        elif num not in self:
+            OrderedDict.__setitem__(self, num, _Manager(num, manager.canvas.figure))
 
 
 def _looking(name):
@@ -138,9 +147,13 @@ class SharedFigures:
             owner = getattr(sys.modules.get(_HELPERS), "Gcf", None)  # type: Any
             if type(getattr(owner, "figs", None)) is OrderedDict:
                 self._known = _Known(owner.figs)
-                self._known.look = self.look
+                self._known.look, self._known.is_theirs = self.look, self._is_theirs
                 owner.figs = self._known
         return self._known is not None
+
+    def _is_theirs(self, manager):
+        # type: (Any) -> bool
+        return type(type(manager)) is self._link.objects.class_of_proxies
 
     def _is_passed(self, figure, values):
         # type: (Any, list[Any]) -> bool

@@ -329,12 +329,12 @@ class PassedFiles:
         is_new = content is not _IS_GONE and not os.path.lexists(self._folder.place + "/" + path)
         return is_new and (not above or self._is_passed(above) or self._folder.has(above))
 
-    def may_be_opened(self, path):
-        # type: (str) -> bool
-        """Does the program have it, too, or is there no file yet?"""
+    def may_be_opened(self, path, is_moved=False):
+        # type: (str, bool) -> bool
+        """Does the program have it, too, or is there no file yet? What is moved is anything, also a folder."""
         below = self._folder.below(path)
         is_shared = below is not None and (self._is_passed(below, False) or self._folder.has(below))
-        return is_shared or not os.path.isfile(path)
+        return is_shared or not (os.path.lexists if is_moved else os.path.isfile)(path)
 
     def _is_passed(self, path, by_program=True):
         # type: (str, bool) -> bool

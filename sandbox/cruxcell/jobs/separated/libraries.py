@@ -29,7 +29,7 @@ _ASKING = frozenset(["assertIsInstance", "assertNotIsInstance", "assertIsSubclas
 def of_libraries(cls):
     # type: (Any) -> list[str]
     """Which classes of libraries a class is, or derives from, and whose `==` it has."""
-    found = [each for each in mro_of(cls) if each is not object and is_stdlib(each)]
+    found = [each for each in mro_of(cls) if each is not object and _is_known(each)]
     places = [(ITSELF if each is cls else DERIVES) + place_of(each) for each in found]
     owner, *others = [
         next(each for each in mro_of(cls) if name in own_of(each)) for name in ("__eq__", "__ne__", *_ORDER)
@@ -37,6 +37,17 @@ def of_libraries(cls):
     if is_stdlib(owner) and is_stdlib(others[0]):
         places.append(EQUALS + place_of(owner))
     return [*places, ORDERS] if all(map(is_stdlib, others)) else places
+
+
+def _is_known(cls):
+    # type: (Any) -> bool
+    """Is it a class of a library? One that no code in Python can have made is, though no name may lead to it: that of
+    locks, of modules, of what reads CSV."""
+    return is_stdlib(cls) or _flags(cls) & (_MADE_AT_RUNTIME | _UNCHANGEABLE) != _MADE_AT_RUNTIME
+
+
+_flags = type.__dict__["__flags__"].__get__
+_MADE_AT_RUNTIME, _UNCHANGEABLE = 1 << 9, 1 << 8  # Py_TPFLAGS_HEAPTYPE, Py_TPFLAGS_IMMUTABLETYPE
 
 
 def told(offers, compares):
@@ -138,7 +149,7 @@ def _names(found, cls):
     if _TOLD in own_of(cls):
         places = [each[1:] for each in own_of(cls)[_TOLD] if each[:1] == ITSELF]
     else:
-        places = [place_of(cls)] if is_stdlib(cls) else []
+        places = [place_of(cls)] if _is_known(cls) else []
     return any(mark + place in found for place in places for mark in (ITSELF, DERIVES))
 
 

@@ -254,6 +254,7 @@ class Link:
         forgotten after them."""
         kind, number, count, body = _places(data)
         reader = Reader(data, self.containers, self.objects, body)
+        self.objects.is_question = kind == QUESTION
         try:
             values = self.objects.placing.during(self._read, reader, has_room)
             reader.end()

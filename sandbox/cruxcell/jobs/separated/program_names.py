@@ -12,7 +12,7 @@ from cruxcell.jobs.separated.deriving import is_derived, super_
 from cruxcell.jobs.separated.looking import looks_at_all, shown_names
 from cruxcell.jobs.separated.remote import is_remote
 from cruxcell.jobs.separated.script import bound_names, expects_names, names_in_texts, used_as_modules
-from cruxcell.jobs.separated.shared_names import MODULES, STDLIB_MODULES, own_module
+from cruxcell.jobs.separated.shared_names import MODULES, STDLIB_MODULES, own_class, own_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ class ProgramNames:
         meant = used_as_modules(source, [name for name in names if name in MODULES and name != root])
         for name in names:
             if name in meant or name in modules:
-                module = own_module(name, modules.get(name) or MODULES.get(name))
+                told = modules.get(name)
+                module = own_class(told) or own_module(name, told or MODULES.get(name))
                 # `datetime.strptime` is the class's that the program has from the module of that name.
                 if name in modules or all(hasattr(module, attribute) for attribute in meant[name]):
                     if module is not None:

@@ -20,6 +20,7 @@ from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.listening import Listener
 from cruxcell.jobs.separated.looking import follow_sources
+from cruxcell.jobs.separated.memory import may_be_told
 from cruxcell.jobs.separated.mocks import Mocks
 from cruxcell.jobs.separated.operations import data_of, is_a_mock, may_get, may_set, shown
 from cruxcell.jobs.separated.partners import Partners, may_begin
@@ -309,11 +310,11 @@ class ScriptLink(Link):
         """May the script hold texts of the candidate by now?"""
         return self.has_answered or self._names.shows_texts
 
-    def may_open(self, path):
-        # type: (str) -> bool
-        """May an object of the library open this for the candidate?"""
+    def may_open(self, path, is_moved=False):
+        # type: (str, bool) -> bool
+        """May an object of the library open this for the candidate, or move it?"""
         files = self.alongside.files
-        return files is None or files.may_be_opened(path)
+        return files is None or files.may_be_opened(path, is_moved)
 
     def leave_at_text(self, line):
         # type: (int) -> None
@@ -332,7 +333,8 @@ class ScriptLink(Link):
         if operation == "get" and rest[0] == "__self__" and type(target) is _BOUND:
             return self.objects.shows(target.__self__)  # whose method it is, the program knows
         if operation in ("get", "set", "del"):
-            return type(rest[0]) is str and (may_get if operation == "get" else may_set)(target, *rest)
+            may = may_get if operation == "get" else may_set
+            return type(rest[0]) is str and may(target, *rest) and may_be_told(operation, target, rest)
         if operation in ("fields", "outline"):
             return isinstance(target, type) if operation == "fields" else is_function(target)
         return operation in ("call", "special", "copy")

@@ -10,32 +10,41 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-# Functions and classes that both sides have: only these are found by the name that the candidate gives.
+# Functions and classes that both sides have: only these are found by the name that the candidate gives. What the
+# candidate names a function of the script may call (an executor, a decorator), on what the candidate gives. So none of
+# them makes classes, whose objects could equal everything (`type`, an Enum), or reaches attributes by their names.
 _SHARED = frozenset(
     [
         "abs", "all", "any", "ascii", "bin", "bool", "bytearray", "bytes", "callable", "chr", "complex", "dict",
         "divmod", "enumerate", "filter", "float", "frozenset", "hash", "hex", "id", "int", "isinstance",
         "issubclass", "iter", "len", "list", "map", "max", "memoryview", "min", "next", "object", "oct", "ord",
         "pow", "print", "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum", "tuple",
-        "type", "zip",
+        "zip",
     ]
     + [name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)]
 )  # fmt: skip
+# Exceptions that end a script, an iteration or a generator, and leave who runs it content. The candidate names them as
+# the class of what it raises, or as a base of its own, and not by themselves: a future that the script passes to it,
+# say, would raise them in the script.
+ENDING = frozenset(["GeneratorExit", "StopAsyncIteration", "StopIteration", "SystemExit"])
 # Types of plain values that builtins does not name.
 _UNNAMED = {
     cls.__name__: cls for cls in (type(None), type(Ellipsis), type(NotImplemented), owned.READ_ONLY, *owned.VIEWS)
 }  # type: dict[str, type]
 PLAIN = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset, bytearray)
-_SHARED_MODULES = frozenset(["math", "_operator", "collections", "fractions", "decimal", "datetime"])
+# Of these modules all functions, or all classes.
+_SHARED_MODULES = {"math": False, "_operator": False}
+_SHARED_MODULES.update(dict.fromkeys(["collections", "fractions", "decimal", "datetime"], True))
 # Of other modules the classes whose values are of the test's own, which a script may have from the program's imports.
 _SHARED_CLASSES = {
     "array": frozenset(["array"]),
-    "enum": frozenset(["Enum", "Flag", "IntEnum", "IntFlag", "StrEnum"]),
     "pathlib": frozenset(["Path", "PosixPath", "PurePath", "PurePosixPath"]),
     "re": frozenset(["Match", "Pattern"]),
     "uuid": frozenset(["UUID"]),
 }
 _SHARED_CLASSES["pathlib._local"] = _SHARED_CLASSES["pathlib"]
+# What a script may have from the program's imports, too, under a name alone.
+_OWN_CLASSES = {"enum.%s" % name: name for name in ("Enum", "Flag", "IntEnum", "IntFlag", "StrEnum")}
 # Modules of whose enums each member is known by its name: importing them does nothing else.
 _ENUMS_OF = frozenset(["calendar", "http", "inspect", "re", "signal", "socket"])
 # Up to 3.9 the interpreter does not say which modules are its own; these are what tests take attributes of.
@@ -108,7 +117,8 @@ _STANDS_FOR = {
 
 def may_be_named(module, name):
     # type: (str, str) -> bool
-    """A path of two may lead to a member of an enum; whether it does is seen there (`is_member`)."""
+    """A path of two may lead to a member of an enum, and what a module has may be a class or a function; which it is is
+    seen there (`is_shared`)."""
     if "." in name:
         parts = name.split(".")
         return module in _ENUMS_OF and len(parts) == 2 and all(each.isidentifier() for each in parts)
@@ -117,6 +127,16 @@ def may_be_named(module, name):
     if module in _SHARED_CLASSES:
         return name in _SHARED_CLASSES[module]
     return module in _SHARED_MODULES and name.isidentifier() and name[:1] != "_"
+
+
+def is_shared(module, name, found):
+    # type: (str, str, Any) -> bool
+    """Is what stands there what may be named so?"""
+    if "." in name:
+        return is_member(found)
+    if module in _SHARED_MODULES:
+        return isinstance(found, type) if _SHARED_MODULES[module] else type(found) is BUILTIN_TYPE
+    return True
 
 
 def imported(name):
@@ -139,6 +159,20 @@ def own_module(name, told):
         return sys.modules.get(wanted)
     except ImportError:
         return None
+
+
+def own_class(told):
+    # type: (object) -> Any
+    """The test's own class, which the program has under a name of its own; None for others."""
+    name = _OWN_CLASSES.get(told) if type(told) is str else None
+    return None if name is None else getattr(__import__("enum"), name, None)
+
+
+def told_class(cls):
+    # type: (Any) -> str
+    """What `own_class` is told of a class that the program has under a name; nothing of others."""
+    place = "%s.%s" % (cls.__module__, cls.__name__) if type(cls) is not type and isinstance(cls, type) else ""
+    return place if place in _OWN_CLASSES and is_stdlib(cls) else ""
 
 
 def is_stdlib(cls):

@@ -8,8 +8,8 @@ A harmless text names nothing of the script, and has nothing of it: its names ar
 builtins, and while it runs the candidate answers with data and objects of its own. A class or function of the library
 would be one of the test's process: `type` makes what equals everything.
 
-The same hook sees which files are opened. An object of the library that the script has passed (a ZipFile, a
-ConfigParser) opens for the candidate none that the script has not passed.
+The same hook sees which files are opened and moved. An object or function of the library that the script has passed (a
+ZipFile, a ConfigParser, `shutil.move`) does that for the candidate with none that the script has not passed.
 """
 
 import builtins
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 # Audit events of what makes code run that was no function before: what the interpreter itself does raises none.
 _RUNS = ("exec", "function.__new__", "object.__setattr__", "pickle.find_class")
+_OF_FILES = ("open", "os.rename")
 # The function of the harness's that does what the candidate asks of an object of the test.
 _SERVES = ("cruxcell.jobs.separated.script_link", "_run")
 _CODE_AT = {"exec": 0, "function.__new__": 0, "object.__setattr__": 2}
@@ -80,17 +81,18 @@ class Texts:
         script: the script's code.
         may_be_foreign: may the script hold texts of the candidate?
         leave: ends the worker; it is told the line of the script.
-        may_open: may the candidate have this file of the script's opened?
+        may_open: may the candidate have this file of the script's opened, or moved?
     """
 
     def __init__(self, hear, script, may_be_foreign, leave, may_open):
-        # type: (Callable[..., object], CodeType, Callable[[], bool], Callable[[int], None], Callable[[Any], bool]) -> None
+        # type: (Callable[..., object], CodeType, Callable[[], bool], Callable[[int], None], Callable[[Any, bool], bool]) -> None
         self._may_be_foreign, self._leave, self._may_open = may_be_foreign, leave, may_open
         self._own = _Own(script)
         self._harmless = set()  # type: set[CodeType]
         runtime = [each for each in (sys.prefix, sys.base_prefix, *sys.path) if os.path.isabs(each)]
         self._folders = tuple([os.path.join(each, "") for each in runtime])
-        hear((*_RUNS, "open"), self._listen)
+        self.before_import = {}  # type: dict[str, Callable[[], None]]  # what is done before a module is loaded
+        hear((*_RUNS, *_OF_FILES, "import"), self._listen)
 
     def is_under_way(self):
         # type: () -> bool
@@ -124,12 +126,16 @@ class Texts:
 
     def _listen(self, event, arguments):
         # type: (str, tuple[Any, ...]) -> None
+        if event == "import":
+            if arguments[0] in self.before_import:
+                self.before_import[arguments[0]]()
+            return
         caller = _frame(1)  # type: Any
         while _name_of(caller) == _TWIN:
             caller = caller.f_back
-        if event == "open":
-            if _serves_the_candidate(caller) and not self._may_be_opened(arguments[0]):
-                raise PermissionError(EACCES, "a file that the script has not passed", arguments[0])
+        if event in _OF_FILES:
+            if serves_the_candidate(caller):
+                self._refuse_files(event, arguments)
             return
         if not self._may_be_foreign() or (event == "object.__setattr__" and arguments[1] != "__code__"):
             return
@@ -141,12 +147,24 @@ class Texts:
         if event != "exec" or not self._may_run(code, caller):
             self._leave(_line_of(caller))
 
+    def _refuse_files(self, event, arguments):
+        # type: (str, tuple[Any, ...]) -> None
+        """That the candidate has a library open or move, if the script has not passed it: what is moved into a folder
+        that was passed, it would have."""
+        if event == "open":
+            refused = [each for each in arguments[:1] if not self._may_be_opened(each)]
+        else:  # paths to what is in open folders say nothing
+            moved = [os.fsdecode(each) for each in arguments[:2]]
+            refused = [each for each in moved if arguments[2:] != (-1, -1) or not self._may_open(each, True)]
+        if refused:
+            raise PermissionError(EACCES, "a file that the script has not passed", refused[0])
+
     def _may_be_opened(self, path):
         # type: (Any) -> bool
         """Is it a file of the runtime, one that is open, or one that the program has, too?"""
         path = path if type(path) is int else os.fsdecode(path)
         is_of_the_runtime = type(path) is str and path.startswith(self._folders) and ".." not in path.split("/")
-        return type(path) is int or is_of_the_runtime or self._may_open(path)
+        return type(path) is int or is_of_the_runtime or self._may_open(path, False)
 
     def _may_run(self, code, caller):
         # type: (Any, FrameType) -> bool
@@ -180,7 +198,7 @@ class _Own:
         return code in self._codes
 
 
-def _serves_the_candidate(frame):
+def serves_the_candidate(frame):
     # type: (Any) -> bool
     """Is it a library that does something because the candidate asks for it, and no code of the script's or of ours?"""
     if _name_of(frame).partition(".")[0] == "cruxcell" and (_name_of(frame), frame.f_code.co_name) != _SERVES:
