@@ -118,6 +118,8 @@ def test_memory_that_runs_out_between_two_checks_is_nobodys_answer():
         assert (len(report.answers), bool(report.forged), report.is_over) == (4 if at == 3 else 3, at == 1, at != 1)
     report = read(plan("id"), records.limit(messages.MEMORY_LIMIT, 0, 0))
     assert (indexes(report), report.forged, report.is_over) == ([1], "", True)
+    report = read(plan("idd"), records.limit(messages.MEMORY_LIMIT, 0, 0), asked=replace(TWO, count=3))
+    assert (indexes(report), report.forged, report.is_over) == ([1], "", True)
     report = read(plan("ii"), records.limit(messages.MEMORY_LIMIT, 0, 0))
     assert (indexes(report), report.forged, report.is_over) == ([], "", True)
     assert read(plan("dd"), value(0), records.limit(messages.MEMORY_LIMIT, 1, 0)).ran_out_of_memory
@@ -136,7 +138,7 @@ def test_memory_that_runs_out_between_two_checks_is_nobodys_answer():
     [
         b"", value(0), frame([b"P"]), b"\0" * 3, frame([]) + plan(), plan("d"), plan("ddd"), plan(""), plan("d?"),
         plan("dD"), frame([b"P", b"2", b"dd"]), frame([b"P", b"", b"dd"]), frame([b"P", b"1", b"\xff\xff"]),
-        frame([b"p", b"1", b"dd"]), frame([b"P", b"1"]), frame([b"?", b"x"]),
+        frame([b"p", b"1", b"dd"]), frame([b"O", b"1", b"dd"]), frame([b"P", b"1"]), frame([b"?", b"x"]),
         frame([messages.HARNESS_ERROR, b"x", b"y"]), frame([messages.HARNESS_ERROR]),
     ],
 )  # fmt: skip
@@ -226,6 +228,7 @@ RAISED = frame([messages.RAISED, numbers(), b"KeyError", b"'x'", struct.pack("<i
 # What no honest worker writes as the answer to check 0, or instead of it.
 FORGED = {
     "a kind there is not": frame([b"?", numbers()]),
+    "another kind there is not": frame([b"~", bytes(4)]),
     "a plan again": plan(),
     "too few fields": frame([messages.VALUE, numbers()]),
     "too many fields": frame([messages.STEP_LIMIT, numbers(), b""]),
@@ -245,6 +248,7 @@ FORGED = {
     "a violation without a number": frame([messages.VIOLATED]),
     "a violation with half a number": frame([messages.VIOLATED, b"\0\0"]),
     "a violation with more than a number": frame([messages.VIOLATED, bytes(5)]),
+    "a violation with another field": frame([messages.VIOLATED, bytes(4), b""]),
     "notes nobody asked for": notes(0, NAME_AT),
 }  # fmt: skip
 
@@ -403,6 +407,7 @@ def test_notes_on_other_texts_are_forged(noted: int):
     "record",
     [
         *[frame([kind, bytes(4), NAME_AT, NAME_AT]) for kind in (b"?", b"Z", b"")],
+        frame([messages.FINDINGS, bytes(3), NAME_AT, NAME_AT]),
         notes(1, NAME_AT, NAME_AT),
         notes(0, b"\xff", NAME_AT),
     ],
