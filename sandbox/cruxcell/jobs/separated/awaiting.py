@@ -1,7 +1,10 @@
 """Coroutines of the program that the test awaits: they run on an event loop of the candidate's own process.
 
-The test's loop steps what it awaits. Each step runs the candidate's loop until the coroutine is done, or for some
-milliseconds; so coroutines of both sides go on beside each other, and timeouts and cancelling work.
+The test's loop steps what it awaits. The first step runs a coroutine until it waits for something. Each further one
+runs the candidate's loop until one that is awaited is done, or for some milliseconds; so coroutines of both sides go on
+beside each other, and timeouts and cancelling work. The test hears of their ends in their order. While it begins
+several at once (`gather`), the clock of the candidate's loop stands: or one would be through with `sleep(0.01)` before
+the next has begun, on a busy host.
 
 What the candidate awaits of the test, it steps in the same way. Where that waits for a future of the test's loop, the
 candidate is told that it waits, and asks again: the future would be nothing to its own loop.
@@ -37,45 +40,96 @@ async def _of(awaitable):
     return await awaitable
 
 
+class _Clock:
+    """The time of a loop; it may be made to stand."""
+
+    def __init__(self, loop):
+        # type: (Any) -> None
+        self._time, self._behind = loop.time, 0.0
+        self._stands_at = None  # type: float | None
+        loop.time = self
+
+    def __call__(self):
+        # type: () -> float
+        now = self._time() if self._stands_at is None else self._stands_at  # type: float
+        return now - self._behind
+
+    def stand(self):
+        # type: () -> None
+        if self._stands_at is None:
+            self._stands_at = self._time()
+
+    def go_on(self):
+        # type: () -> None
+        if self._stands_at is not None:
+            self._behind += self._time() - self._stands_at
+            self._stands_at = None
+
+
 class Awaited:
     """What the test awaits of the candidate. Without asyncio in the program it is stepped as it is."""
 
     def __init__(self):
         # type: () -> None
-        self._loop = None  # type: Any
+        self._loop = self._clock = None  # type: Any
         self._runs = {}  # type: dict[int, tuple[Any, Any, bool]]
+        self._goes_on = False  # the loop, for a while
+        self._ended = {}  # type: dict[Any, int]  # what the test has yet to hear of, and how often it waits for others
+        self._passed_over = 0  # steps since it heard of one
 
     def step(self, target, how, *values):
         # type: (Any, str, Any) -> Any
         """`send`, `throw` or `close` to an awaitable: None while it waits; StopIteration holds its value."""
-        run, is_task = self._run_of(target)
+        is_first = id(target) not in self._runs
+        if is_first:
+            self._runs[id(target)] = (target, *self._begun(target, how == "send"))
+        run, is_task = self._runs[id(target)][1:]
         try:
-            found = self._stepped(run, how, values) if is_task else getattr(run, how)(*values)
+            found = self._stepped(run, is_first, how, values) if is_task else getattr(run, how)(*values)
         except BaseException:
-            self._runs.pop(id(target), None)
+            self._forget(target, run)
             raise
         if how == "close":
-            self._runs.pop(id(target), None)
+            self._forget(target, run)
         return found
 
-    def _run_of(self, target):
-        # type: (Any) -> tuple[Any, bool]
-        """(the task or coroutine that runs it, is it a task?)"""
-        if id(target) not in self._runs:
-            run, is_task = _of(target), "asyncio" in sys.modules
-            if is_task:
-                self._loop = self._loop or _loop_of(sys.modules["asyncio"])
-                run = self._loop.create_task(run)
-            self._runs[id(target)] = target, run, is_task
-        return self._runs[id(target)][1:]
+    def _forget(self, target, run):
+        # type: (Any, Any) -> None
+        self._runs.pop(id(target), None)
+        self._ended.pop(run, None)
+        self._passed_over = 0
 
-    def _stepped(self, task, how, values):
-        # type: (Any, str, tuple[Any, ...]) -> Any
+    def _begun(self, target, may_run):
+        # type: (Any, bool) -> tuple[Any, bool]
+        """(the task or coroutine that runs it, is it a task?)"""
+        if "asyncio" not in sys.modules:
+            return _of(target), False
+        if self._loop is None:
+            self._loop = _loop_of(sys.modules["asyncio"])
+            self._clock = _Clock(self._loop)
+        others = self._loop._ready
+        self._loop._ready = type(others)()  # what else is ready comes when all have begun
+        try:
+            task = self._loop.create_task(_of(target))
+            task.add_done_callback(lambda ended: self._on_end(ended, target))
+            if may_run and not self._loop.is_running():
+                self._clock.stand()
+                self._loop.call_soon(self._loop.stop)
+                self._run()
+        finally:
+            others.extend(self._loop._ready)
+            self._loop._ready = others
+        return task, True
+
+    def _stepped(self, task, is_first, how, values):
+        # type: (Any, bool, str, tuple[Any, ...]) -> Any
         asyncio = sys.modules["asyncio"]  # type: Any
         if how != "send":
             task.cancel()
-        _run_for_a_while(self._loop, task)
-        if how == "close" or not task.done():
+            self._go_on(task)
+        elif not is_first:
+            self._go_on_if_nothing_ended(task)
+        if how == "close" or not task.done() or (how == "send" and self._comes_later(task)):
             return
         try:
             value = task.result()
@@ -84,6 +138,51 @@ class Awaited:
                 raise values[0] from None
             raise
         raise StopIteration(value)
+
+    def _go_on_if_nothing_ended(self, task):
+        # type: (Any) -> None
+        """Else the test hears of that first: in the next of as many steps as it may have begun, or never."""
+        if self._ended and self._passed_over < len(self._runs):
+            self._passed_over += 1
+        else:
+            self._go_on(task)
+
+    def _go_on(self, task):
+        # type: (Any) -> None
+        if self._loop.is_running():
+            return
+        if not task.done():
+            self._clock.go_on()
+            timer = self._loop.call_later(_SLICE_S, self._loop.stop)
+            self._run()
+            timer.cancel()
+        if task.done() and task not in self._ended:
+            self._loop.call_soon(self._loop.stop)
+            self._run()
+
+    def _run(self):
+        # type: () -> None
+        self._goes_on = True
+        try:
+            self._loop.run_forever()
+        finally:
+            self._goes_on = False
+
+    def _on_end(self, task, target):
+        # type: (Any, Any) -> None
+        if self._runs.get(id(target), (None, None))[1] is task:
+            self._ended[task] = len(self._ended)
+        if self._goes_on:
+            self._loop.stop()
+
+    def _comes_later(self, task):
+        # type: (Any) -> bool
+        """Has another one ended before, which the test steps within the next few steps, or never?"""
+        if task not in self._ended:
+            return bool(self._ended)
+        is_later = self._ended[task] > 0 and next(iter(self._ended)) is not task
+        self._ended[task] -= is_later
+        return is_later
 
 
 def _run_for_a_while(loop, future):
