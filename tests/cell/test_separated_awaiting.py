@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import awaiting
+from cruxcell.jobs.separated import loops
 from cruxcell.jobs.separated.awaiting import Awaited, Lent
 from cruxcell.jobs.separated.operations import SPECIAL
 
@@ -58,9 +59,66 @@ def test_a_step_within_a_step_waits(awaited: Awaited):
             awaited.step(target, "send", None)
         found.append(info.value.value)
 
-    with pytest.raises(StopIteration):
-        awaited.step(outer(), "send", None)
+    target = outer()
+    assert awaited.step(target, "send", None) is None  # its first step ends where it waits
+    assert [ended for ended, _ in ends_of(awaited, [target])] == [target]
     assert found == [None, 7]
+
+
+def ends_of(awaited: Awaited, targets: list[Any]) -> list[tuple[Any, object]]:
+    """Steps them in turns, as the test's loop does: (each, its value), in the order in which it hears of them."""
+    found, left = [], list(targets)
+    for _ in range(50):
+        for target in list(left):
+            try:
+                assert awaited.step(target, "send", None) is None
+            except StopIteration as end:
+                left.remove(target)
+                found.append((target, end.value))
+    return found
+
+
+def test_all_begin_before_one_goes_on_however_long_that_takes(awaited: Awaited):
+    begun: list[int] = []
+
+    async def nested(number: int) -> None:
+        begun.append(-number)
+
+    async def counts(number: int) -> int:
+        begun.append(number)
+        await asyncio.gather(nested(number))
+        await asyncio.sleep(0.002)
+        return len(begun)
+
+    targets = [counts(number) for number in (1, 2, 3)]
+    for target in targets:
+        assert awaited.step(target, "send", None) is None
+        time.sleep(0.01)  # a host on which each step takes so long
+    assert begun == [1, 2, 3]
+    assert [value for _, value in ends_of(awaited, targets)] == [6, 6, 6]
+    assert begun == [1, 2, 3, -1, -2, -3]
+
+
+@pytest.mark.parametrize("delays", [(3, 2, 1), (1, 2, 3), (2, 3, 1), (2, 1, 3)])
+def test_the_ends_are_heard_in_their_order(awaited: Awaited, delays: tuple[int, ...]):
+    targets = [slept(each, each / 100) for each in delays]
+    for target in targets:
+        assert awaited.step(target, "send", None) is None
+    awaited._clock.go_on()
+    time.sleep(0.05)  # all of them are due at once
+    assert [value for _, value in ends_of(awaited, targets)] == sorted(delays)
+    assert (awaited._runs, len(awaited._ends)) == ({}, 0)
+
+
+def test_an_end_that_is_never_heard_of_holds_up_nobody_for_long(awaited: Awaited):
+    dropped, target, sleeping = slept(1, 0.001), slept(2, 0.002), sleeps()
+    for each in (dropped, target, sleeping):
+        assert awaited.step(each, "send", None) is None
+    awaited._clock.go_on()
+    time.sleep(0.01)
+    assert ends_of(awaited, [sleeping, target]) == [(target, 2)]
+    assert len(awaited._ends) == 1
+    awaited.step(sleeping, "close")
 
 
 def test_without_asyncio_it_is_stepped_as_it_is(awaited: Awaited, monkeypatch: pytest.MonkeyPatch):
@@ -103,6 +161,46 @@ def test_what_is_awaited_of_this_side_waits_for_its_futures():
             await asyncio.sleep(0)
 
     assert asyncio.run(beside_others()) == 7
+    assert lent._places == {}
+
+
+@pytest.mark.parametrize("delays", [(3, 2, 1), (1, 2, 3), (2, 3, 1), (2, 1, 3)])
+def test_what_is_awaited_of_this_side_ends_in_its_order(delays: tuple[int, ...]):
+    lent, found = Lent(), []
+    targets = [slept(each, each / 100) for each in delays]
+
+    async def step_in_turns() -> None:
+        while targets:
+            for target in list(targets):
+                try:
+                    assert lent.step(target, "send", None) is None
+                except StopIteration as end:
+                    targets.remove(target)
+                    found.append(end.value)
+            time.sleep(0.015)  # a host on which each turn takes so long
+            await asyncio.sleep(0)
+
+    asyncio.run(step_in_turns())
+    assert found == sorted(delays)
+    assert (lent._places, len(lent._ends)) == ({}, 0)
+
+
+def test_what_is_begun_late_is_not_late():
+    """Its time begins when that of the first does, in which the other side begins them all."""
+    lent = Lent()
+    targets = [slept(1, 0.03), slept(2, 0.02)]
+
+    async def begin_slowly() -> None:
+        loop, before = asyncio.get_running_loop(), asyncio.get_running_loop().time()
+        for target in targets:
+            assert lent.step(target, "send", None) is None
+            time.sleep(0.02)
+        await asyncio.sleep(0)
+        assert loop.time() - before < 0.02
+        for target in targets:
+            lent.step(target, "close")
+
+    asyncio.run(begin_slowly())
     assert lent._places == {}
 
 
@@ -157,7 +255,7 @@ def test_what_it_waits_for_may_go_on_when_it_is_cancelled():
     assert lent._places == {}
     for task in asyncio.all_tasks(lent._loop):
         while not task.done():
-            awaiting._run_for_a_while(lent._loop, task)
+            loops.run_for_a_while(lent._loop, task)
 
 
 def test_each_has_a_task_of_its_own_which_may_be_cancelled():

@@ -59,7 +59,7 @@ def asked(link: Link, text: str, base: Any = None) -> str:
     lambda: sqlite3.connect(":memory:"),
     lambda: sqlite3.Connection(":memory:"),
     lambda: sqlite3.connect(":memory:", factory=type("Own", (sqlite3.Connection,), {})),
-    lambda: sqlite3.dbapi2.connect(":memory:", *(5.0, 0, "", True, sqlite3.Connection)),  # type: ignore[arg-type]
+    lambda: sys.modules["sqlite3.dbapi2"].connect(":memory:", 5.0, 0, "", True, sqlite3.Connection),
     lambda: sys.modules[MODULE].connect(":memory:", 5.0),
 ])  # fmt: skip
 def test_a_function_that_is_none_of_sql_s_ends_the_script(link: Link, connect: Any):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from cruxcell.jobs.separated.listening import Heard, Listener
@@ -80,13 +81,30 @@ def test_logs_of_the_program_go_to_handlers_and_are_printed_by_nobody(capsys: py
     one, kept = Listener({"logging"}), Kept()
     logger = logging.getLogger("cruxbox.listening")
     logger.propagate, logger.handlers = False, []
-    told = ("cruxbox.listening", 40, "ERROR", "50% %s", "f", 1)
+    told = ("cruxbox.listening", 40, "ERROR", "50% %s", "f", 1, "", None)
     one.hear([told])
     logger.addHandler(kept)
     one.hear([told])
     logger.removeHandler(kept)
     assert kept.found == [("cruxbox.listening", "ERROR", "50% %s")]
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "is_told"),
+    [(KeyError("k"), True), (None, False), (StopIteration(), False), (SystemExit(0), False), ("KeyError", False)],
+)
+def test_a_record_may_be_about_an_error(error: Any, is_told: bool):
+    one, records = Listener({"logging"}), list[logging.LogRecord]()
+    kept = logging.Handler()
+    kept.emit = records.append  # type: ignore[assignment]
+    logger = logging.getLogger("cruxbox.listening")
+    logger.propagate, logger.handlers = False, [kept]
+    one.hear([("cruxbox.listening", 40, "ERROR", "a", "f", 1, "Traceback\nKeyError", error)])
+    logger.handlers = []
+    (record,) = records
+    assert record.exc_info == ((type(error), error, None) if is_told else None)
+    assert logging.Formatter().format(record) == "a\nTraceback\nKeyError"
 
 
 @pytest.mark.parametrize(
@@ -101,9 +119,11 @@ def test_logs_of_the_program_go_to_handlers_and_are_printed_by_nobody(capsys: py
         [(UserWarning("a"), 1, 1)],
         [(_Ends("a"), "x.py", 1)],
         [(UserWarning("a"), "x.py", "1")],
-        [("root", "40", "ERROR", "a", "f", 1)],
-        [("root", True, "ERROR", "a", "f", 1)],
-        [("root", 40, "ERROR", ["a"], "f", 1)],
+        [("root", "40", "ERROR", "a", "f", 1, "", None)],
+        [("root", True, "ERROR", "a", "f", 1, "", None)],
+        [("root", 40, "ERROR", ["a"], "f", 1, "", None)],
+        [("root", 40, "ERROR", "a", "f", 1, None, None)],
+        [("root", 40, "ERROR", "a", "f", 1)],
         [("root", 40, "ERROR", "a")],
     ],
 )

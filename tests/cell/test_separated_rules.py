@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _operator
 import abc
+import asyncio
 import collections
 import contextlib
 import decimal
@@ -18,6 +19,7 @@ import operator
 import re
 import struct
 import sys
+import threading
 import types
 import unittest
 from collections.abc import Callable
@@ -672,3 +674,25 @@ def test_what_the_test_s_objects_look_like():
         assert operations.shown(target) == ("" if is_builtin else object.__repr__(target))
     for target in (Mine, Mine.method, len, Mine(), Called(), 8, raised):
         assert operations.shown(target) == ""
+
+
+class Stack(contextlib.ExitStack):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "may"),
+    [
+        (Stack(), "push", False),
+        (contextlib.ExitStack(), "push_async_exit", False),
+        (contextlib.ExitStack, "push", False),
+        (contextlib.ExitStack(), "callback", True),
+        (threading.Timer(1, len), "args", False),
+        (threading.Timer(1, len), "name", True),
+        (types.SimpleNamespace(args=1), "args", True),
+        (object.__new__(asyncio.BaseEventLoop), "set_task_factory", False),
+        (object.__new__(asyncio.BaseEventLoop), "call_soon", True),
+    ],
+)
+def test_a_candidate_decides_nothing_for_the_script(target: Any, name: str, may: bool):
+    assert operations.may_get(target, name) is may

@@ -253,12 +253,23 @@ def test_rows_choose_their_runtimes(tmp_path, capsys):
         {"task_id": "Mine/0", "completion": "    return 2 * x\n", "python": plain},
         {"task_id": "Mine/0", "completion": uses, "python": "/nowhere/python"},
         {"task_id": "Mine/0", "completion": uses, "python": 3},
+        {"task_id": "Mine/0", "completion": uses, "python": str(tmp_path / "broken")},
+        {"task_id": "Mine/0", "completion": uses, "python": "/usr/bin/yes"},
     ]
+    (tmp_path / "broken").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "broken").chmod(0o755)
     summary, lines = run(tmp_path, capsys, problem, samples, "--runtime-column", "python")
-    assert [line["passed"] for line in lines] == [True, False, True, None, None]
+    assert [line["passed"] for line in lines] == [True, False, True, None, None, None, None]
     assert "ModuleNotFoundError" in lines[1]["result"]
     assert "s.jsonl, line 4: the server has no runtime '/nowhere/python'" in lines[3]["result"]
-    assert summary["masked"] == 2
+    for line, path in zip(lines[5:], (tmp_path / "broken", "/usr/bin/yes")):
+        assert f"{str(path)!r} is not a working CPython from 3.8 on" in line["result"]
+    assert summary["masked"] == 4
+    problem["test"] = f"import numpy\n{problem['test']}"
+    _, lines = run(tmp_path, capsys, problem, samples[:3], "--runtime-column", "python")
+    lacks = "the tests import numpy, which the runtime "
+    found = [line["result"].partition(lacks)[2] for line in lines]
+    assert found == [f"{str(path)!r} does not have" for path in (problem["python"], plain, plain)]
     del problem["python"]
     files = write(tmp_path / "s.jsonl", samples[0]), "--problems", write(tmp_path / "p.jsonl", problem)
     assert main(["humaneval", *files, "--out", str(tmp_path / "r.jsonl"), "--runtime-column", "python"]) == 0

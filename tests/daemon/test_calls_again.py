@@ -62,6 +62,14 @@ async def test_what_follows_upon_a_result_goes_before_what_has_not_begun():
     assert told.jobs[-1].follows
 
 
+async def test_so_does_what_a_worker_that_stopped_early_has_left():
+    told = Told({"f(1)": ONE, "f(2)": Said("d", 2)})
+    early = Result(report=records.plan(True, "dd", []) + ONE.record(0), facts=CLEAN)
+    told.before = lambda job: early if len(texts(job)) == 2 else None
+    assert [one.canonical for one in await evaluated(told, "f(1)", "f(2)")] == [b"i1;", b"i2;"]
+    assert [(texts(job), job.follows) for job in told.jobs] == [(["f(1)", "f(2)"], False), (["f(2)"], True)]
+
+
 # ---- audited ---------------------------------------------------------------------------
 
 

@@ -384,6 +384,19 @@ def test_what_a_candidate_prints_never_makes_its_check_invalid(native: Client, c
     assert upset.outcome in (Outcome.FAILED, Outcome.OUTPUT_LIMIT), upset
 
 
+@pytest.mark.parametrize("imports", ["import sqlite3\nconnect = sqlite3.connect", "from sqlite3 import connect"])
+def test_sql_that_a_candidate_prints_calls_no_code_of_the_checker_s_process(native: Client, imports: str):
+    checker = f"""{imports}
+base = connect(":memory:")
+base.create_function("twice", 1, lambda x: 2 * x)
+def check(given, printed, expected):
+    return [base.execute(printed).fetchall(), connect(":memory:").execute("select 7").fetchall()][0] == [(6,)]
+"""
+    texts = ("select max(1, twice(3))", "select 6 union select fts3_tokenizer('simple') limit 1", "select 5")
+    tasks = [Task(f"print({text!r})", [StdioCheck("", "select 6", checker=checker)]) for text in texts]
+    assert [verdict.outcome for verdict in native.check(tasks)] == [Outcome.PASSED, Outcome.FAILED, Outcome.FAILED]
+
+
 def test_a_checker_meets_no_code_of_the_candidate(native: Client):
     program = "import builtins\nbuiltins.sum = lambda x: 7\nprint(\"1, 1', '', '') or True or ('\\n1\")"
     (verdict,) = native.check([Task(program, [StdioCheck("7", checker=CHECKER)])])

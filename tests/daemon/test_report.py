@@ -112,7 +112,13 @@ def test_memory_that_runs_out_between_two_checks_is_nobodys_answer():
         said = (plan("ddd"), value(0), value(1), records.limit(messages.MEMORY_LIMIT, at, 0))
         report = read(*said, asked=replace(TWO, count=3))
         assert (indexes(report), bool(report.forged), report.is_over) == ([0, 1], at == 0, at == 1)
+    for at in (1, 2, 3):
+        said = (plan("dddd"), *map(value, range(3)), records.limit(messages.MEMORY_LIMIT, at, 0))
+        report = read(*said, asked=replace(TWO, count=4))
+        assert (len(report.answers), bool(report.forged), report.is_over) == (4 if at == 3 else 3, at == 1, at != 1)
     report = read(plan("id"), records.limit(messages.MEMORY_LIMIT, 0, 0))
+    assert (indexes(report), report.forged, report.is_over) == ([1], "", True)
+    report = read(plan("idd"), records.limit(messages.MEMORY_LIMIT, 0, 0), asked=replace(TWO, count=3))
     assert (indexes(report), report.forged, report.is_over) == ([1], "", True)
     report = read(plan("ii"), records.limit(messages.MEMORY_LIMIT, 0, 0))
     assert (indexes(report), report.forged, report.is_over) == ([], "", True)
@@ -132,8 +138,8 @@ def test_memory_that_runs_out_between_two_checks_is_nobodys_answer():
     [
         b"", value(0), frame([b"P"]), b"\0" * 3, frame([]) + plan(), plan("d"), plan("ddd"), plan(""), plan("d?"),
         plan("dD"), frame([b"P", b"2", b"dd"]), frame([b"P", b"", b"dd"]), frame([b"P", b"1", b"\xff\xff"]),
-        frame([b"p", b"1", b"dd"]), frame([b"P", b"1"]), frame([b"?", b"x"]),
-        frame([messages.HARNESS_ERROR, b"x", b"y"]),
+        frame([b"p", b"1", b"dd"]), frame([b"O", b"1", b"dd"]), frame([b"P", b"1"]), frame([b"?", b"x"]),
+        frame([messages.HARNESS_ERROR, b"x", b"y"]), frame([messages.HARNESS_ERROR]),
     ],
 )  # fmt: skip
 def test_without_a_plan_of_its_checks_nothing_is_believed(data: bytes):
@@ -148,16 +154,19 @@ def test_texts_that_memory_does_not_hold_are_their_own_fault():
     assert read(ended, asked=one).plan == Plan(False, messages.INVALID, (NOT_HELD,))
     assert read(ended).plan is None  # of two checks it is nobody's: each runs alone
     assert read(ended, value(0), asked=one).plan is None
+    assert [read(frame(other), asked=one).plan for other in ([], [messages.ENDED], [messages.VALUE])] == [None] * 3
 
 
 def test_what_is_garbled_is_said_before_a_plan_that_is_missing():
     assert "garbled" in read(value(0), b"\1\0\0\0\0").forged
+    assert not read(plan(), value(0), b"\1\0\0\0\0").is_cut
     assert "plan" in read(value(0)).forged
 
 
 def test_a_failure_of_ours_counts_only_before_anything_ran():
     assert read(records.harness_error("confine: x")).harness_error == "confine: x"
     assert read(records.harness_error("")).harness_error
+    assert read(records.harness_error("x"), value(0)).harness_error == "x"
     late = read(plan(), records.harness_error("confine: x"))
     assert (late.harness_error, bool(late.forged)) == ("", True)
 
@@ -168,6 +177,11 @@ def test_a_failure_of_ours_counts_only_before_anything_ran():
         (messages.ENDED, records.BY_IDENTITY | records.OF_ITS_OWN, True),
         (messages.ENDED, records.OUT_OF_MEMORY, True),
         (messages.RAISED, records.BY_IDENTITY | records.OUT_OF_MEMORY, True),
+        (messages.ENDED, 32, False),
+        (messages.RAISED, 32, False),
+        (messages.CANDIDATE_GONE, 0, True),
+        (messages.NOT_PLAIN, 0, True),
+        (messages.CANNOT_CROSS, 0, True),
         (messages.CANDIDATE_GONE, records.BY_IDENTITY, False),
         (messages.NOT_PLAIN, records.OF_ITS_OWN, False),
         (messages.CANNOT_CROSS, records.OUT_OF_MEMORY, False),
@@ -181,6 +195,22 @@ def test_what_a_test_s_half_says_besides_it_says_of_a_script_that_came_to_an_end
         records.plan(False, "x", []), frame([kind, numbers(flags=flags), *more]), asked=Asked(kinds=TEST_ENDS, runs="x")
     )
     assert (len(report.answers) == 1, bool(report.forged)) == (is_heard, not is_heard)
+
+
+@pytest.mark.parametrize("flags", range(0, 32, 4))
+def test_each_flag_says_one_thing(flags: int):
+    (answer,) = read(plan("x"), frame([messages.ENDED, numbers(flags=flags), b"", b"", b""]), asked=SUITE).answers
+    heard = answer.is_out_of_memory, answer.by_identity, answer.of_its_own
+    assert heard == tuple(
+        bool(flags & flag) for flag in (records.OUT_OF_MEMORY, records.BY_IDENTITY, records.OF_ITS_OWN)
+    )
+
+
+@pytest.mark.parametrize("flags", [records.BY_IDENTITY, records.OF_ITS_OWN])
+def test_who_is_no_test_has_no_such_flags(flags: int):
+    said = frame([messages.ENDED, numbers(flags=flags), b"", b"", b""])
+    assert read(plan("x"), said, asked=Asked(kinds=ENDS, runs="x")).forged
+    assert not read(plan("x"), said, asked=Asked(kinds=TEST_ENDS, runs="x")).forged
 
 
 def test_sentences_belong_to_the_invalid_ones():
@@ -198,6 +228,7 @@ RAISED = frame([messages.RAISED, numbers(), b"KeyError", b"'x'", struct.pack("<i
 # What no honest worker writes as the answer to check 0, or instead of it.
 FORGED = {
     "a kind there is not": frame([b"?", numbers()]),
+    "another kind there is not": frame([b"~", bytes(4)]),
     "a plan again": plan(),
     "too few fields": frame([messages.VALUE, numbers()]),
     "too many fields": frame([messages.STEP_LIMIT, numbers(), b""]),
@@ -216,6 +247,8 @@ FORGED = {
     "a failure of ours": records.harness_error("x"),
     "a violation without a number": frame([messages.VIOLATED]),
     "a violation with half a number": frame([messages.VIOLATED, b"\0\0"]),
+    "a violation with more than a number": frame([messages.VIOLATED, bytes(5)]),
+    "a violation with another field": frame([messages.VIOLATED, bytes(4), b""]),
     "notes nobody asked for": notes(0, NAME_AT),
 }  # fmt: skip
 
@@ -249,7 +282,7 @@ def test_a_record_larger_than_any_worker_writes(name: str):
     assert (report.answers, "larger" in report.forged) == ([], True)
 
 
-@pytest.mark.parametrize("name", ["shown", "message", "sentence", "token", "printed"])
+@pytest.mark.parametrize("name", ["shown", "name", "message", "sentence", "token", "printed"])
 def test_a_record_one_byte_smaller_may_be_an_honest_worker_s(name: str):
     fields = frames.unpack(LARGE[name][4:])
     longest = max(range(len(fields)), key=lambda at: len(fields[at]))
@@ -276,6 +309,7 @@ def test_what_is_printed_is_counted_in_bytes():
         printed = ["\xe9".encode() * each for each in (stdout, stderr)]
         report = read(plan(), frame([messages.VALUE, numbers(), messages.PLAIN, b"i1;", b"1", *printed]))
         assert (report.forged, report.answers[0].kind, report.answers[0].steps) == ("", kind, 10)
+        assert not report.answers[0].is_out_of_memory
         assert len(report.answers[0].fields) == (5 if kind == messages.VALUE else 0)
 
 
@@ -336,7 +370,10 @@ def test_more_than_any_worker_writes_is_not_read(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(frames, "split", split)
     assert read(plan(), *[frame([])] * 10_000).forged
     assert len(found) == 9
-    assert "too many" in read(plan(), frame([b""] * 1_000)).forged
+    assert read(plan("ddd"), *[frame([])] * 10_000, asked=replace(TWO, count=3)).forged
+    assert len(found) == 11
+    assert "too many" in read(plan(), frame([b""] * 19)).forged
+    assert "too many" not in read(plan(), frame([b""] * 18)).forged
 
 
 def test_a_violation_is_the_last_word():
@@ -352,18 +389,28 @@ NOTED = replace(TWO, texts_noted=True, runs_noted=True)
 def test_notes_on_the_texts_come_before_anything_ran():
     report = read(plan(), notes(0, SEEDLESS_AT, NAME_AT), value(0), value(1), asked=NOTED)
     assert (report.notes, report.forged) == ({0: ("SEEDLESS",), 1: ("IMPORT_NAME",)}, "")
+    report = read(plan("ddd"), notes(0, NAME_AT, b"", NAME_AT), asked=replace(NOTED, count=3))
+    assert (report.notes, report.forged) == ({0: ("IMPORT_NAME",), 2: ("IMPORT_NAME",)}, "")
+    report = read(plan("d" * 17), notes(0, *[NAME_AT] * 17), asked=replace(NOTED, count=17))
+    assert (len(report.notes), report.forged, report.is_cut) == (17, "", False)
     report = read(plan("dd", False), notes(0, SEEDLESS_AT, NAME_AT), asked=NOTED)
     assert report.notes == {0: (), 1: ("IMPORT_NAME",)}  # not known of a program that is not hermetic
 
 
-def test_notes_on_some_texts_only_are_forged():
-    report = read(plan("ddd"), notes(0, NAME_AT, NAME_AT), value(0), asked=replace(NOTED, count=3))
+@pytest.mark.parametrize("noted", [2, 4])
+def test_notes_on_other_texts_are_forged(noted: int):
+    report = read(plan("ddd"), notes(0, *[NAME_AT] * noted), value(0), asked=replace(NOTED, count=3))
     assert (report.notes, report.answers, bool(report.forged)) == ({}, [], True)
 
 
 @pytest.mark.parametrize(
     "record",
-    [frame([b"?", b"\0\0\0\0", NAME_AT, NAME_AT]), notes(1, NAME_AT, NAME_AT), notes(0, b"\xff", NAME_AT)],
+    [
+        *[frame([kind, bytes(4), NAME_AT, NAME_AT]) for kind in (b"?", b"Z", b"")],
+        frame([messages.FINDINGS, bytes(3), NAME_AT, NAME_AT]),
+        notes(1, NAME_AT, NAME_AT),
+        notes(0, b"\xff", NAME_AT),
+    ],
 )
 def test_notes_on_the_texts_have_one_form(record: bytes):
     report = read(plan(), record, value(0), asked=NOTED)
@@ -379,11 +426,18 @@ def test_notes_on_a_run_come_in_its_turn():
     assert read(plan(), asked=NOTED).forged == ""  # cut short before any notes
 
 
+def test_a_run_may_have_every_note_but_one():
+    every = bytes(range(len(messages.FINDING_NAMES)))
+    report = read(plan("dd", False), notes(0, every, every[:-1]), asked=NOTED)
+    assert report.notes == dict.fromkeys((0, 1), tuple(name for name in messages.FINDING_NAMES if name != "SEEDLESS"))
+
+
 FORGED_NOTES = {
     "of another check": notes(1, NAME_AT),
     "of several": notes(0, NAME_AT, NAME_AT, NAME_AT),
     "that say what is known before": notes(0, SEEDLESS_AT),
     "of a name there is not": notes(0, b"\xff"),
+    "of the first name there is not": notes(0, bytes([len(messages.FINDING_NAMES)])),
     "of too many": notes(0, NAME_AT * 99),
     "without a check": frame([messages.FINDINGS]),
     "with half a check": frame([messages.FINDINGS, b"\0", NAME_AT]),
@@ -463,3 +517,16 @@ def test_sections_in_their_order():
     for places in ([1], [0, 2], [0, 0], [1, 0]):
         assert split_sections(b"".join(map(records.section, places)), 3) == []
     assert split_sections(b"", 3) == []
+
+
+@pytest.mark.parametrize(("missing", "is_heard"), [(0, True), (1, False)])
+def test_tests_may_take_so_many_bytes(missing: int, is_heard: bool, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(messages, "MAX_TESTS_BYTES", len(frame(ONE_TEST)) - missing)
+    assert (read(plan("x"), told(ONE_TEST), asked=SUITE).forged == "") is is_heard
+
+
+@pytest.mark.parametrize("size", range(8))
+def test_sections_end_where_the_next_one_begins(size: int):
+    bodies = [frame([bytes(size)]), frame([b""]), frame([bytes(2 * size)])]
+    report = b"".join(records.section(at) + body for at, body in enumerate(bodies))
+    assert split_sections(report, 3) == bodies

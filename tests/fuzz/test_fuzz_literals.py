@@ -45,6 +45,19 @@ def test_these_are_left_to_a_worker(text):
     assert read_literal(text) is None
 
 
+DEPTHS = {"lists": ("[", "]"), "tuples": ("(", ",)"), "values of dicts": ("{1:", "}"), "a key": ("(", ",)")}
+
+
+@pytest.mark.parametrize("name", DEPTHS)
+def test_of_twenty_levels_it_reads_all_and_of_more_none(name: str):
+    """It calls itself for each level."""
+    opening, closing = DEPTHS[name]
+    nested = [opening * depth + "1" + closing * depth for depth in (20, 21, 22, 400)]
+    if name == "a key":
+        nested = ["{" + opening * depth + "1" + closing * depth + ": 1}" for depth in (19, 20, 21, 400)]
+    assert [read_literal(text) is not None for text in nested] == [True, False, False, False]
+
+
 @pytest.mark.parametrize("text", ["1" + " " * 1_900 + "!", "!" + " " * 1_900 + "1", "1" * 1_900])
 def test_behind_what_is_no_token_nobody_looks_for_one(monkeypatch: pytest.MonkeyPatch, text: str):
     """A search would try each of the blanks, and run over all that follow it each time."""

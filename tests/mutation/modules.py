@@ -129,6 +129,7 @@ TESTS = {
     "cruxcell/jobs/separated/alongside.py": ["cell/test_separated_exchange.py", *_PAIRS],
     "cruxcell/jobs/separated/asking.py": [*_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/awaiting.py": ["cell/test_separated_awaiting.py", *_PAIRS],
+    "cruxcell/jobs/separated/loops.py": ["cell/test_separated_awaiting.py", *_PAIRS],
     "cruxcell/jobs/separated/borrowing.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/candidate.py": ["cell/test_separated_server.py", *_PAIRS],
     "cruxcell/jobs/separated/classes.py": ["cell/test_separated_classes.py", _RULES, _OBJECTS, *_PAIRS],

@@ -101,6 +101,12 @@ def take_code(module: str, before: str) -> None:
             each.__code__ = now[names[code.co_name, code.co_firstlineno, code.co_code]]
 
 
+def caches_of(module: str) -> list[Any]:
+    """What the functions of a module remember (`lru_cache`)."""
+    name = module.removesuffix(".py").replace("/", ".")
+    return [each for each in vars(sys.modules[name]).values() if hasattr(each, "cache_clear")]
+
+
 class Loop:
     """Pytest's loop over the tests, which here waits for requests."""
 
@@ -128,12 +134,15 @@ class Loop:
         if not traced:
             take_code(request["module"], self.before[request["module"]])
         current = trace(request["module"], traced) if traced else None
+        caches = caches_of(request["module"]) if traced else []
         seconds: dict[str, float] = {}
         failed = []
         chosen = [self.items[name] for name in request["tests"] or self.items]
         for at, item in enumerate(chosen):
             if current is not None:
                 current[:4] = at.to_bytes(4, "little")
+                for each in caches:  # or only the first test that asks would run the lines behind them
+                    each.cache_clear()
             reports = runtestprotocol(item, nextitem=chosen[at + 1] if at + 1 < len(chosen) else None, log=False)
             seconds[item.nodeid] = sum(report.duration for report in reports if report.when == "call")
             if any(report.failed for report in reports):

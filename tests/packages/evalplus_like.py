@@ -21,7 +21,8 @@ import numpy  # noqa: F401 - a reference's time is short, and must not go into t
 CROSS_CHECKED = frozenset(
     ["tri", "string_sequence", "starts_one_ends", "make_a_pile", "special_factorial", "all_prefixes",
      "combinations_colors", "counter_of", "grouped", "get_coordinates", "keys_of", "values_of", "freq_count",
-     "defaults", "rotated", "named", "sym_like", "np_scalar", "huge_list", "frozen", "upto", "many", "bigint"]
+     "defaults", "rotated", "named", "sym_like", "np_scalar", "huge_list", "frozen", "upto", "many", "bigint",
+     "dec", "frac", "setop", "get_ludic", "long_list"]
 )  # fmt: skip
 # The problems whose answers are numbers that are nearly right.
 _ATOL = {"HumanEval/2": 1e-6, "HumanEval/4": 1e-6, "HumanEval/21": 1e-6, "HumanEval/32": 1e-4, "HumanEval/45": 1e-6,
@@ -61,8 +62,8 @@ def assertion(out, exp, atol):
     else:
         assert exp == (out is not None), f"out: {out}, exp: {exp}"
 """
-AS_SETS = frozenset(["larg_nnum", "similar_elements", "intersection_array", "Diff"])
-AS_TRUTHS = frozenset(["check_str", "first_match"])
+AS_SETS = frozenset(["larg_nnum", "similar_elements", "intersection_array", "Diff", "find_dissimilar"])
+AS_TRUTHS = frozenset(["check_str", "first_match", "text_match_three", "text_starta_endb"])
 _ENTRY = "\n\nfor i, (inp, exp) in enumerate(zip(inputs, results)):\n    assertion({call}(*inp), exp, {atol})\n"
 _CROSS = "\n\nfor i, inp in enumerate(inputs):\n    assertion({call}(*inp), ref_func(*inp), {atol})\n"
 

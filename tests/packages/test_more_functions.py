@@ -1,4 +1,4 @@
-"""EvalPlus's formats beyond its published samples: HumanEval's 164 problems and the 165 of `tasks.txt`.
+"""EvalPlus's formats beyond its published samples: HumanEval's 164 problems and the 260 of `tasks.txt`.
 
 By the command, with plain CPython as the judge.
 """

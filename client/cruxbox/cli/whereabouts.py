@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import subprocess
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from cruxbox.cli.running import Running
@@ -12,6 +15,12 @@ from cruxbox.errors import InvalidRequest
 from cruxbox.model import CallCheck, Task
 from cruxbox.problems.shapes import Problems, Sample
 
+# What an interpreter says that a server can use.
+_YES = b"yes"
+_WHICH = "import sys; print(end='yes' if sys.implementation.name == 'cpython' and sys.version_info >= (3, 8) else '')"
+_PATIENCE_S = 60.0
+_ASKED_AT_ONCE = 8
+_SHOWN = 200  # characters of the name of a runtime, which may be a path
 _HAS = "import importlib.util\n\n\ndef has(name):\n    return importlib.util.find_spec(name) is not None\n"
 
 
@@ -22,7 +31,7 @@ class Whereabouts:
         self._problems, self._samples, self._column = problems, samples, column
         # Runtimes that are interpreters have names of their own, by which their samples ask for them.
         paths = sorted({each.runtime for each in samples if "/" in each.runtime}) if running.server is None else []
-        self._names = {path: f"column-{number}" for number, path in enumerate(paths, 1) if _is_interpreter(path)}
+        self._names = {path: f"column-{number}" for number, path in enumerate(_interpreters(paths), 1)}
         self._fallback = running.runtime
         # The runtime of a row goes before the command's, which is for rows without one.
         self.running = replace(running, runtime="") if column else running
@@ -41,14 +50,21 @@ class Whereabouts:
         return [*arguments, f"--preload=default={','.join(modules)}"] if modules else arguments
 
     def checked(self, client: Client) -> list[Sample]:
-        """The samples with the runtimes they run on; those that ask for one that is not there have a fault.
+        """The samples with the runtimes they run on. Those that ask for one that is not there, or lacks a package that
+        their tests import, have a fault.
 
-        Raises InvalidRequest where the tests of most samples need a package that their runtime lacks.
+        Raises InvalidRequest where the one runtime of all samples lacks such a package.
         """
         known = {one.name for one in client.info().runtimes}
         samples = [self._on_runtime(each, known) for each in self._samples]
-        self._check_packages(client, samples)
-        return samples
+        lacking = self._lacking(client, samples)
+        if lacking and not self._column:
+            [(runtime, missing)] = lacking.items()
+            raise InvalidRequest(
+                f"{_not_there(missing, runtime)}; name an interpreter that has it with --python PATH, or a runtime of "
+                "the server with --runtime (cruxbox runtimes)."
+            )
+        return [self._with_packages(each, lacking) for each in samples]
 
     def _on_runtime(self, sample: Sample, known: set[str]) -> Sample:
         if not self._column or sample.fault:
@@ -60,31 +76,63 @@ class Whereabouts:
         if name in known:
             return replace(sample, runtime=name)
         there = ", ".join(sorted(known - set(self._names.values()))[:10])
-        fault = f"the server has no runtime {sample.runtime[:80]!r}; it has {there}"
+        fault = f"the server has no runtime {sample.runtime[:_SHOWN]!r}; it has {there}"
+        if os.path.isfile(sample.runtime) and self.running.server is None:
+            fault = f"{sample.runtime[:_SHOWN]!r} is not a working CPython from 3.8 on"
         return replace(sample, fault=fault, counts=False)
 
-    def _check_packages(self, client: Client, samples: Iterable[Sample]) -> None:
-        """Refuse at once what would fail in every test: a package that the runtime does not have."""
+    def _lacking(self, client: Client, samples: Iterable[Sample]) -> dict[str, list[str]]:
+        """By runtime, the packages that it does not have and tests import: what needs them would fail in every test."""
         wanted: dict[str, set[str]] = {}
         for sample in samples:
-            if not sample.fault and sample.task_id in self._problems:
-                runtime = sample.runtime or self.running.runtime
-                wanted.setdefault(runtime, set()).update(self._problems[sample.task_id].needs)
+            wanted.setdefault(self._runtime_of(sample), set()).update(self._needs(sample))
         asked = [(runtime, sorted(names)) for runtime, names in wanted.items() if names]
         tasks = [Task(_HAS, [CallCheck(f"has({name!r})", "True") for name in names], runtime=r) for r, names in asked]
         verdicts = iter(client.check(tasks) if tasks else [])
-        for runtime, names in asked:
-            missing = [name for name in names if next(verdicts).passed is False]
-            if missing:
-                which = f"the runtime {runtime!r}" if runtime else "the default runtime"
-                raise InvalidRequest(
-                    f"the tests import {', '.join(missing[:10])}, which {which} does not have; name an interpreter "
-                    "that has it with --python PATH, or a runtime of the server with --runtime (cruxbox runtimes)."
-                )
+        found = {runtime: [name for name in names if next(verdicts).passed is False] for runtime, names in asked}
+        return {runtime: names for runtime, names in found.items() if names}
+
+    def _with_packages(self, sample: Sample, lacking: Mapping[str, Sequence[str]]) -> Sample:
+        runtime = self._runtime_of(sample)
+        missing = sorted(self._needs(sample).intersection(lacking.get(runtime, ())))
+        if not missing:
+            return sample
+        path = next((path for path, name in self._names.items() if name == runtime), runtime)
+        return replace(sample, fault=_not_there(missing, path), counts=False)
+
+    def _runtime_of(self, sample: Sample) -> str:
+        return sample.runtime or self.running.runtime
+
+    def _needs(self, sample: Sample) -> frozenset[str]:
+        is_run = not sample.fault and sample.task_id in self._problems
+        return self._problems[sample.task_id].needs if is_run else frozenset()
+
+
+def _not_there(missing: Sequence[str], runtime: str) -> str:
+    which = f"the runtime {runtime[:_SHOWN]!r}" if runtime else "the default runtime"
+    return f"the tests import {', '.join(missing[:10])}, which {which} does not have"
+
+
+def _interpreters(paths: Sequence[str]) -> list[str]:
+    """Those of `paths` that a server can use: with any other it does not start, for a single row's sake."""
+    with ThreadPoolExecutor(_ASKED_AT_ONCE) as asking:
+        return [path for path, works in zip(paths, asking.map(_is_interpreter, paths)) if works]
 
 
 def _is_interpreter(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)
+    command = [path, "-I", "-S", "-c", _WHICH]
+    try:
+        asked = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    except (OSError, ValueError):  # ValueError: a NUL in the name
+        return False
+    patience = threading.Timer(_PATIENCE_S, asked.kill)
+    patience.start()
+    with asked:
+        assert asked.stdout is not None
+        said = asked.stdout.read(len(_YES) + 1)  # any program may be named, and some print without end
+        patience.cancel()
+        asked.kill()
+    return said == _YES
 
 
 def _own_python() -> str:

@@ -9,6 +9,7 @@ from cruxcell.analysis.hermetic import may_share_by, names_bound_by, names_bound
 from cruxcell.analysis.operands import Inspector, call_findings, is_literal
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, OutOfRoom, classify_call, compile_text
 from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.databases import Databases
 from cruxcell.jobs.separated.texts import Texts
 from cruxcell.namespace import fresh_namespace, module_namespace, set_recursion_depth
 from cruxcell.protocol import frames, messages, records
@@ -300,11 +301,12 @@ def run_apply(context, fields, read=None):
         context.refuse("the program: %s" % error)
         return
     namespace = module_namespace()
+    guard = guard_of(context, program) if read is not None else None
     context.start(messages.DIRECT, 1)
     try:
         context.run(program, namespace)
-        if read is not None:
-            guard_of(context, program)()
+        if guard is not None:
+            guard()
         function = context.run(compile_text(name, "<check>", "eval"), namespace)
         value = context.run(CALL, {"f": function, "a": positional, "k": keywords})
     except BaseException as error:
@@ -316,13 +318,34 @@ def run_apply(context, fields, read=None):
 def guard_of(context, checker):
     # type: (JobContext, CodeType) -> Callable[[], object]
     """What has a checker run no code from now on but its own and what is harmless. Or what a candidate prints would
-    decide, where a checker evaluates it."""
+    decide, where a checker evaluates it. Connections to sqlite, whose SQL may be such a text, are guarded from before
+    the checker is loaded, which may take `connect` out of its module."""
+    databases = Databases(_OfAChecker())
+    if "sqlite3" in bytecode.names_in(checker):
+        databases.guard()
 
     def refuse(line):
         # type: (int) -> None
         raise ValueError(_RUNS_TEXT % line)
 
-    return lambda: Texts(context.helper.hear, checker, lambda: True, refuse, lambda _path, _is_moved: True)
+    def guard():
+        # type: () -> None
+        texts = Texts(context.helper.hear, checker, lambda: True, refuse, lambda _path, _is_moved: True)
+        databases.follow(texts)
+
+    return guard
+
+
+class _OfAChecker:
+    """In the place of a link to a candidate, of which a checker has none."""
+
+    def may_have_texts(self):
+        # type: () -> bool
+        return True
+
+    def refuse(self, why):
+        # type: (str) -> None
+        raise ValueError(why)
 
 
 _RUNS_TEXT = "line %d runs code that may be what was printed (by eval, exec, pickle or a library)"

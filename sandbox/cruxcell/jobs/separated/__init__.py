@@ -45,6 +45,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     signatures    what the program sees of a function of the script
     runs          what runs in steps: generators, awaitables, context managers
     awaiting      the event loop of what the test awaits
+    loops         how long event loops run, their time, the order of ends
     operations    what may be asked of an object of the other side
 
 What the candidate sends is hostile: it is only ever decoded to plain data, proxies, and classes made here.

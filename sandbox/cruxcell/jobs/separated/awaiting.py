@@ -1,7 +1,10 @@
 """Coroutines of the program that the test awaits: they run on an event loop of the candidate's own process.
 
-The test's loop steps what it awaits. Each step runs the candidate's loop until the coroutine is done, or for some
-milliseconds; so coroutines of both sides go on beside each other, and timeouts and cancelling work.
+The test's loop steps what it awaits. The first step runs a coroutine until it waits for something. Each further one
+runs the candidate's loop until one that is awaited is done, or for some milliseconds; so coroutines of both sides go on
+beside each other, and timeouts and cancelling work. The test hears of their ends in their order. While it begins
+several at once (`gather`), the clock of the candidate's loop stands: or one would be through with `sleep(0.01)` before
+the next has begun, on a busy host.
 
 What the candidate awaits of the test, it steps in the same way. Where that waits for a future of the test's loop, the
 candidate is told that it waits, and asks again: the future would be nothing to its own loop.
@@ -9,27 +12,13 @@ candidate is told that it waits, and asks again: the future would be nothing to 
 
 import sys
 
+from cruxcell.jobs.separated.loops import SLICE_S, Ends, clock_of, loop_of, run_for_a_while
 from cruxcell.jobs.separated.operations import SPECIAL
 from cruxcell.jobs.separated.shared_names import BUILTIN_TYPE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
-
-_SLICE_S = 0.005
-
-
-def _loop_of(asyncio):
-    # type: (Any) -> Any
-    """Up to 3.9 a lock or queue of the program's belongs to the loop that was current when it was made."""
-    if sys.version_info < (3, 10):
-        try:
-            found = asyncio.get_event_loop_policy().get_event_loop()
-            if not found.is_closed():
-                return found
-        except RuntimeError:  # there is none by now
-            pass
-    return asyncio.new_event_loop()
 
 
 async def _of(awaitable):
@@ -42,40 +31,65 @@ class Awaited:
 
     def __init__(self):
         # type: () -> None
-        self._loop = None  # type: Any
+        self._loop = self._clock = None  # type: Any
         self._runs = {}  # type: dict[int, tuple[Any, Any, bool]]
+        self._goes_on = False  # the loop, for a while
+        self._ends = Ends()  # of tasks
+        self._passed_over = 0  # steps since it heard of one
 
     def step(self, target, how, *values):
         # type: (Any, str, Any) -> Any
         """`send`, `throw` or `close` to an awaitable: None while it waits; StopIteration holds its value."""
-        run, is_task = self._run_of(target)
+        is_first = id(target) not in self._runs
+        if is_first:
+            self._runs[id(target)] = (target, *self._begun(target, how == "send"))
+        run, is_task = self._runs[id(target)][1:]
         try:
-            found = self._stepped(run, how, values) if is_task else getattr(run, how)(*values)
+            found = self._stepped(run, is_first, how, values) if is_task else getattr(run, how)(*values)
         except BaseException:
-            self._runs.pop(id(target), None)
+            self._forget(target, run)
             raise
         if how == "close":
-            self._runs.pop(id(target), None)
+            self._forget(target, run)
         return found
 
-    def _run_of(self, target):
-        # type: (Any) -> tuple[Any, bool]
-        """(the task or coroutine that runs it, is it a task?)"""
-        if id(target) not in self._runs:
-            run, is_task = _of(target), "asyncio" in sys.modules
-            if is_task:
-                self._loop = self._loop or _loop_of(sys.modules["asyncio"])
-                run = self._loop.create_task(run)
-            self._runs[id(target)] = target, run, is_task
-        return self._runs[id(target)][1:]
+    def _forget(self, target, run):
+        # type: (Any, Any) -> None
+        self._runs.pop(id(target), None)
+        self._ends.forget(run)
+        self._passed_over = 0
 
-    def _stepped(self, task, how, values):
-        # type: (Any, str, tuple[Any, ...]) -> Any
+    def _begun(self, target, may_run):
+        # type: (Any, bool) -> tuple[Any, bool]
+        """(the task or coroutine that runs it, is it a task?)"""
+        if "asyncio" not in sys.modules:
+            return _of(target), False
+        if self._loop is None:
+            self._loop = loop_of(sys.modules["asyncio"])
+            self._clock = clock_of(self._loop)
+        others = self._loop._ready
+        self._loop._ready = type(others)()  # what else is ready comes when all have begun
+        try:
+            task = self._loop.create_task(_of(target))
+            task.add_done_callback(lambda ended: self._on_end(ended, target))
+            if may_run and not self._loop.is_running():
+                self._clock.stand()
+                self._loop.call_soon(self._loop.stop)
+                self._run()
+        finally:
+            others.extend(self._loop._ready)
+            self._loop._ready = others
+        return task, True
+
+    def _stepped(self, task, is_first, how, values):
+        # type: (Any, bool, str, tuple[Any, ...]) -> Any
         asyncio = sys.modules["asyncio"]  # type: Any
         if how != "send":
             task.cancel()
-        _run_for_a_while(self._loop, task)
-        if how == "close" or not task.done():
+            self._go_on(task)
+        elif not is_first:
+            self._go_on_if_nothing_ended(task)
+        if how == "close" or not task.done() or (how == "send" and self._comes_later(task)):
             return
         try:
             value = task.result()
@@ -85,30 +99,45 @@ class Awaited:
             raise
         raise StopIteration(value)
 
-
-def _run_for_a_while(loop, future):
-    # type: (Any, Any) -> None
-    """Until the future is done, or for some milliseconds; a loop that runs already goes on later."""
-    if loop.is_running():
-        return
-    timer = loop.call_later(_SLICE_S, loop.stop)
-    stop = _Stop(loop)
-    future.add_done_callback(stop)
-    try:
-        loop.run_forever()
-    finally:
-        timer.cancel()
-        future.remove_done_callback(stop)
-
-
-class _Stop:
-    def __init__(self, loop):
+    def _go_on_if_nothing_ended(self, task):
         # type: (Any) -> None
-        self._loop = loop
+        """Else the test hears of that first: in the next of as many steps as it may have begun, or never."""
+        if self._ends and self._passed_over < len(self._runs):
+            self._passed_over += 1
+        else:
+            self._go_on(task)
 
-    def __call__(self, _task):
-        # type: (object) -> None
-        self._loop.stop()
+    def _go_on(self, task):
+        # type: (Any) -> None
+        if self._loop.is_running():
+            return
+        if not task.done():
+            self._clock.go_on()
+            timer = self._loop.call_later(SLICE_S, self._loop.stop)
+            self._run()
+            timer.cancel()
+        if task.done() and task not in self._ends:
+            self._loop.call_soon(self._loop.stop)
+            self._run()
+
+    def _run(self):
+        # type: () -> None
+        self._goes_on = True
+        try:
+            self._loop.run_forever()
+        finally:
+            self._goes_on = False
+
+    def _on_end(self, task, target):
+        # type: (Any, Any) -> None
+        if self._runs.get(id(target), (None, None))[1] is task:
+            self._ends.note(task)
+        if self._goes_on:
+            self._loop.stop()
+
+    def _comes_later(self, task):
+        # type: (Any) -> bool
+        return self._ends.has_earlier(task) if task in self._ends else len(self._ends) > 0
 
 
 _STEPS = frozenset(["send", "throw", "close"])
@@ -122,6 +151,7 @@ class Lent:
         # type: () -> None
         self._loop = None  # type: Any
         self._places = {}  # type: dict[int, _Place]
+        self._ends = Ends()  # of what places wait for
 
     def stands_for(self, function):
         # type: (Any) -> Any
@@ -142,17 +172,19 @@ class Lent:
         asyncio = sys.modules["asyncio"]  # type: Any
         running = asyncio._get_running_loop()
         if running is None and self._loop is None:  # only the program has a loop that runs
-            self._loop = _loop_of(asyncio)
+            self._loop = loop_of(asyncio)
         loop = running or self._loop
-        place = self._places.pop(id(target), None) or _Place(target, loop)
+        place = self._places.pop(id(target), None) or self._begun(target, loop)
         if place.is_waiting:
             if how in _GOES_ON:
-                _run_for_a_while(loop, place.waits)
+                run_for_a_while(loop, place.waits)
             elif place.waits.cancel() and how == "throw" and _is_of(values[0], asyncio.CancelledError):
                 how, values = _going_on(target)  # as in a task: what it waits for may have more to do, or go on
-        if how in _GOES_ON and place.is_waiting:
+                place.has_ended = place.waits.done()
+        if how in _GOES_ON and (place.is_waiting or (place in self._ends and self._ends.has_earlier(place))):
             self._places[id(target)] = place
             return None
+        self._ends.forget(place)
         if how in _GOES_ON and place.is_cancelled:
             how, values = "throw", (asyncio.CancelledError(),)
         place.is_cancelled = False
@@ -163,9 +195,18 @@ class Lent:
         if not issubclass(type(found), asyncio.Future):  # an object of the candidate may say that it is one
             return found
         found._asyncio_future_blocking = False  # as a task has it
-        place.waits = found
+        place.wait_for(found, self._ends)
         place.is_cancelled = place.is_cancelled and not found.cancel()
         return None
+
+    def _begun(self, target, loop):
+        # type: (Any, Any) -> _Place
+        """While the candidate begins several at once, the clock of their loop stands, as that of `Awaited` does."""
+        clock = clock_of(loop)
+        if not clock.stands:
+            clock.stand()
+            loop.call_soon(clock.go_on)
+        return _Place(target, loop)
 
     def _stepped(self, place, loop, how, values):
         # type: (_Place, Any, str, tuple[Any, ...]) -> Any
@@ -189,19 +230,31 @@ class _Place:
     """The task that a coroutine of the test finds itself in while the candidate steps it. What limits its time cancels
     that: it is not the task that waits for the candidate, as the program may run several at once."""
 
-    __slots__ = ("_name", "_requests", "is_cancelled", "loop", "target", "waits")
+    __slots__ = ("_name", "_requests", "has_ended", "is_cancelled", "loop", "target", "waits")
 
     def __init__(self, target, loop):
         # type: (Any, Any) -> None
         self.target, self.loop = target, loop
         self.waits = None  # type: Any
+        self.has_ended = True  # what it waits for, as its loop has heard
         self.is_cancelled = False  # it hears of that in its next step
         self._requests, self._name = 0, "Task-%d" % id(self)
 
     @property
     def is_waiting(self):
         # type: () -> bool
-        return self.waits is not None and not self.waits.done()
+        return self.waits is not None and not self.has_ended
+
+    def wait_for(self, future, ends):
+        # type: (Any, Ends) -> None
+        def end(_future):
+            # type: (object) -> None
+            if self.waits is future:
+                self.has_ended = True
+                ends.note(self)
+
+        self.waits, self.has_ended = future, False
+        future.add_done_callback(end)
 
     def cancel(self, msg=None):  # noqa: ARG002 - as a task has it
         # type: (object) -> bool

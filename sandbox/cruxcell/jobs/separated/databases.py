@@ -8,7 +8,7 @@ candidate attaches is a file that it may have opened (`PassedFiles.may_be_opened
 
 import sys
 
-from cruxcell.jobs.separated.texts import serves_the_candidate
+from cruxcell.jobs.separated.texts import Texts, serves_the_candidate  # noqa: F401 - in type comments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,6 +68,13 @@ class Databases:
         # type: (Any) -> None
         self._link = link
         self._are_guarded = False
+
+    def follow(self, texts):
+        # type: (Texts) -> None
+        """From now on; the module is there, or may be imported late, if at all."""
+        texts.before_import[MODULE] = self.guard
+        if MODULE in sys.modules:
+            self.guard()
 
     def guard(self):
         # type: () -> None

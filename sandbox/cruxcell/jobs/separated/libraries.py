@@ -55,6 +55,8 @@ def told(offers, compares):
     """What a class has here of what the other side told of it; with `==`, if that `compares` as a class of values."""
     found = frozenset([each for each in offers if each[:1] in (ITSELF, DERIVES)])
     made = {_TOLD: found} if found else {}  # type: dict[str, Any]
+    if _OF_FLAGS in found:
+        made["__contains__"] = _has_flags
     makers = [_VALUES[each[1:]] for each in offers if each[:1] == EQUALS and each[1:] in _VALUES]
     if compares and makers:
         made.update({_MAKES: makers[0], "__eq__": _equals, "__ne__": object.__ne__})
@@ -62,7 +64,16 @@ def told(offers, compares):
     return made
 
 
+_OF_FLAGS = DERIVES + "enum:IntFlag"
 _ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
+
+
+def _has_flags(self, flags):
+    # type: (int, object) -> bool
+    """What `in` means for flags that are numbers here: nobody is asked."""
+    if not isinstance(flags, int):
+        raise TypeError("unsupported operand type(s) for 'in': %r and %r" % (type(flags).__name__, type(self).__name__))
+    return self & flags == flags
 
 
 def _ordered(name):

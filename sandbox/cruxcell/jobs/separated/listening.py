@@ -7,6 +7,8 @@ answer, as texts and exceptions. Where the script names none of this, nothing is
 
 import sys
 
+from cruxcell.protocol.records import traceback_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Iterable  # noqa: F401 - in type comments
@@ -19,6 +21,7 @@ _OF_WARNINGS = frozenset(
 )  # fmt: skip
 _OF_LOGS = frozenset(["assertLogs", "assertNoLogs", "caplog", "logging"])
 _ENDS = (StopIteration, StopAsyncIteration, GeneratorExit)
+_RECORD = [str, int, str, str, str, int, str]  # and an exception or None
 _MOST = 1_000  # of each, in an answer
 _LONGEST = 1_000  # of a logger's name, whose parts are loggers
 
@@ -73,14 +76,16 @@ class Listener:
             kinds = list(map(type, each)) if type(each) is tuple else []
             if self._told[0] is not None and kinds[1:] == [str, int] and _is_a_warning(each[0]):
                 self._warnings.showwarning(each[0], kinds[0], *each[1:])
-            elif self._logging is not None and kinds == [str, int, str, str, str, int] and len(each[0]) <= _LONGEST:
+            elif self._logging is not None and kinds[:-1] == _RECORD and len(each[0]) <= _LONGEST:
                 self._log(*each)
 
-    def _log(self, name, level, level_name, text, function, line):  # noqa: PLR0917 - what a record is told as
-        # type: (str, int, str, str, str, int) -> None
+    def _log(self, name, level, level_name, text, function, line, traceback, error):  # noqa: PLR0917 - what a record is
+        # type: (str, int, str, str, str, int, str, Any) -> None
         logger = self._logging.getLogger(None if name == "root" else name)
-        fields = {"name": name, "levelno": level, "levelname": level_name, "msg": text}
-        fields.update(funcName=function, lineno=line)
+        fields = {"name": name, "levelno": level, "levelname": level_name, "msg": text}  # type: dict[str, Any]
+        fields.update(funcName=function, lineno=line, exc_text=traceback or None)
+        if isinstance(error, Exception) and not isinstance(error, _ENDS):
+            fields.update(exc_info=(type(error), error, traceback_of(error)))
         if logger.hasHandlers() and not logger.disabled:  # else it would be printed, as it was there
             logger.callHandlers(self._logging.makeLogRecord(fields))
 
@@ -103,6 +108,13 @@ def _as_told(one):
     """A filter of warnings as `filterwarnings` takes it."""
     action, message, category, module, line = one
     return action, getattr(message, "pattern", message) or "", category, getattr(module, "pattern", module) or "", line
+
+
+def _error_of(logging, record):
+    # type: (Any, Any) -> tuple[str, Any]
+    """The traceback of the exception that a record is about, and the exception."""
+    error = record.exc_info[1] if record.exc_info else None
+    return ("", None) if error is None else (logging.Formatter().formatException(record.exc_info), error)
 
 
 class Heard:
@@ -142,7 +154,8 @@ class Heard:
                 if len(logged) < _MOST:
                     level = int(record.levelno), str(record.levelname)
                     where = str(record.funcName), int(record.lineno)
-                    logged.append((str(logger.name), *level, str(record.getMessage()), *where))
+                    said = str(record.getMessage())
+                    logged.append((str(logger.name), *level, said, *where, *_error_of(logging, record)))
                 call(logger, record)
 
             logging.Logger.callHandlers = call_handlers

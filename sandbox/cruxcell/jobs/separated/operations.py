@@ -193,7 +193,7 @@ def may_get(target, name):
         return is_named or has_data or name in ("__name__", "__qualname__", "__doc__")
     if not is_public(name) and not _is_of_the_script(target, name):
         return False
-    if _of_a_framework(target, name):
+    if _of_a_framework(target, name) or _decides_for_the_script(target, name):
         return False
     if kind is _MODULE or kind is _CODE or (kind.__module__ == "builtins" and kind.__name__ in ("frame", "traceback")):
         return False
@@ -235,6 +235,23 @@ def _of_a_framework(target, name):
     owner = next((each for each in mro_of(cls) if name in own_of(each)), object)
     module = str(own_of(owner).get("__module__"))
     return module.partition(".")[0] in FRAMEWORKS and module != _MOCKS and not name.startswith(_ASSERT)
+
+
+# Of objects of these packages, what would have the candidate decide whether a statement of the script's fails or runs
+# at all, or shows what the script is about to run: an exit that suppresses what fails, tasks that are none.
+_DECIDING = {
+    "asyncio": frozenset(["set_default_executor", "set_task_factory"]),
+    "contextlib": frozenset(["push", "push_async_exit"]),
+    "threading": frozenset(["args", "function", "kwargs"]),
+}
+
+
+def _decides_for_the_script(target, name):
+    # type: (Any, str) -> bool
+    packages = [
+        each.__module__.partition(".")[0] for each in mro_of(target if isinstance(target, type) else type(target))
+    ]
+    return any(name in _DECIDING.get(each, ()) for each in packages)
 
 
 FRAMEWORKS = frozenset(["unittest", "pytest", "_pytest", "pytest_mock", "doctest"])

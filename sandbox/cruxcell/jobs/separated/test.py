@@ -1,12 +1,10 @@
 """The test's worker: runs the script on proxies, and ends it when the candidate has certainly failed."""
 
-import sys
-
 from cruxcell.analysis.compiled import loaded
 from cruxcell.analysis.parsing import CHECK, Invalid, compile_text, parse_text
 from cruxcell.analysis.vacuous import refuse_vacuous, surely_tests
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
-from cruxcell.jobs.separated.databases import MODULE, Databases
+from cruxcell.jobs.separated.databases import Databases
 from cruxcell.jobs.separated.exceptions import ANSWERED
 from cruxcell.jobs.separated.script_link import ScriptLink
 from cruxcell.jobs.separated.submodules import import_submodules
@@ -44,7 +42,7 @@ def run_test(context, fields, is_rehearsal=False):
         if not is_rehearsal:
             link.begin_partners()
             link.texts = Texts(context.helper.hear, script, link.may_have_texts, link.leave_at_text, link.may_open)
-            _guard_databases(link)
+            Databases(link).follow(link.texts)
         link.provide(script, suite.code, fields[1].decode(), suite.names)
         import_submodules(script, suite.code)
         suite.begin()
@@ -58,15 +56,6 @@ def run_test(context, fields, is_rehearsal=False):
         if results is not None:
             context.send(results.record())
         context.send(records.ended(context.numbers(link.flags), *context.output()))
-
-
-def _guard_databases(link):
-    # type: (ScriptLink) -> None
-    """Where there are any: their module is imported late, if at all."""
-    guard = Databases(link).guard
-    link.texts.before_import[MODULE] = guard  # type: ignore[union-attr]
-    if MODULE in sys.modules:
-        guard()
 
 
 def _run_suite(script, suite):
