@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 import types
 from typing import Any
 
@@ -141,3 +142,10 @@ def test_an_object_that_has_come_since_is_new_whoever_made_it(other: Other):
     new = other.thing()
     assert [remote.is_made_since(each, began) for each in (old, new)] == [False, True]
     assert issubclass(type(new), RemoteObject)
+
+
+def test_the_program_makes_its_own_objects_of_a_class_of_the_library_that_came_with_an_object(either: Other):
+    either.means = False
+    made = either.cls(stands=io.StringIO)("a")
+    assert (type(made) is io.StringIO) is not either.is_test
+    assert len(either.asked) == either.is_test
