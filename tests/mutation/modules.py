@@ -126,7 +126,9 @@ TESTS = {
     "cruxcell/jobs/calls.py": ["cell/test_calls_job.py", "daemon/test_sharing.py", "daemon/test_together.py", _FORGED],
     "cruxcell/jobs/streams.py": ["cell/test_streams_job.py", "daemon/test_shared_streams.py"],
     "cruxcell/jobs/expressions.py": ["cell/test_expressions_job.py", "daemon/test_sharing.py", _WORKERS],
-    "cruxcell/jobs/separated/alongside.py": ["cell/test_separated_exchange.py", *_PAIRS],
+    "cruxcell/jobs/separated/alongside.py": [
+        "cell/test_separated_alongside.py", "cell/test_separated_exchange.py", *_PAIRS,
+    ],
     "cruxcell/jobs/separated/asking.py": [*_PROXIES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/awaiting.py": ["cell/test_separated_awaiting.py", *_PAIRS],
     "cruxcell/jobs/separated/loops.py": ["cell/test_separated_awaiting.py", *_PAIRS],

@@ -1,7 +1,8 @@
 """What goes alongside a question of the test.
 
 Before it the program gets what the script has set for it: streams, names, files, figures, how it listens. After the
-answer the script has what the program printed, wrote, warned of and logged.
+answer the script has what the program printed, wrote, warned of and logged; and before the program calls something of
+the script's.
 """
 
 import builtins
@@ -12,10 +13,12 @@ from cruxcell.jobs.separated.figures import SharedFigures  # noqa: F401 - in typ
 from cruxcell.jobs.separated.files import PassedFiles  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.lending import Lender  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.listening import Listener  # noqa: F401 - in type comments
+from cruxcell.jobs.separated.operations import is_a_mock
+from cruxcell.jobs.separated.shared_names import BUILTIN_TYPE, MODULE_TYPE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any  # noqa: F401 - in type comments
+    from typing import Any, Callable  # noqa: F401 - in type comments
 
 
 class Alongside:
@@ -57,6 +60,20 @@ class Alongside:
         if streams or self.files is not None or self._listener is not None:
             self._one_at_a_time(self._after, streams)
         return kind, value
+
+    def called(self, call, operation, target, fields):
+        # type: (Callable[[list[Any]], Any], str, object, list[Any]) -> Any
+        """`call(fields)`, with which the candidate has code of the test's run. Before it the script has what the
+        program has done so far, and after it the program what that has done to files."""
+        streams, files, listener = self._heard, self.files, self._listener
+        if not (streams or files or listener) or not _runs_code(operation, target, streams):
+            return call(fields)
+        files = None if is_a_mock(target) else files
+        self._one_at_a_time(self._take, dict(streams), files)
+        value = call(fields)
+        if files is not None:
+            self._one_at_a_time(self._pass_files, files, [value])
+        return value
 
     def _one_at_a_time(self, function, *arguments):
         # type: (Any, Any) -> Any
@@ -126,10 +143,15 @@ class Alongside:
 
     def _after(self, names):
         # type: (Any) -> None
-        for name in names:
-            self._hear(name, getattr(sys, name))
-        if self.files is not None:
-            self.files.take(self._told_of("made_files"))
+        self._take({name: getattr(sys, name) for name in names}, self.files)
+
+    def _take(self, streams, files):
+        # type: (dict[str, Any], PassedFiles | None) -> None
+        """What the program has printed to these, written, warned of and logged since the last time."""
+        for name, stream in streams.items():
+            self._hear(name, stream)
+        if files is not None:
+            files.take(self._told_of("made_files"))
         if self._listener is not None:
             self._listener.hear(self._told_of("heard"))
 
@@ -146,3 +168,17 @@ class Alongside:
         printed = self._told_of("printed", name)
         if type(printed) is str and printed and stream is not None:
             stream.write(printed)
+
+
+def _runs_code(operation, target, streams):
+    # type: (str, Any, dict[str, Any]) -> bool
+    """May what is asked of this read or write what the program has at hand? Not what a method of C does with its
+    object, unless that is one of the streams."""
+    kind = type(target)
+    if operation == "call" and kind is BUILTIN_TYPE:
+        owner = target.__self__
+        return type(owner) is MODULE_TYPE or any(owner is each for each in streams.values())
+    return operation == "call" or (operation == "special" and (kind.__module__ == "__main__" or kind is _GENERATOR))
+
+
+_GENERATOR = type(_ for _ in ())

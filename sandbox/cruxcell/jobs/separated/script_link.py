@@ -226,6 +226,10 @@ class ScriptLink(Link):
         """The containers that both sides have."""
         return [each[0] for each in self.containers.entries.values()]
 
+    def _perform(self, fields):
+        # type: (list[Any]) -> Any
+        return self.alongside.called(lambda told: Link._perform(self, told), fields[0], fields[1], fields)
+
     def taken(self, data, has_room=False):
         # type: (bytes, bool) -> tuple[bytes, int, list[Any]]
         self.objects.named = []

@@ -1,0 +1,89 @@
+"""What goes alongside a call of the candidate's: what it has done comes before that, and the files after it."""
+
+from __future__ import annotations
+
+import io
+import sys
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import pytest
+from cruxcell.jobs.separated.alongside import Alongside, _runs_code
+
+
+class Scripts:
+    __module__ = "__main__"
+
+    def method(self) -> None: ...
+
+
+STREAM = io.StringIO()
+
+
+@pytest.mark.parametrize(
+    ("operation", "target", "is_so"),
+    [
+        ("call", lambda: None, True),
+        ("call", Scripts().method, True),
+        ("call", Scripts, True),
+        ("call", Scripts(), True),
+        ("call", sys.exit, True),
+        ("call", STREAM.write, True),
+        ("call", io.StringIO().write, False),
+        ("call", [].append, False),
+        ("special", Scripts(), True),
+        ("special", (each for each in ()), True),
+        ("special", [], False),
+        ("get", Scripts(), False),
+    ],
+)
+def test_what_runs_code_of_the_script_s(operation: str, target: Any, is_so: bool):
+    assert _runs_code(operation, target, {"stdout": STREAM}) is is_so
+
+
+class Link:
+    """The test's end."""
+
+    has_answered = False
+    threads = SimpleNamespace(outside=lambda function: function())
+
+    def tell(self, *asked: Any) -> Any:
+        return asked[0]
+
+
+@pytest.fixture
+def done() -> list[Any]:
+    return []
+
+
+@pytest.fixture
+def beside(done: list[Any]) -> Any:
+    made: Any = Alongside(Link(), None, None)
+    made.files = SimpleNamespace(take=lambda told: done.append(("taken", told)), note=done.append, given=list)
+    made._heard = {"stdout": SimpleNamespace(write=done.append)}
+    return made
+
+
+def test_what_the_program_has_done_comes_before_its_call_and_the_files_after(beside: Any, done: list[Any]):
+    assert beside.called(lambda told: done.append(told) or 7, "call", print, ["fields"]) == 7
+    assert done == ["printed", ("taken", "made_files"), ["fields"], [7]]
+
+
+def test_a_mock_has_no_files(beside: Any, done: list[Any]):
+    assert beside.called(lambda told: done.append(told) or 7, "call", mock.Mock(), ["fields"]) == 7
+    assert done == ["printed", ["fields"]]
+
+
+@pytest.mark.parametrize("operation", ["get", "call"])
+def test_what_runs_no_code_or_nobody_listens_to_is_just_called(beside: Any, done: list[Any], operation: str):
+    if operation == "call":
+        beside.files, beside._heard = None, {}
+    assert beside.called(len, operation, print, ["fields"]) == 1
+    assert done == []
+
+
+def test_who_listens_hears_before_the_call(beside: Any, done: list[Any]):
+    beside.files, beside._heard, beside._listener = None, {}, SimpleNamespace(hear=done.append)
+    assert beside.called(lambda told: done.append(told), "call", print, ["fields"]) is None
+    assert done == ["heard", ["fields"]]
