@@ -65,13 +65,21 @@ def beside(done: list[Any]) -> Any:
     return made
 
 
+def calling(done: list[Any]) -> Any:
+    def call(told: object) -> int:
+        done.append(told)
+        return 7
+
+    return call
+
+
 def test_what_the_program_has_done_comes_before_its_call_and_the_files_after(beside: Any, done: list[Any]):
-    assert beside.called(lambda told: done.append(told) or 7, "call", print, ["fields"]) == 7
+    assert beside.called(calling(done), "call", print, ["fields"]) == 7
     assert done == ["printed", ("taken", "made_files"), ["fields"], [7]]
 
 
 def test_a_mock_has_no_files(beside: Any, done: list[Any]):
-    assert beside.called(lambda told: done.append(told) or 7, "call", mock.Mock(), ["fields"]) == 7
+    assert beside.called(calling(done), "call", mock.Mock(), ["fields"]) == 7
     assert done == ["printed", ["fields"]]
 
 
@@ -87,3 +95,15 @@ def test_who_listens_hears_before_the_call(beside: Any, done: list[Any]):
     beside.files, beside._heard, beside._listener = None, {}, SimpleNamespace(hear=done.append)
     assert beside.called(lambda told: done.append(told), "call", print, ["fields"]) is None
     assert done == ["heard", ["fields"]]
+
+
+def test_one_stream_for_both_is_told_once(done: list[Any], monkeypatch: pytest.MonkeyPatch):
+    made, own = Alongside(Link(), sys.stdout, sys.stderr), sys.stderr
+    monkeypatch.setattr(Link, "tell", lambda _self, *asked: done.append(asked))
+    monkeypatch.setattr(Link, "depth", lambda _self: 0, raising=False)
+    one = io.StringIO()
+    for stdout, stderr in [(one, one), (one, one), (one, io.StringIO()), (one, own)]:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        monkeypatch.setattr(sys, "stderr", stderr)
+        made._before([])
+    assert [asked for asked in done if asked[0] == "join"] == [("join", True), ("join", False)]

@@ -240,3 +240,17 @@ def test_an_environment_that_is_named_in_a_text_is_lent(monkeypatch: pytest.Monk
 def test_a_text_that_is_no_path_imports_nothing():
     assert lender("patch('antigravity.a b')")._watches == []
     assert "antigravity" not in sys.modules
+
+
+def test_variables_that_the_script_names_are_as_the_program_has_them(monkeypatch: pytest.MonkeyPatch):
+    for name in ("A_B", "C_D", "OTHER"):
+        monkeypatch.setenv(name, "1")
+    one = lender("import os\nassert os.environ['A_B'] == '2' and os.getenv('C_D') is None, 'not so'")
+    assert one.variables == ["A_B", "C_D"]
+    for odd in (None, "2", {}, [1, 2], []):
+        one.take_variables(odd)
+    assert (os.environ["A_B"], os.environ["C_D"]) == ("1", "1")
+    one.take_variables(["2", None])
+    assert (os.environ["A_B"], os.environ.get("C_D"), os.environ["OTHER"]) == ("2", None, "1")
+    assert Borrower({}).variables(None, "A_B", "C_D") == ["2", None]
+    assert lender("x = 'A_B'").variables == []

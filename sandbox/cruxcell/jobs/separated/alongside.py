@@ -29,6 +29,7 @@ class Alongside:
         self._link = link
         self._streams = {"stdout": stdout, "stderr": stderr}
         self._own = self._lent = (sys.stdin, builtins.input)
+        self._are_one = False  # the two streams that the script listens to
         self._heard = {}  # type: dict[str, Any]  # where what the candidate prints to a stream goes instead
         self._lender = None  # type: Lender | None
         self.files = None  # type: PassedFiles | None
@@ -57,7 +58,7 @@ class Alongside:
             self._heard = heard if self._link.depth() else streams
         if self._figures is not None:
             self._figures.is_old = True
-        if streams or self.files is not None or self._listener is not None:
+        if streams or self.files is not None or self._listener is not None or self._variables:
             self._one_at_a_time(self._after, streams)
         return kind, value
 
@@ -66,7 +67,7 @@ class Alongside:
         """`call(fields)`, with which the candidate has code of the test's run. Before it the script has what the
         program has done so far, and after it the program what that has done to files."""
         streams, files, listener = self._heard, self.files, self._listener
-        if not (streams or files or listener) or not _runs_code(operation, target, streams):
+        if not (streams or files or listener or self._variables) or not _runs_code(operation, target, streams):
             return call(fields)
         files = None if is_a_mock(target) else files
         self._one_at_a_time(self._take, dict(streams), files)
@@ -83,6 +84,11 @@ class Alongside:
             return function(*arguments)
         finally:
             self._lock.release()
+
+    @property
+    def _variables(self):
+        # type: () -> list[str]
+        return self._lender.variables if self._lender is not None else []
 
     # ---- before ----------------------------------------------------------------------------------------------------
 
@@ -102,6 +108,9 @@ class Alongside:
         heard, streams = self._heard, {name: getattr(sys, name) for name in self.listens()}
         for name, stream in streams.items():  # of output from before, what is not for another stream
             self._hear(name, heard.get(name) if self._link.depth() or heard.get(name) is stream else None)
+        if self._are_one is not (len(streams) > 1 and streams["stdout"] is streams["stderr"]):
+            self._are_one = not self._are_one
+            self._link.tell("join", self._are_one)
         self._heard = streams
         return heard, streams
 
@@ -154,6 +163,8 @@ class Alongside:
             files.take(self._told_of("made_files"))
         if self._listener is not None:
             self._listener.hear(self._told_of("heard"))
+        if self._lender is not None and self._variables:
+            self._lender.take_variables(self._told_of("variables", *self._variables))
 
     def _told_of(self, *asked):
         # type: (str) -> Any

@@ -17,6 +17,12 @@ class Borrower:
         self._namespace = namespace
         self._own = {}  # type: dict[tuple[str, str, str], Any]
 
+    def variables(self, _target, *names):
+        # type: (object, str) -> list[Any]
+        """Those of the environment, as the program has set them."""
+        environ = sys.modules["os"].environ
+        return [environ.get(name) for name in names]
+
     def take(self, what, where, name, is_first, value):
         # type: (str, str, str, bool, Any) -> None
         if what == "argv":

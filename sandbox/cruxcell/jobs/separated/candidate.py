@@ -85,6 +85,7 @@ class _Server:
             self.link.more[name] = self._looking(function)
         self._awaited, self.own_depth = Awaited(), 0  # a depth that the program has not set
         self._borrower = Borrower(namespace)
+        self.link.more.update(join=self.join, variables=self._borrower.variables)
         self._told = {"stdout": 0, "stderr": 0}
         self._own = (sys.stdin, builtins.input)
         self.link.before_answer = self.refresh
@@ -158,6 +159,13 @@ class _Server:
         text = getattr(self._context, name).take()  # type: str
         told, self._told[name] = self._told[name], len(text)
         return text[told:]
+
+    def join(self, _target, are_one):
+        # type: (object, bool) -> None
+        """Does the test have one stream for both? What is printed to either stays in its order then."""
+        out, err = self._context.stdout, self._context.stderr
+        if sys.stderr is out or sys.stderr is err:
+            sys.stderr = out if are_one else err
 
     def lend(self, _target, stdin, ask):
         # type: (object, Any, Any) -> None

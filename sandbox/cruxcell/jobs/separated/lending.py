@@ -27,6 +27,7 @@ _SETS = _PATCHES | frozenset(
 )
 _SEEDS = frozenset(["seed", "setstate", "set_state"])
 _ENVIRONMENT = frozenset(["environ", "putenv", "setenv", "delenv"])
+_ASKS_ENVIRONMENT = frozenset(["environ", "getenv"])
 _LENT_ANYWAY = frozenset([("builtins", "input"), ("sys", "stdin"), ("sys", "stdout"), ("sys", "stderr")])
 _NOT_FOR_THE_PROGRAM = ("test", "Test", "setup", "setUp", "teardown", "tearDown", "load_tests", "pytest_")
 _STORES_ATTRIBUTES = frozenset([opmap["STORE_ATTR"], opmap["DELETE_ATTR"]])
@@ -56,8 +57,11 @@ class Lender:
         self._members = {}  # type: dict[tuple[str, str], Any]
         if "argv" in names:
             self._watches.append(_Watch(("argv", "", ""), lambda: list(sys.argv)))
+        self.variables = []  # type: list[str]  # of the environment, which the script asks for by these names
         if _ENVIRONMENT & names or "environ" in "\0".join(texts):
             self._watches.append(_Watch(("environ", "", ""), _environment))
+        if _ASKS_ENVIRONMENT & names:
+            self.variables = [each for each in dict.fromkeys(texts) if each.isidentifier()][:MOST]
         if _SEEDS & names:
             named = [each for each in STATES if each.partition(".")[0] in names and is_module(imported(each))]
             self._watches += [_Watch(("random", each, ""), _Seeded(each).read) for each in named]
@@ -110,6 +114,16 @@ class Lender:
         if name in self._placed or not (is_meant or is_looked_up(self._script, name)):
             return _anything
         return callable if is_meant or self._patches or not keeps_for_itself(self._script, name) else is_a_mock
+
+    def take_variables(self, values):
+        # type: (Any) -> None
+        """Of `variables`, what the program has by now."""
+        environ = sys.modules["os"].environ  # type: Any
+        for name, value in zip(self.variables, values if type(values) is list else ()):
+            if value is None:
+                environ.pop(name, None)
+            elif type(value) is str and environ.get(name) != value:
+                environ[name] = value
 
     def changes(self):
         # type: () -> list[tuple[str, str, str, bool, Any]]
