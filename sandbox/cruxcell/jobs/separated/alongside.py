@@ -70,10 +70,12 @@ class Alongside:
         if not (streams or files or listener or self._variables) or not _runs_code(operation, target, streams):
             return call(fields)
         files = None if is_a_mock(target) else files
-        self._one_at_a_time(self._take, dict(streams), files)
+        with self._lock:
+            self._take(dict(streams), files)
         value = call(fields)
         if files is not None:
-            self._one_at_a_time(self._pass_files, files, [value])
+            with self._lock:
+                self._pass_files(files, [value])
         return value
 
     def _one_at_a_time(self, function, *arguments):
