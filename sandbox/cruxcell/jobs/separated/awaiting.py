@@ -74,8 +74,7 @@ class Awaited:
             task.add_done_callback(lambda ended: self._on_end(ended, target))
             if may_run and not self._loop.is_running():
                 self._clock.stand()
-                self._loop.call_soon(self._loop.stop)
-                self._run()
+                self._run_once()
         finally:
             others.extend(self._loop._ready)
             self._loop._ready = others
@@ -117,8 +116,13 @@ class Awaited:
             self._run()
             timer.cancel()
         if task.done() and task not in self._ends:
-            self._loop.call_soon(self._loop.stop)
-            self._run()
+            self._run_once()
+
+    def _run_once(self):
+        # type: () -> None
+        """What is ready now, and nothing that becomes so."""
+        self._loop.call_soon(self._loop.stop)
+        self._run()
 
     def _run(self):
         # type: () -> None
