@@ -158,3 +158,19 @@ def test_three_slow_texts_do_not_time_out_their_neighbours(native: Client):
     limits = Limits(cpu_ms=150, wall_ms=20_000)
     verdicts = native.check([Task("def f(x):\n    return x\n", checks, limits=limits)])
     assert [verdict.value for verdict in verdicts[:4]] == ["1", "2", "3", "4"]
+
+
+# Ends of a script that it says itself, by the descriptor of the report: as whoever came by that in the test's process.
+ENDS = {
+    "the end of a script": "frame(b'D', numbers(0), b'', b'', b'')",
+    "with a token made up": "frame(b'D', numbers(0), b'', b'', bytes(16))",
+    "what makes it invalid": "frame(b'X', numbers(0), b'why', b'')",
+}
+
+
+@pytest.mark.parametrize("leaves", ["os._exit(0)", "assert f(1) == 2", "pass"])
+@pytest.mark.parametrize("said", ENDS)
+def test_a_script_ends_by_no_record_that_the_sandbox_did_not_write(native: Client, said: str, leaves: str):
+    script = f"{SPEAK}assert f(0) == 1\nos.write(3, {ENDS[said]})\n{leaves}"
+    (verdict,) = native.check([Task("def f(x):\n    return 1\n", [ScriptCheck(script, "f")], limits=LIMITS)])
+    assert (verdict.outcome, verdict.assurance) == (Outcome.VIOLATION, Assurance.SEPARATED)

@@ -22,7 +22,7 @@ from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Job, Result
 from cruxboxd.zygotes.setup import ZygoteKinds
 from cruxcell.protocol import messages, payloads, records
-from told_workers import CLEAN, CONSTANT, EXPRESSION, LIMITS, S, Said, Told, canonical, read
+from told_workers import CLEAN, CONSTANT, EXPRESSION, LIMITS, S, Said, Told, canonical, done, read
 
 TASK = Task("t", b"def f(x): ...", [], LIMITS, "default", True, None, 1, StepCount.INSTRUCTIONS)
 ONE, TWO = Said("d"), Said("d", 2)
@@ -172,9 +172,7 @@ async def test_each_kind_of_check_goes_its_way():
     checks: list[Check] = [call("f(1)"), call("f(1)x", None), script("script"), script("suite", "unittest")]
     checks += [InvalidCheck("i", "why"), StdioCheck("stdio", "", "out"), RunCheck("run", "")]
     told.texts = {**told.texts, "f(1)x": TWO}
-    done = await told.run_pair(None)  # type: ignore[arg-type]
-    told.before = lambda job: replace(done[0], streams=(b"out", b"")) if job.kind == messages.JOB_STDIO else None
-    told.jobs.clear()
+    told.before = lambda job: replace(done(), streams=(b"out", b"")) if job.kind == messages.JOB_STDIO else None
     assert outcomes(await judged(told, *checks)) == {
         "f(1)": Outcome.PASSED, "f(1)x": Outcome.EVALUATED, "script": Outcome.PASSED, "suite": Outcome.SANDBOX_ERROR,
         "i": Outcome.INVALID, "stdio": Outcome.PASSED, "run": Outcome.EXECUTED,
@@ -480,9 +478,7 @@ async def test_a_script_that_cannot_be_read_does_not_run():
 
 async def test_a_script_whose_events_are_counted_is_read_by_nobody():
     told = Told({"s": ONE})
-    done = (await told.run_pair(None))[0]  # type: ignore[arg-type]
-    told.before = lambda job: done if job.kind == messages.JOB_SCRIPT else None
-    told.jobs.clear()
+    told.before = lambda job: done(job.fields[-1]) if job.kind == messages.JOB_SCRIPT else None
     found = await judged(told, script("s"), step_count=StepCount.EVENTS)
     assert (found["s"][0].assurance, [job.kind for job in told.jobs]) == (IN_PROCESS, [messages.JOB_SCRIPT])
 

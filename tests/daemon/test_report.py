@@ -190,11 +190,23 @@ def test_a_failure_of_ours_counts_only_before_anything_ran():
 def test_what_a_test_s_half_says_besides_it_says_of_a_script_that_came_to_an_end(
     kind: bytes, flags: int, is_heard: bool
 ):
-    more = {messages.ENDED: [b"", b"", b""], messages.RAISED: [b"E", b"", b"\0" * 4, b"", b""]}.get(kind, [b"why"])
+    more = {messages.ENDED: [b"", b"", b""], messages.RAISED: [b"E", b"", b"\0" * 4, b"", b""]}.get(kind, [b"why", b""])
     report = read(
         records.plan(False, "x", []), frame([kind, numbers(flags=flags), *more]), asked=Asked(kinds=TEST_ENDS, runs="x")
     )
     assert (len(report.answers) == 1, bool(report.forged)) == (is_heard, not is_heard)
+
+
+@pytest.mark.parametrize("kind", sorted(TEST_ENDS))
+def test_how_a_test_ends_is_believed_with_the_token_of_its_job(kind: bytes):
+    more = {messages.ENDED: [b"", b""], messages.RAISED: [b"E", b"", b"\0" * 4, b"", b""]}.get(kind, [b"why"])
+    is_bound = kind not in messages.LIMITS | {messages.RAISED}  # the others help no candidate
+    asked = Asked(kinds=TEST_ENDS, runs="x", token=b"a token")
+    for token, is_right in {b"a token": True, b"": False, b"a toke": False, b"another": False}.items():
+        said = frame([kind, numbers(), *more * (kind not in messages.LIMITS), *[token] * is_bound])
+        report = read(plan("x"), said, asked=asked)
+        is_heard = is_right or not is_bound
+        assert (len(report.answers) == 1, bool(report.forged)) == (is_heard, not is_heard)
 
 
 @pytest.mark.parametrize("flags", range(0, 32, 4))
@@ -243,7 +255,7 @@ FORGED = {
     "a flag of a test's half": frame([messages.RAISED, numbers(flags=16), b"E", b"", b"\0" * 4, b"", b""]),
     "half a line number": frame([messages.RAISED, numbers(), b"E", b"", b"\0" * 3, b"", b""]),
     "an end of a script": records.ended(numbers()),
-    "an end of a test": frame([messages.CANNOT_CROSS, numbers(), b"x"]),
+    "an end of a test": frame([messages.CANNOT_CROSS, numbers(), b"x", b""]),
     "a failure of ours": records.harness_error("x"),
     "a violation without a number": frame([messages.VIOLATED]),
     "a violation with half a number": frame([messages.VIOLATED, b"\0\0"]),
@@ -271,7 +283,8 @@ LARGE = {
     "message": frame([messages.RAISED, numbers(), b"E", b"z" * (6 * messages.MAX_TEXT + 1), b"\0" * 4, b"", b""]),
     "token": frame([messages.ENDED, numbers(), b"", b"", b"z" * 257]),
     "printed": frame([messages.ENDED, numbers(), b"z" * 6_001, b"", b""]),
-    "sentence": frame([messages.NOT_PLAIN, numbers(), b"z" * (6 * messages.MAX_TEXT + 1)]),
+    "sentence": frame([messages.NOT_PLAIN, numbers(), b"z" * (6 * messages.MAX_TEXT + 1), b""]),
+    "token of who leaves": frame([messages.NOT_PLAIN, numbers(), b"", b"z" * 257]),
 }
 
 
@@ -282,7 +295,7 @@ def test_a_record_larger_than_any_worker_writes(name: str):
     assert (report.answers, "larger" in report.forged) == ([], True)
 
 
-@pytest.mark.parametrize("name", ["shown", "name", "message", "sentence", "token", "printed"])
+@pytest.mark.parametrize("name", ["shown", "name", "message", "sentence", "token", "token of who leaves", "printed"])
 def test_a_record_one_byte_smaller_may_be_an_honest_worker_s(name: str):
     fields = frames.unpack(LARGE[name][4:])
     longest = max(range(len(fields)), key=lambda at: len(fields[at]))

@@ -20,7 +20,7 @@ from cruxboxd.zygotes.setup import ZygoteKey, ZygoteKinds
 from cruxcell.protocol import messages, records
 from cruxcell.protocol.frames import frame
 from cruxcell.protocol.payloads import COUNT_EVENTS, LARGE_SCRIPT, LOOK, SCRIPT, SCRIPT_FLAGS, TEST_FLAGS, UNREAD
-from told_workers import Told
+from told_workers import TOKEN, Told
 
 S = 1_000_000_000
 LIMITS = replace(DEFAULT_LIMITS, output_bytes=100)
@@ -38,7 +38,7 @@ def raised(name: bytes, flags: int = 0) -> bytes:
 
 
 def leaves(kind: bytes) -> bytes:
-    return frame([kind, numbers(), b"why"])
+    return frame([kind, numbers(), b"why", TOKEN])
 
 
 CLEAN, SEGFAULT = Exit(0, S), Exit(signal.SIGSEGV, S)
@@ -49,6 +49,7 @@ EXIT_2, TRAPPED = Exit(2 << 8, S), Exit(messages.EXIT_VIOLATION << 8, S)
 OUT_OF_STEPS = Exit(messages.EXIT_STEPS << 8, S)
 VIOLATED = frame([messages.VIOLATED, b"\x3b\0\0\0"])
 ENDED, STEPS = records.ended(numbers(steps=5)), records.limit(messages.STEP_LIMIT, 0, 9)
+ENDED_WELL = records.ended(numbers(), token=TOKEN)  # by a test
 GONE, NOT_PLAIN, CANNOT_CROSS = map(leaves, (messages.CANDIDATE_GONE, messages.NOT_PLAIN, messages.CANNOT_CROSS))
 
 
@@ -58,7 +59,7 @@ def result(said: bytes, facts: Exit, **more: object) -> Result:
 
 # ---- pairs -----------------------------------------------------------------------
 
-SERVED, DONE = (PLAN + ENDED, CLEAN), (PLAN + records.ended(numbers()), CLEAN)
+SERVED, DONE = (PLAN + ENDED, CLEAN), (PLAN + ENDED_WELL, CLEAN)
 # the candidate's report and end, its test's -> the outcome of the script
 PAIRS = {
     "both came to their end": (SERVED, DONE, Outcome.PASSED),
@@ -85,19 +86,23 @@ PAIRS = {
     "the candidate ran out of time, says it ended": ((PLAN + ENDED, OUT_OF_CPU), DONE, Outcome.TIMED_OUT),
     "the candidate was called off": ((PLAN, CALLED_OFF), DONE, Outcome.SANDBOX_ERROR),
     "the candidate crashed first": ((PLAN, SEGFAULT), (PLAN, PARTNER), Outcome.CRASHED),
-    "the candidate crashed first, the test says it ended": ((PLAN, SEGFAULT), (PLAN + ENDED, PARTNER), Outcome.CRASHED),
+    "the candidate crashed first, the test says it ended": (
+        (PLAN, SEGFAULT), (PLAN + ENDED_WELL, PARTNER), Outcome.CRASHED
+    ),
     "the candidate says it ended, and left its test": ((PLAN + ENDED, CLEAN), (PLAN, PARTNER), Outcome.CRASHED),
     "the candidate raised while loading": (
         (PLAN + raised(b"KeyError"), CLEAN), (PLAN, PARTNER), Outcome.RAISED
     ),
     "the candidate forged": ((PLAN + ENDED + ENDED, CLEAN), (PLAN, PARTNER), Outcome.VIOLATION),
     "the test ran out of time": (SERVED, (PLAN, OUT_OF_CPU), Outcome.TIMED_OUT),
-    "the test ended, and went on": (SERVED, (PLAN + ENDED, OUT_OF_CPU), Outcome.TIMED_OUT),
+    "the test ended, and went on": (SERVED, (PLAN + ENDED_WELL, OUT_OF_CPU), Outcome.TIMED_OUT),
     "the test crashed": (SERVED, (PLAN, SEGFAULT), Outcome.CRASHED),
-    "the test ended, and crashed": (SERVED, (PLAN + ENDED, SEGFAULT), Outcome.CRASHED),
-    "the test ended, with an exit code": (SERVED, (PLAN + ENDED, EXIT_2), Outcome.CRASHED),
+    "the test ended, and crashed": (SERVED, (PLAN + ENDED_WELL, SEGFAULT), Outcome.CRASHED),
+    "the test ended, with an exit code": (SERVED, (PLAN + ENDED_WELL, EXIT_2), Outcome.CRASHED),
     "the test only came to its plan": (SERVED, (PLAN, CLEAN), Outcome.CRASHED),
     "the test said nothing": (SERVED, (b"", CLEAN), Outcome.SANDBOX_ERROR),
+    "an end without the token": (SERVED, (PLAN + ENDED, CLEAN), Outcome.VIOLATION),
+    "the candidate went, without the token": (SERVED, (PLAN + GONE[:-16] + bytes(16), CLEAN), Outcome.VIOLATION),
     "a value is no end": (SERVED, (PLAN + records.value(numbers(), b"p", b"i1;", b"1"), CLEAN), Outcome.VIOLATION),
     "the test says the candidate went": (SERVED, (PLAN + GONE, CLEAN), Outcome.CRASHED),
     "the test says the candidate went, which crashed": ((PLAN, SEGFAULT), (PLAN + GONE, CLEAN), Outcome.CRASHED),
@@ -121,12 +126,12 @@ PAIRS = {
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_end_of_a_pair(name: str):
     candidate, test, outcome = PAIRS[name]
-    judged = scripts._of_pair(result(*candidate), result(*test), TASK, "")
+    judged = scripts._of_pair(result(*candidate), result(*test), TASK, "", TOKEN)
     assert judged.outcome is outcome, judged
 
 
 def test_a_candidate_whose_report_is_over_the_limit_passes_no_script():
-    judged = scripts._of_pair(result(*SERVED, over_cap=True), result(*DONE), TASK, "")
+    judged = scripts._of_pair(result(*SERVED, over_cap=True), result(*DONE), TASK, "", TOKEN)
     assert judged.outcome is Outcome.OUTPUT_LIMIT
 
 
@@ -156,24 +161,24 @@ def test_why_a_right_program_may_have_failed_is_said(
 
 def test_what_is_our_failure_or_too_large_is_told_of_the_candidate():
     ended = result(*DONE)
-    ours = scripts._of_pair(result(b"", CLEAN, error="cancelled"), ended, TASK, "")
+    ours = scripts._of_pair(result(b"", CLEAN, error="cancelled"), ended, TASK, "", TOKEN)
     assert (ours.outcome, ours.detail) == (Outcome.SANDBOX_ERROR, "cancelled")
-    flood = scripts._of_pair(result(PLAN + ENDED, CLEAN, over_cap=True), ended, TASK, "")
+    flood = scripts._of_pair(result(PLAN + ENDED, CLEAN, over_cap=True), ended, TASK, "", TOKEN)
     assert flood.outcome is Outcome.OUTPUT_LIMIT
 
 
 def test_of_a_pair_the_candidates_figures_are_told():
     said = frame([messages.ENDED, numbers(steps=5), b"mine", b"", b""])
-    test_said = frame([messages.ENDED, numbers(steps=99), b"its", b"theirs", b""])
-    judged = scripts._of_pair(result(PLAN + said, CLEAN), result(PLAN + test_said, CLEAN), TASK, "")
+    test_said = frame([messages.ENDED, numbers(steps=99), b"its", b"theirs", TOKEN])
+    judged = scripts._of_pair(result(PLAN + said, CLEAN), result(PLAN + test_said, CLEAN), TASK, "", TOKEN)
     assert (judged.steps, judged.stdout, judged.stderr) == (5, b"mine", b"theirs")
     said = frame([messages.ENDED, numbers(steps=5), b"", b"mine", b""])
-    judged = scripts._of_pair(result(PLAN + said, CLEAN), result(PLAN + test_said, CLEAN), TASK, "")
+    judged = scripts._of_pair(result(PLAN + said, CLEAN), result(PLAN + test_said, CLEAN), TASK, "", TOKEN)
     assert (judged.stdout, judged.stderr) == (b"its", b"mine")
     for facts in (CLEAN, PARTNER):
-        known = scripts._of_pair(result(PLAN + ENDED, facts), result(PLAN + GONE, CLEAN), TASK, "")
+        known = scripts._of_pair(result(PLAN + ENDED, facts), result(PLAN + GONE, CLEAN), TASK, "", TOKEN)
         assert known.detail == "why"
-    left = scripts._of_pair(result(PLAN + ENDED, CLEAN), result(PLAN, PARTNER), TASK, "")
+    left = scripts._of_pair(result(PLAN + ENDED, CLEAN), result(PLAN, PARTNER), TASK, "", TOKEN)
     assert left.detail == "the candidate ended before its test"
 
 
@@ -217,9 +222,9 @@ def test_no_tests_make_a_suite_pass_that_did_not_end(outcome: Outcome | None, to
 
 def test_a_pairs_tests_are_its_suites():
     tests = frame([messages.TESTS, frame([messages.TEST_FAILED, b"T.test", b""])])
-    judged = scripts._of_pair(result(*SERVED), result(PLAN + tests + ENDED, CLEAN), TASK, "unittest")
+    judged = scripts._of_pair(result(*SERVED), result(PLAN + tests + ENDED_WELL, CLEAN), TASK, "unittest", TOKEN)
     assert (judged.outcome, len(judged.tests)) == (Outcome.FAILED, 1)
-    silent = scripts._of_pair(result(*SERVED), result(PLAN + ENDED, CLEAN), TASK, "unittest")
+    silent = scripts._of_pair(result(*SERVED), result(*DONE), TASK, "unittest", TOKEN)
     assert silent.outcome is Outcome.SANDBOX_ERROR
 
 
@@ -335,7 +340,7 @@ async def test_a_script_runs_beside_its_program_only_where_that_is_asked_for(cha
 
 @pytest.mark.parametrize(("changes", "flags"), [(IN_PROCESS, LOOK), (EVENTS, COUNT_EVENTS | LOOK), ({}, UNREAD)])
 async def test_a_script_that_nobody_has_read_is_looked_at_where_it_runs(changes, flags: int):
-    told = Told({}, pair=(result(*SERVED), result(PLAN + ENDED, CLEAN)))
+    told = Told({}, pair=(result(*SERVED), result(*DONE)))
     told.before = lambda job: result(PLAN + records.ended(numbers(), token=job.fields[-1]), CLEAN)
     task = replace(TASK, **changes)
 

@@ -23,6 +23,7 @@ from cruxcell.protocol import frames, messages, payloads, records
 S = 1_000_000_000
 LIMITS = replace(DEFAULT_LIMITS, output_bytes=1000)
 CLEAN, DIED, NO_WORD = Exit(0, S), Exit(11, S), Exit(messages.EXIT_HARNESS << 8, S)
+TOKEN = b"token of its job"  # stands in the report of a test's half for the one, as long, that its job has
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,12 @@ def read(kind: bytes, first: bytes = b"", other: str = "") -> list[bytes]:
 CONSTANT, EXPRESSION = read(messages.READ_CONSTANT, canonical(1)), read(messages.READ_EXPRESSION)
 
 
+def done(token: bytes = b"") -> Result:
+    """Of a job that came to its end."""
+    end = records.ended(bytes(records.NUMBERS.size), token=token)
+    return Result(report=records.plan(False, "x", []) + end, facts=CLEAN)
+
+
 @dataclass
 class Told:
     """A scheduler as `Judge` and `CallEvaluator` know it."""
@@ -84,8 +91,9 @@ class Told:
 
     async def run_pair(self, job: Job) -> tuple[Result, Result]:
         self.jobs.append(job)
-        done = Result(report=records.plan(False, "x", []) + records.ended(bytes(records.NUMBERS.size)), facts=CLEAN)
-        return self.pair or (done, done)
+        candidate, test = self.pair or (done(), done(TOKEN))
+        assert job.partner is not None
+        return candidate, replace(test, report=test.report.replace(TOKEN, job.partner.fields[-1]))
 
     def _honest(self, job: Job) -> Result:
         if job.kind == messages.JOB_READ:

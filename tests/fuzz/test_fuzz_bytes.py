@@ -102,10 +102,11 @@ _VALUE = st.tuples(
 _RAISED = st.tuples(
     st.just(messages.RAISED), _NUMBERS, _BYTES, _BYTES, st.binary(min_size=4, max_size=4), _BYTES, _BYTES
 )
-_ENDED = st.tuples(st.just(messages.ENDED), _NUMBERS, _BYTES, _BYTES, _BYTES)
+_TOKEN = st.just(b"token") | _BYTES
+_ENDED = st.tuples(st.just(messages.ENDED), _NUMBERS, _BYTES, _BYTES, _TOKEN)
 _LIMIT = st.tuples(st.sampled_from([messages.STEP_LIMIT, messages.OUTPUT_LIMIT, messages.MEMORY_LIMIT]), _NUMBERS)
 _LEAVES = st.tuples(
-    st.sampled_from([messages.CANDIDATE_GONE, messages.CANNOT_CROSS, messages.NOT_PLAIN]), _NUMBERS, _BYTES
+    st.sampled_from([messages.CANDIDATE_GONE, messages.CANNOT_CROSS, messages.NOT_PLAIN]), _NUMBERS, _BYTES, _TOKEN
 )
 _NOTES = st.lists(st.binary(max_size=2), max_size=4).map(lambda rest: (messages.FINDINGS, b"\0\0\0\0", *rest))
 _ANY = st.tuples(st.sampled_from(_KINDS) | st.binary(max_size=1), _NUMBERS | st.binary(max_size=4), _BYTES).flatmap(

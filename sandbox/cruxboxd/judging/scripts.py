@@ -108,16 +108,17 @@ async def _run_separated(  # noqa: PLR0917 - a script's parts
     """Run the program in one worker and the script in another, which sends it requests."""
     texts = [task.program, encoded(check.script)]
     flags = TEST_FLAGS.pack(UNREAD if read is not None else 0)
-    fields = [texts[1], check.entry_point.encode(), check.framework.encode(), flags, code]
+    fields = [texts[1], check.entry_point.encode(), check.framework.encode(), flags, code, b""]
     if check.framework:
         texts.append(b"import " + fields[2])
     for _ in RETRY.tries():
+        fields[-1] = token = secrets.token_bytes(16)
         job = job_for(scheduler, task, messages.JOB_SERVE, texts[:1], hash_seed, texts)
         job.flags |= messages.PAIR
         job.partner = job_for(scheduler, task, messages.JOB_TEST, fields, hash_seed, key=job.key)
         job.partner.is_partner = True
         candidate, test = await scheduler.run_pair(job)
-        judged = _of_pair(candidate, test, task, check.framework)
+        judged = _of_pair(candidate, test, task, check.framework, token)
         if judged.outcome is not Outcome.SANDBOX_ERROR:
             break
     if read is not None and judged.outcome is not Outcome.SANDBOX_ERROR:
@@ -135,7 +136,7 @@ async def _refused(test: Result, task: Task, read: ReadLate) -> CheckResult | No
     return invalid(f"the script: {reading.text}") if reading.kind is Kind.INVALID else None
 
 
-def _of_pair(candidate: Result, test: Result, task: Task, framework: str) -> CheckResult:
+def _of_pair(candidate: Result, test: Result, task: Task, framework: str, token: bytes) -> CheckResult:
     """The result of a pair: by the test's report, or by the kernel's facts about the candidate if that ended first."""
     served_by = one_answer(task.limits, ENDS)
     served = read_single(candidate, served_by, task.limits)
@@ -145,7 +146,7 @@ def _of_pair(candidate: Result, test: Result, task: Task, framework: str) -> Che
         return served
     if test.facts.killed == messages.KILLED_PARTNER:
         return _gone(served, candidate, "the candidate ended before its test")
-    asked = one_answer(task.limits, TEST_ENDS, is_suite=True)
+    asked = one_answer(task.limits, TEST_ENDS, token=token, is_suite=True)
     said, judged = test.read(asked), read_single(test, asked, task.limits)
     kind = said.last_kind
     if kind in _TEST_LEAVES and test.facts.is_clean:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import time
 
 from prometheus_client import CollectorRegistry
@@ -28,7 +29,7 @@ class Exporter:
     def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry
         self._coming: asyncio.Future[bytes] | None = None
-        self._made_at = 0.0
+        self._made_at = -math.inf
         self.connections = 0
         self._server: asyncio.Server | None = None
 

@@ -22,7 +22,7 @@ class Asked:
 
     `count` is the number of checks, `runs` the classes of calls that run there beside constants, `takes_turns` whether
     such calls follow each other in a program that is not hermetic. `texts_noted` and `runs_noted` say whether it was
-    asked for notes on the texts and on each run. `token` is what an ENDED must hold. `is_suite` says if it may
+    asked for notes on the texts and on each run. `token` ends what only the harness may say. `is_suite` says if it may
     tell of tests.
     """
 

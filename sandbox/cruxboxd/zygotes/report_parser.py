@@ -158,7 +158,7 @@ def _wrong_with(record: list[bytes], asked: Asked) -> str:
         return _NO_RECORD
     if any(map(int.__gt__, map(len, record), sizes)):
         return "its report holds a record larger than any worker writes"
-    if kind == messages.ENDED and record[4] != asked.token:
+    if kind in _PROVEN and record[-1] != asked.token:
         return "its report says what only the sandbox may say"
     return ""
 
@@ -175,6 +175,8 @@ def _is_well_formed(kind: bytes, record: list[bytes], asked: Asked) -> bool:
     return flags in (0, OUT_OF_MEMORY) if kind == messages.ENDED else not flags
 
 
+# What only the harness may say: these end with its token.
+_PROVEN = TEST_ENDS - {messages.RAISED} - messages.LIMITS
 _ENCODINGS = frozenset([messages.PLAIN, messages.HOLDS_NAN, messages.OPAQUE, messages.HAS_LIKES])
 
 
@@ -190,9 +192,9 @@ def _sizes(kind: bytes, output_limit: int, value_bytes: int) -> tuple[int, ...]:
         messages.VALUE: (1, value, sentence + 1, printed, printed),
         messages.RAISED: (_TEXT_BYTES * _NAME, sentence, 4, printed, printed),
         messages.ENDED: (printed, printed, 256),
-        messages.CANDIDATE_GONE: (sentence,),
-        messages.NOT_PLAIN: (sentence,),
-        messages.CANNOT_CROSS: (sentence,),
+        messages.CANDIDATE_GONE: (sentence, 256),
+        messages.NOT_PLAIN: (sentence, 256),
+        messages.CANNOT_CROSS: (sentence, 256),
     }
     return (1, NUMBERS.size, *sizes.get(kind, ()))
 

@@ -85,7 +85,8 @@ _HEADS = {kind: frames.frame([kind, bytes(NUMBERS.size)])[: -NUMBERS.size] for k
 
 def ended(numbers, stdout=b"", stderr=b"", token=b""):
     # type: (bytes, bytes, bytes, bytes) -> bytes
-    """`token` proves, as far as that goes in one process, that the harness says so and not the candidate."""
+    """`token` proves that the harness says so: not the candidate, as far as that goes in one process, and no library in
+    the test's that came by the descriptor."""
     return frames.frame([messages.ENDED, numbers, stdout, stderr, token])
 
 

@@ -83,10 +83,10 @@ _SETTING = Setting()
 class ScriptLink(Link):
     """The test's end. What cannot go on ends the script at once, so that it cannot catch it."""
 
-    def __init__(self, context, namespace):
-        # type: (JobContext, dict[str, Any]) -> None
+    def __init__(self, context, namespace, token=b""):
+        # type: (JobContext, dict[str, Any], bytes) -> None
         Link.__init__(self, True, _run_by(Lent()), self._may)
-        self._context, self._namespace = context, namespace
+        self._context, self._namespace, self._token = context, namespace, token
         self._source = ""
         self.alongside = Alongside(self, context.stdout, context.stderr)
         self._names = ProgramNames(self, namespace)
@@ -314,7 +314,7 @@ class ScriptLink(Link):
         # type: (bytes, str) -> None
         """Report the reason and end. Never returns, to no thread."""
         self.ending.acquire()
-        self._context.send(frames.frame([kind, self._context.numbers(), records.text_bytes(text)]))
+        self._context.send(frames.frame([kind, self._context.numbers(), records.text_bytes(text), self._token]))
         os._exit(messages.EXIT_DONE)
 
     def refuse(self, why):

@@ -24,8 +24,9 @@ _BETWEEN = 1  # frames that the script does not pay for, of three: _run_suite, _
 
 def run_test(context, fields, is_rehearsal=False):
     # type: (JobContext, list[bytes], bool) -> None
-    """fields: script, entry point, framework, flags, code of the script or nothing. ENDED if the script comes to its
-    end; see `ScriptLink` for other ends. `is_rehearsal`: other jobs follow in this process."""
+    """fields: script, entry point, framework, flags, code of the script or nothing, token. ENDED if the script comes to
+    its end; see `ScriptLink` for other ends. `is_rehearsal`: other jobs follow in this process."""
+    token = fields.pop()
     source = fields[0].decode("utf-8", "surrogatepass")
     try:
         suite = open_suite(fields[2].decode(), source)
@@ -37,7 +38,7 @@ def run_test(context, fields, is_rehearsal=False):
         return
     suite.is_compiled(script)
     context.start(messages.DIRECT, _BETWEEN)
-    link = ScriptLink(context, suite.namespace)
+    link = ScriptLink(context, suite.namespace, token)
     try:
         if not is_rehearsal:
             link.begin_partners()
@@ -55,7 +56,7 @@ def run_test(context, fields, is_rehearsal=False):
     else:
         if results is not None:
             context.send(results.record())
-        context.send(records.ended(context.numbers(link.flags), *context.output()))
+        context.send(records.ended(context.numbers(link.flags), *context.output(), token))
 
 
 def _run_suite(script, suite):
