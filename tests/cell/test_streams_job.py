@@ -7,11 +7,11 @@ import types
 from typing import Any
 
 import pytest
+from calls_by_hand import Context, noting, written
 from cruxcell.jobs import calls, streams
 from cruxcell.jobs.context import RULE
 from cruxcell.protocol import frames, messages
 from cruxcell.protocol.records import NUMBERS
-from test_calls_job import Context, _noting, _written
 
 UNFLUSHED = """\
 import sys
@@ -48,16 +48,16 @@ def _this_process_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "set_recursion_depth", lambda _depth: None)
         monkeypatch.setattr(module, "gc", types.SimpleNamespace(freeze=lambda: None, collect=lambda: 0))
         monkeypatch.setattr(module, "loaded_count", lambda: 1)
-    monkeypatch.setattr(frames, "write_all", lambda _report, record: _written.append(record))
-    _written.clear()
+    monkeypatch.setattr(frames, "write_all", lambda _report, record: written.append(record))
+    written.clear()
 
 
 def run(program: str, *inputs: str, context: StreamsContext | None = None) -> tuple[str, str]:
     """(hermetic or not and the classes, what was done)."""
     context = context or StreamsContext()
-    context.helper.seal = _noting(context)
+    context.helper.seal = noting(context)
     streams.run_streams(context, [program.encode(), *[text.encode() for text in inputs]])  # type: ignore[arg-type]
-    for record in _written:
+    for record in written:
         context.send(record)
     return (context.plans[0][1] + context.plans[0][2]).decode(), " ".join(context.done).replace("\n", "/")
 
