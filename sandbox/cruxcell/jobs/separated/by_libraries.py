@@ -69,7 +69,9 @@ _NOT_PUBLIC = (b"._", b".gi_", b".cr_", b".ag_", b".tb_", b".f_", b".co_", b".fu
 def reaches(data):
     # type: (bytes) -> bool
     """Does a text in a message reach attributes that are not public, if it is a format?"""
-    at = data.find(b"{") if any(each in data for each in _NOT_PUBLIC) else -1
+    at = data.find(b"{")  # first, as most messages have none
+    if at < 0 or not any(each in data for each in _NOT_PUBLIC):
+        return False
     while at >= 0 and not _is_field_that_reaches(data, at + 1):
         at = data.find(b"{", at + 1)
     return at >= 0
