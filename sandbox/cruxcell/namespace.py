@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 CANDIDATE = "__candidate__"  # the module that a program is, where it is not the main one
 _PYTHON_DEPTH = 1000  # frames a candidate may use: what a fresh interpreter gives a script
-_IN_C = 2 if sys.version_info < (3, 9) else 1 if sys.version_info < (3, 12) else 0  # calls of the harness that count, too
+# Calls of C functions between the harness and the code, which count, too.
+_IN_C = 2 if sys.version_info < (3, 9) else 1 if sys.version_info < (3, 12) else 0
 
 
 def fresh_namespace(name=CANDIDATE):
