@@ -531,6 +531,19 @@ def test_length_and_truth_are_said_once_for_a_while(half: Half, monkeypatch: pyt
     assert [half.ask("special", one, "__len__") for _ in range(2)] == [5, 6]
 
 
+def test_what_value_it_is_an_object_says_once_in_a_row(half: Half):
+    one, other = thing(), thing()
+    remote.give_number(other, 2)
+    half.answers["get"] = [1, 2, 3, 4, 5]
+    made = [half.value_of(each, lambda value: half.ask("get", value, "year")) for each in (one, one, other, one)]
+    assert made == [1, 1, 2, 3]
+    shared: list[int] = []
+    half.containers.add(shared)
+    half.containers.settle()
+    shared.append(1)
+    assert half.value_of(one, lambda value: half.ask("get", value, "year")) == 4
+
+
 def test_what_was_asked_before_another_thread_came_back_is_asked_again(half: Half, monkeypatch: pytest.MonkeyPatch):
     """The answer may have been made before what the other thread has asked for was done, and have come after it."""
 

@@ -97,7 +97,8 @@ class ScriptLink(Link):
         self.hashed = 0  # the object whose hash was asked for last, if only for whether it equals others since
         self.doubts = Doubts()
         self._notes = {}  # type: dict[int, Notes]  # of each thread
-        self._steady = Steady()
+        self._steady = Steady(self.line, self.containers)
+        self.value_of = self._steady.value_of
         self.texts = None  # type: Texts | None
         self._mocks = Mocks(set())
         self.before_answer = lambda: self.notes.forget_from(self.depth())

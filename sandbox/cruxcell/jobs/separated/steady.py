@@ -1,4 +1,4 @@
-"""What an object tells that is so for a moment, its number, length and truth: it is not asked twice in a row.
+"""What an object tells that is so for a moment, its number, value, length and truth: it is not asked twice in a row.
 
 Each thread has what it was told itself.
 """
@@ -6,19 +6,23 @@ Each thread has what it was told itself.
 from _thread import get_ident as _get_ident
 from time import monotonic as _monotonic
 
-from cruxcell.jobs.separated.operations import STEADY
+from cruxcell.jobs.separated.operations import STEADY, VALUE
 from cruxcell.jobs.separated.remote import number_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional  # noqa: F401 - in type comments
+    from typing import Any, Callable, Optional  # noqa: F401 - in type comments
+
+    from cruxcell.jobs.separated.line import Line  # noqa: F401 - in type comments
+    from cruxcell.values.containers import Containers  # noqa: F401 - in type comments
 
 
 class Steady:
     """What may be told again, until something else is asked."""
 
-    def __init__(self):
-        # type: () -> None
+    def __init__(self, line, containers):
+        # type: (Line, Containers) -> None
+        self._line, self._containers = line, containers
         self._told = {}  # type: dict[int, dict[tuple[int, str], tuple[Any, float]]]  # with the time until when
         self.forgotten = 0  # how often
 
@@ -27,6 +31,17 @@ class Steady:
         # type: (str, list[Any]) -> Optional[tuple[int, str]]
         """Of which object what is asked for, if the answer holds for a moment."""
         return (number_of(fields[0]), fields[1]) if operation == "special" and fields[1] in STEADY else None
+
+    def value_of(self, value, make):
+        # type: (Any, Callable[[Any], Any]) -> Any
+        """What `make` makes of an object: in `low <= x <= high` it is one and the same."""
+        asked = number_of(value), VALUE
+        with self._line:
+            if self.holds(asked) and not self._containers.changed():
+                return self.again(asked)
+            made = make(value)
+            self.keep(asked, made, self.forgotten)
+            return made
 
     def holds(self, asked):
         # type: (Optional[tuple[int, str]]) -> bool
