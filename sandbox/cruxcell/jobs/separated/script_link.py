@@ -12,6 +12,7 @@ from cruxcell.jobs.separated.awaiting import Lent
 from cruxcell.jobs.separated.by_libraries import (
     CLASS_GIVEN,
     FORMAT_GIVEN,
+    GivenBack,
     Setting,
     formats_nothing,
     function_of,
@@ -246,6 +247,8 @@ class ScriptLink(Link):
         # type: (bytes, tuple[bytes, int, list[Any]]) -> None
         """Of a class that came along with an object the candidate may ask for its data, and give it to nobody."""
         kind, _, values = message
+        if kind != QUESTION:
+            values[:] = [each.what if type(each) is GivenBack else each for each in values]
         for at in (1, 2) if kind == QUESTION else (0,):  # what it asks of, or gives the script, it does not have served
             values[at : at + 1] = map(function_of, values[at : at + 1])
         targets = values[1:3] if kind == QUESTION else []  # a thread's number may be before them
