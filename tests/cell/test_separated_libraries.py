@@ -63,9 +63,15 @@ def test_the_classes_that_a_class_is_derived_from(cls: type, found: list[str]):
     assert libraries.of_libraries(cls) == found
 
 
+def value_of(value: Any, make: Any, is_fixed: bool) -> Any:
+    made = make(value)
+    assert is_fixed == (type(made).__module__ in ("datetime", "decimal", "fractions", "pathlib", "uuid"))
+    return made
+
+
 @pytest.fixture(autouse=True)
 def link(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libraries, "connection", [types.SimpleNamespace(value_of=lambda value, make: make(value))])
+    monkeypatch.setattr(libraries, "connection", [types.SimpleNamespace(value_of=value_of)])
 
 
 def stand(offers: list[str], compares: bool = True, **members: Any) -> Any:

@@ -102,7 +102,7 @@ def _value_of(value):
     # type: (Any) -> Any
     """The value that an object of such a class gives; any other as it is."""
     make = own_of(type(value)).get(_MAKES)
-    return value if make is None else connection[0].value_of(value, make)
+    return value if make is None else connection[0].value_of(value, make, make in _FIXED)
 
 
 def _made(module, name, *arguments, **keywords):
@@ -121,6 +121,7 @@ def _zone(it):
 
 
 _CLOCK = ("year", "month", "day", "hour", "minute", "second", "microsecond")
+_OF_FIXED = frozenset(["datetime", "decimal", "fractions", "pathlib", "uuid"])  # modules of values that never change
 _VALUES = {
     "collections.abc:Mapping": lambda it: dict(it.items()),
     "collections.abc:Set": set,
@@ -140,6 +141,7 @@ _VALUES = {
     "types:SimpleNamespace": lambda it: _made("types", "SimpleNamespace", **it.__dict__),
     "uuid:UUID": lambda it: _made("uuid", "UUID", int=it.int),
 }  # type: dict[str, Any]
+_FIXED = frozenset([make for name, make in _VALUES.items() if name.partition(":")[0] in _OF_FIXED])
 _MAKES = "_remote_makes"  # an attribute of a class that stands for such a one: what makes the value
 
 
