@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import builtins
 import contextlib
+import copy
 import dataclasses
 import functools
 import http
+import inspect
 import io
 import logging
 import operator
 import threading
+import time
 import types
 from typing import Any
 from unittest import mock
@@ -19,6 +22,7 @@ from unittest import mock
 import pytest
 from cruxcell.jobs.separated import by_libraries, runs
 from cruxcell.jobs.separated.by_libraries import (
+    GivenBack,
     Served,
     Setting,
     comes_along,
@@ -31,7 +35,7 @@ from cruxcell.jobs.separated.by_libraries import (
     reaches,
 )
 from cruxcell.jobs.separated.objects import Objects
-from cruxcell.values.containers import Containers
+from cruxcell.values.containers import Containers, Garbled
 from cruxcell.values.reader import Reader
 from cruxcell.values.writer import Writer
 
@@ -70,6 +74,25 @@ def test_a_class_that_the_script_has_not_written_comes_with_its_objects(cls: typ
 def test_of_such_a_class_the_candidate_has_data(cls: type, name: Any, is_plain: bool):
     """A property leads to its function, and a function takes any object for its own."""
     assert is_plain_there(cls, name) is is_plain
+
+
+@pytest.mark.parametrize("named", [time.time, str.upper, getattr, operator.attrgetter, type])
+def test_what_the_script_passes_by_its_name_is_that_in_an_answer_alone(named: Any):
+    test, candidate = Objects(True), Objects(False)
+    assert candidate.answered(named) is named
+    assert received(candidate, sent(test, named)) is named
+    with pytest.raises(Garbled):
+        received(test, sent(Objects(True), named))
+    answer = sent(candidate, candidate.answered(named))
+    found = received(test, answer)
+    assert (type(found), found.what) == (GivenBack, named)
+    assert not callable(found)
+    with pytest.raises(LookupError):
+        received(Objects(True), answer)
+
+
+def received(objects: Objects, data: bytes) -> Any:
+    return Reader(data, Containers(0), objects).value(0)
 
 
 def sent(objects: Objects, value: object) -> bytes:
@@ -170,7 +193,10 @@ def test_a_function_that_is_called_later_is_served_then():
     assert served("a", extra=None) == 8
     assert calls == [(info, ("a",), {"extra": None})]
     assert (served == log.info, served == Served(info, None), served == len) == (True, True, False)
-    assert (hash(served), served.__self__) == (hash(info), log)
+    assert (hash(served), repr(served), served.__self__) == (hash(info), repr(info), log)
+    assert inspect.ismethod(served)
+    assert inspect.signature(served) == inspect.signature(info)
+    assert copy.deepcopy([served])[0] is served
     assert function_of(served) is info
     assert function_of(log) is log
     test, other = Objects(True), Objects(True)

@@ -531,6 +531,48 @@ def test_length_and_truth_are_said_once_for_a_while(half: Half, monkeypatch: pyt
     assert [half.ask("special", one, "__len__") for _ in range(2)] == [5, 6]
 
 
+def test_what_value_it_is_an_object_says_once_in_a_row(half: Half):
+    one, other = thing(), thing()
+    remote.give_number(other, 2)
+    half.answers["get"] = [1, 2, 3, 4, 5, 6, 7]
+
+    def value_of(each: Any, is_fixed: bool = False) -> Any:
+        return half.value_of(each, lambda value: half.ask("get", value, "year"), is_fixed)
+
+    assert [value_of(each) for each in (one, one, other, one)] == [1, 1, 2, 3]
+    shared: list[int] = []
+    half.containers.add(shared)
+    half.containers.settle()
+    shared.append(1)
+    assert value_of(one) == 4
+    half.containers.settle()
+    shared.clear()
+    half.containers.forget(list(half.containers.entries))
+    assert value_of(one) == 4
+
+    def served(value: Any) -> Any:
+        half.objects.export(value)
+        assert half._may("special", value, ["__len__"])
+        return half.ask("get", value, "year")
+
+    half.ask("call", None)
+    assert [half.value_of(one, served, False) for _ in range(2)] == [5, 6]
+    assert [half.value_of(one, served, True) for _ in range(2)] == [7, 7]
+
+
+def test_a_number_that_an_object_of_the_script_s_says_is_asked_for_again(half: Half, monkeypatch: pytest.MonkeyPatch):
+    one = thing()
+    half.objects.export(half)
+
+    def meanwhile(*asked: Any) -> tuple[bytes, Any]:
+        half._may("get", half, ["number"])
+        return answer(half, *asked)
+
+    half.answers["special"] = [1, 2]
+    monkeypatch.setattr(half.alongside, "exchange", meanwhile)
+    assert [half.ask("special", one, "__len__") for _ in range(2)] == [1, 2]
+
+
 def test_what_was_asked_before_another_thread_came_back_is_asked_again(half: Half, monkeypatch: pytest.MonkeyPatch):
     """The answer may have been made before what the other thread has asked for was done, and have come after it."""
 

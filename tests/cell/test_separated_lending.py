@@ -252,5 +252,8 @@ def test_variables_that_the_script_names_are_as_the_program_has_them(monkeypatch
     assert (os.environ["A_B"], os.environ["C_D"]) == ("1", "1")
     one.take_variables(["2", None])
     assert (os.environ["A_B"], os.environ.get("C_D"), os.environ["OTHER"]) == ("2", None, "1")
+    for impossible in ("a\0b", "\ud800"):
+        one.take_variables([impossible, None])
+    assert os.environ["A_B"] == "2"
     assert Borrower({}).variables(None, "A_B", "C_D") == ["2", None]
     assert lender("x = 'A_B'").variables == []

@@ -63,6 +63,17 @@ def test_the_classes_that_a_class_is_derived_from(cls: type, found: list[str]):
     assert libraries.of_libraries(cls) == found
 
 
+def value_of(value: Any, make: Any, is_fixed: bool) -> Any:
+    made = make(value)
+    assert is_fixed == (type(made).__module__ in ("datetime", "decimal", "fractions", "pathlib", "uuid"))
+    return made
+
+
+@pytest.fixture(autouse=True)
+def link(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(libraries, "connection", [types.SimpleNamespace(value_of=value_of)])
+
+
 def stand(offers: list[str], compares: bool = True, **members: Any) -> Any:
     return type("Stand", (), {**members, **libraries.told(offers, compares)})
 
@@ -199,6 +210,24 @@ def test_nothing_is_asked_while_a_message_is_read(monkeypatch):
     own = stand(["~collections:UserList"], data=property(lambda self: pytest.fail("it was asked")))()
     monkeypatch.setattr(libraries, "is_reading", lambda: True)
     assert own != [1]
+
+
+def test_a_moment_in_a_zone_of_the_program_s_is_that_moment():
+    moment = datetime.datetime(2020, 1, 2, 3, 4, 5, 6)
+    members = {name: getattr(moment, name) for name in libraries._CLOCK}
+    for offset, value in ((datetime.timedelta(hours=2), moment.replace(hour=1, tzinfo=UTC)), (None, moment)):
+        own = stand(["~datetime:datetime"], **members, tzinfo=object(), utcoffset=lambda _self, told=offset: told)()
+        assert own == value
+
+
+def test_it_is_found_where_its_value_is(monkeypatch: pytest.MonkeyPatch):
+    day = datetime.date(2020, 1, 2)
+    own = stand(["~datetime:date", "__hash__"], year=2020, month=1, day=2)()
+    assert hash(own) == hash(day)
+    assert {day: 3}[own] == 3
+    monkeypatch.setattr(libraries, "is_reading", lambda: True)
+    monkeypatch.setattr(libraries, "hash_meanwhile", lambda value, instead: (value, instead))
+    assert libraries._hash(own) == (own, object.__hash__(own))
 
 
 def test_an_object_is_itself_whatever_it_gives():

@@ -141,6 +141,31 @@ class Served:
         # type: () -> int
         return hash(self._function)
 
+    def __repr__(self):
+        # type: () -> str
+        return repr(self._function)
+
+    def __deepcopy__(self, _memo):
+        # type: (object) -> Served
+        return self
+
+    @property  # type: ignore[misc]
+    def __class__(self):
+        # type: () -> Any
+        """As `isinstance` asks, and `inspect`."""
+        return type(self._function)
+
+
+class GivenBack:
+    """What the test has passed by its name (`time.time`, a class), in an answer of the candidate's: only there it is
+    that. Elsewhere the candidate has its own, as the test's would do for it what it may not do by itself."""
+
+    __slots__ = ("what",)
+
+    def __init__(self, what):
+        # type: (Any) -> None
+        self.what = what
+
 
 def function_of(value):
     # type: (Any) -> Any
@@ -151,7 +176,7 @@ def function_of(value):
 def is_to_be_served(value):
     # type: (Any) -> bool
     """Is it a function or method of a library of the test's?"""
-    return type(value) in (*_FUNCTIONS, BUILTIN_TYPE, METHOD_TYPE) and value.__module__ != _SCRIPT
+    return type(value) in (*_FUNCTIONS, BUILTIN_TYPE, METHOD_TYPE) and getattr(value, "__module__", None) != _SCRIPT
 
 
 # ---- attributes that a library sets ---------------------------------------------------------------------------------

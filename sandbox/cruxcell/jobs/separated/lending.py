@@ -123,7 +123,10 @@ class Lender:
             if value is None:
                 environ.pop(name, None)
             elif type(value) is str and environ.get(name) != value:
-                environ[name] = value
+                try:
+                    environ[name] = value
+                except ValueError:  # which the program's was not, either
+                    pass
 
     def changes(self):
         # type: () -> list[tuple[str, str, str, bool, Any]]

@@ -12,7 +12,8 @@ import _operator
 import sys
 
 from cruxcell.jobs.separated.operations import mro_of, own_of
-from cruxcell.jobs.separated.placing import is_reading
+from cruxcell.jobs.separated.placing import hash_meanwhile, is_reading
+from cruxcell.jobs.separated.runs import connection
 from cruxcell.jobs.separated.shared_names import is_stdlib, place_of
 
 TYPE_CHECKING = False
@@ -61,6 +62,8 @@ def told(offers, compares):
     if compares and makers:
         made.update({_MAKES: makers[0], "__eq__": _equals, "__ne__": object.__ne__})
         made.update({name: _ordered(name) for name in _ORDER if name in offers and ORDERS in offers})
+        if "__hash__" in offers:
+            made["__hash__"] = _hash
     return made
 
 
@@ -89,11 +92,17 @@ def _equals(self, other):
     return self is other or _value_of(self) == _value_of(other)
 
 
+def _hash(self):
+    # type: (object) -> int
+    """That of what it equals."""
+    return hash_meanwhile(self, object.__hash__(self)) if is_reading() else hash(_value_of(self))
+
+
 def _value_of(value):
     # type: (Any) -> Any
     """The value that an object of such a class gives; any other as it is."""
     make = own_of(type(value)).get(_MAKES)
-    return value if make is None else make(value)
+    return value if make is None else connection[0].value_of(value, make, make in _FIXED)
 
 
 def _made(module, name, *arguments, **keywords):
@@ -101,7 +110,18 @@ def _made(module, name, *arguments, **keywords):
     return getattr(__import__(module), name)(*arguments, **keywords)
 
 
-_CLOCK = ("year", "month", "day", "hour", "minute", "second", "microsecond", "tzinfo")
+def _zone(it):
+    # type: (Any) -> Any
+    """That of a moment, or one as far from UTC then, where its class is the program's: which moment it is says that."""
+    zone, datetime = it.tzinfo, __import__("datetime")  # type: Any, Any
+    if zone is None or isinstance(zone, datetime.tzinfo):
+        return zone
+    offset = it.utcoffset()
+    return None if offset is None else datetime.timezone(offset)
+
+
+_CLOCK = ("year", "month", "day", "hour", "minute", "second", "microsecond")
+_OF_FIXED = frozenset(["datetime", "decimal", "fractions", "pathlib", "uuid"])  # modules of values that never change
 _VALUES = {
     "collections.abc:Mapping": lambda it: dict(it.items()),
     "collections.abc:Set": set,
@@ -111,7 +131,9 @@ _VALUES = {
     "collections:UserString": lambda it: it.data,
     "collections:deque": lambda it: _made("collections", "deque", it),
     "datetime:date": lambda it: _made("datetime", "date", *[getattr(it, each) for each in _CLOCK[:3]]),
-    "datetime:datetime": lambda it: _made("datetime", "datetime", *[getattr(it, each) for each in _CLOCK]),
+    "datetime:datetime": lambda it: _made(
+        "datetime", "datetime", *[getattr(it, each) for each in _CLOCK], tzinfo=_zone(it)
+    ),
     "datetime:timedelta": lambda it: _made("datetime", "timedelta", it.days, it.seconds, it.microseconds),
     "decimal:Decimal": lambda it: _made("decimal", "Decimal", it.as_tuple()),
     "fractions:Fraction": lambda it: _made("fractions", "Fraction", it.numerator, it.denominator),
@@ -119,6 +141,7 @@ _VALUES = {
     "types:SimpleNamespace": lambda it: _made("types", "SimpleNamespace", **it.__dict__),
     "uuid:UUID": lambda it: _made("uuid", "UUID", int=it.int),
 }  # type: dict[str, Any]
+_FIXED = frozenset([make for name, make in _VALUES.items() if name.partition(":")[0] in _OF_FIXED])
 _MAKES = "_remote_makes"  # an attribute of a class that stands for such a one: what makes the value
 
 

@@ -8,7 +8,7 @@ import _weakref
 import struct
 
 from cruxcell.jobs.separated import proxy_classes, remote
-from cruxcell.jobs.separated.by_libraries import Served, comes_along, function_of, is_to_be_served
+from cruxcell.jobs.separated.by_libraries import GivenBack, Served, comes_along, function_of, is_to_be_served
 from cruxcell.jobs.separated.classes import (
     COPY,
     MUTABLE,
@@ -79,6 +79,9 @@ class Objects:
         self.is_question = False  # is what is read given to what the script has passed?
         # Of the test's: classes that the other side knows as those of objects alone, and those that a message named.
         self.along, self.named = set(), []  # type: set[int], list[Any]
+        # What the test has passed by its name, by that; of the candidate's, by its address.
+        self._passed = {}  # type: dict[tuple[str, str], Any]
+        self._places = {}  # type: dict[int, tuple[Any, str, str]]
         self.serve = None  # type: Any  # of the test's: what calls a function for the other side
         self._is_of_an_error = False  # the class that is read or written next: of an exception, or the base of a class
         self.placing = Placing()
@@ -92,7 +95,10 @@ class Objects:
         # type: (Any, Any, int) -> None
         value = function_of(value)
         kind = type(value)
-        if kind is remote.RemoteType or type(kind) is remote.RemoteType:
+        if kind is GivenBack:
+            writer.parts.append(b"P")
+            writer.items(value.what[1:], 0)
+        elif kind is remote.RemoteType or type(kind) is remote.RemoteType:
             writer.parts.append(_numbered(b".", remote.number_of(value)))
         elif issubclass(kind, type):
             self._write_class(writer, value)
@@ -155,10 +161,17 @@ class Objects:
         if found_at(imported(module), name) is not value or (name in ENDING and not (self.is_test or is_of_an_error)):
             return False
         if self.is_test or (may_be_named(module, name) and is_shared(module, name, value)):
+            if self.is_test:
+                self._passed[module, name] = value
             writer.parts.append(b"G")
             writer.items((module, name), 0)
             return True
         return False
+
+    def answered(self, value):
+        # type: (Any) -> Any
+        """Of the candidate's: a value that it answers with, or what says that it is what the test has passed."""
+        return GivenBack(self._places[id(value)]) if id(value) in self._places else value
 
     def _write_class(self, writer, cls, of=""):
         # type: (Any, Any, str) -> None
@@ -267,7 +280,13 @@ class Objects:
             raise Garbled("a module")
         if self.is_test and not is_shared(module, name, found):
             raise Garbled("a name that may not be asked for")
+        if not self.is_test:
+            self._places[id(found)] = (found, module, name)
         return found
+
+    def _read_given_back(self, reader, _depth):
+        # type: (Any, int) -> GivenBack
+        return GivenBack(self._passed[_text(reader), _text(reader)])
 
     def _read_module(self, reader, _depth):
         # type: (Any, int) -> Any
@@ -431,6 +450,7 @@ _READ = {
     ord("k"): Objects._read_known_class,
     ord("K"): Objects._read_class,
     ord("G"): Objects._read_shared,
+    ord("P"): Objects._read_given_back,
     ord("M"): Objects._read_module,
     ord("o"): Objects._read_object,
     ord("h"): Objects._read_value,

@@ -77,6 +77,9 @@ ASKED = {
 _ALWAYS = float("inf")
 STEADY = {"__int__": _ALWAYS, "__float__": _ALWAYS, "__complex__": _ALWAYS, "__index__": _ALWAYS}  # type: dict[str, float]
 STEADY.update({"__len__": 0.05, "__bool__": 0.05})
+# What value of the library's an object is, which is asked for in parts: a date, or a set, which may change.
+FIXED, CHANGING = "==", "~="
+STEADY.update({FIXED: _ALWAYS, CHANGING: 0.05})
 METHODS = frozenset(["send", "throw", "close"])  # of generators: methods of the class, so that they are known for some
 
 # Between two objects of the candidate; what comes of it has to be another. Each is the method alone: that the other
@@ -189,7 +192,7 @@ def may_get(target, name):
     kind = type(target)
     if name.startswith("_"):
         is_named = name in _OF_NAMED_TUPLES and issubclass(target if isinstance(target, type) else kind, tuple)
-        has_data = name == "__dict__" and kind.__module__ == _SCRIPT and not isinstance(target, type)
+        has_data = name == "__dict__" and not isinstance(target, type) and not _stands_for_a_function(target)
         return is_named or has_data or name in ("__name__", "__qualname__", "__doc__")
     if not is_public(name) and not _is_of_the_script(target, name):
         return False
@@ -200,7 +203,13 @@ def may_get(target, name):
     # An object of the script's own class shows what it has.
     if is_a_mock(target):
         return _is_mocked(target, name)
-    return isinstance(target, type) or not callable(target) or kind.__module__ == _SCRIPT or not _wraps(target)
+    return isinstance(target, type) or not _stands_for_a_function(target) or not _wraps(target)
+
+
+def _stands_for_a_function(target):
+    # type: (Any) -> bool
+    """Is it called, and of no class of the script's own?"""
+    return callable(target) and type(target).__module__ != _SCRIPT
 
 
 # Where objects are from that are functions, or have one and what it is given, as `functools.partial` has.
@@ -223,7 +232,7 @@ def _is_a_function(value):
 
 def data_of(target):
     # type: (Any) -> dict[str, Any]
-    """What `vars` tells the candidate of an object of the script's own class: the data that it may read by name."""
+    """What `vars` tells the candidate of an object of the test's: the data that it may read by name."""
     return {name: value for name, value in vars(target).items() if may_get(target, name)}
 
 

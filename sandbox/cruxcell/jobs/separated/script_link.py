@@ -12,6 +12,7 @@ from cruxcell.jobs.separated.awaiting import Lent
 from cruxcell.jobs.separated.by_libraries import (
     CLASS_GIVEN,
     FORMAT_GIVEN,
+    GivenBack,
     Setting,
     formats_nothing,
     function_of,
@@ -97,7 +98,8 @@ class ScriptLink(Link):
         self.hashed = 0  # the object whose hash was asked for last, if only for whether it equals others since
         self.doubts = Doubts()
         self._notes = {}  # type: dict[int, Notes]  # of each thread
-        self._steady = Steady()
+        self._steady = Steady(self)
+        self.value_of = self._steady.value_of
         self.texts = None  # type: Texts | None
         self._mocks = Mocks(set())
         self.before_answer = lambda: self.notes.forget_from(self.depth())
@@ -172,7 +174,7 @@ class ScriptLink(Link):
             self._forget_what_was_steady()
         elif self._steady.holds(told) and not self.containers.changed():  # which the object may look at
             return b"v", self._steady.again(told)
-        forgotten = self._steady.forgotten
+        mark = self._steady.mark()
         why, place = self._mocks.hinder(operation, fields), tuple(fields[:2])
         if why:
             self.refuse(why)
@@ -190,7 +192,7 @@ class ScriptLink(Link):
         if told is None:
             self._forget_what_was_steady()
         elif kind == b"v":
-            self._steady.keep(told, value, forgotten)
+            self._steady.keep(told, value, mark)
         return kind, value
 
     def _note_hashed(self, operation, fields):
@@ -245,6 +247,8 @@ class ScriptLink(Link):
         # type: (bytes, tuple[bytes, int, list[Any]]) -> None
         """Of a class that came along with an object the candidate may ask for its data, and give it to nobody."""
         kind, _, values = message
+        if kind != QUESTION:
+            values[:] = [each.what if type(each) is GivenBack else each for each in values]
         for at in (1, 2) if kind == QUESTION else (0,):  # what it asks of, or gives the script, it does not have served
             values[at : at + 1] = map(function_of, values[at : at + 1])
         targets = values[1:3] if kind == QUESTION else []  # a thread's number may be before them
@@ -378,6 +382,7 @@ class ScriptLink(Link):
         self.has_answered = True  # what comes with a question may make large what the script hands over
         if not self.objects.shows(target):
             return False
+        self._steady.served += 1
         self._took(rest)
         if self.objects.has_come_along(target):
             return operation == "fields" or (operation == "get" and is_plain_there(target, rest[0]))
