@@ -201,6 +201,10 @@ class OfAClass(str):
     pass
 
 
+def signature(names: list[str], args: str | None = None, kwargs: str | None = None) -> SimpleNamespace:
+    return SimpleNamespace(names=dict(enumerate(names)), args=args, kwargs=kwargs)
+
+
 RUNS: list[tuple[list[Frame], str]] = [
     ([SCRIPTS], "left at 2"),
     ([LIBRARY], "left at 0"),  # in another thread
@@ -223,6 +227,11 @@ RUNS: list[tuple[list[Frame], str]] = [
     ([SCRIPTS, frame("unittest.mock", "_set_signature", name="a 1")], "left at 2"),
     ([SCRIPTS, frame("dataclasses", "_process_class", fields={"a": 1}), frame("dataclasses")], "ran"),
     ([frame("dataclasses", "_process_class", fields={"a": 1}), SCRIPTS, frame("dataclasses")], "left at 2"),
+    ([SCRIPTS, frame("networkx.utils.decorators", "compile", sig=signature(["a", "b"], "c"))], "ran"),
+    ([SCRIPTS, frame("networkx.utils.decorators", "compile", sig=signature(["a", "b=f()"]))], "left at 2"),
+    ([SCRIPTS, frame("networkx.utils.decorators", "compile", sig=signature(["a"], "b=f()"))], "left at 2"),
+    ([SCRIPTS, frame("networkx.utils.decorators", "compile", sig=signature([], None, OfAClass("b")))], "left at 2"),
+    ([SCRIPTS, frame("networkx.utils.decorators", "_lazy_compile", func=F)], "left at 2"),
     ([SCRIPTS, frame("dataclasses")], "left at 2"),
     ([frame("dataclasses")], "left at 0"),
     ([SCRIPTS, timed("f(1)")], "ran"),
@@ -249,6 +258,17 @@ def test_a_folder_that_is_not_said_in_full_is_none_of_the_runtime(monkeypatch: p
     heard = Heard()
     assert heard.ask([SCRIPTS, importing("/nowhere/made.py")], "exec", CODE) == "left at 2"
     assert heard.ask([SCRIPTS, ASKED, LIBRARY], "open", "/etc/passwd", "r", 0) == "refused"
+
+
+def test_what_came_of_identifiers_may_take_the_place_of_another():
+    heard, builder = Heard(), [SCRIPTS, frame("networkx.utils.decorators", "compile", sig=signature(["a"]))]
+    made = compile("def g(a): return a", "<string>", "exec", 0, True)
+    function = next(each for each in made.co_consts if isinstance(each, type(made)))
+    set_code = [[SCRIPTS, LIBRARY], "object.__setattr__", heard, "__code__"]
+    assert heard.ask(*set_code, function) == "left at 2"
+    assert heard.ask(builder, "exec", made) == "ran"
+    assert heard.ask(*set_code, function) == "ran"
+    assert heard.ask(*set_code, CODE) == "left at 2"
 
 
 def test_each_event_has_its_code():

@@ -37,12 +37,17 @@ _OF_FILES = ("open", "os.rename")
 # The function of the harness's that does what the candidate asks of an object of the test.
 _SERVES = ("cruxcell.jobs.separated.script_link", "_run")
 _CODE_AT = {"exec": 0, "function.__new__": 0, "object.__setattr__": 2}
-# They run texts that they put together from identifiers, which these variables of these functions hold.
+# They run texts that they put together from identifiers, which these variables of these functions hold. networkx makes
+# most of its functions when they are first called.
 _BUILDERS = {
-    "collections": ("namedtuple", "field_names"),
-    "dataclasses": ("_process_class", "fields"),
-    "unittest.mock": ("_set_signature", "name"),
-}
+    "collections": ("namedtuple", lambda found: found["field_names"]),
+    "dataclasses": ("_process_class", lambda found: [*found["fields"]]),
+    "networkx.utils.decorators": (
+        "compile",
+        lambda found: [*found["sig"].names.values(), found["sig"].args or "_", found["sig"].kwargs or "_"],
+    ),
+    "unittest.mock": ("_set_signature", lambda found: [found["name"]]),
+}  # type: dict[str, tuple[str, Callable[[Any], Any]]]
 # What a pickle may be made of besides plain data, by module. Those whose objects have attributes of their own are not
 # here (Fraction, OrderedDict): a pickle sets these as it likes, `items` or the class's `__eq__` too. Nor is deque, as a
 # pickle may give the class itself, which answers every `[key]`.
@@ -92,6 +97,7 @@ class Texts:
         self._may_be_foreign, self._leave, self._may_open = may_be_foreign, leave, may_open
         self._own = _Own(script)
         self._harmless = set()  # type: set[CodeType]
+        self._built = set()  # type: set[CodeType]  # functions made of identifiers
         runtime = [each for each in (sys.prefix, sys.base_prefix, *sys.path) if os.path.isabs(each)]
         self._folders = tuple([os.path.join(each, "") for each in runtime])
         self.before_import = {}  # type: dict[str, Callable[[], None]]  # what is done before a module is loaded
@@ -145,10 +151,18 @@ class Texts:
         if event == "pickle.find_class" and _is_of_data(*arguments):
             return
         code = arguments[_CODE_AT[event]] if event in _CODE_AT else None
-        if _is_of_a_module(caller, self._folders) or self._own.has(code):
+        if _is_of_a_module(caller, self._folders) or self._own.has(code) or self._is_built(code, caller):
             return
         if event != "exec" or not self._may_run(code, caller):
             self._leave(_line_of(caller))
+
+    def _is_built(self, code, caller):
+        # type: (Any, FrameType) -> bool
+        """Does a module run it that makes code of identifiers, or is it a function that came of that?"""
+        if code not in self._built and not _is_of_identifiers(caller):
+            return False
+        self._built.update(() if code is None else nested_codes(code))
+        return True
 
     def _refuse_files(self, event, arguments):
         # type: (str, tuple[Any, ...]) -> None
@@ -319,9 +333,8 @@ def _sources(text):
 
 def _is_of_a_module(caller, folders):
     # type: (FrameType, tuple[str, ...]) -> bool
-    """Does our own code run it, a module that makes code of identifiers, or the import of a module of the runtime?"""
-    name = _name_of(caller)
-    if name.partition(".")[0] == "cruxcell" or (name in _BUILDERS and _is_of_identifiers(caller, name)):
+    """Does our own code run it, or the import of a module of the runtime?"""
+    if _name_of(caller).partition(".")[0] == "cruxcell":
         return True
     frame = caller  # type: FrameType | None
     while frame is not None and frame.f_code.co_filename != CHECK and _name_of(frame) not in _IMPORTERS:
@@ -336,14 +349,16 @@ def _is_of_a_module(caller, folders):
     return False
 
 
-def _is_of_identifiers(frame, name):
-    # type: (FrameType | None, str) -> bool
+def _is_of_identifiers(frame):
+    # type: (Any) -> bool
     """Are the names identifiers that a module makes a text of? One of a text's class may be shown as any text."""
-    function, variable = _BUILDERS[name]
+    name = _name_of(frame)
+    if name not in _BUILDERS:
+        return False
+    function, names_in = _BUILDERS[name]
     while frame is not None and _name_of(frame) == name:
         if frame.f_code.co_name == function:
-            names = frame.f_locals[variable]  # type: Any
-            return all(type(each) is str and each.isidentifier() for each in ([names] if type(names) is str else names))
+            return all(type(each) is str and each.isidentifier() for each in names_in(frame.f_locals))
         frame = frame.f_back
     return False
 
