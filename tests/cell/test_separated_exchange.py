@@ -536,8 +536,8 @@ def test_what_value_it_is_an_object_says_once_in_a_row(half: Half):
     remote.give_number(other, 2)
     half.answers["get"] = [1, 2, 3, 4, 5, 6, 7]
 
-    def value_of(each: Any, is_fixed: bool = False) -> Any:
-        return half.value_of(each, lambda value: half.ask("get", value, "year"), is_fixed)
+    def value_of(each: Any) -> Any:
+        return half.value_of(each, lambda value: half.ask("get", value, "year"))
 
     assert [value_of(each) for each in (one, one, other, one)] == [1, 1, 2, 3]
     shared: list[int] = []
@@ -556,8 +556,8 @@ def test_what_value_it_is_an_object_says_once_in_a_row(half: Half):
         return half.ask("get", value, "year")
 
     half.ask("call", None)
-    assert [half.value_of(one, served, False) for _ in range(2)] == [5, 6]
-    assert [half.value_of(one, served, True) for _ in range(2)] == [7, 7]
+    assert [half.value_of(one, served) for _ in range(2)] == [5, 6]
+    assert [remote.fixed_value(one, served) for _ in range(2)] == [7, 7]
 
 
 def test_a_number_that_an_object_of_the_script_s_says_is_asked_for_again(half: Half, monkeypatch: pytest.MonkeyPatch):

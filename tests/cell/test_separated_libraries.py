@@ -63,15 +63,19 @@ def test_the_classes_that_a_class_is_derived_from(cls: type, found: list[str]):
     assert libraries.of_libraries(cls) == found
 
 
-def value_of(value: Any, make: Any, is_fixed: bool) -> Any:
-    made = make(value)
-    assert is_fixed == (type(made).__module__ in ("datetime", "decimal", "fractions", "pathlib", "uuid"))
-    return made
-
-
 @pytest.fixture(autouse=True)
 def link(monkeypatch: pytest.MonkeyPatch) -> None:
+    def value_of(value: Any, make: Any) -> Any:
+        return make(value)
+
     monkeypatch.setattr(libraries, "connection", [types.SimpleNamespace(value_of=value_of)])
+    monkeypatch.setattr(libraries, "fixed_value", fixed_value)
+
+
+def fixed_value(value: Any, make: Any) -> Any:
+    if "fixed" not in vars(value):
+        vars(value)["fixed"] = make(value)
+    return vars(value)["fixed"]
 
 
 def stand(offers: list[str], compares: bool = True, **members: Any) -> Any:
@@ -228,6 +232,18 @@ def test_it_is_found_where_its_value_is(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(libraries, "is_reading", lambda: True)
     monkeypatch.setattr(libraries, "hash_meanwhile", lambda value, instead: (value, instead))
     assert libraries._hash(own) == (own, object.__hash__(own))
+
+
+def test_what_never_changes_is_what_it_was_when_it_was_fixed():
+    day = stand(["~datetime:date", "^", "__le__"], year=2020, month=1, day=2)()
+    items = stand(["~collections:UserList"], data=[1])()
+    odd = stand(["~datetime:date"], year="none", month=1, day=2)()
+    libraries.fix_values([day, items, 8, odd])
+    type(day).year, type(items).data, type(odd).year = 2021, [2], 2020
+    assert odd != datetime.date(2020, 1, 2)
+    assert day == datetime.date(2020, 1, 2)
+    assert day <= datetime.date(2020, 12, 1)
+    assert items == [2]
 
 
 def test_an_object_is_itself_whatever_it_gives():

@@ -5,6 +5,7 @@ is expected when the script makes an object to compare with. So what other objec
 one, and counts as long as the candidate is asked for nothing else: none of them becomes what is expected later.
 """
 
+from cruxcell.jobs.separated.libraries import fix_values
 from cruxcell.jobs.separated.readings import all_shown
 from cruxcell.jobs.separated.remote import (
     HANDED_OVER,
@@ -39,6 +40,7 @@ class Notes:
         self._left = self._left_of_others = _MOST_NOTED  # of those with an equality of their own; of others
         self.is_complete = False
         self.is_old = False  # another thread has asked for something that may change what was noted
+        self._is_fixing = False  # values that never change are asked for
 
     def take(self, link, depth):
         # type: (Any, int) -> None
@@ -47,6 +49,12 @@ class Notes:
         if self.is_old:  # only now: as long as the script has what it expects, nothing may be noted anew
             self.is_old = False
             self.forget_from(depth)
+        if not self.is_complete:
+            self._is_fixing = True
+            try:
+                fix_values(link.objects.present())
+            finally:
+                self._is_fixing = False
         while self._left and not self.is_complete:
             pending = [each for each in link.objects.present() if self._is_unknown(link, each)][: self._left]
             self.is_complete = not pending
@@ -67,6 +75,8 @@ class Notes:
         """The candidate is about to be asked this, with `depth` questions open. Does what was noted hold after that? It
         may change all but what was noted before the question that is being answered by asking; who makes an object may
         change those that it is given."""
+        if self._is_fixing:
+            return True
         if not _makes_something(link, operation, fields):
             self.forget_from(depth)
             return False

@@ -13,6 +13,7 @@ import sys
 
 from cruxcell.jobs.separated.operations import mro_of, own_of
 from cruxcell.jobs.separated.placing import hash_meanwhile, is_reading
+from cruxcell.jobs.separated.remote import fixed_value
 from cruxcell.jobs.separated.runs import connection
 from cruxcell.jobs.separated.shared_names import is_stdlib, place_of
 
@@ -102,7 +103,20 @@ def _value_of(value):
     # type: (Any) -> Any
     """The value that an object of such a class gives; any other as it is."""
     make = own_of(type(value)).get(_MAKES)
-    return value if make is None else connection[0].value_of(value, make, make in _FIXED)
+    if make is None:
+        return value
+    return fixed_value(value, make) if make in _FIXED else connection[0].value_of(value, make)
+
+
+def fix_values(values):
+    # type: (list[Any]) -> None
+    """Of these, what never changes is from now on what it is, and no other value; nothing, if it does not say."""
+    for each in values:
+        if own_of(type(each)).get(_MAKES) in _FIXED:
+            try:
+                _value_of(each)
+            except Exception:
+                fixed_value(each, lambda _: object())
 
 
 def _made(module, name, *arguments, **keywords):

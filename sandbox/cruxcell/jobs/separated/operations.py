@@ -77,9 +77,9 @@ ASKED = {
 _ALWAYS = float("inf")
 STEADY = {"__int__": _ALWAYS, "__float__": _ALWAYS, "__complex__": _ALWAYS, "__index__": _ALWAYS}  # type: dict[str, float]
 STEADY.update({"__len__": 0.05, "__bool__": 0.05})
-# What value of the library's an object is, which is asked for in parts: a date, or a set, which may change.
-FIXED, CHANGING = "==", "~="
-STEADY.update({FIXED: _ALWAYS, CHANGING: 0.05})
+# What value of the library's an object is (a set), which is asked for in parts.
+VALUE = "=="
+STEADY[VALUE] = 0.05
 METHODS = frozenset(["send", "throw", "close"])  # of generators: methods of the class, so that they are known for some
 
 # Between two objects of the candidate; what comes of it has to be another. Each is the method alone: that the other

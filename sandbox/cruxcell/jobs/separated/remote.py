@@ -219,7 +219,14 @@ class RemoteBase(metaclass=RemoteType):
 class RemoteObject(RemoteBase):
     """An opaque object. One is told by its type, as a test's mock may say that it is of a class of the program's."""
 
-    __slots__ = ("__weakref__", "_remote_made_of", "_remote_number", "_remote_standing", "_remote_time")
+    __slots__ = (
+        "__weakref__",
+        "_remote_made_of",
+        "_remote_number",
+        "_remote_standing",
+        "_remote_time",
+        "_remote_value",
+    )
 
 
 def _keep_owner(method, value):
@@ -287,8 +294,8 @@ def number_of(value):
     return number
 
 
-_SLOTS = ("number", "standing", "time", "made_of")
-_NUMBER, _STANDING, _TIME, _MADE_OF = (RemoteObject.__dict__["_remote_" + each] for each in _SLOTS)
+_SLOTS = ("number", "standing", "time", "made_of", "value")
+_NUMBER, _STANDING, _TIME, _MADE_OF, _VALUE = (RemoteObject.__dict__["_remote_" + each] for each in _SLOTS)
 
 
 def give_number(value, number):
@@ -344,6 +351,17 @@ def made_of(value):
     # type: (Any) -> Any
     """What the test gave the class when it made this object (`equality.shown_by`)."""
     return _MADE_OF.__get__(value)
+
+
+def fixed_value(value, make):
+    # type: (Any, Any) -> Any
+    """What `make` makes of an opaque object that never changes: it is asked once."""
+    try:
+        return _VALUE.__get__(value)
+    except AttributeError:
+        made = make(value)
+        _VALUE.__set__(value, made)
+        return made
 
 
 def is_new_since(value, began):

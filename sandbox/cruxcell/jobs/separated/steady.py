@@ -6,7 +6,7 @@ Each thread has what it was told itself.
 from _thread import get_ident as _get_ident
 from time import monotonic as _monotonic
 
-from cruxcell.jobs.separated.operations import CHANGING, FIXED, STEADY
+from cruxcell.jobs.separated.operations import STEADY, VALUE
 from cruxcell.jobs.separated.remote import number_of
 
 TYPE_CHECKING = False
@@ -32,15 +32,15 @@ class Steady:
         """Of which object what is asked for, if the answer holds for a moment."""
         return (number_of(fields[0]), fields[1]) if operation == "special" and fields[1] in STEADY else None
 
-    def value_of(self, value, make, is_fixed):
-        # type: (Any, Callable[[Any], Any], bool) -> Any
-        """What `make` makes of an object: one and the same in `low <= x <= high`. `is_fixed`: it never changes."""
-        link, asked = self._link, (number_of(value), FIXED if is_fixed else CHANGING)
+    def value_of(self, value, make):
+        # type: (Any, Callable[[Any], Any]) -> Any
+        """What `make` makes of an object: one and the same in `low <= x <= high`."""
+        link, asked = self._link, (number_of(value), VALUE)
         with link.line:
-            if self.holds(asked) and (is_fixed or not link.containers.changed()):
+            if self.holds(asked) and not link.containers.changed():
                 return self.again(asked)
             served, made = self.served, make(value)
-            if is_fixed or served == self.served:
+            if served == self.served:
                 self.keep(asked, made, self.mark())
             return made
 
