@@ -110,6 +110,14 @@ def test_what_has_no_attributes_to_set_is_not_looked_at():
     Borrower({}).take("member", "no.such", "join", False, 1)
 
 
+def test_the_recursion_limit_is_that_of_the_script_and_frames_of_the_harness(monkeypatch: pytest.MonkeyPatch):
+    given: list[int] = []
+    monkeypatch.setattr(sys, "setrecursionlimit", given.append)
+    for value in (5000, 2**31 - 1):
+        Borrower({}, 9).take("depth", "", "", False, value)
+    assert given == [5009, 2**31 - 1]
+
+
 def test_a_name_of_the_program_that_is_patched_is_lent():
     namespace = {"helper": len}
     script = compile("patch('__main__.helper')", "check", "exec")

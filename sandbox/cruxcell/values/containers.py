@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 300  # of what is written; Python frames for two levels more are at hand whatever the caller's depth
 _ROOM = 2 * MAX_DEPTH + 100
+MOST_FRAMES = (1 << 31) - 1  # the highest recursion limit; programs set it, too
 MAX_CONTAINERS = 1 << 20  # that one connection remembers
 
 
@@ -26,7 +27,7 @@ def with_room(function, *arguments):
     """`function(*arguments)` with Python frames enough for the deepest value, however deep the caller is, if that has
     made sure of some (`need_frames`): the limit cannot be set back without."""
     limit = getrecursionlimit()
-    setrecursionlimit(limit + _ROOM)
+    setrecursionlimit(min(limit + _ROOM, MOST_FRAMES))
     try:
         return function(*arguments)
     finally:

@@ -3,6 +3,7 @@
 import sys
 
 from cruxcell.jobs.separated.lending import MISSING, STATES, imported, is_module, resolved
+from cruxcell.values.containers import MOST_FRAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,11 +11,11 @@ if TYPE_CHECKING:
 
 
 class Borrower:
-    """Of the candidate's half. `namespace`: the program's."""
+    """Of the candidate's half. `namespace`: the program's; `frames`: those of the harness below a function of it."""
 
-    def __init__(self, namespace):
-        # type: (dict[str, Any]) -> None
-        self._namespace = namespace
+    def __init__(self, namespace, frames=0):
+        # type: (dict[str, Any], int) -> None
+        self._namespace, self._frames = namespace, frames
         self._own = {}  # type: dict[tuple[str, str, str], Any]
 
     def variables(self, _target, *names):
@@ -28,10 +29,9 @@ class Borrower:
         if what == "argv":
             sys.argv = value
         elif what == "environ":
-            environ = __import__("os").environ
-            if dict(environ) != value:
-                environ.clear()
-                environ.update(value)
+            _set_environment(value)
+        elif what == "depth":
+            sys.setrecursionlimit(min(value + self._frames, MOST_FRAMES))
         elif what == "random":
             module = imported(where)
             if is_module(module):
@@ -67,3 +67,11 @@ class Borrower:
             setattr(owner, name, value)
         elif name in vars(owner):
             delattr(owner, name)
+
+
+def _set_environment(value):
+    # type: (dict[str, str]) -> None
+    environ = __import__("os").environ
+    if dict(environ) != value:
+        environ.clear()
+        environ.update(value)

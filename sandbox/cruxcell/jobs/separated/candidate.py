@@ -84,7 +84,7 @@ class _Server:
         for name, function in LOOKING.items():
             self.link.more[name] = self._looking(function)
         self._awaited, self.own_depth = Awaited(), 0  # a depth that the program has not set
-        self._borrower = Borrower(namespace)
+        self._borrower = Borrower(namespace, _HARNESS_FRAMES + _FRAMES_OF_PARTNERS)
         self.link.more.update(join=self.join, variables=self._borrower.variables)
         self._told = {"stdout": 0, "stderr": 0}
         self._own = (sys.stdin, builtins.input)

@@ -1,9 +1,9 @@
 """What a script changes in its own process for the program to see, which has a process of its own.
 
-These are the arguments, the environment, the random numbers after a `seed`, and what a script patches: attributes of
-modules and of what is in them (`Path.exists`, `os.environ.get`), and names of the program. Before each question the
-test's half looks whether one of them has changed, and lends it to the candidate's. Nothing goes the other way: what the
-program sets is not seen by the script.
+These are the arguments, the environment, the recursion limit, the random numbers after a `seed`, and what a script
+patches: attributes of modules and of what is in them (`Path.exists`, `os.environ.get`), and names of the program.
+Before each question the test's half looks whether one of them has changed, and lends it to the candidate's. Nothing
+goes the other way: what the program sets is not seen by the script.
 """
 
 import builtins
@@ -57,6 +57,8 @@ class Lender:
         self._members = {}  # type: dict[tuple[str, str], Any]
         if "argv" in names:
             self._watches.append(_Watch(("argv", "", ""), lambda: list(sys.argv)))
+        if "setrecursionlimit" in names:
+            self._watches.append(_Watch(("depth", "", ""), sys.getrecursionlimit))
         self.variables = []  # type: list[str]  # of the environment, which the script asks for by these names
         if _ENVIRONMENT & names or "environ" in "\0".join(texts):
             self._watches.append(_Watch(("environ", "", ""), _environment))
