@@ -334,9 +334,34 @@ def test_a_file_of_long_ago_is_as_it_was(tmp_path: Path):
     os.utime(place, ns=(10**9, 10**9))
     folder.told("a")
     assert not folder.has_changed("a")
-    number = place.stat().st_ino
+    os.link(place, tmp_path / "b")
     folder.put("a", b"2", 10**9)
-    assert (place.read_text(), place.stat().st_ino, folder.has_changed("a")) == ("2", number, False)
+    assert (place.read_text(), (tmp_path / "b").read_text(), folder.has_changed("a")) == ("2", "2", False)
+
+
+def test_a_folder_has_the_time_of_its_half(tmp_path: Path):
+    Folder(str(tmp_path)).put("d", None, 0)
+    assert (tmp_path / "d").stat().st_mtime > 10**9
+
+
+def test_what_was_passed_the_program_changes_though_the_script_has_meanwhile(halves: Halves):
+    (halves.test / "a").write_text("1")
+    halves.ask("a")
+    (halves.test / "a").write_text("22")
+    (halves.test / "d").mkdir()
+    halves.passed.note(["d"])
+    halves.passed.take(["a", b"333", 0, "d/x", b"1", 0])
+    assert content(halves.test) == {"a": "333", "d": None, "d/x": "1"}
+    (halves.test / "e").mkdir()
+    halves.passed.hear(message(b"e"))
+    halves.passed.note(["e"])
+    halves.passed.take(["e/x", b"1", 0])
+    assert content(halves.test / "e") == {"x": "1"}
+
+
+def test_paths_that_the_candidate_says_are_plain():
+    paths = ["a", "a/b", "/".join("d" * 65), "/".join("d" * 66), "a\0", "a/\0/b", "../a", "a/../b", "a//b", "", ".a", 5]
+    assert [files._is_path(path) for path in paths] == [True, True, True] + [False] * 9
 
 
 def test_a_long_file_crosses_whole(halves: Halves):
