@@ -258,6 +258,27 @@ def test_calls_are_held_to_harmless_intrinsics(monkeypatch: pytest.MonkeyPatch):
     assert not may_share(call, frozenset("f"))
 
 
+def test_programs_are_held_to_harmless_intrinsics(monkeypatch: pytest.MonkeyPatch):
+    program = "def f(x): return x"
+    assert hermetic(program)
+    monkeypatch.setattr(hermetic_rule, "_INTRINSIC", opcode.opmap["RETURN_VALUE"])
+    assert not hermetic(program)
+
+
+@pytest.mark.parametrize(("bytecode", "harmless"), [(b"\x07\x03\x08\x01", True), (b"\x08\x03\x07\x01", False)])
+def test_of_intrinsics_alone_the_number_says_what_they_do(
+    bytecode: bytes, harmless: bool, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(hermetic_rule, "_INTRINSIC", 7)
+    assert hermetic_rule._intrinsics_are_harmless(frozenset(bytecode[::2]), [bytecode]) is harmless
+
+
+def test_a_bit_that_is_none_of_a_name_s_number_is_left_out(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(hermetic_rule, "_LOAD_ATTR", 7)
+    code = SimpleNamespace(co_names=("a", "b", "c", "d"))
+    assert list(hermetic_rule._named(code, b"\x07\x03\x08\x03", frozenset([7, 8]))) == ["b", "d"]
+
+
 def test_an_operation_that_an_interpreter_lacks_is_on_no_list():
     assert operations.numbers("LOAD_CONST NO_SUCH") == {opcode.opmap["LOAD_CONST"]}
 
@@ -366,9 +387,13 @@ def test_of_calls_nobody_is_asked_about_what_the_helper_sees_to_be_harmless():
 def test_the_helper_knows_no_operation_that_the_rule_does_not(monkeypatch: pytest.MonkeyPatch):
     other = next(number for number in range(256) if number not in OPERATIONS)
     monkeypatch.setattr(hermetic_rule, "_STORING", hermetic_rule._STORING | {other, -1, 300})
+    monkeypatch.setattr(hermetic_rule, "OPERATIONS", OPERATIONS | {-1, 300})  # which no bytecode has
     kinds = hermetic_rule._kinds()
     assert [number for number in range(256) if kinds[number] and number not in OPERATIONS] == []
     assert 2 in kinds
+    assert {number for number in range(256) if hermetic_rule._PLAIN_CALLS[number]} == {
+        number for number in operations.CALL_OPERATIONS if number != hermetic_rule._INTRINSIC
+    }
 
 
 @pytest.mark.parametrize("named", ["append", "gi_frame"])

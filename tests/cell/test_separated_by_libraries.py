@@ -8,7 +8,7 @@ import contextlib
 import copy
 import dataclasses
 import functools
-import http
+import http.client
 import inspect
 import io
 import logging
@@ -20,7 +20,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from cruxcell.jobs.separated import by_libraries, runs
+from cruxcell.jobs.separated import by_libraries, operations, runs
 from cruxcell.jobs.separated.by_libraries import (
     GivenBack,
     Served,
@@ -68,7 +68,8 @@ def test_a_class_that_the_script_has_not_written_comes_with_its_objects(cls: typ
         (logging.StreamHandler, "terminator", True), (logging.StreamHandler, "__name__", True),
         (logging.StreamHandler, "__init__", False), (logging.StreamHandler, "setFormatter", False),
         (logging.StreamHandler, "_name", False), (logging.StreamHandler, "none", False),
-        (logging.StreamHandler, 3, False), (threading.Thread, "daemon", False),
+        (http.client.HTTPConnection, "_http_vsn", False), (logging.StreamHandler, 3, False),
+        (threading.Thread, "daemon", False),
     ],
 )  # fmt: skip
 def test_of_such_a_class_the_candidate_has_data(cls: type, name: Any, is_plain: bool):
@@ -148,7 +149,8 @@ def test_the_candidate_puts_no_function_among_exits_of_the_script_s(target: obje
         ("{a[}].__dict__}", True), ("{a[{].x.__dict__}", True), ("{:{x.__dict__}}", True), ("{a b.gi_frame}", True),
         ("{x.format}._", True), ("{} {x.a} {{y.__class__", True),
         ("{x.real} ._", False), ("{x} and y.__class__", False), ('{"a": b.__class__}', False), ("x.__class__", False),
-        ("{a[__b__]}._", False), ("{a[0]", False), ("{a[._", False), ("", False), ("{x:.__class__}", False),
+        ("{a[__b__]}._", False), ("{a[0]", False), ("{a[._", False), ("", False),
+        ("._b {0[x", False), ("{x:.__class__}", False),
     ],
 )  # fmt: skip
 def test_a_format_that_reaches_what_is_not_public_is_told(text: str, does: bool):
@@ -212,6 +214,7 @@ def test_a_function_that_is_called_later_is_served_then():
     ("target", "name", "value", "may"),
     [
         (Own, "__eq__", 1, False), (Own, "label", 1, False), (reaches, "__defaults__", 1, False),
+        (reaches, "label", 1, False),
         (Own(), "x", 1, True), (Own(), "__class__", 1, False), (Own(), "method", 1, False), (Own(), "_x", 1, False),
         (argparse.Namespace(), "x", 1, True), (argparse.Namespace(), "_unrecognized_args", 1, True),
         (argparse.Namespace(), "__class__", 1, False), (mock.MagicMock(), "__eq__", 1, False),
@@ -260,6 +263,29 @@ def test_while_the_candidate_is_served_setattr_asks(serving: set[int]):
             parse(service, "__eq__")
     assert builtins.setattr is before
     assert (vars(other), cls.y) == ({}, 7)
+
+
+def test_who_is_served_while_another_is_still_has_its_setattr_ask():
+    before, setting = setattr, Setting()
+    with setting:
+        with setting:
+            pass
+        assert builtins.setattr is by_libraries._set
+    assert builtins.setattr is before
+
+
+def test_the_script_sets_meanwhile_what_it_likes(serving: set[int], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(by_libraries, "serves_the_candidate", lambda _frame: False)
+    cls = of_script("Other")
+    serving.add(id(cls))
+    with Setting():
+        builtins.setattr(cls, "__eq__", None)
+    assert cls.__eq__ is None
+
+
+def test_a_format_is_looked_at_whatever_the_name_that_is_private():
+    """`reaches` looks for some bytes first: of each such name, they have to be among them."""
+    assert set(by_libraries._NOT_PUBLIC) == {b"._", *(b"." + each.encode() for each in operations._PARTS_OF_A_RUN)}
 
 
 def test_what_the_script_puts_in_the_place_of_setattr_stays(monkeypatch: pytest.MonkeyPatch):

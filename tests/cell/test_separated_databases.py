@@ -69,7 +69,7 @@ def test_a_function_that_is_none_of_sql_s_ends_the_script(link: Link, connect: A
     assert "fts3_tokenizer" in asked(link, ASKS.replace("fts3", "FTS3"), base)
     assert asked(link, "select upper('a') || max(1, 2), count(*) from sqlite_master where 'a' like 'b'", base) == ""
     link.is_foreign = False
-    assert asked(link, ASKS, base) == ""
+    assert asked(link, ASKS, connect()) == ""  # of a text that it knows, a connection asks nobody
 
 
 def test_a_script_finds_its_library_as_it_was(link: Link):
@@ -81,12 +81,16 @@ def test_a_script_finds_its_library_as_it_was(link: Link):
 
 
 def test_functions_that_were_made_for_a_connection_are_its_own(link: Link):
-    base = sqlite3.connect(":memory:")
+    base, link.why = sqlite3.connect(":memory:"), ""
     base.create_function("Twice", 1, lambda value: 2 * value)
     assert base.execute("select twice(4)").fetchone() == (8,)
     kind = type("Sum", (), {"step": lambda self, value: None, "finalize": lambda self: 7})
     base.create_aggregate("own", 1, kind)
     assert base.execute("select own(1)").fetchone() == (7,)
+    if sys.version_info < (3, 13):  # later ones want the name by its position
+        base.create_function(name="Thrice", narg=1, func=lambda value: 3 * value)
+        assert base.execute("select thrice(4)").fetchone() == (12,)
+    assert link.why == ""
     assert asked(link, "select 1", base) == ""
     assert "load_extension" in asked(link, "select load_extension('a')")
 
@@ -138,6 +142,41 @@ def test_the_candidate_attaches_what_it_may_have_opened(
             base.execute(text)
         monkeypatch.setattr(databases, "serves_the_candidate", lambda _frame: False)
         base.execute(text)  # the script itself
+
+
+def test_a_library_that_is_there_is_guarded_at_once(monkeypatch: pytest.MonkeyPatch):
+    """Any other before it is imported, which a script may never do."""
+    guarded, texts, asked_by = [], SimpleNamespace(before_import={}), Databases(Link())
+    monkeypatch.setattr(asked_by, "guard", lambda: guarded.append(1))
+    asked_by.follow(texts)  # type: ignore[arg-type]
+    assert guarded == [1]
+    monkeypatch.delitem(sys.modules, MODULE)
+    asked_by.follow(texts)  # type: ignore[arg-type]
+    assert guarded == [1]
+    assert list(texts.before_import) == [MODULE]
+
+
+def test_a_library_is_guarded_also_without_what_is_built_on_it(monkeypatch: pytest.MonkeyPatch):
+    own = vars(sys.modules[MODULE])
+    monkeypatch.setitem(own, "Connection", own["Connection"])
+    monkeypatch.setitem(own, "connect", own["connect"])
+    monkeypatch.delitem(sys.modules, "sqlite3.dbapi2")
+    monkeypatch.delitem(sys.modules, "sqlite3")
+    before = own["connect"]
+    Databases(Link()).guard()
+    assert own["connect"] is not before
+
+
+def test_a_connection_has_no_method_that_the_library_s_has_not(monkeypatch: pytest.MonkeyPatch):
+    """Not every version of it makes functions for windows, or loads extensions."""
+    monkeypatch.setattr(databases, "_MAKERS", (*databases._MAKERS, "create_none"))
+    assert not hasattr(databases._guarded(sqlite3.Connection, Databases(Link())), "create_none")
+
+
+def test_a_file_whose_name_nobody_knows_is_not_attached(link: Link):
+    link.opens = True
+    assert Databases(link).may_attach("a.db")
+    assert not Databases(link).may_attach(None)
 
 
 def test_where_there_is_no_library_its_import_says_so(monkeypatch: pytest.MonkeyPatch):

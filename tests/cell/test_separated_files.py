@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
+import time
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated.files import PassedFiles, ProgramFiles
+from cruxcell.jobs.separated import files
+from cruxcell.jobs.separated.files import Folder, PassedFiles, ProgramFiles
 
 
 class Halves:
@@ -104,7 +107,7 @@ def test_what_stands_in_a_text_or_a_file_that_is_passed_is_passed(halves: Halves
 
 
 def test_what_a_pattern_may_find_is_passed(halves: Halves):
-    for name in ("in", "out", "a*"):
+    for name in ("in", "out", "a*", "b"):
         (halves.test / name).mkdir()
         (halves.test / name / "x.txt").write_text(name)
     halves.ask(halves.path("in/[a-x]?.*"), "*.txt", "out/*")
@@ -249,3 +252,220 @@ def test_a_name_that_no_file_can_have_is_left_out(halves: Halves):
     halves.passed.note([str(halves.test)])
     halves.passed.take(["a\ud800", b"1", 1, "a\ud800/b", b"1", 1, "c", b"2", 1])
     assert content(halves.test) == {"c": "2"}
+
+
+def test_the_whole_folder_is_passed_but_for_what_is_hidden_at_its_top(halves: Halves):
+    for name in (".cache", "d"):
+        (halves.test / name).mkdir()
+        (halves.test / name / ".a").write_text(name)
+    (halves.test / ".b").write_text("1")
+    halves.ask(str(halves.test))
+    assert content(halves.program) == {"d": None, "d/.a": "d"}
+
+
+def test_what_only_looks_like_a_path_as_a_text_is_none(halves: Halves):
+    (halves.test / "5").write_text("1")
+    halves.ask(5)
+    assert content(halves.program) == {}
+
+
+def test_a_pattern_of_folders_passes_what_is_above_it(halves: Halves):
+    (halves.test / "in" / "a").mkdir(parents=True)
+    (halves.test / "in" / "a" / "x.txt").write_text("1")
+    halves.ask("in/[ab]/x.txt")
+    assert set(content(halves.program)) == {"in", "in/a", "in/a/x.txt"}
+
+
+def test_a_folder_shows_files_and_folders_alone(tmp_path: Path):
+    (tmp_path / "a").write_text("1")
+    (tmp_path / "link").symlink_to("a")
+    os.mkfifo(tmp_path / "pipe")
+    folder = Folder(str(tmp_path))
+    assert list(folder.present()) == ["a"]
+    assert [folder.content(name) for name in ("a", "link", "pipe", "none")] == [b"1", False, False, False]
+
+
+def test_a_folder_is_looked_at_to_a_depth(tmp_path: Path):
+    (tmp_path / "/".join("d" * 70)).mkdir(parents=True)
+    assert len(Folder(str(tmp_path)).present()) == files._DEEPEST + 1
+
+
+def test_nothing_is_put_below_a_link(tmp_path: Path):
+    for name in ("other", "mine"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "mine" / "link").symlink_to("../other")
+    Folder(str(tmp_path / "mine")).put("link/a", b"1", 0)
+    assert content(tmp_path / "other") == {}
+
+
+@pytest.mark.parametrize("path", ["..", "../test/a", "d/../a", "../../a"])
+def test_a_path_that_goes_up_is_of_no_folder(halves: Halves, path: str):
+    folder = Folder(str(halves.test))
+    assert (folder.below(path), folder.below(halves.path(path))) == (None, None)
+    assert folder.below("d/./a") == folder.below(halves.path("d//a")) == "d/a"
+
+
+def test_what_becomes_a_link_is_gone_for_the_program(halves: Halves):
+    (halves.test / "a").write_text("1")
+    halves.ask("a")
+    (halves.test / "a").unlink()
+    (halves.test / "a").symlink_to("b")
+    halves.ask("a")
+    assert content(halves.program) == {}
+
+
+@pytest.mark.parametrize("looks", [1, 3])
+def test_a_change_that_does_not_show_is_seen_while_it_may_be_one(tmp_path: Path, looks: int):
+    """A clock of files that has not gone on since: the same size and time."""
+    folder, place = Folder(str(tmp_path)), tmp_path / "a"
+    place.write_text("1")
+    changed_ns = time.time_ns() + 10**9
+    os.utime(place, ns=(changed_ns, changed_ns))
+    folder.told("a")
+    assert [folder.has_changed("a") for _ in range(looks)] == [False] * looks
+    place.write_text("2")
+    os.utime(place, ns=(changed_ns, changed_ns))
+    assert folder.has_changed("a")
+
+
+def test_a_file_of_long_ago_is_as_it_was(tmp_path: Path):
+    folder, place = Folder(str(tmp_path)), tmp_path / "a"
+    place.write_text("1")
+    os.utime(place, ns=(10**9, 10**9))
+    folder.told("a")
+    assert not folder.has_changed("a")
+    os.link(place, tmp_path / "b")
+    folder.put("a", b"2", 10**9)
+    assert (place.read_text(), (tmp_path / "b").read_text(), folder.has_changed("a")) == ("2", "2", False)
+
+
+def test_a_folder_has_the_time_of_its_half(tmp_path: Path):
+    Folder(str(tmp_path)).put("d", None, 0)
+    assert (tmp_path / "d").stat().st_mtime > 10**9
+
+
+def test_what_was_passed_the_program_changes_though_the_script_has_meanwhile(halves: Halves):
+    (halves.test / "a").write_text("1")
+    halves.ask("a")
+    (halves.test / "a").write_text("22")
+    (halves.test / "d").mkdir()
+    halves.passed.note(["d"])
+    halves.passed.take(["a", b"333", 0, "d/x", b"1", 0])
+    assert content(halves.test) == {"a": "333", "d": None, "d/x": "1"}
+    (halves.test / "e").mkdir()
+    halves.passed.hear(message(b"e"))
+    halves.passed.note(["e"])
+    halves.passed.take(["e/x", b"1", 0])
+    assert content(halves.test / "e") == {"x": "1"}
+
+
+def test_paths_that_the_candidate_says_are_plain():
+    paths = ["a", "a/b", "/".join("d" * 65), "/".join("d" * 66), "a\0", "a/\0/b", "../a", "a/../b", "a//b", "", ".a", 5]
+    assert [files._is_path(path) for path in paths] == [True, True, True] + [False] * 9
+
+
+def test_a_long_file_crosses_whole(halves: Halves):
+    (halves.test / "a").write_bytes(b"x" * (3 << 20))
+    halves.ask("a")
+    assert (halves.program / "a").stat().st_size == 3 << 20
+
+
+def message(text: bytes) -> bytes:
+    return b"l" + b"s" + len(text).to_bytes(4, "little") + text
+
+
+@pytest.mark.parametrize(
+    ("heard", "is_refused"),
+    [
+        (message(b"mine"), True),
+        (message(b"b" * 9) + message(b"see: 'mine'"), True),
+        (message(b"other"), False),
+        (message(b"x" * 507 + b" mine"), True),
+        (message(b"x" * 508 + b" mine"), False),
+        (message(b""), False),
+        (b"mine", False),
+    ],
+)
+def test_a_path_that_the_program_said_passes_no_file_of_the_script_s(halves: Halves, heard: bytes, is_refused: bool):
+    (halves.test / "mine").write_text("1")
+    halves.passed.hear(heard)
+    if is_refused:
+        with pytest.raises(ValueError, match="has from the program"):
+            halves.ask("mine")
+    else:
+        halves.ask("mine")
+    assert bool(content(halves.program)) is not is_refused
+    assert halves.passed.may_be_opened("mine") is not is_refused
+
+
+def test_what_the_script_passed_before_the_program_said_it_is_passed(halves: Halves):
+    (halves.test / "mine").write_text("1")
+    halves.passed.note(["mine"])
+    assert halves.passed.may_be_opened("mine")
+    halves.passed.hear(message(b"mine"))
+    halves.ask("mine")
+    assert content(halves.program) == {"mine": "1"}
+
+
+def test_who_says_too_much_has_said_everything(halves: Halves, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(files, "_MOST_SAID", 2)
+    for at in range(9):
+        halves.passed.hear(message(b"x%d" % at))
+    assert len(halves.passed._said) == 2
+    (halves.test / "mine").write_text("1")
+    with pytest.raises(ValueError, match="has from the program"):
+        halves.ask("mine")
+
+
+def test_a_path_in_a_file_that_the_program_made_is_said(halves: Halves):
+    (halves.test / "mine").write_text("1")
+    halves.ask(run=lambda: halves.do(("list", "a mine")))
+    with pytest.raises(ValueError, match="has from the program"):
+        halves.ask("mine")
+
+
+def test_what_the_program_made_and_said_the_script_changes_and_passes(halves: Halves):
+    halves.passed.hear(message(b"out"))
+    halves.ask(run=lambda: halves.do(("out", "1")))
+    (halves.test / "out").write_text("22")
+    halves.ask("out")
+    assert content(halves.program) == {"out": "22"}
+
+
+def test_what_is_told_is_not_told_again(halves: Halves):
+    (halves.test / "a").write_text("1")
+    halves.passed.note(["a"])
+    assert len(halves.passed.given()) == 4
+    assert halves.passed.given() == []
+    halves.do(("b", "1"))
+    assert len(halves.made.made(None)) == 3
+    assert halves.made.made(None) == []
+
+
+def test_what_is_no_content_is_not_taken(halves: Halves):
+    (halves.test / "a").write_text("1")
+    halves.ask("a")
+    halves.passed.take(["a", [], 0])
+    assert content(halves.test) == {"a": "1"}
+
+
+def test_another_working_folder_is_told_without_any_file(halves: Halves, monkeypatch: pytest.MonkeyPatch):
+    (halves.test / "d").mkdir()
+    halves.ask("d")
+    monkeypatch.chdir(halves.test / "d")
+    assert halves.passed.given() == ["d"]
+
+
+def test_the_program_tells_no_more_than_may_cross(halves: Halves, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(files, "_MOST_BYTES", 10)
+    halves.ask(run=lambda: halves.do(("a", "1" * 6), ("b", "1" * 11), ("c", "1" * 6), ("d", "1" * 4)))
+    assert set(content(halves.test)) == {"a", "d"}
+
+
+def test_only_who_compares_files_has_their_contents_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    before = filecmp._sig  # type: ignore[attr-defined]
+    monkeypatch.setattr(filecmp, "_sig", before)
+    PassedFiles({"open"}, place=str(tmp_path))
+    assert filecmp._sig is before  # type: ignore[attr-defined]
+    PassedFiles({"filecmp"}, place=str(tmp_path))
+    assert filecmp._sig(os.stat(tmp_path)) != filecmp._sig(os.stat(tmp_path))  # type: ignore[attr-defined]

@@ -24,6 +24,7 @@ class Point(ctypes.Structure):
         (ctypes.CFUNCTYPE(None)(), True),
         (ctypes.pointer(ctypes.c_int(8)), True),
         (Point(1), True),
+        (type("CData", (), {"__module__": "_cffi_backend"}), True),
         (len, False),
         (8, False),
         (int, False),
@@ -75,3 +76,9 @@ def test_no_function_is_given_that_tells_it_a_state():
     assert may_be_told("get", Generator(), ["set_state"]) is False
     assert may_be_told("get", Generator(), ["get_state"]) is True
     assert may_be_told("get", object(), ["set_state"]) is True
+
+
+@pytest.mark.parametrize("operation", ["len", "get", "set", "call"])
+def test_whatever_else_is_asked_of_an_object_may_be_told(operation: str):
+    for target in (Generator(), object()):
+        assert may_be_told(operation, target, ["random", 1] if operation in ("get", "set") else [])

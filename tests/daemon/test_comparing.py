@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from decimal import Decimal
+from itertools import product
 
 import pytest
 from cruxboxd.judging import comparing
 from cruxboxd.judging.comparing import Compare, Comparison, is_same, parts_of_text
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 _BITS = [
@@ -134,6 +136,54 @@ def test_a_number_too_long_to_be_measured_is_one_all_the_same(sign: bytes):
     assert not all(is_same(long + b" 1", long[:-1] + b"2 1", Comparison(absolute=2.0)))
 
 
+def test_what_is_a_number_is_known_without_a_pattern():
+    """One whose parts are too long for the pattern, too."""
+    every = [b"".join(word) for size in range(6) for word in product((b"+", b"-", b".", b"e", b"E", b"1"), repeat=size)]
+    for word in every:
+        for token in (word, word.replace(b"1", b"1" * 500, 1)):
+            assert comparing._is_number(token) is (comparing._NUMBER.fullmatch(token) is not None)
+
+
+@pytest.mark.parametrize("size", range(1, 8))
+def test_parts_make_the_same_lines_and_tokens_as_the_whole(size: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(comparing, "_BYTES_A_STEP", size)
+    texts = [b"a", b"  a", b"ab", b"a" + b" " * 10 + b"b", b"abcdefghijkl m", b"a \n    \nb  c", b"\t1\n 2"]
+    for data in [*texts, b"a" + b" " * 10 + b"\n\n b"]:
+        assert list(comparing._tokens(data)) == data.split()
+        assert list(comparing._tokens(data + b"  ")) == data.split()
+        assert b"".join(comparing._tokens_in_a_line(data)) == b" ".join(data.split())
+        assert b"".join(comparing._lines_cut(data)) == b"\n".join(lines_of(data))
+
+
+@pytest.mark.parametrize("place", [0, 499, 500, 501, 999, 1000, 1200])
+def test_no_token_beyond_the_first_step_is_left_out(place: int):
+    tokens = [b"1"] * 1201
+    expected = b" ".join([*tokens[:place], b"3", *tokens[place + 1 :]])
+    steps = list(is_same(b" ".join(tokens), expected, Comparison(Compare.TOKENS, absolute=0.5)))
+    assert not steps[-1]
+    assert all(steps[:-1])
+    assert all(is_same(b" ".join(tokens), expected, Comparison(Compare.TOKENS, absolute=2.0)))
+
+
+@pytest.mark.parametrize("how", [Compare.LINES, Compare.TOKENS])
+@pytest.mark.parametrize("tolerance", [Comparison(absolute=0.1), Comparison(relative=0.1)])
+def test_numbers_are_compared_in_many_steps_whatever_the_tolerance(how: Compare, tolerance: Comparison):
+    printed, expected = b"1.05\n" * 10_000, b"1\n" * 10_000
+    steps = list(is_same(printed, expected, Comparison(how, tolerance.absolute, tolerance.relative)))
+    assert all(steps)
+    assert 8 < len(steps) < 1_000
+
+
+def test_of_many_lines_a_part_is_made_at_a_time():
+    lines = comparing._lines(b"1\n" * (1 << 20))
+    tracemalloc.start()
+    try:
+        next(lines)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 23
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.parametrize("how", Compare)
 def test_much_is_compared_in_many_steps(how: Compare):
     printed, expected = b"1 \n" * (1 << 18), b"1\n" * (1 << 18)
@@ -143,6 +193,7 @@ def test_much_is_compared_in_many_steps(how: Compare):
 
 @pytest.mark.parametrize("size", [1, 3, 5])
 @given(data=_TEXTS)
+@example(data=b"\x80" * 12 + b"aaa")
 def test_parts_of_a_text_are_all_of_it_and_cut_no_character(size: int, data: bytes):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(comparing, "_BYTES_A_STEP", size)

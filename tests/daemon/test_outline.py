@@ -89,6 +89,7 @@ def test_a_piece_has_no_more_bytes_than_it_may_unless_one_field_has_them():
     fields = [field(3, b"x" * size) for size in (1, 2, 50, 3, 4, 5)]
     data = b"head" + b"".join(fields)
     found = list(pieces(data, 4, len(data), 100, 12))
+    assert all(pieces(field(3, b"x" * 50) * 2, 0, 2 * 52, 100, 12))
     assert found == [fields[0] + fields[1], fields[2], fields[3] + fields[4], fields[5]]
     assert list(pieces(data, 4, len(data), 2, 12)) == found
 
@@ -149,6 +150,14 @@ def test_a_check_may_have_all_that_it_may_have():
     )
     data = pb.CheckRequest(tasks=[pb.Task(checks=kinds, files=full["files"], env=full["env"])]).SerializeToString()
     assert outlined(data).checks == len(kinds)
+
+
+def test_what_stands_in_a_short_check_or_is_none_of_its_parts_is_not_counted():
+    short = [pb.Check(run=pb.RunCheck(arguments=["a", "b"]))] * 3
+    long = [pb.Check(run=pb.RunCheck(stdin="x" * 200, arguments=["a", "b"]))]
+    for checks, parts in ((short, 0), (long, 2)):
+        data = pb.CheckRequest(tasks=[pb.Task(checks=checks)]).SerializeToString()
+        assert outlined(data, most=3).parts == parts
 
 
 def test_what_it_does_not_know_is_no_field_of_ours():

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import shlex
+import sys
+from functools import lru_cache
+from types import ModuleType
+from typing import Any
 
 import pytest
 
 from mutation import pairs
 from mutation.modules import LEFT_OUT, PACKAGES, ROOT, TESTS, harmless
+from mutation.warm import caches_of
 
 SANDBOX = ROOT / "sandbox"
 
@@ -46,3 +51,16 @@ def test_a_case_of_each_sort_is_judged_without_a_daemon(expected: str):
     """`make mutation` says how many of the others need one."""
     program, script, entry = next(case[:3] for case in pairs.CASES.values() if case[3] == expected)
     assert pairs.outcome(program, script, entry) == expected
+
+
+def test_what_a_module_remembers_is_found_without_asking_its_objects(monkeypatch: pytest.MonkeyPatch):
+    """To ask a class of the candidate's for an attribute is to ask a process."""
+
+    def asks(_cls: type, _name: str) -> None:
+        raise LookupError
+
+    module: Any = ModuleType("remembers")
+    module.cls = type("Meta", (type,), {"__getattr__": asks})("Remote", (), {})
+    module.remembers = lru_cache(len)
+    monkeypatch.setitem(sys.modules, "remembers", module)
+    assert caches_of("remembers.py") == [module.remembers]

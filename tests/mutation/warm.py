@@ -104,7 +104,8 @@ def take_code(module: str, before: str) -> None:
 def caches_of(module: str) -> list[Any]:
     """What the functions of a module remember (`lru_cache`)."""
     name = module.removesuffix(".py").replace("/", ".")
-    return [each for each in vars(sys.modules[name]).values() if hasattr(each, "cache_clear")]
+    found = vars(sys.modules[name]).values()  # of which an object asks a process that is not there
+    return [each for each in found if hasattr(type(each), "cache_clear")]
 
 
 class Loop:

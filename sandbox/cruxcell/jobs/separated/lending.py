@@ -326,7 +326,7 @@ def _may_be_set(owner, name, is_named):
     """`is_named`: of an object, too, and not of a class alone."""
     if isinstance(owner, type):
         return bool(owner.__flags__ & _HEAP_TYPE) and hasattr(owner, name)
-    return is_named and owner is not None and not is_module(owner) and hasattr(owner, "__dict__")
+    return is_named and not is_module(owner) and hasattr(owner, "__dict__")
 
 
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
@@ -346,7 +346,7 @@ def resolved(path):
 
 def imported(path):
     # type: (str) -> Any
-    if path == _MAIN or path.startswith("_"):
+    if path.startswith("_"):  # the script itself, too
         return None
     try:
         return sys.modules.get(path) or __import__(path, None, None, ["*"])
