@@ -321,6 +321,12 @@ async def test_what_is_behind_a_stuck_job_goes_elsewhere():
     assert [one.future.done() for one in jobs] == [True, True, False, False]
 
 
+@pytest.mark.parametrize("flags", [0, messages.COMPUTE_PROFILE, messages.SHARED_PROFILE])
+async def test_a_bundle_has_the_filter_of_what_is_shared_besides_its_own(flags: int):
+    jobs = [job(flags=flags), job(flags=flags)]
+    assert bundle(jobs, lambda job: None, nobody).flags == flags | messages.SHARED_PROFILE
+
+
 async def test_a_bundle_is_wanted_as_long_as_one_of_it_is():
     jobs = [job(), job()]
     carrier = bundle(jobs, lambda job: None, nobody)

@@ -300,6 +300,15 @@ async def test_hashing_many_texts_lets_others_have_a_turn(monkeypatch: pytest.Mo
         await counting
 
 
+@pytest.mark.parametrize("at_once", [1, 4, 5, 100])
+async def test_each_part_of_a_long_script_tells_it_from_others(monkeypatch: pytest.MonkeyPatch, at_once: int):
+    monkeypatch.setattr(known_scripts, "_AT_ONCE", at_once)
+    text = "0123456789ab"
+    others = [text[:at] + "?" + text[at + 1 :] for at in range(len(text))]
+    keys = await known_scripts._keys([(SCRIPT, each) for each in [text, text[:8], *others]], "default", "a")
+    assert len(set(keys.values())) == len(text) + 2
+
+
 # ---- with workers ----------------------------------------------------------------------------------------------------
 
 LARGE = "DATA = [" + "(1, 'two'), " * 600 + "]\n"
