@@ -108,14 +108,14 @@ async def _run_separated(  # noqa: PLR0917 - a script's parts
     """Run the program in one worker and the script in another, which sends it requests."""
     texts = [task.program, encoded(check.script)]
     flags = TEST_FLAGS.pack(UNREAD if read is not None else 0)
-    fields = [texts[1], check.entry_point.encode(), check.framework.encode(), flags, code, b""]
+    fields = [texts[1], check.entry_point.encode(), check.framework.encode(), flags, code]
     if check.framework:
         texts.append(b"import " + fields[2])
     for _ in RETRY.tries():
-        fields[-1] = token = secrets.token_bytes(16)
+        token = secrets.token_bytes(16)
         job = job_for(scheduler, task, messages.JOB_SERVE, texts[:1], hash_seed, texts)
         job.flags |= messages.PAIR
-        job.partner = job_for(scheduler, task, messages.JOB_TEST, fields, hash_seed, key=job.key)
+        job.partner = job_for(scheduler, task, messages.JOB_TEST, [*fields, token], hash_seed, key=job.key)
         job.partner.is_partner = True
         candidate, test = await scheduler.run_pair(job)
         judged = _of_pair(candidate, test, task, check.framework, token)
