@@ -14,9 +14,10 @@ from typing import Any
 from unittest.mock import Mock, patch
 
 import pytest
-from cruxcell.jobs.separated import lending
+from cruxcell.jobs.separated import lending, patched_places
 from cruxcell.jobs.separated.borrowing import Borrower
-from cruxcell.jobs.separated.lending import MOST, Lender, _change, _Module, _modules_of, _Stub, _Watch
+from cruxcell.jobs.separated.lending import Lender, _change, _Module, _Stub, _Watch
+from cruxcell.jobs.separated.patched_places import MOST, modules_of
 from cruxcell.jobs.separated.script import constant_texts
 
 
@@ -29,8 +30,8 @@ def lender(source: str, **namespace: Any) -> Lender:
 
 def test_modules_of_a_script_are_modules():
     modules = [os, time, builtins]
-    assert _modules_of(compile("import os.path\nfrom time import sleep", "check", "exec"))[-1] is builtins
-    found = _modules_of(compile("import os, time\nfrom os import getpid, path\npatch('os.getpid')", "check", "exec"))
+    assert modules_of(compile("import os.path\nfrom time import sleep", "check", "exec"))[-1] is builtins
+    found = modules_of(compile("import os, time\nfrom os import getpid, path\npatch('os.getpid')", "check", "exec"))
     assert all(type(each) is type(os) for each in found)
     assert [each for each in modules if each not in found] == []
 
@@ -367,21 +368,21 @@ def test_only_what_stands_for_a_module_is_lent_in_its_place(monkeypatch: pytest.
 
 
 def test_names_of_the_program_are_names():
-    assert lending._names_with_a_place(["__main__.x.y", ".z", "__main__.a b", "x", "other.x"]) == {"x", "z"}
-    assert lending._bare_names(["x", "len", "sys", "a b"]) == {"x"}
+    assert patched_places.names_with_a_place(["__main__.x.y", ".z", "__main__.a b", "x", "other.x"]) == {"x", "z"}
+    assert patched_places.bare_names(["x", "len", "sys", "a b"]) == {"x"}
 
 
 def test_what_may_be_set_has_attributes():
     owners: list[Any] = [pathlib.Path, dict, os.environ, None, os, 5]
-    assert [lending._may_be_set(owner, "exists", True) for owner in owners] == [True, False, True, False, False, False]
-    assert not lending._may_be_set(pathlib.Path, "none", True)
-    assert not lending._may_be_set(os.environ, "get", False)
+    assert [patched_places._may_be_set(owner, "exists", True) for owner in owners] == [True, False, True, False, False, False]
+    assert not patched_places._may_be_set(pathlib.Path, "none", True)
+    assert not patched_places._may_be_set(os.environ, "get", False)
 
 
 def test_the_script_and_what_is_private_is_no_module_to_patch():
-    assert lending.imported("time") is lending.resolved("__main__.time") is time
-    assert [lending.imported(path) for path in ("__main__", "_thread", "no_such")] == [None, None, None]
-    assert lending.resolved("time.sleep.__call__") is None
+    assert patched_places.imported("time") is patched_places.resolved("__main__.time") is time
+    assert [patched_places.imported(path) for path in ("__main__", "_thread", "no_such")] == [None, None, None]
+    assert patched_places.resolved("time.sleep.__call__") is None
 
 
 def test_what_a_statement_of_the_script_binds_is_not_for_the_program():
@@ -426,7 +427,7 @@ def test_attributes_that_a_script_sets_are_lent(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_module_that_is_not_in_its_package_yet_is_found(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delattr(email, "charset")
-    assert lending.resolved("email.charset") is sys.modules["email.charset"]
+    assert patched_places.resolved("email.charset") is sys.modules["email.charset"]
 
 
 def test_a_function_that_only_the_program_would_call_is_a_stub():

@@ -151,6 +151,8 @@ TESTS = {
     "cruxcell/jobs/separated/looking.py": [_RULES, *_PAIRS],
     "cruxcell/jobs/separated/mocks.py": [*_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/lending.py": ["cell/test_separated_lending.py", *_PAIRS],
+    "cruxcell/jobs/separated/patched_places.py": ["cell/test_separated_lending.py", *_PAIRS],
+    "cruxcell/jobs/separated/seeds.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/figures.py": ["cell/test_separated_figures.py", *_PAIRS],
     "cruxcell/jobs/separated/files.py": ["cell/test_separated_files.py", *_PAIRS],
     "cruxcell/jobs/separated/listening.py": ["cell/test_separated_listening.py", *_PAIRS],

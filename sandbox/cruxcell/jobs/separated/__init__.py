@@ -19,6 +19,8 @@ crosses by value; of everything else its owner keeps the object, and the other s
     script        what a script says about itself: its names, and what it raises by itself
     program_names which names of the program a script has, and what stands behind them
     lending       what a script sets in its own process for the program
+    patched_places the places that it may patch
+    seeds         where the random numbers are that it sets
     borrowing     what the program has of that
     mocks         mocks of the script that it reads back from the program
     figures       figures of pyplot, of which both have the same

@@ -2,7 +2,9 @@
 
 import sys
 
-from cruxcell.jobs.separated.lending import MISSING, STATES, imported, is_module, resolved
+from cruxcell.jobs.separated.lending import MISSING
+from cruxcell.jobs.separated.patched_places import imported, is_module, resolved
+from cruxcell.jobs.separated.seeds import STATES
 from cruxcell.values.containers import MOST_FRAMES
 
 TYPE_CHECKING = False

@@ -12,27 +12,36 @@ from opcode import opmap
 
 from cruxcell.analysis.bytecode import dissect, names_in, names_of
 from cruxcell.jobs.separated.operations import is_a_mock
+from cruxcell.jobs.separated.patched_places import (
+    LENT_ANYWAY,
+    MAIN,
+    MOST,
+    bare_names,
+    imported,
+    is_dotted,
+    is_module,
+    members_in,
+    modules_of,
+    names_with_a_place,
+    places_in,
+)
 from cruxcell.jobs.separated.script import is_looked_up, keeps_for_itself, rebound_names, stored_names
+from cruxcell.jobs.separated.seeds import SEEDS, STATES, Seeded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable  # noqa: F401 - in type comments
 
-MOST = 256  # patched places
-_MAIN = "__main__"
 _PATCHES = frozenset(["patch", "monkeypatch", "mocker"])
 # How a script sets an attribute or a name that stands in a text.
 _SETS = _PATCHES | frozenset(
-    ["setattr", "delattr", "__setattr__", "__delattr__", "__setitem__", "__dict__", "vars", "globals", _MAIN, "modules"]
+    ["setattr", "delattr", "__setattr__", "__delattr__", "__setitem__", "__dict__", "vars", "globals", MAIN, "modules"]
 )
-_SEEDS = frozenset(["seed", "setstate", "set_state"])
 _ENVIRONMENT = frozenset(["environ", "putenv", "setenv", "delenv"])
 _ASKS_ENVIRONMENT = frozenset(["environ", "getenv"])
-_LENT_ANYWAY = frozenset([("builtins", "input"), ("sys", "stdin"), ("sys", "stdout"), ("sys", "stderr")])
 _NOT_FOR_THE_PROGRAM = ("test", "Test", "setup", "setUp", "teardown", "tearDown", "load_tests", "pytest_")
 _STORES_ATTRIBUTES = frozenset([opmap["STORE_ATTR"], opmap["DELETE_ATTR"]])
-_IMPORTS = frozenset([opmap["IMPORT_NAME"], opmap["IMPORT_FROM"]])
-_MODULE_TYPE, _FUNCTION_TYPE = type(sys), type(dissect)
+_FUNCTION_TYPE = type(dissect)
 _METHOD_TYPE = type(dissect.__get__(1))  # type: Any
 MISSING = object()
 _NOT_LENT = "a module that the script makes is not the program's, which has its own (%s): require IN_PROCESS"
@@ -64,23 +73,23 @@ class Lender:
             self._watches.append(_Watch(("environ", "", ""), _environment))
         if _ASKS_ENVIRONMENT & names:
             self.variables = [each for each in dict.fromkeys(texts) if each.isidentifier()][:MOST]
-        if _SEEDS & names:
+        if SEEDS & names:
             named = [each for each in STATES if each.partition(".")[0] in names and is_module(imported(each))]
-            self._watches += [_Watch(("random", each, ""), _Seeded(each).read) for each in named]
-        words = [each for each in dict.fromkeys(texts) if _is_dotted(each)] if _SETS & names else []
+            self._watches += [_Watch(("random", each, ""), Seeded(each, imported(each)).read) for each in named]
+        words = [each for each in dict.fromkeys(texts) if is_dotted(each)] if _SETS & names else []
         if self._patches:
-            self._places = _places(words, names, "multiple" in names)
+            self._places = places_in(words, names, "multiple" in names)
         stored = names_of(script, _STORES_ATTRIBUTES) if anatomy.all_operations & _STORES_ATTRIBUTES else set()
         if stored or _SETS & names:
-            modules = _modules_of(script)
+            modules = modules_of(script)
             if _SETS & names:
                 self._modules = modules
-                self._members = _members(words, names, modules)
-                self._placed = _names_with_a_place(texts)
-                self.names = self._placed | _bare_names(texts)
-            self._places += _places(sorted(stored), (), False, modules)
+                self._members = members_in(words, names, modules)
+                self._placed = names_with_a_place(texts)
+                self.names = self._placed | bare_names(texts)
+            self._places += places_in(sorted(stored), (), False, modules)
         if "modules" in names or "sys.modules" in texts:
-            found = [each for each in dict.fromkeys(texts) if _is_dotted(each) and each != _MAIN]
+            found = [each for each in dict.fromkeys(texts) if is_dotted(each) and each != MAIN]
             self._watches += [_Watch(("loaded", each, ""), _made_module(each), True) for each in found[:MOST]]
 
     def begin(self, bound=(), root="", shows=None):
@@ -200,7 +209,7 @@ class _Module:
         # type: (Any, list[tuple[Any, str]], dict[str, Any], Any) -> None
         name = module.__name__
         seen = {each for owner, each in places if owner is module}
-        self._skipped = seen.union([each for owner, each in _LENT_ANYWAY if owner == name])
+        self._skipped = seen.union([each for owner, each in LENT_ANYWAY if owner == name])
         self._module, self._namespace, self._script = module, namespace, script
         self._first = dict(module.__dict__)
         self._lent = {}  # type: dict[str, Any]
@@ -234,7 +243,7 @@ class _Module:
         value = value.__func__ if type(value) is _METHOD_TYPE else value
         if type(value) is _FUNCTION_TYPE:
             return bool(value.__globals__ is self._namespace)
-        return is_a_mock(value) or (value if isinstance(value, type) else type(value)).__module__ == _MAIN
+        return is_a_mock(value) or (value if isinstance(value, type) else type(value)).__module__ == MAIN
 
 
 def _anything(_value):
@@ -247,26 +256,9 @@ def _nothing(_value):
     return False
 
 
-def _names_with_a_place(texts):
-    # type: (list[str]) -> set[str]
-    """The names of the program that a script which patches says where they are: `"__main__.x"`, `f"{__name__}.x"`."""
-    found = [each.split(".") for each in texts if each.startswith((_MAIN + ".", "."))]
-    return {path[1] for path in found if path[1].isidentifier()}
-
-
-def _bare_names(texts):
-    # type: (list[str]) -> set[str]
-    """Those that it may mean by their texts alone: `"x"`."""
-    return {each for each in texts if each.isidentifier() and not hasattr(builtins, each) and each not in sys.modules}
-
-
-def _modules_of(script):
-    # type: (Any) -> list[Any]
-    """The modules that a script imports."""
-    paths = names_of(script, _IMPORTS)
-    found = [each for each in map(resolved, sorted(paths)) if is_module(each)]
-    found += [part for each in found for part in [each.__dict__.get(name) for name in paths] if is_module(part)]
-    return [*dict.fromkeys([*found, builtins])] if found else []
+def _reader(namespace, name):
+    # type: (Any, str) -> Callable[[], Any]
+    return lambda: namespace.get(name, MISSING)
 
 
 def _made_module(name):
@@ -281,122 +273,6 @@ def _made_module(name):
     return read
 
 
-def _reader(namespace, name):
-    # type: (Any, str) -> Callable[[], Any]
-    return lambda: namespace.get(name, MISSING)
-
-
-def _is_dotted(text):
-    # type: (str) -> bool
-    return all(each.isidentifier() for each in text.split("."))
-
-
-def _places(words, names, is_multiple=False, modules=None):
-    # type: (list[str], Any, bool, list[Any] | None) -> list[tuple[Any, str]]
-    """The attributes of modules that a script may patch: `patch("time.sleep")`, `patch.object(time, "sleep")`, and by
-    `patch.multiple("time", sleep=...)` those of modules that stand in texts."""
-    found = []  # type: list[tuple[Any, str]]
-    if modules is None:
-        modules = [each for each in map(imported, sorted(names)) if each is not None]
-        modules += [part for each in modules for part in [each.__dict__.get(name) for name in names] if is_module(part)]
-    modules = modules + ([each for each in map(resolved, words) if is_module(each)] if is_multiple else [])
-    for word in words:
-        path, _, name = word.rpartition(".")
-        owners = [resolved(path)] if path else modules
-        found += [(each, name) for each in owners if is_module(each) and name in each.__dict__]
-    # Of these the program has what the script has in any case.
-    return [each for each in found if (each[0].__name__, each[1]) not in _LENT_ANYWAY][:MOST]
-
-
-def _members(words, names, modules):
-    # type: (list[str], Any, list[Any]) -> dict[tuple[str, str], Any]
-    """(path of a class or object in a module, attribute) -> that object, of what a script may patch there:
-    `patch("os.environ.get")`, and of the classes that it names `patch.object(Path, "exists")`."""
-    classes = {"%s.%s" % (each.__name__, name): vars(each).get(name) for each in modules for name in sorted(names)}
-    found = {}  # type: dict[tuple[str, str], Any]
-    for word in words:
-        path, _, name = word.rpartition(".")
-        owners = {path: resolved(path)} if path else classes
-        found.update({(each, name): owner for each, owner in owners.items() if _may_be_set(owner, name, bool(path))})
-    return dict(sorted(found.items())[:MOST])
-
-
-def _may_be_set(owner, name, is_named):
-    # type: (Any, str, bool) -> bool
-    """`is_named`: of an object, too, and not of a class alone."""
-    if isinstance(owner, type):
-        return bool(owner.__flags__ & _HEAP_TYPE) and hasattr(owner, name)
-    return is_named and not is_module(owner) and hasattr(owner, "__dict__")
-
-
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
-
-
-def resolved(path):
-    # type: (str) -> Any
-    """The module of that path, which may begin with that of the script; None if there is none."""
-    path = path[len(_MAIN) + 1 :] if path.startswith(_MAIN + ".") else path
-    first, *rest = path.split(".")
-    found, path = imported(first), first
-    for name in rest:
-        path += "." + name
-        found = (getattr(found, name, None) or imported(path)) if is_module(found) else None
-    return found
-
-
-def imported(path):
-    # type: (str) -> Any
-    if path.startswith("_"):  # the script itself, too
-        return None
-    try:
-        return sys.modules.get(path) or __import__(path, None, None, ["*"])
-    except Exception:  # whatever is no module
-        return None
-
-
-def is_module(value):
-    # type: (object) -> bool
-    return type(value) is _MODULE_TYPE
-
-
 def _environment():
     # type: () -> dict[str, str]
     return dict(sys.modules["os"].environ)
-
-
-class _Seeded:
-    """Where the random numbers of a module are, and how often they were set to begin anew: what the program has drawn
-    since does not show in the test's."""
-
-    def __init__(self, name):
-        # type: (str) -> None
-        self._module = module = imported(name)
-        self._name, self._count = name, 0
-        for each in _SEEDS.intersection(dir(module)):
-            setattr(module, each, self._counted(getattr(module, each)))
-
-    def read(self):
-        # type: () -> tuple[int, Any]
-        return self._count, STATES[self._name][0](self._module)
-
-    def _counted(self, function):
-        # type: (Any) -> Any
-        def seed(*arguments, **keywords):
-            # type: (Any, Any) -> Any
-            self._count += 1
-            return function(*arguments, **keywords)
-
-        return seed
-
-
-def _numpy_state(module):
-    # type: (Any) -> Any
-    kind, keys, *rest = module.get_state()
-    return (kind, keys.tolist(), *rest)
-
-
-# By modules: how it tells where its random numbers are, and how it is told.
-STATES = {
-    "random": (lambda module: module.getstate(), lambda module, state: module.setstate(state)),
-    "numpy.random": (_numpy_state, lambda module, state: module.set_state(state)),
-}  # type: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]]
