@@ -360,13 +360,13 @@ def test_only_the_candidate_forgets_by_itself_and_keeps_no_trace(is_test: bool, 
 
 def test_what_the_other_end_lets_go_of_is_released(other: Other):
     link = end()
-    number = link.objects.export(kept := object())
+    number = link.objects.shown.show(kept := object())
     value = [1]
     container = link.containers.add(value)
     other.send(message(VALUE, 1, EIGHT, gone=u32(1, container, number)))
-    link.objects.dead = dict.fromkeys([9])
+    link.objects.held.dead = dict.fromkeys([9])
     link.ask("names", None)
-    assert (link.objects.shows(kept), container in link.containers.entries) == (False, False)
+    assert (kept in link.objects.shown, container in link.containers.entries) == (False, False)
     assert [head for _, head, _ in other.got()] == [u32(1, 0, 9)]  # and so it is told what this end lets go of
 
 

@@ -34,6 +34,7 @@ from cruxcell.jobs.separated.by_libraries import (
     puts_exits,
     reaches,
 )
+from cruxcell.jobs.separated.numbered import Shown
 from cruxcell.jobs.separated.objects import Objects
 from cruxcell.values.containers import Containers, Garbled
 from cruxcell.values.reader import Reader
@@ -105,20 +106,20 @@ def sent(objects: Objects, value: object) -> bytes:
 def test_a_class_is_one_that_came_along_until_the_script_passes_it():
     test, key = Objects(True), operator.attrgetter("x")
     sent(test, key)
-    assert test.has_come_along(operator.attrgetter)
+    assert test.shown.has_come_along(operator.attrgetter)
     assert sent(test, operator.attrgetter)[:1] == b"G"  # which is the candidate's own there
-    assert test.has_come_along(operator.attrgetter)
+    assert test.shown.has_come_along(operator.attrgetter)
     unnamed = types.new_class("Unnamed", (), {}, lambda body: body.update(__module__="argparse"))
     sent(test, unnamed())
-    assert test.has_come_along(unnamed)
+    assert test.shown.has_come_along(unnamed)
     assert sent(test, unnamed)[:1] == b"k"
-    assert not test.has_come_along(unnamed)
+    assert not test.shown.has_come_along(unnamed)
     sent(test, Own())
-    assert not test.has_come_along(Own)
-    assert not test.has_come_along(key)
+    assert not test.shown.has_come_along(Own)
+    assert not test.shown.has_come_along(key)
     other = Objects(False)
     sent(other, key)
-    assert not other.has_come_along(operator.attrgetter)
+    assert not other.shown.has_come_along(operator.attrgetter)
 
 
 def test_a_message_that_names_such_a_class_is_known_for_that():
@@ -126,8 +127,8 @@ def test_a_message_that_names_such_a_class_is_known_for_that():
     sent(test, operator.attrgetter("x"))
     Reader(b"." + (2).to_bytes(4, "little"), Containers(0), test).value(0)
     assert test.named == [operator.attrgetter]
-    test.release([2])
-    assert not test.has_come_along(operator.attrgetter)
+    test.shown.release([2])
+    assert not test.shown.has_come_along(operator.attrgetter)
 
 
 @pytest.mark.parametrize(
@@ -226,10 +227,10 @@ def test_a_library_sets_what_the_candidate_may_set(target: Any, name: str, value
 
 
 @pytest.fixture
-def serving(monkeypatch: pytest.MonkeyPatch) -> set[int]:
-    """The addresses of what the candidate has."""
-    has: set[int] = set()
-    link = types.SimpleNamespace(objects=types.SimpleNamespace(shows=lambda value: id(value) in has))
+def serving(monkeypatch: pytest.MonkeyPatch) -> Shown:
+    """What the candidate has."""
+    has = Shown(True)
+    link = types.SimpleNamespace(objects=types.SimpleNamespace(shown=has))
     monkeypatch.setattr(runs, "connection", [link])
     monkeypatch.setattr(by_libraries, "connection", [link])
     monkeypatch.setattr(by_libraries, "serves_the_candidate", lambda _frame: True)
@@ -242,10 +243,10 @@ def parse(namespace: Any, name: str) -> None:
     parser.parse_args(["--a"], namespace=namespace)
 
 
-def test_while_the_candidate_is_served_setattr_asks(serving: set[int]):
+def test_while_the_candidate_is_served_setattr_asks(serving: Shown):
     cls, before = of_script("Other"), setattr
     other, service = cls(), mock.MagicMock()
-    serving.update([id(cls), id(other)])
+    number, _ = [serving.show(each) for each in (cls, other)]
     setting = Setting()
     with setting, setting:
         parse(other, "x")
@@ -255,9 +256,9 @@ def test_while_the_candidate_is_served_setattr_asks(serving: set[int]):
         with pytest.raises(AttributeError):
             builtins.delattr(cls, "x")
         builtins.delattr(other, "x")
-        serving.discard(id(cls))
+        serving.release([number])
         parse(cls, "y")
-        serving.update([id(service), id(type(service))])
+        serving.show(service), serving.show(type(service))
         assert service[3] is service[4]
         with pytest.raises(AttributeError):
             parse(service, "__eq__")
@@ -274,10 +275,10 @@ def test_who_is_served_while_another_is_still_has_its_setattr_ask():
     assert builtins.setattr is before
 
 
-def test_the_script_sets_meanwhile_what_it_likes(serving: set[int], monkeypatch: pytest.MonkeyPatch):
+def test_the_script_sets_meanwhile_what_it_likes(serving: Shown, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(by_libraries, "serves_the_candidate", lambda _frame: False)
     cls = of_script("Other")
-    serving.add(id(cls))
+    serving.show(cls)
     with Setting():
         builtins.setattr(cls, "__eq__", None)
     assert cls.__eq__ is None

@@ -29,7 +29,7 @@ class Candidate:
     def __init__(self) -> None:
         self.named: frozenset[str] = frozenset()
         self.notes = Notes()
-        self.objects = self
+        self.objects = self.held = self
         self.here: list[Any] = []
         self.values: list[Any] = []
         self.known: tuple[type, ...] = ()
@@ -436,7 +436,7 @@ class Always:
 )
 def test_what_the_program_changes_may_become_a_plain_value_that_was_made(held: list[Any], value: object, may: bool):
     containers = SimpleNamespace(held=lambda *_: list(range(len(held))), entries=[[each] for each in held])
-    objects = SimpleNamespace(present=lambda **_: [])
+    objects = SimpleNamespace(held=SimpleNamespace(present=lambda **_: []))
     link = SimpleNamespace(containers=containers, objects=objects)
     assert equality.hold_what_was_made(link, [0], [], value, 0) is may
 

@@ -169,7 +169,7 @@ def test_what_was_noted_holds_until_the_candidate_goes_on(half: Half):
     half.namespace["P"], half._names._of_classes = class_of_program, ("P",)
     result = object.__new__(class_of_program)
     remote.give_number(result, 7)
-    half.objects.present = lambda with_values=False: [result]  # type: ignore[method-assign]
+    half.objects.held.present = lambda with_values=False: [result]  # type: ignore[method-assign]
     half.answers["states"] = [[{"x": each}] for each in range(4)]
 
     def held() -> object:
@@ -407,7 +407,7 @@ def test_the_candidate_uses_what_it_was_shown_and_nothing_behind_it(
 ):
     assert not half._may(operation, target, list(rest))
     assert half.has_answered
-    half.objects.export(target)
+    half.objects.shown.show(target)
     assert half._may(operation, target, list(rest)) is may
 
 
@@ -416,7 +416,7 @@ def test_a_mock_holds_plain_data_and_other_objects_what_they_are_given(half: Hal
     for operation, target, kind in [
         ("set", mock.Mock(), int), ("set", Plain(), type(color)), ("call", mock.Mock(), type(color))
     ]:  # fmt: skip
-        half.objects.export(target)
+        half.objects.shown.show(target)
         rest = ["z", color]
         assert half._may(operation, target, rest)
         assert type(rest[1]) is kind
@@ -551,7 +551,7 @@ def test_what_value_it_is_an_object_says_once_in_a_row(half: Half):
     assert value_of(one) == 4
 
     def served(value: Any) -> Any:
-        half.objects.export(value)
+        half.objects.shown.show(value)
         assert half._may("special", value, ["__len__"])
         return half.ask("get", value, "year")
 
@@ -562,7 +562,7 @@ def test_what_value_it_is_an_object_says_once_in_a_row(half: Half):
 
 def test_a_number_that_an_object_of_the_script_s_says_is_asked_for_again(half: Half, monkeypatch: pytest.MonkeyPatch):
     one = thing()
-    half.objects.export(half)
+    half.objects.shown.show(half)
 
     def meanwhile(*asked: Any) -> tuple[bytes, Any]:
         half._may("get", half, ["number"])

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from cruxcell.jobs.separated.figures import ProgramFigures, SharedFigures
+from cruxcell.jobs.separated.numbered import Shown
 
 HELPERS, PYPLOT, FIGURE = "matplotlib._pylab_helpers", "matplotlib.pyplot", "matplotlib.figure"
 
@@ -105,13 +106,11 @@ class Both:
     """The two halves: `plt` the script's, `theirs` the program's."""
 
     def __init__(self) -> None:
-        self.plt, self.theirs, self.shown = Pyplot(), Pyplot(), []  # type: Pyplot, Pyplot, list[Any]
+        self.plt, self.theirs, self.shown = Pyplot(), Pyplot(), Shown(True)
         link = SimpleNamespace(
             exchange=self._exchange,
             threads=SimpleNamespace(reads=lambda: False),
-            objects=SimpleNamespace(
-                shows=lambda value: any(value is each for each in self.shown), class_of_proxies=OfTheirs
-            ),
+            objects=SimpleNamespace(shown=self.shown, class_of_proxies=OfTheirs),
         )
         self.asked, self.told = 0, None  # type: int, Any
         self.shared, self.program = SharedFigures(link, {"plt"}), ProgramFigures()
@@ -277,7 +276,7 @@ def test_one_that_was_begun_and_then_passed_the_program_has_itself(both: Both):
     mine = both.plt.figure()
     both.ask()
     assert both.theirs.gcf() is not mine
-    both.shown.append(mine)
+    both.shown.show(mine)
     assert both.ask(both.theirs.gcf) is mine
     assert both.given() == []
 

@@ -374,7 +374,14 @@ def test_names_of_the_program_are_names():
 
 def test_what_may_be_set_has_attributes():
     owners: list[Any] = [pathlib.Path, dict, os.environ, None, os, 5]
-    assert [patched_places._may_be_set(owner, "exists", True) for owner in owners] == [True, False, True, False, False, False]
+    assert [patched_places._may_be_set(owner, "exists", True) for owner in owners] == [
+        True,
+        False,
+        True,
+        False,
+        False,
+        False,
+    ]
     assert not patched_places._may_be_set(pathlib.Path, "none", True)
     assert not patched_places._may_be_set(os.environ, "get", False)
 

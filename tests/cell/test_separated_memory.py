@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from cruxcell.jobs.separated import runs
 from cruxcell.jobs.separated.memory import may_be_told, reaches_memory
-from cruxcell.jobs.separated.objects import Objects
+from cruxcell.jobs.separated.numbered import Shown
 
 
 class Point(ctypes.Structure):
@@ -34,11 +34,11 @@ class Point(ctypes.Structure):
 def test_pointers_do_not_cross_to_a_candidate(value: Any, reaches: bool, monkeypatch: pytest.MonkeyPatch):
     refused: list[str] = []
     monkeypatch.setattr(runs, "connection", [type("Link", (), {"refuse": staticmethod(refused.append)})])
-    monkeypatch.setattr("cruxcell.jobs.separated.objects.connection", runs.connection)
+    monkeypatch.setattr("cruxcell.jobs.separated.numbered.connection", runs.connection)
     assert reaches_memory(value) is reaches
-    Objects(False).export(value)
+    Shown(False).show(value)
     assert refused == []
-    Objects(True).export(value)
+    Shown(True).show(value)
     assert bool(refused) is reaches
 
 

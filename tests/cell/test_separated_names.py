@@ -253,8 +253,8 @@ def shown(value: Any = 0) -> Any:
 def test_a_candidate_uses_what_it_was_handed_and_nothing_else():
     half = Half()
     assert [half._may("call", each, ["", 1]) for each in (shown, len, print)] == [False] * 3
-    half.objects.export(shown)
-    half.objects.export(builtins)
+    half.objects.shown.show(shown)
+    half.objects.shown.show(builtins)
     allowed = {
         ("call", ""), ("special", "__call__"), ("get", "__name__"),
     }  # fmt: skip
@@ -262,7 +262,7 @@ def test_a_candidate_uses_what_it_was_handed_and_nothing_else():
         for name in ("", "__call__", "__name__", "__globals__", "attribute"):
             may = half._may(operation, shown, [name])
             assert may == ((operation, name) in allowed or operation in ("call", "special", "copy")), (operation, name)
-    half.objects.export(Text)
+    half.objects.shown.show(Text)
     assert half._may("fields", Text, []) is True
     assert [half._may(each, Text, []) for each in ("names", "look", "printed", "lend", "drive")] == [False] * 5
     assert half._may("get", shown, [8]) is False

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from cruxcell.jobs.separated import objects, remote, runs
+from cruxcell.jobs.separated import numbered, objects, remote, runs
 from cruxcell.jobs.separated.doubts import Doubts
 from cruxcell.jobs.separated.exceptions import ANSWERED
 from cruxcell.jobs.separated.objects import Objects
@@ -201,14 +201,14 @@ def test_what_is_let_go_of_is_told_once(test: End, candidate: End):
     test.containers.sweep()
     test.containers.gone.clear()
     gc.collect()
-    assert sorted(test.objects.dead) == numbers
+    assert sorted(test.objects.held.dead) == numbers
     again = test.reads(candidate.sends(things[1]))
-    assert sorted(test.objects.dead) == [numbers[0], numbers[2]]
-    test.objects._died(numbers[1])
-    test.objects._died(10_000)
-    assert sorted(test.objects.dead) == [numbers[0], numbers[2]]
-    candidate.objects.release([numbers[0], numbers[2], 10_000])
-    shows = [candidate.objects.shows(each) for each in things]
+    assert sorted(test.objects.held.dead) == [numbers[0], numbers[2]]
+    test.objects.held._died(numbers[1])
+    test.objects.held._died(10_000)
+    assert sorted(test.objects.held.dead) == [numbers[0], numbers[2]]
+    candidate.objects.shown.release([numbers[0], numbers[2], 10_000])
+    shows = [each in candidate.objects.shown for each in things]
     assert (shows, remote.number_of(again)) == ([False, True, False], numbers[1])
 
 
@@ -249,7 +249,7 @@ def test_an_error_from_none_tells_no_cause_and_one_with_a_cause_nothing_else(tes
     assert test.reads(candidate.sends(raised)).__suppress_context__ is False
     raised.__suppress_context__ = True
     found = test.reads(candidate.sends(raised))
-    assert (found.__suppress_context__, found.__context__, vars(found), test.objects._kept) == (True, None, {}, {})
+    assert (found.__suppress_context__, found.__context__, vars(found), test.objects.held._kept) == (True, None, {}, {})
     raised.__cause__ = KeyError(8)
     told = candidate.sends(raised)
     raised.__context__ = None
@@ -366,7 +366,7 @@ def test_modules_cross_to_the_candidate_alone(test: End, candidate: End):
 
 
 def test_the_numbers_of_objects_and_classes_are_bounded(test: End, candidate: End, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(objects, "MAX_OBJECTS", 2)
+    monkeypatch.setattr(numbered, "MAX_OBJECTS", 2)
     monkeypatch.setattr(objects, "MAX_CLASSES", 2)
     things = [Plain()]
     candidate.sends(things[0])
@@ -384,7 +384,7 @@ def test_the_numbers_of_objects_and_classes_are_bounded(test: End, candidate: En
 
 
 def test_values_with_a_class_of_their_own_count_beside_objects(test: End, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(objects, "MAX_OBJECTS", 2)
+    monkeypatch.setattr(numbered, "MAX_OBJECTS", 2)
     kept = [test.reads(b"o" + u32(1) + described(1)), test.reads(b"h" + u32(2) + INT + small(8))]
     with pytest.raises(Garbled, match="more objects"):
         test.reads(b"h" + u32(3) + b"k" + u32(50) + small(9))

@@ -158,6 +158,7 @@ TESTS = {
     "cruxcell/jobs/separated/listening.py": ["cell/test_separated_listening.py", *_PAIRS],
     "cruxcell/jobs/separated/readings.py": ["cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/link.py": ["cell/test_link.py", *_PAIRS],
+    "cruxcell/jobs/separated/numbered.py": [_OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/objects.py": [_OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/operations.py": [_RULES, "cell/test_separated_exchange.py", *_PAIRS],
     "cruxcell/jobs/separated/placing.py": [*_PROXIES, _OBJECTS, "cell/test_separated_equality.py", *_PAIRS],

@@ -30,7 +30,8 @@ crosses by value; of everything else its owner keeps the object, and the other s
     line          who may change what is known of the connection
     one_thread    questions of one thread, each side serving while it waits
     partners      whose question is open where several threads ask, and who may send
-    objects       tables of what each side has shown to the other; how such things are written
+    numbered      what each side has shown to the other, and the proxies it holds
+    objects       how such things are written and read
     classes       what is told of a class that only one side has
     exceptions    what is told of an exception, and one made of that
     shared_names  what both sides have, and which of it may be asked for by name

@@ -223,7 +223,7 @@ def _delete(target, name, /):
 def _ask_for(target, name, *value):
     # type: (Any, Any, object) -> None
     caller = sys._getframe(2)
-    if not connection[0].objects.shows(target) or not serves_the_candidate(caller):
+    if target not in connection[0].objects.shown or not serves_the_candidate(caller):
         return
     if caller.f_globals.get("__name__") == "unittest.mock":  # a mock, which makes its methods when they are asked for
         return

@@ -52,11 +52,11 @@ class Notes:
         if not self.is_complete:
             self._is_fixing = True
             try:
-                fix_values(link.objects.present())
+                fix_values(link.objects.held.present())
             finally:
                 self._is_fixing = False
         while self._left and not self.is_complete:
-            pending = [each for each in link.objects.present() if self._is_unknown(link, each)][: self._left]
+            pending = [each for each in link.objects.held.present() if self._is_unknown(link, each)][: self._left]
             self.is_complete = not pending
             if pending:
                 others = len([each for each in pending if "__eq__" not in vars(type(each))])
@@ -140,7 +140,7 @@ def _copied(told, objects):
     import copyreg
 
     reductions = copyreg.dispatch_table  # type: dict[Any, Any]
-    present = objects.present(with_values=True)
+    present = objects.held.present(with_values=True)
     kinds = {type(each) for each in present if issubclass(type(each), (*_CONTAINERS, bytearray))}
     reductions.update(dict.fromkeys(kinds, _as_plain))
     try:
@@ -231,7 +231,7 @@ def hold_what_was_made(link, numbers, named, value, began):
     """May one of these containers, which the program has changed since `began`, be equal by now to something that the
     script makes of what it has made: `value` (None: nothing was made), or another object? Not one that the script does
     not have, or has by a name of the program's (`named`: their addresses). What is not opaque equals plain data."""
-    apart = named + [id(each) for each in link.objects.present(with_values=True)]
+    apart = named + [id(each) for each in link.objects.held.present(with_values=True)]
     held = [link.containers.entries[number][0] for number in link.containers.held(numbers, apart)]
     if value is not None and not issubclass(type(value), (RemoteObject, BaseException)):
         return bool(held)

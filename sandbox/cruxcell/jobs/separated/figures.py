@@ -158,7 +158,7 @@ class SharedFigures:
     def _is_passed(self, figure, values):
         # type: (Any, list[Any]) -> bool
         own = [figure, *figure.axes]
-        return any(self._link.objects.shows(each) or any(each is value for value in values) for each in own)
+        return any(each in self._link.objects.shown or any(each is value for value in values) for each in own)
 
     def _forget(self, num):
         # type: (int) -> None

@@ -209,8 +209,8 @@ class Link:
         del values[:]
         dropped = () if self.is_test else self.containers.sweep()  # type: Sequence[int]
         gone = b""
-        if dropped or self.objects.dead:
-            dead, self.objects.dead = self.objects.dead, {}
+        if dropped or self.objects.held.dead:
+            dead, self.objects.held.dead = self.objects.held.dead, {}
             gone = struct.pack("<%dI" % (len(dropped) + len(dead)), *dropped, *dead)
         size = _BEGIN.size + len(gone) + len(body)  # not its own field, but that of the body's
         front = _BEGIN.pack(size, 1, kind, _HEAD.size + len(gone), number, len(dropped)) + gone + _U32.pack(len(body))
@@ -264,7 +264,7 @@ class Link:
         if body - _U32.size > _BEGIN.size:
             numbers = list(struct.unpack_from("<%dI" % ((body - _BEGIN.size) // 4 - 1), data, _BEGIN.size))
             self.containers.forget(numbers[:count])
-            self.containers.gone += self.objects.release(numbers[count:])
+            self.containers.gone += self.objects.shown.release(numbers[count:])
         if kind == QUESTION:
             self._arrived += 1
             if number != self._arrived:

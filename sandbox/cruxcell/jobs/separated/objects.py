@@ -1,10 +1,9 @@
 """Encodes and decodes what is not plain data: objects, classes, exceptions, functions that both sides have.
 
-Each side numbers what it shows to the other (`exports`) and keeps it; the other holds proxies (`imports`), one for each
-number as long as anything refers to it, so that identity is kept. A proxy that goes back is written as its number.
+Each side numbers what it shows to the other and keeps it; the other holds proxies, one for each number as long as
+anything refers to it, so that identity is kept. A proxy that goes back is written as its number.
 """
 
-import _weakref
 import struct
 
 from cruxcell.jobs.separated import proxy_classes, remote
@@ -30,9 +29,8 @@ from cruxcell.jobs.separated.exceptions import (
     more_of,
 )
 from cruxcell.jobs.separated.libraries import of_libraries
-from cruxcell.jobs.separated.memory import NOT_GIVEN, reaches_memory
+from cruxcell.jobs.separated.numbered import Held, Shown
 from cruxcell.jobs.separated.placing import Placing
-from cruxcell.jobs.separated.runs import connection
 from cruxcell.jobs.separated.shared_names import (
     BUILTIN_TYPE,
     ENDING,
@@ -50,14 +48,12 @@ from cruxcell.jobs.separated.shared_names import (
     stands_for,
 )
 from cruxcell.protocol import records
-from cruxcell.values.canonical import TooLarge
 from cruxcell.values.containers import Garbled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-MAX_OBJECTS = 1 << 17
 MAX_CLASSES = 1 << 12
 _numbered = struct.Struct("<cI").pack
 _MOST_CAUSES = 20  # of an exception that is raised from others; they may go round in a circle
@@ -69,16 +65,10 @@ class Objects:
     def __init__(self, is_test):
         # type: (bool) -> None
         self.is_test = is_test
-        self.exports = {}  # type: dict[int, Any]
-        self._numbers = {}  # type: dict[int, int]
-        self._last = 0
-        self._imports = {}  # type: dict[int, Any]
+        self.shown, self.held = Shown(is_test), Held()
         self.classes = {}  # type: dict[int, type]
-        self._kept = {}  # type: dict[int, Any]
-        self.dead = {}  # type: dict[int, None]
         self.is_question = False  # is what is read given to what the script has passed?
-        # Of the test's: classes that the other side knows as those of objects alone, and those that a message named.
-        self.along, self.named = set(), []  # type: set[int], list[Any]
+        self.named = []  # type: list[Any]  # of the test's: the classes that came along and that a message named
         # What the test has passed by its name, by that; of the candidate's, by its address.
         self._passed = {}  # type: dict[tuple[str, str], Any]
         self._places = {}  # type: dict[int, tuple[Any, str, str]]
@@ -120,40 +110,6 @@ class Objects:
         # type: (Any, bytes, int) -> None
         writer.parts.append(_numbered(tag, number))
 
-    def export(self, value):
-        # type: (object) -> int
-        """The number of an object of this end, which is kept from now on."""
-        number = self._numbers.get(id(value))
-        if number is None:
-            if len(self.exports) >= MAX_OBJECTS:
-                raise TooLarge("the number of objects shown to the other side")
-            if self.is_test and reaches_memory(value):
-                connection[0].refuse(NOT_GIVEN % type(value).__name__)
-            self._last = number = self._last + 1
-            self.exports[number] = value
-            self._numbers[id(value)] = number
-        return number
-
-    def shows(self, value):
-        # type: (object) -> bool
-        """Was this object shown to the other side, which still holds it?"""
-        return id(value) in self._numbers
-
-    def has_come_along(self, value):
-        # type: (object) -> bool
-        """Is it a class of a library, which the script has not passed but with objects?"""
-        return self._numbers.get(id(value)) in self.along
-
-    def release(self, numbers):
-        # type: (list[int]) -> list[Any]
-        """The other side has let go of these, whose finalizers may ask for something."""
-        values = [self.exports.pop(number, None) for number in numbers]
-        for number, value in zip(numbers, values):
-            self.along.discard(number)
-            if self._numbers.get(id(value)) == number:
-                del self._numbers[id(value)]
-        return values
-
     def _write_shared(self, writer, value, is_of_an_error=False):
         # type: (Any, Any, bool) -> bool
         """A function, a class or a member of an enum of the library, by its name, if the other side has the same."""
@@ -180,11 +136,11 @@ class Objects:
         "error", or a base of a class."""
         if of == "error" and cls.__name__ in ENDING and self._write_shared(writer, cls, True):
             return
-        known = self._numbers.get(id(cls))
-        if known in self.along and not of:  # the script passes it
+        known = self.shown.known(cls)
+        if known in self.shown.along and not of:  # the script passes it
             if self._write_shared(writer, cls):
                 return
-            self.along.discard(known)
+            self.shown.along.discard(known)
         if known is not None:
             self._write_number(writer, b"k", known)
             return
@@ -196,9 +152,10 @@ class Objects:
         bases = [each for each in cls.__bases__ if issubclass(each, BaseException) or each in own]
         if base is not None:
             bases.append(base)
-        self._write_number(writer, b"K", self.export(cls))
+        number = self.shown.show(cls)
+        self._write_number(writer, b"K", number)
         if self.is_test and of and comes_along(cls):
-            self.along.add(self._numbers[id(cls)])
+            self.shown.along.add(number)
         name = type.__dict__["__name__"].__get__(cls)
         writer.items((name if type(name) is str else "?", len(bases)), 0)
         for each in bases:
@@ -211,10 +168,10 @@ class Objects:
         # type: (Any, Any, type, int) -> None
         base = plain_base(kind) if id(kind) not in PLAIN_ONES else None
         if base is None:
-            self._write_number(writer, b"o", self.export(value))
+            self._write_number(writer, b"o", self.shown.show(value))
             self._write_class(writer, kind, "object")
             return
-        self._write_number(writer, b"h", self.export(value))
+        self._write_number(writer, b"h", self.shown.show(value))
         self._write_class(writer, kind, "value")
         if base in MUTABLE:
             number = writer.number(value)
@@ -230,7 +187,7 @@ class Objects:
     def _write_exception(self, writer, error, depth):
         # type: (Any, BaseException, int) -> None
         cls = type(error)
-        number = self.export(error) if self.is_test or cls.__module__ != "builtins" else 0
+        number = self.shown.show(error) if self.is_test or cls.__module__ != "builtins" else 0
         self._write_number(writer, b"X", number)
         self._write_class(writer, cls, "error")
         arguments = _ARGS(error)
@@ -260,9 +217,9 @@ class Objects:
     def _read_own(self, reader, _depth):
         # type: (Any, int) -> Any
         number = reader.u32()
-        if number in self.along:
-            self.named.append(self.exports[number])
-        value = self.exports[number]
+        value = self.shown.values[number]
+        if number in self.shown.along:
+            self.named.append(value)
         return Served(value, self.serve) if self.serve is not None and is_to_be_served(value) else marked(value)
 
     def _read_known_class(self, reader, _depth):
@@ -339,66 +296,33 @@ class Objects:
             raise Garbled("a class that cannot be")
         return cls
 
-    def _present(self, number):
-        # type: (int) -> Any
-        """The proxy there is for an object, if there is one."""
-        if number in self._kept:
-            return self._kept[number]
-        reference = self._imports.get(number)
-        return reference() if reference is not None else None
-
-    def present(self, with_values=False):
-        # type: (bool) -> list[Any]
-        """The proxies of opaque objects that this end holds; values with a class of their own, too."""
-        found = [reference() for reference in list(self._imports.values())]
-        return [each for each in found if each is not None] + (list(self._kept.values()) if with_values else [])
-
-    def _introduce(self, number, value, weak):
-        # type: (int, Any, bool) -> Any
-        if len(self._imports) + len(self._kept) >= MAX_OBJECTS:
-            raise Garbled("more objects than may be")
-        remote.give_number(value, number)
-        if weak and type(type(value)) is remote.RemoteType:
-            self.dead.pop(number, None)
-            self._imports[number] = _weakref.ref(value, lambda _: self._died(number))
-        else:
-            self._kept[number] = value
-        return value
-
-    def _died(self, number):
-        # type: (int) -> None
-        reference = self._imports.get(number)
-        if reference is not None and reference() is None:
-            del self._imports[number]
-            self.dead[number] = None
-
     def _read_object(self, reader, depth):
         # type: (Any, int) -> Any
         number, cls = reader.u32(), self._class(reader, depth, remote.RemoteObject)
-        found = self._present(number)
+        found = self.held.find(number)
         if found is not None:
             if type(found) is not cls:
                 raise Garbled("an object of another class than before")
             return found
-        return self._introduce(number, object.__new__(cls), True)
+        return self.held.take(number, object.__new__(cls), True)
 
     def _read_value(self, reader, depth):
         # type: (Any, int) -> Any
         """A value with a class of its own."""
         number, cls = reader.u32(), self._class(reader, depth, PLAIN)
-        found = self._present(number)
+        found = self.held.find(number)
         base = plain_base(cls)
         if base in MUTABLE:
             if found is not None or reader.take(1) != b"+":
                 raise Garbled("a value that cannot be")
-            made = self._introduce(number, base.__new__(cls), False)
+            made = self.held.take(number, base.__new__(cls), False)
             return reader.new(made, depth)
         value = reader.value(depth + 1)
         if type(value) is not base:
             raise Garbled("a value that is not what its class says")
         if type(found) is cls:
             return found
-        return self._introduce(number, base.__new__(cls, value), False)
+        return self.held.take(number, base.__new__(cls, value), False)
 
     def _read_exception(self, reader, depth):
         # type: (Any, int) -> Any
@@ -413,7 +337,7 @@ class Objects:
         arguments = [reader.value(depth + 1) for _ in range(count)]
         made_of, more = reader.value(depth), reader.value(depth)
         cause, context = reader.value(depth + 1), reader.value(depth + 1)
-        found = self._present(number) if number else None
+        found = self.held.find(number) if number else None
         if isinstance(found, BaseException) and isinstance(found, cls):
             return found
         if made_of is not None and (
@@ -429,7 +353,7 @@ class Objects:
             error.__context__ = context
         elif context is False:
             error.__suppress_context__ = True
-        return self._introduce(number, error, True) if number else error
+        return self.held.take(number, error, True) if number else error
 
 
 def _text(reader):

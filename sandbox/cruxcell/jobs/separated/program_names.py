@@ -108,7 +108,7 @@ class ProgramNames:
                     continue
             if name in self.view:
                 self._namespace[name] = self.given[name] = self.view[name]
-        hashed = [each for each in link.objects.present() if "__hash__" in vars(type(each))]
+        hashed = [each for each in link.objects.held.present() if "__hash__" in vars(type(each))]
         if hashed and not is_bare:  # which classes are meant is known now
             link.objects.placing.again(hashed, [each[0] for each in link.containers.entries.values()])
 

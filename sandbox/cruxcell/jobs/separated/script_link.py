@@ -145,7 +145,7 @@ class ScriptLink(Link):
             follow_configurations(self.texts)
         root = root_of(entry_point)
         self._names.provide(script, source, root, bound, lender.names | names)
-        lender.begin(self._names.view, root, self.objects.shows)
+        lender.begin(self._names.view, root, self.objects.shown.__contains__)
         # Not before: names of the program are not heard.
         self.alongside.begin(lender, files, listener, SharedFigures(self, named))
         if root in self._namespace:
@@ -256,7 +256,7 @@ class ScriptLink(Link):
         if given or len(self.objects.named) > 1:
             self.refuse(CLASS_GIVEN % self.objects.named[0].__name__)
         if kind == QUESTION and reaches(data):
-            shown = [each for each in targets if self.objects.shows(each)]
+            shown = [each for each in targets if each in self.objects.shown]
             if not all(map(formats_nothing, shown)):
                 self.refuse(FORMAT_GIVEN)
 
@@ -380,16 +380,16 @@ class ScriptLink(Link):
         # type: (str, Any, list[Any]) -> bool
         """What the candidate may do: call, and use, what it was handed; never what leads from there to the script."""
         self.has_answered = True  # what comes with a question may make large what the script hands over
-        if not self.objects.shows(target):
+        if target not in self.objects.shown:
             return False
         self._steady.served += 1
         self._took(rest)
-        if self.objects.has_come_along(target):
+        if self.objects.shown.has_come_along(target):
             return operation == "fields" or (operation == "get" and is_plain_there(target, rest[0]))
         if operation == "set" and is_a_mock(target):  # an IntEnum, say, would answer in the place of a mock
             rest[1:] = map(without_class, rest[1:])
         if operation == "get" and rest[0] == "__self__" and type(target) is _BOUND:
-            return self.objects.shows(target.__self__)  # whose method it is, the program knows
+            return target.__self__ in self.objects.shown  # whose method it is, the program knows
         if operation in ("get", "set", "del"):
             may = may_get if operation == "get" else may_set
             may_be = type(rest[0]) is str and may(target, *rest) and not puts_exits(target, rest[0])
