@@ -15,7 +15,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from cruxcell.jobs.separated import remote, runs, script_link, steady
+from cruxcell.jobs.separated import permissions, remote, runs, script_link, steady
 from cruxcell.jobs.separated import test as test_worker
 from cruxcell.jobs.separated.equality import Notes
 from cruxcell.jobs.separated.link import TOO_LARGE, VALUE, Broken, Link, Unsent
@@ -425,15 +425,15 @@ def test_a_mock_holds_plain_data_and_other_objects_what_they_are_given(half: Hal
 def test_what_the_candidate_is_told_of_an_object_leads_nowhere():
     told = Plain()
     told._own = 4  # type: ignore[attr-defined]
-    assert script_link._run(getattr, [told, "__dict__"], {}) == {"z": 3}
-    assert script_link._run(getattr, [told, "z"], {}) == 3
-    assert script_link._run(max, ["a", "__dict__"], {}) == "a"
-    assert script_link._run(len, [[1, 2]], {}) == 2
+    assert permissions.run(getattr, [told, "__dict__"], {}) == {"z": 3}
+    assert permissions.run(getattr, [told, "z"], {}) == 3
+    assert permissions.run(max, ["a", "__dict__"], {}) == "a"
+    assert permissions.run(len, [[1, 2]], {}) == 2
     partial = functools.partial(print, "expected")
     for tells in (repr, str, format):
-        assert "expected" not in script_link._run(tells, [partial], {})
-        assert script_link._run(tells, [2], {}) == "2"
-    assert script_link._run(callable, [partial], {}) is True
+        assert "expected" not in permissions.run(tells, [partial], {})
+        assert permissions.run(tells, [2], {}) == "2"
+    assert permissions.run(callable, [partial], {}) is True
 
 
 def test_whose_hash_was_asked_for_last_is_known_until_it_is_asked_for_more(half: Half):

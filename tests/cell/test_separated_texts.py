@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from cruxcell.analysis.parsing import CHECK
-from cruxcell.jobs.separated import script_link, texts
+from cruxcell.jobs.separated import permissions, texts
 from cruxcell.jobs.separated.configurations import follow_configurations
 from cruxcell.jobs.separated.remote import RemoteObject
 from cruxcell.jobs.separated.texts import Texts, _is_data, _is_harmless, _is_of_data, _Own, _sources
@@ -184,7 +184,7 @@ class Heard:
 CODE, CALL = compile("import sys", "<string>", "exec", 0, True), compile("f(1)", "<string>", "exec", 0, True)
 F = GIVEN["f"]
 SCRIPTS = frame("__main__", file=CHECK)
-ASKED, OURS = frame(script_link.__name__, script_link._run.__name__), frame("cruxcell.jobs.separated.files")
+ASKED, OURS = frame(permissions.__name__, permissions.run.__name__), frame("cruxcell.jobs.separated.files")
 LIBRARY, TWINS = frame("json"), frame("cruxcell.native.pure")
 IMPORTS = "_frozen_importlib"
 

@@ -173,6 +173,10 @@ TESTS = {
     "cruxcell/jobs/separated/script.py": ["cell/test_separated_scripts.py", *_PAIRS],
     "cruxcell/jobs/separated/texts.py": ["cell/test_separated_texts.py", *_PAIRS],
     "cruxcell/jobs/separated/test.py": ["cell/test_separated_exchange.py", *_PAIRS],
+    "cruxcell/jobs/separated/permissions.py": [
+        "cell/test_separated_exchange.py", "cell/test_separated_by_libraries.py", "cell/test_separated_names.py",
+        *_PAIRS,
+    ],
     "cruxcell/jobs/separated/script_link.py": [
         "cell/test_separated_exchange.py", "cell/test_separated_names.py", *_PAIRS,
     ],

@@ -6,6 +6,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     candidate     the half that loads the program and serves
     test          the half that runs the script
     script_link   its end of the link: what the script asks, what it is told, and where it ends at once
+    permissions   what the candidate may ask of the test, and how that is done for it
     submodules    those that a script takes of a package, which the program has imported
     steady        what is not asked twice in a row
     alongside     what goes with a question: what the script has set before it, what the program printed and wrote after

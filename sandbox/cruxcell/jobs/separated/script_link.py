@@ -7,20 +7,9 @@ from _thread import get_ident as _get_ident
 
 from cruxcell.analysis.bytecode import IMPORTS, dissect, names_in, names_of, uses_its_own
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
+from cruxcell.jobs.separated import permissions
 from cruxcell.jobs.separated.alongside import Alongside
 from cruxcell.jobs.separated.awaiting import Lent
-from cruxcell.jobs.separated.by_libraries import (
-    CLASS_GIVEN,
-    FORMAT_GIVEN,
-    GivenBack,
-    Setting,
-    formats_nothing,
-    function_of,
-    is_plain_there,
-    puts_exits,
-    reaches,
-)
-from cruxcell.jobs.separated.classes import without_class
 from cruxcell.jobs.separated.configurations import follow_configurations
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
 from cruxcell.jobs.separated.doubts import Doubts
@@ -32,16 +21,13 @@ from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.listening import Listener
 from cruxcell.jobs.separated.looking import follow_sources
-from cruxcell.jobs.separated.memory import may_be_told
 from cruxcell.jobs.separated.mocks import Mocks
-from cruxcell.jobs.separated.one_thread import QUESTION
-from cruxcell.jobs.separated.operations import data_of, is_a_mock, may_get, may_set, shown
 from cruxcell.jobs.separated.partners import Partners, may_begin
 from cruxcell.jobs.separated.program_names import ProgramNames
 from cruxcell.jobs.separated.remote import now, number_of
 from cruxcell.jobs.separated.runs import exited, is_exit
 from cruxcell.jobs.separated.script import constant_texts, raises_by_itself
-from cruxcell.jobs.separated.signatures import is_function, outline_of
+from cruxcell.jobs.separated.signatures import outline_of
 from cruxcell.jobs.separated.steady import Steady
 from cruxcell.jobs.separated.texts import Texts  # noqa: F401 - in type comments
 from cruxcell.namespace import resolve, root_of
@@ -52,33 +38,11 @@ if TYPE_CHECKING:
     from types import CodeType  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
-_BOUND = type(answered.__get__(1))  # of a method that has its object
 _CALLS = frozenset(["call", "special", "drive"])
-_TELLS = (repr, str, format)
 _RUNS_TEXT = (
     "the script runs code in line %d that may be the program's (by eval, exec, pickle, doctest or a library), and would"
     " run it in the test's process: compare values, or require IN_PROCESS"
 )
-
-
-def _run_by(lent):
-    # type: (Lent) -> Any
-    return lambda function, arguments, keywords: _run(lent.stands_for(function), arguments, keywords)
-
-
-def _run(function, arguments, keywords):
-    # type: (Any, list[Any], dict[str, Any]) -> Any
-    """What the candidate asks of the test."""
-    if function is getattr and arguments[1] == "__dict__":
-        return data_of(arguments[0])
-    told = shown(arguments[0]) if any(function is each for each in _TELLS) else ""  # it may have an __eq__
-    if told:
-        return told
-    with _SETTING:
-        return function(*arguments, **keywords)
-
-
-_SETTING = Setting()
 
 
 class ScriptLink(Link):
@@ -86,7 +50,8 @@ class ScriptLink(Link):
 
     def __init__(self, context, namespace, token=b""):
         # type: (JobContext, dict[str, Any], bytes) -> None
-        Link.__init__(self, True, _run_by(Lent()), self._may)
+        lent = Lent()
+        Link.__init__(self, True, lambda asked, *given: permissions.run(lent.stands_for(asked), *given), self._may)
         self._context, self._namespace, self._token = context, namespace, token
         self._source = ""
         self.alongside = Alongside(self, context.stdout, context.stderr)
@@ -107,7 +72,7 @@ class ScriptLink(Link):
         self._watching = 0
         self._refilled = None  # type: list[tuple[int, int]] | None  # when, and which container, while that matters
         self.ending = _lock()
-        self.objects.serve = _run
+        self.objects.serve = permissions.run
         connect(self)
 
     @property
@@ -236,29 +201,14 @@ class ScriptLink(Link):
         # type: (bytes, bool) -> tuple[bytes, int, list[Any]]
         self.objects.named = []
         message = Link.taken(self, data, has_room)
-        self._refuse_what_libraries_do(data, message)
+        why = permissions.reason_against(self.objects, data, message)
+        if why:
+            self.refuse(why)
         if self.alongside.files is not None:
             self.alongside.files.hear(data)
         if self.texts is not None and self.texts.is_under_way_anywhere():
             self.texts.take(self._shared())  # whichever thread the message is for
         return message
-
-    def _refuse_what_libraries_do(self, data, message):
-        # type: (bytes, tuple[bytes, int, list[Any]]) -> None
-        """Of a class that came along with an object the candidate may ask for its data, and give it to nobody."""
-        kind, _, values = message
-        if kind != QUESTION:
-            values[:] = [each.what if type(each) is GivenBack else each for each in values]
-        for at in (1, 2) if kind == QUESTION else (0,):  # what it asks of, or gives the script, it does not have served
-            values[at : at + 1] = map(function_of, values[at : at + 1])
-        targets = values[1:3] if kind == QUESTION else []  # a thread's number may be before them
-        given = [each for each in self.objects.named if not any(each is one for one in targets)]
-        if given or len(self.objects.named) > 1:
-            self.refuse(CLASS_GIVEN % self.objects.named[0].__name__)
-        if kind == QUESTION and reaches(data):
-            shown = [each for each in targets if each in self.objects.shown]
-            if not all(map(formats_nothing, shown)):
-                self.refuse(FORMAT_GIVEN)
 
     def _watched(self, operation, fields):
         # type: (str, list[Any]) -> tuple[bytes, Any]
@@ -378,25 +328,12 @@ class ScriptLink(Link):
 
     def _may(self, operation, target, rest):
         # type: (str, Any, list[Any]) -> bool
-        """What the candidate may do: call, and use, what it was handed; never what leads from there to the script."""
         self.has_answered = True  # what comes with a question may make large what the script hands over
         if target not in self.objects.shown:
             return False
         self._steady.served += 1
         self._took(rest)
-        if self.objects.shown.has_come_along(target):
-            return operation == "fields" or (operation == "get" and is_plain_there(target, rest[0]))
-        if operation == "set" and is_a_mock(target):  # an IntEnum, say, would answer in the place of a mock
-            rest[1:] = map(without_class, rest[1:])
-        if operation == "get" and rest[0] == "__self__" and type(target) is _BOUND:
-            return target.__self__ in self.objects.shown  # whose method it is, the program knows
-        if operation in ("get", "set", "del"):
-            may = may_get if operation == "get" else may_set
-            may_be = type(rest[0]) is str and may(target, *rest) and not puts_exits(target, rest[0])
-            return may_be and may_be_told(operation, target, rest)
-        if operation in ("fields", "outline"):
-            return isinstance(target, type) if operation == "fields" else is_function(target)
-        return operation in ("call", "special", "copy")
+        return permissions.may(self.objects, operation, target, rest)
 
     def made_by_itself(self, error, traceback):
         # type: (BaseException, Any) -> bool

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _RUNS = ("exec", "function.__new__", "object.__setattr__", "pickle.find_class")
 _OF_FILES = ("open", "os.rename")
 # The function of the harness's that does what the candidate asks of an object of the test.
-_SERVES = ("cruxcell.jobs.separated.script_link", "_run")
+_SERVES = ("cruxcell.jobs.separated.permissions", "run")
 _CODE_AT = {"exec": 0, "function.__new__": 0, "object.__setattr__": 2}
 # They run texts that they put together from identifiers, which these variables of these functions hold. networkx makes
 # most of its functions when they are first called.
