@@ -257,7 +257,7 @@ AS_A_SCRIPT = [
     ("import io, sys\nout = io.TextIOWrapper(sys.stdout.buffer)\nprint(7, file=out)\nsys.exit()", "", "7"),
     ("import os\nout = os.fdopen(os.dup(1), 'w')\nprint(7)\nout.write('8')", "", "7\n8"),
     ("from resource import *\nsetrlimit(RLIMIT_STACK, (RLIM_INFINITY, RLIM_INFINITY))\n"
-     "setrlimit(RLIMIT_STACK, [1 << 28, -1])\n"
+     "setrlimit(RLIMIT_STACK, [1 << 28, -1])\nsetrlimit(RLIMIT_STACK, (getrlimit(RLIMIT_STACK)[1],) * 2)\n"
      "try: setrlimit(RLIMIT_NPROC, (-1, -1))\nexcept (ValueError, OSError): print('fixed')", "", "fixed"),
 ]  # fmt: skip
 

@@ -8,6 +8,7 @@ from cruxcell.analysis.determinism import has_sets, is_seedless
 from cruxcell.analysis.hermetic import may_share_by, names_bound_by, names_bound_for
 from cruxcell.analysis.operands import Inspector, call_findings, is_literal
 from cruxcell.analysis.parsing import CHECK, PROGRAM, Invalid, OutOfRoom, classify_call, compile_text
+from cruxcell.jobs import stack_limit
 from cruxcell.jobs.context import RULE, JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.databases import Databases
 from cruxcell.jobs.separated.texts import Texts
@@ -295,13 +296,15 @@ def run_apply(context, fields, read=None):
     """fields: program, name, encoded (arguments, keyword arguments). Decoded before the program runs, by `read`: (name,
     arguments, keyword arguments). In one frame: a program finds the same depth however it is run."""
     try:
-        program = compile_text(fields[0].decode("utf-8", "surrogatepass"), CHECK if read else PROGRAM, "exec")
+        source = fields[0].decode("utf-8", "surrogatepass")
+        program = compile_text(source, CHECK if read else PROGRAM, "exec")
         name, positional, keywords = (read or _named_arguments)(fields[1:])
     except (Invalid, transfer.Garbled) as error:
         context.refuse("the program: %s" % error)
         return
     namespace = module_namespace()
     guard = guard_of(context, program) if read is not None else None
+    stack_limit.install_for(source)
     context.start(messages.DIRECT, 1)
     try:
         context.run(program, namespace)

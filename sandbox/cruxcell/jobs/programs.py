@@ -70,8 +70,7 @@ def run_stdio(context, fields, at_the_end=_AT_THE_END):
     _open_streams(bool(context.step_limit))
     if b"/dev/std" in fields[1]:
         devices.install()
-    if b"RLIMIT_STACK" in fields[1]:
-        stack_limit.install()
+    stack_limit.install_for(source)
     if b"traceback" in fields[1]:
         _show_lines_of(source)
     sys.argv = ["program.py", *context.arguments]

@@ -1,8 +1,8 @@
-"""`resource.setrlimit` for programs that ask for a larger stack, as solutions of contests do.
+"""`resource.setrlimit` and `getrlimit` for programs that ask for a larger stack, as solutions of contests do.
 
 A worker's limits are fixed, and a stack that cannot be had does not matter until the one that is there is used up.
 
-The function ends in candidates' hands, so this module holds nothing but it.
+The functions end in candidates' hands, so this module holds nothing but them.
 """
 
 import resource
@@ -11,7 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
-_setrlimit = resource.setrlimit
+_setrlimit, _getrlimit = resource.setrlimit, resource.getrlimit
+_UNBOUND = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
 _STACK = resource.RLIMIT_STACK
 
 
@@ -22,6 +23,15 @@ def setrlimit(which, limits):
         _setrlimit(which, limits)
 
 
-def install():
-    # type: () -> None
-    setattr(resource, "setrlimit", setrlimit)  # noqa: B010
+def getrlimit(which):
+    # type: (Any) -> tuple[int, int]
+    """As the library's; a stack may have any size."""
+    return _UNBOUND if which == _STACK else _getrlimit(which)
+
+
+def install_for(source):
+    # type: (str) -> None
+    """Where the program names that limit."""
+    if "RLIMIT_STACK" in source:
+        for function in (setrlimit, getrlimit):
+            setattr(resource, function.__name__, function)

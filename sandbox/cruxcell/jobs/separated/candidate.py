@@ -6,6 +6,7 @@ from _thread import get_ident as _get_ident
 from sys import getrecursionlimit, setrecursionlimit
 
 from cruxcell.analysis.parsing import PROGRAM, Invalid, compile_text
+from cruxcell.jobs import stack_limit
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated.awaiting import Awaited
 from cruxcell.jobs.separated.borrowing import Borrower
@@ -40,6 +41,7 @@ def run_serve(context, fields):
         return
     namespace = module_namespace()
     server = _Server(context, namespace)
+    stack_limit.install_for(text)
     keep(text)
     context.start(messages.DIRECT, 1)
     depth = getrecursionlimit()
