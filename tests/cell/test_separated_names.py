@@ -246,6 +246,26 @@ def test_where_a_script_may_bind_any_name_only_what_is_the_program_s_follows(f: 
     assert [half.namespace[name] for name in ("f", "g", "A")] == [later, 1, other]
 
 
+@pytest.mark.parametrize("script", ["f(g)\nglobals()", "from math import *\nf(g, isclose)", "f(g, isclose)"])
+def test_what_a_script_has_bound_follows_no_more(f: Any, script: str):
+    lying, half = thing(), Half(f=f, g=f, isclose=f)
+    half.gets(script)
+    half.namespace["isclose"] = math.isclose  # by a statement, before or after the program says that it has that, too
+    for found in (math.isclose, lying):
+        half._names.view = {"f": f, "g": found, "isclose": found}
+        half._names.rebind()
+    assert half.namespace["isclose"] is math.isclose
+
+
+def test_what_both_sides_have_follows_once_where_the_script_may_bind_it_too(f: Any):
+    half = Half(f=f, isclose=f)
+    half.gets("from math import *\nf(isclose)")
+    for found in (math.isclose, thing()):
+        half._names.view = {"f": f, "isclose": found}
+        half._names.rebind()
+    assert half.namespace["isclose"] is math.isclose
+
+
 def shown(value: Any = 0) -> Any:
     return value
 
