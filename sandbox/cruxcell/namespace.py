@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Any  # noqa: F401 - in type comments
 
 CANDIDATE = "__candidate__"  # the module that a program is, where it is not the main one
+PROGRAM_FILE = "program.py"  # as it sees itself
 _PYTHON_DEPTH = 1000  # frames a candidate may use: what a fresh interpreter gives a script
 # Calls of C functions between the harness and the code, which count, too.
 _IN_C = 2 if sys.version_info < (3, 9) else 1 if sys.version_info < (3, 12) else 0
@@ -20,7 +21,7 @@ def fresh_namespace(name=CANDIDATE):
     return {"__builtins__": builtins, "__name__": name}
 
 
-def module_namespace(name=CANDIDATE, file="program.py"):
+def module_namespace(name=CANDIDATE, file=PROGRAM_FILE):
     # type: (str, str) -> dict[str, Any]
     """As `fresh_namespace`, but of a module that is loaded: what looks for a class of the program where it says it is
     from (pickle, typing, inspect) finds it. For a worker with one program."""

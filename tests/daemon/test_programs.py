@@ -255,6 +255,9 @@ AS_A_SCRIPT = [
      "a.append(a)\nglobals()[1] = 2\nprint(1)", "", "1\ngone\ngone"),
     ("out = open(1, 'w', closefd=False)\nout.write('7')", "", "7"),
     ("import io, sys\nout = io.TextIOWrapper(sys.stdout.buffer)\nprint(7, file=out)\nsys.exit()", "", "7"),
+    ("import inspect\nclass A:\n    x = 1\ndef f(): return 1\nprint(inspect.getsource(f) + inspect.getsource(A))", "",
+     "def f(): return 1\nclass A:\n    x = 1"),
+    ("import getpass, os\nprint(getpass.getuser(), len(os.environ['PATH'].split(':')))", "", "nobody 2"),
     ("import os\nout = os.fdopen(os.dup(1), 'w')\nprint(7)\nout.write('8')", "", "7\n8"),
     ("from resource import *\nsetrlimit(RLIMIT_STACK, (RLIM_INFINITY, RLIM_INFINITY))\n"
      "setrlimit(RLIMIT_STACK, [1 << 28, -1])\nsetrlimit(RLIMIT_STACK, (getrlimit(RLIMIT_STACK)[1],) * 2)\n"

@@ -13,7 +13,7 @@ from cruxcell.jobs import devices, stack_limit
 from cruxcell.jobs.audit_guard import Guard
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.suites import open_suite
-from cruxcell.namespace import module_namespace, resolve
+from cruxcell.namespace import PROGRAM_FILE, module_namespace, resolve
 from cruxcell.protocol import messages, records
 from cruxcell.protocol.payloads import COUNT_EVENTS, LOOK, RUN_ONLY, SCRIPT_FLAGS, STDIO_FLAGS
 
@@ -52,6 +52,7 @@ def _open_streams(is_counted):
         setattr(sys, "__%s__" % name, stream)
 
 
+_READ_LINES = (b"traceback", b"inspect")  # the modules that do
 # What is done once a program has come to its end: (module, function).
 _AT_THE_END = (("threading", "_shutdown"), ("atexit", "_run_exitfuncs"))
 
@@ -71,9 +72,9 @@ def run_stdio(context, fields, at_the_end=_AT_THE_END):
     if b"/dev/std" in fields[1]:
         devices.install()
     stack_limit.install_for(source)
-    if b"traceback" in fields[1]:
+    if any(name in fields[1] for name in _READ_LINES):
         _show_lines_of(source)
-    sys.argv = ["program.py", *context.arguments]
+    sys.argv = [PROGRAM_FILE, *context.arguments]
     raised, status, steps = _outcome_of(context, program, at_the_end, source if is_run else None)
     if raised is None or (issubclass(type(raised), SystemExit) and (is_run or not status)):
         context.send(records.ended(context.numbers(0, steps)))
@@ -177,12 +178,13 @@ def status_of(error):
 
 def _show_lines_of(source):
     # type: (str) -> None
-    """Tracebacks that Python's own module makes have the program's lines, as those of a file."""
+    """The modules that read them have the program's lines, as those of a file."""
     try:
         import linecache
 
         lines = [line + "\n" for line in source.split("\n")]
-        linecache.cache[PROGRAM] = (len(source), None, lines, PROGRAM)
+        for name in (PROGRAM, PROGRAM_FILE):  # of code, and of classes
+            linecache.cache[name] = (len(source), None, lines, name)
     except BaseException:
         pass
 
