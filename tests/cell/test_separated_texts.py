@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
+import datetime
 import logging.config
 import os
 import sys
@@ -14,10 +16,11 @@ from typing import Any
 import pytest
 from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.separated import permissions, texts
-from cruxcell.jobs.separated.configurations import follow_configurations
+from cruxcell.jobs.separated.configurations import follow_configurations, follow_documents
 from cruxcell.jobs.separated.remote import RemoteObject
 from cruxcell.jobs.separated.texts import Texts, _is_data, _is_harmless, _is_of_data, _Own, _sources
 
+yaml = pytest.importorskip("yaml", reason="PyYAML is part of the dev extra")
 SCRIPT = """
 CASES = ("f(1)._a", [" g(2) + x", "import os"], {"want": 2}, "    y = 2\\n    x = y\\n")
 def own(n):
@@ -286,6 +289,42 @@ def test_each_event_has_its_code():
                 heard.texts.is_about_to_run()
         else:
             heard.texts.is_about_to_run()
+
+
+@pytest.mark.parametrize(
+    ("tag", "comes"),
+    [
+        ("name:unittest.mock.ANY ''", Left),
+        ("name:eval ''", Left),
+        ("module:sys ''", Left),
+        ("object/apply:os.getpid []", Left),
+        ("object/apply:datetime.timedelta [1]", datetime.timedelta(1)),
+        ("object/apply:range [2]", range(2)),
+        ("tuple [1, 2]", (1, 2)),
+    ],
+)
+@pytest.mark.parametrize("kind", ["FullLoader", "Loader", "UnsafeLoader"])
+def test_a_document_of_yaml_names_data(tag: str, comes: Any, kind: str, monkeypatch: pytest.MonkeyPatch):
+    for each in (yaml.constructor.FullConstructor, yaml.constructor.UnsafeConstructor):
+        for name in ("find_python_name", "find_python_module"):
+            monkeypatch.setattr(each, name, getattr(each, name))
+    heard, loader = Heard(), getattr(yaml, kind)
+    follow_documents(heard.texts)
+    if comes is Left:
+        is_known = kind != "FullLoader" or tag.startswith("name")
+        with pytest.raises(Left if is_known else yaml.YAMLError):
+            yaml.load(f"a: !!python/{tag}", loader)
+        heard.is_foreign = False
+        with contextlib.suppress(yaml.YAMLError):  # some loaders refuse the tag by themselves
+            yaml.load(f"a: !!python/{tag}", loader)
+    elif kind != "FullLoader" or "apply" not in tag:
+        assert yaml.load(f"a: !!python/{tag}", loader) == {"a": comes}
+
+
+def test_where_there_is_no_yaml_no_document_is_followed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    monkeypatch.delitem(sys.modules, "yaml.constructor")
+    follow_documents(None)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""Configurations that a script gives to `logging.config.dictConfig`: they name what is called, with which arguments."""
+"""Texts that name what a library calls, with which arguments: configurations for `logging.config.dictConfig`, and
+documents of YAML with the tags for Python (`!!python/name:unittest.mock.ANY`)."""
+
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,3 +37,29 @@ def follow_configurations(texts):
         return resolve_by_itself(name)
 
     config.BaseConfigurator.resolve, config._resolve = of_configurator, by_itself
+
+
+def follow_documents(texts):
+    # type: (Any) -> None
+    """In the test's process: a name in a document of YAML is a text that runs, unless it is that of a class of data."""
+    try:
+        __import__("yaml.constructor")
+    except ImportError:  # which the script hears as well
+        return
+    for each in list(vars(sys.modules["yaml.constructor"]).values()):
+        for name in _FINDERS.intersection(vars(each) if isinstance(each, type) else ()):
+            setattr(each, name, _finding(vars(each)[name], texts))
+
+
+_FINDERS = frozenset(["find_python_module", "find_python_name"])
+
+
+def _finding(find, texts):
+    # type: (Any, Any) -> Any
+    def found(self, name, *where, **how):
+        # type: (Any, str, Any, Any) -> Any
+        module, _, path = name.rpartition(".")
+        texts.is_about_to_name(module or "builtins", path)
+        return find(self, name, *where, **how)
+
+    return found

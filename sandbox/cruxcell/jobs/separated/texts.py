@@ -127,6 +127,12 @@ class Texts:
         if self._may_be_foreign():
             self._leave(_line_of(_frame(1)))
 
+    def is_about_to_name(self, module, name):
+        # type: (str, str) -> None
+        """As `is_about_to_run`: what the text says is to find something by its name, as a pickle does."""
+        if not _is_of_data(module, name):
+            self.is_about_to_run()
+
     def take(self, values):
         # type: (list[Any]) -> None
         """All that a harmless text under way may have from the candidate: data, and objects of the candidate's own."""
