@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 _CALLS = frozenset(["call", "special", "drive"])
 _RUNS_TEXT = (
-    "the script runs code in line %d that may be the program's (by eval, exec, pickle, doctest or a library), and would"
-    " run it in the test's process: compare values, or require IN_PROCESS"
+    "code that may be the program's (by eval, exec, pickle, doctest or a library) would run in the test's process, by"
+    " line %d of the script: compare values, or require IN_PROCESS"
 )
 
 
