@@ -3,6 +3,7 @@
 import builtins
 
 from cruxcell.jobs.separated import remote
+from cruxcell.jobs.separated.runs import is_cancelling
 from cruxcell.jobs.separated.shared_names import is_stdlib
 from cruxcell.protocol import records
 
@@ -141,10 +142,12 @@ def harmless(cls):
     return _Ended if issubclass(cls, Exception) else _Exited
 
 
-def answered(error, may_stop):
-    # type: (BaseException, Any) -> BaseException
-    """What is raised where the candidate has raised `error`; `may_stop`: what may end an iteration."""
-    if isinstance(error, _ENDS) and not isinstance(error, may_stop):
+def answered(error, may_stop, may_be_cancelled=True):
+    # type: (BaseException, Any, bool) -> BaseException
+    """What is raised where the candidate has raised `error`; `may_stop`: what may end an iteration; `may_be_cancelled`:
+    the script means what says that it was cancelled. A TaskGroup takes a task that ends so for one that is well."""
+    ends = isinstance(error, _ENDS) and not isinstance(error, may_stop)
+    if ends or (not may_be_cancelled and is_cancelling(error)):
         kind = _Ended if isinstance(error, Exception) else _Exited
         return kind("the candidate raised %s" % type(error).__name__)
     return marked(error)  # type: ignore[no-any-return]

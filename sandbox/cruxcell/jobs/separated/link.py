@@ -66,6 +66,7 @@ class Link:
         self.incoming = frames.Incoming(CHANNEL, _MOST_BYTES)
         self.more = {"fields": fields_of}  # type: dict[str, Callable[..., Any]]
         self.before_answer = None  # type: Callable[[], None] | None
+        self.has_cancelled = False  # has this end thrown into the other what cancels there, or does it expect that?
         self.named = frozenset()  # type: frozenset[str]  # the names with two underscores that the script has
 
     def share(self):

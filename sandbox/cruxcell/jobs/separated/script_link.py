@@ -97,6 +97,7 @@ class ScriptLink(Link):
         self._source = source
         named = names_in(script)
         files, listener = PassedFiles(named, names_of(script, IMPORTS)), Listener(named)
+        self.has_cancelled = "CancelledError" in named
         bound = self._names.bound()
         self._is_of_its_own, self._mocks = uses_its_own(script), Mocks(named)
         texts = constant_texts(script)
@@ -151,7 +152,7 @@ class ScriptLink(Link):
             self.has_answered = True
             self._has_called = self._has_called or operation in _CALLS
         if kind != b"v":
-            value = answered(value, may_stop)
+            value = answered(value, may_stop, self.has_cancelled)
         else:
             self._mocks.got(operation, place, value)
         self._names.rebind()
