@@ -34,6 +34,8 @@ from mutation.modules import ROOT, TESTS, TWIN, harmless
 TIMEOUT_S = 100  # for a file of tests
 # For some of its tests, by how long they take without a change; what they start has to start first.
 _AT_LEAST_S, _WITH_PROCESSES_S, _TIMES = 10, 40, 10
+OPTIONS = ["-x", "-q", "--no-header", "--timeout=60", "--hypothesis-seed=0"]  # for pytest
+EVERY = ["-m", "processes or not processes"]
 NOT_TAKEN = 70  # a process could not take a change into what it has imported
 TOO_LONG = " took too long"  # said of a test instead of what failed: it waits for ever, or the host is busy
 ENDLESS = " has no end"  # it used CPU time as if in a loop without end, which no host makes it do
@@ -145,8 +147,8 @@ class Warm:
 
 def pytest_arguments(test: str) -> list[str]:
     words = shlex.split(f"tests/{test}")
-    every = [] if "-m" in words else ["-m", "processes or not processes"]  # only who chooses by marks has tests marked
-    return ["-x", "-q", "--no-header", "--timeout=60", "--hypothesis-seed=0", *every, *words]
+    every = [] if "-m" in words else EVERY  # only who chooses by marks has tests marked
+    return [*OPTIONS, *every, *words]
 
 
 @dataclass
@@ -193,7 +195,9 @@ def coverage(copy: Copy, module: str, test: str) -> Coverage:
         lines = {name: found for name, found in lines.items() if name not in failing}
         print(f"{module}: {len(failing)} of {len(seconds)} cases of {TWIN} need a daemon", file=sys.stderr)
     elif failing:
-        answer = warm.ask(module=module, source=source, tests=failing)
+        answer = warm.ask(module=module, source=source, tests=failing)  # they may not like to be traced
+        if answer["status"] == NOT_TAKEN:
+            answer = copy.warm("").ask(arguments=[*OPTIONS, *EVERY, *failing])
     elsewhere = [name for name in lines if warm.tests[name]]
     fails = bool(answer["status"]) and (test != TWIN or not lines)
     return Coverage(lines, elsewhere, seconds, test if fails else "", without)

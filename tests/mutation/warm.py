@@ -102,10 +102,10 @@ def take_code(module: str, before: str) -> None:
 
 
 def caches_of(module: str) -> list[Any]:
-    """What the functions of a module remember (`lru_cache`)."""
-    name = module.removesuffix(".py").replace("/", ".")
-    found = vars(sys.modules[name]).values()  # of which an object asks a process that is not there
-    return [each for each in found if hasattr(type(each), "cache_clear")]
+    """What the functions of a module remember here (`lru_cache`). Zygotes may be the only ones that import it."""
+    found = sys.modules.get(module.removesuffix(".py").replace("/", "."))
+    # Asked of the types: some of its objects ask a process that is not there.
+    return [each for each in vars(found).values() if hasattr(type(each), "cache_clear")] if found else []
 
 
 class Loop:

@@ -3,7 +3,7 @@
 import struct
 from sys import intern as _intern
 
-from cruxcell.values import arrays, cells, made_tables, stdlib, views
+from cruxcell.values import arrays, cells, made_tables, sparse, stdlib, views
 from cruxcell.values.containers import (
     MAX_DEPTH,
     Containers,  # noqa: F401 - in type comments
@@ -130,6 +130,8 @@ class Reader:
         if kind == "ndarray":
             base = self.containers.shown_by(value)
             return arrays.refill(self, value) if base is None else views.refill(self, value, base)
+        if kind == "sparse":
+            return sparse.refill(self, value, depth)
         if kind == "table":
             return cells.refuse_theirs(self.objects, made_tables.refill(self, value, depth))
         count = self.count()
@@ -311,6 +313,7 @@ _NESTED = {
     ord("V"): _read_of_library,
     ord("W"): stdlib.read_nan,
     ord("A"): arrays.read,
+    ord("m"): sparse.read,
     ord("I"): views.read_both,
     ord("J"): views.read,
     ord("Q"): lambda reader, depth: cells.refuse_theirs(reader.objects, made_tables.read(reader, depth)),

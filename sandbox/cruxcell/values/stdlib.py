@@ -1,5 +1,5 @@
 """Transfer of value types of the standard library; `arrays` has those of numpy, `tables` and `made_tables`
-those of pandas, `calendars` those of pytz and dateutil, `generics` types with arguments.
+those of pandas, `sparse` scipy's matrices, `calendars` those of pytz and dateutil, `generics` types with arguments.
 
 Each is written as a letter and the plain data it is made of, and made again by its own constructor from exactly that.
 A type is only looked for in modules that are loaded: nothing is imported to write a value.
@@ -7,7 +7,7 @@ A type is only looked for in modules that are loaded: nothing is imported to wri
 
 import sys
 
-from cruxcell.values import arrays, calendars, generics, made_tables, owned, tables, views
+from cruxcell.values import arrays, calendars, generics, made_tables, owned, sparse, tables, views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ def write(writer, value, depth):
     elif module.partition(".")[0] == "pandas" and writer.all_cross(value):
         is_written = tables.write(writer, value, depth)
         found = None if is_written else tables.parts_of(value)
+    elif module.partition(".")[0] == "scipy":
+        is_written = sparse.write(writer, value, depth)
     elif module.partition(".")[0] in calendars.LIBRARIES:
         found = calendars.parts_of(value)
     if found is None:
@@ -141,8 +143,9 @@ _TAKE = {
 
 def base_name(kind):
     # type: (type) -> str
-    """ "deque", "array", "ndarray" or "table" for the containers of other modules; else ""."""
-    return _NAMES.get((kind.__module__, kind.__name__), "")
+    """ "deque", "array", "ndarray", "table" or "sparse" for the containers of other modules; else ""."""
+    name = _NAMES.get((kind.__module__, kind.__name__), "")
+    return name or ("sparse" if kind.__name__ in sparse.NAMES and sparse.is_own(kind) else "")
 
 
 _NAMES = {("numpy", name): "ndarray" for name in ("ndarray", *arrays.RECORDS)}
