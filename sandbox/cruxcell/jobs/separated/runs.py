@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 connection = []  # type: list[Any]
 
 
-def is_cancelling(error):
-    # type: (object) -> bool
-    """Is it one by which a task says that it was cancelled, or what asyncio takes for such?"""
+def cancellations():
+    # type: () -> tuple[type[BaseException], ...]
+    """By which a task says that it was cancelled, and what asyncio takes for such."""
     modules = [sys.modules.get(each) for each in ("asyncio.exceptions", "concurrent.futures._base")]
-    return isinstance(error, tuple([each.CancelledError for each in modules if each is not None]))
+    return tuple([each.CancelledError for each in modules if each is not None])
 
 
 def step_of(name):
@@ -126,7 +126,7 @@ def throw(self, kind, error=None, _traceback=None, ends=StopIteration):
     raised = traceback_of(thrown) if isinstance(thrown, BaseException) else None
     if thrown is GeneratorExit or isinstance(thrown, GeneratorExit):
         ends = (ends, GeneratorExit)
-    link.has_cancelled = link.has_cancelled or is_cancelling(thrown)
+    link.has_cancelled = link.has_cancelled or isinstance(thrown, cancellations())
     told = _told(link, thrown)
     goes_on = told is not thrown or (link.is_test and raised is not None and not link.made_by_itself(thrown, raised))
     try:
