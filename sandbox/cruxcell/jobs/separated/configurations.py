@@ -1,7 +1,10 @@
-"""Texts that name what a library calls, with which arguments: configurations for `logging.config.dictConfig`, and
-documents of YAML with the tags for Python (`!!python/name:unittest.mock.ANY`)."""
+"""Texts that name what a library calls, with which arguments: configurations for `logging.config.dictConfig`, documents
+of YAML with the tags for Python (`!!python/name:unittest.mock.ANY`), expressions of pandas (`df.eval("@expected")`)."""
 
 import sys
+from _thread import get_ident as _get_ident
+
+from cruxcell.jobs.separated.operations import is_public
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,3 +66,55 @@ def _finding(find, texts):
         return find(self, name, *where, **how)
 
     return found
+
+
+_EXPRESSIONS, _SCOPES = "pandas.core.computation.expr", "pandas.core.computation.scope"
+
+
+def follow_expressions(texts):
+    # type: (Any) -> None
+    """In the test's process: an expression that pandas evaluates has the variables of whoever calls it, and of the
+    script, by `@` and where there are no columns, and all attributes. It is a text that runs, unless it is the script's
+    own or names columns and public attributes alone. A candidate may have an object of the script's evaluate one."""
+    texts.before_import[_EXPRESSIONS] = lambda: _guard(texts)
+    if _EXPRESSIONS in sys.modules:
+        _guard(texts)
+
+
+def _guard(texts):
+    # type: (Any) -> None
+    if texts.before_import.pop(_EXPRESSIONS, None) is None:
+        return
+    try:
+        __import__(_EXPRESSIONS)
+    except ImportError:  # which who imports it hears as well
+        return
+    expression, visitor = sys.modules[_EXPRESSIONS].Expr, sys.modules[_EXPRESSIONS].BaseExprVisitor
+    scope, trusted = sys.modules[_SCOPES].Scope, set()  # type: Any, set[int]  # threads
+    begin, visit, resolve = expression.__init__, visitor.visit_Attribute, scope.resolve
+
+    def begun(self, expr, *more, **how):
+        # type: (Any, Any, Any, Any) -> None
+        thread = _get_ident()
+        if thread in trusted or not texts.is_own(expr):
+            return begin(self, expr, *more, **how)  # type: ignore[no-any-return]
+        trusted.add(thread)
+        try:
+            return begin(self, expr, *more, **how)  # type: ignore[no-any-return]
+        finally:
+            trusted.discard(thread)
+
+    def visited(self, node, **how):
+        # type: (Any, Any, Any) -> Any
+        if not is_public(node.attr) and _get_ident() not in trusted:
+            texts.is_about_to_run()
+        return visit(self, node, **how)
+
+    def resolved(self, key, is_local):
+        # type: (Any, str, bool) -> Any
+        is_of_columns = not is_local and (self.has_resolvers or key in self.temps)
+        if not is_of_columns and _get_ident() not in trusted:
+            texts.is_about_to_run()
+        return resolve(self, key, is_local)
+
+    expression.__init__, visitor.visit_Attribute, scope.resolve = begun, visited, resolved
