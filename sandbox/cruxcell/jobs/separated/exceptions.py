@@ -8,7 +8,7 @@ from cruxcell.protocol import records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any  # noqa: F401 - in type comments
+    from typing import Any, Callable  # noqa: F401 - in type comments
 
 
 def constructor_arguments(error):
@@ -141,10 +141,12 @@ def harmless(cls):
     return _Ended if issubclass(cls, Exception) else _Exited
 
 
-def answered(error, may_stop):
-    # type: (BaseException, Any) -> BaseException
-    """What is raised where the candidate has raised `error`; `may_stop`: what may end an iteration."""
-    if isinstance(error, _ENDS) and not isinstance(error, may_stop):
+def answered(error, may_stop, is_expected):
+    # type: (BaseException, Any, Callable[[set[str]], bool]) -> BaseException
+    """What is raised where the candidate has raised `error`; `may_stop`: what may end an iteration. `is_expected`: does
+    the script say, where it is, that it expects one of these names?"""
+    is_end = isinstance(error, _ENDS) and not isinstance(error, may_stop)
+    if is_end and not is_expected({each.__name__ for each in _ENDS if isinstance(error, each)}):
         kind = _Ended if isinstance(error, Exception) else _Exited
         return kind("the candidate raised %s" % type(error).__name__)
     return marked(error)  # type: ignore[no-any-return]
