@@ -355,7 +355,7 @@ def test_how_an_error_of_the_program_is_shown_is_a_text(monkeypatch: pytest.Monk
     ],
 )
 def test_what_a_candidate_raises_ends_no_iteration_of_the_test_s(error: BaseException, may_stop: Any, kind: type):
-    raised = exceptions.answered(error, may_stop)
+    raised = exceptions.answered(error, may_stop, lambda _: False)
     assert type(raised) is kind
     assert (exceptions.ANSWERED in vars(raised)) is (kind is SystemExit)
 
@@ -374,14 +374,25 @@ class Cancelled(asyncio.CancelledError):
     ],
 )
 def test_a_candidate_says_that_it_was_cancelled_where_the_script_means_that(error: BaseException, kind: type):
-    assert type(exceptions.answered(error, (), False)) is kind
-    assert exceptions.answered(error, (), True) is error
+    assert type(exceptions.answered(error, (), bool, False)) is kind
+    assert exceptions.answered(error, (), bool, True) is error
 
 
 def test_nothing_cancels_where_nobody_has_what_does(monkeypatch: pytest.MonkeyPatch):
     for name in ("asyncio.exceptions", "concurrent.futures._base"):
         monkeypatch.setitem(sys.modules, name, None)
     assert runs.cancellations() == ()
+
+
+class Stop(StopIteration):
+    pass
+
+
+def test_what_a_script_says_that_it_expects_it_gets():
+    asked: list[set[str]] = []
+    for error in (Stop(), GeneratorExit(), KeyError()):
+        assert exceptions.answered(error, (), lambda names: asked.append(names) or True) is error
+    assert asked == [{"StopIteration"}, {"GeneratorExit"}]
 
 
 @pytest.mark.parametrize(

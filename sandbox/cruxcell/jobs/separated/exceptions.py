@@ -9,7 +9,7 @@ from cruxcell.protocol import records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any  # noqa: F401 - in type comments
+    from typing import Any, Callable  # noqa: F401 - in type comments
 
 
 def constructor_arguments(error):
@@ -155,12 +155,14 @@ def _first(error):
     return error.args[0] if error.args else None
 
 
-def answered(error, may_stop, may_be_cancelled=True):
-    # type: (BaseException, Any, bool) -> BaseException
-    """What is raised where the candidate has raised `error`; `may_stop`: what may end an iteration; `may_be_cancelled`:
-    the script means what says that it was cancelled. A TaskGroup takes a task that ends so for one that is well."""
-    ends = isinstance(error, _ENDS) and not isinstance(error, may_stop)
-    if ends or (not may_be_cancelled and isinstance(error, cancellations())):
+def answered(error, may_stop, is_expected, may_be_cancelled=True):
+    # type: (BaseException, Any, Callable[[set[str]], bool], bool) -> BaseException
+    """What is raised where the candidate has raised `error`; `may_stop`: what may end an iteration. `is_expected`: does
+    the script say, where it is, that it expects one of these names? `may_be_cancelled`: it means what says that it was
+    cancelled. A TaskGroup takes a task that ends so for one that is well."""
+    is_end = isinstance(error, _ENDS) and not isinstance(error, may_stop)
+    is_end = is_end and not is_expected({each.__name__ for each in _ENDS if isinstance(error, each)})
+    if is_end or (not may_be_cancelled and isinstance(error, cancellations())):
         kind = _Ended if isinstance(error, Exception) else _Exited
         return kind("the candidate raised %s" % type(error).__name__)
     return marked(error)  # type: ignore[no-any-return]

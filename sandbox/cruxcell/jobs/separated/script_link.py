@@ -6,6 +6,7 @@ from _thread import allocate_lock as _lock
 from _thread import get_ident as _get_ident
 
 from cruxcell.analysis.bytecode import IMPORTS, dissect, names_in, names_of, uses_its_own
+from cruxcell.analysis.parsing import CHECK
 from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated import permissions
 from cruxcell.jobs.separated.alongside import Alongside
@@ -26,7 +27,7 @@ from cruxcell.jobs.separated.partners import Partners, may_begin
 from cruxcell.jobs.separated.program_names import ProgramNames
 from cruxcell.jobs.separated.remote import now, number_of
 from cruxcell.jobs.separated.runs import exited, is_exit
-from cruxcell.jobs.separated.script import constant_texts, raises_by_itself
+from cruxcell.jobs.separated.script import constant_texts, expects_on, raises_by_itself
 from cruxcell.jobs.separated.signatures import outline_of
 from cruxcell.jobs.separated.steady import Steady
 from cruxcell.jobs.separated.texts import Texts  # noqa: F401 - in type comments
@@ -35,7 +36,7 @@ from cruxcell.protocol import frames, messages, records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType  # noqa: F401 - in type comments
+    from types import CodeType, FrameType  # noqa: F401 - in type comments
     from typing import Any  # noqa: F401 - in type comments
 
 _CALLS = frozenset(["call", "special", "drive"])
@@ -152,7 +153,7 @@ class ScriptLink(Link):
             self.has_answered = True
             self._has_called = self._has_called or operation in _CALLS
         if kind != b"v":
-            value = answered(value, may_stop, self.has_cancelled)
+            value = answered(value, may_stop, self._expects, self.has_cancelled)
         else:
             self._mocks.got(operation, place, value)
         self._names.rebind()
@@ -162,6 +163,14 @@ class ScriptLink(Link):
         elif kind == b"v":
             self._steady.keep(told, value, mark)
         return kind, value
+
+    def _expects(self, names):
+        # type: (set[str]) -> bool
+        """Does the script, where it is, say that it expects an exception of one of these names?"""
+        frame = sys._getframe(1)  # type: FrameType | None
+        while frame is not None and frame.f_code.co_filename != CHECK:
+            frame = frame.f_back
+        return frame is not None and expects_on(self._source, frame.f_lineno, names)
 
     def _note_hashed(self, operation, fields):
         # type: (str, list[Any]) -> None
