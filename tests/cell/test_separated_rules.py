@@ -6,6 +6,7 @@ import _operator
 import abc
 import asyncio
 import collections
+import concurrent.futures
 import contextlib
 import decimal
 import enum
@@ -27,7 +28,17 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from cruxcell.jobs.separated import classes, exceptions, looking, objects, operations, remote, shared_names, signatures
+from cruxcell.jobs.separated import (
+    classes,
+    exceptions,
+    looking,
+    objects,
+    operations,
+    remote,
+    runs,
+    shared_names,
+    signatures,
+)
 from cruxcell.protocol import records
 from cruxcell.values.containers import Garbled
 
@@ -347,6 +358,30 @@ def test_what_a_candidate_raises_ends_no_iteration_of_the_test_s(error: BaseExce
     raised = exceptions.answered(error, may_stop, lambda _: False)
     assert type(raised) is kind
     assert (exceptions.ANSWERED in vars(raised)) is (kind is SystemExit)
+
+
+class Cancelled(asyncio.CancelledError):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (asyncio.CancelledError(), exceptions._Exited),
+        (Cancelled(), exceptions._Exited),
+        (concurrent.futures.CancelledError(), exceptions._Ended),
+        (asyncio.TimeoutError(), asyncio.TimeoutError),
+    ],
+)
+def test_a_candidate_says_that_it_was_cancelled_where_the_script_means_that(error: BaseException, kind: type):
+    assert type(exceptions.answered(error, (), bool, False)) is kind
+    assert exceptions.answered(error, (), bool, True) is error
+
+
+def test_nothing_cancels_where_nobody_has_what_does(monkeypatch: pytest.MonkeyPatch):
+    for name in ("asyncio.exceptions", "concurrent.futures._base"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert runs.cancellations() == ()
 
 
 class Stop(StopIteration):

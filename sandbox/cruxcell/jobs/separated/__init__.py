@@ -15,7 +15,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     memory        objects of libraries that reach the memory of their process
     by_libraries  what a library of the test's does because the candidate says so
     looking       what a test that looks at the program is told: by dir, vars, inspect
-    configurations what configurations for logging name
+    configurations what configurations for logging, documents of YAML and expressions of pandas name
     docstrings    doctests that a script runs over the program
     script        what a script says about itself: its names, and what it raises by itself
     program_names which names of the program a script has, and what stands behind them

@@ -11,7 +11,7 @@ from cruxcell.jobs.context import JobContext  # noqa: F401 - in type comments
 from cruxcell.jobs.separated import permissions
 from cruxcell.jobs.separated.alongside import Alongside
 from cruxcell.jobs.separated.awaiting import Lent
-from cruxcell.jobs.separated.configurations import follow_configurations
+from cruxcell.jobs.separated.configurations import follow_configurations, follow_documents
 from cruxcell.jobs.separated.docstrings import NO_EXAMPLES, follow_doctests
 from cruxcell.jobs.separated.doubts import Doubts
 from cruxcell.jobs.separated.equality import BECAME, Notes, hold_what_was_made, shown_by
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 _CALLS = frozenset(["call", "special", "drive"])
 _RUNS_TEXT = (
-    "the script runs code in line %d that may be the program's (by eval, exec, pickle, doctest or a library), and would"
-    " run it in the test's process: compare values, or require IN_PROCESS"
+    "code that may be the program's (by eval, exec, pickle, doctest or a library) would run in the test's process, by"
+    " line %d of the script: compare values, or require IN_PROCESS"
 )
 
 
@@ -98,6 +98,7 @@ class ScriptLink(Link):
         self._source = source
         named = names_in(script)
         files, listener = PassedFiles(named, names_of(script, IMPORTS)), Listener(named)
+        self.has_cancelled = "CancelledError" in named
         bound = self._names.bound()
         self._is_of_its_own, self._mocks = uses_its_own(script), Mocks(named)
         texts = constant_texts(script)
@@ -109,6 +110,8 @@ class ScriptLink(Link):
             follow_doctests(self)
         if "dictConfig" in source:
             follow_configurations(self.texts)
+        if "yaml" in source:
+            follow_documents(self.texts)
         root = root_of(entry_point)
         self._names.provide(script, source, root, bound, lender.names | names)
         lender.begin(self._names.view, root, self.objects.shown.__contains__)
@@ -150,7 +153,7 @@ class ScriptLink(Link):
             self.has_answered = True
             self._has_called = self._has_called or operation in _CALLS
         if kind != b"v":
-            value = answered(value, may_stop, self._expects)
+            value = answered(value, may_stop, self._expects, self.has_cancelled)
         else:
             self._mocks.got(operation, place, value)
         self._names.rebind()
