@@ -140,7 +140,7 @@ TESTS = {
     "cruxcell/jobs/separated/equality.py": ["cell/test_separated_equality.py", *_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/exceptions.py": ["cell/test_separated_classes.py", _RULES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/shared_names.py": [
-        "cell/test_separated_classes.py", "cell/test_separated_libraries.py", _RULES, _OBJECTS, *_PAIRS,
+        _RULES, "cell/test_separated_classes.py", "cell/test_separated_libraries.py", _OBJECTS, *_PAIRS,
     ],
     "cruxcell/jobs/separated/configurations.py": ["cell/test_separated_texts.py", *_PAIRS],
     "cruxcell/jobs/separated/databases.py": ["cell/test_separated_databases.py", *_PAIRS],
