@@ -177,6 +177,7 @@ def _is_well_formed(kind: bytes, record: list[bytes], asked: Asked) -> bool:
 
 # What only the harness may say: these end with its token.
 _PROVEN = TEST_ENDS - {messages.RAISED} - messages.LIMITS
+_TOKEN = 256  # bytes, at most
 _ENCODINGS = frozenset([messages.PLAIN, messages.HOLDS_NAN, messages.OPAQUE, messages.HAS_LIKES])
 
 
@@ -191,10 +192,10 @@ def _sizes(kind: bytes, output_limit: int, value_bytes: int) -> tuple[int, ...]:
     sizes = {
         messages.VALUE: (1, value, sentence + 1, printed, printed),
         messages.RAISED: (_TEXT_BYTES * _NAME, sentence, 4, printed, printed),
-        messages.ENDED: (printed, printed, 256),
-        messages.CANDIDATE_GONE: (sentence, 256),
-        messages.NOT_PLAIN: (sentence, 256),
-        messages.CANNOT_CROSS: (sentence, 256),
+        messages.ENDED: (printed, printed, _TOKEN),
+        messages.CANDIDATE_GONE: (sentence, _TOKEN),
+        messages.NOT_PLAIN: (sentence, _TOKEN),
+        messages.CANNOT_CROSS: (sentence, _TOKEN),
     }
     return (1, NUMBERS.size, *sizes.get(kind, ()))
 
