@@ -143,7 +143,7 @@ class Loop:
         for at, item in enumerate(chosen):
             if current is not None:
                 current[:4] = at.to_bytes(4, "little")
-                sys.settrace(tracing)  # the interpreter ends it where the stack has no room for it: a test asks for that
+                sys.settrace(tracing)  # a test may have ended it: one that runs out of stack does
                 for each in caches:  # or only the first test that asks would run the lines behind them
                     each.cache_clear()
             reports = runtestprotocol(item, nextitem=chosen[at + 1] if at + 1 < len(chosen) else None, log=False)
