@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import decimal
 import email.charset
 import os
 import pathlib
@@ -120,6 +121,24 @@ def test_the_recursion_limit_is_that_of_the_script_and_frames_of_the_harness(mon
     for value in (5000, 2**31 - 1):
         Borrower({}, 9).take("depth", "", "", False, value)
     assert given == [5009, 2**31 - 1]
+
+
+def test_the_context_of_decimal_numbers_is_lent_as_far_as_it_has_changed():
+    assert lender("Decimal(1)")._watches == []
+    with decimal.localcontext():
+        one = lender("getcontext().prec = 5")
+        assert one.changes() == []
+        decimal.getcontext().prec = 5
+        decimal.getcontext().traps[decimal.Inexact] = True
+        changes = one.changes()
+    assert [each[:2] for each in changes] == [("decimal", "prec"), ("decimal", "traps")]
+    with decimal.localcontext() as context:
+        context.rounding, before = decimal.ROUND_UP, context.traps[decimal.Overflow]
+        for each in changes:
+            Borrower({}).take(*each)
+        traps = [context.traps[each] for each in (decimal.Inexact, decimal.Rounded, decimal.Overflow)]
+        assert (context.prec, context.rounding, traps) == (5, decimal.ROUND_UP, [True, False, before])
+    assert [each[1] for each in one.changes()] == ["prec", "traps"]
 
 
 def test_a_name_of_the_program_that_is_patched_is_lent():

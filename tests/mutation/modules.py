@@ -135,6 +135,7 @@ TESTS = {
     "cruxcell/jobs/separated/borrowing.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/candidate.py": ["cell/test_separated_server.py", *_PAIRS],
     "cruxcell/jobs/separated/classes.py": ["cell/test_separated_classes.py", _RULES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/decimals.py": ["cell/test_separated_lending.py", *_PAIRS],
     "cruxcell/jobs/separated/deriving.py": ["cell/test_separated_deriving.py", *_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/doubts.py": ["cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/equality.py": ["cell/test_separated_equality.py", *_PROXIES, *_PAIRS],

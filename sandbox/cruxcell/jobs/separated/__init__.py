@@ -22,6 +22,7 @@ crosses by value; of everything else its owner keeps the object, and the other s
     lending       what a script sets in its own process for the program
     patched_places the places that it may patch
     seeds         where the random numbers are that it sets
+    decimals      the context of decimal numbers, which it sets, too
     borrowing     what the program has of that
     mocks         mocks of the script that it reads back from the program
     figures       figures of pyplot, of which both have the same

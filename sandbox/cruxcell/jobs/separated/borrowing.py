@@ -2,6 +2,7 @@
 
 import sys
 
+from cruxcell.jobs.separated import decimals
 from cruxcell.jobs.separated.lending import MISSING
 from cruxcell.jobs.separated.patched_places import imported, is_module, resolved
 from cruxcell.jobs.separated.seeds import STATES
@@ -9,7 +10,7 @@ from cruxcell.values.containers import MOST_FRAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any  # noqa: F401 - in type comments
+    from typing import Any, Callable  # noqa: F401 - in type comments
 
 
 class Borrower:
@@ -28,16 +29,10 @@ class Borrower:
 
     def take(self, what, where, name, is_first, value):
         # type: (str, str, str, bool, Any) -> None
-        if what == "argv":
-            sys.argv = value
-        elif what == "environ":
-            _set_environment(value)
+        if what in _SETTINGS:
+            _SETTINGS[what](where, value)
         elif what == "depth":
             sys.setrecursionlimit(min(value + self._frames, MOST_FRAMES))
-        elif what == "random":
-            module = imported(where)
-            if is_module(module):
-                STATES[where][1](module, value[1])
         elif what == "loaded":
             self._set(sys.modules, (what, where, name), where, is_first, value)
         elif what == "module":
@@ -71,9 +66,30 @@ class Borrower:
             delattr(owner, name)
 
 
-def _set_environment(value):
-    # type: (dict[str, str]) -> None
+def _set_arguments(_, value):
+    # type: (str, list[str]) -> None
+    sys.argv = value
+
+
+def _set_environment(_, value):
+    # type: (str, dict[str, str]) -> None
     environ = __import__("os").environ
     if dict(environ) != value:
         environ.clear()
         environ.update(value)
+
+
+def _set_random_numbers(where, value):
+    # type: (str, tuple[int, Any]) -> None
+    module = imported(where)
+    if is_module(module):
+        STATES[where][1](module, value[1])
+
+
+# How settings of the process are put in force; of what, and to what.
+_SETTINGS = {
+    "argv": _set_arguments,
+    "environ": _set_environment,
+    "decimal": decimals.put,
+    "random": _set_random_numbers,
+}  # type: dict[str, Callable[[str, Any], None]]

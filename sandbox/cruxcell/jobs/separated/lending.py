@@ -1,7 +1,8 @@
 """What a script changes in its own process for the program to see, which has a process of its own.
 
-These are the arguments, the environment, the recursion limit, the random numbers after a `seed`, and what a script
-patches: attributes of modules and of what is in them (`Path.exists`, `os.environ.get`), and names of the program.
+These are the arguments, the environment, the recursion limit, the context of decimal numbers, the random numbers after
+a `seed`, and what a script patches: attributes of modules and of what is in them (`Path.exists`, `os.environ.get`), and
+names of the program.
 Before each question the test's half looks whether one of them has changed, and lends it to the candidate's. Nothing
 goes the other way: what the program sets is not seen by the script.
 """
@@ -11,6 +12,7 @@ import sys
 from opcode import opmap
 
 from cruxcell.analysis.bytecode import dissect, names_in, names_of
+from cruxcell.jobs.separated import decimals
 from cruxcell.jobs.separated.operations import is_a_mock
 from cruxcell.jobs.separated.patched_places import (
     LENT_ANYWAY,
@@ -60,22 +62,13 @@ class Lender:
         anatomy, names = dissect(script), names_in(script)
         self._script, self._namespace = script, namespace
         self._patches = not _PATCHES.isdisjoint(names)
-        self._watches = []  # type: list[Any]
+        self._watches = _settings(names, texts)  # type: list[Any]
         self.names, self._placed = set(), set()  # type: set[str], set[str]
         self._places, self._modules = [], []  # type: list[tuple[Any, str]], list[Any]
         self._members = {}  # type: dict[tuple[str, str], Any]
-        if "argv" in names:
-            self._watches.append(_Watch(("argv", "", ""), lambda: list(sys.argv)))
-        if "setrecursionlimit" in names:
-            self._watches.append(_Watch(("depth", "", ""), sys.getrecursionlimit))
         self.variables = []  # type: list[str]  # of the environment, which the script asks for by these names
-        if _ENVIRONMENT & names or "environ" in "\0".join(texts):
-            self._watches.append(_Watch(("environ", "", ""), _environment))
         if _ASKS_ENVIRONMENT & names:
             self.variables = [each for each in dict.fromkeys(texts) if each.isidentifier()][:MOST]
-        if SEEDS & names:
-            named = [each for each in STATES if each.partition(".")[0] in names and is_module(imported(each))]
-            self._watches += [_Watch(("random", each, ""), Seeded(each, imported(each)).read) for each in named]
         words = [each for each in dict.fromkeys(texts) if is_dotted(each)] if _SETS & names else []
         if self._patches:
             self._places = places_in(words, names, "multiple" in names)
@@ -143,6 +136,24 @@ class Lender:
         """(what, of which module or name, attribute, whether it is as it was, value) of what has changed since the last
         time; ("refused", the reason, ...) of what the program cannot have."""
         return [change for watch in self._watches for change in watch.changes()]
+
+
+def _settings(names, texts):
+    # type: (Any, list[str]) -> list[Any]
+    """Those of the process that a script with these names and texts may set."""
+    found = []
+    if "argv" in names:
+        found.append(_Watch(("argv", "", ""), lambda: list(sys.argv)))
+    if "setrecursionlimit" in names:
+        found.append(_Watch(("depth", "", ""), sys.getrecursionlimit))
+    if decimals.SETS & names:
+        found += [_Watch(("decimal", each, ""), decimals.reader(each)) for each in decimals.FIELDS]
+    if _ENVIRONMENT & names or "environ" in "\0".join(texts):
+        found.append(_Watch(("environ", "", ""), _environment))
+    if SEEDS & names:
+        named = [each for each in STATES if each.partition(".")[0] in names and is_module(imported(each))]
+        found += [_Watch(("random", each, ""), Seeded(each, imported(each)).read) for each in named]
+    return found
 
 
 class _Watch:
