@@ -57,9 +57,9 @@ class Candidate:
     def alone_since(self, time: int) -> int:
         return time
 
-    def note(self, cls: type, values: tuple[object, ...]) -> Any:
+    def note(self, values: tuple[object, ...]) -> Any:
         self.notes.take(self, 0)
-        return equality.shown_by(cls, values)
+        return equality.shown_by(values)
 
     def note_again(self, value: object, shown: Any, began: int) -> None:
         self.notes.is_complete = False
@@ -322,8 +322,9 @@ def test_what_a_class_changes_in_what_it_is_given_is_not_what_its_object_is_made
     assert result != cls([2])
 
 
-def test_nor_is_it_where_an_object_is_given_out_again(other: Candidate):
-    cls = of_a_class(other)
+@pytest.mark.parametrize("offers", ["__eq__", ""])
+def test_nor_is_it_where_an_object_is_given_out_again(other: Candidate, offers: str):
+    cls = of_a_class(other, offers)
     other.gives, other.clears = other.thing(cls, 50, {"x": 0}), True
     cls([2])
     assert other.changed == [True]
@@ -342,7 +343,7 @@ def test_what_a_class_gives_out_is_another_only_if_it_was_there_and_may_have_bec
     later = remote.now()
 
     def is_another(value: object, *given: object, since: int = later) -> bool:
-        return other.notes.is_another(other, value, equality.shown_by(cls, given), since)
+        return other.notes.is_another(other, value, equality.shown_by(given), since)
 
     assert [is_another(unknown, each) for each in (0, None)] == [True, True]
     assert not is_another(unknown, 0, since=began)
@@ -438,10 +439,11 @@ def test_two_results_of_operators_are_equal_where_their_operands_show_what_they_
 ):
     """Of one that a function gave nothing is known, and an operand without an equality shows nothing."""
     cls = of_a_class(other, "__eq__ __add__")
+    of = of_a_class(other, "__add__" if others is None else "__eq__")
     result, given = [other.thing(cls, number, {"sum": 5}) for number in (5, 6)], []
     for number in (7, 8):
-        operand = other.thing(cls, number, held)
-        given.append(remote.marked(operand, remote.MADE, cls, -1, (None, None if others is None else set(others))))
+        operand = other.thing(of, number, held)
+        given.append(remote.marked(operand, remote.MADE, of, -1, (others, set(others or [2]))))
     for each in result:
         remote.marked(each, remote.DERIVED, cls, -1, (remote.OF_MADE, *given))
     assert equality._count(other, [{"sum": 5}] * 2, *result) is counts
