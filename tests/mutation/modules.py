@@ -80,7 +80,7 @@ TESTS = {
     "cruxboxd/scheduling/bundles.py": [_BUNDLES, "daemon/test_bundles.py -m kernel"],
     "cruxboxd/scheduling/fair_queue.py": ["daemon/test_fair_queue.py", _HANDING],
     "cruxboxd/scheduling/scheduler.py": [
-        _PLACING, _FLEET, _STALLS, "daemon/test_holding.py", _HANDING, "daemon/test_fairness.py",
+        _PLACING, _STALLS, "daemon/test_holding.py", _FLEET, _HANDING, "daemon/test_fairness.py",
         "daemon/test_memory_share.py", "daemon/test_accounting_of_workers.py",
     ],
     "cruxboxd/scheduling/fleet.py": [
