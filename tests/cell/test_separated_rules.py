@@ -58,6 +58,7 @@ from cruxcell.values.containers import Garbled
         ("math", "len", True),
         ("math", "__loader__", False),
         ("math", "a.b", False),
+        ("math", "a b", False),
         ("os", "system", False),
         ("_operator", "add", True),
         ("typing", "_GenericAlias", False),
@@ -115,9 +116,19 @@ def test_a_class_of_enums_that_the_program_imports_is_told_by_its_place():
     assert [shared_names.told_class(each) for each in (enum.IntFlag, enum.EnumMeta, int, Mode, 8, type)] == [
         "enum.IntFlag", "", "", "", "", ""
     ]  # fmt: skip
-    assert shared_names.told_class(types.new_class("Enum", (), {}, lambda body: body.update(__module__="enum"))) == ""
+    for kind in (type, abc.ABCMeta):
+        made = types.new_class("Enum", (), {"metaclass": kind}, lambda body: body.update(__module__="enum"))
+        assert shared_names.told_class(made) == ""
     assert shared_names.own_class("enum.IntFlag") is enum.IntFlag
     assert [shared_names.own_class(each) for each in ("enum.EnumMeta", "math", None, 8, [])] == [None] * 5
+
+
+def test_what_both_sides_have_is_found_at_its_place():
+    for value, module, path in [
+        (http.HTTPStatus.OK, "http", "HTTPStatus.OK"), (str.upper, "builtins", "str.upper"), (len, "builtins", "len"),
+        (re.Match, "re", "Match"), (8, None, None),
+    ]:  # fmt: skip
+        assert shared_names.path_of(value) == (module, path)
 
 
 def test_an_object_of_re_is_a_match_or_a_pattern_and_others_are_of_their_class():

@@ -314,10 +314,10 @@ class ScriptLink(Link):
         """By the name that the script has for it: `add(1, 2)` is meant to give a number, whatever `add` is."""
         return self._names.means_a_class(cls)
 
-    def note(self, cls, values):
-        # type: (object, tuple[object, ...]) -> Any
+    def note(self, values):
+        # type: (tuple[object, ...]) -> Any
         self.notes.take(self, self.depth())
-        return shown_by(cls, values)
+        return shown_by(values)
 
     def note_again(self, value, shown, began):
         # type: (object, Any, int) -> None
