@@ -52,7 +52,7 @@ class Other:
     def alone_since(self, time: int) -> int:
         return time
 
-    def note(self, _cls: type, values: tuple[object, ...]) -> Any:
+    def note(self, values: tuple[object, ...]) -> Any:
         return values, None
 
     def note_again(self, _value: object, _shown: Any, _began: int) -> None:

@@ -57,9 +57,9 @@ class Candidate:
     def alone_since(self, time: int) -> int:
         return time
 
-    def note(self, cls: type, values: tuple[object, ...]) -> Any:
+    def note(self, values: tuple[object, ...]) -> Any:
         self.notes.take(self, 0)
-        return equality.shown_by(cls, values)
+        return equality.shown_by(values)
 
     def note_again(self, value: object, shown: Any, began: int) -> None:
         self.notes.is_complete = False
@@ -135,6 +135,7 @@ def of_a_class(other: Candidate, offers: str = "__eq__") -> Any:
         (True, {"a": SOME}, {"a": SOME}, (object(),), False),
         (True, {"a": [SOME, 1]}, {"a": [SOME, 1]}, (numpy.array([[SOME, 1]], dtype=object),), True),
         (True, {"a": SOME}, {"a": SOME}, (numpy.array([object()], dtype=object),), False),
+        (True, {"a": bytearray(b"1")}, {"a": bytearray(b"1")}, (bytearray(b"1"),), True),
     ],
 )
 def test_two_objects_of_a_class_that_the_script_knows_may_hold_the_same(
@@ -300,6 +301,7 @@ def test_what_a_class_gives_that_is_no_new_object_of_it_is_noted(other: Candidat
         ("", {"x": 0}, {"x": 2}, (2,), True),
         ("", {}, {}, (2,), True),
         ("", {"x": 0}, {"x": 2}, (), False),
+        ("__eq__", {"x": 0}, {"x": 0}, (None,), True),
     ],
 )
 def test_an_object_that_a_class_gives_out_again_is_as_it_was_and_shows_what_it_is_made_of(
@@ -320,6 +322,136 @@ def test_what_a_class_changes_in_what_it_is_given_is_not_what_its_object_is_made
     assert result != cls([2])
 
 
+@pytest.mark.parametrize("offers", ["__eq__", ""])
+def test_nor_is_it_where_an_object_is_given_out_again(other: Candidate, offers: str):
+    cls = of_a_class(other, offers)
+    other.gives, other.clears = other.thing(cls, 50, {"x": 0}), True
+    cls([2])
+    assert other.changed == [True]
+
+
+def test_what_a_class_gives_out_is_another_only_if_it_was_there_and_may_have_become_it(
+    other: Candidate, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(equality, "_MOST_NOTED", 1)
+    other.notes = Notes()
+    cls = of_a_class(other)
+    noted, began = other.thing(cls, 5, {"x": 0}), remote.now()
+    other.notes.take(other, 0)
+    unknown = other.thing(cls, 6, {"x": 0})
+    made = remote.marked(other.thing(cls, 7, {"x": 0}), remote.MADE, cls, began, None)
+    later = remote.now()
+
+    def is_another(value: object, *given: object, since: int = later) -> bool:
+        return other.notes.is_another(other, value, equality.shown_by(given), since)
+
+    assert [is_another(unknown, each) for each in (0, None)] == [True, True]
+    assert not is_another(unknown, 0, since=began)
+    assert (is_another(unknown), is_another(made, 3), is_another(noted, 0), is_another(noted, 3)) == (
+        False, False, False, True
+    )  # fmt: skip
+
+
+def test_what_never_changes_is_fixed_once_for_all_that_is_noted(other: Candidate, monkeypatch: pytest.MonkeyPatch):
+    fixed: list[list[Any]] = []
+
+    def fix(values: list[Any]) -> None:
+        fixed.append(values)
+        assert other.notes.outlast(other, "get", [None, "year"], 0)  # it only asks for them
+
+    monkeypatch.setattr(equality, "fix_values", fix)
+    monkeypatch.setattr(equality, "_MOST_NOTED", 2)
+    other.notes = Notes()
+    cls = of_a_class(other)
+    one, two = other.thing(cls, 5, {"x": 0}), other.thing(cls, 6, {"x": 0})
+    for _ in range(2):
+        other.notes.take(other, 0)
+    assert fixed == [[one, two]] * 2  # there is room for no more notes, so there may be more
+    other.notes = Notes()
+    other.here.pop()
+    for _ in range(2):
+        other.notes.take(other, 0)
+    assert fixed[2:] == [[one]]
+
+
+def test_what_another_thread_may_have_changed_is_noted_anew(other: Candidate):
+    one = other.thing(of_a_class(other), 5, {"x": 0})
+    other.notes.take(other, 0)
+    other.states[5], other.notes.is_old = {"x": 2}, True
+    assert other.notes.held(other, one) == [{"x": 0}]
+    other.notes.take(other, 0)
+    assert (other.notes.held(other, one), other.notes.is_old) == ([{"x": 2}], False)
+
+
+def test_what_is_asked_of_one_object_leaves_others_to_be_noted(other: Candidate):
+    cls = of_a_class(other)
+    one, two = other.thing(cls, 5, {"x": 0}), other.thing(cls, 6, {"x": 0})
+    other.notes.take(other, 0)
+    other.notes.outlast(other, "call", [cls, "", one], 0)
+    other.asked[:] = []
+    assert (other.notes.held(other, two), other.asked) == ([{"x": 0}], [])
+    other.notes.take(other, 0)
+    assert other.asked == [("states", None, one)]
+
+
+def test_objects_without_an_equality_take_no_room_from_those_with_one(
+    other: Candidate, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(equality, "_MOST_NOTED", 2)
+    other.notes = Notes()
+    with_one, without = of_a_class(other), of_a_class(other, "")
+    remote.marked(made := other.thing(without, 4, {}), remote.MADE, without, -1)
+    others = [other.thing(without, 5 + at, {"x": 0}) for at in range(3)]
+    other.notes.take(other, 0)
+    assert other.asked == [("states", None, *others[:2])]
+    assert remote.standing_of(made) == remote.MADE  # equal to itself alone, and not given out again as another
+    equals = [other.thing(with_one, 10 + at, {"x": 0}) for at in range(2)]
+    other.notes.outlast(other, "get", [None, "x"], 0)
+    other.notes.take(other, 0)
+    assert other.asked[1:] == [("states", None, *equals)]
+
+
+def test_what_is_in_a_value_is_found_whatever_its_class_says():
+    itself: list[Any] = [1]
+    itself.append(itself)
+    hidden = type("Hidden", (list,), {"__iter__": lambda _: iter(())})([2])
+    assert equality._parts([itself, hidden]) == [1, 2]
+
+
+def test_a_list_that_holds_itself_is_noted(other: Candidate):
+    cls, kind = of_a_class(other), make_class("L", 8, (list,), [], [], None)  # type: Any, Any
+    items = kind.__new__(kind)
+    list.__init__(items, [items])
+    remote.give_number(items, 70)
+    other.values.append(items)
+    result = other.thing(cls, 5, {"x": items})
+    other.notes.take(other, 0)
+    ((held,),) = [each["x"] for each in other.notes.held(other, result)]
+    assert type(held) is list
+
+
+@pytest.mark.parametrize(
+    ("others", "held", "counts"),
+    [([2], {"x": 2}, True), ([2], {"x": 3}, False), ([2], {}, False), (None, {"x": 2}, False)],
+)
+def test_two_results_of_operators_are_equal_where_their_operands_show_what_they_are_made_of(
+    other: Candidate, others: list[int] | None, held: dict[str, int], counts: bool
+):
+    """Of one that a function gave nothing is known, and an operand without an equality shows nothing."""
+    cls = of_a_class(other, "__eq__ __add__")
+    of = of_a_class(other, "__add__" if others is None else "__eq__")
+    result, given = [other.thing(cls, number, {"sum": 5}) for number in (5, 6)], []
+    for number in (7, 8):
+        operand = other.thing(of, number, held)
+        given.append(remote.marked(operand, remote.MADE, of, -1, (others, set(others or [2]))))
+    for each in result:
+        remote.marked(each, remote.DERIVED, cls, -1, (remote.OF_MADE, *given))
+    assert equality._count(other, [{"sum": 5}] * 2, *result) is counts
+    assert not equality._count(other, [{}] * 2, *result)
+    lone = other.thing(cls, 9, {"sum": 5})
+    assert not any(equality._count(other, [{"sum": 5}] * 2, *pair) for pair in [(result[0], lone), (lone, result[1])])
+
+
 def test_what_was_noted_before_a_question_holds_after_what_is_asked_while_it_is_open(other: Candidate):
     cls = of_a_class(other)
     outside = other.thing(cls, 5, {"x": 0})
@@ -330,7 +462,9 @@ def test_what_was_noted_before_a_question_holds_after_what_is_asked_while_it_is_
     assert [each[2:] for each in other.asked] == [(outside,), (inside,)]
     other.states.update({5: {"x": 2}, 6: {"x": 2}})
     other.notes.outlast(other, "get", [None, "x"], 1)
-    assert other.notes.held(other, outside, inside) == [{"x": 0}, {"x": 2}]
+    other.states[6] = {"x": 3}
+    assert other.notes.held(other, outside, inside) == [{"x": 0}, {"x": 3}]
+    other.states[6] = {"x": 2}
     other.notes.outlast(other, "get", [None, "x"], 0)
     assert other.notes.held(other, outside, inside) == [{"x": 2}, {"x": 2}]
 
@@ -343,6 +477,8 @@ def test_how_much_is_noted_is_bounded(other: Candidate, monkeypatch: pytest.Monk
         other.thing(cls, number, {"x": number})
     other.notes.take(other, 0)
     assert [len(each) - 2 for each in other.asked] == [3]
+    other.states[0] = {"x": 8}
+    assert other.notes.held(other, *other.here[:4:3]) == [{"x": 0}, None]
     other.notes.outlast(other, "get", [None, "x"], 0)
     other.notes.take(other, 0)
     assert len(other.asked) == 1
@@ -376,6 +512,10 @@ def test_who_does_not_say_what_objects_hold_has_none_that_are_equal(other: Candi
         ("get", ["outer", "x"], 0),
         ("set", ["outer", "x", 1], 0),
         ("call", ["unknown", "", 1], 0),  # a class that the script has no name for is called as a function is
+        ("call", ["alias", "", 1], 3),
+        ("call", [None, "", 1], 0),
+        ("call", ["class", "", "later"], 3),  # of which nothing was noted
+        ("get", ["outer", "__eq__"], 0),
     ],
 )
 def test_which_questions_may_change_what_is_noted(other: Candidate, operation: str, fields: list[Any], noted: int):
@@ -383,6 +523,11 @@ def test_which_questions_may_change_what_is_noted(other: Candidate, operation: s
     inner = other.thing(cls, 5, {"x": 1})
     outer = other.thing(cls, 6, {"x": [inner], "itself": inner})
     names = {"class": cls, "outer": outer, "inner": inner, "unknown": make_class("Q", 9, (), [], [], None)}
+    for name, kind in [("later", cls), ("alias", make_class("Alias", 10, (), [], [], None))]:
+        names[name] = object.__new__(kind)
+        remote.give_number(names[name], 8)
+    remote.marked(names["alias"], remote.MADE, type(names["alias"]), -1, cls)
+    other.known = (*other.known, None)  # type: ignore[assignment]  # the program has bound the name of a class to None
 
     def named(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
@@ -439,6 +584,22 @@ def test_what_the_program_changes_may_become_a_plain_value_that_was_made(held: l
     objects = SimpleNamespace(held=SimpleNamespace(present=lambda **_: []))
     link = SimpleNamespace(containers=containers, objects=objects)
     assert equality.hold_what_was_made(link, [0], [], value, 0) is may
+
+
+@pytest.mark.parametrize(
+    ("offers", "is_new", "may"), [("__eq__", True, True), ("__eq__", False, False), ("", True, False)]
+)
+def test_what_the_program_changes_may_become_an_object_that_came_meanwhile(
+    other: Candidate, offers: str, is_new: bool, may: bool
+):
+    began = remote.now()
+    held = other.thing(of_a_class(other, offers), 5, {})
+    link = SimpleNamespace(
+        containers=SimpleNamespace(held=lambda numbers, _apart: numbers, entries=[[[held]]]),
+        objects=SimpleNamespace(held=SimpleNamespace(present=lambda **_: [])),
+    )
+    began = began if is_new else remote.now()
+    assert equality.hold_what_was_made(link, [0], [], None, began) is may
 
 
 def test_what_was_taken_for_different_is_asked_about_when_the_script_is_through(other: Candidate):

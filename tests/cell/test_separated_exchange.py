@@ -672,6 +672,22 @@ def test_each_message_is_heard_by_who_looks_at_files_and_texts(
     assert (heard, taken) == ([b"b"], [[[8]]] if anywhere else [])
 
 
+def test_a_message_that_brings_what_is_not_permitted_ends_the_script(half: Half, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Link, "taken", lambda *_: (VALUE, 1, [7]))
+    monkeypatch.setattr(permissions, "reason_against", lambda *_: "why")
+    with pytest.raises(Left) as info:
+        half.taken(b"a")
+    assert info.value.args == (messages.NOT_PLAIN,)
+
+
+@pytest.mark.parametrize(("has_failed", "cleared"), [(None, 1), (False, 1), (True, 0)])
+def test_doubts_matter_to_what_would_pass_alone(half: Half, has_failed: bool | None, cleared: int):
+    asked: list[Any] = []
+    half.doubts = SimpleNamespace(clear_up=asked.append)  # type: ignore[assignment]
+    half.at_end(None if has_failed is None else SimpleNamespace(has_failed=lambda: has_failed))
+    assert asked == [half] * cleared
+
+
 @pytest.mark.parametrize(
     ("may", "begins", "answered"), [(True, True, True), (True, True, 1), (True, False, True), (False, True, True)]
 )

@@ -240,6 +240,22 @@ def test_a_time_that_cannot_be_is_left(halves: Halves):
     assert (halves.test / "a").read_text() == "7"
 
 
+def test_what_a_value_holds_is_looked_through_to_a_bound(halves: Halves, monkeypatch: pytest.MonkeyPatch):
+    noted: list[str] = []
+    monkeypatch.setattr(halves.passed, "_note", noted.append)
+    monkeypatch.setattr(files, "_MOST_PARTS", 3)
+    halves.passed.note([["a", "b"], ["c"]])
+    assert noted == ["a"]
+
+
+def test_what_no_path_can_be_is_not_looked_for(halves: Halves, monkeypatch: pytest.MonkeyPatch):
+    asked: list[str] = []
+    monkeypatch.setattr(halves.passed._folder, "below", asked.append)
+    for text in ("", "a" * (files._LONGEST + 1), "a\nb", "a\0b", "a" * files._LONGEST):
+        halves.passed._note(text)
+    assert asked == ["a" * files._LONGEST]
+
+
 def test_so_many_paths_are_remembered(halves: Halves):
     for each in ("a", "b"):
         (halves.test / each).write_text(each)

@@ -10,7 +10,7 @@ import pathlib
 import random
 import sys
 import time
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 from unittest.mock import Mock, patch
 
@@ -153,6 +153,15 @@ def test_a_name_of_the_program_that_is_patched_is_lent():
     assert one.changes() == [("name", "helper", "", False, None)]
 
 
+def test_a_name_that_only_the_program_has_yet_is_lent_once_the_script_sets_it():
+    namespace: dict[str, Any] = {}
+    script = compile("patch('helper'); patch('other')", "check", "exec")
+    one = Lender(script, constant_texts(script), namespace)
+    one.begin({"helper"})
+    namespace.update(helper=abs, other=abs)
+    assert one.changes() == [("name", "helper", "", False, abs)]
+
+
 @pytest.mark.parametrize("text", ["__main__.limit", ".limit", "__main__.limit.real"])
 def test_data_that_is_patched_where_it_says_is_lent_though_the_script_reads_it(text: str):
     namespace = {"limit": 5, "other": 5}
@@ -268,6 +277,12 @@ def test_an_environment_that_is_named_in_a_text_is_lent(monkeypatch: pytest.Monk
     assert [change[0] for change in one.changes()] == ["environ"]
 
 
+def test_what_a_script_sets_by_itself_is_no_more_than_that():
+    by_text, by_name = lender("import time\nsetattr(time, f('time.sleep'), 1)"), lender("import time\ntime.sleep = 'f'")
+    assert (by_text._places, by_text._modules) == ([], [time, builtins])
+    assert (by_name._places, by_name._modules, by_name.names) == ([(time, "sleep")], [], set())
+
+
 def test_a_text_that_is_no_path_imports_nothing():
     assert lender("patch('antigravity.a b')")._watches == []
     assert "antigravity" not in sys.modules
@@ -378,7 +393,7 @@ def test_what_a_script_alone_has_in_a_module_and_reads_is_its_own():
 def test_only_what_stands_for_a_module_is_lent_in_its_place(monkeypatch: pytest.MonkeyPatch):
     read = lending._made_module("cruxbox_lent")
     assert read() is lending._made_module("time")() is lending.MISSING
-    for made in (None, MOCK, type(os)("cruxbox_lent")):
+    for made in (None, MOCK, type(os)("cruxbox_lent"), SimpleNamespace(__spec__=os.__spec__)):
         monkeypatch.setitem(sys.modules, "cruxbox_lent", made)
         assert read() is made
     places = [watch._place for watch in lender("sys.modules['own.a'] = f('a b', '__main__')")._watches]

@@ -22,6 +22,7 @@ import struct
 import sys
 import threading
 import types
+import typing
 import unittest
 from collections.abc import Callable
 from typing import Any
@@ -57,6 +58,7 @@ from cruxcell.values.containers import Garbled
         ("math", "len", True),
         ("math", "__loader__", False),
         ("math", "a.b", False),
+        ("math", "a b", False),
         ("os", "system", False),
         ("_operator", "add", True),
         ("typing", "_GenericAlias", False),
@@ -114,9 +116,19 @@ def test_a_class_of_enums_that_the_program_imports_is_told_by_its_place():
     assert [shared_names.told_class(each) for each in (enum.IntFlag, enum.EnumMeta, int, Mode, 8, type)] == [
         "enum.IntFlag", "", "", "", "", ""
     ]  # fmt: skip
-    assert shared_names.told_class(types.new_class("Enum", (), {}, lambda body: body.update(__module__="enum"))) == ""
+    for kind in (type, abc.ABCMeta):
+        made = types.new_class("Enum", (), {"metaclass": kind}, lambda body: body.update(__module__="enum"))
+        assert shared_names.told_class(made) == ""
     assert shared_names.own_class("enum.IntFlag") is enum.IntFlag
     assert [shared_names.own_class(each) for each in ("enum.EnumMeta", "math", None, 8, [])] == [None] * 5
+
+
+def test_what_both_sides_have_is_found_at_its_place():
+    for value, module, path in [
+        (http.HTTPStatus.OK, "http", "HTTPStatus.OK"), (str.upper, "builtins", "str.upper"), (len, "builtins", "len"),
+        (re.Match, "re", "Match"), (8, None, None),
+    ]:  # fmt: skip
+        assert shared_names.path_of(value) == (module, path)
 
 
 def test_an_object_of_re_is_a_match_or_a_pattern_and_others_are_of_their_class():
@@ -658,6 +670,25 @@ def test_a_source_is_lines_and_the_number_of_the_first(monkeypatch: pytest.Monke
     link.said = (["x = 1\n"], 0)
     assert inspect.findsource(remote) == (["x = 1\n"], 0)  # type: ignore[arg-type]
     assert inspect.findsource(test_few_names_may_be_asked_for)[1] > 0
+
+
+def test_hints_are_a_dict_of_names_and_those_of_the_script_are_its_own(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(typing, "get_type_hints", typing.get_type_hints)
+    monkeypatch.setattr(looking, "is_remote", lambda target: target is remote)
+    link = Link()
+
+    def remote(a: int, b: Mine) -> None: ...
+
+    looking.follow_hints(link)
+    for said in (None, [("a", int)], {1: int}):
+        link.said = said
+        with pytest.raises(TypeError, match="does not say what the annotations are"):
+            typing.get_type_hints(remote)
+    link.said = {"a": str}
+    assert typing.get_type_hints(remote, include_extras=True) == {"a": str}
+    given = typing.get_type_hints(remote, None, {"Mine": float})
+    assert given == {"a": int, "b": float, "return": type(None)}, "with names of the script's it evaluates by itself"
+    assert typing.get_type_hints(Link.ask) == {"_question": object, "return": Any}
 
 
 @pytest.mark.parametrize(

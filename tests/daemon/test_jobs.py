@@ -183,6 +183,11 @@ async def test_a_job_holds_its_texts_and_those_of_its_partner():
     assert job(stdin=b"ab", partner=job(setting=Parts([b"c"]))).size == 3
 
 
+async def test_a_new_job_goes_before_no_other_unless_it_says_so():
+    new = job()
+    assert [new.interactive, new.is_ahead, new.was_called_back, new.follows, new.is_begun] == [False] * 5
+
+
 async def test_a_pair_runs_again_as_a_pair():
     assert job().anew().partner is None
     pair = job(partner=job(is_partner=True))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import struct
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +18,12 @@ from cruxboxd.judging.outcomes import CheckResult, Outcome
 from cruxboxd.judging.tasks import CallCheck, RunCheck, StdioCheck, as_text
 from cruxboxd.scheduling.holding import Holding, current_holding
 from cruxboxd.shared.turns import Turns
+from cruxboxd.zygotes.exit import Exit
 from cruxboxd.zygotes.jobs import Result
-from test_scripts_judged import TASK
+from cruxboxd.zygotes.read_back import FilesRead
+from cruxcell.protocol import messages, records
+from cruxcell.protocol.frames import frame
+from test_scripts_judged import PLAN, TASK
 from told_workers import CLEAN, Said, Told
 
 CHECK = StdioCheck("s", "in", "out")
@@ -164,3 +170,112 @@ async def test_only_a_run_reads_files_back(files: tuple[str, ...]):
     run, compared = RunCheck("r", "", read_files=files), CHECK
     jobs = [streams._job(Told({}), TASK, check, "0", 0) for check in (run, compared)]  # type: ignore[arg-type]
     assert [job.read_files for job in jobs] == [files, ()]
+
+
+NUMBERS = records.NUMBERS.pack(0, 1, 1, 1, 0)
+ENDED = PLAN + records.ended(NUMBERS)
+VIOLATED = frame([messages.VIOLATED, struct.pack("<I", 59)])
+
+
+@pytest.mark.parametrize(
+    ("report", "facts", "run", "compared"),
+    [
+        (ENDED, Exit(), 0, None),
+        (ENDED, Exit(3 << 8), 3, Outcome.CRASHED),
+        (PLAN + records.raised(NUMBERS, KeyError("a")), Exit(1 << 8), 1, Outcome.CRASHED),
+        (PLAN, Exit(), 0, None),  # os._exit(0)
+        (PLAN, Exit(5 << 8), 5, Outcome.CRASHED),
+        (PLAN, Exit(signal.SIGSEGV), Outcome.CRASHED, Outcome.CRASHED),
+        (ENDED, Exit(signal.SIGSEGV), Outcome.CRASHED, Outcome.CRASHED),
+        (PLAN, Exit(signal.SIGKILL, killed=messages.KILLED_CPU), Outcome.TIMED_OUT, Outcome.TIMED_OUT),
+        (PLAN, Exit(killed=messages.KILLED_CPU), Outcome.TIMED_OUT, Outcome.TIMED_OUT),
+        (PLAN + VIOLATED, Exit(signal.SIGSYS), Outcome.VIOLATION, Outcome.VIOLATION),
+        (PLAN + VIOLATED, Exit(1 << 8), Outcome.CRASHED, Outcome.CRASHED),
+        (PLAN + records.limit(messages.MEMORY_LIMIT, 0, 5), Exit(), Outcome.MEMORY_LIMIT, Outcome.MEMORY_LIMIT),
+        (PLAN + records.limit(messages.MEMORY_LIMIT, 0, 5), Exit(1 << 8), Outcome.CRASHED, Outcome.CRASHED),
+        (ENDED + ENDED, Exit(), Outcome.VIOLATION, Outcome.VIOLATION),
+        (ENDED[:-1], Exit(), Outcome.VIOLATION, Outcome.VIOLATION),
+        (b"", Exit(5 << 8), Outcome.SANDBOX_ERROR, Outcome.SANDBOX_ERROR),
+    ],
+)
+def test_how_a_program_ended_the_kernel_says(report: bytes, facts: Exit, run: Any, compared: Outcome | None):
+    """An exit code if it came to an end of its own; only the code 0 is an end whose output is compared."""
+    result = Result(report=report, facts=facts)
+    judged = streams._of_run(result, TASK)
+    assert (judged.exit_code if judged.outcome is Outcome.EXECUTED else judged.outcome, judged.forged) == (
+        run, run is Outcome.VIOLATION and not report.endswith(VIOLATED)
+    )  # fmt: skip
+    assert streams._of_stdio(result, TASK, True).outcome is compared
+    without = streams._of_stdio(result, TASK, False)  # where no output is expected, it has to say that it ended
+    assert without.outcome is (Outcome.CRASHED if report == PLAN and compared is None else compared)
+
+
+def test_our_failure_is_no_end_of_a_program():
+    assert streams._of_run(Result(report=PLAN, error="ours"), TASK).outcome is Outcome.SANDBOX_ERROR
+
+
+def test_a_program_that_was_run_is_told_why_the_sandbox_refused_it_something():
+    report = PLAN + records.raised(NUMBERS, OSError(30, "Read-only file system"))
+    judged = [streams._of_run(Result(report=each, facts=Exit(1 << 8)), TASK) for each in (report, ENDED)]
+    assert [bool(one.detail) for one in judged] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("report", "status", "sizes", "is_too_much"),
+    [
+        (ENDED, 0, (9, 9), False),
+        (ENDED, 0, (10, 0), True),
+        (ENDED, 0, (0, 10), False),  # it is cut
+        (ENDED, 3 << 8, (0, 10), True),
+        (ENDED, 3 << 8, (0, 9), False),
+        (PLAN + records.raised(NUMBERS, KeyError("a")), 1 << 8, (0, 10), True),
+        (PLAN, signal.SIGSEGV, (0, 10), True),
+    ],
+)
+def test_what_is_printed_on_standard_error_is_too_much_for_what_failed(
+    report: bytes, status: int, sizes: tuple[int, int], is_too_much: bool
+):
+    task = replace(TASK, limits=replace(TASK.limits, output_bytes=10))
+    result = Result(report=report, facts=Exit(status), streams=(b"x" * sizes[0], b"x" * sizes[1]))
+    found = [streams._of_run(result, task).outcome, streams._of_stdio(result, task, True).outcome]
+    assert [outcome is Outcome.OUTPUT_LIMIT for outcome in found] == [is_too_much] * 2
+
+
+@pytest.mark.parametrize(
+    ("report", "is_over", "outcome"),
+    [
+        (ENDED, True, Outcome.OUTPUT_LIMIT),
+        (ENDED, False, Outcome.EXECUTED),
+        (b"", True, Outcome.SANDBOX_ERROR),
+        (b"", False, Outcome.SANDBOX_ERROR),
+    ],
+)
+async def test_files_that_are_too_large_are_the_doing_of_a_program_that_ended(
+    report: bytes, is_over: bool, outcome: Outcome
+):
+    read = FilesRead() if is_over else FilesRead((("a", b"1"),))
+    came = Result(report=report, facts=CLEAN, files=replace(read, is_over=is_over))
+    told = Told({}, before=lambda _job: came)
+    judged = await streams.run_program(told, TASK, RunCheck("r", ""), "0", TURNS)  # type: ignore[arg-type]
+    code = 0 if outcome is Outcome.EXECUTED else None
+    assert (judged.outcome, judged.exit_code, judged.files) == (outcome, code, read.files)
+
+
+def test_a_checker_is_run_for_those_that_have_one():
+    checks = [CHECK, replace(CHECK, checker="def check(): 1"), replace(CHECK, checker="def check(): 1")]
+    assert list(streams.checkers_of(TASK, checks)) == ["def check(): 1"]
+
+
+@pytest.mark.parametrize(
+    ("most", "outcome"), [(4, Outcome.INVALID), (5, Outcome.OUTPUT_LIMIT), (6, Outcome.OUTPUT_LIMIT)]
+)
+async def test_who_gives_a_checker_too_much_answers(monkeypatch: pytest.MonkeyPatch, most: int, outcome: Outcome):
+    monkeypatch.setattr(streams, "_MOST_CHECKED", most)
+    assert (await settle(b"xx", YES))[::2] == (outcome, [])
+    monkeypatch.setattr(streams, "_MOST_CHECKED", 7)
+    assert (await settle(b"xx", YES))[0] is Outcome.PASSED
+
+
+async def test_a_verdict_has_shared_a_worker_if_its_program_has():
+    judged = await streams.settle(TASK, CHECK, (RAN.but(shared=True), b"x"), Checkers(YES), TURNS)  # type: ignore[arg-type]
+    assert judged.shared

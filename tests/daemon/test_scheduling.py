@@ -210,6 +210,14 @@ async def test_who_holds_too_many_slow_workers_starts_nothing():
     assert where["canaries"] == {"waiting": 2, "out": 0, "held": 0}
 
 
+async def test_a_pair_has_a_place_of_its_own_and_no_other_job_has(monkeypatch: pytest.MonkeyPatch):
+    daemon = await Daemon().open()
+    monkeypatch.setattr(daemon.fleet, "seat", lambda: 7)
+    pair, alone = job(partner=job(is_partner=True)), job()
+    await daemon.put(pair, alone)
+    assert (daemon.running(), pair.seat, alone.seat) == ([[pair], [alone]], 7, 0)
+
+
 async def test_beside_other_tenants_a_worker_is_modest():
     daemon = await Daemon().open()
     alone, beside = job("a"), job("b")

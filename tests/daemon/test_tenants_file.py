@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import os
 import time
@@ -123,6 +124,11 @@ def test_a_caller_shows_a_header_and_the_names_of_its_certificate():
     bare = SimpleNamespace(auth_context=dict)
     assert shown_by(context, [("other", "x"), ("authorization", "Bearer t")]) == Shown("Bearer t", ("a", "b"))  # type: ignore[arg-type]
     assert shown_by(bare, [("other", "x")]) == Shown(None, ())  # type: ignore[arg-type]
+
+
+def test_a_new_token_has_256_random_bits():
+    random = make_token()[0].removeprefix("crux_")
+    assert len(base64.urlsafe_b64decode(random + "=" * (-len(random) % 4))) == 32
 
 
 def test_a_new_tokens_file_counts(tmp_path, monkeypatch):

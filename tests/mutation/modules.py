@@ -80,8 +80,8 @@ TESTS = {
     "cruxboxd/scheduling/bundles.py": [_BUNDLES, "daemon/test_bundles.py -m kernel"],
     "cruxboxd/scheduling/fair_queue.py": ["daemon/test_fair_queue.py", _HANDING],
     "cruxboxd/scheduling/scheduler.py": [
-        _PLACING, _FLEET, _STALLS, _HANDING, "daemon/test_fairness.py", "daemon/test_memory_share.py",
-        "daemon/test_accounting_of_workers.py",
+        _PLACING, _STALLS, "daemon/test_holding.py", _FLEET, _HANDING, "daemon/test_fairness.py",
+        "daemon/test_memory_share.py", "daemon/test_accounting_of_workers.py",
     ],
     "cruxboxd/scheduling/fleet.py": [
         _SLOTS, _PLACING, _FLEET, _STALLS, _HANDING, "daemon/test_memory_share.py",
@@ -141,7 +141,7 @@ TESTS = {
     "cruxcell/jobs/separated/equality.py": ["cell/test_separated_equality.py", *_PROXIES, *_PAIRS],
     "cruxcell/jobs/separated/exceptions.py": ["cell/test_separated_classes.py", _RULES, _OBJECTS, *_PAIRS],
     "cruxcell/jobs/separated/shared_names.py": [
-        "cell/test_separated_classes.py", "cell/test_separated_libraries.py", _RULES, _OBJECTS, *_PAIRS,
+        _RULES, "cell/test_separated_classes.py", "cell/test_separated_libraries.py", _OBJECTS, *_PAIRS,
     ],
     "cruxcell/jobs/separated/configurations.py": ["cell/test_separated_texts.py", *_PAIRS],
     "cruxcell/jobs/separated/databases.py": ["cell/test_separated_databases.py", *_PAIRS],
@@ -165,6 +165,9 @@ TESTS = {
     "cruxcell/jobs/separated/placing.py": [*_PROXIES, _OBJECTS, "cell/test_separated_equality.py", *_PAIRS],
     "cruxcell/jobs/separated/program_names.py": ["cell/test_separated_names.py", *_PAIRS],
     "cruxcell/jobs/separated/proxy_classes.py": [*_PROXIES, _OBJECTS, *_PAIRS],
+    "cruxcell/jobs/separated/redirected.py": [
+        "cell/test_separated_redirected.py", "cell/test_separated_alongside.py", *_PAIRS,
+    ],
     "cruxcell/jobs/separated/remote.py": [
         "cell/test_separated_remote.py", *_PROXIES, "cell/test_separated_deriving.py", _OBJECTS, *_PAIRS,
     ],

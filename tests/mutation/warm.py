@@ -135,6 +135,7 @@ class Loop:
         if not traced:
             take_code(request["module"], self.before[request["module"]])
         current = trace(request["module"], traced) if traced else None
+        tracing = sys.gettrace()
         caches = caches_of(request["module"]) if traced else []
         seconds: dict[str, float] = {}
         failed = []
@@ -142,6 +143,7 @@ class Loop:
         for at, item in enumerate(chosen):
             if current is not None:
                 current[:4] = at.to_bytes(4, "little")
+                sys.settrace(tracing)  # a test may have ended it: one that runs out of stack does
                 for each in caches:  # or only the first test that asks would run the lines behind them
                     each.cache_clear()
             reports = runtestprotocol(item, nextitem=chosen[at + 1] if at + 1 < len(chosen) else None, log=False)

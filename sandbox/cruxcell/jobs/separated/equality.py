@@ -101,16 +101,15 @@ class Notes:
                 pending += _objects_in(note[1])
 
     def is_another(self, link, value, shown, began):
-        # type: (Any, object, tuple[Any, set[Any] | None], int) -> bool
+        # type: (Any, object, tuple[Any, set[Any]], int) -> bool
         """A class has given this out for what the script makes an object of (`shown`). Was it here before `began`, and
         held something else? By its identity it would be what the script expects."""
         if not issubclass(type(value), RemoteObject) or is_new_since(value, began):
             return False
         _, held = self._held.get(number_of(value), (0, None))
-        if standing_of(value) == HANDED_OVER and shown[0]:
-            atoms = _atoms(shown[0]) if shown[1] is None else shown[1]
-            if held is None or not atoms <= _atoms(held):
-                return True
+        values, atoms = shown
+        if standing_of(value) == HANDED_OVER and values and (held is None or not atoms <= _atoms(held)):
+            return True
         return "__eq__" in vars(type(value)) and held is not None and bool(_told_of(link, [value])[0] != held)
 
     def held(self, link, *values):
@@ -212,18 +211,16 @@ def _shows(held, value):
     # type: (dict[str, Any], object) -> bool
     """Do its attributes show what the test made the object of? Those of a class that keeps nothing of it would all be
     equal. A class may keep it in another form: `Version("1.10")` as (1, 10), `Money(3)` as Decimal("3.00")."""
-    if not held or standing_of(value) != MADE:
+    if not held or standing_of(value) != MADE or "__eq__" not in vars(type(value)):  # an operand may have none
         return False
     given, shown = made_of(value)[1], _atoms(held)
-    if given is None:  # an operand, whose class has no `__eq__`
-        return False
     return given <= shown or all_shown(list(given - shown), _parts(held))
 
 
-def shown_by(cls, values):
-    # type: (Any, Any) -> tuple[Any, set[Any] | None]
-    """What the script makes an object of, and what that comes to before the program can change it, if that matters."""
-    return values, _atoms(values) if "__eq__" in vars(cls) else None
+def shown_by(values):
+    # type: (Any) -> tuple[Any, set[Any]]
+    """What the script makes an object of, and what that comes to before the program can change it."""
+    return values, _atoms(values)
 
 
 def hold_what_was_made(link, numbers, named, value, began):

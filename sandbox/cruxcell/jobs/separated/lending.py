@@ -91,8 +91,7 @@ class Lender:
         the program got this object of the script's?"""
         stored = stored_names(self._script)
         # What a statement binds is the script's own, whatever is in texts: `expected` is not for the program.
-        watched = {name for name in self.names if name in bound and name not in stored}
-        watched |= {name for name in self.names if name not in bound and name not in stored and name in self._namespace}
+        watched = {name for name in self.names - stored if name in bound or name in self._namespace}
         both = stored.intersection(bound).difference(vars(builtins))
         meant, unread = rebound_names(self._script, both)
         for name in sorted(watched | meant):

@@ -313,8 +313,8 @@ class Link:
         """Does who calls this class of the other end mean to make an object?"""
         return False
 
-    def note(self, cls, values):
-        # type: (object, tuple[object, ...]) -> Any
+    def note(self, values):
+        # type: (tuple[object, ...]) -> Any
         """An object is about to be made of these values by calling a class of the other end."""
 
     def note_again(self, value, shown, began):

@@ -243,7 +243,7 @@ def make(cls, target, arguments, keywords):
     link = connection[0]
     if cls is None or not link.means_a_class(cls):
         return link.call(target, arguments, keywords)
-    shown = link.note(cls, (*arguments, *keywords.values()))
+    shown = link.note((*arguments, *keywords.values()))
     began = now()
     value = checked(cls, link.call(target, arguments, keywords))
     marked(value, MADE, cls, began, shown)

@@ -21,10 +21,11 @@ from cruxcell.jobs.separated.files import PassedFiles
 from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.listening import Listener
-from cruxcell.jobs.separated.looking import follow_sources
+from cruxcell.jobs.separated.looking import follow_hints, follow_sources
 from cruxcell.jobs.separated.mocks import Mocks
 from cruxcell.jobs.separated.partners import Partners, may_begin
 from cruxcell.jobs.separated.program_names import ProgramNames
+from cruxcell.jobs.separated.redirected import Redirected
 from cruxcell.jobs.separated.remote import now, number_of
 from cruxcell.jobs.separated.runs import exited, is_exit
 from cruxcell.jobs.separated.script import constant_texts, expects_on, raises_by_itself
@@ -106,6 +107,8 @@ class ScriptLink(Link):
         lender = Lender(script, texts, self._namespace)
         if "source" in source:
             follow_sources(self)
+        if "get_type_hints" in source:
+            follow_hints(self)
         if "doctest" in source:
             follow_doctests(self)
         if "dictConfig" in source:
@@ -116,7 +119,7 @@ class ScriptLink(Link):
         self._names.provide(script, source, root, bound, lender.names | names)
         lender.begin(self._names.view, root, self.objects.shown.__contains__)
         # Not before: names of the program are not heard.
-        self.alongside.begin(lender, files, listener, SharedFigures(self, named))
+        self.alongside.begin(lender, files, listener, SharedFigures(self, named), Redirected(self.tell, named))
         if root in self._namespace:
             self._namespace["candidate"] = resolve(self._namespace, entry_point)
 
@@ -311,10 +314,10 @@ class ScriptLink(Link):
         """By the name that the script has for it: `add(1, 2)` is meant to give a number, whatever `add` is."""
         return self._names.means_a_class(cls)
 
-    def note(self, cls, values):
-        # type: (object, tuple[object, ...]) -> Any
+    def note(self, values):
+        # type: (tuple[object, ...]) -> Any
         self.notes.take(self, self.depth())
-        return shown_by(cls, values)
+        return shown_by(values)
 
     def note_again(self, value, shown, began):
         # type: (object, Any, int) -> None

@@ -190,8 +190,7 @@ def place_of(cls):
 def is_member(value):
     # type: (object) -> bool
     """Is it one of an enum's?"""
-    meta = getattr(sys.modules.get("enum"), "EnumMeta", None)
-    return meta is not None and type(type(value)) is meta
+    return type(type(value)) is getattr(sys.modules.get("enum"), "EnumMeta", None)
 
 
 def path_of(value):
