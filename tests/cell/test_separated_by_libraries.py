@@ -31,6 +31,7 @@ from cruxcell.jobs.separated.by_libraries import (
     is_plain_there,
     is_to_be_served,
     may_be_set,
+    names_a_special,
     puts_exits,
     reaches,
 )
@@ -175,6 +176,27 @@ def test_numbers_in_a_message_are_no_format():
 )  # fmt: skip
 def test_what_is_of_a_library_may_format_what_it_is_given(target: Any, does: bool):
     assert formats_nothing(target) is does
+
+
+HOLDS_ITSELF: list[Any] = ["a"]
+HOLDS_ITSELF.append(HOLDS_ITSELF)
+
+
+@pytest.mark.parametrize(
+    ("given", "does"),
+    [
+        (["__setattr__", "x", 1], True), ([{"a": ["__class__"]}], True), ([{"__dict__": 1}], True),
+        ([("__init__",)], True),
+        (["__main__"], False), (["info"], False), (["_log"], False), ([HOLDS_ITSELF], False), ([8, None], False),
+        ([{"a": "__init__"}], True),
+    ],
+)  # fmt: skip
+def test_no_method_of_a_library_is_told_a_special_name(given: list[Any], does: bool):
+    log = logging.getLogger("a")
+    assert names_a_special([log.info], given) is does
+    for target in (len, [].append, lambda: None, log):
+        assert not names_a_special([target], given)
+    assert not names_a_special([], given)
 
 
 def test_a_function_of_the_script_s_formats_by_the_script_s_word():

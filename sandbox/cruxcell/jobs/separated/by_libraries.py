@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _SCRIPT = "__main__"
 _FUNCTIONS = (type(is_public), type(is_public.__get__(1)))
 CLASS_GIVEN = "the program uses the class of a %s that the script has passed, and not the class: require IN_PROCESS"
+NAME_GIVEN = (
+    "the program tells an object that the script has passed the name of a special attribute: require IN_PROCESS"
+)
 FORMAT_GIVEN = "the program passes a format that reaches attributes which are not public: require IN_PROCESS"
 
 
@@ -133,6 +136,33 @@ def formats_nothing(target):
         return bool(target.__module__ == _SCRIPT)
     classes = mro_of(target if issubclass(kind, type) else kind)
     return all(each.__module__ == _SCRIPT for each in classes if each is not object)
+
+
+# ---- names ----------------------------------------------------------------------------------------------------------
+
+
+def names_a_special(targets, given):
+    # type: (list[Any], list[Any]) -> bool
+    """Is a method of a library's object (in `targets`) told the name of a special attribute of it, anywhere in what it
+    is given? Some take that, or call it: `groups.agg("__setattr__", "mean", f)`."""
+    methods = [each for each in targets if type(each) is _FUNCTIONS[1] and not formats_nothing(each)]
+    if not methods:
+        return False
+    kind = type(methods[0].__self__)
+    pending, seen = [given], set()  # type: list[Any], set[int]
+    for each in pending:
+        if type(each) is str:
+            if each[:2] == "__" and hasattr(kind, each):
+                return True
+        elif type(each) in _HOLDING and id(each) not in seen:
+            seen.add(id(each))
+            pending += each
+            if type(each) is dict:
+                pending += each.values()
+    return False
+
+
+_HOLDING = (list, tuple, dict, set, frozenset)
 
 
 # ---- functions that a library calls later ----------------------------------------------------------------------------

@@ -3,11 +3,13 @@
 from cruxcell.jobs.separated.by_libraries import (
     CLASS_GIVEN,
     FORMAT_GIVEN,
+    NAME_GIVEN,
     GivenBack,
     Setting,
     formats_nothing,
     function_of,
     is_plain_there,
+    names_a_special,
     puts_exits,
     reaches,
 )
@@ -73,5 +75,8 @@ def reason_against(objects, data, message):
     given = [each for each in objects.named if not any(each is one for one in targets)]
     if given or len(objects.named) > 1:
         return CLASS_GIVEN % str(objects.named[0].__name__)
+    calls = [at for at, each in enumerate(values[:2]) if type(each) is str and each == "call"] if b"__" in data else []
+    if kind == QUESTION and any(names_a_special(values[at + 1 : at + 2], values[at + 2 :]) for at in calls):
+        return NAME_GIVEN
     formatted = [each for each in targets if each in objects.shown] if kind == QUESTION and reaches(data) else []
     return "" if all(map(formats_nothing, formatted)) else FORMAT_GIVEN
