@@ -107,11 +107,16 @@ def test_a_script_gets_the_names_that_it_uses_and_none_that_a_module_has(f: Any)
 
 @pytest.mark.parametrize(
     ("word", "follows"),
-    [("source", "follow_sources"), ("doctest", "follow_doctests"), ("dictConfig", "follow_configurations")],
+    [
+        ("source", "follow_sources"),
+        ("get_type_hints", "follow_hints"),
+        ("doctest", "follow_doctests"),
+        ("dictConfig", "follow_configurations"),
+    ],
 )
 def test_what_a_script_names_of_the_library_is_followed(word: str, follows: str, monkeypatch: pytest.MonkeyPatch):
     followed: list[str] = []
-    for name in ("follow_sources", "follow_doctests", "follow_configurations"):
+    for name in ("follow_sources", "follow_hints", "follow_doctests", "follow_configurations"):
         monkeypatch.setattr(script_link, name, lambda _, name=name: followed.append(name))
     Half(f=8).gets("f(1)")
     assert followed == []

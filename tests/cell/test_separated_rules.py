@@ -21,6 +21,7 @@ import struct
 import sys
 import threading
 import types
+import typing
 import unittest
 from collections.abc import Callable
 from typing import Any
@@ -623,6 +624,25 @@ def test_a_source_is_lines_and_the_number_of_the_first(monkeypatch: pytest.Monke
     link.said = (["x = 1\n"], 0)
     assert inspect.findsource(remote) == (["x = 1\n"], 0)  # type: ignore[arg-type]
     assert inspect.findsource(test_few_names_may_be_asked_for)[1] > 0
+
+
+def test_hints_are_a_dict_of_names_and_those_of_the_script_are_its_own(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(typing, "get_type_hints", typing.get_type_hints)
+    monkeypatch.setattr(looking, "is_remote", lambda target: target is remote)
+    link = Link()
+
+    def remote(a: int, b: Mine) -> None: ...
+
+    looking.follow_hints(link)
+    for said in (None, [("a", int)], {1: int}):
+        link.said = said
+        with pytest.raises(TypeError, match="does not say what the annotations are"):
+            typing.get_type_hints(remote)
+    link.said = {"a": str}
+    assert typing.get_type_hints(remote, include_extras=True) == {"a": str}
+    given = typing.get_type_hints(remote, None, {"Mine": float})
+    assert given == {"a": int, "b": float, "return": type(None)}, "with names of the script's it evaluates by itself"
+    assert typing.get_type_hints(Link.ask) == {"_question": object, "return": Any}
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from cruxcell.jobs.separated.files import PassedFiles
 from cruxcell.jobs.separated.lending import Lender
 from cruxcell.jobs.separated.link import TOO_LARGE, Broken, Link, Unsent, connect, copied
 from cruxcell.jobs.separated.listening import Listener
-from cruxcell.jobs.separated.looking import follow_sources
+from cruxcell.jobs.separated.looking import follow_hints, follow_sources
 from cruxcell.jobs.separated.mocks import Mocks
 from cruxcell.jobs.separated.partners import Partners, may_begin
 from cruxcell.jobs.separated.program_names import ProgramNames
@@ -105,6 +105,8 @@ class ScriptLink(Link):
         lender = Lender(script, texts, self._namespace)
         if "source" in source:
             follow_sources(self)
+        if "get_type_hints" in source:
+            follow_hints(self)
         if "doctest" in source:
             follow_doctests(self)
         if "dictConfig" in source:
