@@ -25,6 +25,7 @@ from cruxcell.jobs.separated.looking import follow_hints, follow_sources
 from cruxcell.jobs.separated.mocks import Mocks
 from cruxcell.jobs.separated.partners import Partners, may_begin
 from cruxcell.jobs.separated.program_names import ProgramNames
+from cruxcell.jobs.separated.redirected import Redirected
 from cruxcell.jobs.separated.remote import now, number_of
 from cruxcell.jobs.separated.runs import exited, is_exit
 from cruxcell.jobs.separated.script import constant_texts, expects_on, raises_by_itself
@@ -115,7 +116,7 @@ class ScriptLink(Link):
         self._names.provide(script, source, root, bound, lender.names | names)
         lender.begin(self._names.view, root, self.objects.shown.__contains__)
         # Not before: names of the program are not heard.
-        self.alongside.begin(lender, files, listener, SharedFigures(self, named))
+        self.alongside.begin(lender, files, listener, SharedFigures(self, named), Redirected(self.tell, named))
         if root in self._namespace:
             self._namespace["candidate"] = resolve(self._namespace, entry_point)
 
